@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types and constants of the zemm C API.
+ *
+ * Every enum, constant and struct keeps the meaning and the numeric value that oneDNN 3.14 gives to the name
+ * with the prefix dnnl_ / DNNL_, so that a program ports by renaming. */
+#ifndef ZEMM_TYPES_H
+#define ZEMM_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What every function that can fail returns; zemm_last_error() has the sentence. */
+typedef enum {
+    zemm_success = 0,           /* done */
+    zemm_out_of_memory = 1,     /* no memory on the host or the device */
+    zemm_invalid_arguments = 2, /* the caller is wrong */
+    zemm_unimplemented = 3,     /* a valid request that no implementation takes */
+    zemm_last_impl_reached = 4, /* zemm_primitive_desc_next_impl: no further implementation */
+    zemm_runtime_error = 5,     /* the device, its driver or a missing library failed */
+    zemm_not_required = 6,
+    zemm_invalid_graph = 7,
+    zemm_invalid_graph_op = 8,
+    zemm_invalid_shape = 9,
+    zemm_invalid_data_type = 10
+} zemm_status_t;
+
+typedef enum {
+    zemm_data_type_undef = 0,
+    zemm_f16 = 1,      /* IEEE binary16 */
+    zemm_bf16 = 2,     /* upper half of binary32 */
+    zemm_f32 = 3,      /* IEEE binary32 */
+    zemm_s32 = 4,      /* int32_t */
+    zemm_s8 = 5,       /* int8_t */
+    zemm_u8 = 6,       /* uint8_t */
+    zemm_f64 = 7,      /* IEEE binary64 */
+    zemm_boolean = 8,  /* not accepted in memory descriptors */
+    zemm_f8_e5m2 = 9,  /* OCP 8-bit float, 5 exponent bits */
+    zemm_f8_e4m3 = 10, /* OCP 8-bit float, 4 exponent bits */
+    zemm_s4 = 11,      /* two's complement -8..7, two per byte, the even element in the low nibble */
+    zemm_u4 = 12,      /* 0..15, two per byte, the even element in the low nibble */
+    zemm_e8m0 = 13,    /* power of two, exponent only */
+    zemm_f4_e2m1 = 14, /* OCP 4-bit float */
+    zemm_f4_e3m0 = 15, /* deprecated: rejected in memory descriptors */
+    zemm_s64 = 16,     /* int64_t */
+    zemm_data_type_max = 0x7fff
+} zemm_data_type_t;
+
+typedef enum {
+    zemm_format_kind_undef = 0,
+    zemm_format_kind_any = 1,         /* the library chooses the layout */
+    zemm_blocked = 2,                 /* strides, and optionally inner blocks */
+    zemm_format_kind_opaque = 3,      /* known to the library only */
+    zemm_format_kind_sparse = 4,      /* see zemm_sparse_encoding_t */
+    zemm_format_kind_host_scalar = 5, /* one value, kept on the host */
+    zemm_format_kind_max = 0x7fff
+} zemm_format_kind_t;
+
+typedef enum {
+    zemm_sparse_encoding_undef = 0,
+    zemm_csr = 1,
+    zemm_packed = 2,
+    zemm_coo = 3,
+    zemm_grouped = 4
+} zemm_sparse_encoding_t;
+
+/* Letter k of a tag is logical dimension k; left to right is outermost to innermost. An upper-case letter is a
+ * dimension that is also blocked; its blocks follow as <size><letter>, the last being innermost. */
+typedef enum {
+    zemm_format_tag_undef = 0,
+    zemm_format_tag_any = 1,
+    zemm_a = 2,
+    zemm_ab = 3,
+    zemm_abc = 4,
+    zemm_abcd = 5,
+    zemm_abcde = 6,
+    zemm_abcdef = 7,
+    zemm_abcdefg = 8,
+    zemm_abcdefgh = 9,
+    zemm_abcdefghi = 10,
+    zemm_abcdefghij = 11,
+    zemm_abcdefghijk = 12,
+    zemm_abcdefghijkl = 13,
+    zemm_ba = 14,
+    zemm_acb = 15,
+    zemm_bac = 16,
+    zemm_bca = 17,
+    zemm_cab = 18,
+    zemm_cba = 19,
+    zemm_abdc = 20,
+    zemm_acbd = 21,
+    zemm_acdb = 22,
+    zemm_adbc = 23,
+    zemm_adcb = 24,
+    zemm_bacd = 25,
+    zemm_bcda = 26,
+    zemm_cdab = 27,
+    zemm_cdba = 28,
+    zemm_dcab = 29,
+    zemm_abced = 30,
+    zemm_abdec = 31,
+    zemm_acbde = 32,
+    zemm_acdeb = 33,
+    zemm_adecb = 34,
+    zemm_bacde = 35,
+    zemm_bcdea = 36,
+    zemm_cdeab = 37,
+    zemm_cdeba = 38,
+    zemm_decab = 39,
+    zemm_abcdfe = 40,
+    zemm_abdefc = 41,
+    zemm_abdfce = 42,
+    zemm_acbdef = 43,
+    zemm_adefcb = 44,
+    zemm_defcab = 45,
+    zemm_abcdegf = 46,
+    zemm_abcdefhg = 47,
+    zemm_abcdefgih = 48,
+    zemm_abcdefghji = 49,
+    zemm_abcdefghikj = 50,
+    zemm_abcdefghijlk = 51,
+    zemm_AB16b16a = 237,
+    zemm_BA16a16b2a = 381,
+    zemm_BA16a32b2a = 382,
+    zemm_BA16a48b2a = 383,
+    zemm_BA16a64b2a = 384,
+    zemm_BA16a16b4a = 385,
+    zemm_BA16a32b4a = 386,
+    zemm_BA16a48b4a = 387,
+    zemm_BA16a64b4a = 388,
+    zemm_BA16a16b = 503,
+    zemm_BA16a32b = 504,
+    zemm_BA16a48b = 505,
+    zemm_BA16a64b = 506,
+    zemm_aCB16b16c = 521,
+    zemm_aCB16b32c = 522,
+    zemm_aCB16b48c = 523,
+    zemm_aCB16b64c = 524,
+    zemm_aCB16b16c2b = 525,
+    zemm_aCB16b32c2b = 526,
+    zemm_aCB16b48c2b = 527,
+    zemm_aCB16b64c2b = 528,
+    zemm_aCB16b16c4b = 529,
+    zemm_aCB16b32c4b = 530,
+    zemm_aCB16b48c4b = 531,
+    zemm_aCB16b64c4b = 532,
+    zemm_bcad = 835,
+    zemm_cabd = 836,
+    zemm_dabc = 837,
+    zemm_format_tag_last = 875,
+    /* Names of deep learning domains for the same values. */
+    zemm_x = zemm_a,
+    zemm_nc = zemm_ab,
+    zemm_cn = zemm_ba,
+    zemm_tn = zemm_ab,
+    zemm_nt = zemm_ba,
+    zemm_ncw = zemm_abc,
+    zemm_nwc = zemm_acb,
+    zemm_nchw = zemm_abcd,
+    zemm_nhwc = zemm_acdb,
+    zemm_ncdhw = zemm_abcde,
+    zemm_ndhwc = zemm_acdeb,
+    zemm_oi = zemm_ab,
+    zemm_io = zemm_ba,
+    zemm_oiw = zemm_abc,
+    zemm_owi = zemm_acb,
+    zemm_oihw = zemm_abcd,
+    zemm_ohwi = zemm_acdb,
+    zemm_tnc = zemm_abc,
+    zemm_ntc = zemm_bac,
+    zemm_ldnc = zemm_abcd
+} zemm_format_tag_t;
+
+typedef enum { zemm_any_engine = 0, zemm_cpu = 1, zemm_gpu = 2 } zemm_engine_kind_t;
+
+typedef enum {
+    zemm_stream_in_order = 1,
+    zemm_stream_out_of_order = 2, /* accepted; work still runs in order of submission */
+    zemm_stream_default_flags = zemm_stream_in_order,
+    zemm_stream_profiling = 4 /* keep a device time per execution, see zemm_query_profiling_data() */
+} zemm_stream_flags_t;
+
+typedef enum {
+    zemm_profiling_data_kind_undef = 0,
+    zemm_profiling_data_kind_time = 1, /* nanoseconds of device time, one value per execution */
+    zemm_profiling_data_kind_cycles = 2
+} zemm_profiling_data_kind_t;
+
+typedef enum {
+    zemm_fpmath_mode_strict = 0,
+    zemm_fpmath_mode_bf16 = 1,
+    zemm_fpmath_mode_f16 = 2,
+    zemm_fpmath_mode_any = 3,
+    zemm_fpmath_mode_tf32 = 4
+} zemm_fpmath_mode_t;
+
+typedef enum {
+    zemm_accumulation_mode_strict = 0,
+    zemm_accumulation_mode_relaxed = 1,
+    zemm_accumulation_mode_any = 2,
+    zemm_accumulation_mode_s32 = 3,
+    zemm_accumulation_mode_f32 = 4,
+    zemm_accumulation_mode_f16 = 5
+} zemm_accumulation_mode_t;
+
+typedef enum { zemm_scratchpad_mode_library = 0, zemm_scratchpad_mode_user = 1 } zemm_scratchpad_mode_t;
+
+typedef enum { zemm_rounding_mode_environment = 0, zemm_rounding_mode_stochastic = 1 } zemm_rounding_mode_t;
+
+typedef enum {
+    zemm_quantization_mode_undef = 0,
+    zemm_quantization_mode_static_sazp = 1,
+    zemm_quantization_mode_dynamic_mx = 2,
+    zemm_quantization_mode_dynamic_fp = 3
+} zemm_quantization_mode_t;
+
+typedef enum {
+    zemm_prop_kind_undef = 0,
+    zemm_forward_training = 64,
+    zemm_forward = zemm_forward_training,
+    zemm_forward_inference = 96,
+    zemm_backward = 128,
+    zemm_backward_data = 160,
+    zemm_backward_weights = 192,
+    zemm_backward_bias = 193
+} zemm_prop_kind_t;
+
+typedef enum {
+    zemm_undefined_primitive = 0,
+    zemm_reorder = 1,
+    zemm_shuffle = 2,
+    zemm_concat = 3,
+    zemm_sum = 4,
+    zemm_convolution = 5,
+    zemm_deconvolution = 6,
+    zemm_eltwise = 7,
+    zemm_lrn = 8,
+    zemm_batch_normalization = 9,
+    zemm_inner_product = 10,
+    zemm_rnn = 11,
+    zemm_gemm = 12,
+    zemm_binary = 13,
+    zemm_matmul = 14,
+    zemm_resampling = 15,
+    zemm_pooling = 16,
+    zemm_reduction = 17,
+    zemm_prelu = 18,
+    zemm_softmax = 19,
+    zemm_layer_normalization = 20,
+    zemm_group_normalization = 21,
+    zemm_primitive_kind_max = 0x7fff
+} zemm_primitive_kind_t;
+
+typedef enum {
+    zemm_alg_kind_undef = 0,
+    zemm_eltwise_relu = 0x20,
+    zemm_eltwise_tanh = 0x21,
+    zemm_eltwise_elu = 0x22,
+    zemm_eltwise_square = 0x23,
+    zemm_eltwise_abs = 0x24,
+    zemm_eltwise_sqrt = 0x25,
+    zemm_eltwise_linear = 0x26,
+    zemm_eltwise_soft_relu = 0x27,
+    zemm_eltwise_hardsigmoid = 0x28,
+    zemm_eltwise_logistic = 0x29,
+    zemm_eltwise_exp = 0x2a,
+    zemm_eltwise_gelu_tanh = 0x2b,
+    zemm_eltwise_swish = 0x2c,
+    zemm_eltwise_log = 0x2d,
+    zemm_eltwise_clip = 0x2e,
+    zemm_eltwise_clip_v2 = 0x2f,
+    zemm_eltwise_pow = 0x30,
+    zemm_eltwise_gelu_erf = 0x31,
+    zemm_eltwise_round = 0x32,
+    zemm_eltwise_mish = 0x33,
+    zemm_eltwise_hardswish = 0x34,
+    zemm_eltwise_relu_use_dst_for_bwd = 0x100,
+    zemm_eltwise_tanh_use_dst_for_bwd = 0x101,
+    zemm_eltwise_elu_use_dst_for_bwd = 0x102,
+    zemm_eltwise_sqrt_use_dst_for_bwd = 0x103,
+    zemm_eltwise_logistic_use_dst_for_bwd = 0x104,
+    zemm_eltwise_exp_use_dst_for_bwd = 0x105,
+    zemm_eltwise_clip_v2_use_dst_for_bwd = 0x106,
+    zemm_binary_add = 0x1fff0,
+    zemm_binary_mul = 0x1fff1,
+    zemm_binary_max = 0x1fff2,
+    zemm_binary_min = 0x1fff3,
+    zemm_binary_div = 0x1fff4,
+    zemm_binary_sub = 0x1fff5,
+    zemm_binary_ge = 0x1fff6,
+    zemm_binary_gt = 0x1fff7,
+    zemm_binary_le = 0x1fff8,
+    zemm_binary_lt = 0x1fff9,
+    zemm_binary_eq = 0x1fffa,
+    zemm_binary_ne = 0x1fffb,
+    zemm_binary_select = 0x1fffc,
+    zemm_reduction_max = 0x2fff2,
+    zemm_reduction_min = 0x2fff3,
+    zemm_reduction_sum = 0x2fff4,
+    zemm_reduction_mul = 0x2fff5,
+    zemm_reduction_mean = 0x2fff6,
+    zemm_reduction_norm_lp_max = 0x2fff7,
+    zemm_reduction_norm_lp_sum = 0x2fff8,
+    zemm_reduction_norm_lp_power_p_max = 0x2fff9,
+    zemm_reduction_norm_lp_power_p_sum = 0x2fffa,
+    zemm_softmax_accurate = 0x30000,
+    zemm_softmax_log = 0x30001
+} zemm_alg_kind_t;
+
+/* What the query functions answer; the suffix names the type behind the result pointer
+ * (none: see the comment; _md: const_zemm_memory_desc_t). */
+typedef enum {
+    zemm_query_undef = 0,
+    zemm_query_engine = 1,               /* zemm_engine_t */
+    zemm_query_primitive_kind = 2,       /* zemm_primitive_kind_t */
+    zemm_query_num_of_inputs_s32 = 3,    /* int */
+    zemm_query_num_of_outputs_s32 = 4,   /* int */
+    zemm_query_time_estimate_f64 = 5,    /* double, seconds */
+    zemm_query_memory_consumption_s64 = 6, /* int64_t, bytes of library scratchpad */
+    zemm_query_scratchpad_engine = 7,    /* zemm_engine_t */
+    zemm_query_impl_info_str = 8,        /* const char * */
+    zemm_query_reorder_src_engine = 9,   /* zemm_engine_t */
+    zemm_query_reorder_dst_engine = 10,  /* zemm_engine_t */
+    zemm_query_prop_kind = 11,
+    zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, bytes */
+    zemm_query_cache_blob_id = 13,       /* const uint8_t * */
+    zemm_query_strides = 14,             /* zemm_dims_t: of a memory descriptor, in elements */
+    zemm_query_dilations = 15,
+    zemm_query_padding_l = 16,
+    zemm_query_padding_r = 17,
+    zemm_query_epsilon_f32 = 18,
+    zemm_query_flags = 19,
+    zemm_query_alg_kind = 20,
+    zemm_query_alpha_f32 = 21,
+    zemm_query_beta_f32 = 22,
+    zemm_query_axis_s32 = 23,
+    zemm_query_local_size_s64 = 24,
+    zemm_query_k_f32 = 25,
+    zemm_query_p_f32 = 26,
+    zemm_query_factors = 27,
+    zemm_query_cell_kind = 28,
+    zemm_query_direction = 29,
+    zemm_query_activation_kind = 30,
+    zemm_query_kernel = 31,
+    zemm_query_group_size_s64 = 32,
+    zemm_query_some_md = 128,
+    zemm_query_src_md = 129,
+    zemm_query_diff_src_md = 130,
+    zemm_query_weights_md = 131, /* index 1: bias */
+    zemm_query_diff_weights_md = 132,
+    zemm_query_dst_md = 133,
+    zemm_query_diff_dst_md = 134,
+    zemm_query_workspace_md = 135,
+    zemm_query_scratchpad_md = 136,
+    zemm_query_exec_arg_md = 255,           /* index: ZEMM_ARG_... */
+    zemm_query_ndims_s32 = 256,             /* int */
+    zemm_query_dims = 257,                  /* zemm_dims_t * */
+    zemm_query_data_type = 258,             /* zemm_data_type_t */
+    zemm_query_submemory_offset_s64 = 259,  /* int64_t, elements */
+    zemm_query_padded_dims = 260,           /* zemm_dims_t * */
+    zemm_query_padded_offsets = 261,        /* zemm_dims_t * */
+    zemm_query_format_kind = 262,           /* zemm_format_kind_t */
+    zemm_query_inner_nblks_s32 = 263,       /* int */
+    zemm_query_inner_blks = 264,            /* zemm_dims_t * */
+    zemm_query_inner_idxs = 265,            /* zemm_dims_t * */
+    zemm_query_sparse_encoding = 266,       /* zemm_sparse_encoding_t */
+    zemm_query_nnz_s64 = 267,               /* int64_t */
+    zemm_query_num_handles_s32 = 268,       /* int */
+    zemm_query_max = 0x7fff
+} zemm_query_t;
+
+#define ZEMM_MAX_NDIMS 12
+#define ZEMM_RUNTIME_DIM_VAL INT64_MIN
+#define ZEMM_RUNTIME_SIZE_VAL ((size_t)ZEMM_RUNTIME_DIM_VAL)
+#define ZEMM_RUNTIME_S32_VAL INT32_MIN
+/* A quiet NaN with the bits 0x7fc000d0. */
+static const union {
+    unsigned u;
+    float f;
+} zemm_runtime_f32_val_rep = {0x7fc000d0};
+#define ZEMM_RUNTIME_F32_VAL (zemm_runtime_f32_val_rep.f)
+
+#define ZEMM_MEMORY_NONE (NULL)
+#define ZEMM_MEMORY_ALLOCATE ((void *)(size_t)-1)
+
+/* Execution arguments. Flags are or-ed with the argument that they belong to: the weights' scales are
+ * ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS. */
+#define ZEMM_ARG_UNDEF 0
+#define ZEMM_ARG_SRC 1
+#define ZEMM_ARG_SRC_0 ZEMM_ARG_SRC
+#define ZEMM_ARG_FROM ZEMM_ARG_SRC
+#define ZEMM_ARG_SRC_1 2
+#define ZEMM_ARG_SRC_2 3
+#define ZEMM_ARG_SRC_3 4
+#define ZEMM_ARG_DST 17
+#define ZEMM_ARG_DST_0 ZEMM_ARG_DST
+#define ZEMM_ARG_TO ZEMM_ARG_DST
+#define ZEMM_ARG_WEIGHTS 33
+#define ZEMM_ARG_WEIGHTS_0 ZEMM_ARG_WEIGHTS
+#define ZEMM_ARG_WEIGHTS_1 34
+#define ZEMM_ARG_WEIGHTS_2 35
+#define ZEMM_ARG_WEIGHTS_3 36
+#define ZEMM_ARG_BIAS 41
+#define ZEMM_ARG_REDUCE 42
+#define ZEMM_ARG_WORKSPACE 64
+#define ZEMM_ARG_SCRATCHPAD 80
+#define ZEMM_ARG_HINT_MAX_GROUP_SIZE 384
+#define ZEMM_ARG_ATTR_DROPOUT_OFFSET 507
+#define ZEMM_ARG_ATTR_ROUNDING_SEED 508
+#define ZEMM_ARG_ATTR_DROPOUT_MASK 509
+#define ZEMM_ARG_ATTR_DROPOUT_PROBABILITY 510
+#define ZEMM_ARG_ATTR_DROPOUT_SEED 511
+#define ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS 512
+#define ZEMM_ARG_MULTIPLE_SRC 1024
+#define ZEMM_ARG_MULTIPLE_DST 2048
+#define ZEMM_ARG_ATTR_SCALES 4096
+#define ZEMM_ARG_ATTR_ZERO_POINTS 8192
+#define ZEMM_ARG_ATTR_POST_OP_DW 16384
+#define ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768
+#define ZEMM_ARG_ATTR_MULTIPLE_POST_OP(idx) (ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((idx) + 1))
+
+#define ZEMM_RUNTIME_NONE 0u
+#define ZEMM_RUNTIME_SEQ 1u
+#define ZEMM_RUNTIME_OMP 2u
+#define ZEMM_RUNTIME_TBB 4u
+#define ZEMM_RUNTIME_THREADPOOL 8u
+#define ZEMM_RUNTIME_OCL 256u
+#define ZEMM_RUNTIME_SYCL 512u
+#define ZEMM_RUNTIME_ZE 1024u
+
+typedef int64_t zemm_dim_t;
+typedef zemm_dim_t zemm_dims_t[ZEMM_MAX_NDIMS];
+
+typedef struct zemm_engine *zemm_engine_t;
+typedef struct zemm_stream *zemm_stream_t;
+typedef struct zemm_memory_desc *zemm_memory_desc_t;
+typedef const struct zemm_memory_desc *const_zemm_memory_desc_t;
+typedef struct zemm_memory *zemm_memory_t;
+typedef const struct zemm_memory *const_zemm_memory_t;
+typedef struct zemm_post_ops *zemm_post_ops_t;
+typedef const struct zemm_post_ops *const_zemm_post_ops_t;
+typedef struct zemm_primitive_attr *zemm_primitive_attr_t;
+typedef const struct zemm_primitive_attr *const_zemm_primitive_attr_t;
+typedef struct zemm_primitive_desc *zemm_primitive_desc_t;
+typedef const struct zemm_primitive_desc *const_zemm_primitive_desc_t;
+typedef struct zemm_primitive *zemm_primitive_t;
+typedef const struct zemm_primitive *const_zemm_primitive_t;
+
+/* One argument of zemm_primitive_execute(). */
+typedef struct {
+    int arg;              /* ZEMM_ARG_... */
+    zemm_memory_t memory; /* NULL: as if the argument were absent */
+} zemm_exec_arg_t;
+
+typedef struct {
+    int major;
+    int minor;
+    int patch;
+    const char *hash;     /* revision of the sources, or "N/A" */
+    unsigned cpu_runtime; /* ZEMM_RUNTIME_... */
+    unsigned gpu_runtime;
+} zemm_version_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
