@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ze/api.hpp"
+
+#include <dlfcn.h>
+
+#include "common/error.hpp"
+#include "ze/provider.hpp"
+
+namespace zemm::ze {
+
+const char *result_text(ze_result_t result) {
+#define ZEMM_ZE_RESULT(name)                                                                                 \
+    case name:                                                                                               \
+        return #name;
+    switch (result) {
+        ZEMM_ZE_RESULT(ZE_RESULT_SUCCESS)
+        ZEMM_ZE_RESULT(ZE_RESULT_NOT_READY)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_DEVICE_LOST)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_MODULE_LINK_FAILURE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_DEVICE_IN_LOW_POWER_STATE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_NOT_AVAILABLE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE)
+        ZEMM_ZE_RESULT(ZE_RESULT_WARNING_DROPPED_DATA)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_UNINITIALIZED)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_UNSUPPORTED_VERSION)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_ARGUMENT)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_NULL_HANDLE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_NULL_POINTER)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_SIZE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_UNSUPPORTED_SIZE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_ENUMERATION)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_NATIVE_BINARY)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_GLOBAL_NAME)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_KERNEL_NAME)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_FUNCTION_NAME)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE)
+        ZEMM_ZE_RESULT(ZE_RESULT_ERROR_OVERLAPPING_REGIONS)
+    default:
+        return result == ZE_RESULT_ERROR_UNKNOWN ? "ZE_RESULT_ERROR_UNKNOWN" : "a result that zemm does not know";
+    }
+#undef ZEMM_ZE_RESULT
+}
+
+void check(ze_result_t result, const char *call) {
+    if (result == ZE_RESULT_SUCCESS)
+        return;
+    const bool memory =
+        result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+    fail(memory ? zemm_out_of_memory : zemm_runtime_error, "%s returned %s (0x%x)", call, result_text(result),
+         static_cast<unsigned>(result));
+}
+
+const char *first_missing(const api &fn) {
+#define ZEMM_ZE_MISSING(name)                                                                                \
+    if (!fn.name)                                                                                            \
+        return #name;
+    ZEMM_ZE_FUNCTIONS(ZEMM_ZE_MISSING)
+#undef ZEMM_ZE_MISSING
+    return nullptr;
+}
+
+std::string dl_reason() {
+    const char *reason = dlerror();
+    return reason ? reason : "unknown reason";
+}
+
+} // namespace zemm::ze

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unified shared memory that frees itself.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "ze/device.hpp"
+
+namespace zemm::ze {
+
+enum class usm { host, device };
+
+class buffer {
+public:
+    // size 0 gives an empty buffer; aligned to 64 bytes. Throws out_of_memory.
+    buffer(std::shared_ptr<device> dev, size_t size, usm kind);
+    ~buffer();
+    buffer(const buffer &) = delete;
+    buffer &operator=(const buffer &) = delete;
+    void *data() const { return data_; }
+    size_t size() const { return size_; }
+
+private:
+    std::shared_ptr<device> device_;
+    void *data_ = nullptr;
+    size_t size_ = 0;
+};
+
+// Bytes from pointer to the end of its USM allocation; 0 when the pointer is no USM of the device's context.
+size_t usm_bytes_from(const device &dev, const void *pointer);
+// Whether the host may read and write through a pointer that kernels on the device can use.
+bool host_reads(const device &dev, const void *pointer);
+// Copies between any two of USM and host memory, and waits.
+void copy_now(device &dev, void *to, const void *from, size_t size);
+
+} // namespace zemm::ze

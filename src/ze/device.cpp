@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ze/device.hpp"
+
+#include <map>
+#include <vector>
+
+#include "common/error.hpp"
+#include "ze/inventory.hpp"
+#include "ze/module_cache.hpp"
+
+namespace zemm::ze {
+namespace {
+
+zemm_engine_kind_t kind_of(const api &fn, ze_device_handle_t handle) {
+    ze_device_properties_t properties = {};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    check(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties");
+    if (properties.type == ZE_DEVICE_TYPE_GPU)
+        return zemm_gpu;
+    if (properties.type == ZE_DEVICE_TYPE_CPU)
+        return zemm_cpu;
+    fail(zemm_invalid_arguments, "device \"%s\" has the type %d: neither ZE_DEVICE_TYPE_GPU (1) nor ZE_DEVICE_TYPE_CPU (2)",
+         properties.name, static_cast<int>(properties.type));
+}
+
+ze_context_handle_t new_context(const api &fn, ze_driver_handle_t driver) {
+    ze_context_desc_t desc = {};
+    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
+    ze_context_handle_t context = nullptr;
+    check(fn.zeContextCreate(driver, &desc, &context), "zeContextCreate");
+    return context;
+}
+
+// Nanoseconds of one timestamp tick. From 1.2 on a driver that is asked with the 1_2 structure answers in ticks per
+// second, before in nanoseconds per tick.
+double tick_ns(const device &dev) {
+    ze_device_properties_t properties = {};
+    properties.stype =
+        dev.has_api(2) ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    check(dev.fn.zeDeviceGetProperties(dev.handle, &properties), "zeDeviceGetProperties");
+    const auto resolution = static_cast<double>(properties.timerResolution);
+    if (resolution <= 0)
+        return 1.0;
+    return dev.has_api(2) ? 1e9 / resolution : resolution;
+}
+
+uint32_t first_compute_group(const device &dev) {
+    uint32_t count = 0;
+    check(dev.fn.zeDeviceGetCommandQueueGroupProperties(dev.handle, &count, nullptr),
+          "zeDeviceGetCommandQueueGroupProperties");
+    std::vector<ze_command_queue_group_properties_t> groups(count);
+    for (auto &group : groups)
+        group.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
+    check(dev.fn.zeDeviceGetCommandQueueGroupProperties(dev.handle, &count, groups.data()),
+          "zeDeviceGetCommandQueueGroupProperties");
+    for (uint32_t i = 0; i < count; i++)
+        if (groups[i].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE)
+            return i;
+    fail(zemm_runtime_error, "device \"%s\" has no queue that runs kernels (%u queue groups)", dev.name.c_str(),
+         count);
+}
+
+} // namespace
+
+device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle, ze_context_handle_t context,
+               bool owns_context)
+    : fn(fn), driver(driver), handle(handle), context(context), kind(kind_of(fn, handle)),
+      modules(std::make_unique<module_cache>()), owns_context_(owns_context) {
+    ze_device_properties_t properties = {};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    check(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties");
+    name = properties.name;
+    max_allocation = properties.maxMemAllocSize;
+    const uint32_t bits = properties.kernelTimestampValidBits;
+    timestamp_mask = bits == 0 || bits >= 64 ? ~0ull : (1ull << bits) - 1;
+
+    ze_driver_properties_t driver_properties = {};
+    driver_properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
+    check(fn.zeDriverGetProperties(driver, &driver_properties), "zeDriverGetProperties");
+    driver_version = driver_properties.driverVersion;
+    ze_api_version_t version = {};
+    check(fn.zeDriverGetApiVersion(driver, &version), "zeDriverGetApiVersion");
+    api_version = static_cast<uint32_t>(version);
+    timestamp_period_ns = tick_ns(*this);
+    compute_queue_ordinal = first_compute_group(*this);
+
+    ze_device_compute_properties_t compute = {};
+    compute.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
+    check(fn.zeDeviceGetComputeProperties(handle, &compute), "zeDeviceGetComputeProperties");
+    max_group_size = compute.maxTotalGroupSize;
+
+    ze_device_module_properties_t module_properties = {};
+    module_properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
+    check(fn.zeDeviceGetModuleProperties(handle, &module_properties), "zeDeviceGetModuleProperties");
+    max_argument_size = module_properties.maxArgumentsSize;
+    fp16 = module_properties.flags & ZE_DEVICE_MODULE_FLAG_FP16;
+    fp64 = module_properties.flags & ZE_DEVICE_MODULE_FLAG_FP64;
+
+    ze_device_memory_access_properties_t access = {};
+    access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
+    check(fn.zeDeviceGetMemoryAccessProperties(handle, &access), "zeDeviceGetMemoryAccessProperties");
+    host_pointers = access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW;
+}
+
+device::~device() {
+    modules.reset();
+    if (copy_list)
+        fn.zeCommandListDestroy(copy_list);
+    if (owns_context_)
+        fn.zeContextDestroy(context);
+}
+
+size_t device_count(zemm_engine_kind_t kind, std::string &why) { return devices_of(kind, why).size(); }
+
+std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
+    std::string why;
+    const std::vector<found_device> &found = devices_of(kind, why);
+    const char *kind_name = kind == zemm_cpu ? "cpu" : "gpu";
+    if (found.empty())
+        fail(zemm_runtime_error, "no %s device: %s", kind_name, why.c_str());
+    if (index >= found.size())
+        fail(zemm_invalid_arguments, "index is %zu, but there %s %zu %s device%s", index,
+             found.size() == 1 ? "is" : "are", found.size(), kind_name, found.size() == 1 ? "" : "s");
+
+    static auto &lock = *new std::mutex;
+    static auto &open = *new std::map<ze_device_handle_t, std::shared_ptr<device>>;
+    std::lock_guard hold(lock);
+    std::shared_ptr<device> &entry = open[found[index].handle];
+    if (!entry) {
+        const found_device &d = found[index];
+        const ze_context_handle_t context = new_context(*d.fn, d.driver);
+        try {
+            entry.reset(new device(*d.fn, d.driver, d.handle, context, true));
+        } catch (...) {
+            d.fn->zeContextDestroy(context);
+            throw;
+        }
+    }
+    return entry;
+}
+
+const api &api_of(ze_device_handle_t handle) {
+    if (const api *own = own_cpu_api_of(handle))
+        return *own;
+    std::string why;
+    const api *loader = loader_api(why);
+    if (!loader)
+        fail(zemm_runtime_error, "%s", why.c_str());
+    return *loader;
+}
+
+std::shared_ptr<device> adopt_device(ze_driver_handle_t driver, ze_device_handle_t handle,
+                                     ze_context_handle_t context) {
+    return std::shared_ptr<device>(new device(api_of(handle), driver, handle, context, false));
+}
+
+} // namespace zemm::ze

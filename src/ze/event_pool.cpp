@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ze/event_pool.hpp"
+
+namespace zemm::ze {
+
+event_pool::event_pool(const device &dev, bool timestamps, uint32_t chunk)
+    : device_(dev), timestamps_(timestamps), chunk_(chunk) {}
+
+event_pool::~event_pool() {
+    for (ze_event_handle_t event : all_)
+        device_.fn.zeEventDestroy(event);
+    for (ze_event_pool_handle_t pool : pools_)
+        device_.fn.zeEventPoolDestroy(pool);
+}
+
+void event_pool::grow() {
+    ze_event_pool_desc_t pool_desc = {};
+    pool_desc.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
+    pool_desc.flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
+    if (timestamps_)
+        pool_desc.flags |= ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP;
+    pool_desc.count = chunk_;
+    ze_device_handle_t handle = device_.handle;
+    ze_event_pool_handle_t pool = nullptr;
+    pools_.reserve(pools_.size() + 1);
+    check(device_.fn.zeEventPoolCreate(device_.context, &pool_desc, 1, &handle, &pool), "zeEventPoolCreate");
+    pools_.push_back(pool);
+    all_.reserve(all_.size() + chunk_);
+    free_.reserve(all_.size() + chunk_);
+    for (uint32_t i = 0; i < chunk_; i++) {
+        ze_event_desc_t desc = {};
+        desc.stype = ZE_STRUCTURE_TYPE_EVENT_DESC;
+        desc.index = i;
+        desc.signal = ZE_EVENT_SCOPE_FLAG_HOST;
+        desc.wait = ZE_EVENT_SCOPE_FLAG_HOST;
+        ze_event_handle_t event = nullptr;
+        check(device_.fn.zeEventCreate(pool, &desc, &event), "zeEventCreate");
+        all_.push_back(event);
+        free_.push_back(event);
+    }
+}
+
+ze_event_handle_t event_pool::take() {
+    if (free_.empty())
+        grow();
+    const ze_event_handle_t event = free_.back();
+    free_.pop_back();
+    return event;
+}
+
+void event_pool::give_back(ze_event_handle_t event) {
+    check(device_.fn.zeEventHostReset(event), "zeEventHostReset");
+    free_.push_back(event);
+}
+
+} // namespace zemm::ze

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of the system's Level Zero loader.
+#include <dlfcn.h>
+
+#include "common/error.hpp"
+#include "ze/provider.hpp"
+
+namespace zemm::ze {
+namespace {
+
+provider *open_loader() {
+    auto *p = new provider;
+    void *lib = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!lib) {
+        p->why = "the Level Zero loader is missing (" + dl_reason() +
+                 "): install the package libze1 (Debian, Ubuntu) or level-zero (Intel's repositories)";
+        return p;
+    }
+    api &fn = p->functions;
+#define ZEMM_ZE_LOOK_UP(name) fn.name = reinterpret_cast<decltype(fn.name)>(dlsym(lib, #name));
+    ZEMM_ZE_FUNCTIONS(ZEMM_ZE_LOOK_UP)
+    ZEMM_ZE_LOOK_UP(zeCommandListHostSynchronize)
+#undef ZEMM_ZE_LOOK_UP
+    if (const char *name = first_missing(fn)) {
+        p->why = text("the Level Zero loader libze_loader.so.1 is too old: it has no %s", name);
+        return p;
+    }
+    const ze_result_t result = fn.zeInit(0);
+    if (result != ZE_RESULT_SUCCESS) {
+        p->why = text("the Level Zero loader found no driver (zeInit returned %s): for a GPU install the package "
+                      "intel-opencl-icd (Debian) or libze-intel-gpu1 (Ubuntu), and see to it that "
+                      "/dev/dri/renderD* exists and may be opened",
+                      result_text(result));
+        return p;
+    }
+    p->usable = true;
+    return p;
+}
+
+} // namespace
+
+const api *loader_api(std::string &why) {
+    static const provider *p = open_loader();
+    return p->answer(why);
+}
+
+} // namespace zemm::ze

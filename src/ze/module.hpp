@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels from SPIR-V: modules are built once per process for a device, a SPIR-V binary and a set of specialisation
+// constants.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ze/device.hpp"
+
+namespace zemm::ze {
+
+struct spec_constant {
+    uint32_t id;
+    uint32_t value;
+    bool operator==(const spec_constant &) const = default;
+};
+
+struct spirv {
+    const char *name; // names it in messages and keys
+    std::span<const uint8_t> words;
+};
+
+struct built_module;
+
+class kernel : public std::enable_shared_from_this<kernel> {
+public:
+    ~kernel();
+    kernel(const kernel &) = delete;
+    kernel &operator=(const kernel &) = delete;
+    // Arguments live in the kernel handle: hold this lock from the first argument to the launch.
+    std::mutex lock;
+    ze_kernel_handle_t handle = nullptr;
+    std::atomic<bool> built_now = false; // false when it came from the module cache (for the log)
+
+private:
+    friend class module_cache;
+    kernel() = default;
+    std::shared_ptr<built_module> module_;
+};
+
+// The kernel `entry` of a SPIR-V binary. Throws runtime_error with the build log when the driver refuses it.
+// Kernels may reach any USM of the context through pointers in their arguments (indirect access is set).
+// Two calls with the same arguments get the same kernel as long as the cache of the device keeps it. The kernel keeps
+// the device open. flags: build flags such as "-ze-opt-large-register-file" ("" for none).
+std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
+        std::vector<spec_constant> constants, const char *flags);
+
+} // namespace zemm::ze

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The modules built on a device, least recently used first out. It belongs to the device, so that no module outlives
+// the context that it was built in; kernels in use stay alive on their own.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "ze/module.hpp"
+
+namespace zemm::ze {
+
+// A module handle that destroys itself.
+struct built_module {
+    built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
+                 const char *flags);
+    ~built_module();
+    built_module(const built_module &) = delete;
+    built_module &operator=(const built_module &) = delete;
+    const api &fn;
+    ze_module_handle_t handle = nullptr;
+};
+
+class module_cache {
+public:
+    static constexpr size_t capacity = 512; // modules
+
+    std::shared_ptr<kernel> get(const device &dev, const spirv &binary, const char *entry,
+                                const std::vector<spec_constant> &constants, const char *flags);
+
+private:
+    struct slot {
+        std::mutex lock; // held while the module is built: others who want it wait
+        std::shared_ptr<built_module> built;
+        std::map<std::string, std::shared_ptr<kernel>> kernels; // by entry point
+    };
+    using order = std::list<std::pair<std::string, std::shared_ptr<slot>>>;
+
+    std::shared_ptr<slot> find_or_add(std::string key);
+
+    std::mutex lock_;
+    order newest_first_;
+    std::unordered_map<std::string, order::iterator> by_key_;
+};
+
+} // namespace zemm::ze

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ze/stream.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "common/error.hpp"
+#include "ze/event_pool.hpp"
+
+namespace zemm::ze {
+namespace {
+
+// ZE_COMMAND_QUEUE_FLAG_IN_ORDER, which headers before 1.9 do not have; drivers know it from API 1.7 on.
+constexpr ze_command_queue_flags_t in_order_flag = ZE_BIT(1);
+constexpr uint32_t in_order_minor = 7;
+constexpr uint32_t host_synchronize_minor = 6;
+constexpr uint32_t events_per_pool = 128;
+
+ze_command_list_handle_t new_list(const device &dev) {
+    ze_command_queue_desc_t desc = {};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    desc.ordinal = dev.compute_queue_ordinal;
+    desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+    desc.flags = dev.has_api(in_order_minor) ? in_order_flag : 0;
+    ze_command_list_handle_t list = nullptr;
+    check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list), "zeCommandListCreateImmediate");
+    return list;
+}
+
+} // namespace
+
+struct stream::impl {
+    explicit impl(const device &dev)
+        : wait_events(dev, false, 1), launch_events(dev, true, events_per_pool),
+          host_synchronize(dev.fn.zeCommandListHostSynchronize && dev.has_api(host_synchronize_minor)) {}
+
+    using entry = std::vector<ze_event_handle_t>; // one event per launch
+
+    event_pool wait_events, launch_events;
+    bool host_synchronize;
+    bool barrier_first = false; // the next launch has to wait for something by a barrier
+    bool in_entry = false;
+    std::vector<entry> entries;
+    std::unique_ptr<buffer> scratch;
+    // Things that work on the device may still use, until the next wait().
+    std::vector<std::unique_ptr<buffer>> retired;
+    std::unordered_map<const kernel *, std::shared_ptr<kernel>> in_flight;
+};
+
+stream::stream(std::shared_ptr<device> dev, bool profiling)
+    : device_(std::move(dev)), owns_list_(true), profiling_(profiling), impl_(std::make_unique<impl>(*device_)) {
+    list_ = new_list(*device_);
+}
+
+stream::stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool profiling)
+    : device_(std::move(dev)), list_(list), owns_list_(false), profiling_(profiling),
+      impl_(std::make_unique<impl>(*device_)) {
+    // A list cannot be asked whether it is in order, nor whether the caller appended to it.
+    impl_->barrier_first = true;
+}
+
+stream::~stream() {
+    try {
+        wait();
+    } catch (...) {
+        // The device failed: there is nobody left to tell, and nothing runs on it any more.
+    }
+    if (owns_list_)
+        device_->fn.zeCommandListDestroy(list_);
+}
+
+void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
+                    std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits) {
+    const api &fn = device_->fn;
+    std::vector<ze_event_handle_t> wait_list(waits.begin(), waits.end()); // Level Zero takes no const array
+    auto *wait_data = wait_list.empty() ? nullptr : wait_list.data();
+    const auto wait_count = static_cast<uint32_t>(wait_list.size());
+    if (std::ranges::find(group_count, 0u) != group_count.end()) {
+        if (wait_count) // nothing to run, but what comes later waits all the same
+            check(fn.zeCommandListAppendBarrier(list_, nullptr, wait_count, wait_data), "zeCommandListAppendBarrier");
+        return;
+    }
+    std::lock_guard hold(k.lock);
+    check(fn.zeKernelSetGroupSize(k.handle, group_size[0], group_size[1], group_size[2]), "zeKernelSetGroupSize");
+    for (uint32_t i = 0; i < arguments.size(); i++) {
+        const ze_result_t result =
+            fn.zeKernelSetArgumentValue(k.handle, i, arguments[i].size, arguments[i].value);
+        if (result != ZE_RESULT_SUCCESS)
+            fail(zemm_runtime_error, "argument %u (%zu bytes) of a kernel: zeKernelSetArgumentValue returned %s", i,
+                 arguments[i].size, result_text(result));
+    }
+    impl_->in_flight.try_emplace(&k, k.shared_from_this());
+    if (impl_->barrier_first)
+        check(fn.zeCommandListAppendBarrier(list_, nullptr, 0, nullptr), "zeCommandListAppendBarrier");
+    ze_event_handle_t event = nullptr;
+    if (impl_->in_entry) {
+        impl_->entries.back().reserve(impl_->entries.back().size() + 1);
+        event = impl_->launch_events.take();
+    }
+    const ze_group_count_t groups = {group_count[0], group_count[1], group_count[2]};
+    const ze_result_t result =
+        fn.zeCommandListAppendLaunchKernel(list_, k.handle, &groups, event, wait_count, wait_data);
+    if (result != ZE_RESULT_SUCCESS && event)
+        impl_->launch_events.give_back(event);
+    check(result, "zeCommandListAppendLaunchKernel");
+    if (event)
+        impl_->entries.back().push_back(event);
+    if (!owns_list_ || !device_->has_api(in_order_minor))
+        impl_->barrier_first = true;
+}
+
+void stream::wait() {
+    const api &fn = device_->fn;
+    ze_result_t result = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    if (impl_->host_synchronize)
+        result = fn.zeCommandListHostSynchronize(list_, UINT64_MAX);
+    if (result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) {
+        // Older drivers: a barrier after everything that signals an event.
+        impl_->host_synchronize = false;
+        const ze_event_handle_t event = impl_->wait_events.take();
+        result = fn.zeCommandListAppendBarrier(list_, event, 0, nullptr);
+        if (result == ZE_RESULT_SUCCESS)
+            result = fn.zeEventHostSynchronize(event, UINT64_MAX);
+        if (result == ZE_RESULT_SUCCESS)
+            impl_->wait_events.give_back(event);
+        check(result, "waiting for the stream: zeEventHostSynchronize");
+    }
+    check(result, "waiting for the stream: zeCommandListHostSynchronize");
+    impl_->retired.clear();
+    impl_->in_flight.clear();
+    impl_->barrier_first = !owns_list_; // the caller may append to its list
+}
+
+void *stream::scratchpad(size_t size) {
+    std::unique_ptr<buffer> &scratch = impl_->scratch;
+    if (!size)
+        return nullptr;
+    if (!scratch || scratch->size() < size) {
+        auto larger = std::make_unique<buffer>(device_, size, usm::device);
+        impl_->retired.reserve(impl_->retired.size() + 1);
+        if (scratch)
+            impl_->retired.push_back(std::move(scratch));
+        scratch = std::move(larger);
+    }
+    return scratch->data();
+}
+
+void stream::begin_entry() {
+    if (!profiling_)
+        return;
+    impl_->entries.emplace_back();
+    impl_->in_entry = true;
+}
+
+void stream::end_entry() { impl_->in_entry = false; }
+
+size_t stream::entry_count() const { return impl_->entries.size(); }
+
+void stream::reset_profiling() {
+    wait(); // what runs would signal the events that are used again
+    for (const impl::entry &launches : impl_->entries)
+        for (ze_event_handle_t event : launches)
+            impl_->launch_events.give_back(event);
+    impl_->entries.clear();
+}
+
+std::vector<uint64_t> stream::times() {
+    wait();
+    std::vector<uint64_t> sums;
+    for (const impl::entry &launches : impl_->entries) {
+        uint64_t ticks = 0;
+        for (ze_event_handle_t event : launches) {
+            ze_kernel_timestamp_result_t stamp = {};
+            const ze_result_t result = device_->fn.zeEventQueryKernelTimestamp(event, &stamp);
+            if (result == ZE_RESULT_NOT_READY)
+                fail(zemm_runtime_error,
+                     "device \"%s\" keeps no timestamps: zeEventQueryKernelTimestamp returned ZE_RESULT_NOT_READY for "
+                     "work that is done, as drivers do that simulate (Intel's AUB mode)",
+                     device_->name.c_str());
+            check(result, "zeEventQueryKernelTimestamp");
+            // The counter wraps at its valid bits.
+            ticks += (stamp.global.kernelEnd - stamp.global.kernelStart) & device_->timestamp_mask;
+        }
+        sums.push_back(static_cast<uint64_t>(static_cast<double>(ticks) * device_->timestamp_period_ns + 0.5));
+    }
+    return sums;
+}
+
+} // namespace zemm::ze
