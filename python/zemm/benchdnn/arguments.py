@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tensors of a case: which execution arguments it has, their dims, data types and roles."""
+
+from dataclasses import dataclass
+
+from zemm.benchdnn import masks
+from zemm.benchdnn.attributes import Quantization
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.post_ops import Binary, Operand, Prelu
+from zemm.benchdnn.tags import normalized
+
+SRC, DST, WEI, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
+SCALES, ZERO_POINTS, REDUCTIONS = 4096, 8192, 512
+DROPOUT_OFFSET, ROUNDING_SEED, DROPOUT_MASK, DROPOUT_PROBABILITY, DROPOUT_SEED = 507, 508, 509, 510, 511
+KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "reductions": REDUCTIONS}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One execution argument. `dims` are broadcast against the tensor it belongs to; `memory_dims` make its
+    descriptor; an empty tag with empty strides is dense row-major."""
+
+    arg: int
+    role: str
+    dims: tuple[int, ...]
+    data_type: str
+    tag: str = ""
+    strides: tuple[int, ...] = ()
+    on_host: bool = False
+    value: float = 0.0
+    is_output: bool = False
+
+    @property
+    def memory_dims(self) -> tuple[int, ...]:
+        """Quantisation tensors leave dims of size 1 out, which changes no byte."""
+        if self.role in ("scales", "zero_points", "reductions"):
+            return tuple(dim for dim in self.dims if dim != 1) or (1,)
+        return self.dims
+
+    @property
+    def count(self) -> int:
+        count = 1
+        for dim in self.dims:
+            count *= dim
+        return count
+
+
+def post_op_arg(index: int, tensor: int) -> int:
+    """DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | tensor."""
+    return 32768 * (index + 1) | tensor
+
+
+def matrices(case: Case) -> list[Argument]:
+    """src, weights, dst and, when there is one, bias."""
+    problem = case.problem
+    rows = [(SRC, "src", problem.src), (WEI, "wei", problem.wei), (DST, "dst", problem.dst)]
+    found = [
+        Argument(
+            arg,
+            role,
+            dims,
+            dt,
+            "" if strides else normalized(tag, problem.ndims),
+            strides,
+            is_output=arg == DST,
+        )
+        for (arg, role, dims), dt, tag, strides in zip(rows, case.dt, case.tags, case.strides, strict=True)
+    ]
+    if case.has_bias:
+        tag = normalized("abx", problem.ndims) if any(case.runtime_masks) else "any"
+        found.append(Argument(BIAS, "bias", case.bias_dims, case.bia_dt, tag))
+    return found
+
+
+def quantizations(case: Case) -> list[Argument]:
+    """Scales, zero points and reductions of all arguments."""
+    found = []
+    for kind, flag in KINDS.items():
+        entries: tuple[Quantization, ...] = getattr(case.attributes, kind)
+        for entry in entries:
+            shape = quantization_dims(case, entry)
+            dynamic = entry.quantization_mode != "static_sazp"
+            found.append(
+                Argument(
+                    flag | entry.arg, kind, shape, entry.data_type, on_host=entry.on_host, value=entry.value,
+                    is_output=dynamic,
+                )
+            )  # fmt: skip
+    return found
+
+
+def quantization_dims(case: Case, entry: Quantization) -> tuple[int, ...]:
+    """Dims of an entry's tensor over all axes of the argument it quantises."""
+    problem = case.problem
+    tensor = {SRC: problem.src, WEI: problem.wei}.get(entry.arg, problem.dst)
+    return masks.grouped_dims(masks.quantization_mask(entry.mask, problem.ndims), entry.groups, tensor)
+
+
+def post_op_tensors(case: Case) -> list[Argument]:
+    """src1 of binary post-ops, conditions of selects, weights of prelus."""
+    found = []
+    for index, op in enumerate(case.attributes.post_ops):
+        if isinstance(op, Binary):
+            found.append(_operand(case, post_op_arg(index, 2), op.name, op.operand, op.data_type))
+            if op.name == "select":
+                full = Operand("per_tensor")
+                found.append(_operand(case, post_op_arg(index, 3), "condition", op.condition or full, "s8"))
+        elif isinstance(op, Prelu):
+            tag = normalized("axb", case.problem.ndims)
+            dims = masks.masked_dims(masks.post_op_mask(op.mask, case.problem.ndims), case.problem.dst)
+            found.append(Argument(post_op_arg(index, 33), "prelu", dims, "f32", tag))
+    return found
+
+
+def random_arguments(case: Case) -> list[Argument]:
+    """What dropout and stochastic rounding need besides the data."""
+    drop, found = case.attributes.dropout, []
+    if drop.p > 0:
+        found += [
+            Argument(DROPOUT_PROBABILITY, "number", (1,), "f32", on_host=drop.on_host, value=drop.p),
+            Argument(DROPOUT_SEED, "number", (1,), "s64", on_host=drop.on_host, value=drop.seed),
+        ]
+        if drop.offset:
+            found.append(
+                Argument(DROPOUT_OFFSET, "number", (1,), "s64", on_host=drop.on_host, value=drop.offset)
+            )
+        if drop.tag != "undef":
+            found.append(dropout_mask(case))
+    found += [
+        Argument(ROUNDING_SEED, "number", (1,), "s32", value=rounding.seed)
+        for rounding in case.attributes.rounding
+        if rounding.mode == "stochastic"
+    ]
+    return found
+
+
+def dropout_mask(case: Case) -> Argument:
+    """The u8 output that says which elements dropout kept."""
+    tag = normalized(case.attributes.dropout.tag, case.problem.ndims)
+    return Argument(DROPOUT_MASK, "dropout mask", case.problem.dst, "u8", tag, is_output=True)
+
+
+def _operand(case: Case, arg: int, role: str, operand: Operand, data_type: str) -> Argument:
+    ndims = case.problem.ndims
+    dims = masks.masked_dims(masks.post_op_mask(operand.mask or "0", ndims), case.problem.dst)
+    tag = "" if operand.strides else normalized(operand.tag, ndims)
+    return Argument(arg, role, dims, data_type, tag, operand.strides)

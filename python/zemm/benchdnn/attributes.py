@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes of a case line (`--attr-*`): parsed values and their printed form."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from zemm.benchdnn import atoms, dtypes
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.masks import has_one_value, parse_mask
+from zemm.benchdnn.post_ops import PostOp
+from zemm.benchdnn.tags import parse_tag
+
+_ARGUMENTS = {"src": 1, "src0": 1, "src1": 2, "dst": 17, "wei": 33}
+_NAMES = {1: "src", 2: "src1", 17: "dst", 33: "wei"}
+_MULTIPLE_SRC = 1024
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """Scales, zero points or reductions of one argument (`arg` is its execution id); `value` for mask 0."""
+
+    arg: int
+    mask: str
+    value: float
+    data_type: str
+    groups: tuple[int, ...] = ()
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the value is passed as host-scalar memory."""
+        return self.mask == "host_scalar"
+
+    @property
+    def quantization_mode(self) -> str:
+        """oneDNN's quantization mode of scales."""
+        return {"mx": "dynamic_mx", "dynamic_fp": "dynamic_fp"}.get(self.mask, "static_sazp")
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Dropout with probability `p` (0: none); an `offset` other than 0 is passed to the library."""
+
+    p: float = 0.0
+    seed: int = 0
+    tag: str = "any"
+    offset: int = 0
+    on_host: bool = False
+
+    def __str__(self) -> str:
+        fields = [str(self.seed), self.tag, str(self.offset), atoms.show_boolean(self.on_host)]
+        defaults = ["0", "any", "0", "false"]
+        while fields and fields[-1] == defaults[len(fields) - 1]:
+            fields.pop()
+        return ":".join([atoms.show_number(self.p), *fields])
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """Rounding mode of one argument."""
+
+    arg: int
+    mode: str
+    seed: int = 0xFFFFFFFF
+
+    def __str__(self) -> str:
+        seed = f":{self.seed}" if self.mode == "stochastic" and self.seed != 0xFFFFFFFF else ""
+        return f"{argument_name(self.arg)}:{self.mode}{seed}"
+
+
+@dataclass(frozen=True)
+class Fpmath:
+    """fpmath mode and whether it applies to integers (weight-only quantisation)."""
+
+    mode: str = "strict"
+    apply_to_int: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.mode}:true" if self.apply_to_int else self.mode
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """All attributes of one case."""
+
+    scales: tuple[Quantization, ...] = ()
+    zero_points: tuple[Quantization, ...] = ()
+    reductions: tuple[Quantization, ...] = ()
+    post_ops: tuple[PostOp, ...] = ()
+    scratchpad: str = "library"
+    fpmath: Fpmath = Fpmath()
+    acc_mode: str = "strict"
+    deterministic: bool = False
+    dropout: Dropout = Dropout()
+    rounding: tuple[Rounding, ...] = ()
+
+    def find(self, kind: str, arg: int) -> Quantization | None:
+        """The entry of `kind` (scales, zero_points or reductions) for an argument, or None."""
+        entries: tuple[Quantization, ...] = getattr(self, kind)
+        return next((e for e in entries if e.arg == arg), None)
+
+    def knobs(self) -> list[tuple[str, str]]:
+        """(knob, printed value) of every attribute, in the order of repro lines; defaults print as ''."""
+        rows = [
+            ("--attr-scales", _show_quantizations(self.scales, "f32")),
+            ("--attr-zero-points", _show_quantizations(self.zero_points, "s32")),
+            ("--attr-precomputed-reductions", _show_quantizations(self.reductions, "")),
+            ("--attr-post-ops", "+".join(map(str, self.post_ops))),
+            ("--attr-scratchpad", "" if self.scratchpad == "library" else self.scratchpad),
+            ("--attr-fpmath", "" if self.fpmath == Fpmath() else str(self.fpmath)),
+            ("--attr-acc-mode", "" if self.acc_mode == "strict" else self.acc_mode),
+            ("--attr-rounding-mode", "+".join(map(str, self.rounding))),
+            ("--attr-deterministic", "true" if self.deterministic else ""),
+            ("--attr-dropout", "" if self.dropout == Dropout() else str(self.dropout)),
+        ]
+        return rows
+
+
+def argument_name(arg: int) -> str:
+    """The name of an execution argument id on a case line."""
+    return _NAMES.get(arg) or f"msrc{arg - _MULTIPLE_SRC}"
+
+
+def parse_scales(text: str, what: str) -> tuple[Quantization, ...]:
+    """`ARG:MASK_INPUT[:SCALE][:DT[:G0xG1]]` joined by `+`; an entry that says nothing (common:1) is dropped."""
+    entries = [_parse_quantization(e, f"{what}={text}", "f32", 1.0) for e in atoms.split(text, "+", what)]
+    return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 1.0, "f32"))
+
+
+def parse_zero_points(text: str, what: str) -> tuple[Quantization, ...]:
+    """As `parse_scales`, with integer values and s32; common:0 is dropped."""
+    entries = [_parse_quantization(e, f"{what}={text}", "s32", 0.0) for e in atoms.split(text, "+", what)]
+    return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 0.0, "s32"))
+
+
+def parse_reductions(text: str, what: str) -> tuple[Quantization, ...]:
+    """`ARG:MASK_INPUT:DT:G0xG1` joined by `+`, MASK_INPUT a number or per_tensor."""
+    entries = []
+    for entry in atoms.split(text, "+", what):
+        fields = atoms.split(entry, ":", what)
+        if len(fields) != 4:
+            raise UsageError(f"{what}: '{entry}' is not of the form ARG:MASK_INPUT:DT:G0xG1")
+        arg, mask, data_type, groups = fields
+        if not (mask.isdigit() or mask.lower() == "per_tensor"):
+            raise UsageError(f"{what}: '{mask}' in '{entry}' is neither a mask nor per_tensor")
+        entries.append(
+            Quantization(
+                _parse_argument(arg, what), parse_mask(mask, what), 0.0,
+                atoms.choice(data_type, what, dtypes.NAMES), _parse_groups(groups, what),
+            )
+        )  # fmt: skip
+    return _by_argument(entries)
+
+
+def parse_fpmath(text: str, what: str) -> Fpmath:
+    """`MODE[:BOOL]`."""
+    fields = atoms.split(text, ":", what)
+    atoms.at_most(fields, 2, what)
+    mode = atoms.choice(fields[0], what, ("strict", "bf16", "f16", "tf32", "any"))
+    return Fpmath(mode, len(fields) > 1 and atoms.boolean(fields[1], what))
+
+
+def parse_dropout(text: str, what: str) -> Dropout:
+    """`P[:SEED[:TAG[:OFFSET[:HOST]]]]`; probability 0 is no dropout."""
+    fields = atoms.split(text, ":", what)
+    atoms.at_most(fields, 5, what)
+    fields += ["0", "0", "any", "0", "false"][len(fields) :]
+    p = atoms.number(fields[0], what)
+    if not 0 <= p <= 1:
+        raise UsageError(f"{what}: probability {fields[0]} is outside of [0, 1]")
+    if p == 0:
+        return Dropout()
+    tag = fields[2] if fields[2] == "undef" else parse_tag(fields[2], what, False)
+    seed, offset = atoms.integer(fields[1], what), atoms.integer(fields[3], what, 0)
+    return Dropout(p, seed, tag, offset, atoms.boolean(fields[4], what))
+
+
+def parse_rounding(text: str, what: str) -> tuple[Rounding, ...]:
+    """`ARG:environment|stochastic[:SEED]` joined by `+`."""
+    entries = []
+    for entry in atoms.split(text, "+", what):
+        fields = atoms.split(entry, ":", what)
+        if not 2 <= len(fields) <= 3:
+            raise UsageError(f"{what}: '{entry}' is not of the form ARG:MODE[:SEED]")
+        mode = atoms.choice(fields[1], what, ("environment", "stochastic"))
+        seed = atoms.integer(fields[2], what, 0, 2**32 - 1) if len(fields) > 2 else 0xFFFFFFFF
+        entries.append(Rounding(_parse_argument(fields[0], what), mode, seed))
+    return tuple(entries)
+
+
+def _parse_quantization(entry: str, what: str, data_type: str, value: float) -> Quantization:
+    fields = atoms.split(entry, ":", what)
+    if len(fields) < 2:
+        raise UsageError(f"{what}: '{entry}' is not of the form ARG:MASK_INPUT[:VALUE][:DT[:G0xG1]]")
+    arg, mask = _parse_argument(fields[0], what), parse_mask(fields[1], what)
+    rest = fields[2:]
+    if rest and has_one_value(mask):
+        value = _parse_value(rest.pop(0), what, data_type)
+    atoms.at_most(rest, 2, what)
+    if rest:
+        data_type = atoms.choice(rest[0], what, dtypes.NAMES)
+    return Quantization(arg, mask, value, data_type, _parse_groups(rest[1], what) if len(rest) > 1 else ())
+
+
+def _parse_value(text: str, what: str, data_type: str) -> float:
+    if data_type == "s32":
+        return float(atoms.integer(text, what, -(2**31), 2**31 - 1))
+    value = atoms.number(text, what)
+    if value < 0:
+        raise UsageError(f"{what}: scale {text} is negative")
+    return value
+
+
+def _parse_groups(text: str, what: str) -> tuple[int, ...]:
+    groups = atoms.dims(text, what, 1)
+    if len(groups) != 2:
+        raise UsageError(f"{what}: groups '{text}' are not two numbers G0xG1")
+    return groups
+
+
+def _parse_argument(text: str, what: str) -> int:
+    if text in _ARGUMENTS:
+        return _ARGUMENTS[text]
+    match = re.fullmatch("msrc([0-9]{1,4})", text)
+    if not match:
+        raise UsageError(f"{what}: '{text}' is not an argument (src, src0, src1, wei, dst, msrcN)")
+    return _MULTIPLE_SRC + int(match[1])
+
+
+def _by_argument(entries: Iterable[Quantization]) -> tuple[Quantization, ...]:
+    """Entries in ascending order of argument; the last one wins when an argument is given twice."""
+    unique = {entry.arg: entry for entry in entries}
+    return tuple(unique[arg] for arg in sorted(unique))
+
+
+def _show_quantizations(entries: tuple[Quantization, ...], default_type: str) -> str:
+    return "+".join(_show_quantization(entry, default_type) for entry in entries)
+
+
+def _show_quantization(entry: Quantization, default_type: str) -> str:
+    fields = [argument_name(entry.arg), entry.mask]
+    if default_type and has_one_value(entry.mask):
+        fields.append(atoms.show_number(entry.value) if default_type == "f32" else str(int(entry.value)))
+    if entry.data_type != default_type or entry.groups:
+        fields.append(entry.data_type)
+    if entry.groups:
+        fields.append(atoms.show_dims(entry.groups))
+    return ":".join(fields)

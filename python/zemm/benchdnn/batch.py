@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Case files: finding them by name and cutting them into tokens."""
+
+from pathlib import Path
+
+from zemm.benchdnn.atoms import UsageError
+
+
+def packaged_folders() -> list[Path]:
+    """Where zemm's own case files are: beside the installed package, or in the source checkout."""
+    package = Path(__file__).resolve().parent
+    return [package / "inputs", package.parents[2] / "benchdnn_cases"]
+
+
+def find(name: str, opened_from: list[Path]) -> Path:
+    """The file `name`: as given, in the folders of files opened earlier, or among the packaged ones."""
+    folders = [Path(), *opened_from, *packaged_folders()]
+    for folder in folders:
+        path = folder / name
+        try:
+            if name and path.is_file():
+                return path
+        except (OSError, ValueError):
+            break
+    searched = ", ".join(str(folder) for folder in folders if folder.is_dir())
+    raise UsageError(f"--batch={name}: cannot open the file (looked in {searched})")
+
+
+def tokens(path: Path) -> list[str]:
+    """The tokens of a file: `#` hides the rest of its line, a `\\` at a token's end glues the next one to it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--batch={path}: cannot read the file: {error}") from None
+    result: list[str] = []
+    glued = ""
+    for line in text.splitlines():
+        for word in line.split():
+            if word.startswith("#"):
+                break
+            if word.endswith("\\"):
+                glued += word[:-1]
+                continue
+            result.append(glued + word)
+            glued = ""
+    return result + [glued] * bool(glued)

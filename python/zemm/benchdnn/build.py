@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Library objects of a case: memory descriptors, attributes, post-ops, primitive descriptor.
+
+`zemm` is the binding, passed in so that the driver's other stages work without the compiled library. Everything here
+may raise the binding's errors: ValueError for invalid arguments, NotImplementedError for what it does not support.
+"""
+
+from typing import Any
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn.arguments import Argument
+from zemm.benchdnn.case import Case, Encoding, Grouped
+from zemm.benchdnn.masks import post_op_mask, quantization_mask
+from zemm.benchdnn.post_ops import Binary, Depthwise, Eltwise, Prelu, Sum
+
+
+def memory_desc(zemm: Any, argument: Argument, runtime_mask: int = 0) -> Any:
+    """The descriptor of an argument; dims of `runtime_mask` are left for execution."""
+    if argument.on_host:
+        return zemm.MemoryDesc.host_scalar(argument.data_type)
+    dims = [
+        zemm.RUNTIME_DIM if runtime_mask >> axis & 1 else dim for axis, dim in enumerate(argument.memory_dims)
+    ]
+    if argument.strides:
+        return zemm.MemoryDesc(dims, argument.data_type, strides=list(argument.strides))
+    return zemm.MemoryDesc(dims, argument.data_type, tag=argument.tag or None)
+
+
+def primitive_desc(zemm: Any, engine: Any, case: Case, with_attributes: bool = True) -> Any:
+    """The first primitive descriptor that the library has for the case."""
+    found = {a.arg: a for a in args.matrices(case)}
+    masks = {
+        args.SRC: case.runtime_masks[0],
+        args.WEI: case.runtime_masks[1],
+        args.DST: case.runtime_dst_mask,
+    }
+    masks[args.BIAS] = case.runtime_dst_mask & case.bia_mask
+    descs = {arg: memory_desc(zemm, a, masks[arg]) for arg, a in found.items()}
+    if not case.is_dense:
+        descs |= _special_descs(zemm, case)
+    attr = attributes(zemm, case) if with_attributes else None
+    return zemm.MatmulPrimitiveDesc(
+        engine, descs[args.SRC], descs[args.WEI], descs[args.DST], bias=descs.get(args.BIAS), attr=attr
+    )
+
+
+def attributes(zemm: Any, case: Case) -> Any:
+    """The attributes of a case as the library takes them."""
+    attr, wanted, ndims = zemm.Attr(), case.attributes, case.problem.ndims
+    for entry in wanted.scales:
+        attr.set_scales(
+            entry.arg, quantization_mask(entry.mask, ndims), entry.groups, entry.data_type, entry.on_host,
+            entry.quantization_mode,
+        )  # fmt: skip
+    for entry in wanted.zero_points:
+        mask = quantization_mask(entry.mask, ndims)
+        attr.set_zero_points(entry.arg, mask, entry.groups, entry.data_type, entry.on_host)
+    for entry in wanted.reductions:
+        mask = quantization_mask(entry.mask, ndims)
+        attr.set_precomputed_reductions(entry.arg, mask, entry.groups, entry.data_type)
+    if wanted.post_ops:
+        attr.set_post_ops(post_ops(zemm, case))
+    if wanted.scratchpad != "library":
+        attr.set_scratchpad_mode(wanted.scratchpad)
+    attr.set_fpmath_mode(wanted.fpmath.mode, wanted.fpmath.apply_to_int)
+    if wanted.acc_mode != "strict":
+        attr.set_accumulation_mode(wanted.acc_mode)
+    if wanted.deterministic:
+        attr.set_deterministic(True)
+    for rounding in wanted.rounding:
+        attr.set_rounding(rounding.arg, rounding.mode)
+    if wanted.dropout.p > 0:
+        drop = wanted.dropout
+        mask_md = None if drop.tag == "undef" else memory_desc(zemm, args.dropout_mask(case))
+        attr.set_dropout(mask_md, "s64", drop.offset != 0, drop.on_host)
+    return attr
+
+
+def post_ops(zemm: Any, case: Case) -> Any:
+    """The chain of post-ops of a case."""
+    chain = zemm.PostOps()
+    tensors = {a.arg: a for a in args.post_op_tensors(case)}
+    for index, op in enumerate(case.attributes.post_ops):
+        if isinstance(op, Sum):
+            chain.append_sum(op.scale, op.zero_point, op.data_type)
+        elif isinstance(op, Eltwise):
+            base = op.name.removesuffix("_dst")
+            chain.append_eltwise(f"eltwise_{base}{'_use_dst_for_bwd' * (base != op.name)}", op.alpha, op.beta)
+        elif isinstance(op, Binary):
+            sources = [
+                tensors[args.post_op_arg(index, tensor)] for tensor in (2, 3)[: 1 + (op.name == "select")]
+            ]
+            chain.append_binary(f"binary_{op.name}", *(memory_desc(zemm, source) for source in sources))
+        elif isinstance(op, Prelu):
+            chain.append_prelu(post_op_mask(op.mask, case.problem.ndims))
+        elif isinstance(op, Depthwise):
+            chain.append_dw(op.data_type, "undef", op.data_type, op.kernel, op.stride, op.padding)
+    return chain
+
+
+def _special_descs(zemm: Any, case: Case) -> dict[int, Any]:
+    """Descriptors of sparse or grouped tensors, which replace the dense ones."""
+    problem, layout = case.problem, case.layout
+    rows = zip((args.SRC, args.WEI, args.DST), (problem.src, problem.wei, problem.dst), case.dt, strict=True)
+    if isinstance(layout, Grouped):
+        return _grouped_descs(zemm, case, layout)
+    return {
+        arg: _sparse_desc(zemm, layout, index, dims, dt)
+        for index, (arg, dims, dt) in enumerate(rows)
+        if layout.tensors[index].kind
+    }
+
+
+def _sparse_desc(zemm: Any, layout: Encoding, index: int, dims: tuple[int, ...], dt: str) -> Any:
+    entry = layout.tensors[index]
+    count = 1
+    for dim in dims:
+        count *= dim
+    nnz = max(int(count * (1 - entry.share)), 1)
+    if entry.kind == "csr":
+        return zemm.MemoryDesc.csr(dims, dt, nnz, "s32", "s32")
+    if entry.kind == "coo":
+        return zemm.MemoryDesc.coo(dims, dt, nnz, "s32")
+    return zemm.MemoryDesc.packed(dims, dt, nnz)
+
+
+def _grouped_descs(zemm: Any, case: Case, layout: Grouped) -> dict[int, Any]:
+    """Groups of rows: weights become [G, K, N]. Groups along K: dst becomes [G, M, N]."""
+    (m, k), n, count = case.problem.src[-2:], case.problem.n, len(layout.sizes)
+    src_dt, wei_dt, dst_dt = case.dt
+    src = zemm.MemoryDesc.grouped((m, k), src_dt, layout.dim, count, "s32")
+    if layout.dim == 0:
+        wei = zemm.MemoryDesc((count, k, n), wei_dt, tag="abc" if case.tags[1] == "any" else case.tags[1])
+        return {
+            args.SRC: src,
+            args.WEI: wei,
+            args.DST: zemm.MemoryDesc.grouped((m, n), dst_dt, 0, count, "s32"),
+        }
+    wei = zemm.MemoryDesc.grouped((k, n), wei_dt, 0, count, "s32")
+    return {args.SRC: src, args.WEI: wei, args.DST: zemm.MemoryDesc((count, m, n), dst_dt, tag="abc")}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One case: a problem with one value of every knob, and the line that reproduces it."""
+
+from dataclasses import dataclass
+
+from zemm.benchdnn import atoms, masks
+from zemm.benchdnn.attributes import Attributes
+from zemm.benchdnn.descriptor import Descriptor
+from zemm.benchdnn.options import ImplFilter, Options
+from zemm.benchdnn.options import repro as options_repro
+
+Strides = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """`--encoding` of one tensor: csr, coo or packed ('' for dense) and the share of zeros."""
+
+    kind: str = ""
+    share: float = 0.9
+
+    def __str__(self) -> str:
+        return f"{self.kind}+{atoms.show_number(self.share)}" if self.share != Sparsity().share else self.kind
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """`--encoding`: one entry each for src, weights and dst."""
+
+    tensors: tuple[Sparsity, ...] = (Sparsity(), Sparsity(), Sparsity())
+
+    def __str__(self) -> str:
+        return "--encoding=" + ":".join(map(str, self.tensors))
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """`--grouped`: the varying dim of src, the sizes of the groups, and the largest size as a hint (0: none)."""
+
+    dim: int
+    sizes: tuple[int, ...]
+    largest: int = 0
+
+    def __str__(self) -> str:
+        hint = f":{self.largest}" if self.largest else ""
+        return f"--grouped={self.dim}:{len(self.sizes)}:{'+'.join(map(str, self.sizes))}{hint}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the run. `dt`, `tags` and `strides` are those of src, weights and dst, in this order."""
+
+    options: Options
+    problem: Descriptor
+    dt: tuple[str, str, str]
+    tags: tuple[str, str, str]
+    strides: Strides
+    layout: Encoding | Grouped
+    runtime_masks: tuple[int, int]
+    bia_dt: str
+    bia_mask: int
+    attributes: Attributes
+    ctx_init: str
+    ctx_exe: str
+    impl_filter: ImplFilter
+
+    @property
+    def has_bias(self) -> bool:
+        return self.bia_dt != "undef"
+
+    @property
+    def bias_dims(self) -> tuple[int, ...]:
+        return masks.masked_dims(self.bia_mask, self.problem.dst)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether no tensor is sparse or grouped."""
+        return self.layout == Encoding()
+
+    @property
+    def runtime_dst_mask(self) -> int:
+        """Batch dims of src or weights, M of src and N of weights."""
+        src, wei = self.runtime_masks
+        m, n = 1 << (self.problem.ndims - 2), 1 << (self.problem.ndims - 1)
+        return ((src | wei) & (m - 1)) | (src & m) | (wei & n)
+
+    def knobs(self) -> list[tuple[str, str, str]]:
+        """(knob, value, default) in the order of repro lines, attributes left out."""
+        same = len(set(self.dt)) == 1
+        return [
+            ("--dt", self.dt[0] if same else ":".join(self.dt), "f32"),
+            ("--stag", self.tags[0], "any"),
+            ("--wtag", self.tags[1], "any"),
+            ("--dtag", self.tags[2], "any"),
+            ("--strides", ":".join(map(atoms.show_dims, self.strides)), "::"),
+            ("--runtime_dims_masks", ":".join(map(str, self.runtime_masks)), "0:0"),
+            ("--bia-dt", self.bia_dt, "undef"),
+            ("--bia_mask", str(self.bia_mask), "2"),
+        ]
+
+    def repro(self) -> str:
+        """The case's own part of the line: everything behind `--matmul `."""
+        canonical = self.options.canonical
+        parts = [f"{knob}={value}" for knob, value, default in self.knobs() if canonical or value != default]
+        if not self.is_dense:
+            after = sum(part.startswith(("--dt=", "--stag=")) for part in parts)
+            parts.insert(after, str(self.layout))
+        parts += [f"{knob}={value}" for knob, value in self.attributes.knobs() if value]
+        parts += [f"--ctx-init={self.ctx_init}"] * (canonical or self.ctx_init != "auto")
+        parts += [f"--ctx-exe={self.ctx_exe}"] * (canonical or self.ctx_exe != "auto")
+        parts += [str(self.impl_filter)] * bool(self.impl_filter.names)
+        name = f"_n{self.problem.name}" if self.problem.name else ""
+        return " ".join([*parts, f"{self.problem}{name}"])
+
+    def full_repro(self) -> str:
+        """The whole line, global knobs and driver included."""
+        return f"{options_repro(self.options)}--matmul {self.repro()}"

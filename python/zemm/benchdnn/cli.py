@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`zemm-benchdnn`: the command line, the loop over cases, and the exit code."""
+
+import sys
+import time
+from collections.abc import Sequence
+
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.expand import Job, expand
+from zemm.benchdnn.options import Options
+from zemm.benchdnn.progress import Progress
+from zemm.benchdnn.report import Report
+from zemm.benchdnn.run import Runner
+
+_HELP = """usage: zemm-benchdnn [global options] --matmul [options] DESC [[options] DESC ...]
+
+DESC is D0x..xMxK:D0x..xKxN[_nNAME], such as 31x2560:2560x2560. Options are read from left to right; each
+DESC expands the lists given so far. benchdnn's grammar holds: --mode=C|P|L|I|R|F|S|B, --engine=cpu|gpu[:N],
+--batch=FILE (zemm's own case files are found by name, such as test_matmul_quickstart), -vN, --dt=S:W:D,
+--stag= --wtag= --dtag= --strides= --bia-dt= --bia_mask= --runtime_dims_masks= --attr-scales=
+--attr-zero-points= --attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath=
+--impl= --skip-impl= --match= --summary= --perf-template= --reset
+
+Exit code: 0 when no case failed, 1 when one did (unimplemented and invalid ones count) or the command line
+is wrong, 2 for an unknown option or tag."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run benchdnn cases. `argv` defaults to the process's arguments; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if "--help" in arguments or "-h" in arguments:
+        print(_HELP)
+        return 0
+    try:
+        jobs, warnings = expand(arguments)
+    except UsageError as error:
+        sentence = str(error)
+        print(sentence if sentence.startswith(("err:", "ERROR")) else f"ERROR: {sentence}", file=sys.stderr)
+        return error.exit_code
+    for warning in warnings:
+        print(warning, file=sys.stderr)
+    try:
+        return _run(jobs)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(jobs: list[Job]) -> int:
+    started = time.perf_counter()
+    with Progress(len(jobs)) as progress:
+        report = Report(progress.emit)
+        runner = Runner(report.stage)
+        for job in jobs:
+            begin = time.perf_counter()
+            result = runner.run(job)
+            report.add(job, result, 1e3 * (time.perf_counter() - begin))
+            progress.advance(report.counts)
+        summary = (jobs[-1].case.options if jobs else Options()).summary
+    report.finish(summary, time.perf_counter() - started)
+    return 1 if report.failed else 0

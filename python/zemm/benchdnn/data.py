@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values of every argument of a case, by what the argument is for."""
+
+import numpy as np
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import fill
+from zemm.benchdnn.arguments import Argument
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.masks import has_one_value
+from zemm.benchdnn.post_ops import Sum
+from zemm.benchdnn.ranges import Filling
+from zemm.benchdnn.reference import reductions
+
+_POST_OP_RANGES = {"condition": (0, 16), "prelu": (-2, 2)}
+_POST_OP_FACTORS = {"mul": 1 / 8, "sub": -1.0}
+_SOURCE = (-16, 16)
+
+
+def values(case: Case, argument: Argument, filling: Filling, src: Floats | None = None) -> Floats:
+    """f32 values of `argument` (of its dims) for a checked run; `src` is needed for its reductions."""
+    count, dt, role = argument.count, argument.data_type, argument.role
+    if role == "src":
+        drawn = fill.integers(
+            count, "SRC", filling.src, filling.density, _common_zero_point(case, args.SRC), dt
+        )
+    elif role == "wei":
+        drawn = fill.integers(count, "WEI", filling.wei, 1.0, _common_zero_point(case, args.WEI), dt)
+        *batch, k, n = argument.dims
+        return drawn.reshape(*batch, n, k).swapaxes(-1, -2)
+    elif role == "bias":
+        drawn = fill.integers(count, "BIA", filling.bia, dt=dt)
+    elif role == "dst":
+        drawn = fill.integers(count, "DST", filling.dst, dt=filling.dst_dt)
+    elif role == "scales":
+        drawn = fill.scales(count, argument.value)
+    elif role == "zero_points":
+        drawn = fill.zero_points(count, argument.value, dt)
+    elif role == "reductions":
+        assert src is not None
+        drawn = reductions(src, argument.dims)
+    else:
+        low, high = _POST_OP_RANGES.get(role, _SOURCE)
+        drawn = fill.post_op(count, low, high, dt, _POST_OP_FACTORS.get(role, 1.0))
+    return drawn.reshape(argument.dims)
+
+
+def real_values(case: Case, argument: Argument, seed: int) -> Floats:
+    """f32 values of `argument` for timed and bitwise runs: uniform data; scales and zero points as checked runs."""
+    if argument.role == "scales":
+        return fill.scales(argument.count, argument.value).reshape(argument.dims)
+    if argument.role == "zero_points":
+        return fill.zero_points(argument.count, argument.value, argument.data_type).reshape(argument.dims)
+    return fill.real(argument.count, argument.data_type, seed).reshape(argument.dims)
+
+
+def old_dst_type(case: Case) -> str:
+    """The data type that dst holds before the run for a sum post-op; '' when no sum reads it."""
+    total = next((op for op in case.attributes.post_ops if isinstance(op, Sum)), None)
+    if total is None:
+        return ""
+    return total.data_type if total.data_type != "undef" else case.dt[2]
+
+
+def estimated_bytes(case: Case) -> int:
+    """Memory of a checked run: every tensor as stored and as f32, dst three times (expected, exact, got)."""
+    sizes = [float(np.prod(a.dims, dtype=np.float64)) for a in args.matrices(case)]
+    return int(sum(8 * size for size in sizes) + 12 * sizes[2])
+
+
+def _common_zero_point(case: Case, arg: int) -> float:
+    entry = case.attributes.find("zero_points", arg)
+    return entry.value if entry and has_one_value(entry.mask) else 0.0

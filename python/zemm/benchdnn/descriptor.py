@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The problem descriptor `SRC_DIMS:WEI_DIMS[_][nNAME]` and the dims that follow from it."""
+
+import math
+from dataclasses import dataclass
+
+from zemm.benchdnn import atoms
+from zemm.benchdnn.atoms import UsageError
+
+MAX_NDIMS = 12
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """Logical dims of src (.., M, K) and weights (.., K, N), equally many, and the name of the problem."""
+
+    src: tuple[int, ...]
+    wei: tuple[int, ...]
+    name: str = ""
+
+    @property
+    def ndims(self) -> int:
+        return len(self.src)
+
+    @property
+    def m(self) -> int:
+        return self.src[-2]
+
+    @property
+    def n(self) -> int:
+        return self.wei[-1]
+
+    @property
+    def k(self) -> int:
+        return self.src[-1]
+
+    @property
+    def dst(self) -> tuple[int, ...]:
+        """Batch dims are the larger of both (0 if either is 0), then M and N."""
+        pairs = zip(self.src[:-2], self.wei[:-2], strict=True)
+        return (*(max(a, b) if a and b else 0 for a, b in pairs), self.m, self.n)
+
+    @property
+    def ops(self) -> int:
+        """Multiplications and additions: 2 * elements of dst * K."""
+        return 2 * math.prod(self.dst) * self.k
+
+    def __str__(self) -> str:
+        return f"{atoms.show_dims(self.src)}:{atoms.show_dims(self.wei)}"
+
+
+def parse_descriptor(token: str) -> Descriptor:
+    """A DESC token; UsageError with the token when it is not of that form."""
+    dims_text, _, name = token.partition("n")
+    what = f"problem '{token}'"
+    tensors = dims_text.removesuffix("_").split(":")
+    if len(tensors) != 2:
+        raise UsageError(f"{what}: {len(tensors)} tensors are given, SRC_DIMS:WEI_DIMS are needed")
+    src, wei = (atoms.dims(tensor, what) for tensor in tensors)
+    if not 2 <= len(src) <= MAX_NDIMS:
+        raise UsageError(f"{what}: src has {len(src)} dims, 2 to {MAX_NDIMS} are possible")
+    if len(wei) > len(src):
+        raise UsageError(f"{what}: weights have {len(wei)} dims, src has {len(src)}")
+    return Descriptor(src, wei + (1,) * (len(src) - len(wei)), name)

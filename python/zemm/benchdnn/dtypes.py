@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data types: names, sizes, ranges, and conversion between f32 values and the stored form.
+
+Stored codes are numpy arrays of one code per element; two 4-bit codes share a byte only in memory (see layout).
+Rules of rounding are those of section 9 of oneDNN's formats: floats round half to even without saturation, integers
+saturate and then round half to even, f8 goes through f16, f4 saturates.
+"""
+
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class DataType:
+    """One data type. `bits` per element, `digits` of the mantissa, `epsilon`, and the integer range if it has one."""
+
+    name: str
+    bits: int
+    code: np.dtype
+    digits: int
+    epsilon: float
+    low: float
+    high: float
+    integral: bool = False
+
+
+def _float(name: str, bits: int, code: type, digits: int, epsilon: float, high: float) -> DataType:
+    return DataType(name, bits, np.dtype(code), digits, epsilon, -high, high)
+
+
+def _integer(name: str, bits: int, code: type, digits: int, low: float, high: float) -> DataType:
+    return DataType(name, bits, np.dtype(code), digits, 0.0, low, high, True)
+
+
+_F32_MAX = float(np.finfo(np.float32).max)
+_TYPES = (
+    _float("f16", 16, np.float16, 11, 2.0**-10, 65504.0),
+    _float("bf16", 16, ml_dtypes.bfloat16, 8, 2.0**-7, float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)),
+    _float("f32", 32, np.float32, 24, 2.0**-23, _F32_MAX),
+    _float("f64", 64, np.float64, 24, 2.0**-52, _F32_MAX),
+    _float("f8_e5m2", 8, ml_dtypes.float8_e5m2, 3, 0.25, 57344.0),
+    _float("f8_e4m3", 8, ml_dtypes.float8_e4m3fn, 4, 0.125, 448.0),
+    _float("f4_e2m1", 4, ml_dtypes.float4_e2m1fn, 2, 0.5, 6.0),
+    DataType("e8m0", 8, np.dtype(ml_dtypes.float8_e8m0fnu), 1, 1.0, 2.0**-127, 2.0**127),
+    _integer("s64", 64, np.int64, 63, -(2.0**63), 2.0**63),
+    _integer("s32", 32, np.int32, 31, -(2.0**31), 2147483520.0),
+    _integer("s8", 8, np.int8, 7, -128, 127),
+    _integer("u8", 8, np.uint8, 8, 0, 255),
+    _integer("s4", 4, np.int8, 4, -8, 7),
+    _integer("u4", 4, np.uint8, 4, 0, 15),
+)
+BY_NAME = {t.name: t for t in _TYPES}
+NAMES = (*BY_NAME, "undef")
+
+
+def encode(values: Floats, name: str) -> NDArray:
+    """`values` (any shape) rounded to the data type, as codes of the same shape."""
+    dtype = BY_NAME[name]
+    with np.errstate(invalid="ignore", over="ignore"):
+        if dtype.integral:
+            return _encode_integer(values, dtype)
+        if name in ("f8_e5m2", "f8_e4m3"):
+            return values.astype(np.float16).astype(dtype.code)
+        if name == "f4_e2m1":
+            return np.clip(np.nan_to_num(values, nan=6.0), -6.0, 6.0).astype(dtype.code)
+        if name == "e8m0":
+            return _encode_e8m0(values)
+        return values.astype(dtype.code)
+
+
+def decode(codes: NDArray, name: str) -> Floats:
+    """The f32 value of every code."""
+    dtype = BY_NAME[name]
+    return codes.astype(dtype.code, copy=False).astype(np.float32)
+
+
+def rounded(values: Floats, name: str) -> Floats:
+    """`values` after a round trip through the data type."""
+    return values if name == "f32" else decode(encode(values, name), name)
+
+
+def _encode_integer(values: Floats, dtype: DataType) -> NDArray:
+    clean = np.where(np.isnan(values), np.float32(dtype.high), values)
+    whole = np.rint(np.clip(clean, np.float32(dtype.low), np.float32(dtype.high)))
+    codes = whole.astype(dtype.code)
+    if dtype.name == "s32":
+        codes[np.isnan(values)] = np.iinfo(np.int32).max
+    return codes
+
+
+def _encode_e8m0(values: Floats) -> NDArray:
+    """Powers of two by truncation of the exponent, sign dropped; NaN and infinity give 0xff."""
+    exponent = (np.ascontiguousarray(values, np.float32).view(np.uint32) >> 23) & 0xFF
+    return exponent.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamic dst scales: one scale per group of dst, chosen from the group's largest magnitude."""
+
+import numpy as np
+from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
+
+_E4M3 = BY_NAME["f8_e4m3"]
+
+
+def quantized(x: Floats, shape: tuple[int, ...], mode: str, dst_dt: str) -> tuple[Floats, Floats]:
+    """x divided by its groups' scales and clamped to dst's range, and the scales (of `shape`).
+
+    dynamic_mx takes powers of two from the exponents alone; dynamic_fp takes f8_e4m3 values of [2^-3, 448].
+    """
+    largest = np.float32(BY_NAME[dst_dt].high)
+    groups = [want // have for want, have in zip(x.shape, shape, strict=True)]
+    split: list[int] = [size for pair in zip(shape, groups, strict=True) for size in pair]
+    inner = tuple(range(1, len(split), 2))
+    blocks = x.reshape(split)
+    peak = np.abs(blocks).max(axis=inner, keepdims=True)
+    if mode == "dynamic_mx":
+        scale = rounded(rounded(peak, "e8m0") / rounded(np.full(1, largest), "e8m0"), "e8m0")
+    else:
+        scale = rounded(np.clip(peak / largest, np.float32(_E4M3.epsilon), np.float32(_E4M3.high)), "f8_e4m3")
+    out = np.clip(blocks * (np.float32(1) / scale), -largest, largest)
+    return out.reshape(x.shape), scale.reshape(shape)

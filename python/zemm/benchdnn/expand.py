@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the command line to cases: a walk over tokens that keeps the settings and expands every DESC."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zemm.benchdnn import batch, knobs, options
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.descriptor import parse_descriptor
+from zemm.benchdnn.options import Options
+from zemm.benchdnn.settings import Settings
+
+_MAX_DEPTH = 32
+_BRE_SWAPPED = "(){}|+?"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case of the run: its index (skipped ones count) and the perf template at that point."""
+
+    index: int
+    case: Case
+    perf_template: str
+
+
+class Walker:
+    """Reads tokens from left to right. `jobs` grows with every DESC; `warnings` are for stderr."""
+
+    def __init__(self) -> None:
+        self.options = Options()
+        self.settings = Settings()
+        self.jobs: list[Job] = []
+        self.warnings: list[str] = []
+        self._opened_from: list[Path] = []
+        self._in_driver = False
+        self._open_end = False
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Take a whole command line (without the program's name); UsageError names what is wrong in it."""
+        if not arguments:
+            raise UsageError("err: no arguments passed")
+        self._take(arguments, 0)
+        if not self._in_driver:
+            raise UsageError("err: no driver given: only --matmul is known")
+        if self._open_end:
+            self.warnings.append("matmul driver: WARNING: No problem found for a given option!")
+
+    def _take(self, tokens: Sequence[str], depth: int) -> None:
+        for token in tokens:
+            self._open_end = False
+            if token[:1].isdigit() and self._in_driver:
+                self._expand(token)
+            elif token.startswith("-"):
+                self._open_end = self._in_driver
+                self._option(token, depth)
+            else:
+                kind = (
+                    "an option or a problem" if self._in_driver else "an option or a driver such as --matmul"
+                )
+                raise UsageError(f"err: '{token}' is not {kind}")
+
+    def _option(self, token: str, depth: int) -> None:
+        if re.fullmatch("-v[0-9]+", token):
+            self.options = options.apply(self.options, "verbose", token[2:])
+            return
+        name, equals, text = token.removeprefix("--").partition("=")
+        if not token.startswith("--"):
+            raise UsageError(f"err: unknown option '{token}'", 2)
+        if token == "--matmul":
+            self._enter_driver()
+        elif name in options.NAMES and equals:
+            self.options = options.apply(self.options, name, text)
+        elif name == "batch" and equals:
+            self._batch(text, depth)
+        elif not self._in_driver:
+            raise UsageError(f"err: unknown driver or global option '{token}'")
+        elif name == "reset":
+            self.settings = knobs.reset(self.settings)
+        elif name in knobs.NAMES and equals:
+            if name == "bia_dt":
+                self.warnings.append("matmul driver: WARNING: --bia_dt is deprecated, use --bia-dt")
+            knobs.apply(self.settings, name, text, self.options.allow_enum_tags_only)
+        else:
+            raise UsageError(f"err: unknown option '{token}'{_similar(name)}", 2)
+
+    def _enter_driver(self) -> None:
+        if not self._in_driver and self.options.mode == "B":
+            self.settings.deterministic = [True]
+        self._in_driver = True
+        self._open_end = False
+
+    def _batch(self, name: str, depth: int) -> None:
+        if not self._in_driver:
+            raise UsageError(f"err: --batch={name} comes before --matmul")
+        if depth >= _MAX_DEPTH:
+            raise UsageError(f"--batch={name}: files are nested deeper than {_MAX_DEPTH}")
+        path = batch.find(name, self._opened_from)
+        if path.parent not in self._opened_from:
+            self._opened_from.append(path.parent)
+        try:
+            self._take(batch.tokens(path), depth + 1)
+        except UsageError as error:
+            raise UsageError(f"{error} (in --batch={name})", error.exit_code) from None
+        self._open_end = False
+
+    def _expand(self, token: str) -> None:
+        problem = parse_descriptor(token)
+        pattern = _basic_regex(self.settings.match) if self.settings.match else None
+        for case in self.settings.cases(self.options, problem):
+            if pattern and not pattern.search(case.full_repro()):
+                return
+            for _ in range(self.options.repeats_per_prb):
+                self.jobs.append(Job(len(self.jobs), case, self.settings.perf_template))
+
+
+def expand(arguments: Sequence[str]) -> tuple[list[Job], list[str]]:
+    """All cases of a command line in order, and warnings; UsageError for anything that cannot be taken."""
+    walker = Walker()
+    walker.run(arguments)
+    return walker.jobs, walker.warnings
+
+
+def _basic_regex(text: str) -> re.Pattern[str]:
+    """A POSIX basic regular expression: there `(`, `{`, `|`, `+`, `?` mean something only behind a backslash."""
+    swapped = re.sub(r"\\?.", lambda m: _swap(m[0]), text)
+    try:
+        return re.compile(swapped)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UsageError(f"--match={text}: not a regular expression: {error}") from None
+
+
+def _swap(piece: str) -> str:
+    if piece[-1] not in _BRE_SWAPPED:
+        return piece
+    return piece[-1] if len(piece) == 2 else "\\" + piece
+
+
+def _similar(name: str) -> str:
+    """Known names within a Levenshtein distance of min(len - 1, 6), the nearest first."""
+    limit = min(len(name) - 1, 6)
+    known = {*options.NAMES, *knobs.NAMES, "batch"}
+    ranked = sorted((_distance(name[:64], other), other) for other in known)
+    near = [f"--{other}" for distance, other in ranked if distance <= limit]
+    return f"; similar names: {', '.join(near)}" if near else ""
+
+
+def _distance(a: str, b: str) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        previous, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
+    return row[-1]

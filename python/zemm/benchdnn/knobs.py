@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver's knobs: how the text of every `--name=LIST` becomes a field of Settings."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from zemm.benchdnn import atoms, attributes, dtypes
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.case import Encoding, Grouped, Sparsity, Strides
+from zemm.benchdnn.options import ImplFilter, impl_filter
+from zemm.benchdnn.post_ops import parse_post_ops
+from zemm.benchdnn.settings import Settings
+from zemm.benchdnn.tags import parse_tag
+from zemm.benchdnn.template import check_template
+
+
+class Knob(NamedTuple):
+    """A list knob: the field it replaces and the reader of one element (text, what, enum_tags)."""
+
+    field: str
+    parse: Callable[[str, str, bool], Any]
+
+
+def _plain(parse: Callable[[str, str], Any]) -> Callable[[str, str, bool], Any]:
+    return lambda text, what, enum_tags: parse(text, what)
+
+
+def _data_types(text: str, what: str) -> tuple[str, ...]:
+    return tuple(_data_type(part, what) for part in atoms.split(text, ":", what))
+
+
+_data_type = partial(atoms.choice, choices=dtypes.NAMES)
+
+
+def _strides(text: str, what: str) -> Strides:
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise UsageError(f"{what}: '{text}' has {len(parts) - 1} colons, S:W:D with exactly two is needed")
+    src, wei, dst = (atoms.dims(part, what) if part else () for part in parts)
+    return src, wei, dst
+
+
+def _runtime_masks(text: str, what: str) -> tuple[int, int]:
+    masks = [atoms.integer(part, what, 0, 2**12 - 1) for part in atoms.split(text, ":", what)]
+    atoms.at_most(text.split(":"), 2, what)
+    return masks[0], masks[1] if len(masks) > 1 else 0
+
+
+def _encoding(text: str, what: str) -> Encoding:
+    parts = text.split(":")
+    atoms.at_most(parts, 3, what)
+    parts += [""] * (3 - len(parts))
+    return Encoding(tuple(_sparsity(part, what) for part in parts))
+
+
+def _sparsity(text: str, what: str) -> Sparsity:
+    if not text:
+        return Sparsity()
+    kind, *share = atoms.split(text, "+", what)
+    atoms.at_most(share, 1, what)
+    value = atoms.number(share[0], what) if share else Sparsity().share
+    if not 0 <= value <= 1:
+        raise UsageError(f"{what}: sparsity {share[0]} is outside of [0, 1]")
+    return Sparsity(atoms.choice(kind, what, ("csr", "coo", "packed")), value)
+
+
+def _grouped(text: str, what: str) -> Grouped:
+    fields = atoms.split(text, ":", what)
+    if not 3 <= len(fields) <= 4:
+        raise UsageError(f"{what}: '{text}' is not of the form DIM:G:s0+s1+..[:MAX]")
+    dim, count = atoms.integer(fields[0], what, 0, 1), atoms.integer(fields[1], what, 1)
+    sizes = tuple(atoms.integer(size, what, 0) for size in atoms.split(fields[2], "+", what))
+    if len(sizes) != count:
+        raise UsageError(f"{what}: '{text}' has {len(sizes)} sizes for {count} groups")
+    return Grouped(dim, sizes, atoms.integer(fields[3], what, 0) if len(fields) > 3 else 0)
+
+
+def _context(text: str, what: str) -> str:
+    fields = atoms.split(text, ":", what)
+    atoms.at_most(fields, 3, what)
+    for field in fields:
+        if field != "auto":
+            atoms.integer(field, what, 1, 2**31 - 1)
+    return text
+
+
+_KNOBS = {
+    "dt": Knob("dt", _plain(_data_types)),
+    "stag": Knob("stag", parse_tag),
+    "wtag": Knob("wtag", parse_tag),
+    "dtag": Knob("dtag", parse_tag),
+    "strides": Knob("strides", _plain(_strides)),
+    "bia-dt": Knob("bia_dt", _plain(_data_type)),
+    "bia_dt": Knob("bia_dt", _plain(_data_type)),
+    "bia_mask": Knob("bia_mask", _plain(partial(atoms.integer, low=0, high=2**12 - 1))),
+    "runtime_dims_masks": Knob("runtime_dims_masks", _plain(_runtime_masks)),
+    "encoding": Knob("layout", _plain(_encoding)),
+    "grouped": Knob("layout", _plain(_grouped)),
+    "attr-scales": Knob("scales", _plain(attributes.parse_scales)),
+    "attr-zero-points": Knob("zero_points", _plain(attributes.parse_zero_points)),
+    "attr-precomputed-reductions": Knob("reductions", _plain(attributes.parse_reductions)),
+    "attr-post-ops": Knob("post_ops", parse_post_ops),
+    "attr-scratchpad": Knob("scratchpad", _plain(partial(atoms.choice, choices=("library", "user")))),
+    "attr-fpmath": Knob("fpmath", _plain(attributes.parse_fpmath)),
+    "attr-acc-mode": Knob(
+        "acc_mode", _plain(partial(atoms.choice, choices=("strict", "relaxed", "any", "f32", "s32", "f16")))
+    ),
+    "attr-rounding-mode": Knob("rounding", _plain(attributes.parse_rounding)),
+    "attr-deterministic": Knob("deterministic", _plain(atoms.boolean)),
+    "attr-dropout": Knob("dropout", _plain(attributes.parse_dropout)),
+    "ctx-init": Knob("ctx_init", _plain(_context)),
+    "ctx-exe": Knob("ctx_exe", _plain(_context)),
+}
+_SINGLE = ("impl", "skip-impl", "match", "perf-template")
+NAMES = (*_KNOBS, *_SINGLE, "reset")
+
+
+def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
+    """Change `settings` in place by `--name=text`; an empty text sets the default. UsageError for a bad value."""
+    what = f"--{name}"
+    if name in ("impl", "skip-impl"):
+        settings.impl_filter = impl_filter(text, what, name == "skip-impl") if text else ImplFilter()
+    elif name == "match":
+        settings.match = text
+    elif name == "perf-template":
+        settings.perf_template = check_template(text or "def", what)
+    else:
+        knob = _KNOBS[name]
+        default = getattr(Settings(), knob.field)[0]
+        values = atoms.elements(text, default, lambda part: knob.parse(part, what, enum_tags))
+        # An empty rounding mode is an empty list in benchdnn, and makes no problem at all.
+        setattr(settings, knob.field, [] if name == "attr-rounding-mode" and not text else values)
+
+
+def reset(settings: Settings) -> Settings:
+    """Fresh settings; only the perf template is kept."""
+    return Settings(perf_template=settings.perf_template)

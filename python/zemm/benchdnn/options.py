@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Global knobs (kept by `--reset`): mode, engine, verbosity, timing budget and the like."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from zemm.benchdnn import atoms
+from zemm.benchdnn.atoms import UsageError
+
+MODES = "CPLIRFSB"
+_SUMMARY_PARTS = ("failures", "impl", "impl-csv")
+
+
+@dataclass(frozen=True)
+class ImplFilter:
+    """Substrings of implementation names to take, or with `skip` to leave out; empty takes everything."""
+
+    names: tuple[str, ...] = ()
+    skip: bool = False
+
+    def accepts(self, impl: str) -> bool:
+        """Whether the walk over implementations may stop at `impl`."""
+        if not self.names:
+            return True
+        return any(name in impl for name in self.names) != self.skip
+
+    def __str__(self) -> str:
+        return ("--skip-impl=" if self.skip else "--impl=") + ",".join(self.names) if self.names else ""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The values of all global knobs at one point of the command line."""
+
+    mode: str = "C"
+    mode_modifier: str = ""
+    max_ms_per_prb: int = 3000
+    fix_times_per_prb: int = 0
+    execution_mode: str = "direct"
+    canonical: bool = False
+    engine: tuple[str, int] = ("cpu", 0)
+    fast_ref: bool = True
+    mem_check: bool = True
+    allow_enum_tags_only: bool = True
+    cpu_isa_hints: str = "none"
+    attr_same_pd_check: bool = False
+    check_ref_impl: bool = False
+    memory_kind: str = "usm"
+    stream_kind: str = "def"
+    cold_cache: str = "none"
+    buffer_prefix: str = ""
+    verbose: int = 0
+    repeats_per_prb: int = 1
+    num_streams: int = 1
+    start: int = 0
+    summary: frozenset[str] = frozenset({"failures"})
+    global_impl: ImplFilter = ImplFilter()
+
+    @property
+    def is_perf(self) -> bool:
+        """Whether cases are timed instead of checked."""
+        return self.mode in "PF"
+
+    @property
+    def fills(self) -> bool:
+        """Whether tensors get contents (not with modifier M, which modes R, F and S bring along)."""
+        return "M" not in self.mode_modifier and self.mode not in "RFS"
+
+    @property
+    def engine_text(self) -> str:
+        kind, index = self.engine
+        return f"{kind}:{index}" if index else kind
+
+
+class Knob(NamedTuple):
+    """One `--name=`: the field it sets, how its text is read (text, what) and printed."""
+
+    name: str
+    field: str
+    parse: Callable[[str, str], Any]
+    show: Callable[[Any], str] = str
+
+
+def _mode(text: str, what: str) -> str:
+    if len(text) != 1 or text.upper() not in MODES:
+        raise UsageError(f"{what}: '{text}' is none of the modes {', '.join(MODES)}")
+    return text.upper()
+
+
+def _modifier(text: str, what: str) -> str:
+    letters = text.upper()
+    if set(letters) - set("PM"):
+        raise UsageError(f"{what}: '{text}' has letters other than P and M")
+    return "".join(sorted(set(letters), reverse=True))
+
+
+def _engine(text: str, what: str) -> tuple[str, int]:
+    kind, colon, index = text.partition(":")
+    return atoms.choice(kind, what, ("cpu", "gpu")), atoms.integer(index, what, 0, 2**31 - 1) if colon else 0
+
+
+def _summary(text: str, what: str) -> frozenset[str]:
+    parts = {"failures"}
+    for part in text.split(","):
+        name = atoms.choice(part.removeprefix("no-"), what, _SUMMARY_PARTS)
+        parts = parts - {name} if part.startswith("no-") else parts | {name}
+    return frozenset(parts)
+
+
+def _cold_cache(text: str, what: str) -> str:
+    if not re.fullmatch(r"none|(wei|all|custom)(\+tlb(:[1-9][0-9]*[MG])?)?", text):
+        raise UsageError(f"{what}: '{text}' is not none|wei|all|custom[+tlb[:SIZE M|G]]")
+    return text
+
+
+def _text(text: str, what: str) -> str:
+    return text
+
+
+def impl_filter(text: str, what: str, skip: bool) -> ImplFilter:
+    """A comma separated list of substrings, quotes stripped."""
+    return ImplFilter(tuple(name.strip("\"'") for name in text.split(",") if name.strip("\"'")), skip)
+
+
+def _int(low: int, high: int = 2**31 - 1) -> Callable[[str, str], int]:
+    return partial(atoms.integer, low=low, high=high)
+
+
+def _choice(*names: str) -> Callable[[str, str], str]:
+    return partial(atoms.choice, choices=names)
+
+
+def _max_ms(text: str, what: str) -> int:
+    return min(max(atoms.integer(text, what), 10), 60000)
+
+
+def _boolean_knob(name: str) -> Knob:
+    return Knob(name, name.replace("-", "_"), atoms.boolean, atoms.show_boolean)
+
+
+# Those before `verbose` are printed in repro lines when they differ from the default, in this order.
+_KNOBS = (
+    Knob("mode", "mode", _mode),
+    Knob("mode-modifier", "mode_modifier", _modifier),
+    Knob("max-ms-per-prb", "max_ms_per_prb", _max_ms),
+    Knob("fix-times-per-prb", "fix_times_per_prb", _int(0)),
+    Knob("execution-mode", "execution_mode", _choice("direct", "graph", "native_graph")),
+    _boolean_knob("canonical"),
+    Knob("engine", "engine", _engine),
+    _boolean_knob("fast-ref"),
+    _boolean_knob("mem-check"),
+    _boolean_knob("allow-enum-tags-only"),
+    Knob("cpu-isa-hints", "cpu_isa_hints", _choice("none", "no_hints", "prefer_ymm")),
+    _boolean_knob("attr-same-pd-check"),
+    _boolean_knob("check-ref-impl"),
+    Knob("memory-kind", "memory_kind", _choice("usm", "buffer", "usm_device", "usm_shared")),
+    Knob("stream-kind", "stream_kind", _choice("def", "in_order", "out_of_order")),
+    Knob("cold-cache", "cold_cache", _cold_cache),
+    Knob("buffer-prefix", "buffer_prefix", _text),
+    Knob("verbose", "verbose", _int(0)),
+    Knob("repeats-per-prb", "repeats_per_prb", _int(1)),
+    Knob("num-streams", "num_streams", _int(1)),
+    Knob("start", "start", _int(0)),
+    Knob("summary", "summary", _summary),
+    Knob("global-impl", "global_impl", partial(impl_filter, skip=False)),
+    Knob("global-skip-impl", "global_impl", partial(impl_filter, skip=True)),
+)
+_BY_NAME = {knob.name: knob for knob in _KNOBS}
+_PRINTED = _KNOBS[: [knob.name for knob in _KNOBS].index("verbose")]
+NAMES = tuple(_BY_NAME)
+
+
+def apply(options: Options, name: str, text: str) -> Options:
+    """`options` after `--name=text`; an empty text sets the default. UsageError for a bad or clashing value."""
+    knob, what = _BY_NAME[name], f"--{name}"
+    default = getattr(Options(), knob.field)
+    options = replace(options, **{knob.field: knob.parse(text, what) if text else default})
+    if name == "mode":
+        options = _with_mode(options)
+    if name == "max-ms-per-prb" and options.mode == "F":
+        raise UsageError(f"{what}={text}: cannot be changed in mode F", 2)
+    if options.fix_times_per_prb and options.mode == "S":
+        raise UsageError(f"{what}={text}: fix-times-per-prb has no meaning in mode S", 2)
+    return options
+
+
+def _with_mode(options: Options) -> Options:
+    if options.mode == "F" and options.engine[0] == "gpu":
+        return replace(options, max_ms_per_prb=10, mode_modifier="PM")
+    return options
+
+
+def repro(options: Options) -> str:
+    """The knobs that differ from their defaults, each followed by a space (all of them with `--canonical`)."""
+    default = Options()
+    shown = []
+    for knob in _PRINTED:
+        value = getattr(options, knob.field)
+        hidden = knob.name == "mode-modifier" and options.mode in "FS"
+        if not hidden and (options.canonical or value != getattr(default, knob.field)):
+            text = options.engine_text if knob.name == "engine" else knob.show(value)
+            shown.append(f"--{knob.name}={text} ")
+    return "".join(shown)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix product of the reference, exact in f32 where the data allows it and in f64 otherwise."""
+
+import numpy as np
+from zemm.benchdnn.dtypes import Floats
+
+_EXACT = 2.0**24
+_ROWS = 512
+_BLOCK = 2**20
+
+
+def matmul(src: Floats, wei: Floats) -> Floats:
+    """src (.., M, K) times wei (.., K, N) with numpy's batch broadcasting, as f32.
+
+    When every partial sum is a multiple of the inputs' common steps below 2^24 of them, f32 products and sums are
+    exact in any order; otherwise the sums run in f64 and are rounded once.
+    """
+    if all(dim == 1 for dim in wei.shape[:-2]):
+        rows = src.reshape(-1, src.shape[-1])
+        out = _product(rows, wei.reshape(wei.shape[-2:]))
+        return out.reshape(*src.shape[:-1], wei.shape[-1])
+    return _product(src, wei)
+
+
+def _product(src: Floats, wei: Floats) -> Floats:
+    if is_exact_in_f32(src, wei):
+        return np.matmul(src, wei)
+    wide = wei.astype(np.float64)
+    if src.ndim > 2:
+        return np.matmul(src.astype(np.float64), wide).astype(np.float32)
+    out = np.empty((src.shape[0], wei.shape[1]), np.float32)
+    for row in range(0, src.shape[0], _ROWS):
+        out[row : row + _ROWS] = np.matmul(src[row : row + _ROWS].astype(np.float64), wide)
+    return out
+
+
+def is_exact_in_f32(src: Floats, wei: Floats) -> bool:
+    """Whether sum over k of max|src[.., k]| * max|wei[k, ..]| stays below 2^24 of the common step."""
+    step = common_step(src) * common_step(wei)
+    axes_src = tuple(range(src.ndim - 1))
+    axes_wei = (*range(wei.ndim - 2), wei.ndim - 1)
+    bound = float(np.sum(_largest(src, axes_src).astype(np.float64) * _largest(wei, axes_wei)))
+    return step > 0 and bound <= _EXACT * step
+
+
+def _largest(values: Floats, axes: tuple[int, ...]) -> Floats:
+    return np.maximum(np.max(values, axis=axes), -np.min(values, axis=axes))
+
+
+def common_step(values: Floats) -> float:
+    """The largest power of two that divides every value; 0 when some value is not finite, 1 for zeros only."""
+    lowest = 999
+    for part in np.array_split(values.reshape(-1), max(1, values.size // _BLOCK)):
+        bits = np.ascontiguousarray(part).view(np.uint32)
+        exponents = (bits >> np.uint32(23)) & np.uint32(255)
+        if exponents.max(initial=0) == 255:
+            return 0.0
+        mantissas = (bits & np.uint32(0x7FFFFF)) | np.uint32(0x800000)
+        lowest_bits = (mantissas & -mantissas).astype(np.float32).view(np.uint32) >> np.uint32(23)
+        places = lowest_bits + exponents
+        lowest = min(lowest, int(places.min(where=(bits << np.uint32(1)) != 0, initial=999)))
+    return 1.0 if lowest == 999 else 2.0 ** (lowest - 2 * 127 - 23)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A progress bar under the case lines, when the run has a terminal, more than a few cases, and rich is there."""
+
+import importlib.util
+import sys
+from types import TracebackType
+from typing import Any
+
+_FEW = 10
+
+
+class Progress:
+    """Prints lines through `emit`; with a terminal a bar of `total` cases stays below them."""
+
+    def __init__(self, total: int) -> None:
+        self._bar: Any = None
+        if total > _FEW and sys.stderr.isatty() and importlib.util.find_spec("rich"):
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = (
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}"),
+            )
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> "Progress":
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def emit(self, line: str) -> None:
+        """One line (or several) to stdout, above the bar."""
+        print(line, flush=True)
+
+    def advance(self, counts: str) -> None:
+        """One case more; `counts` is shown beside the bar."""
+        if self._bar:
+            self._bar.update(self._task, advance=1, description=counts)

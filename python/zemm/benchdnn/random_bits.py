@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers of the library's contract: Philox4x32-10 for dropout and stochastic rounding.
+
+The index is the element's offset in dst's memory.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from zemm.benchdnn.attributes import Dropout
+from zemm.benchdnn.dtypes import BY_NAME, Floats
+
+Words = NDArray[np.uint32]
+
+_FACTORS = (0xD2511F53, 0xCD9E8D57)
+_STEPS = (0x9E3779B9, 0xBB67AE85)
+_ROUNDS = 10
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+def philox(counter: list[Words], key: tuple[int, int]) -> list[Words]:
+    """Philox4x32-10 of four counter words under a two-word key."""
+    c, (k0, k1) = counter, key
+    for _ in range(_ROUNDS):
+        high0, low0 = _product(_FACTORS[0], c[0])
+        high1, low1 = _product(_FACTORS[1], c[2])
+        c = [high1 ^ c[1] ^ np.uint32(k0), low1, high0 ^ c[3] ^ np.uint32(k1), low0]
+        k0, k1 = (k0 + _STEPS[0]) & 0xFFFFFFFF, (k1 + _STEPS[1]) & 0xFFFFFFFF
+    return c
+
+
+def wide_form(index: NDArray[np.int64], seed: int, offset: int) -> Words:
+    """One word per index with a 64-bit seed and offset: the lanes of a block go to four neighbours."""
+    block = (index & ~3).astype(np.uint64)
+    offsets = [np.full(index.shape, offset >> shift & 0xFFFFFFFF, np.uint32) for shift in (0, 32)]
+    counter = [*offsets, (block & _LOW).astype(np.uint32), (block >> np.uint64(32)).astype(np.uint32)]
+    lanes = philox(counter, (seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF))
+    return np.choose(index & 3, lanes)
+
+
+def narrow_form(index: NDArray[np.int64], seed: int) -> Words:
+    """One word per index with a 32-bit seed: four neighbours share lane 2."""
+    x = (index & ~3 & 0xFFFFFFFF).astype(np.uint32)
+    seed &= 0xFFFFFFFF
+    return philox([x, x + np.uint32(1), x, x + np.uint32(3)], (seed, seed))[2]
+
+
+def dropout_mask(dropout: Dropout, shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.bool_]:
+    """True where an element of dst (dims `shape`, `strides` in elements) is kept."""
+    index = offsets(shape, strides)
+    words = (
+        wide_form(index, dropout.seed, dropout.offset) if dropout.offset else narrow_form(index, dropout.seed)
+    )
+    return words > 0xFFFFFFFF * dropout.p if dropout.p < 1 else np.zeros(shape, bool)
+
+
+def stochastic_rounding(x: Floats, dt: str, seed: int, strides: tuple[int, ...]) -> Floats:
+    """x with a random bias added below dst's last digit, then cut off; clamped, and 0 below the normal range."""
+    info = BY_NAME[dt]
+    drop = 24 - info.digits
+    index = offsets(x.shape, strides)
+    shift, width = (2, 8) if info.bits == 16 else (1, 16)
+    lane = (index & ((1 << shift) - 1)).astype(np.uint32) * np.uint32(width)
+    bias = narrow_form(index >> shift, seed) >> lane & np.uint32((1 << width) - 1)
+    bits = np.ascontiguousarray(x).view(np.uint32) + (bias & np.uint32((1 << drop) - 1))
+    out = (bits & ~np.uint32((1 << drop) - 1)).view(np.float32)
+    out = np.clip(out, np.float32(info.low), np.float32(info.high))
+    smallest = {"f16": 2.0**-14, "bf16": 2.0**-126, "f8_e5m2": 2.0**-14, "f8_e4m3": 2.0**-6}.get(dt, 0.0)
+    return np.where(np.isnan(x), x, np.where(np.abs(x) < smallest, np.float32(0), out))
+
+
+def offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
+    """The offset in memory of every element."""
+    index = np.zeros(shape, np.int64)
+    for axis, (dim, stride) in enumerate(zip(shape, strides, strict=True)):
+        axis_shape = [dim if a == axis else 1 for a in range(len(shape))]
+        index += (np.arange(dim, dtype=np.int64) * stride).reshape(axis_shape)
+    return index
+
+
+def _product(factor: int, word: Words) -> tuple[Words, Words]:
+    wide = word.astype(np.uint64) * np.uint64(factor)
+    return (wide >> np.uint64(32)).astype(np.uint32), (wide & _LOW).astype(np.uint32)

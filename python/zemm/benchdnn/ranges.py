@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which integers a tensor is filled with, and how densely, so that sums over K stay exact (benchdnn's rules)."""
+
+from dataclasses import dataclass
+
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import BY_NAME
+from zemm.benchdnn.post_ops import Sum
+
+Range = tuple[int, int]
+
+_TABLE: dict[str, dict[str, Range]] = {
+    "SRC": {"f64": (-64, 64), "f32": (-64, 64), "bf16": (-4, 4), "f16": (-4, 4), "f8_e5m2": (-4, 4),
+            "f8_e4m3": (-4, 4), "f4_e2m1": (0, 1), "s8": (-4, 4), "u8": (0, 8)},
+    "WEI": {"f64": (-128, 128), "f32": (-128, 128), "bf16": (-2, 2), "f16": (-2, 2), "f8_e5m2": (-2, 2),
+            "f8_e4m3": (-2, 2), "f4_e2m1": (-1, 1), "s8": (-4, 4), "u8": (0, 8), "s4": (-2, 2), "u4": (0, 4)},
+    "BIA": {"f4_e2m1": (-2, 2), "u8": (0, 8)},
+    "DST": {"f16": (-4, 4), "f8_e5m2": (-4, 4), "f8_e4m3": (-4, 4), "f4_e2m1": (-2, 2), "s8": (-4, 4),
+            "u8": (0, 8), "s32": (-128, 128)},
+}  # fmt: skip
+_OTHER: Range = (-8, 8)
+_ACC_DIGITS = {"strict": 24, "f32": 24, "f16": 11, "relaxed": 11, "any": 11, "s32": 31}
+
+
+@dataclass(frozen=True)
+class Filling:
+    """[min, max] of src, weights, bias and old dst, and the share of src elements that are not zero."""
+
+    src: Range
+    wei: Range
+    bia: Range
+    dst: Range
+    dst_dt: str
+    density: float
+
+    def line(self, case: Case) -> str:
+        """The `[FILL_CFG]` line of -v6."""
+        rows = (("SRC", case.dt[0], self.src), ("WEI", case.dt[1], self.wei), ("DST", self.dst_dt, self.dst))
+        parts = [f"{kind}_{dt}=[{low};{high}];" for kind, dt, (low, high) in rows]
+        if case.has_bias:
+            parts.insert(2, f"BIA_{case.bia_dt}=[{self.bia[0]};{self.bia[1]}];")
+        return " ".join(["[FILL_CFG]", *parts])
+
+
+def filling(case: Case) -> Filling:
+    """The filling of one case, from its data types, K, fpmath mode, accumulation mode and sum post-op."""
+    src_dt, wei_dt, dst_dt = case.dt
+    total = next((op for op in case.attributes.post_ops if isinstance(op, Sum)), None)
+    old_dst_dt = total.data_type if total and total.data_type != "undef" else dst_dt
+    src = _lookup("SRC", _under_fpmath(src_dt, case))
+    wei = _lookup("WEI", _under_fpmath(wei_dt, case))
+    dst = _lookup("DST", old_dst_dt)
+    dst_is_wide = BY_NAME[dst_dt].bits >= 32
+    if src_dt == "u8" and BY_NAME[wei_dt].bits == 8 and dst_is_wide:
+        src = (src[0], 160)
+    if (src_dt, wei_dt) == ("s8", "s8"):
+        wei = (-2, 2)
+    if (src_dt, wei_dt) == ("u8", "u8"):
+        src = (src[0], 1)
+        if not dst_is_wide:
+            wei = (wei[0], 8)
+    digits = min(BY_NAME[dst_dt].digits, _ACC_DIGITS[case.attributes.acc_mode])
+    halve_src = True
+    while _safe_terms(digits, src, wei) < 1 and max(*_magnitudes(src, wei)) > 1:
+        src, wei = (_halved(src), wei) if halve_src else (src, _halved(wei))
+        halve_src = not halve_src
+    boost = 3 if BY_NAME[wei_dt].bits <= 8 and dst_dt != "s32" else 1
+    density = min(1.0, _safe_terms(digits, src, wei) / max(case.problem.k, 1) * boost)
+    return Filling(src, wei, _lookup("BIA", case.bia_dt), dst, old_dst_dt, density)
+
+
+def _lookup(kind: str, dt: str) -> Range:
+    return _TABLE[kind].get(dt, _OTHER)
+
+
+def _under_fpmath(dt: str, case: Case) -> str:
+    by_mode = {"bf16": "bf16", "tf32": "bf16", "f16": "f16"}
+    return by_mode.get(case.attributes.fpmath.mode, dt) if dt == "f32" else dt
+
+
+def _magnitudes(*ranges: Range) -> list[int]:
+    return [max(abs(low), abs(high)) for low, high in ranges]
+
+
+def _safe_terms(digits: int, src: Range, wei: Range) -> float:
+    """How many products of the largest values a sum may have before it outgrows the output's digits."""
+    if digits <= 4:
+        return 1 if digits <= 2 else 2
+    a, b = _magnitudes(src, wei)
+    return 2**digits / (a * b)
+
+
+def _halved(values: Range) -> Range:
+    low, high = values
+    return -(-low // 2), high // 2 if high > 1 else high

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines that a run prints: one per case, then the tables and counts at the end."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from zemm.benchdnn import verdict
+from zemm.benchdnn.expand import Job
+from zemm.benchdnn.perf import format_line
+from zemm.benchdnn.template import header, template_text
+from zemm.benchdnn.verdict import Result
+
+_MAX_FAILURES = 10
+_BAR = "=" * 60
+_STAGES = ("create_pd", "create_prim", "fill", "execute", "compute_ref", "compare")
+_COUNTED = ("passed", "skipped", "mistrusted", "unimplemented", "invalid_arguments", "failed", "listed")
+_COUNTED_AS_FAILED = (verdict.FAILED, verdict.UNIMPLEMENTED, verdict.INVALID_ARGUMENTS)
+
+
+class Report:
+    """Prints results as they come through `emit` and keeps what the end of the run needs."""
+
+    def __init__(self, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._counts: Counter[str] = Counter()
+        self._failures: list[str] = []
+        self._impls: Counter[str] = Counter()
+        self._stages: Counter[str] = Counter()
+        self._perf_totals: dict[str, float] | None = None
+        self._last_template = ""
+
+    @property
+    def failed(self) -> int:
+        return self._counts["failed"]
+
+    @property
+    def counts(self) -> str:
+        """`passed:N ...` as the closing line has it."""
+        return " ".join(f"{name}:{self._counts[name]}" for name in _COUNTED)
+
+    def stage(self, job: Job, word: str) -> None:
+        """`create: CASE` and `run: CASE`, at -v1."""
+        if job.case.options.verbose >= 1:
+            self._emit(f"{word}: {job.case.repro()}")
+
+    def add(self, job: Job, result: Result, milliseconds: float) -> None:
+        """Print the line of one case with everything that belongs to it."""
+        self._count(job, result)
+        for line in result.lines:
+            self._emit(line)
+        if result.impl and job.case.options.verbose >= 5:
+            self._emit(f"oneDNN implementation: {result.impl}")
+        if job.case.options.is_perf and result.state == verdict.EXECUTED:
+            self._add_perf(job, result)
+        else:
+            self._emit(self._case_line(job, result, milliseconds))
+        if result.sentence:
+            self._emit(f"# reason: {result.sentence}")
+
+    def finish(self, summary: frozenset[str], seconds: float) -> None:
+        """Failed cases, implementations, counts and times of the whole run."""
+        if self._failures and "failures" in summary:
+            self._emit_failures()
+        if "impl" in summary:
+            self._emit(
+                "\n".join(["implementations:", *(f"  {n} {impl}" for impl, n in self._impls.most_common())])
+            )
+        if "impl-csv" in summary:
+            self._emit("impl,count\n" + "\n".join(f"{impl},{n}" for impl, n in self._impls.most_common()))
+        self._emit(f"tests:{self._counts['tests']} {self.counts}")
+        if self._perf_totals is not None:
+            totals = self._perf_totals
+            self._emit(f"total perf: min(ms):{totals['min']:g} avg(ms):{totals['avg']:g}")
+        parts = [f"total: {seconds:.2f}s;"]
+        for name in _STAGES:
+            if name in self._stages:
+                share = 100 * self._stages[name] / max(seconds, 1e-9)
+                parts.append(f"{name}: {self._stages[name]:.2f}s ({share:.0f}%);")
+        self._emit(" ".join(parts))
+
+    def _count(self, job: Job, result: Result) -> None:
+        state = result.state
+        self._counts["tests"] += 1
+        passed = state in (verdict.PASSED, verdict.EXECUTED, verdict.INITIALIZED)
+        self._counts["passed" if passed else state.lower()] += 1
+        if state in (verdict.UNIMPLEMENTED, verdict.INVALID_ARGUMENTS):
+            self._counts["failed"] += 1
+        if state in _COUNTED_AS_FAILED:
+            self._failures.append(f"{state}{_reason(result)} __REPRO: {job.case.full_repro()}")
+        if result.impl:
+            self._impls[result.impl] += 1
+        self._stages.update(result.stages)
+
+    def _case_line(self, job: Job, result: Result, milliseconds: float) -> str:
+        errors = f" (errors:{result.errors} total:{result.total})" if result.errors else ""
+        head = f"{job.index}:{result.state}{_reason(result)}{errors}"
+        return f"{head} ({milliseconds:.0f} ms) __REPRO: {job.case.full_repro()}"
+
+    def _add_perf(self, job: Job, result: Result) -> None:
+        template = template_text(job.perf_template)
+        if template != self._last_template:
+            self._last_template = template
+            self._emit(f"Template entries: {template}")
+            self._emit(header(template))
+        self._emit(format_line(job, result))
+        totals = self._perf_totals = self._perf_totals or {"min": 0.0, "avg": 0.0}
+        totals["min"] += min(result.times_ms)
+        totals["avg"] += sum(result.times_ms) / len(result.times_ms)
+
+    def _emit_failures(self) -> None:
+        self._emit(f"{_BAR}\n= Failed cases summary (--summary=no-failures to disable)\n{_BAR}")
+        for line in self._failures[:_MAX_FAILURES]:
+            self._emit(line)
+        if len(self._failures) > _MAX_FAILURES:
+            self._emit(f"(... {len(self._failures) - _MAX_FAILURES} more cases ...)")
+        self._emit(_BAR)
+
+
+def _reason(result: Result) -> str:
+    return f" ({result.reason})" if result.reason else ""

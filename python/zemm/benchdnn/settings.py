@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Driver settings (restored by `--reset`): lists whose product, in benchdnn's order, makes the cases of a DESC."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from zemm.benchdnn import atoms
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.attributes import Attributes, Dropout, Fpmath, Quantization, Rounding
+from zemm.benchdnn.case import Case, Encoding, Grouped, Strides
+from zemm.benchdnn.descriptor import Descriptor
+from zemm.benchdnn.options import ImplFilter, Options
+from zemm.benchdnn.post_ops import PostOp
+
+ERROR = "ERROR: matmul driver: "
+_DEFAULT_BIAS = ("undef", 2)
+_TENSORS = ("src", "wei", "dst")
+T = TypeVar("T")
+
+
+def _list(*default: T) -> list[T]:
+    values: list[T] = field(default_factory=lambda: list(default))
+    return values
+
+
+@dataclass
+class Settings:
+    """One list of values per knob, and the knobs that have a single value."""
+
+    dt: list[tuple[str, ...]] = _list(("f32",))
+    stag: list[str] = _list("any")
+    wtag: list[str] = _list("any")
+    dtag: list[str] = _list("any")
+    layout: list[Encoding | Grouped] = _list(Encoding())
+    strides: list[Strides] = _list(((), (), ()))
+    runtime_dims_masks: list[tuple[int, int]] = _list((0, 0))
+    scales: list[tuple[Quantization, ...]] = _list(())
+    zero_points: list[tuple[Quantization, ...]] = _list(())
+    reductions: list[tuple[Quantization, ...]] = _list(())
+    post_ops: list[tuple[PostOp, ...]] = _list(())
+    scratchpad: list[str] = _list("library")
+    fpmath: list[Fpmath] = _list(Fpmath())
+    acc_mode: list[str] = _list("strict")
+    deterministic: list[bool] = _list(False)
+    dropout: list[Dropout] = _list(Dropout())
+    rounding: list[tuple[Rounding, ...]] = _list(())
+    ctx_init: list[str] = _list("auto")
+    ctx_exe: list[str] = _list("auto")
+    bia_dt: list[str] = _list(_DEFAULT_BIAS[0])
+    bia_mask: list[int] = _list(_DEFAULT_BIAS[1])
+    impl_filter: ImplFilter = ImplFilter()
+    match: str = ""
+    perf_template: str = "def"
+
+    def attributes(self) -> list[Attributes]:
+        """The product of the attribute lists."""
+        return list(
+            itertools.starmap(
+                Attributes,
+                itertools.product(
+                    self.scales, self.zero_points, self.reductions, self.post_ops, self.scratchpad, self.fpmath,
+                    self.acc_mode, self.deterministic, self.dropout, self.rounding,
+                ),
+            )
+        )  # fmt: skip
+
+    def biases(self) -> list[tuple[str, int]]:
+        """(data type, mask) of every bias to try; no bias counts once."""
+        pairs = []
+        for dt in self.bia_dt:
+            pairs += [_DEFAULT_BIAS] if dt == "undef" else [(dt, mask) for mask in self.bia_mask]
+        return pairs
+
+    def cases(self, options: Options, problem: Descriptor) -> Iterator[Case]:
+        """Every combination for one problem; UsageError when a value does not fit the problem."""
+        loops = itertools.product(
+            self.dt, self.stag, self.wtag, self.dtag, self.layout, self.strides, self.runtime_dims_masks,
+            self.attributes(), self.ctx_init, self.ctx_exe, self.biases(),
+        )  # fmt: skip
+        impl_filter = options.global_impl if options.global_impl.names else self.impl_filter
+        for dt, stag, wtag, dtag, layout, strides, masks, attributes, ctx_init, ctx_exe, bias in loops:
+            tags = (stag, wtag, dtag)
+            _check_strides(strides, tags, problem)
+            _check_groups(layout, problem)
+            yield Case(
+                options, problem, _three(dt), tags, strides, layout, masks, *bias, attributes, ctx_init, ctx_exe,
+                impl_filter,
+            )  # fmt: skip
+
+
+def _three(dt: tuple[str, ...]) -> tuple[str, str, str]:
+    if len(dt) == 1:
+        return dt[0], dt[0], dt[0]
+    if len(dt) != 3:
+        raise UsageError(f"{ERROR}--dt={':'.join(dt)}: {len(dt)} data types are given, 1 or 3 are needed")
+    return dt[0], dt[1], dt[2]
+
+
+def _check_strides(strides: Strides, tags: tuple[str, str, str], problem: Descriptor) -> None:
+    for name, values, tag in zip(_TENSORS, strides, tags, strict=True):
+        if not values:
+            continue
+        text = f"{ERROR}--strides: {atoms.show_dims(values)} for {name}"
+        if tag != "any":
+            raise UsageError(f"{text} clashes with its tag '{tag}': give one of the two")
+        if len(values) != problem.ndims:
+            raise UsageError(f"{text} are {len(values)} numbers, problem {problem} has {problem.ndims} dims")
+
+
+def _check_groups(layout: Encoding | Grouped, problem: Descriptor) -> None:
+    if not isinstance(layout, Grouped):
+        return
+    total = sum(layout.sizes)
+    if problem.src[layout.dim] != total:
+        raise UsageError(
+            f"{ERROR}{layout}: the sizes sum up to {total}, dim {layout.dim} of src in {problem} is "
+            f"{problem.src[layout.dim]}"
+        )

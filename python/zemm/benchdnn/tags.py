@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Format tags: which names exist, what benchdnn's meta tags (`abx`, `xba`) become, and plain strides of a tag."""
+
+import re
+from collections.abc import Sequence
+
+from zemm.benchdnn.atoms import UsageError
+
+_LETTERS = "abcdefghijkl"
+# The plain permutations that oneDNN's public enum has, besides the identities a .. abcdefghijkl.
+_PERMUTATIONS = frozenset(
+    ["ba", "acb", "bac", "bca", "cab", "cba", "abdc", "acbd", "acdb", "adbc", "adcb", "bacd", "bcda", "cdab", "cdba", "dcab", "abced", "abdec", "acbde", "acdeb", "adecb", "bacde", "bcdea", "cdeab", "cdeba", "decab", "abcdfe", "abdefc", "abdfce", "acbdef", "adefcb", "defcab", "abcdegf", "abcdefhg", "abcdefgih", "abcdefghji", "abcdefghikj", "abcdefghijlk", "bcad", "cabd", "dabc"]
+)
+_ALIASES = {
+    "x": "a", "nc": "ab", "oi": "ab", "tn": "ab", "cn": "ba", "io": "ba", "nt": "ba", "ncw": "abc", "oiw": "abc",
+    "tnc": "abc", "nwc": "acb", "owi": "acb", "ntc": "bac", "nchw": "abcd", "oihw": "abcd", "ldnc": "abcd",
+    "nhwc": "acdb", "ohwi": "acdb", "ncdhw": "abcde", "ndhwc": "acdeb",
+}  # fmt: skip
+_BLOCKED = re.compile(r"(?=.*[A-L])[a-lA-L]+([1-9][0-9]*[a-l])+")
+_META = re.compile(r"[a-l]*x[a-l]*")
+
+
+def parse_tag(text: str, what: str, enum_only: bool) -> str:
+    """`text` if it names a layout; with `enum_only` a permutation outside of oneDNN's enum is an error (exit 2)."""
+    if text in ("any", "undef") or text in _ALIASES or _BLOCKED.fullmatch(text):
+        return text
+    letters = text.replace("x", "")
+    if _META.fullmatch(text) and len(set(letters)) == len(letters):
+        return text
+    if not _is_permutation(text):
+        raise UsageError(f"{what}: '{text}' is not a format tag", 2)
+    if enum_only and text != _LETTERS[: len(text)] and text not in _PERMUTATIONS:
+        raise UsageError(
+            f"{what}: tag '{text}' is not in the public enum; --allow-enum-tags-only=0 before it takes it", 2
+        )
+    return text
+
+
+def normalized(tag: str, ndims: int) -> str:
+    """The tag without aliases and meta letters, for a tensor of `ndims` dims: `abx` is `abcd` for four."""
+    if tag in _ALIASES and tag != "x":
+        return _ALIASES[tag]
+    if "x" not in tag:
+        return tag
+    first = max([_LETTERS.index(c) + 1 for c in tag if c in _LETTERS[1:]], default=2)
+    expanded = tag.replace("x", _LETTERS[first:])
+    return "".join(c for c in expanded if c in _LETTERS[:ndims])
+
+
+def plain_strides(tag: str, dims: Sequence[int]) -> tuple[int, ...]:
+    """Dense strides (elements) of a permutation tag: its letters go from the outermost dim to the innermost."""
+    strides = [0] * len(dims)
+    stride = 1
+    for letter in reversed(tag):
+        axis = _LETTERS.index(letter)
+        strides[axis] = stride
+        stride *= max(dims[axis], 1)
+    return tuple(strides)
+
+
+def _is_permutation(tag: str) -> bool:
+    return bool(tag) and sorted(tag) == list(_LETTERS[: len(tag)])

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of a case: its state, the reason, and the numbers that the report prints."""
+
+from dataclasses import dataclass, field
+
+PASSED = "PASSED"
+SKIPPED = "SKIPPED"
+MISTRUSTED = "MISTRUSTED"
+FAILED = "FAILED"
+UNIMPLEMENTED = "UNIMPLEMENTED"
+INVALID_ARGUMENTS = "INVALID_ARGUMENTS"
+LISTED = "LISTED"
+EXECUTED = "EXECUTED"
+INITIALIZED = "INITIALIZED"
+
+INVALID_CASE = "Invalid case"
+REF_IMPL = "Ref Impl Not Expected"
+NOT_ENOUGH_RAM = "Not enough RAM"
+SKIP_IMPL = "Skip-impl option hit"
+SKIP_START = "Skip-start option hit"
+CASE_NOT_SUPPORTED = "Case not supported"
+EXECUTION_MODE = "Execution mode not supported"
+
+
+@dataclass
+class Result:
+    """`reason` is one of benchdnn's (printed in parentheses); `sentence` is the library's or the driver's own."""
+
+    state: str = ""
+    reason: str = ""
+    sentence: str = ""
+    errors: int = 0
+    total: int = 0
+    impl: str = ""
+    lines: list[str] = field(default_factory=list)
+    stages: dict[str, float] = field(default_factory=dict)
+    times_ms: list[float] = field(default_factory=list)
+    bytes_in: int = 0
+    bytes_out: int = 0
+
+    def end(self, state: str, reason: str = "", sentence: str = "") -> "Result":
+        """Set the state and what explains it."""
+        self.state, self.reason, self.sentence = state, reason, sentence
+        return self
