@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm: quantised matmul on Level Zero devices, Intel GPUs and any x86-64 CPU.
+
+    values, scales, reductions = zemm.quantize_activations(x)
+    wq, ws, wz = zemm.quantize_weights(w, bits=8)
+    y = zemm.matmul(values, wq, src_scales=scales, weights_scales=ws, weights_zero_points=wz,
+                    reductions=reductions)
+
+Below matmul() are the objects of the C library (Engine, Stream, MemoryDesc, Memory, Attr, PostOps,
+MatmulPrimitiveDesc, Primitive). Importing opens no loader, driver or runtime; making an Engine does.
+"""
+
+from zemm import _library
+from zemm._library import ARG, RUNTIME_DIM, version
+from zemm._matmul import matmul
+from zemm.attributes import Attr, PostOps
+from zemm.dtypes import dtype_name, numpy_dtype, pack_int4, unpack_int4
+from zemm.engine import Engine, Stream
+from zemm.errors import (
+    DeviceError,
+    InvalidArgumentsError,
+    OutOfMemoryError,
+    UnimplementedError,
+    ZemmError,
+)
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.primitive import MatmulPrimitiveDesc, Primitive
+from zemm.quantization import quantize_activations, quantize_weights
+
+__version__ = version()
+
+ARG_SRC = ARG["SRC"]
+ARG_DST = ARG["DST"]
+ARG_WEIGHTS = ARG["WEIGHTS"]
+ARG_BIAS = ARG["BIAS"]
+ARG_SCRATCHPAD = ARG["SCRATCHPAD"]
+ARG_ATTR_SCALES = ARG["ATTR_SCALES"]
+ARG_ATTR_ZERO_POINTS = ARG["ATTR_ZERO_POINTS"]
+ARG_ATTR_PRECOMPUTED_REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"]
+ARG_ATTR_DROPOUT_MASK = ARG["ATTR_DROPOUT_MASK"]
+ARG_ATTR_DROPOUT_PROBABILITY = ARG["ATTR_DROPOUT_PROBABILITY"]
+ARG_ATTR_DROPOUT_SEED = ARG["ATTR_DROPOUT_SEED"]
+ARG_ATTR_DROPOUT_OFFSET = ARG["ATTR_DROPOUT_OFFSET"]
+ARG_ATTR_ROUNDING_SEED = ARG["ATTR_ROUNDING_SEED"]
+
+
+def ARG_ATTR_MULTIPLE_POST_OP(index: int) -> int:  # noqa: N802 (the C macro's name)
+    """Flag of the index-th post-op's arguments."""
+    return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1)
+
+
+def set_verbose(level: int) -> None:
+    """0 silent; 1 errors, warnings and executions; 2 also creations."""
+    _library.call("set_verbose", level)
+
+
+def set_primitive_cache_capacity(capacity: int) -> None:
+    """Number of primitives that the process keeps for reuse; 0 keeps none."""
+    _library.call("set_primitive_cache_capacity", capacity)
+
+
+def get_primitive_cache_capacity() -> int:
+    return int(_library.output("int", "get_primitive_cache_capacity"))
+
+
+__all__ = [
+    "ARG",
+    "ARG_ATTR_DROPOUT_MASK",
+    "ARG_ATTR_DROPOUT_OFFSET",
+    "ARG_ATTR_DROPOUT_PROBABILITY",
+    "ARG_ATTR_DROPOUT_SEED",
+    "ARG_ATTR_MULTIPLE_POST_OP",
+    "ARG_ATTR_PRECOMPUTED_REDUCTIONS",
+    "ARG_ATTR_ROUNDING_SEED",
+    "ARG_ATTR_SCALES",
+    "ARG_ATTR_ZERO_POINTS",
+    "ARG_BIAS",
+    "ARG_DST",
+    "ARG_SCRATCHPAD",
+    "ARG_SRC",
+    "ARG_WEIGHTS",
+    "RUNTIME_DIM",
+    "Attr",
+    "DeviceError",
+    "Engine",
+    "InvalidArgumentsError",
+    "MatmulPrimitiveDesc",
+    "Memory",
+    "MemoryDesc",
+    "OutOfMemoryError",
+    "PostOps",
+    "Primitive",
+    "Stream",
+    "UnimplementedError",
+    "ZemmError",
+    "dtype_name",
+    "get_primitive_cache_capacity",
+    "matmul",
+    "numpy_dtype",
+    "pack_int4",
+    "quantize_activations",
+    "quantize_weights",
+    "set_primitive_cache_capacity",
+    "set_verbose",
+    "unpack_int4",
+    "version",
+]

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One matmul being put together from arrays: descriptors, attributes, memories, and the run."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zemm._library import ARG
+from zemm._parameters import Parameter
+from zemm._tensors import Tensor, in_place, tensor
+from zemm.attributes import Attr, PostOps
+from zemm.dtypes import dtype_name, numpy_dtype
+from zemm.engine import Engine, Stream
+from zemm.errors import InvalidArgumentsError
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.primitive import MatmulPrimitiveDesc, Primitive
+
+PostOp = str | Sequence[Any]
+Shape = tuple[int, ...]
+
+_lock = threading.Lock()
+_engines: list[Engine] = []
+
+
+def default_engine() -> Engine:
+    """The first GPU, or without one the CPU; the same object for the whole process."""
+    with _lock:
+        if not _engines:
+            _engines.append(Engine("gpu" if Engine.count("gpu") else "cpu"))
+        return _engines[0]
+
+
+def _stream_of(engine: Engine) -> Stream:
+    """A stream for the calling thread, kept with the engine."""
+    streams = engine.thread_local
+    if not hasattr(streams, "stream"):
+        streams.stream = Stream(engine)
+    stream: Stream = streams.stream
+    return stream
+
+
+class Call:
+    """What zemm.matmul() gathers. shape: of dst as the caller sees it; dims: as the primitive sees it.
+
+    flat: one matrix of weights for all leading dimensions of src, which then are just more rows.
+    """
+
+    def __init__(self, engine: Engine, shape: Shape, flat: bool) -> None:
+        self.engine = engine
+        self.shape = shape
+        self.flat = flat
+        self.dims: Shape = (int(np.prod(shape[:-1])), shape[-1]) if flat else shape
+        self.attr = Attr()
+        self._mds: dict[int, MemoryDesc] = {}
+        self._memories: dict[int, Memory] = {}
+        self._adds_old_dst = False
+
+    def _add(self, arg: int, t: Tensor) -> None:
+        self._mds[arg] = t.md()
+        self._memories[arg] = t.memory(self.engine)
+
+    def set_src(self, array: NDArray[Any], data_type: str) -> None:
+        if self.flat:
+            array = array.reshape(-1, array.shape[-1])
+        self._add(ARG["SRC"], tensor(array, data_type, len(self.dims), self.engine))
+
+    def set_weights(self, array: NDArray[Any], data_type: str, packed_axis: int | None) -> Shape:
+        """Returns the dims."""
+        if self.flat:
+            array = array.reshape(array.shape[-2:])
+        axis = -1 if packed_axis is None else packed_axis
+        t = tensor(array, data_type, len(self.dims), self.engine, axis)
+        self._add(ARG["WEIGHTS"], t)
+        return t.dims
+
+    def set_bias(self, array: NDArray[Any]) -> None:
+        self._add(ARG["BIAS"], self._like_dst(array, "bias"))
+
+    def _like_dst(self, values: ArrayLike, name: str) -> Tensor:
+        """An operand that broadcasts to dst."""
+        array = np.asarray(values)
+        array = array.astype(np.float32) if array.dtype == np.float64 else array
+        try:
+            fits = np.broadcast_shapes(array.shape, self.shape) == self.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise InvalidArgumentsError(
+                f"{name} of shape {array.shape} does not broadcast to dst {self.shape}"
+            )
+        array = np.atleast_1d(array)
+        last = array.shape[-1]
+        if self.flat:
+            if array.size != last:
+                array = np.broadcast_to(array, (*self.shape[:-1], last))
+            array = array.reshape(-1, last)
+        return tensor(array, dtype_name(array.dtype), len(self.dims), self.engine)
+
+    def _parameter(self, flag: str, of: str, parameter: Parameter) -> tuple[int, int, Shape, str]:
+        values = parameter.values
+        self._add(ARG[flag] | ARG[of], tensor(values, parameter.data_type, values.ndim, self.engine))
+        return ARG[of], parameter.mask, parameter.groups, parameter.data_type
+
+    def scales(self, of: str, parameter: Parameter) -> None:
+        self.attr.set_scales(*self._parameter("ATTR_SCALES", of, parameter))
+
+    def zero_points(self, of: str, parameter: Parameter) -> None:
+        self.attr.set_zero_points(*self._parameter("ATTR_ZERO_POINTS", of, parameter))
+
+    def reductions(self, parameter: Parameter) -> None:
+        self.attr.set_precomputed_reductions(
+            *self._parameter("ATTR_PRECOMPUTED_REDUCTIONS", "SRC", parameter)
+        )
+
+    def set_post_ops(self, entries: Sequence[PostOp], has_out: bool) -> None:
+        post_ops = PostOps()
+        for index, entry in enumerate(entries):
+            kind, *values = [entry] if isinstance(entry, str) else list(entry)
+            where = f"post_ops[{index}]"
+            if not isinstance(kind, str):
+                raise InvalidArgumentsError(f"{where} starts with {kind!r}, not with a name")
+            if kind == "sum":
+                if not has_out:
+                    raise InvalidArgumentsError(f"{where} adds the old dst, but no out is given")
+                self._adds_old_dst = True
+                post_ops.append_sum(*values)
+            elif kind.startswith("binary_"):
+                if len(values) != (2 if kind == "binary_select" else 1):
+                    raise InvalidArgumentsError(f"{where}: {kind} with {len(values)} arrays")
+                operands = [self._like_dst(value, where) for value in values]
+                for arg, operand in zip(("SRC_1", "SRC_2"), operands, strict=False):
+                    self._add(ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1) | ARG[arg], operand)
+                post_ops.append_binary(kind, *(operand.md() for operand in operands))
+            else:
+                post_ops.append_eltwise(kind, *values)
+        if len(post_ops):
+            self.attr.set_post_ops(post_ops)
+
+    def run(self, data_type: str, out: NDArray[Any] | None, inputs: tuple[NDArray[Any], ...]) -> NDArray[Any]:
+        result = self._result(data_type, out, inputs)
+        dst = tensor(result, data_type, len(self.dims), self.engine)
+        md = dst.md()
+        src, weights, bias = (self._mds.get(ARG[name]) for name in ("SRC", "WEIGHTS", "BIAS"))
+        assert src is not None
+        assert weights is not None
+        pd = MatmulPrimitiveDesc(self.engine, src, weights, md, bias, self.attr)
+        primitive = Primitive(pd)
+        on_host = self.engine.kind == "cpu"
+        memory = dst.memory(self.engine) if on_host or self._adds_old_dst else Memory(md, self.engine)
+        stream = _stream_of(self.engine)
+        primitive.execute(stream, {**self._memories, ARG["DST"]: memory})
+        stream.wait()
+        if not on_host:
+            np.copyto(result, memory.read().view(result.dtype).reshape(result.shape))
+        if out is None:
+            return result.reshape(self.shape)
+        if not np.may_share_memory(result, out):
+            np.copyto(out, result.reshape(self.shape))
+        return out
+
+    def _result(
+        self, data_type: str, out: NDArray[Any] | None, inputs: tuple[NDArray[Any], ...]
+    ) -> NDArray[Any]:
+        """Where dst is computed: out itself where that can be, else a dense array with its values."""
+        if out is None:
+            return np.empty(self.dims, numpy_dtype(data_type))
+        result = out.reshape(self.dims)
+        usable = (
+            self.engine.kind == "cpu" and in_place(result, self.engine) and np.may_share_memory(result, out)
+        )
+        if usable and not any(np.may_share_memory(result, array) for array in inputs):
+            return result
+        return np.array(result, order="C")

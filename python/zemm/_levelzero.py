@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Level Zero loader reports, asked through ctypes: names for Engine.name and the sections of
+zemm-doctor.
+
+Nothing here computes; a driver that crashes takes the process with it, so zemm-doctor asks in a child
+process.
+"""
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LOADER = "libze_loader.so.1"
+KINDS = {1: "gpu", 2: "cpu", 3: "fpga", 4: "mca", 5: "vpu"}
+_STRUCTURE_DRIVER_PROPERTIES = 0x1
+_STRUCTURE_DEVICE_PROPERTIES = 0x3
+
+
+class _DriverProperties(ctypes.Structure):
+    _fields_ = (
+        ("stype", ctypes.c_uint32),
+        ("pNext", ctypes.c_void_p),
+        ("uuid", ctypes.c_uint8 * 16),
+        ("driverVersion", ctypes.c_uint32),
+    )
+
+
+class _DeviceProperties(ctypes.Structure):
+    _fields_ = (
+        ("stype", ctypes.c_uint32),
+        ("pNext", ctypes.c_void_p),
+        ("type", ctypes.c_uint32),
+        ("ids", ctypes.c_uint32 * 5),
+        ("maxMemAllocSize", ctypes.c_uint64),
+        ("shape", ctypes.c_uint32 * 7),
+        ("timerResolution", ctypes.c_uint64),
+        ("validBits", ctypes.c_uint32 * 2),
+        ("uuid", ctypes.c_uint8 * 16),
+        ("name", ctypes.c_char * 256),
+    )
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device of the loader: kind "gpu", "cpu" ..., number of its driver and that driver's version."""
+
+    kind: str
+    name: str
+    driver: int
+    driver_version: int
+
+
+class LevelZeroError(Exception):
+    """The loader cannot be opened, or a call into it failed."""
+
+
+def _ask(loader: Any, function: str, *args: Any) -> None:
+    result = getattr(loader, function)(*args) & 0xFFFFFFFF
+    if result:
+        raise LevelZeroError(f"{function} of {LOADER} returned 0x{result:x}")
+
+
+def _handles(loader: Any, function: str, *first: Any) -> list[ctypes.c_void_p]:
+    count = ctypes.c_uint32(0)
+    _ask(loader, function, *first, ctypes.byref(count), None)
+    array = (ctypes.c_void_p * count.value)()
+    _ask(loader, function, *first, ctypes.byref(count), array)
+    return [ctypes.c_void_p(value) for value in array]
+
+
+def devices() -> list[Device]:
+    """Every device of every driver of the loader, in its order. LevelZeroError says what failed."""
+    try:
+        loader = ctypes.CDLL(LOADER)
+    except OSError as error:
+        raise LevelZeroError(str(error)) from None
+    _ask(loader, "zeInit", 0)
+    found = []
+    for number, driver in enumerate(_handles(loader, "zeDriverGet")):
+        version = _DriverProperties(stype=_STRUCTURE_DRIVER_PROPERTIES)
+        _ask(loader, "zeDriverGetProperties", driver, ctypes.byref(version))
+        for device in _handles(loader, "zeDeviceGet", driver):
+            properties = _DeviceProperties(stype=_STRUCTURE_DEVICE_PROPERTIES)
+            _ask(loader, "zeDeviceGetProperties", device, ctypes.byref(properties))
+            kind = KINDS.get(properties.type, f"type {properties.type}")
+            name = properties.name.decode(errors="replace").strip()
+            found.append(Device(kind, name, number, version.driverVersion))
+    return found
+
+
+def device_name(kind: str, index: int) -> str:
+    """The name of the index-th device of a kind; the processor's for a CPU that the loader does not know."""
+    try:
+        names = [device.name for device in devices() if device.kind == kind]
+    except LevelZeroError:
+        names = []
+    if index < len(names):
+        return names[index]
+    return processor_name() if kind == "cpu" else f"{kind}:{index}"
+
+
+def processor_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "cpu"
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "cpu")

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only file that touches the cffi module: calls, errors, names of enum values, and who owns which handle.
+
+Handles are cffi pointers made by `create()`; ffi.gc destroys each one, and keeps alive what it was made from
+(an engine lives as long as its streams and memories), whatever order Python drops the objects in.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zemm._zemm import ffi, lib
+from zemm.errors import BY_STATUS, DeviceError, InvalidArgumentsError
+
+NULL = ffi.NULL
+RUNTIME_DIM = -(2**63)
+MAX_NDIMS: int = lib.ZEMM_MAX_NDIMS
+
+ARG: dict[str, int] = {
+    name.removeprefix("ZEMM_ARG_"): getattr(lib, name) for name in dir(lib) if name.startswith("ZEMM_ARG_")
+}
+
+# Prefix that the to-string functions leave out, per enum (zemm_<enum>_t).
+_PREFIXES = {
+    "status": "zemm_",
+    "data_type": "zemm_",
+    "format_kind": "zemm_",
+    "sparse_encoding": "zemm_",
+    "engine_kind": "zemm_",
+    "fpmath_mode": "zemm_fpmath_mode_",
+    "accumulation_mode": "zemm_accumulation_mode_",
+    "scratchpad_mode": "zemm_scratchpad_mode_",
+    "rounding_mode": "zemm_rounding_mode_",
+    "quantization_mode": "zemm_quantization_mode_",
+    "primitive_kind": "zemm_",
+    "alg_kind": "zemm_",
+    "query": "zemm_query_",
+}
+
+
+def _names(enum: str) -> dict[str, int]:
+    """Name to value; the `undef` and `any` values, spelled with the enum's name in C, are just that here."""
+    values: dict[str, int] = ffi.typeof(f"zemm_{enum}_t").relements
+    prefix = _PREFIXES[enum]
+    return {name.removeprefix(f"zemm_{enum}_").removeprefix(prefix): value for name, value in values.items()}
+
+
+_VALUES = {enum: _names(enum) for enum in _PREFIXES}
+_NAMES = {enum: {value: name for name, value in values.items()} for enum, values in _VALUES.items()}
+
+
+def value_of(enum: str, name: str) -> int:
+    """The number behind the name of an enum value, `value_of("data_type", "bf16")`."""
+    try:
+        return _VALUES[enum][name]
+    except (KeyError, TypeError):
+        choices = ", ".join(n for n in _VALUES[enum] if n != "max")
+        raise InvalidArgumentsError(f"{enum} {name!r} is none of: {choices}") from None
+
+
+def name_of(enum: str, value: int) -> str:
+    return _NAMES[enum].get(value, f"unknown {enum}")
+
+
+def names_of(enum: str) -> tuple[str, ...]:
+    return tuple(_VALUES[enum])
+
+
+def last_error() -> str:
+    return ffi.string(lib.zemm_last_error()).decode(errors="replace")
+
+
+def check(status: int) -> None:
+    """Raise the exception of a status that is not success."""
+    if status != lib.zemm_success:
+        name = name_of("status", status)
+        raise BY_STATUS.get(name, DeviceError)(last_error() or name, name)
+
+
+def plain(function: str, *args: Any) -> Any:
+    """The value that zemm_<function> returns; a number too large for its parameter is an invalid argument."""
+    try:
+        return getattr(lib, f"zemm_{function}")(*args)
+    except OverflowError as error:
+        raise InvalidArgumentsError(f"zemm_{function}{args}: {error}") from None
+
+
+def call(function: str, *args: Any) -> None:
+    """Call a function that returns a status."""
+    check(plain(function, *args))
+
+
+def output(ctype: str, function: str, *args: Any) -> Any:
+    """Call a function whose last parameter receives one value of ctype; that value."""
+    out = ffi.new(f"{ctype} *")
+    call(function, *args, out)
+    return out[0]
+
+
+def create(
+    kind: str,
+    function: str,
+    *args: Any,
+    keep: Iterable[Any] = (),
+    before: Callable[[Any], Any] | None = None,
+) -> Any:
+    """A new zemm_<kind>_t from zemm_<function>(&handle, args...).
+
+    It owns the C object and keeps the objects of `keep` alive until that is destroyed. `before` runs first.
+    """
+    out = ffi.new(f"zemm_{kind}_t *")
+    call(function, out, *args)
+    kept = tuple(keep)
+    destroy_function = getattr(lib, f"zemm_{kind}_destroy")
+
+    def destroy(handle: Any, _kept: tuple[Any, ...] = kept) -> None:
+        if before is not None:
+            before(handle)
+        destroy_function(handle)
+
+    return ffi.gc(out[0], destroy)
+
+
+def address(handle: Any) -> int:
+    return int(ffi.cast("uintptr_t", handle))
+
+
+def pointer(value: int) -> Any:
+    return ffi.cast("void *", value)
+
+
+ALLOCATE = pointer(2 ** (8 * ffi.sizeof("void *")) - 1)
+
+
+def pointers(values: Sequence[Any]) -> Any:
+    return ffi.new("void *[]", list(values))
+
+
+def dims(values: Iterable[int], what: str = "dims") -> tuple[int, Any]:
+    """Number of dimensions and the zemm_dims_t."""
+    numbers = [int(v) for v in values]
+    if len(numbers) > MAX_NDIMS:
+        raise InvalidArgumentsError(
+            f"{what} {tuple(numbers)} has {len(numbers)} entries, more than {MAX_NDIMS}"
+        )
+    try:
+        return len(numbers), ffi.new("zemm_dims_t", numbers)
+    except OverflowError:
+        raise InvalidArgumentsError(f"{what} {tuple(numbers)} has an entry outside 64 bits") from None
+
+
+def ints(values: Iterable[int]) -> Any:
+    return ffi.new("int[]", list(values))
+
+
+def flags(names: Iterable[str]) -> int:
+    """The zemm_<name> constants or-ed."""
+    return sum(getattr(lib, f"zemm_{name}") for name in names)
+
+
+def wait_ignoring_errors(stream: Any) -> None:
+    lib.zemm_stream_wait(stream)
+
+
+def exec_args(memories: dict[int, Any]) -> Any:
+    array = ffi.new("zemm_exec_arg_t[]", len(memories))
+    for entry, (arg, memory) in zip(array, memories.items(), strict=True):
+        entry.arg = arg
+        entry.memory = memory
+    return array
+
+
+def query_int(function: str, handle: Any, ctype: str, what: str, *index: int) -> int:
+    out = ffi.new(f"{ctype} *")
+    call(function, handle, value_of("query", what), *index, out)
+    return int(out[0])
+
+
+def query_string(function: str, handle: Any, what: str, *index: int) -> str:
+    out = ffi.new("const char **")
+    call(function, handle, value_of("query", what), *index, out)
+    return ffi.string(out[0]).decode()
+
+
+def query_dims(handle: Any, what: str, ndims: int) -> tuple[int, ...]:
+    """A memory descriptor's query that answers with a pointer to a zemm_dims_t."""
+    if ndims == 0:
+        return ()
+    out = ffi.new("const zemm_dim_t **")
+    call("memory_desc_query", handle, value_of("query", what), out)
+    return tuple(out[0][0:ndims])
+
+
+def scalar(data: bytes) -> Any:
+    """An 8-byte buffer that starts with the bytes of one element."""
+    return ffi.new("unsigned char[8]", data)
+
+
+def scalar_bytes(memory: Any, size: int) -> NDArray[np.uint8]:
+    out = scalar(b"")
+    call("memory_get_host_scalar_value", memory, out)
+    return np.frombuffer(ffi.buffer(out, size), np.uint8).copy()
+
+
+def with_mapped(memory: Any, index: int, size: int, use: Callable[[NDArray[np.uint8]], Any]) -> Any:
+    """use(bytes of a memory, mapped for the time of the call)."""
+    if size == 0:
+        return use(np.empty(0, np.uint8))
+    out = ffi.new("void **")
+    call("memory_map_data_v2", memory, out, index)
+    mapped = out[0]
+    if mapped == NULL:
+        raise DeviceError(f"the memory of {size} bytes has no buffer to map (created with a NULL handle)")
+    try:
+        return use(np.frombuffer(ffi.buffer(mapped, size), np.uint8))
+    finally:
+        call("memory_unmap_data_v2", memory, mapped, index)
+
+
+def profiling_times(stream: Any) -> list[int]:
+    count = ffi.new("int *")
+    call("query_profiling_data", stream, lib.zemm_profiling_data_kind_time, count, NULL)
+    times = ffi.new("uint64_t[]", max(count[0], 1))
+    call("query_profiling_data", stream, lib.zemm_profiling_data_kind_time, count, times)
+    return list(times[0 : count[0]])
+
+
+def version() -> str:
+    v = lib.zemm_version()
+    return f"{v.major}.{v.minor}.{v.patch}"

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.matmul(): one call from numpy arrays to a numpy array."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from zemm._call import Call, PostOp, default_engine
+from zemm._parameters import describe, describe_src, reduction_values, scale_values, zero_point_values
+from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, pack_int4
+from zemm.engine import Engine
+from zemm.errors import InvalidArgumentsError
+
+Shape = tuple[int, ...]
+
+
+def matmul(
+    src: ArrayLike,
+    weights: ArrayLike,
+    bias: ArrayLike | None = None,
+    *,
+    dst_dtype: DTypeLike | None = None,
+    weights_dtype: str | None = None,
+    src_scales: ArrayLike | None = None,
+    src_zero_points: ArrayLike | None = None,
+    weights_scales: ArrayLike | None = None,
+    weights_zero_points: ArrayLike | None = None,
+    dst_scales: ArrayLike | None = None,
+    dst_zero_points: ArrayLike | None = None,
+    reductions: ArrayLike | None = None,
+    post_ops: Sequence[PostOp] = (),
+    fpmath: str | None = None,
+    engine: Engine | None = None,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """dst = post_ops(real(src) @ real(weights) + bias) / dst_scales + dst_zero_points, of shape [.., M, N],
+    where real(x) = scales * (x - zero_points).
+
+        values, scales, reductions = zemm.quantize_activations(x)
+        wq, ws, wz = zemm.quantize_weights(w, bits=8)
+        y = zemm.matmul(values, wq, src_scales=scales, weights_scales=ws, weights_zero_points=wz,
+                        reductions=reductions, dst_dtype="f16")
+
+    src: [.., M, K]. weights: [.., K, N]; leading dimensions broadcast as in numpy. The type is the array's:
+    float16, bfloat16 (ml_dtypes), float32, int8, uint8, ... Transposed views are used as they are.
+    weights_dtype: "u4" or "s4" for bytes with two 4-bit values each, low nibble first: [.., K, N / 2], or the
+    transpose of [.., N, K / 2]. Arrays of ml_dtypes.int4 and uint4 are packed here. bias: broadcasts to dst.
+    dst_dtype: default src's type if that is f16, bf16 or f64, else "f32".
+
+    Quantisation parameters; the shape says what they belong to:
+        src_scales, src_zero_points: a number, or [.., M, G] for G groups of K / G elements. weights_scales,
+        weights_zero_points: a number, [N] (per column) or [.., G, N] (per column and group). dst_scales,
+        dst_zero_points: a number or [N]. reductions: int32 [.., M, G], sums of src over each group; spares
+        the zero points of the weights a pass over src (oneDNN's RFC "User's Precomputed Reductions for
+        GeMM").
+    post_ops: in order, each "eltwise_relu" or ("eltwise_linear", alpha, beta), ("binary_mul", array) with an
+    array that broadcasts to dst, or ("sum", scale), which adds scale * old dst and needs `out`. fpmath:
+    "strict", "bf16", "f16", "tf32", "any". With a floating-point src, integer weights are converted to its
+    type; the default mode is then that of the type. engine: default a GPU if there is one, else the CPU. out:
+    where to write, of dst's shape and type.
+
+    ValueError: shapes or types that do not fit, named with their values. NotImplementedError: no
+    implementation takes the combination. RuntimeError: no device, or it failed.
+    """
+    a, b = np.asarray(src), np.asarray(weights)
+    if a.ndim < 2 or b.ndim < 2:
+        raise InvalidArgumentsError(f"src {a.shape} and weights {b.shape} must have two dimensions or more")
+    a_dtype = dtype_name(a.dtype)
+    if a_dtype in FOUR_BIT:
+        raise InvalidArgumentsError(f"src has type {a_dtype}; 4-bit types are for weights")
+    b, b_dtype, packed_axis = _bytes_of_weights(b, weights_dtype, a.shape)
+    shape = _dst_shape(a.shape, _unpacked(b.shape, packed_axis))
+    dst_dtype = _dst_dtype(a_dtype, dst_dtype, out, shape)
+    if 0 in shape:
+        return out if out is not None else np.empty(shape, numpy_dtype(dst_dtype))
+
+    call = Call(engine if engine is not None else default_engine(), shape, flat=set(b.shape[:-2]) <= {1})
+    call.set_src(a, a_dtype)
+    weights_dims = call.set_weights(b, b_dtype, packed_axis)
+    if bias is not None:
+        call.set_bias(np.asarray(bias))
+    if src_scales is not None:
+        values = scale_values(src_scales, "src_scales")
+        call.scales("SRC", describe_src(values, "src_scales", a.shape, call.flat))
+    if src_zero_points is not None:
+        values = zero_point_values(src_zero_points, "src_zero_points")
+        call.zero_points("SRC", describe_src(values, "src_zero_points", a.shape, call.flat))
+    if reductions is not None:
+        values = reduction_values(reductions, "reductions")
+        call.reductions(describe_src(values, "reductions", a.shape, call.flat, common=False))
+    if weights_scales is not None:
+        values = scale_values(weights_scales, "weights_scales")
+        call.scales("WEIGHTS", describe(values, "weights_scales", "weights", weights_dims))
+    if weights_zero_points is not None:
+        values = zero_point_values(weights_zero_points, "weights_zero_points")
+        call.zero_points("WEIGHTS", describe(values, "weights_zero_points", "weights", weights_dims))
+    if dst_scales is not None:
+        values = scale_values(dst_scales, "dst_scales")
+        call.scales("DST", describe(values, "dst_scales", "dst", call.dims))
+    if dst_zero_points is not None:
+        values = zero_point_values(dst_zero_points, "dst_zero_points").astype(np.int32)
+        call.zero_points("DST", describe(values, "dst_zero_points", "dst", call.dims))
+    weight_only = a_dtype in FLOATING and b_dtype in ("u8", "s8", "u4", "s4")
+    if fpmath is not None or weight_only:
+        mode = fpmath or {"bf16": "bf16", "f16": "f16"}.get(a_dtype, "strict")
+        call.attr.set_fpmath_mode(mode, apply_to_int=weight_only)
+    call.set_post_ops(post_ops, has_out=out is not None)
+    return call.run(dst_dtype, out, inputs=(a, b))
+
+
+def _bytes_of_weights(
+    weights: NDArray[Any], dtype: str | None, src: Shape
+) -> tuple[NDArray[Any], str, int | None]:
+    """The array as stored, its data type, and the axis with two elements to a byte (None: not 4-bit)."""
+    own = dtype_name(weights.dtype)
+    if own in FOUR_BIT:
+        if own == "f4_e2m1":
+            raise InvalidArgumentsError(
+                f"weights of type {weights.dtype}: give packed bytes and weights_dtype='f4_e2m1'"
+            )
+        if dtype not in (None, own):
+            raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
+        return pack_int4(weights), own, -1
+    if dtype is None or dtype == own:
+        return weights, own, None
+    if numpy_dtype(dtype).itemsize != 1 or weights.dtype.itemsize != 1:
+        raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
+    if dtype not in FOUR_BIT:
+        return weights.view(numpy_dtype(dtype)), dtype, None
+    k, rows = src[-1], weights.shape[-2]
+    if rows == k:
+        return (weights if weights.strides[-1] == 1 else np.ascontiguousarray(weights)), dtype, -1
+    if 2 * rows == k and weights.strides[-2] == 1:
+        return weights, dtype, -2
+    raise InvalidArgumentsError(
+        f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k}, N / 2], or"
+        f" the transpose of [.., N, {k // 2}]"
+    )
+
+
+def _unpacked(shape: Shape, packed_axis: int | None) -> Shape:
+    if packed_axis is None:
+        return shape
+    return tuple(2 * n if d == len(shape) + packed_axis else n for d, n in enumerate(shape))
+
+
+def _dst_shape(src: Shape, weights: Shape) -> Shape:
+    if src[-1] != weights[-2]:
+        raise InvalidArgumentsError(f"src {src} has K = {src[-1]}, weights {weights} have K = {weights[-2]}")
+    if src[-1] == 0:
+        raise InvalidArgumentsError(f"src {src} and weights {weights} have K = 0: nothing to sum")
+    try:
+        batch = np.broadcast_shapes(src[:-2], weights[:-2])
+    except ValueError:
+        raise InvalidArgumentsError(f"leading dimensions of src {src} and weights {weights} differ") from None
+    return (*batch, src[-2], weights[-1])
+
+
+def _dst_dtype(src: str, wanted: DTypeLike | None, out: NDArray[Any] | None, shape: Shape) -> str:
+    if out is not None:
+        if out.shape != shape:
+            raise InvalidArgumentsError(f"out has shape {out.shape}, dst is {shape}")
+        if not out.flags.writeable:
+            raise InvalidArgumentsError("out is read-only")
+        if wanted is not None and dtype_name(wanted) != dtype_name(out.dtype):
+            raise InvalidArgumentsError(
+                f"out has type {dtype_name(out.dtype)}, dst_dtype is {dtype_name(wanted)}"
+            )
+        wanted = out.dtype
+    name = dtype_name(wanted) if wanted is not None else (src if src in ("f16", "bf16", "f64") else "f32")
+    if name in FOUR_BIT:
+        raise InvalidArgumentsError(f"dst_dtype {name} has two elements to a byte: use Primitive and Memory")
+    return name

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the shape of a quantisation parameter to the mask and groups that describe it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zemm.dtypes import dtype_name
+from zemm.errors import InvalidArgumentsError
+
+Shape = tuple[int, ...]
+SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
+ZERO_POINT_TYPES = ("s32", "s8", "u8")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A scale, zero point or reduction tensor: dense values, and how they lie over the argument."""
+
+    values: NDArray[Any]
+    mask: int
+    groups: Shape
+
+    @property
+    def data_type(self) -> str:
+        return dtype_name(self.values.dtype)
+
+
+def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype == np.float64 or array.dtype.kind in "iu":
+        array = array.astype(np.float32)
+    return _of_type(array, name, SCALE_TYPES)
+
+
+def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.dtype.kind in "iu" and array.dtype not in (np.int32, np.int8, np.uint8):
+        limits = np.iinfo(np.int32)
+        if array.size and (array.min() < limits.min or array.max() > limits.max):
+            raise InvalidArgumentsError(f"{name} lies in {array.min()}..{array.max()}, outside 32 bits")
+        array = array.astype(np.int32)
+    return _of_type(array, name, ZERO_POINT_TYPES)
+
+
+def reduction_values(values: ArrayLike, name: str) -> NDArray[Any]:
+    return _of_type(np.asarray(values), name, ("s32",))
+
+
+def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[Any]:
+    dtype = dtype_name(array.dtype)
+    if dtype not in types:
+        raise InvalidArgumentsError(f"{name} has type {dtype}, not {' or '.join(types)}")
+    return array
+
+
+def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parameter:
+    """The parameter `values` of the weights or of dst: its dimensions are aligned with the last ones of dims.
+
+    Each dimension is the owner's (a value per index), 1 (shared), or, along K of the weights, a number of
+    groups that divides K. A single value has mask 0.
+    """
+    if values.ndim > len(dims) or values.size == 0:
+        raise _misfit(values, name, owner, dims)
+    if values.size == 1:
+        return Parameter(values.reshape(1), 0, ())
+    shape = (1,) * (len(dims) - values.ndim) + values.shape
+    mask, groups = 0, [1, 1]
+    k_dim = len(dims) - 2 if owner == "weights" else None
+    for d, (have, full) in enumerate(zip(shape, dims, strict=True)):
+        if have == full:
+            mask |= 1 << d
+        elif d == k_dim and have > 1 and full % have == 0:
+            mask |= 1 << d
+            groups[d - len(dims)] = full // have
+        elif have != 1:
+            raise _misfit(values, name, owner, dims)
+    return Parameter(np.ascontiguousarray(values), mask, tuple(groups) if groups != [1, 1] else ())
+
+
+def describe_src(values: NDArray[Any], name: str, dims: Shape, flat: bool, common: bool = True) -> Parameter:
+    """A parameter of src: a value for each row and K group, [.., M, G] with groups of K / G elements.
+
+    flat: the primitive sees the rows of all leading dimensions as one. common: a single value gets mask 0.
+    """
+    if common and values.size == 1:
+        return Parameter(values.reshape(1), 0, ())
+    groups = values.shape[-1] if values.ndim == len(dims) else 0
+    if groups == 0 or values.shape[:-1] != dims[:-1] or dims[-1] % groups:
+        raise _misfit(values, name, "src", dims)
+    values = np.ascontiguousarray(values)
+    values = values.reshape(-1, groups) if flat else values
+    return Parameter(values, (1 << values.ndim) - 1, (1, dims[-1] // groups))
+
+
+def _misfit(values: NDArray[Any], name: str, owner: str, dims: Shape) -> InvalidArgumentsError:
+    rules = {
+        "src": "one value, or [.., M, G] where the number of groups G divides K",
+        "weights": "one value, [N], or [.., G, N] where the number of groups G divides K",
+        "dst": "one value or [N]",
+    }
+    return InvalidArgumentsError(
+        f"{name} of shape {values.shape} does not fit {owner} of shape {dims}: it must be {rules[owner]}"
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What zemm-doctor asks in a child process, because a driver may crash or hang: one JSON object on stdout.
+
+python -m zemm.doctor --probe loader|cpu|gpu INDEX
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import zemm
+from zemm import _levelzero
+
+Facts = dict[str, Any]
+
+
+def loaded_library(stem: str) -> str | None:
+    """Path of a library that this process has open, by the start of its file name."""
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+        path = line.split(maxsplit=5)[-1]
+        if path.startswith("/") and Path(path).name.startswith(stem):
+            return path
+    return None
+
+
+def probe_loader() -> Facts:
+    facts: Facts = {}
+    try:
+        facts["devices"] = [vars(device) for device in _levelzero.devices()]
+    except _levelzero.LevelZeroError as error:
+        facts["error"] = str(error)
+    facts["path"] = loaded_library("libze_loader.so")
+    return facts
+
+
+def probe_device(kind: str, index: int) -> Facts:
+    """Make the engine and run a small matmul on it."""
+    facts: Facts = {"count": zemm.Engine.count(kind)}
+    try:
+        engine = zemm.Engine(kind, index)
+        facts["name"] = engine.name
+        facts |= check_matmul(engine)
+    except zemm.ZemmError as error:
+        facts["error"] = str(error)
+    facts["driver"] = loaded_library("libze_cpu.so" if kind == "cpu" else "libze_intel_gpu")
+    facts["runtime"] = loaded_library("libintelocl.so")
+    return facts
+
+
+def small_problem() -> tuple[dict[str, Any], np.ndarray]:
+    """Arguments of an s8:u8 matmul with zero points and precomputed reductions, and the expected values."""
+    rng = np.random.default_rng(7)
+    m, k, n, group = 5, 64, 19, 32
+    src = rng.integers(-128, 128, (m, k)).astype(np.int8)
+    weights = rng.integers(0, 256, (k, n)).astype(np.uint8)
+    zero_points = rng.integers(0, 256, n).astype(np.uint8)
+    # Powers of two: every partial result is exact, so must be the comparison.
+    src_scales = np.exp2(rng.integers(-3, 3, (m, k // group))).astype(np.float32)
+    weights_scales = np.exp2(rng.integers(-3, 3, n)).astype(np.float32)
+    reductions = src.reshape(m, k // group, group).sum(axis=-1, dtype=np.int32)
+    real_src = src * np.repeat(src_scales.astype(np.float64), group, axis=1)
+    expected = real_src @ ((weights.astype(np.float64) - zero_points) * weights_scales)
+    arguments = {
+        "src": src,
+        "weights": weights,
+        "src_scales": src_scales,
+        "weights_scales": weights_scales,
+        "weights_zero_points": zero_points,
+        "reductions": reductions,
+    }
+    return arguments, expected
+
+
+def check_matmul(engine: zemm.Engine) -> Facts:
+    arguments, expected = small_problem()
+    got = zemm.matmul(**arguments, engine=engine)
+    wrong = int((got != expected).sum())
+    facts: Facts = {"kernel": implementation(engine), "wrong": wrong, "values": expected.size}
+    if wrong:
+        at = tuple(int(i) for i in np.argwhere(got != expected)[0])
+        facts["error"] = (
+            f"{wrong} of {expected.size} values are wrong, first {list(at)}: {got[at]}, not {expected[at]}"
+        )
+    return facts
+
+
+def implementation(engine: zemm.Engine) -> str:
+    """Name of what takes a plain s8:u8 matmul."""
+    src, weights, dst = (
+        zemm.MemoryDesc(dims, dt, "ab") for dims, dt in (((5, 64), "s8"), ((64, 19), "u8"), ((5, 19), "f32"))
+    )
+    return zemm.MatmulPrimitiveDesc(engine, src, weights, dst).impl_info
+
+
+def main(what: str, index: int) -> int:
+    print(json.dumps(probe_loader() if what == "loader" else probe_device(what, index)))
+    return 0

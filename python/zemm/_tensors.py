@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""numpy arrays as memories: in place on a CPU engine, copied to a GPU."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zemm.dtypes import FOUR_BIT
+from zemm.engine import Engine
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An array with the dims, data type and strides (in elements) that a descriptor gives it."""
+
+    array: NDArray[Any]
+    dims: Shape
+    data_type: str
+    strides: Shape
+
+    def md(self) -> MemoryDesc:
+        return MemoryDesc(self.dims, self.data_type, strides=self.strides)
+
+    def memory(self, engine: Engine) -> Memory:
+        md = self.md()
+        if engine.kind == "cpu":
+            return Memory.from_handle(md, engine, self.array.ctypes.data, keep=self.array)
+        memory = Memory(md, engine)
+        if md.size:
+            memory.write(_bytes_in_order(self.array))
+        return memory
+
+
+def tensor(array: NDArray[Any], data_type: str, ndims: int, engine: Engine, packed_axis: int = -1) -> Tensor:
+    """Describe an array with ndims dimensions (1s in front) for an engine.
+
+    packed_axis: the one along which a byte holds two elements of a 4-bit type, -1 or -2. A layout that
+    strides cannot express (overlapping, reversed, unaligned; with gaps on a GPU, as its bytes are copied)
+    becomes dense.
+    """
+    array = array.reshape((1,) * (ndims - array.ndim) + array.shape)
+    if not in_place(array, engine):
+        swap = packed_axis != -1
+        array = np.array(array.swapaxes(-1, -2) if swap else array, array.dtype.newbyteorder("="), order="C")
+        array = array.swapaxes(-1, -2) if swap else array
+    dims = list(array.shape)
+    strides = _element_strides(array)
+    if data_type in FOUR_BIT:
+        axis = ndims + packed_axis
+        dims[axis] *= 2
+        strides = [1 if d == axis else 2 * stride for d, stride in enumerate(strides)]
+    return Tensor(array, tuple(dims), data_type, tuple(strides))
+
+
+def in_place(array: NDArray[Any], engine: Engine) -> bool:
+    """Whether the array's own bytes, and strides, make a memory of the engine."""
+    if not array.dtype.isnative or not array.flags.aligned:
+        return False
+    gaps = engine.kind == "cpu"
+    span = array.itemsize
+    for stride, count in sorted((s, n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if stride < span or stride % array.itemsize or (stride > span and not gaps):
+            return False
+        span = stride * count
+    return True
+
+
+def _element_strides(array: NDArray[Any]) -> list[int]:
+    """numpy's strides in elements; those of dimensions of size 1, which mean nothing, as in a dense array."""
+    strides = [0] * array.ndim
+    inner = 1
+    for d in reversed(range(array.ndim)):
+        strides[d] = array.strides[d] // array.itemsize if array.shape[d] > 1 else inner
+        inner = max(inner, strides[d] * max(array.shape[d], 1))
+    return strides
+
+
+def _bytes_in_order(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """The bytes of a dense array in the order of addresses."""
+    order = sorted(range(array.ndim), key=lambda d: (-array.strides[d], d))
+    return array.transpose(order).reshape(-1).view(np.uint8)

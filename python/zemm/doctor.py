@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm-doctor: what zemm found on this machine, what is missing and which package has it.
+
+Exit code 0 only if some device just ran a small matmul right. Drivers are asked in child processes: one that
+crashes or hangs is reported, not suffered.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+Facts = dict[str, Any]
+
+TIMEOUT = 120  # seconds for one device; a first launch compiles its kernels
+SPIRV_MAGIC = b"\x03\x02\x23\x07"
+LOADER_HINT = (
+    "install the Level Zero loader: apt-get install libze1 (Debian, Ubuntu), level-zero (Fedora, Arch)"
+)
+GPU_HINT = (
+    "install Intel's GPU driver: apt-get install libze-intel-gpu1 (or intel-level-zero-gpu, intel-opencl-icd)"
+)
+CPU_HINT = "pip install 'zemm[cpu]' (that is intel-opencl-rt and intel-cmplr-lib-rt)"
+CPU_PACKAGES = ("intel-opencl-rt", "intel-cmplr-lib-rt")
+
+
+def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
+    """The facts of one probe; `error` says how the child ended if not well."""
+    command = [sys.executable, "-m", "zemm.doctor", "--probe", what, str(index)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {timeout:g} s"}
+    if done.returncode < 0:
+        return {
+            "error": f"the process died with {signal.Signals(-done.returncode).name}{_last_line(done.stderr)}"
+        }
+    try:
+        facts = json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        return {"error": f"the process ended with exit code {done.returncode}{_last_line(done.stderr)}"}
+    return facts if isinstance(facts, dict) else {"error": f"unexpected answer {facts!r}"}
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return f": {lines[-1]}" if lines else ""
+
+
+def line(name: str, text: object) -> None:
+    print(f"  {name:<10} {text}")
+
+
+def report_library() -> bool:
+    """The package, libzemm and the kernels in it. False: it cannot be imported."""
+    print("zemm")
+    try:
+        import zemm
+        from zemm._probe import loaded_library
+    except ImportError as error:
+        line("missing", f"the package does not load ({error}); reinstall it: pip install zemm")
+        return False
+    line("version", zemm.__version__)
+    path = loaded_library("libzemm.so")
+    line("library", path or "libzemm.so not found among the loaded libraries")
+    if path:
+        count, names = spirv_kernels(Path(path))
+        line("kernels", f"{count} SPIR-V modules embedded{': ' if names else ''}{', '.join(names)}")
+    return True
+
+
+def spirv_kernels(library: Path) -> tuple[int, list[str]]:
+    """Number of SPIR-V modules in a library, and the names of its matmul kernels."""
+    data = library.read_bytes()
+    modules = re.findall(re.escape(SPIRV_MAGIC) + rb"\x00[\x00-\x09]\x01\x00", data)
+    names = set(re.findall(rb"\x00(matmul_\w+_\d+x\d+x\d+_\w+)\x00", data.replace(b"\x00", b"\x00\x00")))
+    return len(modules), sorted(name.decode() for name in names)
+
+
+def report_loader() -> list[str]:
+    """Loader, drivers and devices; the names of the GPUs."""
+    print("Level Zero loader")
+    facts = run_probe("loader")
+    devices = facts.get("devices", [])
+    if facts.get("path"):
+        line("library", facts["path"])
+        if version := re.search(r"\.so\.(\d+\.\d+\.\d+)$", facts["path"]):
+            line("version", version[1])
+    for device in devices:
+        version_text = f"driver {device['driver']}, version 0x{device['driver_version']:x}"
+        line(device["kind"], f"{device['name']} ({version_text})")
+    gpus = [device["name"] for device in devices if device["kind"] == "gpu"]
+    if "error" in facts:
+        line("problem", facts["error"])
+    if not facts.get("path"):
+        line("missing", f"for GPUs {LOADER_HINT}")
+    elif not gpus:
+        line(
+            "no GPU",
+            f"none is visible. If there is one, {GPU_HINT}, and see that /dev/dri/renderD* is readable",
+        )
+    return gpus
+
+
+def report_device(kind: str, index: int) -> bool:
+    """One device; whether it just multiplied right."""
+    print(f"Device {kind}:{index}")
+    facts = run_probe(kind, index)
+    for name in ("name", "driver", "runtime", "kernel"):
+        if facts.get(name):
+            line(name, facts[name])
+    right = "error" not in facts and facts.get("wrong") == 0
+    if right:
+        line(
+            "matmul", f"s8:u8 with zero points and precomputed reductions: all {facts['values']} values right"
+        )
+    else:
+        line("problem", facts.get("error", "the matmul did not run"))
+        if kind == "cpu" and not facts.get("runtime"):
+            report_packages()
+    return right
+
+
+def report_packages() -> None:
+    """Which packages of the OpenCL CPU runtime are installed."""
+    for package in CPU_PACKAGES:
+        try:
+            line("package", f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            line("missing", f"{package}: {CPU_HINT}")
+
+
+def examine() -> bool:
+    if not report_library():
+        return False
+    gpus = report_loader()
+    working = [f"gpu:{index}" for index in range(len(gpus)) if report_device("gpu", index)]
+    if report_device("cpu", 0):
+        working.append("cpu:0")
+    if working:
+        print(f"Good: {', '.join(working)} just ran a matmul right.")
+    else:
+        print("Not usable: no device ran a matmul right. What is missing is named above.")
+    return bool(working)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        "zemm-doctor", description="What zemm found, what is missing, which package has it."
+    )
+    parser.add_argument("--probe", nargs=2, metavar=("WHAT", "INDEX"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args(argv)
+    if arguments.probe:
+        from zemm import _probe
+
+        return _probe.main(arguments.probe[0], int(arguments.probe[1]))
+    return 0 if examine() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data types: zemm's names and numpy's types, and 4-bit integers two to a byte."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from zemm.errors import InvalidArgumentsError
+
+_NUMPY: dict[str, np.dtype[Any]] = {
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "s8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+    "s32": np.dtype(np.int32),
+    "s64": np.dtype(np.int64),
+    "f8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
+    # One element to a byte in numpy, two to a byte in memory: see pack_int4().
+    "s4": np.dtype(ml_dtypes.int4),
+    "u4": np.dtype(ml_dtypes.uint4),
+    "f4_e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
+}
+_NAMES = {dtype: name for name, dtype in _NUMPY.items()}
+
+FOUR_BIT = frozenset({"s4", "u4", "f4_e2m1"})
+FLOATING = frozenset({"f16", "bf16", "f32", "f64"})
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The numpy type of one element of a zemm data type."""
+    try:
+        return _NUMPY[name]
+    except (KeyError, TypeError):
+        raise InvalidArgumentsError(
+            f"data type {name!r} has no numpy type; known: {', '.join(_NUMPY)}"
+        ) from None
+
+
+def dtype_name(dtype: DTypeLike) -> str:
+    """zemm's name of a numpy type ("f16", "s8" ...); such a name itself is accepted, too."""
+    if isinstance(dtype, str) and dtype in _NUMPY:
+        return dtype
+    try:
+        return _NAMES[np.dtype(dtype).newbyteorder("=")]
+    except (KeyError, TypeError):
+        raise InvalidArgumentsError(
+            f"type {dtype!r} is no zemm data type; known: {', '.join(_NUMPY)}"
+        ) from None
+
+
+def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
+    """4-bit integers two to a byte, the even element in the low nibble (zemm's s4 and u4).
+
+    values: integers, all in -8..7 (s4) or all in 0..15 (u4), of shape [.., n]. Returns uint8 [.., n / 2]; an
+    odd n is fine for one dimension only, the last high nibble is then 0. ValueError otherwise.
+    """
+    array = np.asarray(values)
+    if array.dtype in (_NUMPY["s4"], _NUMPY["u4"]):
+        array = array.astype(np.int8)
+    if array.dtype.kind not in "iu":
+        raise InvalidArgumentsError(f"values of type {array.dtype} are not integers")
+    if array.ndim == 0:
+        raise InvalidArgumentsError("values is a single number, not an array")
+    if array.size and (array.min() < -8 or array.max() > 15 or (array.min() < 0 and array.max() > 7)):
+        raise InvalidArgumentsError(
+            f"values lie in {array.min()}..{array.max()}, which is neither in -8..7 (s4) nor in 0..15 (u4)"
+        )
+    if array.shape[-1] % 2:
+        if array.ndim > 1:
+            raise InvalidArgumentsError(
+                f"the last dimension of values {array.shape} is odd: a row ends inside a byte"
+            )
+        array = np.append(array, 0)
+    nibbles = array.astype(np.uint8) & 0xF
+    packed: NDArray[np.uint8] = nibbles[..., 0::2] | (nibbles[..., 1::2] << 4)
+    return packed
+
+
+def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[np.int8] | NDArray[np.uint8]:
+    """The first `count` 4-bit integers of packed bytes, as int8 (signed) or uint8 of shape [count]."""
+    if isinstance(packed, (bytes, bytearray, memoryview)):
+        packed = np.frombuffer(packed, np.uint8)
+    data = np.asarray(packed)
+    if data.dtype.itemsize != 1:
+        raise InvalidArgumentsError(f"packed is of type {data.dtype}, not bytes")
+    data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
+    if not 0 <= count <= 2 * data.size:
+        raise InvalidArgumentsError(
+            f"count {count} is not in 0..{2 * data.size}, what {data.size} bytes hold"
+        )
+    nibbles = np.empty(2 * data.size, np.uint8)
+    nibbles[0::2] = data & 0xF
+    nibbles[1::2] = data >> 4
+    values = nibbles[:count]
+    return ((values ^ 8).astype(np.int8) - np.int8(8)) if signed else values

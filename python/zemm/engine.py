@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices and the streams of work on them."""
+
+import threading
+from typing import Any
+
+from zemm import _levelzero, _library
+from zemm.errors import InvalidArgumentsError
+
+
+class Engine:
+    """A device: kind "cpu" or "gpu", and its index among those.
+
+    ValueError: unknown kind, index past the last device. RuntimeError: the loader, a driver or the OpenCL
+    runtime is missing; the sentence names the part and its package.
+    """
+
+    def __init__(self, kind: str = "cpu", index: int = 0) -> None:
+        value = _library.value_of("engine_kind", kind)
+        self._handle: Any = _library.create("engine", "engine_create", value, index)
+        self.kind = kind
+        self.index = index
+        self.thread_local = threading.local()  # for what a thread keeps with an engine
+
+    @staticmethod
+    def count(kind: str) -> int:
+        """Number of devices of a kind; 0 when something that it needs is missing."""
+        return int(_library.plain("engine_get_count", _library.value_of("engine_kind", kind)))
+
+    @property
+    def name(self) -> str:
+        """The device's name."""
+        return _levelzero.device_name(self.kind, self.index)
+
+    def __repr__(self) -> str:
+        return f"Engine({self.kind!r}, {self.index})"
+
+
+class Stream:
+    """Work in order on an engine; one thread at a time. profiling: keep a device time per execution."""
+
+    def __init__(self, engine: Engine, profiling: bool = False) -> None:
+        if not isinstance(engine, Engine):
+            raise InvalidArgumentsError(f"engine is a {type(engine).__name__}, not an Engine")
+        flags = ["stream_in_order"] + ["stream_profiling"] * profiling
+        self.engine = engine
+        # What submitted work still uses, by address; the stream waits before any of it can go.
+        self._in_flight: dict[int, Any] = {}
+        self._handle: Any = _library.create(
+            "stream",
+            "stream_create",
+            engine._handle,
+            _library.flags(flags),
+            keep=(engine._handle, self._in_flight),
+            before=_library.wait_ignoring_errors,
+        )
+
+    def wait(self) -> None:
+        """Return when everything submitted has run."""
+        _library.call("stream_wait", self._handle)
+        self._in_flight.clear()
+
+    def reset_profiling(self) -> None:
+        """Forget the times kept so far."""
+        _library.call("reset_profiling", self._handle)
+
+    def profiling_times(self) -> list[int]:
+        """Device time in ns of each execution since the last reset, in order. Waits for the stream."""
+        return _library.profiling_times(self._handle)

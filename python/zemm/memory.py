@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers of tensors on a device."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zemm import _library
+from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm.engine import Engine
+from zemm.errors import InvalidArgumentsError
+from zemm.memory_desc import MemoryDesc
+
+
+class Memory:
+    """A tensor's bytes on an engine, laid out as md says.
+
+    buffer None: the library allocates. On a CPU engine a writable numpy array, or another object with the
+    buffer protocol, of at least md.size bytes is used in place, not copied, and kept alive. ValueError: a
+    buffer on a GPU engine (use write()), too small, read-only or with gaps; md of tag any or with runtime
+    dims.
+    """
+
+    def __init__(self, md: MemoryDesc, engine: Engine, buffer: Any = None) -> None:
+        if buffer is None:
+            self._make(md, engine, [_library.ALLOCATE] * md.num_handles)
+            return
+        if engine.kind != "cpu":
+            raise InvalidArgumentsError(
+                f"buffer is host memory, which engine {engine!r} does not use: write() copies"
+            )
+        data = _writable_bytes(buffer)
+        if data.nbytes < md.size:
+            raise InvalidArgumentsError(f"buffer has {data.nbytes} bytes, {md!r} needs {md.size}")
+        self._make(md, engine, [_library.pointer(data.ctypes.data)], keep=data)
+
+    def _make(self, md: MemoryDesc, engine: Engine, handles: list[Any], keep: Any = None) -> None:
+        self.md = md
+        self.engine: Engine | None = engine
+        self._handle: Any = _library.create(
+            "memory",
+            "memory_create_v2",
+            md._handle,
+            engine._handle,
+            len(handles),
+            _library.pointers(handles),
+            keep=(engine._handle, keep),
+        )
+
+    @classmethod
+    def from_handle(cls, md: MemoryDesc, engine: Engine, address: int, keep: Any = None) -> "Memory":
+        """Memory at an address that the device can use (0: none yet); `keep` lives as long as the memory."""
+        memory = cls.__new__(cls)
+        memory._make(md, engine, [_library.pointer(address)], keep)
+        return memory
+
+    @classmethod
+    def host_scalar(cls, md: MemoryDesc, value: Any) -> "Memory":
+        """One value on the host, converted to md's data type."""
+        memory = cls.__new__(cls)
+        data = np.asarray(value).astype(numpy_dtype(md.data_type))
+        if data.ndim != 0:
+            raise InvalidArgumentsError(f"value of shape {data.shape} is not a single number")
+        scalar = _library.scalar(data.tobytes())
+        memory.md = md
+        memory.engine = None
+        memory._handle = _library.create("memory", "memory_create_host_scalar", md._handle, scalar)
+        return memory
+
+    @property
+    def handle(self) -> int:
+        """The address of the (first) buffer."""
+        return _library.address(_library.output("void *", "memory_get_data_handle", self._handle))
+
+    def read(self, index: int = 0) -> NDArray[np.uint8]:
+        """A copy of the bytes of a buffer. Wait for the stream first."""
+        if self.md.format_kind == "host_scalar":
+            return _library.scalar_bytes(self._handle, numpy_dtype(self.md.data_type).itemsize)
+        size = self.md.part_size(index)
+        data: NDArray[np.uint8] = _library.with_mapped(self._handle, index, size, np.copy)
+        return data
+
+    def write(self, array: ArrayLike, index: int = 0) -> None:
+        """Copy the bytes of an array (in C order) into a buffer; the sizes must be equal."""
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        size = self.md.part_size(index)
+        if data.size != size:
+            raise InvalidArgumentsError(f"array has {data.size} bytes, {self.md!r} {size}")
+        _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(bytes_, data))
+
+    def as_numpy(self) -> NDArray[Any]:
+        """A copy as an array of md's dims and type; row-major layouts, 4-bit types excepted."""
+        name = self.md.data_type
+        if name in FOUR_BIT:
+            raise InvalidArgumentsError(f"data type {name} has two elements to a byte: see unpack_int4()")
+        if self.md != MemoryDesc(self.md.dims, name):
+            raise InvalidArgumentsError(f"{self.md!r} is not row-major")
+        return self.read().view(numpy_dtype(name)).reshape(self.md.dims)
+
+
+def _writable_bytes(buffer: Any) -> NDArray[np.uint8]:
+    """The buffer's own bytes, not a copy."""
+    array = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, np.uint8)
+    if not array.flags.writeable:
+        raise InvalidArgumentsError("buffer is read-only")
+    if array.flags.f_contiguous:
+        array = array.T
+    if not array.flags.c_contiguous:
+        raise InvalidArgumentsError(f"buffer of shape {array.shape} and strides {array.strides} has gaps")
+    return array.reshape(-1).view(np.uint8)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matmul primitive: a descriptor picks the implementation, the primitive runs it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from zemm import _library
+from zemm.attributes import Attr
+from zemm.engine import Engine, Stream
+from zemm.errors import InvalidArgumentsError, ZemmError
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+
+
+class MatmulPrimitiveDesc:
+    """dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n] on an engine, with what attr adds.
+
+    ValueError: shapes or types that make no matmul. NotImplementedError: no implementation takes it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        src: MemoryDesc,
+        weights: MemoryDesc,
+        dst: MemoryDesc,
+        bias: MemoryDesc | None = None,
+        attr: Attr | None = None,
+    ) -> None:
+        self.engine = engine
+        self._handle: Any = _library.create(
+            "primitive_desc",
+            "matmul_primitive_desc_create",
+            engine._handle,
+            src._handle,
+            weights._handle,
+            bias._handle if bias is not None else _library.NULL,
+            dst._handle,
+            attr._handle if attr is not None else _library.NULL,
+            keep=(engine._handle,),
+        )
+
+    @property
+    def impl_info(self) -> str:
+        """Name of the chosen implementation."""
+        return _library.query_string("primitive_desc_query", self._handle, "impl_info_str", 0)
+
+    def next_impl(self) -> bool:
+        """Move on to the next implementation that takes the problem; False (and no change) after the last."""
+        try:
+            _library.call("primitive_desc_next_impl", self._handle)
+        except ZemmError as error:
+            if error.status == "last_impl_reached":
+                return False
+            raise
+        return True
+
+    def clone(self) -> "MatmulPrimitiveDesc":
+        copy = type(self).__new__(type(self))
+        copy.engine = self.engine
+        args = ("primitive_desc", "primitive_desc_clone", self._handle)
+        copy._handle = _library.create(*args, keep=(self.engine._handle,))
+        return copy
+
+    def query_md(self, what: str, index: int = 0) -> MemoryDesc:
+        """A copy of the "src_md", "weights_md" (index 1: bias), "dst_md", "scratchpad_md" or "exec_arg_md"
+        (index: an ARG number); a zero descriptor where there is none."""
+        query = _library.value_of("query", what)
+        handle = _library.plain("primitive_desc_query_md", self._handle, query, index)
+        if handle == _library.NULL:
+            raise InvalidArgumentsError(_library.last_error() or f"query {what} {index} has no answer")
+        return MemoryDesc._copy_of(handle)
+
+    def query_s64(self, what: str, index: int = 0) -> int:
+        """ "memory_consumption_s64": bytes of scratchpad that the library keeps."""
+        return _library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
+
+
+class Primitive:
+    """A matmul ready to run; may be executed from several threads on several streams."""
+
+    def __init__(self, pd: MatmulPrimitiveDesc) -> None:
+        self.engine = pd.engine
+        keep = (pd.engine._handle, pd._handle)
+        self._handle: Any = _library.create("primitive", "primitive_create", pd._handle, keep=keep)
+
+    def execute(self, stream: Stream, args: Mapping[int, Memory | None]) -> None:
+        """Submit to the stream; args: ARG number to memory. The memories stay alive until stream.wait()."""
+        handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
+        c_args = _library.exec_args(handles)
+        _library.call("primitive_execute", self._handle, stream._handle, len(handles), c_args)
+        for handle in (self._handle, *handles.values()):
+            stream._in_flight[_library.address(handle)] = handle

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantisation of activations and weights for an integer matmul.
+
+real = scale * (value - zero point), one scale (and zero point) per group along K. The activations' sums R per
+group are what keeps the weights' zero points out of the K loop: see oneDNN's RFC "User's Precomputed
+Reductions for GeMM".
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, pack_int4
+from zemm.errors import InvalidArgumentsError
+
+
+def quantize_activations(
+    x: ArrayLike, group: int = 128, scale_dtype: str = "f32"
+) -> tuple[NDArray[np.int8], NDArray, NDArray[np.int32]]:
+    """Activations to int8, symmetric, in groups along K.
+
+    x: float [.., M, K] (f16, bf16, f32, f64). group: elements of K that share a scale; divides K. Returns
+    values int8 [.., M, K] in -127..127, scales of scale_dtype ("f32", "f16", "bf16") [.., M, K / group] with
+    x ~ values * scale, and reductions int32 [.., M, K / group], the sums of the values of each group (R of
+    the RFC). A group of zeros has scale 1. ValueError: K not a multiple of group, values that are not finite.
+    """
+    array = _finite(x, "x")
+    if array.ndim == 0:
+        raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
+    groups = _group_count(array.shape[-1], group, "x", array.shape)
+    grouped = array.reshape(*array.shape[:-1], groups, array.shape[-1] // max(groups, 1))
+    scales = _scales(np.abs(grouped).max(axis=-1, initial=0.0), 127, scale_dtype)
+    values = np.rint(grouped / scales.astype(np.float64)[..., None]).clip(-127, 127).astype(np.int8)
+    return values.reshape(array.shape), scales, values.sum(axis=-1, dtype=np.int32)
+
+
+def quantize_weights(
+    w: ArrayLike, bits: int, group: int | None = None, scale_dtype: str = "f32"
+) -> tuple[NDArray[np.uint8], NDArray, NDArray[np.uint8]]:
+    """Weights to unsigned 8 or 4 bits, asymmetric (smallest to largest value, 0 included), per column and K
+    group.
+
+    w: float [K, N]. group: elements of K that share a scale, divides K; None: all of K. Returns values uint8
+    [K, N] (bits 8), or [K, N / 2] with two to a byte, low nibble first (bits 4, zemm's u4: N must be even);
+    scales of scale_dtype and zero points uint8 (0..15 for bits 4), both [K / group, N], or [N] for group
+    None. w ~ (values - zero points) * scales. ValueError: other bits, K not a multiple of group, odd N for
+    bits 4, values that are not finite.
+    """
+    if bits not in (4, 8):
+        raise InvalidArgumentsError(f"bits {bits!r} is neither 8 nor 4")
+    array = _finite(w, "w")
+    if array.ndim != 2:
+        raise InvalidArgumentsError(f"w has shape {array.shape}, not [K, N]")
+    k, n = array.shape
+    if bits == 4 and n % 2:
+        raise InvalidArgumentsError(
+            f"w {array.shape} has an odd N: a row of 4-bit values would end inside a byte"
+        )
+    groups = 1 if group is None else _group_count(k, group, "w", array.shape)
+    grouped = array.reshape(groups, k // max(groups, 1), n)
+    top = 2**bits - 1
+    low = grouped.min(axis=1, initial=0.0)
+    scales = _scales(grouped.max(axis=1, initial=0.0) - low, top, scale_dtype)
+    steps = scales.astype(np.float64)
+    zero_points = np.rint(-low / steps).clip(0, top).astype(np.uint8)
+    values = np.rint(grouped / steps[:, None]) + zero_points[:, None]
+    codes = values.clip(0, top).astype(np.uint8).reshape(k, n)
+    if group is None:
+        scales, zero_points = scales[0], zero_points[0]
+    return (codes if bits == 8 else pack_int4(codes)), scales, zero_points
+
+
+def _finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = np.asarray(values)
+    dtype = dtype_name(array.dtype)
+    if dtype not in FLOATING:
+        raise InvalidArgumentsError(f"{name} has type {dtype}, not one of {', '.join(sorted(FLOATING))}")
+    wide = array.astype(np.float64)
+    bad = ~np.isfinite(wide)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidArgumentsError(
+            f"{name}[{', '.join(map(str, first))}] is {wide[first]}; all must be finite"
+        )
+    return wide
+
+
+def _group_count(k: int, group: int, name: str, shape: tuple[int, ...]) -> int:
+    if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
+        raise InvalidArgumentsError(f"group {group!r} is not a positive integer")
+    if k % group:
+        raise InvalidArgumentsError(f"K = {k} of {name} {shape} is not a multiple of group = {group}")
+    return k // int(group)
+
+
+def _scales(span: NDArray[np.float64], steps: int, scale_dtype: str) -> NDArray:
+    """span / steps in the scales' type, never 0: 1 for an empty span, else at least the smallest normal."""
+    if scale_dtype not in ("f32", "f16", "bf16"):
+        raise InvalidArgumentsError(f"scale_dtype {scale_dtype!r} is none of f32, f16, bf16")
+    smallest = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}[scale_dtype]
+    wanted = np.where(span == 0, 1.0, np.maximum(span / steps, smallest))
+    with np.errstate(over="ignore"):
+        scales = wanted.astype(numpy_dtype(scale_dtype))
+    if not np.isfinite(scales.astype(np.float64)).all():
+        raise InvalidArgumentsError(f"a scale of {wanted.max():g} does not fit scale_dtype {scale_dtype}")
+    return scales
