@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/attr_ops.hpp"
+#include "common/error.hpp"
+#include "zemm/zemm.h"
+
+using namespace zemm;
+
+namespace {
+
+// Runs body(*attr) for an attribute that must be there.
+template <typename A, typename F> zemm_status_t with(A *attr, F &&body) {
+    return guard([&] {
+        require(attr, "attr");
+        body(*attr);
+    });
+}
+
+template <typename T> void put(T *out, const char *name, T value) {
+    require(out, name);
+    *out = value;
+}
+
+template <typename T> void put_if(T *out, T value) {
+    if (out)
+        *out = value;
+}
+
+} // namespace
+
+zemm_status_t zemm_primitive_attr_create(zemm_primitive_attr_t *attr) {
+    return guard([&] {
+        require(attr, "attr");
+        *attr = new zemm_primitive_attr();
+    });
+}
+
+zemm_status_t zemm_primitive_attr_clone(zemm_primitive_attr_t *attr, const_zemm_primitive_attr_t existing) {
+    return guard([&] {
+        require(attr, "attr");
+        require(existing, "existing");
+        *attr = new zemm_primitive_attr(*existing);
+    });
+}
+
+zemm_status_t zemm_primitive_attr_destroy(zemm_primitive_attr_t attr) {
+    delete attr;
+    return zemm_success;
+}
+
+zemm_status_t zemm_primitive_attr_get_fpmath_mode(const_zemm_primitive_attr_t attr,
+                                                  zemm_fpmath_mode_t *mode) {
+    return with(attr, [&](auto &a) { put(mode, "mode", a.fpmath_mode); });
+}
+
+zemm_status_t zemm_primitive_attr_set_fpmath_mode(zemm_primitive_attr_t attr, zemm_fpmath_mode_t mode) {
+    return with(attr, [&](auto &a) { set_fpmath_mode(a, mode, false); });
+}
+
+zemm_status_t zemm_primitive_attr_get_fpmath_mode_v2(const_zemm_primitive_attr_t attr,
+                                                     zemm_fpmath_mode_t *mode, int *apply_to_int) {
+    return with(attr, [&](auto &a) {
+        put_if(mode, a.fpmath_mode);
+        put_if(apply_to_int, int(a.fpmath_apply_to_int));
+    });
+}
+
+zemm_status_t zemm_primitive_attr_set_fpmath_mode_v2(zemm_primitive_attr_t attr, zemm_fpmath_mode_t mode,
+                                                     int apply_to_int) {
+    return with(attr, [&](auto &a) { set_fpmath_mode(a, mode, apply_to_int != 0); });
+}
+
+zemm_status_t zemm_primitive_attr_get_deterministic(const_zemm_primitive_attr_t attr, int *value) {
+    return with(attr, [&](auto &a) { put(value, "value", int(a.deterministic)); });
+}
+
+zemm_status_t zemm_primitive_attr_set_deterministic(zemm_primitive_attr_t attr, int value) {
+    return with(attr, [&](auto &a) { a.deterministic = value != 0; });
+}
+
+zemm_status_t zemm_primitive_attr_get_accumulation_mode(const_zemm_primitive_attr_t attr,
+                                                        zemm_accumulation_mode_t *mode) {
+    return with(attr, [&](auto &a) { put(mode, "mode", a.accumulation_mode); });
+}
+
+zemm_status_t zemm_primitive_attr_set_accumulation_mode(zemm_primitive_attr_t attr,
+                                                        zemm_accumulation_mode_t mode) {
+    return with(attr, [&](auto &a) { set_accumulation_mode(a, mode); });
+}
+
+zemm_status_t zemm_primitive_attr_get_scratchpad_mode(const_zemm_primitive_attr_t attr,
+                                                      zemm_scratchpad_mode_t *mode) {
+    return with(attr, [&](auto &a) { put(mode, "mode", a.scratchpad_mode); });
+}
+
+zemm_status_t zemm_primitive_attr_set_scratchpad_mode(zemm_primitive_attr_t attr,
+                                                      zemm_scratchpad_mode_t mode) {
+    return with(attr, [&](auto &a) { set_scratchpad_mode(a, mode); });
+}
+
+zemm_status_t zemm_primitive_attr_get_rounding(zemm_primitive_attr_t attr, int arg,
+                                               zemm_rounding_mode_t *mode) {
+    return with(attr, [&](auto &a) { put(mode, "mode", get_rounding(a, arg)); });
+}
+
+zemm_status_t zemm_primitive_attr_set_rounding(zemm_primitive_attr_t attr, int arg,
+                                               zemm_rounding_mode_t mode) {
+    return with(attr, [&](auto &a) { set_rounding(a, arg, mode); });
+}
+
+zemm_status_t zemm_primitive_attr_get_dropout(const_zemm_primitive_attr_t attr,
+                                              const_zemm_memory_desc_t *mask_desc) {
+    return with(attr,
+                [&](auto &a) { put<const_zemm_memory_desc_t>(mask_desc, "mask_desc", &a.dropout_mask); });
+}
+
+zemm_status_t zemm_primitive_attr_set_dropout(zemm_primitive_attr_t attr,
+                                              const_zemm_memory_desc_t mask_desc) {
+    return with(attr, [&](auto &a) { set_dropout(a, mask_desc, zemm_s32, false, false); });
+}
+
+zemm_status_t zemm_primitive_attr_get_dropout_v2(const_zemm_primitive_attr_t attr,
+                                                 const_zemm_memory_desc_t *mask_desc,
+                                                 zemm_data_type_t *seed_dt, int *use_offset,
+                                                 int *use_host_scalars) {
+    return with(attr, [&](auto &a) {
+        put_if<const_zemm_memory_desc_t>(mask_desc, &a.dropout_mask);
+        put_if(seed_dt, a.dropout_seed_dt);
+        put_if(use_offset, int(a.dropout_use_offset));
+        put_if(use_host_scalars, int(a.dropout_use_host_scalars));
+    });
+}
+
+zemm_status_t zemm_primitive_attr_set_dropout_v2(zemm_primitive_attr_t attr,
+                                                 const_zemm_memory_desc_t mask_desc, zemm_data_type_t seed_dt,
+                                                 int use_offset, int use_host_scalars) {
+    return with(attr,
+                [&](auto &a) { set_dropout(a, mask_desc, seed_dt, use_offset != 0, use_host_scalars != 0); });
+}
+
+zemm_status_t zemm_primitive_attr_set_scales_mask(zemm_primitive_attr_t attr, int arg, int mask) {
+    return zemm_primitive_attr_set_scales(attr, arg, mask, 0, nullptr, zemm_f32);
+}
+
+zemm_status_t zemm_primitive_attr_set_scales(zemm_primitive_attr_t attr, int arg, int mask, int group_ndims,
+                                             const zemm_dims_t group_dims, zemm_data_type_t data_type) {
+    return zemm_primitive_attr_set_scales_v2(attr, arg, mask, group_ndims, group_dims, data_type, 0);
+}
+
+zemm_status_t zemm_primitive_attr_set_scales_v2(zemm_primitive_attr_t attr, int arg, int mask,
+                                                int group_ndims, const zemm_dims_t group_dims,
+                                                zemm_data_type_t data_type, int is_on_host) {
+    return zemm_primitive_attr_set_scales_v3(attr, arg, mask, group_ndims, group_dims, data_type, is_on_host,
+                                             zemm_quantization_mode_static_sazp);
+}
+
+zemm_status_t zemm_primitive_attr_set_scales_v3(zemm_primitive_attr_t attr, int arg, int mask,
+                                                int group_ndims, const zemm_dims_t group_dims,
+                                                zemm_data_type_t data_type, int is_on_host,
+                                                zemm_quantization_mode_t qmode) {
+    return with(attr, [&](auto &a) {
+        set_scales(a, {arg, mask, group_ndims, group_dims, data_type, is_on_host != 0, qmode});
+    });
+}
+
+zemm_status_t zemm_primitive_attr_set_zero_points_mask(zemm_primitive_attr_t attr, int arg, int mask) {
+    return zemm_primitive_attr_set_zero_points(attr, arg, mask, 0, nullptr, zemm_s32);
+}
+
+zemm_status_t zemm_primitive_attr_set_zero_points(zemm_primitive_attr_t attr, int arg, int mask,
+                                                  int group_ndims, const zemm_dims_t group_dims,
+                                                  zemm_data_type_t data_type) {
+    return zemm_primitive_attr_set_zero_points_v2(attr, arg, mask, group_ndims, group_dims, data_type, 0);
+}
+
+zemm_status_t zemm_primitive_attr_set_zero_points_v2(zemm_primitive_attr_t attr, int arg, int mask,
+                                                     int group_ndims, const zemm_dims_t group_dims,
+                                                     zemm_data_type_t data_type, int is_on_host) {
+    return with(attr, [&](auto &a) {
+        set_zero_points(a, {arg, mask, group_ndims, group_dims, data_type, is_on_host != 0});
+    });
+}
+
+zemm_status_t zemm_primitive_attr_set_precomputed_reductions(zemm_primitive_attr_t attr, int arg, int mask,
+                                                             int group_ndims, const zemm_dims_t group_dims,
+                                                             zemm_data_type_t data_type) {
+    return with(attr, [&](auto &a) {
+        set_precomputed_reductions(a, {arg, mask, group_ndims, group_dims, data_type});
+    });
+}
+
+zemm_status_t zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,
+                                               const_zemm_post_ops_t *post_ops) {
+    return with(attr, [&](auto &a) { put<const_zemm_post_ops_t>(post_ops, "post_ops", &a.post_ops); });
+}
+
+zemm_status_t zemm_primitive_attr_set_post_ops(zemm_primitive_attr_t attr, const_zemm_post_ops_t post_ops) {
+    return with(attr, [&](auto &a) {
+        require(post_ops, "post_ops");
+        a.post_ops = *post_ops;
+    });
+}

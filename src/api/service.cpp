@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/attr_ops.hpp"
+#include "common/cache_capacity.hpp"
+#include "common/error.hpp"
+#include "common/verbose.hpp"
+#include "common/version.hpp"
+#include "zemm/zemm.h"
+
+using namespace zemm;
+
+const char *zemm_last_error(void) {
+    return last_error();
+}
+
+const zemm_version_t *zemm_version(void) {
+    return &version();
+}
+
+zemm_status_t zemm_set_verbose(int level) {
+    return guard([&] { verbose::set_level(level); });
+}
+
+zemm_status_t zemm_get_primitive_cache_capacity(int *capacity) {
+    return guard([&] {
+        require(capacity, "capacity");
+        *capacity = primitive_cache_capacity();
+    });
+}
+
+zemm_status_t zemm_set_primitive_cache_capacity(int capacity) {
+    return guard([&] { set_primitive_cache_capacity(capacity); });
+}
+
+zemm_status_t zemm_get_default_fpmath_mode(zemm_fpmath_mode_t *mode) {
+    return guard([&] {
+        require(mode, "mode");
+        *mode = default_fpmath_mode();
+    });
+}
+
+zemm_status_t zemm_set_default_fpmath_mode(zemm_fpmath_mode_t mode) {
+    return guard([&] { set_default_fpmath_mode(mode); });
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Primitive attributes: quantisation parameters, modes and post-ops. Setters check what can be checked
+// without the tensors; the primitive descriptor checks the rest.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/memory_desc.hpp"
+#include "zemm/zemm_types.h"
+
+namespace zemm {
+
+// Scales, zero points or precomputed reductions of one argument.
+struct quant_entry {
+    int mask = 0;
+    int group_ndims = 0;           // 0 or 2
+    zemm_dim_t groups[2] = {1, 1}; // along the last two dimensions of the tensor
+    zemm_data_type_t data_type = zemm_f32;
+    bool is_on_host = false;
+    zemm_quantization_mode_t mode = zemm_quantization_mode_static_sazp;
+    bool operator==(const quant_entry &) const = default;
+};
+using quant_map = std::map<int, quant_entry>; // by ZEMM_ARG_...
+
+struct post_op {
+    zemm_primitive_kind_t kind = zemm_undefined_primitive; // sum, eltwise, binary, prelu, convolution (dw)
+    // sum
+    float scale = 1.f;
+    int32_t zero_point = 0;
+    zemm_data_type_t data_type = zemm_data_type_undef;
+    // eltwise, binary
+    zemm_alg_kind_t alg = zemm_alg_kind_undef;
+    float alpha = 0.f, beta = 0.f;
+    memory_desc src1, src2; // src2 is a zero descriptor unless alg is binary_select
+    // prelu
+    int mask = 0;
+    // dw
+    zemm_data_type_t dw_wei_dt = zemm_data_type_undef, dw_bias_dt = zemm_data_type_undef,
+                     dw_dst_dt = zemm_data_type_undef;
+    zemm_dim_t dw_kernel = 0, dw_stride = 0, dw_padding = 0;
+};
+
+zemm_fpmath_mode_t default_fpmath_mode();
+
+} // namespace zemm
+
+struct zemm_post_ops {
+    std::vector<zemm::post_op> entries;
+};
+
+struct zemm_primitive_attr {
+    zemm::quant_map scales, zero_points, precomputed_reductions;
+    zemm_fpmath_mode_t fpmath_mode = zemm::default_fpmath_mode();
+    bool fpmath_apply_to_int = false;
+    bool deterministic = false;
+    zemm_accumulation_mode_t accumulation_mode = zemm_accumulation_mode_strict;
+    zemm_scratchpad_mode_t scratchpad_mode = zemm_scratchpad_mode_library;
+    std::map<int, zemm_rounding_mode_t> rounding; // non-environment entries only
+    bool has_dropout = false;
+    zemm::memory_desc dropout_mask; // zero descriptor: no mask output
+    zemm_data_type_t dropout_seed_dt = zemm_s32;
+    bool dropout_use_offset = false, dropout_use_host_scalars = false;
+    zemm_post_ops post_ops;
+};
+
+namespace zemm {
+
+// A byte string that is equal for equal attributes: part of the primitive cache key.
+std::string attr_key(const zemm_primitive_attr &attr);
+// The verbose log's form (api_reference section 11): "attr-scales:src0:3:f16:1x128+wei:2:f16
+// attr-post-ops:...".
+std::string attr_text(const zemm_primitive_attr &attr);
+// "src0", "wei", "dst", ...
+std::string arg_text(int arg);
+
+} // namespace zemm

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The setters of attributes and the appenders of post-ops. They throw invalid_arguments and then have changed
+// nothing.
+#pragma once
+
+#include "common/attr.hpp"
+
+namespace zemm {
+
+// The arguments that the setters of quantisation parameters share.
+struct quant_request {
+    int arg;
+    int mask;
+    int group_ndims;
+    const zemm_dim_t *group_dims;
+    zemm_data_type_t data_type;
+    bool is_on_host = false;
+    zemm_quantization_mode_t mode = zemm_quantization_mode_static_sazp;
+};
+void set_scales(zemm_primitive_attr &attr, const quant_request &r);
+void set_zero_points(zemm_primitive_attr &attr, const quant_request &r);
+void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r);
+
+void set_default_fpmath_mode(zemm_fpmath_mode_t mode);
+void set_fpmath_mode(zemm_primitive_attr &attr, zemm_fpmath_mode_t mode, bool apply_to_int);
+void set_accumulation_mode(zemm_primitive_attr &attr, zemm_accumulation_mode_t mode);
+void set_scratchpad_mode(zemm_primitive_attr &attr, zemm_scratchpad_mode_t mode);
+void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode);
+zemm_rounding_mode_t get_rounding(const zemm_primitive_attr &attr, int arg);
+// mask NULL or a zero descriptor: no mask is written.
+void set_dropout(zemm_primitive_attr &attr, const memory_desc *mask, zemm_data_type_t seed_dt,
+                 bool use_offset, bool use_host_scalars);
+
+constexpr size_t post_ops_limit = 32;
+
+void append_sum(zemm_post_ops &list, float scale, int32_t zero_point, zemm_data_type_t dt);
+void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float beta);
+void append_dw(zemm_post_ops &list, zemm_data_type_t weights_dt, zemm_data_type_t bias_dt,
+               zemm_data_type_t dst_dt, zemm_dim_t kernel, zemm_dim_t stride, zemm_dim_t padding);
+// src2 NULL or a zero descriptor: none.
+void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &src1,
+                   const memory_desc *src2);
+void append_prelu(zemm_post_ops &list, int mask);
+// The entry, which must be of that kind.
+const post_op &post_op_at(const zemm_post_ops &list, int index, zemm_primitive_kind_t kind);
+
+} // namespace zemm

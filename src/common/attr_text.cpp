@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+
+#include "common/attr.hpp"
+#include "common/error.hpp"
+#include "common/names.hpp"
+
+namespace zemm {
+
+std::string arg_text(int arg) {
+    switch (arg) {
+    case ZEMM_ARG_SRC:
+        return "src0";
+    case ZEMM_ARG_SRC_1:
+        return "src1";
+    case ZEMM_ARG_SRC_2:
+        return "src2";
+    case ZEMM_ARG_SRC_3:
+        return "src3";
+    case ZEMM_ARG_DST:
+        return "dst";
+    case ZEMM_ARG_WEIGHTS:
+        return "wei";
+    case ZEMM_ARG_WEIGHTS_1:
+        return "wei1";
+    case ZEMM_ARG_WEIGHTS_2:
+        return "wei2";
+    case ZEMM_ARG_WEIGHTS_3:
+        return "wei3";
+    case ZEMM_ARG_BIAS:
+        return "bia";
+    case ZEMM_ARG_SCRATCHPAD:
+        return "scratchpad";
+    case 129:
+        return "diff_src"; // oneDNN's gradients, see set_rounding
+    case 161:
+        return "diff_wei";
+    default:
+        break;
+    }
+    if (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE)
+        return text("attr_post_op%d_%s", arg / ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1,
+                    arg_text(arg % ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE).c_str());
+    if (arg & ZEMM_ARG_ATTR_POST_OP_DW)
+        return "attr_post_op_dw_" + arg_text(arg & ~ZEMM_ARG_ATTR_POST_OP_DW);
+    if (arg & ZEMM_ARG_ATTR_ZERO_POINTS)
+        return "attr_zero_points_" + arg_text(arg & ~ZEMM_ARG_ATTR_ZERO_POINTS);
+    if (arg & ZEMM_ARG_ATTR_SCALES)
+        return "attr_scales_" + arg_text(arg & ~ZEMM_ARG_ATTR_SCALES);
+    if (arg >= ZEMM_ARG_MULTIPLE_SRC && arg < ZEMM_ARG_MULTIPLE_DST)
+        return text("msrc%d", arg - ZEMM_ARG_MULTIPLE_SRC);
+    return text("arg%d", arg);
+}
+
+namespace {
+
+// The shortest text that reads back as the same number.
+std::string float_text(float value) {
+    char buffer[32];
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    return std::string(buffer, end);
+}
+
+std::string quant_text(const char *name, const quant_map &map) {
+    std::string result;
+    for (const auto &[arg, e] : map) {
+        result += result.empty() ? text(" %s:", name) : "+";
+        result += text("%s:%d:%s", arg_text(arg).c_str(), e.mask, data_type_name(e.data_type));
+        if (e.group_ndims)
+            result += ":" + dims_text(2, e.groups);
+        if (e.is_on_host)
+            result += ":host_scalar";
+        if (e.mode != zemm_quantization_mode_static_sazp)
+            result += text(":%s", quantization_mode_name(e.mode));
+    }
+    return result;
+}
+
+std::string sum_text(const post_op &p) {
+    std::string result = "sum";
+    const bool dt = p.data_type != zemm_data_type_undef, zp = dt || p.zero_point != 0;
+    if (zp || p.scale != 1.f)
+        result += ":" + float_text(p.scale);
+    if (zp)
+        result += text(":%d", p.zero_point);
+    if (dt)
+        result += text(":%s", data_type_name(p.data_type));
+    return result;
+}
+
+std::string eltwise_text(const post_op &p) {
+    std::string result = alg_kind_name(p.alg);
+    if (p.alpha != 0.f || p.beta != 0.f)
+        result += ":" + float_text(p.alpha);
+    if (p.beta != 0.f)
+        result += ":" + float_text(p.beta);
+    return result;
+}
+
+// "MASK" and, where more than one dimension has a step, "TAG" and "STRIDES". The mask has a bit for every
+// dimension that is not 1.
+std::string source_text(const memory_desc &md, char separator) {
+    int mask = 0;
+    for (int d = 0; d < md.ndims; d++)
+        if (md.dims[d] != 1)
+            mask |= 1 << d;
+    std::string result = std::to_string(mask);
+    if (md.format_kind == zemm_format_kind_sparse)
+        return result + separator + sparse_encoding_name(md.encoding);
+    if (__builtin_popcount(unsigned(mask)) < 2)
+        return result;
+    result += separator + tag_text(md);
+    const std::string strides = strides_text(md);
+    return strides.empty() ? result : result + separator + strides;
+}
+
+// The fields of a select's two sources are joined by dots, as zemm-benchdnn reads them.
+std::string binary_text(const post_op &p) {
+    const bool select = p.alg == zemm_binary_select;
+    const char separator = select ? '.' : ':';
+    std::string result = text("%s:%s%c", alg_kind_name(p.alg), data_type_name(p.src1.data_type), separator);
+    result += source_text(p.src1, separator);
+    return select ? result + ":" + source_text(p.src2, separator) : result;
+}
+
+std::string post_op_text(const post_op &p) {
+    switch (p.kind) {
+    case zemm_sum:
+        return sum_text(p);
+    case zemm_eltwise:
+        return eltwise_text(p);
+    case zemm_binary:
+        return binary_text(p);
+    case zemm_prelu:
+        return text("prelu:%d", p.mask);
+    case zemm_convolution:
+        return text("dw:k%llds%lldp%lld:%s", (long long)p.dw_kernel, (long long)p.dw_stride,
+                    (long long)p.dw_padding, data_type_name(p.dw_dst_dt));
+    default:
+        return "undef";
+    }
+}
+
+std::string modes_text(const zemm_primitive_attr &a) {
+    std::string result;
+    if (a.scratchpad_mode != zemm_scratchpad_mode_library)
+        result += text(" attr-scratchpad:%s", scratchpad_mode_name(a.scratchpad_mode));
+    if (a.fpmath_mode != zemm_fpmath_mode_strict || a.fpmath_apply_to_int)
+        result +=
+            text(" attr-fpmath:%s%s", fpmath_mode_name(a.fpmath_mode), a.fpmath_apply_to_int ? ":true" : "");
+    if (a.accumulation_mode != zemm_accumulation_mode_strict)
+        result += text(" attr-acc-mode:%s", accumulation_mode_name(a.accumulation_mode));
+    const char *separator = " attr-rounding-mode:";
+    for (const auto &[arg, mode] : a.rounding) {
+        result += text("%s%s:%s", separator, arg_text(arg).c_str(), rounding_mode_name(mode));
+        separator = "+";
+    }
+    if (a.deterministic)
+        result += " attr-deterministic:1";
+    return result;
+}
+
+} // namespace
+
+std::string attr_text(const zemm_primitive_attr &a) {
+    std::string result = modes_text(a);
+    result += quant_text("attr-scales", a.scales);
+    result += quant_text("attr-zero-points", a.zero_points);
+    result += quant_text("attr-precomputed-reductions", a.precomputed_reductions);
+    const char *separator = " attr-post-ops:";
+    for (const post_op &p : a.post_ops.entries) {
+        result += separator + post_op_text(p);
+        separator = "+";
+    }
+    if (a.has_dropout)
+        result += text(" attr-dropout:%s:%s:%d:%d", tag_text(a.dropout_mask).c_str(),
+                       data_type_name(a.dropout_seed_dt), a.dropout_use_offset, a.dropout_use_host_scalars);
+    return result.empty() ? result : result.substr(1);
+}
+
+} // namespace zemm

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/error.hpp"
+
+#include <cstdarg>
+#include <cstdio>
+#include <vector>
+
+#include "common/names.hpp"
+#include "common/verbose.hpp"
+
+namespace zemm {
+
+namespace {
+
+std::string vtext(const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    const int length = std::vsnprintf(nullptr, 0, format, args);
+    std::string result(length > 0 ? size_t(length) : 0, '\0');
+    if (length > 0)
+        std::vsnprintf(result.data(), result.size() + 1, format, again);
+    va_end(again);
+    return result;
+}
+
+// A fixed buffer: remembering a failure must not fail for want of memory.
+thread_local char last_message[1024] = "";
+
+struct log_level {
+    verbose::flag flag;
+    const char *prefix;
+};
+
+// Wrong arguments and missing implementations are answers to the caller, not faults of the system: they are
+// logged only when asked for.
+log_level level_of(zemm_status_t status) {
+    switch (status) {
+    case zemm_invalid_arguments:
+        return {verbose::check, "primitive,create:check"};
+    case zemm_unimplemented:
+        return {verbose::dispatch, "primitive,create:dispatch"};
+    default:
+        return {verbose::error, "primitive,error"};
+    }
+}
+
+} // namespace
+
+void fail(zemm_status_t status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    std::string message;
+    try {
+        message = vtext(format, args);
+    } catch (...) {
+        va_end(args);
+        throw;
+    }
+    va_end(args);
+    throw error(status, std::move(message));
+}
+
+std::string text(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    std::string result;
+    try {
+        result = vtext(format, args);
+    } catch (...) {
+        va_end(args);
+        throw;
+    }
+    va_end(args);
+    return result;
+}
+
+void set_last_error(zemm_status_t status, const char *message) noexcept {
+    std::snprintf(last_message, sizeof last_message, "%s", message);
+    if (status == zemm_success || status == zemm_last_impl_reached)
+        return;
+    try {
+        const log_level level = level_of(status);
+        if (!verbose::enabled(level.flag))
+            return;
+        verbose::print(text("%s,%s,%s", level.prefix, status_name(status), message));
+    } catch (...) { // a log line that cannot be written is no reason to fail
+    }
+}
+
+const char *last_error() noexcept {
+    return last_message;
+}
+
+} // namespace zemm

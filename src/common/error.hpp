@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures inside the library are exceptions that carry a status and a sentence; the C border turns them into
+// a status and remembers the sentence for zemm_last_error().
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "zemm/zemm_types.h"
+
+namespace zemm {
+
+class error : public std::exception {
+public:
+    error(zemm_status_t status, std::string message) : status_(status), message_(std::move(message)) {}
+    zemm_status_t status() const { return status_; }
+    const char *what() const noexcept override { return message_.c_str(); }
+
+private:
+    zemm_status_t status_;
+    std::string message_;
+};
+
+// Throw an error with a printf-style sentence that names the argument and the values.
+[[noreturn]] void fail(zemm_status_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// A printf-style string.
+std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// The thread's sentence for zemm_last_error(). set_last_error also writes the
+// ZEMM_VERBOSE=error/check/dispatch line.
+void set_last_error(zemm_status_t status, const char *message) noexcept;
+const char *last_error() noexcept;
+
+// Run the body of a C entry point: no exception crosses the border.
+template <typename F> zemm_status_t guard(F &&body) noexcept {
+    try {
+        body();
+        return zemm_success;
+    } catch (const error &e) {
+        set_last_error(e.status(), e.what());
+        return e.status();
+    } catch (const std::bad_alloc &) {
+        set_last_error(zemm_out_of_memory, "out of host memory");
+        return zemm_out_of_memory;
+    } catch (const std::exception &e) {
+        set_last_error(zemm_runtime_error, e.what());
+        return zemm_runtime_error;
+    }
+}
+
+// invalid_arguments unless the pointer is there; name is the parameter as the public header spells it.
+inline void require(const void *pointer, const char *name) {
+    if (!pointer)
+        fail(zemm_invalid_arguments, "%s is NULL", name);
+}
+
+} // namespace zemm

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/md_check.hpp"
+
+#include <algorithm>
+
+#include "common/error.hpp"
+#include "common/names.hpp"
+
+namespace zemm {
+
+bool is_md_data_type(zemm_data_type_t dt) {
+    return data_type_bits(dt) != 0 && dt != zemm_boolean && dt != zemm_f4_e3m0;
+}
+
+void check_data_type(const char *caller, const char *name, zemm_data_type_t dt) {
+    if (!is_md_data_type(dt))
+        fail(zemm_invalid_arguments, "%s: %s %d (%s) is not a type of tensor elements", caller, name, int(dt),
+             data_type_name(dt));
+}
+
+zemm_dim_t checked_mul(const char *caller, zemm_dim_t a, zemm_dim_t b) {
+    zemm_dim_t product = 0;
+    if (__builtin_mul_overflow(a, b, &product))
+        fail(zemm_invalid_arguments, "%s: the dims describe more elements than 64 bits count (%lld * %lld)",
+             caller, (long long)a, (long long)b);
+    return product;
+}
+
+void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
+    if (ndims < 0 || ndims > ZEMM_MAX_NDIMS)
+        fail(zemm_invalid_arguments, "%s: ndims %d is outside 0..%d", caller, ndims, ZEMM_MAX_NDIMS);
+    if (ndims > 0 && !dims)
+        fail(zemm_invalid_arguments, "%s: dims is NULL with ndims %d", caller, ndims);
+    check_data_type(caller, "data_type", dt);
+    zemm_dim_t volume = 1;
+    for (int d = 0; d < ndims; d++) {
+        if (dims[d] == runtime_dim)
+            continue;
+        if (dims[d] < 0)
+            fail(zemm_invalid_arguments, "%s: dims[%d]=%lld is negative", caller, d, (long long)dims[d]);
+        // Zeros count as 1 here: the strides of an empty tensor are still products of its other dims.
+        volume = checked_mul(caller, volume, std::max<zemm_dim_t>(dims[d], 1));
+    }
+    checked_mul(caller, volume, 8); // bytes of the widest type
+}
+
+blocks md_blocks(const memory_desc &md) {
+    blocks b;
+    std::fill_n(b.of, ZEMM_MAX_NDIMS, 1);
+    b.total = 1;
+    if (md.format_kind != zemm_blocked)
+        return b;
+    for (int i = 0; i < md.inner_nblks; i++) {
+        b.of[md.inner_idxs[i]] *= md.inner_blks[i];
+        b.total *= md.inner_blks[i];
+    }
+    return b;
+}
+
+namespace {
+
+void check_4bit_strides(const char *caller, const memory_desc &md) {
+    if (data_type_bits(md.data_type) != 4)
+        return;
+    for (int d = 0; d < md.ndims; d++) {
+        const zemm_dim_t stride = md.strides[d];
+        if (md.padded_dims[d] != 1 && stride != runtime_dim && stride > 1 && stride % 2)
+            fail(zemm_invalid_arguments,
+                 "%s: strides[%d]=%lld is odd, but two elements of the 4-bit type %s share a byte", caller, d,
+                 (long long)stride, data_type_name(md.data_type));
+    }
+}
+
+// From the smallest stride up, each dimension must step over everything inside it.
+void check_no_overlap(const char *caller, const memory_desc &md, const blocks &b) {
+    int order[ZEMM_MAX_NDIMS];
+    for (int d = 0; d < md.ndims; d++)
+        order[d] = d;
+    std::stable_sort(order, order + md.ndims, [&](int x, int y) { return md.strides[x] < md.strides[y]; });
+    zemm_dim_t span = b.total;
+    for (int i = 0; i < md.ndims; i++) {
+        const int d = order[i];
+        const zemm_dim_t stride = md.strides[d];
+        if (stride == 0 || md.padded_dims[d] == 1)
+            continue;
+        if (stride < span)
+            fail(zemm_invalid_arguments,
+                 "%s: strides[%d]=%lld is smaller than the %lld elements that the inner "
+                 "dimensions span",
+                 caller, d, (long long)stride, (long long)span);
+        span = checked_mul(caller, stride, md.padded_dims[d] / b.of[d]);
+    }
+    zemm_dim_t end = 0;
+    if (md.offset0 != runtime_dim && __builtin_add_overflow(span, md.offset0, &end))
+        fail(zemm_invalid_arguments, "%s: the offset %lld is too large", caller, (long long)md.offset0);
+    checked_mul(caller, end, 8);
+}
+
+} // namespace
+
+void check_strides(const char *caller, const memory_desc &md) {
+    bool known = true;
+    for (int d = 0; d < md.ndims; d++) {
+        if (md.strides[d] < 0 && md.strides[d] != runtime_dim)
+            fail(zemm_invalid_arguments, "%s: strides[%d]=%lld is negative", caller, d,
+                 (long long)md.strides[d]);
+        // Nothing overlaps in an empty tensor, and nothing can be said before the runtime values are there.
+        known = known && md.padded_dims[d] > 0 && md.strides[d] >= 0;
+    }
+    if (!known)
+        return;
+    check_4bit_strides(caller, md);
+    check_no_overlap(caller, md, md_blocks(md));
+}
+
+namespace {
+
+void check_blocks(const char *caller, const memory_desc &md) {
+    if (md.inner_nblks < 0 || md.inner_nblks > ZEMM_MAX_NDIMS)
+        fail(zemm_invalid_arguments, "%s: %d inner blocks are outside 0..%d", caller, md.inner_nblks,
+             ZEMM_MAX_NDIMS);
+    zemm_dim_t total = 1;
+    for (int i = 0; i < md.inner_nblks; i++) {
+        if (md.inner_blks[i] < 1 || md.inner_idxs[i] < 0 || md.inner_idxs[i] >= md.ndims)
+            fail(zemm_invalid_arguments, "%s: inner block %d (%lld elements of dimension %lld) is malformed",
+                 caller, i, (long long)md.inner_blks[i], (long long)md.inner_idxs[i]);
+        total = checked_mul(caller, total, md.inner_blks[i]);
+    }
+}
+
+void check_padding(const char *caller, const memory_desc &md) {
+    const blocks b = md_blocks(md);
+    for (int d = 0; d < md.ndims; d++) {
+        const zemm_dim_t dim = md.dims[d], padded = md.padded_dims[d];
+        const bool fits = dim == runtime_dim
+                              ? padded == runtime_dim
+                              : padded >= dim && padded - dim < b.of[d] && padded % b.of[d] == 0;
+        if (!fits || md.padded_offsets[d] != 0)
+            fail(zemm_invalid_arguments,
+                 "%s: padded_dims[%d]=%lld does not suit dims[%d]=%lld in blocks of %lld", caller, d,
+                 (long long)padded, d, (long long)dim, (long long)b.of[d]);
+    }
+}
+
+void check_sparse(const char *caller, const memory_desc &md) {
+    const bool grouped = md.encoding == zemm_grouped, packed = md.encoding == zemm_packed;
+    if (md.encoding < zemm_csr || md.encoding > zemm_grouped)
+        fail(zemm_invalid_arguments, "%s: sparse encoding %d is unknown", caller, int(md.encoding));
+    if (!packed && md.ndims > 2)
+        fail(zemm_invalid_arguments, "%s: a %s tensor has no %d dims", caller,
+             sparse_encoding_name(md.encoding), md.ndims);
+    if (md.nnz < 0 && md.nnz != runtime_dim)
+        fail(zemm_invalid_arguments, "%s: nnz %lld is negative", caller, (long long)md.nnz);
+    const int types = md.encoding == zemm_csr ? 2 : packed ? 0 : 1;
+    for (int i = 0; i < types; i++)
+        check_data_type(caller, "metadata type", md.metadata_types[i]);
+    if (grouped && (md.ndims != 2 || md.group_count < 1 || md.variable_dim < 0 || md.variable_dim > 1))
+        fail(zemm_invalid_arguments, "%s: %lld groups along dimension %d of %d are malformed", caller,
+             (long long)md.group_count, md.variable_dim, md.ndims);
+}
+
+} // namespace
+
+void check_md(const char *caller, const memory_desc &md) {
+    if (md.ndims == 0 && md_equal(md, memory_desc()))
+        return;
+    check_shape(caller, md.ndims, md.dims, md.data_type);
+    if (md.ndims == 0)
+        fail(zemm_invalid_arguments, "%s: a descriptor without dims has contents", caller);
+    if (md.offset0 < 0 && md.offset0 != runtime_dim)
+        fail(zemm_invalid_arguments, "%s: the offset %lld is negative", caller, (long long)md.offset0);
+    if (md.format_kind == zemm_blocked)
+        check_blocks(caller, md);
+    check_padding(caller, md);
+    switch (md.format_kind) {
+    case zemm_format_kind_any:
+        if (std::count(md.dims, md.dims + md.ndims, runtime_dim))
+            fail(zemm_invalid_arguments, "%s: format any with runtime dims", caller);
+        break;
+    case zemm_blocked:
+        check_strides(caller, md);
+        break;
+    case zemm_format_kind_sparse:
+        check_sparse(caller, md);
+        break;
+    case zemm_format_kind_host_scalar:
+        if (md.ndims != 1 || md.dims[0] != 1)
+            fail(zemm_invalid_arguments, "%s: a host scalar of %s elements", caller, dims_text(md).c_str());
+        break;
+    default:
+        fail(zemm_invalid_arguments, "%s: format kind %d is unknown", caller, int(md.format_kind));
+    }
+}
+
+} // namespace zemm

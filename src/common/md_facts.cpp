@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be said about a descriptor: predicates, equality, sizes.
+#include <algorithm>
+
+#include "common/md_check.hpp"
+#include "common/memory_desc.hpp"
+
+namespace zemm {
+
+bool md_is_zero(const memory_desc &md) {
+    return md.ndims == 0;
+}
+
+bool md_has_runtime(const memory_desc &md) {
+    const auto has = [&](const zemm_dim_t *values) {
+        return std::count(values, values + md.ndims, runtime_dim) > 0;
+    };
+    return has(md.dims) || has(md.strides) || md.offset0 == runtime_dim || md.nnz == runtime_dim;
+}
+
+bool md_is_plain(const memory_desc &md) {
+    return md.format_kind == zemm_blocked && md.inner_nblks == 0;
+}
+
+namespace {
+
+bool same(const zemm_dim_t *a, const zemm_dim_t *b, int count) {
+    return std::equal(a, a + count, b);
+}
+
+bool same_blocking(const memory_desc &a, const memory_desc &b) {
+    if (a.inner_nblks != b.inner_nblks || !same(a.inner_blks, b.inner_blks, a.inner_nblks) ||
+        !same(a.inner_idxs, b.inner_idxs, a.inner_nblks))
+        return false;
+    for (int d = 0; d < a.ndims; d++) {
+        // A step that is never taken may have any length.
+        if (a.dims[d] == 1 && a.padded_dims[d] == 1)
+            continue;
+        if (a.strides[d] != b.strides[d])
+            return false;
+    }
+    return true;
+}
+
+bool same_sparse(const memory_desc &a, const memory_desc &b) {
+    return a.encoding == b.encoding && a.nnz == b.nnz && a.metadata_types[0] == b.metadata_types[0] &&
+           a.metadata_types[1] == b.metadata_types[1] && a.variable_dim == b.variable_dim &&
+           a.group_count == b.group_count;
+}
+
+} // namespace
+
+bool md_equal(const memory_desc &a, const memory_desc &b) {
+    return a.ndims == b.ndims && a.data_type == b.data_type && a.format_kind == b.format_kind &&
+           a.offset0 == b.offset0 && same(a.dims, b.dims, a.ndims) &&
+           same(a.padded_dims, b.padded_dims, a.ndims) && same(a.padded_offsets, b.padded_offsets, a.ndims) &&
+           (a.format_kind != zemm_blocked || same_blocking(a, b)) &&
+           (a.format_kind != zemm_format_kind_sparse || same_sparse(a, b));
+}
+
+zemm_dim_t md_nelems(const memory_desc &md) {
+    if (md_is_zero(md))
+        return 0;
+    zemm_dim_t product = 1;
+    for (int d = 0; d < md.ndims; d++) {
+        if (md.dims[d] == runtime_dim)
+            return runtime_dim;
+        product *= md.dims[d];
+    }
+    return product;
+}
+
+int md_num_handles(const memory_desc &md) {
+    if (md.format_kind != zemm_format_kind_sparse)
+        return 1;
+    switch (md.encoding) {
+    case zemm_csr:
+    case zemm_coo:
+        return md.ndims + 1;
+    case zemm_packed:
+        return 3;
+    case zemm_grouped:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+namespace {
+
+size_t bytes(zemm_dim_t elements, zemm_data_type_t dt) {
+    const size_t bits = size_t(data_type_bits(dt));
+    return bits == 4 ? (size_t(elements) + 1) / 2 : size_t(elements) * (bits / 8);
+}
+
+size_t blocked_size(const memory_desc &md) {
+    const blocks b = md_blocks(md);
+    zemm_dim_t elements = b.total;
+    for (int d = 0; d < md.ndims; d++) {
+        const zemm_dim_t count = md.padded_dims[d] / b.of[d];
+        if (count > 1)
+            elements = std::max(elements, count * md.strides[d]);
+    }
+    // A part of a buffer needs the buffer up to its end.
+    return bytes(md.offset0 + elements, md.data_type);
+}
+
+size_t sparse_size(const memory_desc &md, int index) {
+    switch (md.encoding) {
+    case zemm_csr:
+        // The pointers of an n-row matrix are the starts of the rows and the end.
+        return index == 0   ? bytes(md.nnz, md.data_type)
+               : index == 1 ? bytes(md.nnz, md.metadata_types[0])
+                            : bytes(md.dims[0] + 1, md.metadata_types[1]);
+    case zemm_coo:
+        return bytes(md.nnz, index == 0 ? md.data_type : md.metadata_types[0]);
+    case zemm_grouped:
+        return index == 0 ? bytes(md.nnz, md.data_type) : bytes(md.group_count, md.metadata_types[0]);
+    default:
+        return 0; // packed: like format any, only an implementation knows
+    }
+}
+
+} // namespace
+
+size_t md_size(const memory_desc &md, int index) {
+    if (md_is_zero(md) || index < 0 || index >= md_num_handles(md))
+        return 0;
+    if (md.format_kind == zemm_format_kind_any)
+        return 0;
+    if (std::count(md.dims, md.dims + md.ndims, 0))
+        return 0;
+    if (md_has_runtime(md))
+        return ZEMM_RUNTIME_SIZE_VAL;
+    switch (md.format_kind) {
+    case zemm_blocked:
+        return blocked_size(md);
+    case zemm_format_kind_sparse:
+        return sparse_size(md, index);
+    case zemm_format_kind_host_scalar:
+        return bytes(1, md.data_type);
+    default:
+        return 0;
+    }
+}
+
+} // namespace zemm

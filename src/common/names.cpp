@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/names.hpp"
+
+#include <iterator>
+
+namespace zemm {
+
+namespace {
+
+struct row {
+    int value;
+    const char *name;
+};
+
+// The value and its name from one word, so that they cannot differ.
+#define NAME(prefix, word)                                                                                   \
+    { zemm_##prefix##word, #word }
+
+constexpr row statuses[] = {NAME(, success),       NAME(, out_of_memory),     NAME(, invalid_arguments),
+                            NAME(, unimplemented), NAME(, last_impl_reached), NAME(, runtime_error),
+                            NAME(, not_required),  NAME(, invalid_graph),     NAME(, invalid_graph_op),
+                            NAME(, invalid_shape), NAME(, invalid_data_type)};
+// No name for f4_e3m0, which no descriptor takes.
+constexpr row data_types[] = {{zemm_data_type_undef, "undef"},
+                              NAME(, f16),
+                              NAME(, bf16),
+                              NAME(, f32),
+                              NAME(, s32),
+                              NAME(, s8),
+                              NAME(, u8),
+                              NAME(, f64),
+                              NAME(, boolean),
+                              NAME(, f8_e5m2),
+                              NAME(, f8_e4m3),
+                              NAME(, s4),
+                              NAME(, u4),
+                              NAME(, e8m0),
+                              NAME(, f4_e2m1),
+                              NAME(, s64)};
+constexpr row format_kinds[] = {
+    NAME(format_kind_, undef),  NAME(format_kind_, any),    NAME(, blocked),
+    NAME(format_kind_, opaque), NAME(format_kind_, sparse), NAME(format_kind_, host_scalar)};
+constexpr row format_tags[] = {{zemm_format_tag_undef, "undef"},
+                               {zemm_format_tag_any, "any"},
+                               NAME(, a),
+                               NAME(, ab),
+                               NAME(, abc),
+                               NAME(, abcd),
+                               NAME(, abcde),
+                               NAME(, abcdef),
+                               NAME(, abcdefg),
+                               NAME(, abcdefgh),
+                               NAME(, abcdefghi),
+                               NAME(, abcdefghij),
+                               NAME(, abcdefghijk),
+                               NAME(, abcdefghijkl),
+                               NAME(, ba),
+                               NAME(, acb),
+                               NAME(, bac),
+                               NAME(, bca),
+                               NAME(, cab),
+                               NAME(, cba),
+                               NAME(, abdc),
+                               NAME(, acbd),
+                               NAME(, acdb),
+                               NAME(, adbc),
+                               NAME(, adcb),
+                               NAME(, bacd),
+                               NAME(, bcda),
+                               NAME(, cdab),
+                               NAME(, cdba),
+                               NAME(, dcab),
+                               NAME(, abced),
+                               NAME(, abdec),
+                               NAME(, acbde),
+                               NAME(, acdeb),
+                               NAME(, adecb),
+                               NAME(, bacde),
+                               NAME(, bcdea),
+                               NAME(, cdeab),
+                               NAME(, cdeba),
+                               NAME(, decab),
+                               NAME(, abcdfe),
+                               NAME(, abdefc),
+                               NAME(, abdfce),
+                               NAME(, acbdef),
+                               NAME(, adefcb),
+                               NAME(, defcab),
+                               NAME(, abcdegf),
+                               NAME(, abcdefhg),
+                               NAME(, abcdefgih),
+                               NAME(, abcdefghji),
+                               NAME(, abcdefghikj),
+                               NAME(, abcdefghijlk),
+                               NAME(, AB16b16a),
+                               NAME(, BA16a16b2a),
+                               NAME(, BA16a32b2a),
+                               NAME(, BA16a48b2a),
+                               NAME(, BA16a64b2a),
+                               NAME(, BA16a16b4a),
+                               NAME(, BA16a32b4a),
+                               NAME(, BA16a48b4a),
+                               NAME(, BA16a64b4a),
+                               NAME(, BA16a16b),
+                               NAME(, BA16a32b),
+                               NAME(, BA16a48b),
+                               NAME(, BA16a64b),
+                               NAME(, aCB16b16c),
+                               NAME(, aCB16b32c),
+                               NAME(, aCB16b48c),
+                               NAME(, aCB16b64c),
+                               NAME(, aCB16b16c2b),
+                               NAME(, aCB16b32c2b),
+                               NAME(, aCB16b48c2b),
+                               NAME(, aCB16b64c2b),
+                               NAME(, aCB16b16c4b),
+                               NAME(, aCB16b32c4b),
+                               NAME(, aCB16b48c4b),
+                               NAME(, aCB16b64c4b),
+                               NAME(, bcad),
+                               NAME(, cabd),
+                               NAME(, dabc)};
+constexpr row sparse_encodings[] = {
+    {zemm_sparse_encoding_undef, "undef"}, NAME(, csr), NAME(, packed), NAME(, coo), NAME(, grouped)};
+constexpr row engine_kinds[] = {{zemm_any_engine, "any"}, NAME(, cpu), NAME(, gpu)};
+constexpr row fpmath_modes[] = {NAME(fpmath_mode_, strict), NAME(fpmath_mode_, bf16), NAME(fpmath_mode_, f16),
+                                NAME(fpmath_mode_, any), NAME(fpmath_mode_, tf32)};
+constexpr row accumulation_modes[] = {NAME(accumulation_mode_, strict), NAME(accumulation_mode_, relaxed),
+                                      NAME(accumulation_mode_, any),    NAME(accumulation_mode_, s32),
+                                      NAME(accumulation_mode_, f32),    NAME(accumulation_mode_, f16)};
+constexpr row scratchpad_modes[] = {NAME(scratchpad_mode_, library), NAME(scratchpad_mode_, user)};
+constexpr row rounding_modes[] = {NAME(rounding_mode_, environment), NAME(rounding_mode_, stochastic)};
+constexpr row quantization_modes[] = {NAME(quantization_mode_, undef), NAME(quantization_mode_, static_sazp),
+                                      NAME(quantization_mode_, dynamic_mx),
+                                      NAME(quantization_mode_, dynamic_fp)};
+constexpr row prop_kinds[] = {
+    {zemm_prop_kind_undef, "undef"}, NAME(, forward_training), NAME(, forward_inference), NAME(, backward),
+    NAME(, backward_data),           NAME(, backward_weights), NAME(, backward_bias)};
+constexpr row primitive_kinds[] = {{zemm_undefined_primitive, "undef"},
+                                   NAME(, reorder),
+                                   NAME(, shuffle),
+                                   NAME(, concat),
+                                   NAME(, sum),
+                                   NAME(, convolution),
+                                   NAME(, deconvolution),
+                                   NAME(, eltwise),
+                                   NAME(, lrn),
+                                   NAME(, batch_normalization),
+                                   NAME(, inner_product),
+                                   NAME(, rnn),
+                                   NAME(, gemm),
+                                   NAME(, binary),
+                                   NAME(, matmul),
+                                   NAME(, resampling),
+                                   NAME(, pooling),
+                                   NAME(, reduction),
+                                   NAME(, prelu),
+                                   NAME(, softmax),
+                                   NAME(, layer_normalization),
+                                   NAME(, group_normalization)};
+constexpr row alg_kinds[] = {{zemm_alg_kind_undef, "undef"},
+                             NAME(, eltwise_relu),
+                             NAME(, eltwise_tanh),
+                             NAME(, eltwise_elu),
+                             NAME(, eltwise_square),
+                             NAME(, eltwise_abs),
+                             NAME(, eltwise_sqrt),
+                             NAME(, eltwise_linear),
+                             NAME(, eltwise_soft_relu),
+                             NAME(, eltwise_hardsigmoid),
+                             NAME(, eltwise_logistic),
+                             NAME(, eltwise_exp),
+                             NAME(, eltwise_gelu_tanh),
+                             NAME(, eltwise_swish),
+                             NAME(, eltwise_log),
+                             NAME(, eltwise_clip),
+                             NAME(, eltwise_clip_v2),
+                             NAME(, eltwise_pow),
+                             NAME(, eltwise_gelu_erf),
+                             NAME(, eltwise_round),
+                             NAME(, eltwise_mish),
+                             NAME(, eltwise_hardswish),
+                             NAME(, eltwise_relu_use_dst_for_bwd),
+                             NAME(, eltwise_tanh_use_dst_for_bwd),
+                             NAME(, eltwise_elu_use_dst_for_bwd),
+                             NAME(, eltwise_sqrt_use_dst_for_bwd),
+                             NAME(, eltwise_logistic_use_dst_for_bwd),
+                             NAME(, eltwise_exp_use_dst_for_bwd),
+                             NAME(, eltwise_clip_v2_use_dst_for_bwd),
+                             NAME(, binary_add),
+                             NAME(, binary_mul),
+                             NAME(, binary_max),
+                             NAME(, binary_min),
+                             NAME(, binary_div),
+                             NAME(, binary_sub),
+                             NAME(, binary_ge),
+                             NAME(, binary_gt),
+                             NAME(, binary_le),
+                             NAME(, binary_lt),
+                             NAME(, binary_eq),
+                             NAME(, binary_ne),
+                             NAME(, binary_select),
+                             NAME(, reduction_max),
+                             NAME(, reduction_min),
+                             NAME(, reduction_sum),
+                             NAME(, reduction_mul),
+                             NAME(, reduction_mean),
+                             NAME(, reduction_norm_lp_max),
+                             NAME(, reduction_norm_lp_sum),
+                             NAME(, reduction_norm_lp_power_p_max),
+                             NAME(, reduction_norm_lp_power_p_sum),
+                             NAME(, softmax_accurate),
+                             NAME(, softmax_log)};
+constexpr row runtimes[] = {
+    {ZEMM_RUNTIME_NONE, "none"}, {ZEMM_RUNTIME_SEQ, "sequential"},        {ZEMM_RUNTIME_OMP, "OpenMP"},
+    {ZEMM_RUNTIME_TBB, "TBB"},   {ZEMM_RUNTIME_THREADPOOL, "threadpool"}, {ZEMM_RUNTIME_OCL, "OpenCL"},
+    {ZEMM_RUNTIME_SYCL, "SYCL"}, {ZEMM_RUNTIME_ZE, "Level Zero"}};
+#undef NAME
+
+template <size_t n> const char *find(const row (&rows)[n], int value, const char *unknown) {
+    for (const row &r : rows)
+        if (r.value == value)
+            return r.name;
+    return unknown;
+}
+
+} // namespace
+
+const char *status_name(zemm_status_t v) {
+    return find(statuses, v, "unknown status");
+}
+const char *data_type_name(zemm_data_type_t v) {
+    return find(data_types, v, "unknown dt");
+}
+const char *format_kind_name(zemm_format_kind_t v) {
+    return find(format_kinds, v, "unknown fmt_kind");
+}
+const char *format_tag_name(zemm_format_tag_t v) {
+    return find(format_tags, v, "unknown fmt_tag");
+}
+const char *sparse_encoding_name(zemm_sparse_encoding_t v) {
+    return find(sparse_encodings, v, "unknown sparse_encoding");
+}
+const char *engine_kind_name(zemm_engine_kind_t v) {
+    return find(engine_kinds, v, "unknown engine_kind");
+}
+const char *fpmath_mode_name(zemm_fpmath_mode_t v) {
+    return find(fpmath_modes, v, "unknown fpmath_mode");
+}
+const char *accumulation_mode_name(zemm_accumulation_mode_t v) {
+    return find(accumulation_modes, v, "unknown accumulation_mode");
+}
+const char *scratchpad_mode_name(zemm_scratchpad_mode_t v) {
+    return find(scratchpad_modes, v, "unknown scratchpad_mode");
+}
+const char *rounding_mode_name(zemm_rounding_mode_t v) {
+    return find(rounding_modes, v, "unknown rounding_mode");
+}
+const char *quantization_mode_name(zemm_quantization_mode_t v) {
+    return find(quantization_modes, v, "unknown quantization_mode");
+}
+const char *prop_kind_name(zemm_prop_kind_t v) {
+    return find(prop_kinds, v, "unknown prop_kind");
+}
+const char *primitive_kind_name(zemm_primitive_kind_t v) {
+    return find(primitive_kinds, v, "unknown prim_kind");
+}
+const char *alg_kind_name(zemm_alg_kind_t v) {
+    return find(alg_kinds, v, "unknown alg_kind");
+}
+const char *runtime_name(unsigned v) {
+    return find(runtimes, int(v), "unknown runtime");
+}
+
+bool is_known(zemm_fpmath_mode_t v) {
+    return find(fpmath_modes, v, nullptr);
+}
+bool is_known(zemm_accumulation_mode_t v) {
+    return find(accumulation_modes, v, nullptr);
+}
+bool is_known(zemm_scratchpad_mode_t v) {
+    return find(scratchpad_modes, v, nullptr);
+}
+bool is_known(zemm_rounding_mode_t v) {
+    return find(rounding_modes, v, nullptr);
+}
+bool is_known(zemm_format_tag_t v) {
+    return find(format_tags, v, nullptr);
+}
+
+} // namespace zemm

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstring>
+
+#include "common/attr_ops.hpp"
+#include "common/error.hpp"
+#include "common/md_check.hpp"
+#include "common/names.hpp"
+
+namespace zemm {
+
+namespace {
+
+bool is_eltwise(zemm_alg_kind_t alg) {
+    return (alg >= zemm_eltwise_relu && alg <= zemm_eltwise_hardswish) ||
+           (alg >= zemm_eltwise_relu_use_dst_for_bwd && alg <= zemm_eltwise_clip_v2_use_dst_for_bwd);
+}
+
+bool is_binary(zemm_alg_kind_t alg) {
+    return alg >= zemm_binary_add && alg <= zemm_binary_select;
+}
+
+bool is_clip(zemm_alg_kind_t alg) {
+    return alg == zemm_eltwise_clip || alg == zemm_eltwise_clip_v2 ||
+           alg == zemm_eltwise_clip_v2_use_dst_for_bwd;
+}
+
+// The placeholder is a NaN, so that only its bits tell.
+void check_known(const char *caller, const char *name, float value) {
+    const float placeholder = ZEMM_RUNTIME_F32_VAL;
+    if (!std::memcmp(&value, &placeholder, sizeof value))
+        fail(zemm_invalid_arguments, "%s: %s is the placeholder for a runtime value", caller, name);
+}
+
+void append(const char *caller, zemm_post_ops &list, const post_op &entry) {
+    if (list.entries.size() >= post_ops_limit)
+        fail(zemm_out_of_memory, "%s: the list has its %zu post-ops already", caller, post_ops_limit);
+    list.entries.push_back(entry);
+}
+
+void check_source(const char *caller, const char *name, const memory_desc &md) {
+    check_md(caller, md);
+    if (md_is_zero(md))
+        fail(zemm_invalid_arguments, "%s: %s has no dimensions", caller, name);
+    if (md_has_runtime(md))
+        fail(zemm_invalid_arguments, "%s: %s has runtime values, its dims are %s", caller, name,
+             dims_text(md).c_str());
+    const bool tensor = md.format_kind == zemm_blocked || md.format_kind == zemm_format_kind_any ||
+                        (md.format_kind == zemm_format_kind_sparse && md.encoding == zemm_grouped);
+    if (!tensor)
+        fail(zemm_invalid_arguments, "%s: %s has format %s", caller, name, format_kind_name(md.format_kind));
+}
+
+} // namespace
+
+void append_sum(zemm_post_ops &list, float scale, int32_t zero_point, zemm_data_type_t dt) {
+    const char *const caller = "zemm_post_ops_append_sum";
+    check_known(caller, "scale", scale);
+    if (dt != zemm_data_type_undef)
+        check_data_type(caller, "data_type", dt);
+    post_op entry;
+    entry.kind = zemm_sum;
+    entry.scale = scale;
+    entry.zero_point = zero_point;
+    entry.data_type = dt;
+    append(caller, list, entry);
+}
+
+void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float beta) {
+    const char *const caller = "zemm_post_ops_append_eltwise";
+    if (!is_eltwise(alg))
+        fail(zemm_invalid_arguments, "%s: alg %#x (%s) is no eltwise algorithm", caller, unsigned(alg),
+             alg_kind_name(alg));
+    check_known(caller, "alpha", alpha);
+    check_known(caller, "beta", beta);
+    if (is_clip(alg) && beta < alpha)
+        fail(zemm_invalid_arguments, "%s: %s between alpha %g and a smaller beta %g", caller,
+             alg_kind_name(alg), double(alpha), double(beta));
+    // The sign of x cannot be told from the result then.
+    if ((alg == zemm_eltwise_relu_use_dst_for_bwd || alg == zemm_eltwise_elu_use_dst_for_bwd) && alpha < 0)
+        fail(zemm_invalid_arguments, "%s: %s with the negative alpha %g", caller, alg_kind_name(alg),
+             double(alpha));
+    post_op entry;
+    entry.kind = zemm_eltwise;
+    entry.alg = alg;
+    entry.alpha = alpha;
+    entry.beta = beta;
+    append(caller, list, entry);
+}
+
+void append_dw(zemm_post_ops &list, zemm_data_type_t weights_dt, zemm_data_type_t bias_dt,
+               zemm_data_type_t dst_dt, zemm_dim_t kernel, zemm_dim_t stride, zemm_dim_t padding) {
+    const char *const caller = "zemm_post_ops_append_dw";
+    check_data_type(caller, "weights_dt", weights_dt);
+    if (bias_dt != zemm_data_type_undef)
+        check_data_type(caller, "bias_dt", bias_dt);
+    check_data_type(caller, "dst_dt", dst_dt);
+    if (kernel <= 0 || stride <= 0 || padding < 0 || padding >= kernel)
+        fail(zemm_invalid_arguments, "%s: kernel %lld, stride %lld, padding_l %lld make no convolution",
+             caller, (long long)kernel, (long long)stride, (long long)padding);
+    post_op entry;
+    entry.kind = zemm_convolution;
+    entry.dw_wei_dt = weights_dt;
+    entry.dw_bias_dt = bias_dt;
+    entry.dw_dst_dt = dst_dt;
+    entry.dw_kernel = kernel;
+    entry.dw_stride = stride;
+    entry.dw_padding = padding;
+    append(caller, list, entry);
+}
+
+void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &src1,
+                   const memory_desc *src2) {
+    const char *const caller = "zemm_post_ops_append_binary";
+    if (!is_binary(alg))
+        fail(zemm_invalid_arguments, "%s: alg %#x (%s) is no binary algorithm", caller, unsigned(alg),
+             alg_kind_name(alg));
+    check_source(caller, "src1_desc", src1);
+    const bool has_src2 = src2 && !md_is_zero(*src2);
+    if (has_src2 != (alg == zemm_binary_select))
+        fail(zemm_invalid_arguments, "%s: %s %s src2_desc", caller, alg_kind_name(alg),
+             has_src2 ? "has no use for" : "needs");
+    if (has_src2) {
+        check_source(caller, "src2_desc", *src2);
+        if (!is_int8(src2->data_type))
+            fail(zemm_invalid_arguments, "%s: src2_desc has data type %s, a condition is s8 or u8", caller,
+                 data_type_name(src2->data_type));
+    }
+    post_op entry;
+    entry.kind = zemm_binary;
+    entry.alg = alg;
+    entry.src1 = src1;
+    if (has_src2)
+        entry.src2 = *src2;
+    append(caller, list, entry);
+}
+
+void append_prelu(zemm_post_ops &list, int mask) {
+    const char *const caller = "zemm_post_ops_append_prelu";
+    if (mask < 0 || mask >= 1 << ZEMM_MAX_NDIMS)
+        fail(zemm_invalid_arguments, "%s: mask %d is outside 0..%d", caller, mask, (1 << ZEMM_MAX_NDIMS) - 1);
+    post_op entry;
+    entry.kind = zemm_prelu;
+    entry.mask = mask;
+    append(caller, list, entry);
+}
+
+const post_op &post_op_at(const zemm_post_ops &list, int index, zemm_primitive_kind_t kind) {
+    if (index < 0 || size_t(index) >= list.entries.size())
+        fail(zemm_invalid_arguments, "zemm_post_ops_get_params: index %d in a list of %zu", index,
+             list.entries.size());
+    const post_op &entry = list.entries[size_t(index)];
+    if (entry.kind != kind)
+        fail(zemm_invalid_arguments, "zemm_post_ops_get_params: post-op %d is a %s, not a %s", index,
+             primitive_kind_name(entry.kind), primitive_kind_name(kind));
+    return entry;
+}
+
+} // namespace zemm

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/verbose.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <iterator>
+#include <mutex>
+
+#include "common/env.hpp"
+#include "common/error.hpp"
+#include "common/version.hpp"
+
+namespace zemm::verbose {
+
+namespace {
+
+constexpr unsigned level_flags[] = {0, error | warn | profile_exec,
+                                    error | warn | profile_exec | profile_create};
+
+struct token {
+    const char *name;
+    unsigned flags;
+};
+constexpr token tokens[] = {
+    {"error", error},
+    {"warn", warn},
+    {"check", check},
+    {"dispatch", dispatch},
+    {"profile_create", profile_create},
+    {"profile_exec", profile_exec},
+    {"profile", profile_create | profile_exec},
+    {"all", error | warn | check | dispatch | profile_create | profile_exec},
+    {"1", level_flags[1]},
+    {"2", level_flags[2]},
+};
+
+// Errors are logged unless "none" or "0" is in the list; unknown words are left alone, as a log has no caller
+// to complain to.
+unsigned flags_of(const std::string &list) {
+    unsigned flags = error;
+    for (const std::string &word : comma_list(list)) {
+        if (word == "none" || word == "0")
+            return 0;
+        for (const token &t : tokens)
+            if (word == t.name)
+                flags |= t.flags;
+    }
+    return flags;
+}
+
+std::atomic<unsigned> &flags() {
+    static std::atomic<unsigned> value{flags_of(env("ZEMM_VERBOSE"))};
+    return value;
+}
+
+// "1700000000000.123456," milliseconds since the epoch, or nothing.
+std::string timestamp() {
+    static const bool wanted = env("ZEMM_VERBOSE_TIMESTAMP") == "1";
+    if (!wanted)
+        return "";
+    const std::chrono::duration<double, std::milli> now = std::chrono::system_clock::now().time_since_epoch();
+    return text("%.6f,", now.count());
+}
+
+void write(const std::string &line) {
+    const std::string whole = "zemm_verbose,v1," + timestamp() + line + "\n";
+    std::fwrite(whole.data(), 1, whole.size(), stdout);
+    std::fflush(stdout);
+}
+
+void write_header() {
+    const zemm_version_t &v = version();
+    write(text("info,zemm v%d.%d.%d (commit %s)", v.major, v.minor, v.patch, v.hash));
+    write("primitive,info,template:operation,engine,primitive,implementation,prop_kind,memory_descriptors,"
+          "attributes,auxiliary,problem_desc,exec_time");
+}
+
+} // namespace
+
+bool enabled(flag f) {
+    return flags().load(std::memory_order_relaxed) & f;
+}
+
+void set_level(int level) {
+    if (level < 0 || level >= int(std::size(level_flags)))
+        fail(zemm_invalid_arguments, "zemm_set_verbose: level %d is not 0, 1 or 2", level);
+    flags() = level_flags[level];
+}
+
+void print(const std::string &line) {
+    static std::once_flag header;
+    std::call_once(header, write_header);
+    write(line);
+}
+
+} // namespace zemm::verbose
