@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+
+#include "module.h"
+
+namespace ze_cpu {
+
+std::string translate_flags(const char *flags, std::string &log) {
+    std::string result;
+    std::istringstream words(flags ? flags : "");
+    auto add = [&](const std::string &option) { result += (result.empty() ? "" : " ") + option; };
+    for (std::string word; words >> word;) {
+        if (word == "-ze-opt-disable") {
+            add("-cl-opt-disable");
+        } else if (word == "-ze-opt-level" || word.rfind("-ze-opt-level=", 0) == 0) {
+            std::string level;
+            if (size_t equal = word.find('='); equal != std::string::npos)
+                level = word.substr(equal + 1);
+            else
+                words >> level;
+            if (level == "0" || level == "O0")
+                add("-cl-opt-disable");
+        } else if (word == "-g" || word.rfind("-cl-", 0) == 0) {
+            add(word);
+        } else {
+            log += "build flag ignored on the CPU: " + word + "\n";
+        }
+    }
+    return result;
+}
+
+} // namespace ze_cpu

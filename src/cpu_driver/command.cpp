@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command.h"
+
+#include "runtime.h"
+
+namespace ze_cpu {
+
+cl::Int MarkerCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) {
+    return opencl().clEnqueueMarkerWithWaitList(queue, wait_count, waits, event);
+}
+
+cl::Int FunctionCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) {
+    // OpenCL copies the argument block, so what travels is a pointer to a reference that `call` drops.
+    auto *self = new std::shared_ptr<FunctionCommand>(shared_from_this());
+    cl::Int status = opencl().clEnqueueNativeKernel(queue, &FunctionCommand::call, &self, sizeof self, 0, nullptr,
+                                                    nullptr, wait_count, waits, event);
+    if (status != cl::success)
+        delete self;
+    return status;
+}
+
+void FunctionCommand::call(void *argument) {
+    auto *self = *static_cast<std::shared_ptr<FunctionCommand> **>(argument);
+    (*self)->function_();
+    delete self;
+}
+
+} // namespace ze_cpu

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "driver.h"
+
+#include <cstring>
+
+#include "border.h"
+#include "entry_points.h"
+#include "runtime.h"
+
+namespace ze_cpu {
+namespace {
+
+_ze_driver_handle_t driver;
+_ze_device_handle_t device;
+
+struct Extension {
+    const char *name;
+    uint32_t version;
+};
+constexpr Extension extensions[] = {
+    {"ZE_experimental_module_program", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_global_offset", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_relaxed_allocation_limits", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_event_query_timestamps", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
+};
+constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
+
+struct NamedFunction {
+    const char *name;
+    void *address;
+};
+
+/// Functions that loaders older than them cannot hand out.
+const NamedFunction *functions(size_t &count) {
+#define ZE_CPU_NAMED(function) {#function, reinterpret_cast<void *>(&function)}
+    static const NamedFunction table[] = {
+        ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
+        ZE_CPU_NAMED(zeEventQueryTimestampsExp),
+        ZE_CPU_NAMED(zeCommandListHostSynchronize),
+        ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
+        ZE_CPU_NAMED(zeDriverGetLastErrorDescription),
+    };
+#undef ZE_CPU_NAMED
+    count = sizeof table / sizeof table[0];
+    return table;
+}
+
+} // namespace
+
+ze_driver_handle_t the_driver() { return &driver; }
+ze_device_handle_t the_device() { return &device; }
+
+ze_result_t zeInit(ze_init_flags_t flags) {
+    // Flags name the only kinds of device that are wanted; a CPU is none of them.
+    if (flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY))
+        return ZE_RESULT_ERROR_UNINITIALIZED;
+    return guarded([] { return open_runtime(); });
+}
+
+ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc) {
+    ZE_CPU_NEED_POINTER(pCount);
+    ZE_CPU_NEED_POINTER(desc);
+    if (desc->flags == 0)
+        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    // There is no flag for CPUs: they are asked for by one that asks for everything.
+    if ((desc->flags & ~(init_driver_type_gpu | init_driver_type_npu)) == 0)
+        return ZE_RESULT_ERROR_UNINITIALIZED;
+    if (ze_result_t result = zeInit(0); result != ZE_RESULT_SUCCESS)
+        return result;
+    return answer_list(1, pCount, phDrivers, [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
+}
+
+ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
+    if (ze_result_t result = guarded([] { return open_runtime(); }); result != ZE_RESULT_SUCCESS)
+        return ZE_RESULT_ERROR_UNINITIALIZED;
+    return answer_list(1, pCount, phDrivers, [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
+}
+
+ze_result_t zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t *version) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(version);
+    // 1.8: of the base functions the youngest, zeCommandListHostSynchronize, is of 1.6.
+    *version = ze_api_version_t(ZE_MAKE_VERSION(1, 8));
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t *pDriverProperties) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(pDriverProperties);
+    static const uint8_t uuid[ZE_MAX_DRIVER_UUID_SIZE] = {0x7a, 0x65, 0x2d, 0x63, 0x70, 0x75, 0x2d, 0x64,
+                                                          0x72, 0x69, 0x76, 0x65, 0x72, 0x2d, 0x30, 0x31};
+    std::memcpy(pDriverProperties->uuid.id, uuid, sizeof uuid);
+    pDriverProperties->driverVersion = ZE_MAKE_VERSION(1, 0);
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t *pIpcProperties) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(pIpcProperties);
+    pIpcProperties->flags = 0;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t *pCount,
+                                           ze_driver_extension_properties_t *pExtensionProperties) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    return answer_list(extension_count, pCount, pExtensionProperties,
+                       [](uint32_t i, ze_driver_extension_properties_t &to) {
+                           std::strncpy(to.name, extensions[i].name, sizeof to.name - 1);
+                           to.name[sizeof to.name - 1] = '\0';
+                           to.version = extensions[i].version;
+                       });
+}
+
+ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char *name,
+                                                void **ppFunctionAddress) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(name);
+    ZE_CPU_NEED_POINTER(ppFunctionAddress);
+    *ppFunctionAddress = nullptr;
+    size_t count = 0;
+    const NamedFunction *table = functions(count);
+    for (size_t i = 0; i < count; i++)
+        if (std::strcmp(table[i].name, name) == 0)
+            *ppFunctionAddress = table[i].address;
+    return *ppFunctionAddress ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(ppString);
+    *ppString = runtime_error();
+    return ZE_RESULT_SUCCESS;
+}
+
+} // namespace ze_cpu
+
+/// Not part of Level Zero: why zeInit failed, as a sentence that names what is missing and the package that has it.
+/// Empty if it did not fail. For programs that open this library by themselves.
+extern "C" __attribute__((visibility("default"))) const char *zeCpuGetLastError(void) {
+    return ze_cpu::runtime_error();
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <level_zero/ze_api.h>
+
+// There is one driver with one device; the objects only give the handles an address.
+struct _ze_driver_handle_t {};
+struct _ze_device_handle_t {};
+struct _ze_context_handle_t {
+    ze_driver_handle_t driver = nullptr;
+};
+
+namespace ze_cpu {
+
+ze_driver_handle_t the_driver();
+ze_device_handle_t the_device();
+
+} // namespace ze_cpu

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Level Zero functions that this driver has, one row each. They live in our namespace under their own names:
+// programs reach them only through the tables of ddi.cpp, and the exported names of a Level Zero loader in the same
+// process can neither replace them nor be replaced.
+#pragma once
+
+#include <level_zero/ze_api.h>
+
+#include "newer_api.h"
+
+#define ZE_CPU_ENTRY_POINTS(X) \
+    X(zeCommandListAppendLaunchKernel) \
+    X(zeCommandListAppendLaunchKernelIndirect) \
+    X(zeCommandListAppendMemoryCopy) \
+    X(zeCommandListAppendMemoryCopyFromContext) \
+    X(zeCommandListAppendMemoryFill) \
+    X(zeCommandListAppendMemoryCopyRegion) \
+    X(zeCommandListAppendMemoryPrefetch) \
+    X(zeCommandListAppendMemAdvise) \
+    X(zeCommandListAppendBarrier) \
+    X(zeCommandListAppendMemoryRangesBarrier) \
+    X(zeCommandListAppendSignalEvent) \
+    X(zeCommandListAppendWaitOnEvents) \
+    X(zeCommandListAppendEventReset) \
+    X(zeCommandListAppendWriteGlobalTimestamp) \
+    X(zeCommandListAppendQueryKernelTimestamps) \
+    X(zeCommandListCreate) \
+    X(zeCommandListCreateImmediate) \
+    X(zeCommandListDestroy) \
+    X(zeCommandListClose) \
+    X(zeCommandListReset) \
+    X(zeCommandQueueCreate) \
+    X(zeCommandQueueDestroy) \
+    X(zeCommandQueueExecuteCommandLists) \
+    X(zeCommandQueueSynchronize) \
+    X(zeContextCreate) \
+    X(zeContextCreateEx) \
+    X(zeContextDestroy) \
+    X(zeContextGetStatus) \
+    X(zeContextSystemBarrier) \
+    X(zeContextMakeMemoryResident) \
+    X(zeContextEvictMemory) \
+    X(zeDeviceGet) \
+    X(zeDeviceGetSubDevices) \
+    X(zeDeviceGetProperties) \
+    X(zeDeviceGetComputeProperties) \
+    X(zeDeviceGetModuleProperties) \
+    X(zeDeviceGetCommandQueueGroupProperties) \
+    X(zeDeviceGetMemoryProperties) \
+    X(zeDeviceGetMemoryAccessProperties) \
+    X(zeDeviceGetCacheProperties) \
+    X(zeDeviceGetImageProperties) \
+    X(zeDeviceGetExternalMemoryProperties) \
+    X(zeDeviceGetP2PProperties) \
+    X(zeDeviceCanAccessPeer) \
+    X(zeDeviceGetStatus) \
+    X(zeDeviceGetGlobalTimestamps) \
+    X(zeInit) \
+    X(zeDriverGet) \
+    X(zeDriverGetApiVersion) \
+    X(zeDriverGetProperties) \
+    X(zeDriverGetIpcProperties) \
+    X(zeDriverGetExtensionProperties) \
+    X(zeDriverGetExtensionFunctionAddress) \
+    X(zeEventPoolCreate) \
+    X(zeEventPoolDestroy) \
+    X(zeEventCreate) \
+    X(zeEventDestroy) \
+    X(zeEventHostSignal) \
+    X(zeEventHostSynchronize) \
+    X(zeEventQueryStatus) \
+    X(zeEventHostReset) \
+    X(zeEventQueryKernelTimestamp) \
+    X(zeEventQueryTimestampsExp) \
+    X(zeFenceCreate) \
+    X(zeFenceDestroy) \
+    X(zeFenceHostSynchronize) \
+    X(zeFenceQueryStatus) \
+    X(zeFenceReset) \
+    X(zeKernelCreate) \
+    X(zeKernelDestroy) \
+    X(zeKernelSetArgumentValue) \
+    X(zeKernelSetGroupSize) \
+    X(zeKernelSuggestGroupSize) \
+    X(zeKernelSetIndirectAccess) \
+    X(zeKernelGetIndirectAccess) \
+    X(zeKernelGetSourceAttributes) \
+    X(zeKernelSetCacheConfig) \
+    X(zeKernelGetProperties) \
+    X(zeKernelGetName) \
+    X(zeKernelSetGlobalOffsetExp) \
+    X(zeMemAllocShared) \
+    X(zeMemAllocDevice) \
+    X(zeMemAllocHost) \
+    X(zeMemFree) \
+    X(zeMemFreeExt) \
+    X(zeMemGetAllocProperties) \
+    X(zeMemGetAddressRange) \
+    X(zeModuleCreate) \
+    X(zeModuleDestroy) \
+    X(zeModuleGetNativeBinary) \
+    X(zeModuleGetKernelNames) \
+    X(zeModuleGetProperties) \
+    X(zeModuleBuildLogDestroy) \
+    X(zeModuleBuildLogGetString)
+
+namespace ze_cpu {
+
+#define ZE_CPU_DECLARE(name) decltype(::name) name;
+ZE_CPU_ENTRY_POINTS(ZE_CPU_DECLARE)
+#undef ZE_CPU_DECLARE
+
+} // namespace ze_cpu

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event.h"
+
+#include "border.h"
+#include "driver.h"
+#include "entry_points.h"
+
+namespace ze_cpu {
+
+ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t *desc, uint32_t numDevices,
+                              ze_device_handle_t *phDevices, ze_event_pool_handle_t *phEventPool) {
+    ZE_CPU_NEED_HANDLE(hContext);
+    ZE_CPU_NEED_POINTER(desc);
+    ZE_CPU_NEED_POINTER(phEventPool);
+    if (desc->count == 0 || (!phDevices && numDevices > 0))
+        return ZE_RESULT_ERROR_INVALID_SIZE;
+    for (uint32_t i = 0; i < numDevices; i++)
+        ZE_CPU_NEED_HANDLE(phDevices[i]);
+    if (desc->flags & ZE_EVENT_POOL_FLAG_IPC)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return guarded([&] {
+        *phEventPool = new _ze_event_pool_handle_t{hContext, desc->flags, desc->count};
+        return ZE_RESULT_SUCCESS;
+    });
+}
+
+ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
+    ZE_CPU_NEED_HANDLE(hEventPool);
+    delete hEventPool;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext) {
+    ZE_CPU_NEED_HANDLE(hEventPool);
+    ZE_CPU_NEED_POINTER(phContext);
+    *phContext = hEventPool->context;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags) {
+    ZE_CPU_NEED_HANDLE(hEventPool);
+    ZE_CPU_NEED_POINTER(pFlags);
+    *pFlags = hEventPool->flags;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc_t *desc,
+                          ze_event_handle_t *phEvent) {
+    ZE_CPU_NEED_HANDLE(hEventPool);
+    ZE_CPU_NEED_POINTER(desc);
+    ZE_CPU_NEED_POINTER(phEvent);
+    constexpr uint32_t scopes =
+        ZE_EVENT_SCOPE_FLAG_SUBDEVICE | ZE_EVENT_SCOPE_FLAG_DEVICE | ZE_EVENT_SCOPE_FLAG_HOST;
+    if ((desc->signal | desc->wait) & ~scopes)
+        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    if (desc->index >= hEventPool->count)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    return guarded([&] {
+        *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::make_shared<Signal>()};
+        return ZE_RESULT_SUCCESS;
+    });
+}
+
+ze_result_t zeEventDestroy(ze_event_handle_t hEvent) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    delete hEvent; // commands under way hold the Signal
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventHostSignal(ze_event_handle_t hEvent) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    return guarded([&] {
+        hEvent->signal->set_by_host();
+        return ZE_RESULT_SUCCESS;
+    });
+}
+
+ze_result_t zeEventHostSynchronize(ze_event_handle_t hEvent, uint64_t timeout) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    return guarded([&] { return hEvent->signal->wait(Deadline(timeout)); });
+}
+
+ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    return guarded([&] { return hEvent->signal->status(); });
+}
+
+ze_result_t zeEventHostReset(ze_event_handle_t hEvent) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    return guarded([&] {
+        hEvent->signal->reset();
+        return ZE_RESULT_SUCCESS;
+    });
+}
+
+ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    ZE_CPU_NEED_POINTER(dstptr);
+    if (!(hEvent->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    return guarded([&] { return hEvent->signal->timestamps(*dstptr); });
+}
+
+ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount,
+                                      ze_kernel_timestamp_result_t *pTimestamps) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    ZE_CPU_NEED_HANDLE(hDevice);
+    ZE_CPU_NEED_POINTER(pCount);
+    if (!(hEvent->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    return guarded([&]() -> ze_result_t {
+        ze_kernel_timestamp_result_t result{};
+        if (*pCount && pTimestamps)
+            if (ze_result_t status = hEvent->signal->timestamps(result); status != ZE_RESULT_SUCCESS)
+                return status;
+        return answer_list(1, pCount, pTimestamps, [&](uint32_t, ze_kernel_timestamp_result_t &to) { to = result; });
+    });
+}
+
+ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    ZE_CPU_NEED_POINTER(phEventPool);
+    *phEventPool = hEvent->pool;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pScope) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    ZE_CPU_NEED_POINTER(pScope);
+    *pScope = hEvent->desc.signal;
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pScope) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    ZE_CPU_NEED_POINTER(pScope);
+    *pScope = hEvent->desc.wait;
+    return ZE_RESULT_SUCCESS;
+}
+
+} // namespace ze_cpu

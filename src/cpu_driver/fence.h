@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <level_zero/ze_api.h>
+
+#include "signal.h"
+
+struct _ze_fence_handle_t {
+    ze_cpu::SignalPtr signal;
+};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <level_zero/ze_api.h>
+
+#include "command.h"
+#include "module.h"
+
+namespace ze_cpu {
+
+/// The values of all arguments, laid out one after the other. A launch copies them, so later changes to the kernel
+/// do not reach it.
+struct ArgValues {
+    std::vector<uint8_t> bytes;
+    std::vector<uint8_t> is_set; // per argument
+};
+
+/// An OpenCL kernel. OpenCL keeps the arguments in the kernel object, so setting them and enqueueing is one step
+/// under `mutex`; `applied` remembers what the object holds, so that only what changed is set again.
+class KernelObject {
+  public:
+    KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, cl::Kernel kernel);
+    ~KernelObject();
+
+    const KernelInfo &info() const { return info_; }
+    const BuiltModule *module() const { return module_.get(); }
+    cl::Kernel get() const { return kernel_; }
+    size_t offset(size_t arg) const { return offsets_[arg]; }
+    size_t stored_size(size_t arg) const { return offsets_[arg + 1] - offsets_[arg]; }
+    size_t total_size() const { return offsets_.back(); }
+
+    cl::Int launch(cl::Queue queue, const ArgValues &values, const std::array<size_t, 3> &offset,
+                   const std::array<size_t, 3> &global, const std::array<size_t, 3> &local, cl::Uint wait_count,
+                   const cl::Event *waits, cl::Event *event);
+
+  private:
+    cl::Int apply(size_t arg, const uint8_t *value);
+
+    std::shared_ptr<BuiltModule> module_;
+    const KernelInfo &info_; // in module_
+    cl::Kernel kernel_;
+    std::vector<size_t> offsets_; // of each argument in ArgValues::bytes, and the end
+    std::mutex mutex_;
+    ArgValues applied_;
+};
+
+} // namespace ze_cpu
+
+struct _ze_kernel_handle_t {
+    std::shared_ptr<ze_cpu::KernelObject> object;
+    ze_cpu::ArgValues args;
+    std::array<uint32_t, 3> group_size{1, 1, 1};
+    std::array<uint32_t, 3> global_offset{0, 0, 0};
+    ze_kernel_indirect_access_flags_t indirect_access = 0;
+    std::string source_attributes;
+};
+
+namespace ze_cpu {
+
+/// A launch with all that it needs taken from the kernel. Null with `result` set if the kernel is not ready.
+CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result);
+
+/// A launch whose group count is read from memory when its turn comes: two commands, to be submitted in order.
+std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups, ze_result_t &result);
+
+} // namespace ze_cpu

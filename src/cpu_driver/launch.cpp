@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel.h"
+
+#include <cstring>
+
+#include "runtime.h"
+
+namespace ze_cpu {
+
+KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, cl::Kernel kernel)
+    : module_(std::move(module)), info_(info), kernel_(kernel) {
+    size_t at = 0;
+    for (const ArgInfo &arg : info_.args) {
+        offsets_.push_back(at);
+        size_t size = arg.kind == ArgKind::value ? arg.size : 8; // local memory stores its size
+        at += (size + 7) / 8 * 8;
+    }
+    offsets_.push_back(at);
+    applied_.bytes.resize(at);
+    applied_.is_set.resize(info_.args.size());
+}
+
+KernelObject::~KernelObject() { opencl().clReleaseKernel(kernel_); }
+
+cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
+    const cl::Api &api = opencl();
+    const ArgInfo &arg = info_.args[n];
+    if (arg.kind == ArgKind::value)
+        return api.clSetKernelArg(kernel_, cl::Uint(n), arg.size, value);
+    uint64_t word;
+    std::memcpy(&word, value, sizeof word);
+    if (arg.kind == ArgKind::local)
+        return api.clSetKernelArg(kernel_, cl::Uint(n), size_t(word), nullptr);
+    return api.clSetKernelArgMemPointerINTEL(kernel_, cl::Uint(n), reinterpret_cast<const void *>(word));
+}
+
+cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std::array<size_t, 3> &offset,
+                             const std::array<size_t, 3> &global, const std::array<size_t, 3> &local,
+                             cl::Uint wait_count, const cl::Event *waits, cl::Event *event) {
+    std::lock_guard lock(mutex_);
+    for (size_t n = 0; n < info_.args.size(); n++) {
+        const uint8_t *value = values.bytes.data() + offsets_[n];
+        uint8_t *held = applied_.bytes.data() + offsets_[n];
+        if (applied_.is_set[n] && std::memcmp(held, value, stored_size(n)) == 0)
+            continue;
+        applied_.is_set[n] = 0;
+        if (cl::Int status = apply(n, value); status != cl::success)
+            return status;
+        std::memcpy(held, value, stored_size(n));
+        applied_.is_set[n] = 1;
+    }
+    const bool has_offset = offset[0] || offset[1] || offset[2];
+    return opencl().clEnqueueNDRangeKernel(queue, kernel_, 3, has_offset ? offset.data() : nullptr, global.data(),
+                                           local.data(), wait_count, waits, event);
+}
+
+namespace {
+
+class LaunchCommand : public Command {
+  public:
+    LaunchCommand(ze_kernel_handle_t kernel, const ze_group_count_t &groups)
+        : kernel_(kernel->object), args_(kernel->args) {
+        for (int i = 0; i < 3; i++) {
+            local_[i] = kernel->group_size[i];
+            offset_[i] = kernel->global_offset[i];
+        }
+        set_groups(groups);
+    }
+
+    cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) override {
+        if (global_[0] == 0 || global_[1] == 0 || global_[2] == 0) // no groups: only the events count
+            return opencl().clEnqueueMarkerWithWaitList(queue, wait_count, waits, event);
+        return kernel_->launch(queue, args_, offset_, global_, local_, wait_count, waits, event);
+    }
+
+  protected:
+    void set_groups(const ze_group_count_t &groups) {
+        global_ = {size_t(groups.groupCountX) * local_[0], size_t(groups.groupCountY) * local_[1],
+                   size_t(groups.groupCountZ) * local_[2]};
+    }
+
+  private:
+    std::shared_ptr<KernelObject> kernel_;
+    ArgValues args_;
+    std::array<size_t, 3> offset_{}, global_{}, local_{};
+};
+
+/// The group count is known when everything before has finished, so the host part reads it; the launch proper is
+/// a command of its own that follows.
+class GroupCountCommand final : public Command {
+  public:
+    GroupCountCommand(const ze_group_count_t *from, std::shared_ptr<ze_group_count_t> to)
+        : from_(from), to_(std::move(to)) {}
+    cl::Int enqueue(cl::Queue, cl::Uint, const cl::Event *, cl::Event *) override { return cl::success; }
+    bool runs_on_host() const override { return true; }
+    void run_on_host() override { *to_ = *from_; }
+
+  private:
+    const ze_group_count_t *from_;
+    std::shared_ptr<ze_group_count_t> to_;
+};
+
+class IndirectLaunchCommand final : public LaunchCommand {
+  public:
+    IndirectLaunchCommand(ze_kernel_handle_t kernel, std::shared_ptr<ze_group_count_t> groups)
+        : LaunchCommand(kernel, {0, 0, 0}), groups_(std::move(groups)) {}
+    cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) override {
+        set_groups(*groups_);
+        return LaunchCommand::enqueue(queue, wait_count, waits, event);
+    }
+
+  private:
+    std::shared_ptr<ze_group_count_t> groups_;
+};
+
+bool ready(ze_kernel_handle_t kernel, ze_result_t &result) {
+    result = ZE_RESULT_SUCCESS;
+    for (uint8_t set : kernel->args.is_set)
+        if (!set)
+            result = ZE_RESULT_ERROR_INVALID_ARGUMENT; // an argument was never set
+    return result == ZE_RESULT_SUCCESS;
+}
+
+} // namespace
+
+CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result) {
+    if (!ready(kernel, result))
+        return nullptr;
+    return std::make_shared<LaunchCommand>(kernel, groups);
+}
+
+std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+                                                       ze_result_t &result) {
+    if (!ready(kernel, result))
+        return {};
+    auto count = std::make_shared<ze_group_count_t>();
+    return {std::make_shared<GroupCountCommand>(groups, count),
+            std::make_shared<IndirectLaunchCommand>(kernel, count)};
+}
+
+} // namespace ze_cpu

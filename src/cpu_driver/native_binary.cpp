@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A native binary is the OpenCL program's binary behind a header of ours, because kernels made from it need the
+// argument table, which only the SPIR-V had:
+//   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows,
+//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, group size, sub-groups, arguments,
+//   then u64 size and the bytes of the OpenCL binary. Numbers are little-endian.
+// OpenCL trusts its binaries, so everything is verified here before it sees one.
+#include "module.h"
+
+#include <cstring>
+
+#include "runtime.h"
+
+namespace ze_cpu {
+namespace {
+
+constexpr char magic[8] = {'Z', 'E', 'C', 'P', 'U', 'B', 'I', 'N'};
+constexpr uint32_t format_version = 1;
+constexpr size_t checked_from = sizeof magic + 4 + 4 + 8;
+
+/// FNV-1a over 8-byte steps: any change of a byte changes the sum.
+uint64_t checksum(const uint8_t *data, size_t size, uint64_t sum = 0xcbf29ce484222325ull) {
+    for (; size >= 8; data += 8, size -= 8) {
+        uint64_t word;
+        std::memcpy(&word, data, 8);
+        sum = (sum ^ word) * 0x100000001b3ull;
+        sum ^= sum >> 29;
+    }
+    for (; size > 0; data++, size--)
+        sum = (sum ^ *data) * 0x100000001b3ull;
+    return sum;
+}
+
+/// Binaries fit the runtime and the kind of CPU that made them.
+uint64_t stamp() {
+    const DeviceInfo &d = runtime().info;
+    std::string text = d.driver_version + "|" + d.name + "|" + std::to_string(d.vector_width_int) + "|" +
+                       std::to_string(d.compute_units);
+    return checksum(reinterpret_cast<const uint8_t *>(text.data()), text.size());
+}
+
+class Writer {
+  public:
+    void bytes(const void *data, size_t size) {
+        auto *from = static_cast<const uint8_t *>(data);
+        out.insert(out.end(), from, from + size);
+    }
+    void u32(uint32_t value) { bytes(&value, sizeof value); }
+    void u64(uint64_t value) { bytes(&value, sizeof value); }
+    std::vector<uint8_t> out;
+};
+
+class Reader {
+  public:
+    Reader(const uint8_t *data, size_t size) : data_(data), left_(size) {}
+    bool bytes(void *to, size_t size) {
+        if (size > left_)
+            return false;
+        std::memcpy(to, data_, size);
+        data_ += size;
+        left_ -= size;
+        return true;
+    }
+    bool u32(uint32_t &value) { return bytes(&value, sizeof value); }
+    bool u64(uint64_t &value) { return bytes(&value, sizeof value); }
+    size_t left() const { return left_; }
+    const uint8_t *at() const { return data_; }
+
+  private:
+    const uint8_t *data_;
+    size_t left_;
+};
+
+bool read_kernel(Reader &in, KernelInfo &kernel) {
+    uint32_t length = 0, args = 0;
+    if (!in.u32(length) || length > in.left())
+        return false;
+    kernel.name.resize(length);
+    if (!in.bytes(kernel.name.data(), length) || !in.bytes(kernel.required_group_size.data(), 12) ||
+        !in.u32(kernel.required_sub_group_size) || !in.u32(kernel.required_sub_groups) || !in.u32(args) ||
+        args > in.left() / 8)
+        return false;
+    for (uint32_t i = 0; i < args; i++) {
+        uint32_t kind = 0;
+        ArgInfo arg;
+        if (!in.u32(kind) || !in.u32(arg.size) || kind > uint32_t(ArgKind::opaque))
+            return false;
+        arg.kind = ArgKind(kind);
+        kernel.args.push_back(arg);
+    }
+    return true;
+}
+
+} // namespace
+
+std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<uint8_t> &program_binary) {
+    Writer w;
+    w.bytes(magic, sizeof magic);
+    w.u32(format_version);
+    w.u32(0);
+    w.u64(0); // the checksum's place
+    w.u64(stamp());
+    w.u32(uint32_t(module.kernels.size()));
+    for (const KernelInfo &kernel : module.kernels) {
+        w.u32(uint32_t(kernel.name.size()));
+        w.bytes(kernel.name.data(), kernel.name.size());
+        w.bytes(kernel.required_group_size.data(), 12);
+        w.u32(kernel.required_sub_group_size);
+        w.u32(kernel.required_sub_groups);
+        w.u32(uint32_t(kernel.args.size()));
+        for (const ArgInfo &arg : kernel.args) {
+            w.u32(uint32_t(arg.kind));
+            w.u32(arg.size);
+        }
+    }
+    w.u64(program_binary.size());
+    w.bytes(program_binary.data(), program_binary.size());
+    uint64_t sum = checksum(w.out.data() + checked_from, w.out.size() - checked_from);
+    std::memcpy(w.out.data() + checked_from - 8, &sum, sizeof sum);
+    return std::move(w.out);
+}
+
+bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &kernels,
+                   std::vector<uint8_t> &program_binary, std::string &error) {
+    auto fail = [&](const char *what) {
+        error = std::string("invalid native binary: ") + what;
+        return false;
+    };
+    Reader in(data, size);
+    char found[sizeof magic];
+    uint32_t version = 0, flags = 0, count = 0;
+    uint64_t sum = 0, made_for = 0, length = 0;
+    if (!in.bytes(found, sizeof found) || std::memcmp(found, magic, sizeof magic) != 0)
+        return fail("it is not one of this driver");
+    if (!in.u32(version) || version != format_version || !in.u32(flags) || flags != 0)
+        return fail("it is of another version of this driver");
+    if (!in.u64(sum) || sum != checksum(in.at(), in.left()))
+        return fail("it is damaged");
+    if (!in.u64(made_for) || made_for != stamp())
+        return fail("it was made for another device or by another OpenCL runtime");
+    if (!in.u32(count) || count > in.left() / 24)
+        return fail("it is damaged");
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_kernel(in, kernels.emplace_back()))
+            return fail("it is damaged");
+    if (!in.u64(length) || length != in.left())
+        return fail("it is damaged");
+    program_binary.assign(in.at(), in.at() + in.left());
+    return true;
+}
+
+} // namespace ze_cpu

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The part of the OpenCL 3.0 API (and of cl_intel_unified_shared_memory) that this driver calls, declared here
+// so that building needs no OpenCL headers. Names, types and values are those of the Khronos specification.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ze_cpu::cl {
+
+using Int = int32_t;
+using Uint = uint32_t;
+using Ulong = uint64_t;
+using Bool = uint32_t;
+
+using Platform = struct PlatformTag *;
+using Device = struct DeviceTag *;
+using Context = struct ContextTag *;
+using Queue = struct QueueTag *;
+using Program = struct ProgramTag *;
+using Kernel = struct KernelTag *;
+using Event = struct EventTag *;
+
+inline constexpr Int success = 0;
+inline constexpr Int mem_allocation_failure = -4;
+inline constexpr Int out_of_resources = -5;
+inline constexpr Int out_of_host_memory = -6;
+inline constexpr Int complete = 0; // execution status of an event; negative values are errors
+
+inline constexpr Ulong device_type_cpu = 1 << 1;
+inline constexpr Uint exec_native_kernel = 1 << 1;
+
+// clGetDeviceInfo
+inline constexpr Uint device_vendor_id = 0x1001;
+inline constexpr Uint device_max_compute_units = 0x1002;
+inline constexpr Uint device_max_work_group_size = 0x1004;
+inline constexpr Uint device_max_work_item_sizes = 0x1005;
+inline constexpr Uint device_max_clock_frequency = 0x100C;
+inline constexpr Uint device_max_mem_alloc_size = 0x1010;
+inline constexpr Uint device_max_parameter_size = 0x1017;
+inline constexpr Uint device_single_fp_config = 0x101B;
+inline constexpr Uint device_global_mem_cache_size = 0x101E;
+inline constexpr Uint device_global_mem_size = 0x101F;
+inline constexpr Uint device_local_mem_size = 0x1023;
+inline constexpr Uint device_execution_capabilities = 0x1029;
+inline constexpr Uint device_name = 0x102B;
+inline constexpr Uint driver_version = 0x102D;
+inline constexpr Uint device_extensions = 0x1030;
+inline constexpr Uint device_double_fp_config = 0x1032;
+inline constexpr Uint device_half_fp_config = 0x1033;
+inline constexpr Uint device_native_vector_width_int = 0x1038;
+inline constexpr Uint device_printf_buffer_size = 0x1049;
+inline constexpr Uint device_il_version = 0x105B;
+inline constexpr Uint device_sub_group_sizes_intel = 0x4108;
+inline constexpr Uint device_shared_system_mem_capabilities_intel = 0x4194;
+
+// bits of the fp configs
+inline constexpr Ulong fp_denorm = 1 << 0;
+inline constexpr Ulong fp_inf_nan = 1 << 1;
+inline constexpr Ulong fp_round_to_nearest = 1 << 2;
+inline constexpr Ulong fp_round_to_zero = 1 << 3;
+inline constexpr Ulong fp_round_to_inf = 1 << 4;
+inline constexpr Ulong fp_fma = 1 << 5;
+inline constexpr Ulong fp_soft_float = 1 << 6;
+inline constexpr Ulong fp_correctly_rounded_divide_sqrt = 1 << 7;
+
+inline constexpr Ulong queue_properties = 0x1093;
+inline constexpr Ulong queue_profiling_enable = 1 << 1;
+
+inline constexpr Uint program_binary_sizes = 0x1165;
+inline constexpr Uint program_binaries = 0x1166;
+inline constexpr Uint program_build_log = 0x1183;
+
+inline constexpr Uint kernel_work_group_size = 0x11B0;
+inline constexpr Uint kernel_local_mem_size = 0x11B2;
+inline constexpr Uint kernel_preferred_work_group_size_multiple = 0x11B3;
+inline constexpr Uint kernel_private_mem_size = 0x11B4;
+inline constexpr Uint kernel_attributes = 0x1195;
+inline constexpr Uint kernel_max_sub_group_size_for_ndrange = 0x2033;
+inline constexpr Uint kernel_max_num_sub_groups = 0x11B9;
+
+inline constexpr Uint event_command_execution_status = 0x11D3;
+inline constexpr Uint profiling_command_start = 0x1282;
+inline constexpr Uint profiling_command_end = 0x1283;
+
+// One row per function that the runtime library exports: X(name, result, parameters).
+#define ZE_CPU_OPENCL_FUNCTIONS(X)                                                                           \
+    X(clGetPlatformIDs, Int, (Uint, Platform *, Uint *))                                                     \
+    X(clGetDeviceIDs, Int, (Platform, Ulong, Uint, Device *, Uint *))                                        \
+    X(clGetDeviceInfo, Int, (Device, Uint, size_t, void *, size_t *))                                        \
+    X(clGetExtensionFunctionAddressForPlatform, void *, (Platform, const char *))                            \
+    X(clCreateContext, Context,                                                                              \
+      (const intptr_t *, Uint, const Device *, void (*)(const char *, const void *, size_t, void *), void *, \
+       Int *))                                                                                               \
+    X(clCreateCommandQueueWithProperties, Queue, (Context, Device, const Ulong *, Int *))                    \
+    X(clReleaseCommandQueue, Int, (Queue))                                                                   \
+    X(clFlush, Int, (Queue))                                                                                 \
+    X(clFinish, Int, (Queue))                                                                                \
+    X(clCreateProgramWithIL, Program, (Context, const void *, size_t, Int *))                                \
+    X(clCreateProgramWithBinary, Program,                                                                    \
+      (Context, Uint, const Device *, const size_t *, const unsigned char **, Int *, Int *))                 \
+    X(clSetProgramSpecializationConstant, Int, (Program, Uint, size_t, const void *))                        \
+    X(clBuildProgram, Int,                                                                                   \
+      (Program, Uint, const Device *, const char *, void (*)(Program, void *), void *))                      \
+    X(clCompileProgram, Int,                                                                                 \
+      (Program, Uint, const Device *, const char *, Uint, const Program *, const char **,                    \
+       void (*)(Program, void *), void *))                                                                   \
+    X(clLinkProgram, Program,                                                                                \
+      (Context, Uint, const Device *, const char *, Uint, const Program *, void (*)(Program, void *),        \
+       void *, Int *))                                                                                       \
+    X(clGetProgramInfo, Int, (Program, Uint, size_t, void *, size_t *))                                      \
+    X(clGetProgramBuildInfo, Int, (Program, Device, Uint, size_t, void *, size_t *))                         \
+    X(clReleaseProgram, Int, (Program))                                                                      \
+    X(clCreateKernel, Kernel, (Program, const char *, Int *))                                                \
+    X(clReleaseKernel, Int, (Kernel))                                                                        \
+    X(clSetKernelArg, Int, (Kernel, Uint, size_t, const void *))                                             \
+    X(clGetKernelInfo, Int, (Kernel, Uint, size_t, void *, size_t *))                                        \
+    X(clGetKernelWorkGroupInfo, Int, (Kernel, Device, Uint, size_t, void *, size_t *))                       \
+    X(clGetKernelSubGroupInfo, Int,                                                                          \
+      (Kernel, Device, Uint, size_t, const void *, size_t, void *, size_t *))                                \
+    X(clEnqueueNDRangeKernel, Int,                                                                           \
+      (Queue, Kernel, Uint, const size_t *, const size_t *, const size_t *, Uint, const Event *, Event *))   \
+    X(clEnqueueNativeKernel, Int,                                                                            \
+      (Queue, void (*)(void *), void *, size_t, Uint, const void *, const void **, Uint, const Event *,      \
+       Event *))                                                                                             \
+    X(clEnqueueMarkerWithWaitList, Int, (Queue, Uint, const Event *, Event *))                               \
+    X(clWaitForEvents, Int, (Uint, const Event *))                                                           \
+    X(clGetEventInfo, Int, (Event, Uint, size_t, void *, size_t *))                                          \
+    X(clGetEventProfilingInfo, Int, (Event, Uint, size_t, void *, size_t *))                                 \
+    X(clRetainEvent, Int, (Event))                                                                           \
+    X(clReleaseEvent, Int, (Event))
+
+/// The runtime's functions, filled by opencl_loader.cpp.
+struct Api {
+#define ZE_CPU_DECLARE(name, result, parameters) result(*name) parameters = nullptr;
+    ZE_CPU_OPENCL_FUNCTIONS(ZE_CPU_DECLARE)
+#undef ZE_CPU_DECLARE
+    // cl_intel_unified_shared_memory; asked from the platform, not exported.
+    Int (*clSetKernelArgMemPointerINTEL)(Kernel, Uint, const void *) = nullptr;
+};
+
+} // namespace ze_cpu::cl

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime.h"
+
+#include <cstring>
+#include <ctime>
+#include <mutex>
+
+#include "opencl_loader.h"
+
+namespace ze_cpu {
+namespace {
+
+std::once_flag once;
+ze_result_t open_result = ZE_RESULT_ERROR_UNINITIALIZED;
+// Both are leaked on purpose: commands may still be running while static destructors do, at process exit.
+std::string *open_error = nullptr;
+Runtime *the_runtime = nullptr;
+
+template <class T> T device_value(const Runtime &r, cl::Uint key, T fallback = T{}) {
+    T value{};
+    return r.api.clGetDeviceInfo(r.device, key, sizeof value, &value, nullptr) == cl::success ? value : fallback;
+}
+
+std::string device_string(const Runtime &r, cl::Uint key) {
+    size_t size = 0;
+    if (r.api.clGetDeviceInfo(r.device, key, 0, nullptr, &size) != cl::success || size == 0)
+        return {};
+    std::string text(size, '\0');
+    if (r.api.clGetDeviceInfo(r.device, key, size, text.data(), nullptr) != cl::success)
+        return {};
+    text.resize(std::strlen(text.c_str()));
+    return text;
+}
+
+/// Newest version in a list like "SPIR-V_1.0 SPIR-V_1.4".
+uint32_t newest_spirv(const std::string &versions) {
+    uint32_t newest = 0;
+    for (size_t at = versions.find("SPIR-V_"); at != std::string::npos; at = versions.find("SPIR-V_", at + 1)) {
+        unsigned major = 0, minor = 0;
+        if (std::sscanf(versions.c_str() + at, "SPIR-V_%u.%u", &major, &minor) == 2)
+            newest = std::max<uint32_t>(newest, ZE_MAKE_VERSION(major, minor));
+    }
+    return newest;
+}
+
+void read_info(Runtime &r) {
+    DeviceInfo &d = r.info;
+    d.name = device_string(r, cl::device_name);
+    d.driver_version = device_string(r, cl::driver_version);
+    d.extensions = " " + device_string(r, cl::device_extensions) + " ";
+    d.vendor_id = device_value<cl::Uint>(r, cl::device_vendor_id);
+    d.compute_units = std::max(1u, device_value<cl::Uint>(r, cl::device_max_compute_units, 1));
+    d.clock_mhz = device_value<cl::Uint>(r, cl::device_max_clock_frequency);
+    d.vector_width_int = std::max(1u, device_value<cl::Uint>(r, cl::device_native_vector_width_int, 1));
+    d.spirv_version = newest_spirv(device_string(r, cl::device_il_version));
+    d.max_alloc_size = device_value<cl::Ulong>(r, cl::device_max_mem_alloc_size);
+    d.global_size = device_value<cl::Ulong>(r, cl::device_global_mem_size);
+    d.local_size = device_value<cl::Ulong>(r, cl::device_local_mem_size);
+    d.cache_size = device_value<cl::Ulong>(r, cl::device_global_mem_cache_size);
+    d.max_group_size = device_value<size_t>(r, cl::device_max_work_group_size, 1);
+    d.max_group_sizes = device_value<std::array<size_t, 3>>(r, cl::device_max_work_item_sizes, {1, 1, 1});
+    d.max_parameter_size = device_value<size_t>(r, cl::device_max_parameter_size);
+    d.printf_buffer_size = device_value<size_t>(r, cl::device_printf_buffer_size);
+    d.fp16 = d.has("cl_khr_fp16") ? device_value<cl::Ulong>(r, cl::device_half_fp_config) : 0;
+    d.fp32 = device_value<cl::Ulong>(r, cl::device_single_fp_config);
+    d.fp64 = d.has("cl_khr_fp64") ? device_value<cl::Ulong>(r, cl::device_double_fp_config) : 0;
+    size_t size = 0;
+    if (r.api.clGetDeviceInfo(r.device, cl::device_sub_group_sizes_intel, 0, nullptr, &size) == cl::success) {
+        d.sub_group_sizes.resize(size / sizeof(size_t));
+        r.api.clGetDeviceInfo(r.device, cl::device_sub_group_sizes_intel, size, d.sub_group_sizes.data(), nullptr);
+    }
+}
+
+ze_result_t open(Runtime &r, std::string &error) {
+    if (!load_opencl(r.api, error))
+        return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    cl::Platform platforms[8] = {};
+    cl::Uint count = 0;
+    if (r.api.clGetPlatformIDs(8, platforms, &count) != cl::success)
+        count = 0;
+    for (cl::Uint i = 0; i < count && i < 8 && !r.device; i++) {
+        r.platform = platforms[i];
+        if (r.api.clGetDeviceIDs(r.platform, cl::device_type_cpu, 1, &r.device, nullptr) != cl::success)
+            r.device = nullptr;
+    }
+    if (!r.device) {
+        error = "the OpenCL runtime was opened but reports no CPU device: reinstall the pip packages intel-opencl-rt "
+                "and intel-cmplr-lib-rt";
+        return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    }
+    void *set_pointer =
+        r.api.clGetExtensionFunctionAddressForPlatform(r.platform, "clSetKernelArgMemPointerINTEL");
+    r.api.clSetKernelArgMemPointerINTEL =
+        reinterpret_cast<decltype(r.api.clSetKernelArgMemPointerINTEL)>(set_pointer);
+    const auto shared_system = device_value<cl::Ulong>(r, cl::device_shared_system_mem_capabilities_intel);
+    const auto execution = device_value<cl::Ulong>(r, cl::device_execution_capabilities);
+    if (!set_pointer || !(shared_system & 1) || !(execution & cl::exec_native_kernel)) {
+        error = "the OpenCL CPU runtime is too old: it lacks shared system memory or native kernels; update the pip "
+                "packages intel-opencl-rt and intel-cmplr-lib-rt";
+        return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    }
+    cl::Int status = cl::success;
+    r.context = r.api.clCreateContext(nullptr, 1, &r.device, nullptr, nullptr, &status);
+    if (!r.context) {
+        error = "the OpenCL CPU runtime cannot create a context (error " + std::to_string(status) + ")";
+        return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    }
+    read_info(r);
+    return ZE_RESULT_SUCCESS;
+}
+
+} // namespace
+
+bool DeviceInfo::has(const char *extension) const {
+    return extensions.find(" " + std::string(extension) + " ") != std::string::npos;
+}
+
+ze_result_t open_runtime() {
+    std::call_once(once, [] {
+        the_runtime = new Runtime;
+        open_error = new std::string;
+        open_result = open(*the_runtime, *open_error);
+    });
+    return open_result;
+}
+
+const char *runtime_error() { return open_error ? open_error->c_str() : ""; }
+
+Runtime &runtime() { return *the_runtime; }
+
+ze_result_t from_opencl(cl::Int error) {
+    switch (error) {
+    case cl::success: return ZE_RESULT_SUCCESS;
+    case cl::mem_allocation_failure:
+    case cl::out_of_resources: return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+    case cl::out_of_host_memory: return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    default: return ZE_RESULT_ERROR_UNKNOWN;
+    }
+}
+
+uint64_t timestamp_now() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
+}
+
+} // namespace ze_cpu

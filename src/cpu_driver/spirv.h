@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads from a SPIR-V module what Level Zero needs and OpenCL does not tell for modules given as IL: which kernel
+// arguments are pointers, how large the others are, and the sizes of specialisation constants.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ze_cpu {
+
+enum class ArgKind : uint8_t {
+    pointer, // __global or __constant: the value is an address
+    local,   // __local: the value is null, the size is that of the memory
+    value,   // bytes, passed as they are; structures by value too
+    opaque,  // images, samplers, anything of unknown size: not supported
+};
+
+struct ArgInfo {
+    ArgKind kind = ArgKind::value;
+    uint32_t size = 0; // in bytes
+};
+
+struct KernelInfo {
+    std::string name;
+    std::vector<ArgInfo> args;
+    std::array<uint32_t, 3> required_group_size{}; // zeros: free
+    uint32_t required_sub_group_size = 0;          // 0: free
+    uint32_t required_sub_groups = 0;              // 0: free
+};
+
+struct SpirvInfo {
+    std::vector<KernelInfo> kernels;
+    std::map<uint32_t, uint32_t> constant_sizes; // SpecId -> bytes
+};
+
+/// Parses `size` bytes. The data may be anything: every word is checked before use, and a module that is cut off,
+/// or whose instructions do not fit together, is refused with a sentence in `error` (so that the OpenCL
+/// runtime, which trusts what it reads, never sees it).
+bool read_spirv(const uint8_t *data, size_t size, SpirvInfo &info, std::string &error);
+
+} // namespace ze_cpu

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers of the SPIR-V specification that the reader uses, and what it needs to know about the shape of
+// instructions: opcodes below 400 are the core grammar of versions 1.0 to 1.6.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ze_cpu::spirv {
+
+inline constexpr uint32_t magic = 0x07230203;
+inline constexpr size_t header_words = 5;
+
+enum Op : uint16_t {
+    op_nop = 0,
+    op_line = 8,
+    op_memory_model = 14,
+    op_entry_point = 15,
+    op_execution_mode = 16,
+    op_type_bool = 20,
+    op_type_int = 21,
+    op_type_float = 22,
+    op_type_vector = 23,
+    op_type_array = 28,
+    op_type_struct = 30,
+    op_type_pointer = 32,
+    op_constant = 43,
+    op_spec_constant_true = 48,
+    op_spec_constant_false = 49,
+    op_spec_constant = 50,
+    op_function = 54,
+    op_function_parameter = 55,
+    op_function_end = 56,
+    op_function_call = 57,
+    op_decorate = 71,
+    op_group_decorate = 74,
+    op_label = 248,
+    op_no_line = 317,
+};
+
+inline constexpr uint32_t execution_model_kernel = 6;
+inline constexpr uint32_t mode_local_size = 17, mode_subgroup_size = 35, mode_subgroups_per_workgroup = 36;
+inline constexpr uint32_t decoration_spec_id = 1, decoration_packed = 10, decoration_func_param_attr = 38;
+inline constexpr uint32_t param_attr_by_val = 2;
+inline constexpr uint32_t storage_workgroup = 4, storage_function = 7;
+
+struct Instruction {
+    uint16_t op;
+    uint32_t count; // words, with the first
+    const uint32_t *word;
+};
+
+struct Range {
+    uint16_t first, last;
+};
+
+template <size_t n> constexpr bool in(const Range (&ranges)[n], uint16_t op) {
+    for (const Range &r : ranges)
+        if (op >= r.first && op <= r.last)
+            return true;
+    return false;
+}
+
+/// Opcodes from here on belong to extensions: their shape is not known here.
+inline constexpr uint16_t first_extension_op = 400;
+
+struct ResultShape {
+    bool has_type = false, has_result = false;
+};
+
+constexpr ResultShape result_shape(uint16_t op) {
+    constexpr Range no_result[] = {{0, 0},     {2, 6},     {8, 8},     {10, 10},   {14, 17},   {39, 39},
+                                   {56, 56},   {62, 64},   {71, 72},   {74, 75},   {99, 99},   {218, 221},
+                                   {224, 225}, {228, 228}, {246, 247}, {249, 257}, {260, 260}, {280, 281},
+                                   {287, 288}, {297, 298}, {301, 302}, {317, 317}, {319, 319}, {329, 332}};
+    constexpr Range no_type[] = {{7, 7}, {11, 11}, {19, 38}, {73, 73}, {248, 248}, {322, 322}, {327, 327}};
+    if (op >= first_extension_op || in(no_result, op))
+        return {};
+    return {!in(no_type, op), true};
+}
+
+/// How many of the operands after type and result are ids for sure; UINT32_MAX = all of them.
+constexpr uint32_t leading_ids(uint16_t op) {
+    constexpr Range all[] = {{26, 30},   {33, 37},   {44, 44},   {51, 51},   {55, 57},   {60, 60},   {65, 67},
+                             {69, 70},   {74, 74},   {77, 78},   {80, 80},   {83, 84},   {86, 86},   {100, 107},
+                             {109, 122}, {124, 124}, {126, 191}, {194, 205}, {207, 215}, {218, 225}, {227, 242},
+                             {245, 245}, {249, 249}, {252, 255}, {259, 263}, {274, 288}, {291, 304}};
+    constexpr Range two[] = {{62, 64}, {79, 79}, {82, 82}, {246, 246}, {251, 251}};
+    constexpr Range one[] = {{5, 6},   {8, 8},     {12, 12},   {16, 16},   {23, 25},  {39, 39},
+                             {61, 61}, {68, 68},   {71, 72},   {81, 81},   {123, 123}, {247, 247},
+                             {256, 257}, {331, 332}};
+    if (in(all, op))
+        return UINT32_MAX;
+    return in(two, op) ? 2 : op == 250 ? 3 : in(one, op) ? 1 : 0;
+}
+
+/// Words that an instruction has at least, for those that the reader takes words from.
+constexpr uint32_t least_words(uint16_t op) {
+    switch (op) {
+    case op_type_bool: return 2;
+    case op_memory_model:
+    case op_execution_mode:
+    case op_type_float:
+    case op_decorate:
+    case op_spec_constant_true:
+    case op_spec_constant_false:
+    case op_function_parameter: return 3;
+    case op_entry_point:
+    case op_type_int:
+    case op_type_vector:
+    case op_type_array:
+    case op_type_pointer:
+    case op_constant:
+    case op_spec_constant:
+    case op_function_call: return 4;
+    case op_function: return 5;
+    case op_type_struct:
+    case op_group_decorate:
+    case op_label: return 2;
+    default: return 1;
+    }
+}
+
+constexpr bool is_terminator(uint16_t op) { return (op >= 249 && op <= 255) || op == 4416; }
+
+/// Copies the module into words of this machine's order; refuses what is no SPIR-V at all.
+inline bool load_words(const uint8_t *data, size_t size, std::vector<uint32_t> &words, std::string &error) {
+    if (!data || size < header_words * 4 || size % 4 != 0) {
+        error = "invalid SPIR-V: " + std::to_string(size) + " bytes are no module";
+        return false;
+    }
+    words.resize(size / 4);
+    for (size_t i = 0; i < words.size(); i++)
+        words[i] = uint32_t(data[4 * i]) | uint32_t(data[4 * i + 1]) << 8 | uint32_t(data[4 * i + 2]) << 16 |
+                   uint32_t(data[4 * i + 3]) << 24;
+    if (words[0] != magic) {
+        error = "invalid SPIR-V: wrong magic number";
+        return false;
+    }
+    return true;
+}
+
+} // namespace ze_cpu::spirv
