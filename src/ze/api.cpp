@@ -52,7 +52,8 @@ const char *result_text(ze_result_t result) {
         ZEMM_ZE_RESULT(ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE)
         ZEMM_ZE_RESULT(ZE_RESULT_ERROR_OVERLAPPING_REGIONS)
     default:
-        return result == ZE_RESULT_ERROR_UNKNOWN ? "ZE_RESULT_ERROR_UNKNOWN" : "a result that zemm does not know";
+        return result == ZE_RESULT_ERROR_UNKNOWN ? "ZE_RESULT_ERROR_UNKNOWN"
+                                                 : "a result that zemm does not know";
     }
 #undef ZEMM_ZE_RESULT
 }

@@ -44,7 +44,9 @@ provider *open_cpu_driver() {
             break;
     }
     if (!lib) {
-        p->why = "the Level Zero CPU driver libze_cpu.so, which belongs beside libzemm.so, cannot be opened: " + tried;
+        p->why =
+            "the Level Zero CPU driver libze_cpu.so, which belongs beside libzemm.so, cannot be opened: " +
+            tried;
         return p;
     }
     const std::string missing = read_tables(lib, p->functions);
@@ -57,9 +59,10 @@ provider *open_cpu_driver() {
         using get_text = const char *(*)();
         auto reason = reinterpret_cast<get_text>(dlsym(lib, "zeCpuGetLastError"));
         const char *sentence = reason ? reason() : nullptr;
-        p->why = text("the Level Zero CPU device needs Intel's OpenCL CPU runtime (pip packages intel-opencl-rt and "
-                      "intel-cmplr-lib-rt): zeInit returned %s%s%s",
-                      result_text(result), sentence && *sentence ? ", " : "", sentence ? sentence : "");
+        p->why = text(
+            "the Level Zero CPU device needs Intel's OpenCL CPU runtime (pip packages intel-opencl-rt and "
+            "intel-cmplr-lib-rt): zeInit returned %s%s%s",
+            result_text(result), sentence && *sentence ? ", " : "", sentence ? sentence : "");
         return p;
     }
     p->usable = true;

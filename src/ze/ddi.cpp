@@ -33,7 +33,7 @@ std::string read_tables(void *library, api &fn) {
         void *newer[64];
     } list = {};
 #define ZEMM_ZE_READ(getter, table)                                                                          \
-    if (!read_table(library, #getter, ZE_API_VERSION_CURRENT, table))                                            \
+    if (!read_table(library, #getter, ZE_API_VERSION_CURRENT, table))                                        \
         return #getter;
     ZEMM_ZE_READ(zeGetGlobalProcAddrTable, global)
     ZEMM_ZE_READ(zeGetDriverProcAddrTable, driver)
@@ -50,7 +50,8 @@ std::string read_tables(void *library, api &fn) {
     constexpr auto version_1_6 = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 6));
     if (read_table(library, "zeGetCommandListProcAddrTable", version_1_6, list.table)) {
         void **last = reinterpret_cast<void **>(&list.table.pfnAppendImageCopyFromMemoryExt);
-        fn.zeCommandListHostSynchronize = reinterpret_cast<decltype(fn.zeCommandListHostSynchronize)>(last[1]);
+        fn.zeCommandListHostSynchronize =
+            reinterpret_cast<decltype(fn.zeCommandListHostSynchronize)>(last[1]);
     } else if (!read_table(library, "zeGetCommandListProcAddrTable", ZE_API_VERSION_CURRENT, list.table)) {
         return "zeGetCommandListProcAddrTable";
     }

@@ -19,7 +19,8 @@ zemm_engine_kind_t kind_of(const api &fn, ze_device_handle_t handle) {
         return zemm_gpu;
     if (properties.type == ZE_DEVICE_TYPE_CPU)
         return zemm_cpu;
-    fail(zemm_invalid_arguments, "device \"%s\" has the type %d: neither ZE_DEVICE_TYPE_GPU (1) nor ZE_DEVICE_TYPE_CPU (2)",
+    fail(zemm_invalid_arguments,
+         "device \"%s\" has the type %d: neither ZE_DEVICE_TYPE_GPU (1) nor ZE_DEVICE_TYPE_CPU (2)",
          properties.name, static_cast<int>(properties.type));
 }
 
@@ -31,8 +32,8 @@ ze_context_handle_t new_context(const api &fn, ze_driver_handle_t driver) {
     return context;
 }
 
-// Nanoseconds of one timestamp tick. From 1.2 on a driver that is asked with the 1_2 structure answers in ticks per
-// second, before in nanoseconds per tick.
+// Nanoseconds of one timestamp tick. From 1.2 on a driver that is asked with the 1_2 structure answers in
+// ticks per second, before in nanoseconds per tick.
 double tick_ns(const device &dev) {
     ze_device_properties_t properties = {};
     properties.stype =
@@ -56,14 +57,14 @@ uint32_t first_compute_group(const device &dev) {
     for (uint32_t i = 0; i < count; i++)
         if (groups[i].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE)
             return i;
-    fail(zemm_runtime_error, "device \"%s\" has no queue that runs kernels (%u queue groups)", dev.name.c_str(),
-         count);
+    fail(zemm_runtime_error, "device \"%s\" has no queue that runs kernels (%u queue groups)",
+         dev.name.c_str(), count);
 }
 
 } // namespace
 
-device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle, ze_context_handle_t context,
-               bool owns_context)
+device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle,
+               ze_context_handle_t context, bool owns_context)
     : fn(fn), driver(driver), handle(handle), context(context), kind(kind_of(fn, handle)),
       modules(std::make_unique<module_cache>()), owns_context_(owns_context) {
     ze_device_properties_t properties = {};
@@ -110,7 +111,9 @@ device::~device() {
         fn.zeContextDestroy(context);
 }
 
-size_t device_count(zemm_engine_kind_t kind, std::string &why) { return devices_of(kind, why).size(); }
+size_t device_count(zemm_engine_kind_t kind, std::string &why) {
+    return devices_of(kind, why).size();
+}
 
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
     std::string why;

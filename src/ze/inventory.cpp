@@ -45,7 +45,8 @@ const inventory *list_loader() {
     if (const api *fn = loader_api(why)) {
         try {
             list_devices(*fn, *list);
-            why = "the Level Zero loader reports no GPU: install the package intel-opencl-icd (Debian) or libze-intel-gpu1 "
+            why = "the Level Zero loader reports no GPU: install the package intel-opencl-icd (Debian) or "
+                  "libze-intel-gpu1 "
                   "(Ubuntu), and see to it that /dev/dri/renderD* exists and may be opened";
         } catch (const error &e) {
             why = e.what();
@@ -78,7 +79,8 @@ const inventory &loader_devices() {
 
 const std::vector<found_device> &devices_of(zemm_engine_kind_t kind, std::string &why) {
     if (kind != zemm_cpu && kind != zemm_gpu)
-        fail(zemm_invalid_arguments, "kind is %d: neither zemm_cpu (1) nor zemm_gpu (2)", static_cast<int>(kind));
+        fail(zemm_invalid_arguments, "kind is %d: neither zemm_cpu (1) nor zemm_gpu (2)",
+             static_cast<int>(kind));
     const inventory &loader = loader_devices();
     if (kind == zemm_gpu) {
         why = loader.why_no_gpu;

@@ -27,10 +27,11 @@ provider *open_loader() {
     }
     const ze_result_t result = fn.zeInit(0);
     if (result != ZE_RESULT_SUCCESS) {
-        p->why = text("the Level Zero loader found no driver (zeInit returned %s): for a GPU install the package "
-                      "intel-opencl-icd (Debian) or libze-intel-gpu1 (Ubuntu), and see to it that "
-                      "/dev/dri/renderD* exists and may be opened",
-                      result_text(result));
+        p->why =
+            text("the Level Zero loader found no driver (zeInit returned %s): for a GPU install the package "
+                 "intel-opencl-icd (Debian) or libze-intel-gpu1 (Ubuntu), and see to it that "
+                 "/dev/dri/renderD* exists and may be opened",
+                 result_text(result));
         return p;
     }
     p->usable = true;

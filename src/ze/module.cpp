@@ -2,6 +2,7 @@
 #include "ze/module.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/error.hpp"
 #include "ze/module_cache.hpp"
@@ -26,11 +27,23 @@ std::string take_log(const api &fn, ze_module_build_log_handle_t log) {
     return sentence;
 }
 
+// Intel's compiler ends the process when it meets something else than SPIR-V.
+bool looks_like_spirv(std::span<const uint8_t> words) {
+    constexpr size_t header = 5 * sizeof(uint32_t);
+    uint32_t magic = 0;
+    if (words.size() < header || words.size() % sizeof(uint32_t))
+        return false;
+    std::memcpy(&magic, words.data(), sizeof magic);
+    return magic == 0x07230203;
+}
+
 } // namespace
 
-built_module::built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
-                           const char *flags)
+built_module::built_module(const device &dev, const spirv &binary,
+                           const std::vector<spec_constant> &constants, const char *flags)
     : fn(dev.fn) {
+    if (!looks_like_spirv(binary.words))
+        fail(zemm_runtime_error, "%s (%zu bytes) is no SPIR-V module", binary.name, binary.words.size());
     std::vector<uint32_t> ids;
     std::vector<const void *> values;
     for (const spec_constant &c : constants) {
@@ -49,7 +62,8 @@ built_module::built_module(const device &dev, const spirv &binary, const std::ve
     const ze_result_t result = fn.zeModuleCreate(dev.context, dev.handle, &desc, &handle, &log);
     const std::string sentence = take_log(fn, log);
     if (result != ZE_RESULT_SUCCESS)
-        fail(zemm_runtime_error, "building %s (%zu bytes, flags \"%s\") for device \"%s\": zeModuleCreate returned %s%s%s",
+        fail(zemm_runtime_error,
+             "building %s (%zu bytes, flags \"%s\") for device \"%s\": zeModuleCreate returned %s%s%s",
              binary.name, binary.words.size(), flags, dev.name.c_str(), result_text(result),
              sentence.empty() ? "" : ", build log: ", sentence.c_str());
 }
@@ -67,7 +81,8 @@ kernel::~kernel() {
 std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
                                    std::vector<spec_constant> constants, const char *flags) {
     std::ranges::sort(constants, {}, &spec_constant::id); // one key whatever the order
-    // The cache lives in the device and its kernels must not keep the device alive; those that are handed out do.
+    // The cache lives in the device and its kernels must not keep the device alive; those that are handed out
+    // do.
     struct use {
         std::shared_ptr<device> dev;
         std::shared_ptr<kernel> k;

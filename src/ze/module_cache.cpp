@@ -11,7 +11,8 @@ namespace {
 // Equal for equal modules: the binary by name, size and 64 bits of hash.
 std::string key_of(const spirv &binary, const std::vector<spec_constant> &constants, const char *flags) {
     const std::string_view bytes(reinterpret_cast<const char *>(binary.words.data()), binary.words.size());
-    std::string key = text("%s|%zu|%zx|%s", binary.name, bytes.size(), std::hash<std::string_view>{}(bytes), flags);
+    std::string key =
+        text("%s|%zu|%zx|%s", binary.name, bytes.size(), std::hash<std::string_view>{}(bytes), flags);
     for (const spec_constant &c : constants)
         key += text("|%u=%u", c.id, c.value);
     return key;

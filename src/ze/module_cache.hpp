@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules built on a device, least recently used first out. It belongs to the device, so that no module outlives
-// the context that it was built in; kernels in use stay alive on their own.
+// The modules built on a device, least recently used first out. It belongs to the device, so that no module
+// outlives the context that it was built in; kernels in use stay alive on their own.
 #pragma once
 
 #include <list>

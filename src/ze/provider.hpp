@@ -8,8 +8,8 @@
 
 namespace zemm::ze {
 
-// What one attempt to open a provider came to. Kept for the life of the process and never destroyed: objects may
-// outlive every static destructor.
+// What one attempt to open a provider came to. Kept for the life of the process and never destroyed: objects
+// may outlive every static destructor.
 struct provider {
     api functions;
     bool usable = false;

@@ -23,7 +23,8 @@ ze_command_list_handle_t new_list(const device &dev) {
     desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
     desc.flags = dev.has_api(in_order_minor) ? in_order_flag : 0;
     ze_command_list_handle_t list = nullptr;
-    check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list), "zeCommandListCreateImmediate");
+    check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list),
+          "zeCommandListCreateImmediate");
     return list;
 }
 
@@ -48,7 +49,8 @@ struct stream::impl {
 };
 
 stream::stream(std::shared_ptr<device> dev, bool profiling)
-    : device_(std::move(dev)), owns_list_(true), profiling_(profiling), impl_(std::make_unique<impl>(*device_)) {
+    : device_(std::move(dev)), owns_list_(true), profiling_(profiling),
+      impl_(std::make_unique<impl>(*device_)) {
     list_ = new_list(*device_);
 }
 
@@ -77,16 +79,19 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
     const auto wait_count = static_cast<uint32_t>(wait_list.size());
     if (std::ranges::find(group_count, 0u) != group_count.end()) {
         if (wait_count) // nothing to run, but what comes later waits all the same
-            check(fn.zeCommandListAppendBarrier(list_, nullptr, wait_count, wait_data), "zeCommandListAppendBarrier");
+            check(fn.zeCommandListAppendBarrier(list_, nullptr, wait_count, wait_data),
+                  "zeCommandListAppendBarrier");
         return;
     }
     std::lock_guard hold(k.lock);
-    check(fn.zeKernelSetGroupSize(k.handle, group_size[0], group_size[1], group_size[2]), "zeKernelSetGroupSize");
+    check(fn.zeKernelSetGroupSize(k.handle, group_size[0], group_size[1], group_size[2]),
+          "zeKernelSetGroupSize");
     for (uint32_t i = 0; i < arguments.size(); i++) {
         const ze_result_t result =
             fn.zeKernelSetArgumentValue(k.handle, i, arguments[i].size, arguments[i].value);
         if (result != ZE_RESULT_SUCCESS)
-            fail(zemm_runtime_error, "argument %u (%zu bytes) of a kernel: zeKernelSetArgumentValue returned %s", i,
+            fail(zemm_runtime_error,
+                 "argument %u (%zu bytes) of a kernel: zeKernelSetArgumentValue returned %s", i,
                  arguments[i].size, result_text(result));
     }
     impl_->in_flight.try_emplace(&k, k.shared_from_this());
@@ -152,9 +157,13 @@ void stream::begin_entry() {
     impl_->in_entry = true;
 }
 
-void stream::end_entry() { impl_->in_entry = false; }
+void stream::end_entry() {
+    impl_->in_entry = false;
+}
 
-size_t stream::entry_count() const { return impl_->entries.size(); }
+size_t stream::entry_count() const {
+    return impl_->entries.size();
+}
 
 void stream::reset_profiling() {
     wait(); // what runs would signal the events that are used again
@@ -174,14 +183,16 @@ std::vector<uint64_t> stream::times() {
             const ze_result_t result = device_->fn.zeEventQueryKernelTimestamp(event, &stamp);
             if (result == ZE_RESULT_NOT_READY)
                 fail(zemm_runtime_error,
-                     "device \"%s\" keeps no timestamps: zeEventQueryKernelTimestamp returned ZE_RESULT_NOT_READY for "
+                     "device \"%s\" keeps no timestamps: zeEventQueryKernelTimestamp returned "
+                     "ZE_RESULT_NOT_READY for "
                      "work that is done, as drivers do that simulate (Intel's AUB mode)",
                      device_->name.c_str());
             check(result, "zeEventQueryKernelTimestamp");
             // The counter wraps at its valid bits.
             ticks += (stamp.global.kernelEnd - stamp.global.kernelStart) & device_->timestamp_mask;
         }
-        sums.push_back(static_cast<uint64_t>(static_cast<double>(ticks) * device_->timestamp_period_ns + 0.5));
+        sums.push_back(
+            static_cast<uint64_t>(static_cast<double>(ticks) * device_->timestamp_period_ns + 0.5));
     }
     return sums;
 }

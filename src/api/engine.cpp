@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/error.hpp"
+#include "common/objects.hpp"
+#include "zemm/zemm.h"
+
+using namespace zemm;
+
+size_t zemm_engine_get_count(zemm_engine_kind_t kind) {
+    size_t count = 0;
+    guard([&] {
+        std::string why;
+        count = ze::device_count(kind, why);
+    });
+    return count;
+}
+
+zemm_status_t zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index) {
+    return guard([&] {
+        require(engine, "engine");
+        *engine = new zemm_engine{ze::open_device(kind, index), kind};
+    });
+}
+
+zemm_status_t zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind) {
+    return guard([&] {
+        require(engine, "engine");
+        require(kind, "kind");
+        *kind = engine->kind;
+    });
+}
+
+zemm_status_t zemm_engine_destroy(zemm_engine_t engine) {
+    return guard([&] { delete engine; });
+}

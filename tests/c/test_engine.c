@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "check.h"
+
+/* Engines of a kind, as many as there are; 0 devices is fine and has a reason. */
+static void test_kind(zemm_engine_kind_t kind) {
+    const size_t count = zemm_engine_get_count(kind);
+    zemm_engine_t engine = (zemm_engine_t)&count;
+    printf("%s: %zu\n", zemm_engine_kind2str(kind), count);
+    if (!count) {
+        CHECK(zemm_engine_create(&engine, kind, 0) == zemm_runtime_error);
+        CHECK(engine == (zemm_engine_t)&count); /* outputs stay untouched */
+        CHECK(strlen(zemm_last_error()) > 20);
+        printf("  %s\n", zemm_last_error());
+        return;
+    }
+    CHECK(zemm_engine_create(&engine, kind, count) == zemm_invalid_arguments);
+    CHECK(engine == (zemm_engine_t)&count);
+    printf("  %s\n", zemm_last_error());
+    CHECK(zemm_engine_create(&engine, kind, (size_t)-1) == zemm_invalid_arguments);
+    for (size_t i = 0; i < count; i++) {
+        zemm_engine_t second = NULL;
+        zemm_engine_kind_t got = zemm_any_engine;
+        CHECK(zemm_engine_create(&engine, kind, i) == zemm_success);
+        CHECK(zemm_engine_create(&second, kind, i) == zemm_success);
+        CHECK(engine != second);
+        CHECK(zemm_engine_get_kind(engine, &got) == zemm_success && got == kind);
+        CHECK(zemm_engine_get_kind(engine, NULL) == zemm_invalid_arguments);
+        CHECK(zemm_engine_destroy(engine) == zemm_success);
+        CHECK(zemm_engine_destroy(second) == zemm_success);
+    }
+    CHECK(zemm_engine_create(NULL, kind, 0) == zemm_invalid_arguments);
+}
+
+int main(void) {
+    zemm_engine_t engine = NULL;
+    zemm_engine_kind_t kind = zemm_any_engine;
+    test_kind(zemm_cpu);
+    test_kind(zemm_gpu);
+    CHECK(zemm_engine_get_count(zemm_any_engine) == 0);
+    CHECK(zemm_engine_get_count((zemm_engine_kind_t)7) == 0);
+    CHECK(zemm_engine_create(&engine, zemm_any_engine, 0) == zemm_invalid_arguments);
+    CHECK(zemm_engine_create(&engine, (zemm_engine_kind_t)7, 0) == zemm_invalid_arguments);
+    CHECK(strstr(zemm_last_error(), "7") != NULL);
+    CHECK(zemm_engine_get_kind(NULL, &kind) == zemm_invalid_arguments);
+    CHECK(zemm_engine_destroy(NULL) == zemm_success);
+    return 0;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "check.h"
+#include "zemm/zemm_ze.h"
+
+static void test_engine(zemm_engine_t engine, ze_driver_handle_t driver, ze_device_handle_t device,
+                        ze_context_handle_t context) {
+    zemm_engine_t other = NULL;
+    zemm_engine_kind_t kind, other_kind;
+    ze_context_handle_t got_context = NULL;
+    ze_device_handle_t got_device = NULL;
+    ze_driver_handle_t got_driver = NULL;
+    CHECK(zemm_ze_interop_engine_create(NULL, driver, device, context) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_create(&other, NULL, device, context) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_create(&other, driver, NULL, context) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_create(&other, driver, device, NULL) == zemm_invalid_arguments);
+    CHECK(!other);
+    CHECK(zemm_ze_interop_engine_create(&other, driver, device, context) == zemm_success);
+    CHECK(zemm_engine_get_kind(engine, &kind) == zemm_success);
+    CHECK(zemm_engine_get_kind(other, &other_kind) == zemm_success && kind == other_kind);
+    CHECK(zemm_ze_interop_engine_get_context(other, &got_context) == zemm_success && got_context == context);
+    CHECK(zemm_ze_interop_engine_get_device(other, &got_device) == zemm_success && got_device == device);
+    CHECK(zemm_ze_interop_engine_get_driver(other, &got_driver) == zemm_success && got_driver == driver);
+    CHECK(zemm_ze_interop_engine_get_context(NULL, &got_context) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_context(other, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_device(other, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_driver(other, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_engine_destroy(other) == zemm_success);
+}
+
+static void test_blob(zemm_engine_t engine, ze_driver_handle_t driver, ze_device_handle_t device,
+                      ze_context_handle_t context) {
+    zemm_engine_t other = NULL;
+    uint8_t id[256], id2[256], blob[256];
+    size_t id_size = 0, id2_size = sizeof id2, blob_size = 0, short_size = 3;
+    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, NULL, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_cache_blob_id(NULL, device, &id_size, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id_size, NULL) == zemm_success);
+    CHECK(id_size > 0 && id_size <= sizeof id);
+    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id_size, id) == zemm_success);
+    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id2_size, id2) == zemm_success);
+    CHECK(id_size == id2_size && !memcmp(id, id2, id_size));
+    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &short_size, id) ==
+          zemm_invalid_arguments);
+
+    CHECK(zemm_ze_interop_engine_get_cache_blob(NULL, &blob_size, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_cache_blob(engine, NULL, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_cache_blob(engine, &blob_size, NULL) == zemm_success);
+    CHECK(blob_size > 0 && blob_size <= sizeof blob);
+    CHECK(zemm_ze_interop_engine_get_cache_blob(engine, &short_size, blob) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_get_cache_blob(engine, &blob_size, blob) == zemm_success);
+    CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size, NULL) ==
+          zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size - 1,
+                                                        blob) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, 0, blob) ==
+          zemm_invalid_arguments);
+    for (size_t i = 0; i < blob_size; i++) { /* every byte counts */
+        blob[i] ^= 1;
+        CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size,
+                                                            blob) == zemm_invalid_arguments);
+        blob[i] ^= 1;
+    }
+    CHECK(!other);
+    CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size, blob) ==
+          zemm_success);
+    CHECK(zemm_engine_destroy(other) == zemm_success);
+}
+
+/* The list of another stream stands for the caller's: it outlives the stream that adopts it. */
+static void test_stream(zemm_engine_t engine) {
+    zemm_stream_t owner = NULL, adopted = NULL;
+    zemm_engine_t of = NULL;
+    ze_command_list_handle_t list = NULL, got = NULL;
+    int entries = -1;
+    CHECK(zemm_stream_create(&owner, engine, zemm_stream_in_order) == zemm_success);
+    CHECK(zemm_ze_interop_stream_get_list(owner, &list) == zemm_success && list);
+    CHECK(zemm_ze_interop_stream_get_list(owner, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_stream_get_list(NULL, &list) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_stream_create(NULL, engine, list, 0) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_stream_create(&adopted, NULL, list, 0) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_stream_create(&adopted, engine, NULL, 0) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_stream_create(&adopted, engine, list, 2) == zemm_invalid_arguments);
+    CHECK(!adopted);
+    for (int profiling = 0; profiling < 2; profiling++) {
+        CHECK(zemm_ze_interop_stream_create(&adopted, engine, list, profiling) == zemm_success);
+        CHECK(zemm_ze_interop_stream_get_list(adopted, &got) == zemm_success && got == list);
+        CHECK(zemm_stream_get_engine(adopted, &of) == zemm_success && of == engine);
+        CHECK(zemm_query_profiling_data(adopted, zemm_profiling_data_kind_time, &entries, NULL) ==
+              (profiling ? zemm_success : zemm_invalid_arguments));
+        CHECK(zemm_stream_wait(adopted) == zemm_success);
+        CHECK(zemm_stream_destroy(adopted) == zemm_success);
+    }
+    CHECK(zemm_stream_wait(owner) == zemm_success);
+    CHECK(zemm_stream_destroy(owner) == zemm_success);
+}
+
+static void test_memory(zemm_engine_t engine) {
+    const zemm_dims_t dims = {100};
+    zemm_memory_desc_t md = NULL, scalar = NULL;
+    zemm_memory_t owner = NULL, memory = NULL;
+    void *handles[1] = {ZEMM_MEMORY_ALLOCATE}, *usm = NULL;
+    CHECK(zemm_memory_desc_create_with_tag(&md, 1, dims, zemm_s8, zemm_a) == zemm_success);
+    CHECK(zemm_memory_desc_create_host_scalar(&scalar, zemm_s8) == zemm_success);
+    CHECK(zemm_ze_interop_memory_create(&memory, NULL, engine, 1, handles) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_memory_create(&memory, scalar, engine, 1, handles) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_memory_create(&memory, md, NULL, 1, handles) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_memory_create(&memory, md, engine, 1, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_memory_create(&memory, md, engine, 2, handles) == zemm_invalid_arguments);
+    CHECK(!memory);
+    CHECK(zemm_ze_interop_memory_create(&owner, md, engine, 1, handles) == zemm_success);
+    CHECK(zemm_memory_get_data_handle(owner, &usm) == zemm_success && usm);
+    handles[0] = usm;
+    CHECK(zemm_ze_interop_memory_create(&memory, md, engine, 1, handles) == zemm_success);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    CHECK(zemm_memory_destroy(owner) == zemm_success);
+    zemm_memory_desc_destroy(md);
+    zemm_memory_desc_destroy(scalar);
+}
+
+int main(void) {
+    zemm_engine_t engine = NULL;
+    ze_context_handle_t context = NULL;
+    ze_device_handle_t device = NULL;
+    ze_driver_handle_t driver = NULL;
+    const zemm_engine_kind_t kind = zemm_engine_get_count(zemm_cpu) ? zemm_cpu : zemm_gpu;
+    if (!zemm_engine_get_count(kind))
+        return SKIP;
+    CHECK(zemm_engine_create(&engine, kind, 0) == zemm_success);
+    CHECK(zemm_ze_interop_engine_get_context(engine, &context) == zemm_success);
+    CHECK(zemm_ze_interop_engine_get_device(engine, &device) == zemm_success);
+    CHECK(zemm_ze_interop_engine_get_driver(engine, &driver) == zemm_success);
+    test_engine(engine, driver, device, context);
+    test_blob(engine, driver, device, context);
+    test_stream(engine);
+    test_memory(engine);
+    CHECK(zemm_engine_destroy(engine) == zemm_success);
+    return 0;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "check.h"
+
+static zemm_memory_desc_t desc(int ndims, zemm_dim_t d0, zemm_dim_t d1, zemm_data_type_t type,
+                               zemm_format_tag_t tag) {
+    const zemm_dims_t dims = {d0, d1};
+    zemm_memory_desc_t md = NULL;
+    CHECK(zemm_memory_desc_create_with_tag(&md, ndims, dims, type, tag) == zemm_success);
+    return md;
+}
+
+static void test_allocated(zemm_engine_t engine) {
+    zemm_memory_desc_t md = desc(2, 16, 40, zemm_f32, zemm_ab);
+    const_zemm_memory_desc_t own = NULL;
+    zemm_memory_t memory = NULL;
+    zemm_engine_t of = NULL;
+    void *handle = NULL, *mapped = NULL, *again = NULL;
+    CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    CHECK(zemm_memory_get_memory_desc(memory, &own) == zemm_success);
+    CHECK(own != md && zemm_memory_desc_equal(own, md));
+    CHECK(zemm_memory_get_engine(memory, &of) == zemm_success && of == engine);
+    CHECK(zemm_memory_get_data_handle(memory, &handle) == zemm_success && handle);
+    CHECK((uintptr_t)handle % 64 == 0);
+
+    CHECK(zemm_memory_unmap_data(memory, handle) == zemm_invalid_arguments); /* not mapped */
+    CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && mapped);
+    CHECK(zemm_memory_map_data(memory, &again) == zemm_success && again == mapped);
+    memset(mapped, 0x5a, 16 * 40 * 4);
+    CHECK(zemm_memory_unmap_data(memory, (char *)mapped + 1) == zemm_invalid_arguments);
+    CHECK(zemm_memory_unmap_data(memory, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_set_data_handle(memory, NULL) == zemm_invalid_arguments); /* is mapped */
+    CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
+    CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
+    CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_invalid_arguments);
+    if (!getenv("SetCommandStreamReceiver")) { /* a simulator does not copy */
+        CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success);
+        for (int i = 0; i < 16 * 40 * 4; i++)
+            CHECK(((unsigned char *)mapped)[i] == 0x5a);
+        CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
+    }
+
+    CHECK(zemm_memory_map_data_v2(memory, &mapped, 1) == zemm_invalid_arguments);
+    CHECK(zemm_memory_map_data_v2(memory, &mapped, -1) == zemm_invalid_arguments);
+    CHECK(zemm_memory_get_data_handle_v2(memory, &handle, 1) == zemm_invalid_arguments);
+    CHECK(zemm_memory_set_data_handle(memory, handle) == zemm_success); /* its own buffer */
+    CHECK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_ALLOCATE) == zemm_invalid_arguments);
+    CHECK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_NONE) == zemm_success);
+    CHECK(zemm_memory_get_data_handle(memory, &again) == zemm_success && !again);
+    CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
+    CHECK(zemm_memory_unmap_data(memory, NULL) == zemm_success);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    CHECK(zemm_memory_desc_destroy(md) == zemm_success);
+}
+
+/* Handles of the caller: USM, which another memory allocates here, and ordinary host memory. */
+static void test_handles(zemm_engine_t engine) {
+    zemm_memory_desc_t large = desc(1, 4096, 0, zemm_u8, zemm_a), small = desc(1, 1000, 0, zemm_u8, zemm_a);
+    zemm_engine_kind_t kind;
+    zemm_memory_t owner = NULL, user = NULL, untouched = NULL;
+    void *usm = NULL, *mapped = NULL;
+    static unsigned char ordinary[4096];
+    CHECK(zemm_engine_get_kind(engine, &kind) == zemm_success);
+    CHECK(zemm_memory_create(&owner, large, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    CHECK(zemm_memory_get_data_handle(owner, &usm) == zemm_success);
+    CHECK(zemm_memory_create(&user, small, engine, usm) == zemm_success);
+    CHECK(zemm_memory_set_data_handle(user, (char *)usm + 3000) == zemm_success);
+    /* drivers may round the allocation up to a page, here exactly one */
+    CHECK(zemm_memory_set_data_handle(user, (char *)usm + 3500) == zemm_invalid_arguments);
+    CHECK(strstr(zemm_last_error(), "memory too small") && strstr(zemm_last_error(), "1000") &&
+          strstr(zemm_last_error(), "596"));
+    CHECK(zemm_memory_get_data_handle(user, &mapped) == zemm_success && mapped == (char *)usm + 3000);
+    CHECK(zemm_memory_create(&untouched, large, engine, (char *)usm + 1) == zemm_invalid_arguments &&
+          !untouched);
+    if (kind == zemm_cpu) {
+        CHECK(zemm_memory_set_data_handle(user, ordinary + 1) == zemm_success);
+        CHECK(zemm_memory_map_data(user, &mapped) == zemm_success && mapped == ordinary + 1);
+        CHECK(zemm_memory_unmap_data(user, mapped) == zemm_success);
+    } else {
+        CHECK(zemm_memory_set_data_handle(user, ordinary) == zemm_invalid_arguments);
+        CHECK(zemm_memory_create(&untouched, small, engine, ordinary) == zemm_invalid_arguments &&
+              !untouched);
+        printf("%s\n", zemm_last_error());
+    }
+    CHECK(zemm_memory_destroy(user) == zemm_success);
+    CHECK(zemm_memory_destroy(owner) == zemm_success);
+    zemm_memory_desc_destroy(large);
+    zemm_memory_desc_destroy(small);
+}
+
+static void test_refusals(zemm_engine_t engine) {
+    zemm_memory_desc_t plain = desc(2, 4, 4, zemm_f32, zemm_ab),
+                       any = desc(2, 4, 4, zemm_f32, zemm_format_tag_any);
+    zemm_memory_desc_t runtime = desc(2, ZEMM_RUNTIME_DIM_VAL, 4, zemm_f32, zemm_ab);
+    zemm_memory_desc_t scalar = NULL;
+    zemm_memory_t memory = NULL;
+    void *handles[2] = {NULL, NULL};
+    CHECK(zemm_memory_desc_create_host_scalar(&scalar, zemm_f32) == zemm_success);
+    CHECK(zemm_memory_create(NULL, plain, engine, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create(&memory, plain, NULL, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create(&memory, any, engine, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create(&memory, runtime, engine, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create(&memory, scalar, engine, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_v2(&memory, plain, engine, 1, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_v2(&memory, plain, engine, 0, handles) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_v2(&memory, plain, engine, -1, handles) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_v2(&memory, plain, engine, 2, handles) == zemm_invalid_arguments);
+    CHECK(!memory);
+    CHECK(zemm_memory_create_v2(&memory, plain, engine, 1, handles) == zemm_success);
+    CHECK(zemm_memory_get_data_handle(memory, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_get_memory_desc(memory, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_get_engine(memory, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_map_data(memory, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_get_host_scalar_value(memory, handles) == zemm_invalid_arguments);
+    CHECK(zemm_memory_set_host_scalar_value(memory, handles) == zemm_invalid_arguments);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    CHECK(zemm_memory_destroy(NULL) == zemm_success);
+    CHECK(zemm_memory_map_data(NULL, handles) == zemm_invalid_arguments);
+    CHECK(zemm_memory_set_data_handle(NULL, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_get_engine(NULL, NULL) == zemm_invalid_arguments);
+    zemm_memory_desc_destroy(plain);
+    zemm_memory_desc_destroy(any);
+    zemm_memory_desc_destroy(runtime);
+    zemm_memory_desc_destroy(scalar);
+}
+
+/* No bytes: a zero descriptor (or none), a dimension of 0. */
+static void test_empty(zemm_engine_t engine) {
+    zemm_memory_desc_t empty = desc(2, 0, 4, zemm_f32, zemm_ab);
+    zemm_memory_t memory = NULL;
+    char *nowhere = (char *)64;
+    void *mapped = &memory;
+    CHECK(zemm_memory_create(&memory, NULL, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
+    CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    CHECK(zemm_memory_create(&memory, empty, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    mapped = &memory;
+    CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
+    CHECK(zemm_memory_set_data_handle(memory, nowhere) == zemm_success); /* nobody reads it */
+    CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    zemm_memory_desc_destroy(empty);
+}
+
+static void test_sparse(zemm_engine_t engine) {
+    const zemm_dims_t dims = {8, 16};
+    zemm_memory_desc_t md = NULL;
+    zemm_memory_t memory = NULL;
+    void *handles[3] = {ZEMM_MEMORY_ALLOCATE, ZEMM_MEMORY_NONE, ZEMM_MEMORY_ALLOCATE}, *got = NULL;
+    CHECK(zemm_memory_desc_create_with_csr_encoding(&md, 2, dims, zemm_f32, 10, zemm_s32, zemm_s32) ==
+          zemm_success);
+    CHECK(zemm_memory_create_v2(&memory, md, engine, 2, handles) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_v2(&memory, md, engine, 3, handles) == zemm_success);
+    CHECK(zemm_memory_get_data_handle_v2(memory, &got, 1) == zemm_success && !got);
+    CHECK(zemm_memory_get_data_handle_v2(memory, &got, 2) == zemm_success && got);
+    CHECK(zemm_memory_get_data_handle_v2(memory, &got, 3) == zemm_invalid_arguments);
+    CHECK(zemm_memory_map_data_v2(memory, &got, 2) == zemm_success && got);
+    memset(got, 0, zemm_memory_desc_get_size_v2(md, 2));
+    CHECK(zemm_memory_unmap_data_v2(memory, got, 2) == zemm_success);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    for (int i = 0; i < 3; i++)
+        CHECK(zemm_memory_get_data_handle_v2(memory, &got, i) == zemm_success && got);
+    CHECK(zemm_memory_create(&memory, md, engine, got) == zemm_invalid_arguments);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    zemm_memory_desc_destroy(md);
+}
+
+/* No device needed. */
+static void test_host_scalar(void) {
+    zemm_memory_desc_t md = NULL, dense = desc(1, 1, 0, zemm_f32, zemm_a);
+    zemm_memory_t memory = NULL;
+    zemm_engine_t engine = (zemm_engine_t)&md;
+    float value = 2.5f, got = 0.f;
+    void *handle = NULL;
+    CHECK(zemm_memory_desc_create_host_scalar(&md, zemm_f32) == zemm_success);
+    CHECK(zemm_memory_create_host_scalar(&memory, dense, &value) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_host_scalar(&memory, NULL, &value) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_host_scalar(&memory, md, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_create_host_scalar(&memory, md, &value) == zemm_success);
+    value = 0.f; /* it was copied */
+    CHECK(zemm_memory_get_host_scalar_value(memory, &got) == zemm_success && got == 2.5f);
+    value = -1.f;
+    CHECK(zemm_memory_set_host_scalar_value(memory, &value) == zemm_success);
+    CHECK(zemm_memory_get_host_scalar_value(memory, &got) == zemm_success && got == -1.f);
+    CHECK(zemm_memory_get_host_scalar_value(memory, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_get_engine(memory, &engine) == zemm_success && !engine);
+    CHECK(zemm_memory_get_data_handle(memory, &handle) == zemm_invalid_arguments);
+    CHECK(zemm_memory_set_data_handle(memory, &value) == zemm_invalid_arguments);
+    CHECK(zemm_memory_map_data(memory, &handle) == zemm_invalid_arguments);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    zemm_memory_desc_destroy(md);
+    zemm_memory_desc_destroy(dense);
+}
+
+int main(void) {
+    zemm_engine_t engine = NULL;
+    const zemm_engine_kind_t kind = zemm_engine_get_count(zemm_cpu) ? zemm_cpu : zemm_gpu;
+    test_host_scalar();
+    if (!zemm_engine_get_count(kind))
+        return SKIP;
+    CHECK(zemm_engine_create(&engine, kind, 0) == zemm_success);
+    test_allocated(engine);
+    test_handles(engine);
+    test_refusals(engine);
+    test_empty(engine);
+    test_sparse(engine);
+    CHECK(zemm_engine_destroy(engine) == zemm_success);
+    return 0;
+}

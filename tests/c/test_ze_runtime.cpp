@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Level Zero runtime layer by itself, on real kernels: test_ze_runtime cpu|gpu ze_runtime.spv
+// ze_runtime_broken.spv. On a driver that simulates (Intel's AUB mode) kernels compute nothing: all but their
+// results is checked there.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+#include "common/error.hpp"
+#include "ze/buffer.hpp"
+#include "ze/device.hpp"
+#include "ze/module.hpp"
+#include "ze/stream.hpp"
+
+using namespace zemm::ze;
+
+namespace {
+
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                             \
+            std::exit(1);                                                                                    \
+        }                                                                                                    \
+    } while (0)
+
+template <typename F> zemm::error caught(F &&body) {
+    try {
+        body();
+    } catch (const zemm::error &e) {
+        return e;
+    }
+    return {zemm_success, ""};
+}
+
+constexpr uint32_t count = 1 << 16;
+bool simulated = false;
+std::vector<uint8_t> program, broken;
+
+spirv binary() {
+    return {"ze_runtime", program};
+}
+
+std::vector<uint8_t> bytes_of(const char *path) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(file), {});
+    CHECK(!bytes.empty());
+    return bytes;
+}
+
+std::vector<int> read(const std::shared_ptr<device> &dev, const buffer &from) {
+    std::vector<int> values(from.size() / sizeof(int));
+    copy_now(*dev, values.data(), from.data(), from.size());
+    return values;
+}
+
+void write(const std::shared_ptr<device> &dev, const buffer &to, const std::vector<int> &values) {
+    copy_now(*dev, to.data(), values.data(), to.size());
+}
+
+void scale_add(stream &s, kernel &k, void *out, void *in, int addend) {
+    const kernel_argument arguments[] = {
+        {sizeof(void *), &out}, {sizeof(void *), &in}, {sizeof addend, &addend}};
+    s.launch(k, {64, 1, 1}, {count / 64, 1, 1}, arguments);
+}
+
+void test_memory(const std::shared_ptr<device> &dev) {
+    const buffer device_memory(dev, 1000, usm::device), host_memory(dev, 1000, usm::host),
+        empty(dev, 0, usm::host);
+    CHECK(!empty.data() && empty.size() == 0);
+    CHECK(reinterpret_cast<uintptr_t>(device_memory.data()) % 64 == 0);
+    CHECK(usm_bytes_from(*dev, device_memory.data()) >= 1000);
+    CHECK(usm_bytes_from(*dev, device_memory.data()) ==
+          usm_bytes_from(*dev, static_cast<char *>(device_memory.data()) + 100) + 100);
+    CHECK(host_reads(*dev, host_memory.data()));
+    CHECK(host_reads(*dev, device_memory.data()) == (dev->kind == zemm_cpu));
+    std::vector<char> ordinary(1000);
+    CHECK(usm_bytes_from(*dev, ordinary.data()) == 0);
+    for (int i = 0; i < 1000; i++)
+        ordinary[i] = static_cast<char>(i);
+    std::memset(host_memory.data(), 0, 1000);
+    copy_now(*dev, device_memory.data(), ordinary.data(), 1000);
+    copy_now(*dev, host_memory.data(), device_memory.data(), 1000);
+    CHECK(simulated || !std::memcmp(host_memory.data(), ordinary.data(), 1000));
+    const zemm::error e = caught([&] { buffer huge(dev, size_t(1) << 60, usm::device); });
+    CHECK(e.status() == zemm_out_of_memory && std::strstr(e.what(), "1152921504606846976"));
+}
+
+void test_modules(const std::shared_ptr<device> &dev) {
+    const auto first = get_kernel(dev, binary(), "scale_add", {{0, 5}}, "");
+    CHECK(first->built_now && first->handle);
+    const auto again = get_kernel(dev, binary(), "scale_add", {{0, 5}}, "");
+    CHECK(again.get() == first.get() && !again->built_now);
+    const auto other = get_kernel(dev, binary(), "scale_add", {{0, 6}}, "");
+    CHECK(other.get() != first.get() && other->built_now);
+    const auto sibling = get_kernel(dev, binary(), "slow_fill", {{0, 5}}, "");
+    CHECK(sibling.get() != first.get() && !sibling->built_now);
+
+    zemm::error e = caught([&] { get_kernel(dev, binary(), "no_such_entry", {}, ""); });
+    CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "no_such_entry"));
+    const std::vector<uint8_t> garbage(64, 0x5a);
+    e = caught([&] { get_kernel(dev, {"garbage", garbage}, "scale_add", {}, ""); });
+    CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "garbage"));
+    e = caught([&] { get_kernel(dev, {"ze_runtime_broken", broken}, "broken", {}, ""); });
+    CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "ze_runtime_broken"));
+    std::printf("  refused module: %s\n", e.what());
+
+    // Threads that want one kernel at once: one builds, all get it.
+    std::vector<std::shared_ptr<kernel>> got(8);
+    std::vector<std::thread> threads;
+    for (auto &k : got)
+        threads.emplace_back([&] { k = get_kernel(dev, binary(), "scale_add", {{0, 77}}, ""); });
+    for (auto &t : threads)
+        t.join();
+    for (auto &k : got)
+        CHECK(k.get() == got[0].get());
+}
+
+void test_order(const std::shared_ptr<device> &dev) {
+    const auto slow = get_kernel(dev, binary(), "slow_fill", {}, "");
+    const auto times_three = get_kernel(dev, binary(), "scale_add", {}, "");
+    const auto times_five = get_kernel(dev, binary(), "scale_add", {{0, 5}}, "");
+    const buffer a(dev, count * sizeof(int), usm::device), b(dev, count * sizeof(int), usm::device);
+    write(dev, a, std::vector<int>(count, 0));
+    stream s(dev, false);
+    for (int round = 0; round < 3; round++) {
+        void *out = a.data();
+        const int n = count, value = 100 + round;
+        const kernel_argument arguments[] = {{sizeof out, &out}, {sizeof n, &n}, {sizeof value, &value}};
+        s.launch(*slow, {1, 1, 1}, {1, 1, 1}, arguments);
+        scale_add(s, *times_three, b.data(), a.data(),
+                  1); // the same kernel with other arguments right behind
+        scale_add(s, *times_three, a.data(), b.data(), 2);
+        scale_add(s, *times_five, b.data(), a.data(), round);
+    }
+    s.wait();
+    s.wait(); // nothing to wait for is no error
+    const std::vector<int> values = read(dev, b);
+    if (!simulated)
+        for (int v : values)
+            CHECK(v == ((102 * 3 + 1) * 3 + 2) * 5 + 2);
+    s.launch(*slow, {1, 1, 1}, {0, 1, 1}, {}); // no groups: nothing happens
+    const kernel_argument nonsense[] = {{3, "ab"}};
+    const zemm::error e = caught([&] { s.launch(*slow, {1, 1, 1}, {1, 1, 1}, nonsense); });
+    std::printf("  argument of 3 bytes: %s\n", e.what());
+}
+
+void test_scratchpad(const std::shared_ptr<device> &dev) {
+    stream s(dev, false);
+    CHECK(!s.scratchpad(0));
+    void *small = s.scratchpad(1 << 10);
+    CHECK(small && s.scratchpad(1 << 9) == small);
+    const auto k = get_kernel(dev, binary(), "scale_add", {}, "");
+    void *middle = s.scratchpad(count * sizeof(int));
+    scale_add(s, *k, middle, middle, 0);
+    void *large = s.scratchpad(1 << 22);
+    CHECK(large != middle && usm_bytes_from(*dev, middle)); // still there for the launch
+    s.wait();
+    CHECK(s.scratchpad(1) == large);
+}
+
+void test_profiling(const std::shared_ptr<device> &dev) {
+    const auto slow = get_kernel(dev, binary(), "slow_fill", {}, "");
+    const auto quick = get_kernel(dev, binary(), "scale_add", {}, "");
+    const buffer a(dev, count * sizeof(int), usm::device);
+    write(dev, a, std::vector<int>(count, 1));
+    const int many = simulated ? 3 : 300; // a simulator writes megabytes per launch
+    stream s(dev, true);
+    for (int pass = 0; pass < 2; pass++) {
+        CHECK(s.entry_count() == 0);
+        if (pass)
+            for (int i = 0; i < many; i++) { // more than one pool of events
+                s.begin_entry();
+                scale_add(s, *quick, a.data(), a.data(), 0);
+                s.end_entry();
+            }
+        s.begin_entry();
+        void *out = a.data();
+        const int n = count, value = 1;
+        const kernel_argument arguments[] = {{sizeof out, &out}, {sizeof n, &n}, {sizeof value, &value}};
+        s.launch(*slow, {1, 1, 1}, {1, 1, 1}, arguments);
+        scale_add(s, *quick, a.data(), a.data(), 0);
+        s.end_entry();
+        s.begin_entry();
+        s.end_entry();
+        scale_add(s, *quick, a.data(), a.data(), 0); // outside: not counted
+        const size_t entries = pass ? many + 2 : 2;
+        CHECK(s.entry_count() == entries);
+        std::vector<uint64_t> times;
+        const zemm::error e = caught([&] { times = s.times(); });
+        if (simulated) {
+            std::printf("  times: %s\n", e.what());
+            CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "NOT_READY"));
+        } else {
+            CHECK(e.status() == zemm_success && times.size() == entries);
+            CHECK(times[entries - 1] == 0);
+            CHECK(times[entries - 2] > 100'000 && times[entries - 2] < 60'000'000'000);
+            CHECK(times[0] > 0);
+            std::printf("  %zu entries, first %.1f us, slow %.1f us\n", entries, times[0] * 1e-3,
+                        times[entries - 2] * 1e-3);
+        }
+        s.reset_profiling();
+    }
+}
+
+void test_threads(const std::shared_ptr<device> &dev) {
+    const auto k = get_kernel(dev, binary(), "scale_add", {}, "");
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; t++)
+        threads.emplace_back([&, t] {
+            const buffer a(dev, count * sizeof(int), usm::device);
+            write(dev, a, std::vector<int>(count, t));
+            stream s(dev, false);
+            for (int i = 0; i < (simulated ? 2 : 20); i++)
+                scale_add(s, *k, a.data(), a.data(), -2 * t); // keeps t
+            s.wait();
+            const std::vector<int> values = read(dev, a);
+            if (!simulated)
+                for (int v : values)
+                    CHECK(v == t);
+        });
+    for (auto &t : threads)
+        t.join();
+}
+
+void test_host_pointers(const std::shared_ptr<device> &dev) {
+    if (!dev->host_pointers || simulated)
+        return;
+    const auto k = get_kernel(dev, binary(), "scale_add", {}, "");
+    std::vector<int> in(count + 1, 4), out(count + 1, 0);
+    stream s(dev, false);
+    scale_add(s, *k, out.data() + 1, in.data() + 1, 1);
+    s.wait();
+    CHECK(out[0] == 0);
+    for (uint32_t i = 1; i <= count; i++)
+        CHECK(out[i] == 13);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    if (argc != 4)
+        return 2;
+    const zemm_engine_kind_t kind = std::strcmp(argv[1], "gpu") ? zemm_cpu : zemm_gpu;
+    program = bytes_of(argv[2]);
+    broken = bytes_of(argv[3]);
+    const char *receiver = std::getenv("SetCommandStreamReceiver");
+    simulated = kind == zemm_gpu && receiver && std::atoi(receiver);
+
+    std::string why;
+    const size_t devices = device_count(kind, why);
+    if (!devices) {
+        std::printf("no %s: %s\n", argv[1], why.c_str());
+        CHECK(caught([&] { open_device(kind, 0); }).status() == zemm_runtime_error);
+        return 77; // skipped
+    }
+    const zemm::error e = caught([&] { open_device(kind, devices); });
+    CHECK(e.status() == zemm_invalid_arguments);
+    std::printf("%s\n", e.what());
+    const std::shared_ptr<device> dev = open_device(kind, 0);
+    CHECK(dev == open_device(kind, 0) && dev->kind == kind);
+    std::printf("%s: API 1.%u, groups of %u, %zu argument bytes, %g ns per tick, mask %llx, host pointers "
+                "%d, fp16 %d\n",
+                dev->name.c_str(), dev->api_version & 0xffff, dev->max_group_size, dev->max_argument_size,
+                dev->timestamp_period_ns, static_cast<unsigned long long>(dev->timestamp_mask),
+                dev->host_pointers, dev->fp16);
+    const std::pair<const char *, void (*)(const std::shared_ptr<device> &)> tests[] = {
+        {"memory", test_memory},
+        {"modules", test_modules},
+        {"order", test_order},
+        {"scratchpad", test_scratchpad},
+        {"profiling", test_profiling},
+        {"threads", test_threads},
+        {"host pointers", test_host_pointers}};
+    for (const auto &[name, test] : tests) {
+        std::printf("%s\n", name);
+        test(dev);
+    }
+    return 0;
+}
