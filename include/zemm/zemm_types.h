@@ -67,8 +67,8 @@ typedef enum {
     zemm_grouped = 4
 } zemm_sparse_encoding_t;
 
-/* Letter k of a tag is logical dimension k; left to right is outermost to innermost. An upper-case letter is a
- * dimension that is also blocked; its blocks follow as <size><letter>, the last being innermost. */
+/* Letter k of a tag is logical dimension k; left to right is outermost to innermost. An upper-case letter is
+ * a dimension that is also blocked; its blocks follow as <size><letter>, the last being innermost. */
 typedef enum {
     zemm_format_tag_undef = 0,
     zemm_format_tag_any = 1,
@@ -314,20 +314,20 @@ typedef enum {
  * (none: see the comment; _md: const_zemm_memory_desc_t). */
 typedef enum {
     zemm_query_undef = 0,
-    zemm_query_engine = 1,               /* zemm_engine_t */
-    zemm_query_primitive_kind = 2,       /* zemm_primitive_kind_t */
-    zemm_query_num_of_inputs_s32 = 3,    /* int */
-    zemm_query_num_of_outputs_s32 = 4,   /* int */
-    zemm_query_time_estimate_f64 = 5,    /* double, seconds */
+    zemm_query_engine = 1,                 /* zemm_engine_t */
+    zemm_query_primitive_kind = 2,         /* zemm_primitive_kind_t */
+    zemm_query_num_of_inputs_s32 = 3,      /* int */
+    zemm_query_num_of_outputs_s32 = 4,     /* int */
+    zemm_query_time_estimate_f64 = 5,      /* double, seconds */
     zemm_query_memory_consumption_s64 = 6, /* int64_t, bytes of library scratchpad */
-    zemm_query_scratchpad_engine = 7,    /* zemm_engine_t */
-    zemm_query_impl_info_str = 8,        /* const char * */
-    zemm_query_reorder_src_engine = 9,   /* zemm_engine_t */
-    zemm_query_reorder_dst_engine = 10,  /* zemm_engine_t */
+    zemm_query_scratchpad_engine = 7,      /* zemm_engine_t */
+    zemm_query_impl_info_str = 8,          /* const char * */
+    zemm_query_reorder_src_engine = 9,     /* zemm_engine_t */
+    zemm_query_reorder_dst_engine = 10,    /* zemm_engine_t */
     zemm_query_prop_kind = 11,
     zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, bytes */
-    zemm_query_cache_blob_id = 13,       /* const uint8_t * */
-    zemm_query_strides = 14,             /* zemm_dims_t: of a memory descriptor, in elements */
+    zemm_query_cache_blob_id = 13,          /* const uint8_t * */
+    zemm_query_strides = 14,                /* zemm_dims_t: of a memory descriptor, in elements */
     zemm_query_dilations = 15,
     zemm_query_padding_l = 16,
     zemm_query_padding_r = 17,
@@ -355,20 +355,20 @@ typedef enum {
     zemm_query_diff_dst_md = 134,
     zemm_query_workspace_md = 135,
     zemm_query_scratchpad_md = 136,
-    zemm_query_exec_arg_md = 255,           /* index: ZEMM_ARG_... */
-    zemm_query_ndims_s32 = 256,             /* int */
-    zemm_query_dims = 257,                  /* zemm_dims_t * */
-    zemm_query_data_type = 258,             /* zemm_data_type_t */
-    zemm_query_submemory_offset_s64 = 259,  /* int64_t, elements */
-    zemm_query_padded_dims = 260,           /* zemm_dims_t * */
-    zemm_query_padded_offsets = 261,        /* zemm_dims_t * */
-    zemm_query_format_kind = 262,           /* zemm_format_kind_t */
-    zemm_query_inner_nblks_s32 = 263,       /* int */
-    zemm_query_inner_blks = 264,            /* zemm_dims_t * */
-    zemm_query_inner_idxs = 265,            /* zemm_dims_t * */
-    zemm_query_sparse_encoding = 266,       /* zemm_sparse_encoding_t */
-    zemm_query_nnz_s64 = 267,               /* int64_t */
-    zemm_query_num_handles_s32 = 268,       /* int */
+    zemm_query_exec_arg_md = 255,          /* index: ZEMM_ARG_... */
+    zemm_query_ndims_s32 = 256,            /* int */
+    zemm_query_dims = 257,                 /* zemm_dims_t * */
+    zemm_query_data_type = 258,            /* zemm_data_type_t */
+    zemm_query_submemory_offset_s64 = 259, /* int64_t, elements */
+    zemm_query_padded_dims = 260,          /* zemm_dims_t * */
+    zemm_query_padded_offsets = 261,       /* zemm_dims_t * */
+    zemm_query_format_kind = 262,          /* zemm_format_kind_t */
+    zemm_query_inner_nblks_s32 = 263,      /* int */
+    zemm_query_inner_blks = 264,           /* zemm_dims_t * */
+    zemm_query_inner_idxs = 265,           /* zemm_dims_t * */
+    zemm_query_sparse_encoding = 266,      /* zemm_sparse_encoding_t */
+    zemm_query_nnz_s64 = 267,              /* int64_t */
+    zemm_query_num_handles_s32 = 268,      /* int */
     zemm_query_max = 0x7fff
 } zemm_query_t;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Level Zero interoperability: zemm objects from Level Zero handles and back.
  *
- * Same functions as oneDNN's dnnl_ze.h. The handles stay the caller's: destroying a zemm object destroys only what
- * the library created. They must come from the loader that the process uses (libze_loader.so.1). */
+ * Same functions as oneDNN's dnnl_ze.h. The handles stay the caller's: destroying a zemm object destroys only
+ * what the library created. They must come from the loader that the process uses (libze_loader.so.1). */
 #ifndef ZEMM_ZE_H
 #define ZEMM_ZE_H
 
@@ -16,36 +16,41 @@ extern "C" {
 
 /* Any argument NULL: invalid_arguments. */
 zemm_status_t ZEMM_API zemm_ze_interop_engine_create(zemm_engine_t *engine, ze_driver_handle_t driver,
-        ze_device_handle_t device, ze_context_handle_t context);
+                                                     ze_device_handle_t device, ze_context_handle_t context);
 zemm_status_t ZEMM_API zemm_ze_interop_engine_get_context(zemm_engine_t engine, ze_context_handle_t *context);
 zemm_status_t ZEMM_API zemm_ze_interop_engine_get_device(zemm_engine_t engine, ze_device_handle_t *device);
 zemm_status_t ZEMM_API zemm_ze_interop_engine_get_driver(zemm_engine_t engine, ze_driver_handle_t *driver);
 
 /* Identity of a device and its driver for an engine cache. cache_blob_id NULL: writes the size in bytes. */
 zemm_status_t ZEMM_API zemm_ze_interop_engine_get_cache_blob_id(ze_driver_handle_t driver,
-        ze_device_handle_t device, size_t *size, uint8_t *cache_blob_id);
+                                                                ze_device_handle_t device, size_t *size,
+                                                                uint8_t *cache_blob_id);
 /* cache_blob NULL: writes the size in bytes. */
 zemm_status_t ZEMM_API zemm_ze_interop_engine_get_cache_blob(zemm_engine_t engine, size_t *size,
-        uint8_t *cache_blob);
+                                                             uint8_t *cache_blob);
 zemm_status_t ZEMM_API zemm_ze_interop_engine_create_from_cache_blob(zemm_engine_t *engine,
-        ze_driver_handle_t driver, ze_device_handle_t device, ze_context_handle_t context, size_t size,
-        const uint8_t *cache_blob);
+                                                                     ze_driver_handle_t driver,
+                                                                     ze_device_handle_t device,
+                                                                     ze_context_handle_t context, size_t size,
+                                                                     const uint8_t *cache_blob);
 
 /* list: an immediate command list, used as in order. profiling 1: events on it keep timestamps. */
 zemm_status_t ZEMM_API zemm_ze_interop_stream_create(zemm_stream_t *stream, zemm_engine_t engine,
-        ze_command_list_handle_t list, int profiling);
+                                                     ze_command_list_handle_t list, int profiling);
 zemm_status_t ZEMM_API zemm_ze_interop_stream_get_list(zemm_stream_t stream, ze_command_list_handle_t *list);
 
-/* handles: USM pointers, ZEMM_MEMORY_NONE or ZEMM_MEMORY_ALLOCATE. invalid_arguments: a pointer that is not USM on
- * a device that cannot read ordinary host memory. */
+/* handles: USM pointers, ZEMM_MEMORY_NONE or ZEMM_MEMORY_ALLOCATE. invalid_arguments: a pointer that is not
+ * USM on a device that cannot read ordinary host memory. */
 zemm_status_t ZEMM_API zemm_ze_interop_memory_create(zemm_memory_t *memory, const_zemm_memory_desc_t md,
-        zemm_engine_t engine, int nhandles, void **handles);
+                                                     zemm_engine_t engine, int nhandles, void **handles);
 
-/* As zemm_primitive_execute(), after ndeps events; return_event (may be NULL) receives NULL, as the stream is in
- * order. */
-zemm_status_t ZEMM_API zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
-        int nargs, const zemm_exec_arg_t *args, int ndeps, const ze_event_handle_t *deps,
-        ze_event_handle_t *return_event);
+/* As zemm_primitive_execute(), after ndeps events; return_event (may be NULL) receives NULL, as the stream is
+ * in order. */
+zemm_status_t ZEMM_API zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive,
+                                                         zemm_stream_t stream, int nargs,
+                                                         const zemm_exec_arg_t *args, int ndeps,
+                                                         const ze_event_handle_t *deps,
+                                                         ze_event_handle_t *return_event);
 
 #ifdef __cplusplus
 }

@@ -119,7 +119,8 @@ class Call:
     def set_post_ops(self, entries: Sequence[PostOp], has_out: bool) -> None:
         post_ops = PostOps()
         for index, entry in enumerate(entries):
-            kind, *values = [entry] if isinstance(entry, str) else list(entry)
+            parts: list[Any] = [entry] if isinstance(entry, str) else list(entry)
+            kind, values = (parts[0], parts[1:]) if parts else (None, [])
             where = f"post_ops[{index}]"
             if not isinstance(kind, str):
                 raise InvalidArgumentsError(f"{where} starts with {kind!r}, not with a name")

@@ -46,20 +46,23 @@ def matmul(
     src: [.., M, K]. weights: [.., K, N]; leading dimensions broadcast as in numpy. The type is the array's:
     float16, bfloat16 (ml_dtypes), float32, int8, uint8, ... Transposed views are used as they are.
     weights_dtype: "u4" or "s4" for bytes with two 4-bit values each, low nibble first: [.., K, N / 2], or the
-    transpose of [.., N, K / 2]. Arrays of ml_dtypes.int4 and uint4 are packed here. bias: broadcasts to dst.
+    transpose of [.., N, K / 2]. Arrays of ml_dtypes.int4 and uint4 are packed here.
+    bias: broadcasts to dst.
     dst_dtype: default src's type if that is f16, bf16 or f64, else "f32".
 
     Quantisation parameters; the shape says what they belong to:
-        src_scales, src_zero_points: a number, or [.., M, G] for G groups of K / G elements. weights_scales,
-        weights_zero_points: a number, [N] (per column) or [.., G, N] (per column and group). dst_scales,
-        dst_zero_points: a number or [N]. reductions: int32 [.., M, G], sums of src over each group; spares
-        the zero points of the weights a pass over src (oneDNN's RFC "User's Precomputed Reductions for
-        GeMM").
+    src_scales, src_zero_points: a number, or [.., M, G] for G groups of K / G elements.
+    weights_scales, weights_zero_points: a number, [N] (per column) or [.., G, N] (per column and group).
+    dst_scales, dst_zero_points: a number or [N].
+    reductions: int32 [.., M, G], sums of src over each group; spares the zero points of the weights a pass
+    over src (oneDNN's RFC "User's Precomputed Reductions for GeMM").
+
     post_ops: in order, each "eltwise_relu" or ("eltwise_linear", alpha, beta), ("binary_mul", array) with an
-    array that broadcasts to dst, or ("sum", scale), which adds scale * old dst and needs `out`. fpmath:
-    "strict", "bf16", "f16", "tf32", "any". With a floating-point src, integer weights are converted to its
-    type; the default mode is then that of the type. engine: default a GPU if there is one, else the CPU. out:
-    where to write, of dst's shape and type.
+    array that broadcasts to dst, or ("sum", scale), which adds scale * old dst and needs `out`.
+    fpmath: "strict", "bf16", "f16", "tf32", "any". With a floating-point src, integer weights are converted
+    to its type; the default mode is then that of the type.
+    engine: default a GPU if there is one, else the CPU.
+    out: where to write, of dst's shape and type.
 
     ValueError: shapes or types that do not fit, named with their values. NotImplementedError: no
     implementation takes the combination. RuntimeError: no device, or it failed.

@@ -98,4 +98,6 @@ def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[
     nibbles[0::2] = data & 0xF
     nibbles[1::2] = data >> 4
     values = nibbles[:count]
-    return ((values ^ 8).astype(np.int8) - np.int8(8)) if signed else values
+    if not signed:
+        return values
+    return (values ^ 8).view(np.int8) - np.int8(8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest pieces of benchdnn's grammar: numbers, booleans, dims, lists, and the error that names a bad one.
+"""The smallest pieces of benchdnn's grammar: numbers, booleans, dims, lists, and the error for a bad one.
 
 Every parser takes `what`, the words that name the argument in the error sentence (such as `--bia_mask`).
 """
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class UsageError(Exception):
-    """A command line or case file that cannot be taken; `exit_code` is benchdnn's for that kind of mistake."""
+    """A command line or case file that cannot be taken; `exit_code` is benchdnn's for that mistake."""
 
     def __init__(self, sentence: str, exit_code: int = 1) -> None:
         super().__init__(sentence)

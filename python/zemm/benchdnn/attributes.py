@@ -122,7 +122,7 @@ def argument_name(arg: int) -> str:
 
 
 def parse_scales(text: str, what: str) -> tuple[Quantization, ...]:
-    """`ARG:MASK_INPUT[:SCALE][:DT[:G0xG1]]` joined by `+`; an entry that says nothing (common:1) is dropped."""
+    """`ARG:MASK_INPUT[:SCALE][:DT[:G0xG1]]` joined by `+`; common:1, which says nothing, is dropped."""
     entries = [_parse_quantization(e, f"{what}={text}", "f32", 1.0) for e in atoms.split(text, "+", what)]
     return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 1.0, "f32"))
 

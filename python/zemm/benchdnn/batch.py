@@ -27,7 +27,7 @@ def find(name: str, opened_from: list[Path]) -> Path:
 
 
 def tokens(path: Path) -> list[str]:
-    """The tokens of a file: `#` hides the rest of its line, a `\\` at a token's end glues the next one to it."""
+    """The tokens of a file: `#` hides the rest of its line, a token's last `\\` glues the next one to it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

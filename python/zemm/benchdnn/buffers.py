@@ -4,6 +4,7 @@
 from typing import Any
 
 import numpy as np
+
 from zemm.benchdnn.dtypes import Floats
 from zemm.benchdnn.layout import Bytes, Layout
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Library objects of a case: memory descriptors, attributes, post-ops, primitive descriptor.
 
-`zemm` is the binding, passed in so that the driver's other stages work without the compiled library. Everything here
-may raise the binding's errors: ValueError for invalid arguments, NotImplementedError for what it does not support.
+`zemm` is the binding, passed in so that the driver's other stages work without the compiled library.
+Everything here may raise the binding's errors: ValueError for invalid arguments, NotImplementedError for what
+it does not support.
 """
 
 from typing import Any

@@ -35,7 +35,7 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Grouped:
-    """`--grouped`: the varying dim of src, the sizes of the groups, and the largest size as a hint (0: none)."""
+    """`--grouped`: the varying dim of src, the sizes of the groups, the largest size as a hint (0: none)."""
 
     dim: int
     sizes: tuple[int, ...]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.post_ops import COMPARISONS, Binary, Eltwise
@@ -56,7 +57,7 @@ def rules_for(case: Case) -> Rules:
 
 @dataclass
 class Comparison:
-    """Counts of one tensor and the lines that -v prints; `mistrusted` when nearly all expected values are 0."""
+    """Counts of one tensor and the lines to print; `mistrusted` when nearly all expected values are 0."""
 
     errors: int
     total: int
@@ -67,7 +68,7 @@ class Comparison:
 def compare(
     exact: Floats, expected: Floats, got: Floats, rules: Rules, verbose: int, name: str = "DST"
 ) -> Comparison:
-    """Compare `got` with `expected` (rounded to the data type) and `exact` (before rounding), all of one shape."""
+    """Compare `got` with `expected` (rounded to the data type) and `exact` (not rounded), of one shape."""
     total = expected.size
     if total == 0:
         return Comparison(0, 0, False, [])
@@ -83,8 +84,8 @@ def compare(
         index = int(points[at])
         place = ":".join(map(str, np.unravel_index(index, expected.shape)))
         lines.append(
-            f"[{index}][{name}][{place}] exp_f32:{flat[0][at]:12g} exp:{flat[1][at]:12g} got:{flat[2][at]:12g} "
-            f"diff:{diff[at]:8g} rdiff:{rdiff[at]:8g}"
+            f"[{index}][{name}][{place}] exp_f32:{flat[0][at]:12g} exp:{flat[1][at]:12g} "
+            f"got:{flat[2][at]:12g} diff:{diff[at]:8g} rdiff:{rdiff[at]:8g}"
         )
     if bad.any() or verbose >= 6:
         lines.append(f"[COMPARE_STATS][{name}]: trh=0 {_stats(diff, rdiff, bad)}")
@@ -96,7 +97,7 @@ def compare(
 
 
 def differences(expected: Floats, got: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """|expected - got| and the same divided by |expected| (1 where that is not above the smallest normal f32)."""
+    """|expected - got|, and that divided by |expected| (1 where this is below the normal f32 numbers)."""
     with np.errstate(all="ignore"):
         size = np.abs(expected.astype(np.float64))
         diff = np.abs(expected.astype(np.float64) - got)
@@ -143,15 +144,17 @@ def _half_way(exact: Floats, expected: Floats, got: Floats) -> Mask:
     """The exact value is within 9e-6 of a half and `got` is the other of the two neighbours."""
     wide = exact.astype(np.float64)
     floor = np.floor(wide)
-    near = np.abs(wide - (floor + 0.5)) <= 9e-6
-    return near & ((got == floor) | (got == floor + 1)) & (np.abs(got - expected) == 1)
+    near: Mask = np.abs(wide - (floor + 0.5)) <= 9e-6
+    other: Mask = ((got == floor) | (got == floor + 1)) & (np.abs(got - expected) == 1)
+    return near & other
 
 
 def _narrow_neighbours(exact: Floats, expected: Floats, got: Floats, data_type: str) -> Mask:
-    """A float of 8 bits or fewer: expected and got are the roundings of the exact value +- half an epsilon."""
+    """A float of at most 8 bits: expected and got are the roundings of the exact value +- epsilon / 2."""
     half = np.float32(BY_NAME[data_type].epsilon / 2)
     low, high = rounded(exact - half, data_type), rounded(exact + half, data_type)
-    return ((got == low) & (expected == high)) | ((got == high) & (expected == low))
+    swapped: Mask = ((got == low) & (expected == high)) | ((got == high) & (expected == low))
+    return swapped
 
 
 def _stats(diff: NDArray[np.float64], rdiff: NDArray[np.float64], bad: Mask) -> str:

@@ -2,6 +2,7 @@
 """The values of every argument of a case, by what the argument is for."""
 
 import numpy as np
+
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import fill
 from zemm.benchdnn.arguments import Argument
@@ -46,7 +47,7 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
 
 
 def real_values(case: Case, argument: Argument, seed: int) -> Floats:
-    """f32 values of `argument` for timed and bitwise runs: uniform data; scales and zero points as checked runs."""
+    """f32 values of `argument` for timed and bitwise runs: uniform, but scales and zero points as checked."""
     if argument.role == "scales":
         return fill.scales(argument.count, argument.value).reshape(argument.dims)
     if argument.role == "zero_points":

@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data types: names, sizes, ranges, and conversion between f32 values and the stored form.
 
-Stored codes are numpy arrays of one code per element; two 4-bit codes share a byte only in memory (see layout).
-Rules of rounding are those of section 9 of oneDNN's formats: floats round half to even without saturation, integers
-saturate and then round half to even, f8 goes through f16, f4 saturates.
+Stored codes are numpy arrays of one code per element; two 4-bit codes share a byte only in memory (layout).
+Rounding follows oneDNN: floats round half to even without saturation, integers saturate and then round half
+to even, f8 goes through f16, f4 saturates.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Codes = NDArray[Any]
 
 
 @dataclass(frozen=True)
 class DataType:
-    """One data type. `bits` per element, `digits` of the mantissa, `epsilon`, and the integer range if it has one."""
+    """One data type: `bits` per element, `digits` of the mantissa, `epsilon` (0 for integers), range."""
 
     name: str
     bits: int
@@ -37,10 +39,10 @@ def _integer(name: str, bits: int, code: type, digits: int, low: float, high: fl
     return DataType(name, bits, np.dtype(code), digits, 0.0, low, high, True)
 
 
-_F32_MAX = float(np.finfo(np.float32).max)
+_F32_MAX = (2 - 2.0**-23) * 2.0**127
 _TYPES = (
     _float("f16", 16, np.float16, 11, 2.0**-10, 65504.0),
-    _float("bf16", 16, ml_dtypes.bfloat16, 8, 2.0**-7, float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)),
+    _float("bf16", 16, ml_dtypes.bfloat16, 8, 2.0**-7, (2 - 2.0**-7) * 2.0**127),
     _float("f32", 32, np.float32, 24, 2.0**-23, _F32_MAX),
     _float("f64", 64, np.float64, 24, 2.0**-52, _F32_MAX),
     _float("f8_e5m2", 8, ml_dtypes.float8_e5m2, 3, 0.25, 57344.0),
@@ -58,7 +60,7 @@ BY_NAME = {t.name: t for t in _TYPES}
 NAMES = (*BY_NAME, "undef")
 
 
-def encode(values: Floats, name: str) -> NDArray:
+def encode(values: Floats, name: str) -> Codes:
     """`values` (any shape) rounded to the data type, as codes of the same shape."""
     dtype = BY_NAME[name]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -73,7 +75,7 @@ def encode(values: Floats, name: str) -> NDArray:
         return values.astype(dtype.code)
 
 
-def decode(codes: NDArray, name: str) -> Floats:
+def decode(codes: Codes, name: str) -> Floats:
     """The f32 value of every code."""
     dtype = BY_NAME[name]
     return codes.astype(dtype.code, copy=False).astype(np.float32)
@@ -84,16 +86,16 @@ def rounded(values: Floats, name: str) -> Floats:
     return values if name == "f32" else decode(encode(values, name), name)
 
 
-def _encode_integer(values: Floats, dtype: DataType) -> NDArray:
+def _encode_integer(values: Floats, dtype: DataType) -> Codes:
     clean = np.where(np.isnan(values), np.float32(dtype.high), values)
-    whole = np.rint(np.clip(clean, np.float32(dtype.low), np.float32(dtype.high)))
-    codes = whole.astype(dtype.code)
+    whole: Floats = np.rint(np.clip(clean, np.float32(dtype.low), np.float32(dtype.high)))
+    codes: Codes = whole.astype(dtype.code)
     if dtype.name == "s32":
         codes[np.isnan(values)] = np.iinfo(np.int32).max
     return codes
 
 
-def _encode_e8m0(values: Floats) -> NDArray:
+def _encode_e8m0(values: Floats) -> Codes:
     """Powers of two by truncation of the exponent, sign dropped; NaN and infinity give 0xff."""
     exponent = (np.ascontiguousarray(values, np.float32).view(np.uint32) >> 23) & 0xFF
     return exponent.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)

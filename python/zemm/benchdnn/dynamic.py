@@ -2,6 +2,7 @@
 """Dynamic dst scales: one scale per group of dst, chosen from the group's largest magnitude."""
 
 import numpy as np
+
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 
 _E4M3 = BY_NAME["f8_e4m3"]

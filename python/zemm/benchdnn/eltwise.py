@@ -2,10 +2,14 @@
 """Eltwise and binary post-ops as formulas: f32 in, f32 out; transcendental functions go through f64."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from zemm.benchdnn.dtypes import Floats
 
+Wide = NDArray[np.float64]
 Formula = Callable[[Floats, np.float32, np.float32], Floats]
 
 _LOG_MAX = np.float32(88.72283)
@@ -24,8 +28,12 @@ def binary(name: str, x: Floats, s: Floats) -> Floats:
         return np.asarray(_BINARY[name](x, s), np.float32)
 
 
-def _wide(function: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    return lambda x, a, b: function(x.astype(np.float64)).astype(np.float32)
+def _wide(function: Callable[[Wide], Wide]) -> Formula:
+    return lambda x, a, b: _narrow(function(x.astype(np.float64)))
+
+
+def _narrow(values: Wide) -> Floats:
+    return values.astype(np.float32)
 
 
 def _elu(x: Floats, a: np.float32, b: np.float32) -> Floats:
@@ -34,25 +42,25 @@ def _elu(x: Floats, a: np.float32, b: np.float32) -> Floats:
 
 def _soft_relu(x: Floats, a: np.float32, b: np.float32) -> Floats:
     v = (a * x).astype(np.float64)
-    return (np.where(v < _LOG_MAX, np.log1p(np.exp(np.minimum(v, _LOG_MAX))), v) / a).astype(np.float32)
+    return _narrow(np.where(v < _LOG_MAX, np.log1p(np.exp(np.minimum(v, _LOG_MAX))), v) / a)
 
 
 def _logistic(x: Floats, a: np.float32 = _ONE, b: np.float32 = _ONE) -> Floats:
     wide = x.astype(np.float64)
-    return np.where(-wide < _LOG_MAX, 1 / (1 + np.exp(-wide)), 0).astype(np.float32)
+    return _narrow(np.where(-wide < _LOG_MAX, 1 / (1 + np.exp(-wide)), 0))
 
 
 def _gelu_tanh(x: Floats, a: np.float32, b: np.float32) -> Floats:
     v = x.astype(np.float64)
-    return (0.5 * v * (1 + np.tanh(0.79788458 * v * (1 + 0.044715 * v * v)))).astype(np.float32)
+    return _narrow(0.5 * v * (1 + np.tanh(0.79788458 * v * (1 + 0.044715 * v * v))))
 
 
 def _gelu_erf(x: Floats, a: np.float32, b: np.float32) -> Floats:
     v = x.astype(np.float64)
-    return (0.5 * v * (1 + _erf(v * 0.70710677))).astype(np.float32)
+    return _narrow(0.5 * v * (1 + _erf(v * 0.70710677)))
 
 
-def _erf(v: np.ndarray) -> np.ndarray:
+def _erf(v: Wide) -> Wide:
     """erf to about 1e-15: a series up to 3, the continued fraction of erfc above (f64)."""
     size = np.abs(v)
     small, large = np.minimum(size, 3.0), np.maximum(size, 3.0)
@@ -65,7 +73,8 @@ def _erf(v: np.ndarray) -> np.ndarray:
     for n in range(60, 0, -1):
         fraction = large + n / 2 / fraction
     tail = 1 - np.exp(-large * large) / (fraction * np.sqrt(np.pi))
-    return np.sign(v) * np.where(size < 3.0, series, tail)
+    erf: Wide = np.sign(v) * np.where(size < 3.0, series, tail)
+    return erf
 
 
 def _mish(x: Floats, a: np.float32, b: np.float32) -> Floats:
@@ -81,7 +90,8 @@ def _pow(x: Floats, a: np.float32, b: np.float32) -> Floats:
 
 
 def _hardsigmoid(x: Floats, a: np.float32, b: np.float32) -> Floats:
-    return np.clip(a * x + b, np.float32(0), _ONE)
+    clamped: Floats = np.clip(a * x + b, np.float32(0), _ONE)
+    return clamped
 
 
 _ELTWISE: dict[str, Formula] = {
@@ -107,7 +117,7 @@ _ELTWISE: dict[str, Formula] = {
     "mish": _mish,
     "hardswish": lambda x, a, b: x * _hardsigmoid(x, a, b),
 }
-_BINARY: dict[str, Callable[[Floats, Floats], np.ndarray]] = {
+_BINARY: dict[str, Callable[[Floats, Floats], NDArray[Any]]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,

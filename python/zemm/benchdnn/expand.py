@@ -124,7 +124,7 @@ def expand(arguments: Sequence[str]) -> tuple[list[Job], list[str]]:
 
 
 def _basic_regex(text: str) -> re.Pattern[str]:
-    """A POSIX basic regular expression: there `(`, `{`, `|`, `+`, `?` mean something only behind a backslash."""
+    """A POSIX basic regular expression: `(`, `{`, `|`, `+`, `?` are operators only behind a backslash."""
     swapped = re.sub(r"\\?.", lambda m: _swap(m[0]), text)
     try:
         return re.compile(swapped)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of tensors, drawn as benchdnn draws them: chunks of 64 elements, each with a generator of its own."""
+"""Values of tensors, drawn as benchdnn draws them: chunks of 64 elements with a generator each."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.minstd import Streams
 
@@ -40,7 +41,7 @@ def integers(
 
 
 class _Drawing:
-    """The generators of some chunks: one for values, which advances only for elements that are kept, one for the choice."""
+    """The generators of some chunks: one for values, which only kept elements advance, one for the choice."""
 
     def __init__(
         self, seeds: NDArray[np.int64], values: tuple[int, int], density: float, zero_point: float
@@ -79,7 +80,7 @@ def zero_points(count: int, value: float, dt: str) -> Floats:
 
 
 def post_op(count: int, low: int, high: int, dt: str, factor: float = 1.0) -> Floats:
-    """A post-op's tensor: integers of [low, high] times `factor`, clamped to `dt`; element 0 is made special."""
+    """A post-op's tensor: integers of [low, high] times `factor`, clamped to `dt`; element 0 is special."""
     info = BY_NAME[dt]
     drawn = _chunked(count, None, count, low, high, lambda draws: draws * np.float32(factor))
     drawn = np.clip(drawn, np.float32(info.low), np.float32(info.high))
@@ -91,7 +92,7 @@ def post_op(count: int, low: int, high: int, dt: str, factor: float = 1.0) -> Fl
 
 
 def real(count: int, dt: str, seed: int) -> Floats:
-    """Uniform real data of benchdnn's range for timing runs, rounded to `dt` (the sequence is not benchdnn's)."""
+    """Uniform real data of benchdnn's range, rounded to `dt` (the sequence is not benchdnn's)."""
     low, high = _REAL_RANGES.get(dt, (-2, 2))
     values = np.random.default_rng(seed).random(count, np.float32)
     return rounded(values * np.float32(high - low) + np.float32(low), dt)
@@ -100,7 +101,7 @@ def real(count: int, dt: str, seed: int) -> Floats:
 def _chunked(
     count: int, value: float | None, offset: int, low: int, high: int, convert: Callable[[Floats], Floats]
 ) -> Floats:
-    """Draws of [low, high] in chunks seeded with offset + chunk start + 1; `value` where count is 1 (unless None)."""
+    """Draws of [low, high], chunks seeded offset + chunk start + 1; `value` (unless None) if count is 1."""
     if count == 1 and value is not None:
         return np.array([value], np.float32)
     if count == 0:

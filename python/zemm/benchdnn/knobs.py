@@ -117,7 +117,7 @@ NAMES = (*_KNOBS, *_SINGLE, "reset")
 
 
 def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
-    """Change `settings` in place by `--name=text`; an empty text sets the default. UsageError for a bad value."""
+    """Change `settings` by `--name=text`; an empty text sets the default. UsageError for a bad value."""
     what = f"--{name}"
     if name in ("impl", "skip-impl"):
         settings.impl_filter = impl_filter(text, what, name == "skip-impl") if text else ImplFilter()

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
-from zemm.benchdnn.dtypes import BY_NAME, Floats, decode, encode
+
+from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, decode, encode
 
 Bytes = NDArray[np.uint8]
 
@@ -44,7 +45,7 @@ class Layout:
             return decode(((codes ^ 8).astype(np.int8) - 8), "s4")
         return decode(codes if self.data_type == "u4" else codes.view(code), self.data_type)
 
-    def _elements(self, raw: Bytes, codes: NDArray) -> None:
+    def _elements(self, raw: Bytes, codes: Codes) -> None:
         if 0 in self.dims:
             return
         if not self._packed:
@@ -54,7 +55,7 @@ class Layout:
         self._view(nibbles)[...] = codes.view(np.uint8) & 15
         raw[: self.size] = nibbles[0::2] | nibbles[1::2] << 4
 
-    def _view(self, flat: NDArray) -> NDArray:
+    def _view(self, flat: Codes) -> Codes:
         strides = [stride * flat.itemsize for stride in self.strides]
         return as_strided(flat[self.offset :], self.dims, strides)
 

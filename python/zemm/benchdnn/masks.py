@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks: which dims of a tensor a scale, zero point, reduction or post-op tensor follows (bit d set: dim d)."""
+"""Masks: which dims of a tensor a quantisation or post-op tensor follows (bit d set: dim d)."""
 
 from collections.abc import Sequence
 
 from zemm.benchdnn.atoms import UsageError, integer
 
 POLICIES = (
-    "common", "host_scalar", "per_oc", "per_ocic", "per_dim_0", "per_dim_1", "per_dim_01", "per_dim_2", "per_dim_3",
-    "per_tensor", "mx", "dynamic_fp",
+    "common", "host_scalar", "per_oc", "per_ocic", "per_dim_0", "per_dim_1", "per_dim_01", "per_dim_2",
+    "per_dim_3", "per_tensor", "mx", "dynamic_fp",
 )  # fmt: skip
 _POST_OP_MASKS = {
     "common": 0, "per_oc": 2, "per_ocic": 3, "per_dim_0": 1, "per_dim_1": 2, "per_dim_01": 3, "per_dim_2": 4,

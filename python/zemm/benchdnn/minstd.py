@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """libstdc++'s minstd_rand with its integer and Bernoulli distributions, many independent streams in lockstep.
 
-benchdnn fills tensors in chunks of 64 elements, each with a generator of its own; here one numpy array holds the
-states of all chunks and every operation advances all of them (or those of a mask) by one step.
+benchdnn fills tensors in chunks of 64 elements, each with a generator of its own; here one numpy array holds
+the states of all chunks, and every operation advances all of them (or those of a mask) by one step.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ class Streams:
         self._state = _reduced(state * jump)
 
     def integers(self, low: int, high: int, where: Mask | None = None) -> NDArray[np.int64]:
-        """One draw of uniform_int_distribution<int>(low, high) per stream; streams outside of `where` stay."""
+        """One draw of uniform_int_distribution<int>(low, high) per stream; those outside of `where` stay."""
         count = high - low + 1
         scaling = _RANGE // count
         draw = self._next(where)
@@ -39,7 +39,7 @@ class Streams:
         return (draw // np.uint64(scaling)).astype(np.int64) + low
 
     def bernoulli(self, probability: float) -> Mask:
-        """One draw of bernoulli_distribution(probability) per stream: two steps make a 53-bit number in [0, 1)."""
+        """One draw of bernoulli_distribution(probability) per stream: two steps make a number in [0, 1)."""
         size = float(_RANGE + 1)
         low = self._next(None).astype(np.float64)
         high = self._next(None).astype(np.float64)

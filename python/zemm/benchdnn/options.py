@@ -174,7 +174,7 @@ NAMES = tuple(_BY_NAME)
 
 
 def apply(options: Options, name: str, text: str) -> Options:
-    """`options` after `--name=text`; an empty text sets the default. UsageError for a bad or clashing value."""
+    """`options` after `--name=text`; an empty text sets the default. UsageError for a bad value."""
     knob, what = _BY_NAME[name], f"--{name}"
     default = getattr(Options(), knob.field)
     options = replace(options, **{knob.field: knob.parse(text, what) if text else default})
@@ -194,7 +194,7 @@ def _with_mode(options: Options) -> Options:
 
 
 def repro(options: Options) -> str:
-    """The knobs that differ from their defaults, each followed by a space (all of them with `--canonical`)."""
+    """The knobs that differ from their defaults (all of them with `--canonical`), each with a space after."""
     default = Options()
     shown = []
     for knob in _PRINTED:

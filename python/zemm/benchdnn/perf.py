@@ -8,7 +8,7 @@ from zemm.benchdnn.verdict import Result
 
 
 def format_line(job: Job, result: Result) -> str:
-    """The template of `job` filled in. Times are in ms, flops and bw per second before the unit divides them."""
+    """The template of `job` filled in: times in ms, flops and bw per second, divided by the token's unit."""
     values = {
         text: _value(parse_token(text, "--perf-template"), job, result) for text in tokens(job.perf_template)
     }

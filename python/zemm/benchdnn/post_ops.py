@@ -12,8 +12,8 @@ from zemm.benchdnn.tags import parse_tag
 
 ELTWISE = (
     "abs", "clip", "clip_v2", "clip_v2_dst", "elu", "elu_dst", "exp", "exp_dst", "gelu_erf", "gelu_tanh",
-    "hardsigmoid", "hardswish", "linear", "log", "logistic", "logistic_dst", "mish", "pow", "relu", "relu_dst",
-    "round", "sqrt", "sqrt_dst", "square", "soft_relu", "swish", "tanh", "tanh_dst",
+    "hardsigmoid", "hardswish", "linear", "log", "logistic", "logistic_dst", "mish", "pow", "relu",
+    "relu_dst", "round", "sqrt", "sqrt_dst", "square", "soft_relu", "swish", "tanh", "tanh_dst",
 )  # fmt: skip
 BINARY = ("add", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "sub")
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")

@@ -2,6 +2,7 @@
 """The matrix product of the reference, exact in f32 where the data allows it and in f64 otherwise."""
 
 import numpy as np
+
 from zemm.benchdnn.dtypes import Floats
 
 _EXACT = 2.0**24
@@ -12,8 +13,8 @@ _BLOCK = 2**20
 def matmul(src: Floats, wei: Floats) -> Floats:
     """src (.., M, K) times wei (.., K, N) with numpy's batch broadcasting, as f32.
 
-    When every partial sum is a multiple of the inputs' common steps below 2^24 of them, f32 products and sums are
-    exact in any order; otherwise the sums run in f64 and are rounded once.
+    When every partial sum is less than 2^24 of the inputs' common steps, f32 products and sums are exact in
+    any order; otherwise the sums run in f64 and are rounded once.
     """
     if all(dim == 1 for dim in wei.shape[:-2]):
         rows = src.reshape(-1, src.shape[-1])
@@ -24,10 +25,12 @@ def matmul(src: Floats, wei: Floats) -> Floats:
 
 def _product(src: Floats, wei: Floats) -> Floats:
     if is_exact_in_f32(src, wei):
-        return np.matmul(src, wei)
+        exact: Floats = np.matmul(src, wei)
+        return exact
     wide = wei.astype(np.float64)
     if src.ndim > 2:
-        return np.matmul(src.astype(np.float64), wide).astype(np.float32)
+        batched: Floats = np.matmul(src.astype(np.float64), wide).astype(np.float32)
+        return batched
     out = np.empty((src.shape[0], wei.shape[1]), np.float32)
     for row in range(0, src.shape[0], _ROWS):
         out[row : row + _ROWS] = np.matmul(src[row : row + _ROWS].astype(np.float64), wide)
@@ -44,11 +47,12 @@ def is_exact_in_f32(src: Floats, wei: Floats) -> bool:
 
 
 def _largest(values: Floats, axes: tuple[int, ...]) -> Floats:
-    return np.maximum(np.max(values, axis=axes), -np.min(values, axis=axes))
+    largest: Floats = np.maximum(np.max(values, axis=axes), -np.min(values, axis=axes))
+    return largest
 
 
 def common_step(values: Floats) -> float:
-    """The largest power of two that divides every value; 0 when some value is not finite, 1 for zeros only."""
+    """The largest power of two that divides every value; 0 if some value is not finite, 1 for zeros only."""
     lowest = 999
     for part in np.array_split(values.reshape(-1), max(1, values.size // _BLOCK)):
         bits = np.ascontiguousarray(part).view(np.uint32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A progress bar under the case lines, when the run has a terminal, more than a few cases, and rich is there."""
+"""A progress bar under the case lines, when the run is long, has a terminal, and rich is installed."""
 
 import importlib.util
 import sys

@@ -6,6 +6,7 @@ The index is the element's offset in dst's memory.
 
 import numpy as np
 from numpy.typing import NDArray
+
 from zemm.benchdnn.attributes import Dropout
 from zemm.benchdnn.dtypes import BY_NAME, Floats
 
@@ -54,7 +55,7 @@ def dropout_mask(dropout: Dropout, shape: tuple[int, ...], strides: tuple[int, .
 
 
 def stochastic_rounding(x: Floats, dt: str, seed: int, strides: tuple[int, ...]) -> Floats:
-    """x with a random bias added below dst's last digit, then cut off; clamped, and 0 below the normal range."""
+    """x with a random bias added below the last digit, then cut off; clamped, 0 below the normal range."""
     info = BY_NAME[dt]
     drop = 24 - info.digits
     index = offsets(x.shape, strides)

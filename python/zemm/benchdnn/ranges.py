@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which integers a tensor is filled with, and how densely, so that sums over K stay exact (benchdnn's rules)."""
+"""Which integers fill a tensor, and how densely, so that sums over K stay exact (benchdnn's rules)."""
 
 from dataclasses import dataclass
 
@@ -87,7 +87,7 @@ def _safe_terms(digits: int, src: Range, wei: Range) -> float:
     if digits <= 4:
         return 1 if digits <= 2 else 2
     a, b = _magnitudes(src, wei)
-    return 2**digits / (a * b)
+    return 2.0**digits / (a * b)
 
 
 def _halved(values: Range) -> Range:

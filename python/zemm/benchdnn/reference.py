@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import dynamic, random_bits
 from zemm.benchdnn.case import Case
@@ -74,7 +75,8 @@ def spread(tensor: Floats, shape: tuple[int, ...]) -> Floats:
 def reductions(src: Floats, shape: tuple[int, ...]) -> Floats:
     """Sums of src over each K group; `shape` is src's with K divided by the group."""
     *rows, groups = shape
-    return src.reshape(*rows, groups, -1).sum(axis=-1)
+    sums: Floats = src.reshape(*rows, groups, -1).sum(axis=-1)
+    return sums
 
 
 def _after_post_ops(case: Case, values: Values, x: Floats, old_dst: Floats) -> Floats:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One case from its line to its verdict: create, fill, execute, compare. The only file that opens the library."""
+"""One case from its line to its verdict: create, fill, execute, compare. Only this file opens the library."""
 
 import importlib
 import os
@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import build, data, timing, verdict
 from zemm.benchdnn.arguments import Argument
@@ -144,8 +145,11 @@ class Execution:
         self._case, self._engine, self._result = case, engine, result
         self._pd, self._primitive = primitive
         self._arguments = [
-            *args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case), *args.random_arguments(case)
-        ]  # fmt: skip
+            *args.matrices(case),
+            *args.quantizations(case),
+            *args.post_op_tensors(case),
+            *args.random_arguments(case),
+        ]
         self._values: dict[int, Floats] = {}
         self._old_dst = np.zeros(1, np.float32)
         self._filling = filling(case)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Driver settings (restored by `--reset`): lists whose product, in benchdnn's order, makes the cases of a DESC."""
+"""Driver settings (restored by `--reset`): lists whose product, in benchdnn's order, makes a DESC's cases."""
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import UsageError
@@ -56,15 +56,8 @@ class Settings:
 
     def attributes(self) -> list[Attributes]:
         """The product of the attribute lists."""
-        return list(
-            itertools.starmap(
-                Attributes,
-                itertools.product(
-                    self.scales, self.zero_points, self.reductions, self.post_ops, self.scratchpad, self.fpmath,
-                    self.acc_mode, self.deterministic, self.dropout, self.rounding,
-                ),
-            )
-        )  # fmt: skip
+        lists = (getattr(self, field.name) for field in fields(Attributes))
+        return [Attributes(*combination) for combination in itertools.product(*lists)]
 
     def biases(self) -> list[tuple[str, int]]:
         """(data type, mask) of every bias to try; no bias counts once."""
@@ -75,18 +68,21 @@ class Settings:
 
     def cases(self, options: Options, problem: Descriptor) -> Iterator[Case]:
         """Every combination for one problem; UsageError when a value does not fit the problem."""
-        loops = itertools.product(
+        loops: Iterator[tuple[Any, ...]] = itertools.product(
             self.dt, self.stag, self.wtag, self.dtag, self.layout, self.strides, self.runtime_dims_masks,
             self.attributes(), self.ctx_init, self.ctx_exe, self.biases(),
         )  # fmt: skip
         impl_filter = options.global_impl if options.global_impl.names else self.impl_filter
-        for dt, stag, wtag, dtag, layout, strides, masks, attributes, ctx_init, ctx_exe, bias in loops:
+        for dt, stag, wtag, dtag, layout, strides, masks, attributes, ctx_init, ctx_exe, (
+            bia_dt,
+            bia_mask,
+        ) in loops:
             tags = (stag, wtag, dtag)
             _check_strides(strides, tags, problem)
             _check_groups(layout, problem)
             yield Case(
-                options, problem, _three(dt), tags, strides, layout, masks, *bias, attributes, ctx_init, ctx_exe,
-                impl_filter,
+                options, problem, _three(dt), tags, strides, layout, masks, bia_dt, bia_mask, attributes,
+                ctx_init, ctx_exe, impl_filter,
             )  # fmt: skip
 
 

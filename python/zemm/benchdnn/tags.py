@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format tags: which names exist, what benchdnn's meta tags (`abx`, `xba`) become, and plain strides of a tag."""
+"""Format tags: which names exist, what benchdnn's meta tags (`abx`, `xba`) become, plain strides of a tag."""
 
 import re
 from collections.abc import Sequence
@@ -8,20 +8,23 @@ from zemm.benchdnn.atoms import UsageError
 
 _LETTERS = "abcdefghijkl"
 # The plain permutations that oneDNN's public enum has, besides the identities a .. abcdefghijkl.
-_PERMUTATIONS = frozenset(
-    ["ba", "acb", "bac", "bca", "cab", "cba", "abdc", "acbd", "acdb", "adbc", "adcb", "bacd", "bcda", "cdab", "cdba", "dcab", "abced", "abdec", "acbde", "acdeb", "adecb", "bacde", "bcdea", "cdeab", "cdeba", "decab", "abcdfe", "abdefc", "abdfce", "acbdef", "adefcb", "defcab", "abcdegf", "abcdefhg", "abcdefgih", "abcdefghji", "abcdefghikj", "abcdefghijlk", "bcad", "cabd", "dabc"]
-)
+_PERMUTATIONS = (
+    "ba", "acb", "bac", "bca", "cab", "cba", "abdc", "acbd", "acdb", "adbc", "adcb", "bacd", "bcda", "cdab",
+    "cdba", "dcab", "abced", "abdec", "acbde", "acdeb", "adecb", "bacde", "bcdea", "cdeab", "cdeba",
+    "decab", "abcdfe", "abdefc", "abdfce", "acbdef", "adefcb", "defcab", "abcdegf", "abcdefhg", "abcdefgih",
+    "abcdefghji", "abcdefghikj", "abcdefghijlk", "bcad", "cabd", "dabc",
+)  # fmt: skip
 _ALIASES = {
-    "x": "a", "nc": "ab", "oi": "ab", "tn": "ab", "cn": "ba", "io": "ba", "nt": "ba", "ncw": "abc", "oiw": "abc",
-    "tnc": "abc", "nwc": "acb", "owi": "acb", "ntc": "bac", "nchw": "abcd", "oihw": "abcd", "ldnc": "abcd",
-    "nhwc": "acdb", "ohwi": "acdb", "ncdhw": "abcde", "ndhwc": "acdeb",
+    "x": "a", "nc": "ab", "oi": "ab", "tn": "ab", "cn": "ba", "io": "ba", "nt": "ba", "ncw": "abc",
+    "oiw": "abc", "tnc": "abc", "nwc": "acb", "owi": "acb", "ntc": "bac", "nchw": "abcd", "oihw": "abcd",
+    "ldnc": "abcd", "nhwc": "acdb", "ohwi": "acdb", "ncdhw": "abcde", "ndhwc": "acdeb",
 }  # fmt: skip
 _BLOCKED = re.compile(r"(?=.*[A-L])[a-lA-L]+([1-9][0-9]*[a-l])+")
 _META = re.compile(r"[a-l]*x[a-l]*")
 
 
 def parse_tag(text: str, what: str, enum_only: bool) -> str:
-    """`text` if it names a layout; with `enum_only` a permutation outside of oneDNN's enum is an error (exit 2)."""
+    """`text` if it names a layout; with `enum_only` permutations that oneDNN's enum lacks are errors."""
     if text in ("any", "undef") or text in _ALIASES or _BLOCKED.fullmatch(text):
         return text
     letters = text.replace("x", "")
@@ -48,7 +51,7 @@ def normalized(tag: str, ndims: int) -> str:
 
 
 def plain_strides(tag: str, dims: Sequence[int]) -> tuple[int, ...]:
-    """Dense strides (elements) of a permutation tag: its letters go from the outermost dim to the innermost."""
+    """Dense strides (elements) of a permutation tag, whose letters go from the outermost dim inwards."""
     strides = [0] * len(dims)
     stride = 1
     for letter in reversed(tag):

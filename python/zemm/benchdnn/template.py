@@ -18,7 +18,8 @@ _TEXT_TOKENS = (
     "ctx-exe", "driver", "impl", "idx",
 )  # fmt: skip
 _NUMBER_TOKENS = (
-    "ops", "flops", "bw", "ibytes", "obytes", "iobytes", "freq", "clocks", "time", "ctime", "cptime", "cpdtime",
+    "ops", "flops", "bw", "ibytes", "obytes", "iobytes", "freq", "clocks", "time", "ctime", "cptime",
+    "cpdtime",
 )  # fmt: skip
 _TOKEN = re.compile("%([^%]*)%")
 _FORM = re.compile(f"([-0+]?)([KMG]?)({'|'.join((*_TEXT_TOKENS, *_NUMBER_TOKENS))})")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from zemm.benchdnn.buffers import Buffer
 from zemm.benchdnn.options import Options
 
@@ -86,7 +87,7 @@ def _enough(times: list[float], options: Options) -> bool:
 def _gpu_runs(
     primitive: Any, stream: Any, sets: list[dict[int, Any]], options: Options, evict: np.ndarray
 ) -> list[float]:
-    """One estimating run, then as many as fit into the budget with one wait at the end; mean wall times in ms."""
+    """One run for an estimate, then as many as fit into the budget with one wait; mean wall times in ms."""
     begin = time.perf_counter()
     primitive.execute(stream, sets[0])
     stream.wait()

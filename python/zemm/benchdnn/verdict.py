@@ -24,7 +24,7 @@ EXECUTION_MODE = "Execution mode not supported"
 
 @dataclass
 class Result:
-    """`reason` is one of benchdnn's (printed in parentheses); `sentence` is the library's or the driver's own."""
+    """`reason` is one of benchdnn's (in parentheses); `sentence` is the library's or the driver's own."""
 
     state: str = ""
     reason: str = ""

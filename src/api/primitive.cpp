@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points of primitives.
+#include <chrono>
+
+#include "common/error.hpp"
+#include "common/verbose.hpp"
+#include "matmul/compiled.hpp"
+#include "zemm/zemm.h"
+#include "zemm/zemm_ze.h"
+
+using namespace zemm;
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+double milliseconds_since(clock_type::time_point start) {
+    return std::chrono::duration<double, std::milli>(clock_type::now() - start).count();
+}
+
+void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, const zemm_exec_arg_t *args,
+             std::span<const ze_event_handle_t> waits) {
+    const zemm_primitive_desc &pd = primitive.pd;
+    if (nargs < 0)
+        fail(zemm_invalid_arguments, "nargs is %d", nargs);
+    if (nargs > 0)
+        require(args, "args");
+    if (stream.engine != pd.engine)
+        fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
+    const bool empty = pd.problem->empty();
+    const auto memories = matmul::bind(pd.arguments, pd.engine, empty, {args, size_t(nargs)});
+    const bool log = verbose::enabled(verbose::profile_exec);
+    // A logged execution is timed from an idle stream to its end.
+    if (log)
+        stream.stream.wait();
+    const auto start = clock_type::now();
+    if (stream.stream.profiling())
+        stream.stream.begin_entry();
+    if (!empty)
+        matmul::run(*primitive.compiled, pd, stream.stream, memories, waits);
+    if (stream.stream.profiling())
+        stream.stream.end_entry();
+    if (!log)
+        return;
+    stream.stream.wait();
+    verbose::print(text("primitive,exec,%s,%g", pd.log_text().c_str(), milliseconds_since(start)));
+}
+
+} // namespace
+
+zemm_status_t zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_primitive_desc_t pd) {
+    return guard([&] {
+        require(primitive, "primitive");
+        require(pd, "primitive_desc");
+        const auto start = clock_type::now();
+        bool hit = false;
+        auto compiled = matmul::get_compiled(*pd, hit);
+        *primitive = new zemm_primitive{*pd, std::move(compiled)};
+        if (verbose::enabled(verbose::profile_create))
+            verbose::print(text("primitive,create:%s,%s,%g", hit ? "cache_hit" : "cache_miss",
+                                pd->log_text().c_str(), milliseconds_since(start)));
+    });
+}
+
+zemm_status_t zemm_primitive_create_from_cache_blob(zemm_primitive_t *primitive,
+                                                    const_zemm_primitive_desc_t pd, size_t size,
+                                                    const uint8_t *cache_blob) {
+    return guard([&] {
+        require(primitive, "primitive");
+        require(pd, "primitive_desc");
+        require(cache_blob, "cache_blob");
+        fail(zemm_unimplemented, "engines keep no persistent cache: a cache blob of %zu bytes cannot be used",
+             size);
+    });
+}
+
+zemm_status_t zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, size_t *size, uint8_t *) {
+    return guard([&] {
+        require(primitive, "primitive");
+        require(size, "size");
+        fail(zemm_unimplemented, "engines keep no persistent cache: there is no cache blob");
+    });
+}
+
+zemm_status_t zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive,
+                                                const_zemm_primitive_desc_t *pd) {
+    return guard([&] {
+        require(primitive, "primitive");
+        require(pd, "primitive_desc");
+        *pd = &primitive->pd;
+    });
+}
+
+zemm_status_t zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream, int nargs,
+                                     const zemm_exec_arg_t *args) {
+    return guard([&] {
+        require(primitive, "primitive");
+        require(stream, "stream");
+        execute(*primitive, *stream, nargs, args, {});
+    });
+}
+
+zemm_status_t zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
+                                                int nargs, const zemm_exec_arg_t *args, int ndeps,
+                                                const ze_event_handle_t *deps,
+                                                ze_event_handle_t *return_event) {
+    return guard([&] {
+        require(primitive, "primitive");
+        require(stream, "stream");
+        if (ndeps < 0)
+            fail(zemm_invalid_arguments, "ndeps is %d", ndeps);
+        if (ndeps > 0)
+            require(deps, "deps");
+        execute(*primitive, *stream, nargs, args, {deps, size_t(ndeps)});
+        if (return_event)
+            *return_event = nullptr;
+    });
+}
+
+zemm_status_t zemm_primitive_destroy(zemm_primitive_t primitive) {
+    delete primitive;
+    return zemm_success;
+}

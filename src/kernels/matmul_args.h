@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host tells the matmul kernels: one constant block per primitive and one small block per execution.
+// Compiled by the C++ compiler and as OpenCL C; every member has the same size and offset in both.
+#pragma once
+
+#ifdef __OPENCL_C_VERSION__
+typedef long arg_i64;
+typedef ulong arg_u64;
+typedef int arg_i32;
+#else
+#include <cstdint>
+namespace zemm::kernels {
+using arg_i64 = int64_t;
+using arg_u64 = uint64_t;
+using arg_i32 = int32_t;
+#endif
+
+#define MATMUL_MAX_BATCH_NDIMS 10
+#define MATMUL_MAX_POST_OPS 32
+
+// Where element (batch.., row, column) of a tensor lies: offset0 + sum of coordinate * stride, in elements.
+// Strides are 0 where the tensor is broadcast. Quantisation parameters divide row and column by their group
+// first.
+struct tensor_arg {
+    arg_i64 offset0;
+    arg_i64 batch[MATMUL_MAX_BATCH_NDIMS];
+    arg_i64 row, column;
+    arg_i64 row_group, column_group;
+    arg_i32 data_type; // zemm_data_type_t
+    arg_i32 on_host;   // 1: the value is in matmul_arguments instead
+};
+
+struct post_op_arg {
+    arg_i32 alg; // zemm_alg_kind_t of an eltwise or binary; POST_OP_SUM, POST_OP_PRELU
+    arg_i32 zero_point;
+    float alpha; // sum: the scale
+    float beta;
+    struct tensor_arg src1; // binary: src1; prelu: the slopes; sum: data_type only
+    struct tensor_arg src2; // binary_select: the condition
+};
+
+#define POST_OP_SUM 1
+#define POST_OP_PRELU 2
+
+// Fixed at creation. rows counts what one index of the second grid dimension walks over: M, or batch * M when
+// the weights are the same for the whole batch.
+struct matmul_problem {
+    arg_i64 m, n, k;
+    arg_i64 rows;
+    arg_i64 segment; // elements of K between two applications of scales and zero points; divides k
+    arg_i32 batch_ndims;
+    arg_i32 post_ops_len;
+    arg_i64 batch_dims[MATMUL_MAX_BATCH_NDIMS]; // of dst
+    struct tensor_arg src, wei, dst, bias;
+    struct tensor_arg src_scale, wei_scale, dst_scale; // grid: src (M, K), wei (K, N), dst (M, N)
+    struct tensor_arg src_zp, wei_zp, dst_zp;
+    struct tensor_arg reductions; // (M, K / segment): sums of src over segments of K, s32
+    struct post_op_arg post_ops[MATMUL_MAX_POST_OPS];
+};
+
+// Passed by value at each execution. The 64-bit members are addresses on the device.
+struct matmul_arguments {
+    arg_u64 bias, src_scale, wei_scale, dst_scale, src_zp, wei_zp, dst_zp, reductions;
+    arg_u64 post_op_src1[MATMUL_MAX_POST_OPS];
+    arg_u64 post_op_src2[MATMUL_MAX_POST_OPS];
+    float host_src_scale, host_wei_scale, host_dst_scale; // read where on_host is 1
+    arg_i32 host_src_zp, host_wei_zp, host_dst_zp;
+};
+
+// Specialisation constants: they only prune code. Values of the types are zemm_data_type_t.
+#define SPEC_SRC_DT 0
+#define SPEC_WEI_DT 1
+#define SPEC_DST_DT 2
+#define SPEC_FLAGS 3
+#define SPEC_SRC_UNIT 4 // UNIT_...: the dimension of src with stride 1
+#define SPEC_WEI_UNIT 5
+
+#define UNIT_NONE 0
+#define UNIT_ROW 1
+#define UNIT_COLUMN 2
+
+// Bits of SPEC_FLAGS.
+#define FLAG_INTEGER 1 // s32 accumulation, else f32
+#define FLAG_SRC_ZP 2
+#define FLAG_WEI_ZP 4
+#define FLAG_SCALES 8 // src or weights scales: the sum of each segment is scaled
+#define FLAG_SRC_SCALE 16
+#define FLAG_WEI_SCALE 32
+#define FLAG_BIAS 64
+#define FLAG_POST_OPS 128
+#define FLAG_DST_SCALE 256
+#define FLAG_DST_ZP 512
+#define FLAG_EXACT_S32 1024 // s32 dst of a bare integer matmul: stored without passing through f32
+
+#ifndef __OPENCL_C_VERSION__
+} // namespace zemm::kernels
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Specialisation constants of the kernels. Each is read in one place, so that it is one constant in the
+// SPIR-V.
+#pragma once
+
+#include "data_type.h"
+#include "matmul_args.h"
+
+int __attribute__((overloadable)) __spirv_SpecConstant(int id, int default_value);
+
+static inline int spec_src_dt() {
+    return __spirv_SpecConstant(SPEC_SRC_DT, DT_S8);
+}
+static inline int spec_wei_dt() {
+    return __spirv_SpecConstant(SPEC_WEI_DT, DT_U8);
+}
+static inline int spec_dst_dt() {
+    return __spirv_SpecConstant(SPEC_DST_DT, DT_F32);
+}
+static inline int spec_flags() {
+    return __spirv_SpecConstant(SPEC_FLAGS, 0);
+}
+static inline int spec_src_unit() {
+    return __spirv_SpecConstant(SPEC_SRC_UNIT, UNIT_NONE);
+}
+static inline int spec_wei_unit() {
+    return __spirv_SpecConstant(SPEC_WEI_UNIT, UNIT_NONE);
+}
+
+#define HAS(flag) ((spec_flags() & (flag)) != 0)

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attribute stage: attributes that oneDNN does not define for a matmul are unimplemented (api
+// reference 5.2, and the common rules of its implementations, 5.3).
+#include "common/error.hpp"
+#include "matmul/problem.hpp"
+#include "zemm/zemm.h"
+
+namespace zemm::matmul {
+
+namespace {
+
+struct context {
+    const problem &p;
+    int nd, row, column, all;
+    zemm_dim_t m, n, k;
+};
+
+[[noreturn]] void refuse_mask(const char *what, int mask, const char *allowed) {
+    fail(zemm_unimplemented, "%s: mask %d is not one of %s", what, mask, allowed);
+}
+
+// group: along a dimension of `size` elements; a proper group must divide it and be a multiple of `multiple`.
+void check_group(const char *what, zemm_dim_t group, zemm_dim_t size, zemm_dim_t multiple, const char *dim) {
+    if (size == ZEMM_RUNTIME_DIM_VAL)
+        return;
+    if (group > 1 && group < size && group % multiple != 0)
+        fail(zemm_unimplemented, "%s: the group %lld along %s is not a multiple of %lld", what,
+             (long long)group, dim, (long long)multiple);
+    if (group < 1 || size % group != 0)
+        fail(zemm_unimplemented, "%s: the group %lld does not divide %s = %lld", what, (long long)group, dim,
+             (long long)size);
+}
+
+// One K group must divide the other, or be divided by it, where both are set.
+void check_compatible(const char *what, zemm_dim_t a, const char *other, zemm_dim_t b) {
+    if (a > 1 && b > 1 && a % b != 0 && b % a != 0)
+        fail(zemm_unimplemented,
+             "%s: its K group %lld and the K group %lld of the %s do not divide one another", what,
+             (long long)a, (long long)b, other);
+}
+
+zemm_dim_t group_of(const quant_entry *e, int index) {
+    return e && e->group_ndims == 2 ? e->groups[index] : 1;
+}
+
+void check_scale_types(const problem &p) {
+    for (const auto &[arg, e] : p.attr.scales) {
+        if (arg != ZEMM_ARG_SRC && arg != ZEMM_ARG_WEIGHTS && arg != ZEMM_ARG_DST)
+            fail(zemm_unimplemented, "scales of argument %d: a matmul has scales of src, weights and dst",
+                 arg);
+        if (e.mode != zemm_quantization_mode_static_sazp)
+            fail(zemm_unimplemented, "%s scales: quantization mode %s is not implemented",
+                 arg_text(arg).c_str(), zemm_quantization_mode2str(e.mode));
+        if (e.data_type != zemm_f32 && e.data_type != zemm_f16 && e.data_type != zemm_bf16)
+            fail(zemm_unimplemented, "%s scales: data type %s is not implemented, f32 f16 bf16 are",
+                 arg_text(arg).c_str(), zemm_dt2str(e.data_type));
+        if (e.mask & ~full_mask(p.ndims()))
+            fail(zemm_unimplemented, "%s scales: mask %d has bits past the %d dimensions",
+                 arg_text(arg).c_str(), e.mask, p.ndims());
+    }
+}
+
+void check_src_scales(const context &c, const quant_entry &e) {
+    if (e.mask != 0 && e.mask != c.row && e.mask != c.column && e.mask != (c.row | c.column) &&
+        e.mask != c.all)
+        refuse_mask("src scales", e.mask, "common, M, K, M|K and all dimensions");
+    const zemm_dim_t group = group_of(&e, 1);
+    if ((e.mask & c.column) && e.group_ndims == 0)
+        fail(zemm_unimplemented, "src scales: mask %d covers K, which needs groups", e.mask);
+    if (e.group_ndims == 2) {
+        if (e.groups[0] != 1)
+            fail(zemm_unimplemented, "src scales: the group along M is %lld, it must be 1",
+                 (long long)e.groups[0]);
+        check_group("src scales", group, c.k, 16, "K");
+        if (group > 1 && !c.p.integer())
+            fail(zemm_unimplemented, "src scales: groups along K need an s8 or u8 src, not %s",
+                 zemm_dt2str(c.p.src.data_type));
+        check_compatible("src scales", group, "weights scales", group_of(c.p.scale(ZEMM_ARG_WEIGHTS), 0));
+    }
+}
+
+void check_wei_scales(const context &c, const quant_entry &e) {
+    const bool int_wei = is_integer(c.p.wei.data_type);
+    if (e.group_ndims == 2) {
+        if (!int_wei)
+            fail(zemm_unimplemented, "weights scales: groups need integer weights, not %s",
+                 zemm_dt2str(c.p.wei.data_type));
+        check_group("weights scales", e.groups[0], c.k, 16, "K");
+        check_group("weights scales", e.groups[1], c.n, 16, "N");
+    }
+    if ((e.mask & c.row) && int_wei && !c.p.integer() && !c.p.attr.fpmath_apply_to_int)
+        fail(zemm_unimplemented,
+             "weights scales: mask %d covers K, which needs an integer src or fpmath apply_to_int", e.mask);
+}
+
+void check_dst_scales(const context &c, const quant_entry &e) {
+    if (e.mask != 0 && e.mask != c.column && e.mask != c.row && e.mask != (c.row | c.column) &&
+        e.mask != c.all)
+        refuse_mask("dst scales", e.mask, "common, N, M, M|N and all dimensions");
+    if (e.group_ndims == 2)
+        fail(zemm_unimplemented,
+             "dst scales: groups %lldx%lld need an f8 or f4 dst, which is not implemented",
+             (long long)e.groups[0], (long long)e.groups[1]);
+}
+
+void check_src_zero_points(const context &c, const quant_entry &e) {
+    if (!c.p.integer())
+        fail(zemm_unimplemented, "src zero points need an s8 or u8 src, not %s",
+             zemm_dt2str(c.p.src.data_type));
+    // Dimensions of 1 make no difference between a broadcast and a value each.
+    int mask = e.mask;
+    for (int d = 0; d < c.nd - 2; ++d)
+        if (c.p.src.dims[d] == 1)
+            mask &= ~(1 << d);
+    const bool all = e.mask == c.all && (c.nd == 2 || (c.nd == 3 && c.p.src.dims[0] == 1));
+    if (mask != 0 && mask != c.column && mask != (c.row | c.column) && !all)
+        refuse_mask("src zero points", e.mask, "common, K, M|K (and all dimensions when the batch is 1)");
+    if (e.group_ndims == 2) {
+        if (e.groups[0] != 1)
+            fail(zemm_unimplemented, "src zero points: the group along M is %lld, it must be 1",
+                 (long long)e.groups[0]);
+        check_group("src zero points", e.groups[1], c.k, 32, "K");
+        check_compatible("src zero points", e.groups[1], "weights zero points",
+                         group_of(c.p.zero_point(ZEMM_ARG_WEIGHTS), 0));
+    }
+}
+
+void check_wei_zero_points(const context &c, const quant_entry &e) {
+    if (!is_integer(c.p.wei.data_type))
+        fail(zemm_unimplemented, "weights zero points need integer weights, not %s",
+             zemm_dt2str(c.p.wei.data_type));
+    if (e.group_ndims == 2) {
+        check_group("weights zero points", e.groups[0], c.k, 16, "K");
+        check_group("weights zero points", e.groups[1], c.n, 16, "N");
+        if (e.groups[1] > 1 && !c.p.attr.fpmath_apply_to_int)
+            fail(zemm_unimplemented, "weights zero points: the group %lld along N needs fpmath apply_to_int",
+                 (long long)e.groups[1]);
+        if (e.groups[0] > 1 && e.groups[1] > 1)
+            fail(zemm_unimplemented,
+                 "weights zero points: groups %lldx%lld along both K and N are not implemented",
+                 (long long)e.groups[0], (long long)e.groups[1]);
+    }
+    if (is_int4(e.data_type))
+        for (int d : {c.nd - 2, c.nd - 1}) {
+            const zemm_dim_t size = c.p.wei.dims[d];
+            if ((e.mask >> d & 1) && size % 2 != 0)
+                fail(zemm_unimplemented, "weights zero points: %s ones need an even %s, not %lld",
+                     zemm_dt2str(e.data_type), d == c.nd - 2 ? "K" : "N", (long long)size);
+        }
+}
+
+void check_zero_points(const context &c) {
+    for (const auto &[arg, e] : c.p.attr.zero_points) {
+        if (e.mask & ~c.all)
+            fail(zemm_unimplemented, "%s zero points: mask %d has bits past the %d dimensions",
+                 arg_text(arg).c_str(), e.mask, c.nd);
+        switch (arg) {
+        case ZEMM_ARG_SRC:
+            check_src_zero_points(c, e);
+            break;
+        case ZEMM_ARG_WEIGHTS:
+            check_wei_zero_points(c, e);
+            break;
+        case ZEMM_ARG_DST:
+            if (!c.p.integer() && !is_integer(c.p.wei.data_type))
+                fail(zemm_unimplemented, "dst zero points need an s8 or u8 src or integer weights");
+            if (e.mask != 0 && !(c.nd == 2 && e.mask == c.column))
+                refuse_mask("dst zero points", e.mask, "common, and N in two dimensions");
+            break;
+        default:
+            fail(zemm_unimplemented, "zero points of argument %d: a matmul has those of src, weights and dst",
+                 arg);
+        }
+    }
+}
+
+void check_reductions(const context &c) {
+    const quant_entry *e = c.p.reduction();
+    if (!e)
+        return;
+    if (!c.p.integer())
+        fail(zemm_unimplemented, "precomputed reductions need an s8 or u8 src, not %s",
+             zemm_dt2str(c.p.src.data_type));
+    if (!c.p.zero_point(ZEMM_ARG_WEIGHTS))
+        fail(zemm_unimplemented,
+             "precomputed reductions need weights zero points: there is nothing to apply them to");
+    if (e->mask != c.all)
+        fail(zemm_unimplemented, "precomputed reductions: mask %d must cover every dimension of src (%d)",
+             e->mask, c.all);
+    if (e->group_ndims == 0)
+        return;
+    if (e->groups[0] != 1)
+        fail(zemm_invalid_arguments, "precomputed reductions: the group along M is %lld, it must be 1",
+             (long long)e->groups[0]);
+    const zemm_dim_t group = e->groups[1];
+    if (c.k != ZEMM_RUNTIME_DIM_VAL && c.k % group != 0)
+        fail(zemm_invalid_arguments, "precomputed reductions: the group %lld does not divide K = %lld",
+             (long long)group, (long long)c.k);
+    const auto compare = [&](const quant_entry *other, bool k_is_row, const char *name) {
+        if (!other || !(other->mask & (k_is_row ? c.row : c.column)))
+            return;
+        const zemm_dim_t other_group = k_group(c.p, *other, k_is_row);
+        if (other_group % group != 0)
+            fail(zemm_invalid_arguments,
+                 "precomputed reductions: the group %lld must divide the K group %lld of the %s",
+                 (long long)group, (long long)other_group, name);
+    };
+    compare(c.p.scale(ZEMM_ARG_SRC), false, "src scales");
+    compare(c.p.scale(ZEMM_ARG_WEIGHTS), true, "weights scales");
+    compare(c.p.zero_point(ZEMM_ARG_SRC), false, "src zero points");
+    compare(c.p.zero_point(ZEMM_ARG_WEIGHTS), true, "weights zero points");
+}
+
+void check_post_ops(const problem &p) {
+    int index = 0;
+    for (const post_op &op : p.attr.post_ops.entries) {
+        if (op.kind == zemm_convolution)
+            fail(zemm_unimplemented, "post-op %d: a depthwise convolution cannot follow a matmul", index);
+        if (op.kind == zemm_sum) {
+            const zemm_data_type_t dt = op.data_type == zemm_data_type_undef ? p.dst.data_type : op.data_type;
+            if (zemm_data_type_size(dt) != zemm_data_type_size(p.dst.data_type))
+                fail(zemm_unimplemented,
+                     "post-op %d: sum reads dst as %s, which has not the size of dst's %s", index,
+                     zemm_dt2str(dt), zemm_dt2str(p.dst.data_type));
+            if (op.zero_point != 0 && !(p.integer() && (is_int8(dt) || dt == zemm_s32)))
+                fail(zemm_unimplemented,
+                     "post-op %d: sum's zero point %d needs an s8 or u8 src and an integer dst", index,
+                     op.zero_point);
+        }
+        ++index;
+    }
+}
+
+void check_modes(const problem &p) {
+    if (p.attr.has_dropout)
+        fail(zemm_unimplemented, "dropout is not implemented");
+    for (const auto &[arg, mode] : p.attr.rounding)
+        if (mode != zemm_rounding_mode_environment)
+            fail(zemm_unimplemented, "rounding mode %s of %s is not implemented",
+                 zemm_rounding_mode2str(mode), arg_text(arg).c_str());
+    if (p.attr.accumulation_mode == zemm_accumulation_mode_s32 && !p.integer())
+        fail(zemm_unimplemented, "accumulation mode s32 needs an s8 or u8 src, not %s",
+             zemm_dt2str(p.src.data_type));
+}
+
+} // namespace
+
+void check_attributes(const problem &p) {
+    const int nd = p.ndims();
+    const context c{p, nd, row_bit(nd), column_bit(nd), full_mask(nd), p.m(), p.n(), p.k()};
+    check_modes(p);
+    check_scale_types(p);
+    if (const quant_entry *e = p.scale(ZEMM_ARG_SRC))
+        check_src_scales(c, *e);
+    if (const quant_entry *e = p.scale(ZEMM_ARG_WEIGHTS))
+        check_wei_scales(c, *e);
+    if (const quant_entry *e = p.scale(ZEMM_ARG_DST))
+        check_dst_scales(c, *e);
+    check_zero_points(c);
+    check_reductions(c);
+    check_post_ops(p);
+}
+
+} // namespace zemm::matmul

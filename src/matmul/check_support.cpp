@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What no kernel of zemm takes yet: valid problems that are unimplemented, with the reason. All that passes
+// is taken by the last row of kernels.def.
+#include "common/error.hpp"
+#include "matmul/problem.hpp"
+#include "zemm/zemm.h"
+
+namespace zemm::matmul {
+
+namespace {
+
+bool is_float(zemm_data_type_t dt) {
+    return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16;
+}
+bool is_plain_type(zemm_data_type_t dt) {
+    return is_float(dt) || dt == zemm_s32 || is_int8(dt);
+}
+
+void check_layout(const char *name, const memory_desc &md) {
+    if (md.ndims == 0)
+        return;
+    if (md_has_runtime(md))
+        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented", name);
+    if (md.format_kind == zemm_format_kind_sparse)
+        fail(zemm_unimplemented, "%s: the %s encoding is not implemented", name,
+             zemm_sparse_encoding2str(md.encoding));
+    if (!md_is_plain(md))
+        fail(zemm_unimplemented,
+             "%s: the layout %s is not implemented, plain layouts (tags without blocks, strides) are", name,
+             tag_text(md).c_str());
+}
+
+// Conversion of integer weights to the floating-point type of src is the user's to allow.
+void check_weight_only(const problem &p) {
+    const zemm_data_type_t s = p.src.data_type;
+    if (!p.attr.fpmath_apply_to_int)
+        fail(zemm_unimplemented, "%s weights with an %s src need fpmath apply_to_int",
+             zemm_dt2str(p.wei.data_type), zemm_dt2str(s));
+    bool allowed = true;
+    switch (p.attr.fpmath_mode) {
+    case zemm_fpmath_mode_strict:
+    case zemm_fpmath_mode_tf32:
+        allowed = s == zemm_f32;
+        break;
+    case zemm_fpmath_mode_bf16:
+        allowed = s == zemm_f32 || s == zemm_bf16;
+        break;
+    case zemm_fpmath_mode_f16:
+        allowed = s == zemm_f32 || s == zemm_f16;
+        break;
+    case zemm_fpmath_mode_any:
+        break;
+    }
+    if (!allowed)
+        fail(zemm_unimplemented, "fpmath mode %s does not allow %s weights to become %s",
+             zemm_fpmath_mode2str(p.attr.fpmath_mode), zemm_dt2str(p.wei.data_type), zemm_dt2str(s));
+}
+
+} // namespace
+
+void check_support(const problem &p) {
+    if (!p.integer() && !is_float(p.src.data_type))
+        fail(zemm_unimplemented, "src: data type %s is not implemented, f32 f16 bf16 s8 u8 are",
+             zemm_dt2str(p.src.data_type));
+    if (!is_float(p.wei.data_type) && !is_int8(p.wei.data_type) && !is_int4(p.wei.data_type))
+        fail(zemm_unimplemented, "weights: data type %s is not implemented, f32 f16 bf16 s8 u8 s4 u4 are",
+             zemm_dt2str(p.wei.data_type));
+    if (p.integer() && !is_integer(p.wei.data_type))
+        fail(zemm_unimplemented, "%s weights with an %s src are not implemented",
+             zemm_dt2str(p.wei.data_type), zemm_dt2str(p.src.data_type));
+    if (!is_plain_type(p.dst.data_type))
+        fail(zemm_unimplemented, "dst: data type %s is not implemented, f32 f16 bf16 s32 s8 u8 are",
+             zemm_dt2str(p.dst.data_type));
+    if (p.has_bias() && !is_plain_type(p.bias.data_type))
+        fail(zemm_unimplemented, "bias: data type %s is not implemented, f32 f16 bf16 s32 s8 u8 are",
+             zemm_dt2str(p.bias.data_type));
+    check_layout("src", p.src);
+    check_layout("weights", p.wei);
+    check_layout("bias", p.bias);
+    check_layout("dst", p.dst);
+    if (p.weight_only())
+        check_weight_only(p);
+    int index = 0;
+    for (const post_op &op : p.attr.post_ops.entries) {
+        const std::string name = text("post-op %d", index++);
+        if (op.kind == zemm_sum && op.data_type != zemm_data_type_undef && !is_plain_type(op.data_type))
+            fail(zemm_unimplemented, "%s: sum of data type %s is not implemented", name.c_str(),
+                 zemm_dt2str(op.data_type));
+        if (op.kind != zemm_binary)
+            continue;
+        check_layout(name.c_str(), op.src1);
+        check_layout(name.c_str(), op.src2);
+        if (!is_plain_type(op.src1.data_type) && !is_int4(op.src1.data_type))
+            fail(zemm_unimplemented, "%s: data type %s is not implemented", name.c_str(),
+                 zemm_dt2str(op.src1.data_type));
+    }
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/problem.hpp"
+
+#include <numeric>
+
+#include "common/error.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+const quant_entry *find(const quant_map &map, int arg) {
+    const auto it = map.find(arg);
+    return it == map.end() ? nullptr : &it->second;
+}
+
+} // namespace
+
+zemm_dim_t problem::batch() const {
+    zemm_dim_t product = 1;
+    for (int d = 0; d < ndims() - 2; ++d)
+        product *= dst.dims[d];
+    return product;
+}
+
+bool problem::empty() const {
+    return md_nelems(src) == 0 || md_nelems(wei) == 0 || md_nelems(dst) == 0;
+}
+
+const memory_desc &problem::tensor(int arg) const {
+    switch (arg) {
+    case ZEMM_ARG_SRC:
+        return src;
+    case ZEMM_ARG_WEIGHTS:
+        return wei;
+    case ZEMM_ARG_BIAS:
+        return bias;
+    default:
+        return dst;
+    }
+}
+
+const quant_entry *problem::scale(int arg) const {
+    return find(attr.scales, arg);
+}
+const quant_entry *problem::zero_point(int arg) const {
+    return find(attr.zero_points, arg);
+}
+const quant_entry *problem::reduction() const {
+    return find(attr.precomputed_reductions, ZEMM_ARG_SRC);
+}
+
+problem make_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
+                     const memory_desc &dst, const zemm_primitive_attr *attr) {
+    problem p;
+    p.src = src;
+    p.wei = wei;
+    p.dst = dst;
+    if (bias)
+        p.bias = *bias;
+    if (attr)
+        p.attr = *attr;
+    check_shapes(p);
+    check_attributes(p);
+    for (memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst})
+        md_resolve_any(*md);
+    for (post_op &op : p.attr.post_ops.entries) {
+        md_resolve_any(op.src1);
+        md_resolve_any(op.src2);
+    }
+    check_support(p);
+    return p;
+}
+
+memory_desc quant_md(const memory_desc &tensor, const quant_entry &entry) {
+    const int ndims = tensor.ndims;
+    zemm_dims_t dims = {};
+    for (int d = 0; d < ndims; ++d) {
+        dims[d] = entry.mask >> d & 1 ? tensor.dims[d] : 1;
+        if (entry.group_ndims == 2 && d >= ndims - 2 && (entry.mask >> d & 1))
+            dims[d] /= entry.groups[d - (ndims - 2)];
+    }
+    // Not by a builder: a 4-bit parameter tensor may have odd dimensions, it is dense all the same.
+    memory_desc md;
+    md.ndims = ndims;
+    md.data_type = entry.data_type;
+    md.format_kind = zemm_blocked;
+    zemm_dim_t stride = 1;
+    for (int d = ndims - 1; d >= 0; --d) {
+        md.dims[d] = md.padded_dims[d] = dims[d];
+        md.strides[d] = stride;
+        stride *= dims[d];
+    }
+    return md;
+}
+
+memory_desc prelu_md(const memory_desc &dst, int mask) {
+    zemm_dims_t dims = {}, strides = {};
+    for (int d = 0; d < dst.ndims; ++d)
+        dims[d] = mask >> d & 1 ? dst.dims[d] : 1;
+    // axb: dimension 1 is innermost.
+    zemm_dim_t stride = dims[1];
+    strides[1] = 1;
+    for (int d = dst.ndims - 1; d >= 0; --d) {
+        if (d == 1)
+            continue;
+        strides[d] = stride;
+        stride *= dims[d];
+    }
+    return md_with_strides(dst.ndims, dims, zemm_f32, strides);
+}
+
+zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
+    const int bit = k_is_row ? row_bit(p.ndims()) : column_bit(p.ndims());
+    if (!(entry.mask & bit))
+        return p.k();
+    return entry.group_ndims == 2 ? entry.groups[k_is_row ? 0 : 1] : 1;
+}
+
+zemm_dim_t k_segment(const problem &p) {
+    zemm_dim_t segment = p.k();
+    const auto narrow = [&](const quant_entry *entry, bool k_is_row) {
+        if (entry)
+            segment = std::gcd(segment, k_group(p, *entry, k_is_row));
+    };
+    narrow(p.scale(ZEMM_ARG_SRC), false);
+    narrow(p.scale(ZEMM_ARG_WEIGHTS), true);
+    narrow(p.zero_point(ZEMM_ARG_SRC), false);
+    narrow(p.zero_point(ZEMM_ARG_WEIGHTS), true);
+    narrow(p.reduction(), false);
+    return segment;
+}
+
+std::string dims_line(const problem &p) {
+    return dims_text(p.src) + ":" + dims_text(p.wei);
+}
+
+std::string problem_key(const problem &p) {
+    std::string key = attr_key(p.attr);
+    for (const memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst})
+        key.append(reinterpret_cast<const char *>(md), sizeof(*md));
+    return key;
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command as a user meets it: sentences and exit codes for any input, listing, help."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from zemm.benchdnn import knobs, options
+from zemm.benchdnn.cli import main
+
+NAMES = [f"--{name}" for name in (*options.NAMES, *knobs.NAMES, "batch", "nothing")]
+PIECES = st.sampled_from(
+    ["src", "wei", "dst", "common", "per_oc", "per_tensor", "f32", "s8", "u4", "1x128", "0.5", "-1", "ab", "abx", "any",
+     "sum", "relu", "add", "select", "prelu", "2x2", "csr", "0", "3", "true", "", "x", "n", "%time%", "gpu"]
+)  # fmt: skip
+VALUES = st.lists(st.one_of(PIECES, st.sampled_from([":", "+", ",", ".", "x"])), max_size=8).map("".join)
+ARGUMENTS = st.one_of(
+    st.text(max_size=12),
+    st.builds("{}={}".format, st.sampled_from(NAMES), VALUES),
+    st.builds("{}={}".format, st.sampled_from(NAMES), st.text(max_size=12)),
+    st.sampled_from(["--matmul", "2x3:3x4", "--reset", "-v1", "2x0:0x4_nname", "3:3"]),
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(ARGUMENTS, max_size=6))
+def test_any_command_line_ends_with_a_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    arguments = [a for a in arguments if not a.startswith("--mode=")]
+    code = main(["--mode=L", "--matmul", *arguments])
+    err = capsys.readouterr().err
+    assert code in (0, 1, 2)
+    if code:
+        assert err.startswith(("err", "ERROR"))
+
+
+def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--mode=L", "--matmul", "--dt=f32,f16", "2x3:3x4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "0:LISTED (0 ms) __REPRO: --mode=L --matmul 2x3:3x4"
+    assert lines[1] == "1:LISTED (0 ms) __REPRO: --mode=L --matmul --dt=f16 2x3:3x4"
+    counts = "passed:0 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:0 failed:0 listed:2"
+    assert lines[2] == f"tests:2 {counts}"
+    assert lines[3].startswith("total: 0.0")
+
+
+def test_start_skips(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--mode=L", "--start=1", "--matmul", "2x3:3x4", "4x3:3x4"]) == 0
+    assert "0:SKIPPED (Skip-start option hit)" in capsys.readouterr().out
+
+
+def test_skipped_cases_need_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    bad_runtime = ["--runtime_dims_masks=2:0", "--stag=ab", "--wtag=ab", "--dtag=ab", "2x3:3x4"]
+    assert main(["--matmul", "--runtime_dims_masks=1:0", "2x3:3x4", *bad_runtime, "--reset", "900000x900000:900000x9"]) == 0
+    out = capsys.readouterr().out
+    assert "0:SKIPPED (Invalid case)" in out
+    assert "1:SKIPPED (Invalid case)" in out
+    assert "2:SKIPPED (Not enough RAM)" in out
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "--batch=FILE" in capsys.readouterr().out
+
+
+def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--mode=L", "--canonical=true", "--matmul", "2x3:3x4"])
+    assert "--dt=f32 --stag=any --wtag=any --dtag=any --strides=::" in capsys.readouterr().out

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The walk over the command line: order of cases, state, batch files, matching, warnings."""
+
+from pathlib import Path
+
+import pytest
+
+from zemm.benchdnn import batch
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.expand import expand
+
+CASE_FILES = sorted(path for path in batch.packaged_folders()[-1].glob("*"))
+
+
+def cases(*arguments: str) -> list[Case]:
+    return [job.case for job in expand(["--matmul", *arguments])[0]]
+
+
+def test_the_first_loop_is_the_outermost() -> None:
+    found = cases("--dt=f32,f16", "--stag=ab,ba", "--attr-post-ops=,relu", "--bia-dt=undef,f32", "--bia_mask=1,2", "2x2:2x2")
+    rows = [(c.dt[0], c.tags[0], len(c.attributes.post_ops), c.bia_dt, c.bia_mask) for c in found]
+    assert len(rows) == 2 * 2 * 2 * 3
+    assert rows[:4] == [
+        ("f32", "ab", 0, "undef", 2), ("f32", "ab", 0, "f32", 1), ("f32", "ab", 0, "f32", 2), ("f32", "ab", 1, "undef", 2),
+    ]  # fmt: skip
+    assert rows[6][:2] == ("f32", "ba")
+    assert rows[12][0] == "f16"
+
+
+def test_settings_hold_until_reset() -> None:
+    found = cases("--dt=f16", "1x1:1x1", "--stag=ab", "2x2:2x2", "--reset", "3x3:3x3")
+    assert [(c.dt[0], c.tags[0]) for c in found] == [("f16", "any"), ("f16", "ab"), ("f32", "any")]
+
+
+def test_reset_keeps_global_knobs_and_the_template() -> None:
+    jobs, _ = expand(["--mode=L", "--matmul", "--perf-template=%time%", "--reset", "1x1:1x1"])
+    assert jobs[0].case.options.mode == "L"
+    assert jobs[0].perf_template == "%time%"
+
+
+def test_batch_file(tmp_path: Path) -> None:
+    (tmp_path / "inner").write_text("--dt=f16 # nothing here 9x9:9x9\n2x2:2x2\n")
+    (tmp_path / "outer").write_text('1x1:1x1_n"a"\n--batch=inner\n--attr-post-ops=relu,\\\n  tanh\n3x3:3x3')
+    found = cases(f"--batch={tmp_path / 'outer'}", "4x4:4x4")
+    assert [c.problem.m for c in found] == [1, 2, 3, 3, 4, 4]
+    assert [c.dt[0] for c in found] == ["f32", "f16", "f16", "f16", "f16", "f16"]
+    assert found[0].problem.name == '"a"'
+    assert str(found[3].attributes.post_ops[0]) == "tanh"
+
+
+def test_packaged_files_are_found_by_name() -> None:
+    assert len(cases("--batch=shapes_2d")) == 10
+
+
+def test_unreadable_batch_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--batch=no_such_file: cannot open"):
+        expand(["--matmul", "--batch=no_such_file"])
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="cannot read"):
+        expand(["--matmul", f"--batch={tmp_path / 'binary'}"])
+    (tmp_path / "loop").write_text("--batch=loop")
+    with pytest.raises(UsageError, match="nested deeper"):
+        expand(["--matmul", f"--batch={tmp_path / 'loop'}"])
+
+
+def test_an_error_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "bad").write_text("--dt=f17")
+    with pytest.raises(UsageError, match=r"--dt.*f17.*in --batch=.*bad"):
+        expand(["--matmul", f"--batch={tmp_path / 'bad'}"])
+
+
+def test_match_ends_the_expansion_of_one_problem() -> None:
+    found = cases("--dt=f32,f16,f32", "--match=--dt=f16", "2x2:2x2")
+    assert found == []
+    found = cases('--match=.*NCF.*', '1x1:1x1_n"NCF"', "2x2:2x2", '3x3:3x3_n"NCF:2"')
+    assert [c.problem.m for c in found] == [1, 3]
+    assert len(cases(r"--match=^--matmul 1\{1\}x1:1x1(*$", "1x1:1x1")) == 1
+
+
+def test_repeats_and_indices() -> None:
+    jobs, _ = expand(["--repeats-per-prb=2", "--matmul", "--dt=f32,f16", "1x1:1x1"])
+    assert [(job.index, job.case.dt[0]) for job in jobs] == [(0, "f32"), (1, "f32"), (2, "f16"), (3, "f16")]
+
+
+def test_bitwise_mode_is_deterministic() -> None:
+    jobs, _ = expand(["--mode=B", "--matmul", "1x1:1x1"])
+    assert jobs[0].case.attributes.deterministic
+
+
+def test_warnings() -> None:
+    assert "No problem found" in expand(["--matmul", "--dt=f32"])[1][0]
+    assert "--bia_dt" in expand(["--matmul", "--bia_dt=f32", "1x1:1x1"])[1][0]
+    assert expand(["--matmul", "1x1:1x1"])[1] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "words"),
+    [
+        ([], 1, "no arguments"),
+        (["--conv", "1x1:1x1"], 1, "--conv"),
+        (["1x1:1x1"], 1, "1x1:1x1"),
+        (["--matmul", "--dtt=f32"], 2, "similar names: --dt"),
+        (["--matmul", "--stag=cabde"], 2, "cabde"),
+        (["--matmul", "hello"], 1, "hello"),
+        (["--matmul", "--strides=4x1::", "--stag=ab", "2x2:2x2"], 1, "ERROR: matmul driver"),
+        (["--matmul", "--strides=4x1x1::", "2x2:2x2"], 1, "4x1x1"),
+        (["--matmul", "--dt=f32:f16", "2x2:2x2"], 1, "f32:f16"),
+        (["--matmul", "--grouped=0:2:3+4", "8x2:2x2"], 1, "sum up to 7"),
+        (["--matmul", r"--match=\(", "2x2:2x2"], 1, "--match"),
+        (["--mode=X", "--matmul"], 1, "--mode"),
+        (["-x", "--matmul"], 2, "-x"),
+    ],
+)
+def test_errors(arguments: list[str], exit_code: int, words: str) -> None:
+    with pytest.raises(UsageError) as error:
+        expand(arguments)
+    assert error.value.exit_code == exit_code
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize("path", CASE_FILES, ids=lambda path: path.name)
+def test_repro_lines_of_case_files_give_the_same_cases(path: Path) -> None:
+    for case in cases(f"--batch={path}"):
+        assert expand(case.full_repro().split())[0][0].case == case
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--mode=P --engine=gpu:1 --cold-cache=wei+tlb:2G --canonical=true --matmul --dt=f16 2x3:3x4",
+        "--allow-enum-tags-only=false --matmul --stag=cabde 1x2x3x4x5:1x2x3x5x4",
+        "--matmul --encoding=csr+0.5:: 2x3:3x4",
+        "--matmul --grouped=0:2:3+4:4 --dt=f16 7x3:3x4",
+        "--matmul --strides=8x1::16x1 --wtag=ba 2x3:3x4",
+        "--matmul --attr-scales=src:common:0.25+dst:mx:e8m0:1x32 --attr-dropout=0.5:7:any:0:true 2x3:3x32",
+        "--matmul --attr-rounding-mode=dst:stochastic:5 --attr-deterministic=true --attr-acc-mode=f16 2x3:3x4",
+        "--matmul --ctx-init=4:auto --ctx-exe=2 --skip-impl=ref --runtime_dims_masks=3:3 2x3:3x4",
+    ],
+)
+def test_repro_lines_round_trip(line: str) -> None:
+    case = expand(line.split())[0][0].case
+    assert expand(case.full_repro().split())[0][0].case == case

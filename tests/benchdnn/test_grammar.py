@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pieces of the grammar: numbers, tags, masks, attributes, post-ops, descriptors, knobs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zemm.benchdnn import atoms, attributes, knobs, masks, options, template
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.case import Grouped, Sparsity
+from zemm.benchdnn.descriptor import parse_descriptor
+from zemm.benchdnn.options import ImplFilter, Options
+from zemm.benchdnn.post_ops import Binary, Eltwise, Operand, Prelu, Sum, parse_post_ops
+from zemm.benchdnn.settings import Settings
+from zemm.benchdnn.tags import normalized, parse_tag, plain_strides
+
+
+@pytest.mark.parametrize("text", ["007", "", "-", "--1", "1.0", "0x10", "²", "1_000", "9" * 30])
+def test_integers_must_print_back(text: str) -> None:
+    with pytest.raises(UsageError, match="--what"):
+        atoms.integer(text, "--what")
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_integer_round_trip(value: int) -> None:
+    assert atoms.integer(str(value), "") == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_number_round_trip(value: float) -> None:
+    assert atoms.number(atoms.show_number(value), "") == value
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e50", "", "x", "1_0"])
+def test_bad_numbers(text: str) -> None:
+    with pytest.raises(UsageError):
+        atoms.number(text, "--what")
+
+
+def test_dangling_symbol_is_named() -> None:
+    with pytest.raises(UsageError, match="dangling symbol ':'"):
+        atoms.split("src:common:", ":", "--attr-scales")
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"),
+    [
+        ("abx", ("ab", "abc", "abcd")),
+        ("axb", ("ab", "acb", "acdb")),
+        ("xba", ("ba", "cba", "cdba")),
+        ("xab", ("ab", "cab", "cdab")),
+        ("bax", ("ba", "bac", "bacd")),
+    ],
+)
+def test_meta_tags(tag: str, expected: tuple[str, ...]) -> None:
+    assert tuple(normalized(tag, ndims) for ndims in (2, 3, 4)) == expected
+
+
+def test_tags_outside_of_the_enum() -> None:
+    assert parse_tag("cabde", "--stag", enum_only=False) == "cabde"
+    with pytest.raises(UsageError, match="cabde") as error:
+        parse_tag("cabde", "--stag", enum_only=True)
+    assert error.value.exit_code == 2
+
+
+@pytest.mark.parametrize("tag", ["any", "undef", "ab", "abcdefghijkl", "nhwc", "BA16a64b4a", "aCB16b16c"])
+def test_known_tags(tag: str) -> None:
+    assert parse_tag(tag, "--stag", enum_only=True) == tag
+
+
+@pytest.mark.parametrize("tag", ["aa", "ac", "B16", "xx!", "abm", ""])
+def test_unknown_tags(tag: str) -> None:
+    with pytest.raises(UsageError):
+        parse_tag(tag, "--stag", enum_only=False)
+
+
+def test_plain_strides() -> None:
+    assert plain_strides("acb", (2, 3, 5)) == (15, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "two", "four"),
+    [("common", 0, 0), ("per_oc", 2, 8), ("per_ocic", 3, 12), ("per_dim_1", 2, 2), ("per_dim_01", 3, 3),
+     ("per_tensor", 3, 15), ("mx", 3, 15), ("host_scalar", 0, 0), ("5", 5, 5)],
+)  # fmt: skip
+def test_quantization_masks(policy: str, two: int, four: int) -> None:
+    assert (masks.quantization_mask(policy, 2), masks.quantization_mask(policy, 4)) == (two, four)
+
+
+def test_post_op_masks_do_not_follow_ndims() -> None:
+    assert masks.post_op_mask("per_oc", 4) == 2
+    assert masks.post_op_mask("per_tensor", 4) == 15
+
+
+def test_grouped_dims_divide_the_last_two() -> None:
+    assert masks.grouped_dims(7, (32, 1), (2, 64, 5)) == (2, 2, 5)
+    assert masks.grouped_dims(4, (), (2, 64, 5)) == (1, 1, 5)
+
+
+def test_scales() -> None:
+    src, dst, wei = attributes.parse_scales("wei:per_oc:f16+src0:host_scalar:0.5+dst:common:4:bf16", "--attr-scales")
+    assert (src.arg, src.value, src.data_type, src.on_host) == (1, 0.5, "f32", True)
+    assert (dst.arg, dst.value, dst.data_type) == (17, 4.0, "bf16")
+    assert (wei.arg, wei.mask, wei.data_type, wei.groups) == (33, "per_oc", "f16", ())
+
+
+def test_groups_and_negative_zero_points() -> None:
+    wei = attributes.parse_zero_points("wei:common:-1:s8", "")[0]
+    assert (wei.value, wei.data_type) == (-1.0, "s8")
+    grouped = attributes.parse_zero_points("wei:per_tensor:u4:64x1", "")[0]
+    assert (grouped.data_type, grouped.groups) == ("u4", (64, 1))
+    assert attributes.parse_reductions("src:per_tensor:s32:1x128", "")[0].groups == (1, 128)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["src", "src:", "source:common", "src:common:-1", "src:per_oc:f17", "src:per_oc:f16:4", "wei:per_oc:f16:4x0",
+     "src:common:1:f32:1x1:9", "src:percommon"],
+)  # fmt: skip
+def test_bad_scales(text: str) -> None:
+    with pytest.raises(UsageError, match="--attr-scales"):
+        attributes.parse_scales(text, "--attr-scales")
+
+
+@pytest.mark.parametrize("text", ["src:per_oc:s32:1x128", "src:per_tensor:s32", "src:common:s32:1x128"])
+def test_bad_reductions(text: str) -> None:
+    with pytest.raises(UsageError):
+        attributes.parse_reductions(text, "--attr-precomputed-reductions")
+
+
+def test_post_ops() -> None:
+    chain = parse_post_ops("sum:2:1:s8+Eltwise_Relu:0.1+binary_add:f16:3:ab+select:f32.per_oc:common+prelu:per_oc", "", True)
+    assert chain == (
+        Sum(2.0, 1, "s8"),
+        Eltwise("relu", atoms.number("0.1", "")),
+        Binary("add", "f16", Operand("3", "ab")),
+        Binary("select", "f32", Operand("per_oc"), Operand("common")),
+        Prelu("per_oc"),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sum", "sum:0.5", "sum:1:3", "sum:1:0:s8", "relu", "linear:2:-1", "clip:-1:1", "eltwise_tanh_use_dst_for_bwd",
+     "add:f32", "mul:f16:6:abc", "add:f32:2:abc:4x1", "select:f16.per_oc", "select:f32.per_oc.ab:common.any", "prelu",
+     "prelu:2", "dw:k3s1p1", "dw:k3s2p0:s8", "sum+relu+sum:2"],
+)  # fmt: skip
+def test_post_op_round_trip(text: str) -> None:
+    chain = parse_post_ops(text, "", True)
+    assert parse_post_ops("+".join(map(str, chain)), "", True) == chain
+
+
+@pytest.mark.parametrize(
+    "text", ["summ", "add", "relu:", "relu+", "add:f33", "add:f32:per_x", "dw:3", "dw", "sum:1:2:s8:4", "linear:a"]
+)
+def test_bad_post_ops(text: str) -> None:
+    with pytest.raises(UsageError, match="--attr-post-ops"):
+        parse_post_ops(text, "--attr-post-ops", True)
+
+
+def test_descriptor() -> None:
+    problem = parse_descriptor('2x1x3x4:2x5x4x6_n"a_name:1*2"')
+    assert (problem.src, problem.wei, problem.dst) == ((2, 1, 3, 4), (2, 5, 4, 6), (2, 5, 3, 6))
+    assert (problem.m, problem.n, problem.k, problem.ops) == (3, 6, 4, 2 * 180 * 4)
+    assert problem.name == '"a_name:1*2"'
+    assert parse_descriptor('97x2053:2053x997n"x"').n == 997
+    assert parse_descriptor("0x4:4x5").dst == (0, 5)
+    assert parse_descriptor("0x3x4:1x4x5").dst == (0, 3, 5)
+    assert parse_descriptor("3x1:1").wei == (1, 1)
+
+
+@pytest.mark.parametrize("token", ["3", "3x4", "3x4:4x5:6", "3:4", "3x4:1x4x5", "3x-4:4x5", "3x:4x5", "1x2:n", "x".join("1" * 13) + ":1"])
+def test_bad_descriptor(token: str) -> None:
+    with pytest.raises(UsageError, match="problem"):
+        parse_descriptor(token)
+
+
+def applied(name: str, text: str) -> Settings:
+    settings = Settings()
+    knobs.apply(settings, name, text, True)
+    return settings
+
+
+def test_knobs() -> None:
+    assert applied("dt", "f32,s8:u8:f16").dt == [("f32",), ("s8", "u8", "f16")]
+    assert applied("dt", "f16,,bf16,").dt == [("f16",), ("f32",), ("bf16",), ("f32",)]
+    assert applied("strides", "8x1::4x1").strides == [((8, 1), (), (4, 1))]
+    assert applied("runtime_dims_masks", "0,3:3").runtime_dims_masks == [(0, 0), (3, 3)]
+    assert applied("encoding", "csr+0.5::").layout[0].tensors[0] == Sparsity("csr", 0.5)  # type: ignore[union-attr]
+    assert applied("grouped", "0:2:3+4:8").layout == [Grouped(0, (3, 4), 8)]
+    assert applied("attr-rounding-mode", "").rounding == []
+    assert applied("skip-impl", '"ref",x64:gemm').impl_filter == ImplFilter(("ref", "x64:gemm"), True)
+    assert applied("attr-dropout", "0.5:7:undef:3:true").dropout[0].on_host
+    assert applied("attr-fpmath", "F16:true").fpmath[0].apply_to_int
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("dt", "f17"), ("dt", "f32:"), ("strides", "1x2"), ("bia_mask", "a"), ("runtime_dims_masks", "1:2:3"),
+     ("encoding", "csv::"), ("grouped", "0:2:3"), ("attr-acc-mode", "f64"), ("attr-dropout", "1.5"),
+     ("attr-rounding-mode", "dst:up"), ("ctx-init", "-1"), ("attr-scratchpad", "mine"), ("perf-template", "%tme%")],
+)  # fmt: skip
+def test_bad_knob_names_argument_and_value(name: str, text: str) -> None:
+    with pytest.raises(UsageError, match=f"--{name}") as error:
+        applied(name, text)
+    assert text.strip("%:") in str(error.value)
+
+
+def test_impl_filter() -> None:
+    assert ImplFilter().accepts("ref:any")
+    assert ImplFilter(("ref",)).accepts("ocl:ref:any")
+    assert not ImplFilter(("ref",), skip=True).accepts("ocl:ref:any")
+    assert ImplFilter(("ref",), skip=True).accepts("jit")
+
+
+def test_global_knobs() -> None:
+    start = Options()
+    assert options.apply(start, "engine", "gpu:1").engine == ("gpu", 1)
+    assert options.apply(start, "max-ms-per-prb", "5").max_ms_per_prb == 10
+    assert options.apply(start, "summary", "no-failures,impl").summary == {"impl"}
+    assert not options.apply(start, "mode", "r").fills
+    assert options.apply(options.apply(start, "engine", "gpu"), "mode", "F").max_ms_per_prb == 10
+
+
+def test_global_knobs_that_clash() -> None:
+    with pytest.raises(UsageError, match="mode F") as error:
+        options.apply(Options(mode="F"), "max-ms-per-prb", "100")
+    assert error.value.exit_code == 2
+    with pytest.raises(UsageError, match="mode S|mode=S"):
+        options.apply(Options(fix_times_per_prb=3), "mode", "S")
+
+
+def test_template_header() -> None:
+    assert template.header("a,%-time%,%0Gflops%,%+ctime%,%prb%") == "a,min_time,avg_Gflops,max_ctime,prb"

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+int imported(int x);
+kernel void use_imported(global int *a) { a[get_global_id(0)] = imported(a[get_global_id(0)]); }

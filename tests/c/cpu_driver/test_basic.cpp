@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shortest way from nothing to a result, properties, and contexts.
+#include "ze_test.h"
+
+static void properties() {
+    ze_device_properties_t p{};
+    p.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    OK(ze.zeDeviceGetProperties(device, &p));
+    CHECK(p.type == ZE_DEVICE_TYPE_CPU && p.name[0] && p.timerResolution == 1 && p.timestampValidBits == 64 &&
+          p.kernelTimestampValidBits == 64 && p.maxMemAllocSize > 0);
+    ze_device_properties_t p2{};
+    p2.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
+    OK(ze.zeDeviceGetProperties(device, &p2));
+    CHECK(p2.timerResolution == 1000000000);
+    CHECK(std::memcmp(&p.uuid, &p2.uuid, sizeof p.uuid) == 0);
+
+    ze_device_compute_properties_t c{};
+    c.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
+    OK(ze.zeDeviceGetComputeProperties(device, &c));
+    CHECK(c.maxTotalGroupSize >= 64 && c.maxGroupSizeX >= 64 && c.maxSharedLocalMemory > 0 && c.numSubGroupSizes > 0);
+    ze_device_module_properties_t m{};
+    m.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
+    OK(ze.zeDeviceGetModuleProperties(device, &m));
+    CHECK(m.spirvVersionSupported >= ZE_MAKE_VERSION(1, 2) && (m.flags & ZE_DEVICE_MODULE_FLAG_FP64) &&
+          m.maxArgumentsSize >= 1024);
+
+    uint32_t count = 0;
+    OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, nullptr));
+    CHECK(count == 1);
+    ze_command_queue_group_properties_t q{};
+    q.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
+    count = 5;
+    OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, &q));
+    CHECK(count == 1 && q.numQueues == 1 && q.maxMemoryFillPatternSize == 128 &&
+          q.flags == (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY));
+    ze_device_memory_properties_t mem{};
+    mem.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+    count = 1;
+    OK(ze.zeDeviceGetMemoryProperties(device, &count, &mem));
+    CHECK(mem.totalSize > 0);
+    ze_device_memory_access_properties_t access{};
+    access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
+    OK(ze.zeDeviceGetMemoryAccessProperties(device, &access));
+    CHECK(access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW);
+    ze_device_cache_properties_t cache{};
+    cache.stype = ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES;
+    OK(ze.zeDeviceGetCacheProperties(device, &count, &cache));
+    ze_device_image_properties_t image{};
+    image.stype = ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES;
+    image.maxImageDims2D = 7;
+    OK(ze.zeDeviceGetImageProperties(device, &image));
+    CHECK(image.maxImageDims2D == 0 && image.maxSamplers == 0);
+    ze_device_external_memory_properties_t external{};
+    external.stype = ZE_STRUCTURE_TYPE_DEVICE_EXTERNAL_MEMORY_PROPERTIES;
+    OK(ze.zeDeviceGetExternalMemoryProperties(device, &external));
+    CHECK(external.memoryAllocationExportTypes == 0);
+    ze_device_p2p_properties_t p2p{};
+    p2p.stype = ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES;
+    OK(ze.zeDeviceGetP2PProperties(device, device, &p2p));
+    ze_bool_t can = 0;
+    OK(ze.zeDeviceCanAccessPeer(device, device, &can));
+    CHECK(can);
+    OK(ze.zeDeviceGetStatus(device));
+    count = 9;
+    OK(ze.zeDeviceGetSubDevices(device, &count, nullptr));
+    CHECK(count == 0);
+    uint64_t host = 0, dev = 0, dev2 = 0;
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &dev));
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &dev2));
+    CHECK(dev > 0 && dev2 >= dev);
+}
+
+static void driver_properties() {
+    ze_api_version_t version{};
+    OK(ze.zeDriverGetApiVersion(driver, &version));
+    CHECK(ZE_MAJOR_VERSION(version) == 1);
+    ze_driver_properties_t p{};
+    p.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
+    OK(ze.zeDriverGetProperties(driver, &p));
+    CHECK(p.driverVersion != 0);
+    ze_driver_ipc_properties_t ipc{};
+    ipc.stype = ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES;
+    OK(ze.zeDriverGetIpcProperties(driver, &ipc));
+    CHECK(ipc.flags == 0);
+    uint32_t count = 0;
+    OK(ze.zeDriverGetExtensionProperties(driver, &count, nullptr));
+    std::vector<ze_driver_extension_properties_t> extensions(count);
+    OK(ze.zeDriverGetExtensionProperties(driver, &count, extensions.data()));
+    for (auto &e : extensions)
+        CHECK(e.name[0] && e.version);
+    void *address = &count;
+    CHECK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeNoSuchThing", &address) != ZE_RESULT_SUCCESS);
+}
+
+static void contexts() {
+    OK(ze.zeContextGetStatus(context));
+    OK(ze.zeContextSystemBarrier(context, device));
+    ze_context_desc_t desc{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
+    ze_context_handle_t other = nullptr;
+    OK(ze.zeContextCreateEx(driver, &desc, 1, &device, &other));
+    void *p = shared(4096);
+    OK(ze.zeContextMakeMemoryResident(other, device, p, 4096));
+    OK(ze.zeContextEvictMemory(other, device, p, 4096));
+    OK(ze.zeMemFree(context, p));
+    OK(ze.zeContextDestroy(other));
+}
+
+static void first_kernel() {
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t kernel = make_kernel(module, "scale");
+    ze_command_list_handle_t list = immediate_list();
+    const int n = 1000;
+    auto *a = static_cast<int *>(shared(n * sizeof(int))), *b = static_cast<int *>(shared(n * sizeof(int)));
+    for (int i = 0; i < n; i++)
+        a[i] = i, b[i] = 0;
+    set_arg(kernel, 0, a);
+    set_arg(kernel, 1, b);
+    set_arg(kernel, 2, 3);
+    launch(list, kernel, n / 10, 10);
+    finish(list);
+    for (int i = 0; i < n; i++)
+        CHECK(b[i] == 3 * i);
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeMemFree(context, b));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeModuleDestroy(module));
+}
+
+static void nulls() {
+    const auto handle = ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    const auto pointer = ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    if (!direct && !std::getenv("ZE_ENABLE_PARAMETER_VALIDATION"))
+        return; // a loader with several drivers looks into handles before it calls the driver
+    CHECK_RESULT(ze.zeDriverGetProperties(nullptr, nullptr), handle);
+    CHECK_RESULT(ze.zeDriverGetProperties(driver, nullptr), pointer);
+    CHECK_RESULT(ze.zeDeviceGet(driver, nullptr, nullptr), pointer);
+    CHECK_RESULT(ze.zeDeviceGetProperties(device, nullptr), pointer);
+    CHECK_RESULT(ze.zeDeviceGetComputeProperties(nullptr, nullptr), handle);
+    CHECK_RESULT(ze.zeContextCreate(driver, nullptr, &context), pointer);
+    CHECK_RESULT(ze.zeContextDestroy(nullptr), handle);
+    CHECK_RESULT(ze.zeModuleCreate(context, device, nullptr, nullptr, nullptr), pointer);
+    CHECK_RESULT(ze.zeModuleDestroy(nullptr), handle);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(nullptr, 0, 0, nullptr), handle);
+    CHECK_RESULT(ze.zeKernelDestroy(nullptr), handle);
+    CHECK_RESULT(ze.zeCommandListAppendBarrier(nullptr, nullptr, 0, nullptr), handle);
+    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(nullptr, nullptr, nullptr, nullptr, 0, nullptr), handle);
+    CHECK_RESULT(ze.zeCommandQueueExecuteCommandLists(nullptr, 1, nullptr, nullptr), handle);
+    CHECK_RESULT(ze.zeEventHostSignal(nullptr), handle);
+    CHECK_RESULT(ze.zeFenceReset(nullptr), handle);
+    CHECK_RESULT(ze.zeMemFree(context, nullptr), pointer);
+    ze_command_list_handle_t list = immediate_list();
+    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, nullptr, nullptr, nullptr, 0, nullptr), handle);
+    CHECK_RESULT(ze.zeCommandListAppendMemoryCopy(list, nullptr, nullptr, 1, nullptr, 0, nullptr), pointer);
+    CHECK_RESULT(ze.zeCommandListAppendSignalEvent(list, nullptr), handle);
+    CHECK_RESULT(ze.zeCommandListAppendBarrier(list, nullptr, 2, nullptr), ZE_RESULT_ERROR_INVALID_SIZE);
+    OK(ze.zeCommandListDestroy(list));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    properties();
+    driver_properties();
+    contexts();
+    first_kernel();
+    nulls();
+    OK(ze.zeContextDestroy(context));
+    std::puts("ok");
+}

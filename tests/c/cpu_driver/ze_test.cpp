@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ze_test.h"
+
+#include <dlfcn.h>
+
+Functions ze;
+bool direct = false;
+void *driver_library = nullptr;
+ze_driver_handle_t driver = nullptr;
+ze_device_handle_t device = nullptr;
+ze_context_handle_t context = nullptr;
+
+namespace {
+
+using Getter = ze_result_t (*)(ze_api_version_t, void *);
+constexpr auto newest = ze_api_version_t(ZE_MAKE_VERSION(1, 17));
+
+void *slot(const char *getter_name, unsigned index) {
+    auto getter = reinterpret_cast<Getter>(dlsym(driver_library, getter_name));
+    void *table[128] = {};
+    CHECK(getter && getter(newest, table) == ZE_RESULT_SUCCESS && table[index]);
+    return table[index];
+}
+
+void take_from_tables() {
+#define TEST_TAKE(name, getter, index) ze.name = reinterpret_cast<decltype(ze.name)>(slot(#getter, index));
+    TEST_FUNCTIONS(TEST_TAKE)
+    TEST_TAKE(zeCommandListHostSynchronize, zeGetCommandListProcAddrTable, 28)
+    TEST_TAKE(zeCommandListImmediateAppendCommandListsExp, zeGetCommandListExpProcAddrTable, 1)
+#undef TEST_TAKE
+}
+
+void take_from_loader(void *loader) {
+#define TEST_TAKE(name, getter, index)                                                                       \
+    ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));                                     \
+    CHECK(ze.name);
+    TEST_FUNCTIONS(TEST_TAKE)
+#undef TEST_TAKE
+    ze.zeCommandListHostSynchronize = reinterpret_cast<decltype(ze.zeCommandListHostSynchronize)>(
+        dlsym(loader, "zeCommandListHostSynchronize"));
+    ze.zeCommandListImmediateAppendCommandListsExp =
+        reinterpret_cast<decltype(ze.zeCommandListImmediateAppendCommandListsExp)>(
+            dlsym(loader, "zeCommandListImmediateAppendCommandListsExp"));
+}
+
+/// An old loader does not know these; the driver hands them out itself.
+template <class F> void ask_driver(const char *name, F &function) {
+    void *address = nullptr;
+    if (!function && ze.zeDriverGetExtensionFunctionAddress(driver, name, &address) == ZE_RESULT_SUCCESS)
+        function = reinterpret_cast<F>(address);
+    CHECK(function);
+}
+
+} // namespace
+
+void open_driver(int argc, char **argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    direct = argc < 2 || std::string(argv[1]) == "direct";
+    if (direct) {
+        const char *library = std::getenv("ZE_CPU_TEST_LIBRARY");
+        driver_library = dlopen(library ? library : "libze_cpu.so", RTLD_NOW | RTLD_LOCAL);
+        if (!driver_library)
+            std::printf("%s\n", dlerror());
+        CHECK(driver_library);
+        take_from_tables();
+    } else {
+        const char *name = std::getenv("ZE_CPU_TEST_LOADER");
+        void *loader = dlopen(name ? name : "libze_loader.so.1", RTLD_NOW);
+        if (!loader) {
+            std::printf("skipped: there is no Level Zero loader here (%s)\n", dlerror());
+            std::exit(77);
+        }
+        take_from_loader(loader);
+    }
+    ze_result_t result = ze.zeInit(0);
+    if (direct && result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE) {
+        auto why = reinterpret_cast<const char *(*)()>(dlsym(driver_library, "zeCpuGetLastError"));
+        std::printf("skipped: %s\n", why());
+        std::exit(77);
+    }
+    OK(result);
+    uint32_t count = 0;
+    OK(ze.zeDriverGet(&count, nullptr));
+    std::vector<ze_driver_handle_t> drivers(count);
+    OK(ze.zeDriverGet(&count, drivers.data()));
+    for (ze_driver_handle_t candidate : drivers) {
+        uint32_t one = 1;
+        ze_device_properties_t properties{};
+        properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+        if (ze.zeDeviceGet(candidate, &one, &device) == ZE_RESULT_SUCCESS && one &&
+            ze.zeDeviceGetProperties(device, &properties) == ZE_RESULT_SUCCESS &&
+            properties.type == ZE_DEVICE_TYPE_CPU) {
+            driver = candidate;
+            break;
+        }
+    }
+    CHECK(driver);
+    ask_driver("zeCommandListHostSynchronize", ze.zeCommandListHostSynchronize);
+    ask_driver("zeCommandListImmediateAppendCommandListsExp", ze.zeCommandListImmediateAppendCommandListsExp);
+    ze_context_desc_t desc{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
+    OK(ze.zeContextCreate(driver, &desc, &context));
+}
+
+std::vector<uint8_t> read_file(const std::string &name) {
+    const char *folder = std::getenv("ZE_CPU_TEST_DIR");
+    const std::string path = std::string(folder ? folder : ".") + "/" + name;
+    FILE *file = std::fopen(path.c_str(), "rb");
+    if (!file)
+        std::printf("cannot read %s\n", path.c_str());
+    CHECK(file);
+    std::vector<uint8_t> data;
+    for (int c; (c = std::fgetc(file)) != EOF;)
+        data.push_back(uint8_t(c));
+    std::fclose(file);
+    return data;
+}
+
+ze_module_handle_t load_module(const char *file) {
+    std::vector<uint8_t> code = read_file(file);
+    ze_module_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
+    desc.format = ZE_MODULE_FORMAT_IL_SPIRV;
+    desc.inputSize = code.size();
+    desc.pInputModule = code.data();
+    ze_module_handle_t module = nullptr;
+    OK(ze.zeModuleCreate(context, device, &desc, &module, nullptr));
+    return module;
+}
+
+ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name) {
+    ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, name};
+    ze_kernel_handle_t kernel = nullptr;
+    OK(ze.zeKernelCreate(module, &desc, &kernel));
+    return kernel;
+}
+
+ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode) {
+    ze_command_queue_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    desc.mode = mode;
+    ze_command_list_handle_t list = nullptr;
+    OK(ze.zeCommandListCreateImmediate(context, device, &desc, &list));
+    return list;
+}
+
+ze_event_pool_handle_t make_pool(uint32_t count, ze_event_pool_flags_t flags) {
+    ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr, flags, count};
+    ze_event_pool_handle_t pool = nullptr;
+    OK(ze.zeEventPoolCreate(context, &desc, 1, &device, &pool));
+    return pool;
+}
+
+ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t index) {
+    ze_event_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, index, ZE_EVENT_SCOPE_FLAG_HOST,
+                         ZE_EVENT_SCOPE_FLAG_HOST};
+    ze_event_handle_t event = nullptr;
+    OK(ze.zeEventCreate(pool, &desc, &event));
+    return event;
+}
+
+void *shared(size_t size, size_t alignment) {
+    ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+    ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+    void *pointer = nullptr;
+    OK(ze.zeMemAllocShared(context, &device_desc, &host_desc, size, alignment, device, &pointer));
+    return pointer;
+}
+
+void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,
+            ze_event_handle_t signal, std::vector<ze_event_handle_t> waits) {
+    OK(ze.zeKernelSetGroupSize(kernel, group_size, 1, 1));
+    ze_group_count_t count{groups, 1, 1};
+    OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &count, signal, uint32_t(waits.size()),
+                                          waits.empty() ? nullptr : waits.data()));
+}
+
+void finish(ze_command_list_handle_t list) { OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX)); }

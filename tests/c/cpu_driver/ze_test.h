@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of the CPU driver share. Every test runs twice: with the functions taken from the driver's own
+// tables ("direct"), and through the Level Zero loader of the system ("loader", skipped where there is none).
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <level_zero/ze_api.h>
+
+#include "functions.h"
+
+/// All functions by their names: ze.zeInit(0).
+struct Functions {
+#define TEST_DECLARE(name, getter, slot) decltype(&::name) name = nullptr;
+    TEST_FUNCTIONS(TEST_DECLARE)
+#undef TEST_DECLARE
+    // Younger than the oldest headers.
+    ze_result_t (*zeCommandListHostSynchronize)(ze_command_list_handle_t, uint64_t) = nullptr;
+    ze_result_t (*zeCommandListImmediateAppendCommandListsExp)(ze_command_list_handle_t, uint32_t,
+                                                               ze_command_list_handle_t *, ze_event_handle_t,
+                                                               uint32_t, ze_event_handle_t *) = nullptr;
+};
+extern Functions ze;
+extern bool direct; // the functions are the driver's own: nothing between them and us
+extern void *driver_library;
+extern ze_driver_handle_t driver;
+extern ze_device_handle_t device;
+extern ze_context_handle_t context;
+
+/// Opens the driver as the first argument says and makes a context. Exits with 77 to skip.
+void open_driver(int argc, char **argv);
+
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            std::printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                              \
+            std::exit(1);                                                                                    \
+        }                                                                                                    \
+    } while (0)
+
+#define CHECK_RESULT(call, expected)                                                                         \
+    do {                                                                                                     \
+        ze_result_t result_ = (call);                                                                        \
+        if (result_ != (expected)) {                                                                         \
+            std::printf("%s:%d: %s gave 0x%x and not %s\n", __FILE__, __LINE__, #call, unsigned(result_),    \
+                        #expected);                                                                          \
+            std::exit(1);                                                                                    \
+        }                                                                                                    \
+    } while (0)
+#define OK(call) CHECK_RESULT(call, ZE_RESULT_SUCCESS)
+
+std::vector<uint8_t> read_file(const std::string &name); // from the folder in ZE_CPU_TEST_DIR
+ze_module_handle_t load_module(const char *file);
+ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name);
+ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+ze_event_pool_handle_t make_pool(uint32_t count, ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t index);
+void *shared(size_t size, size_t alignment = 0);
+
+template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const T &value) {
+    OK(ze.zeKernelSetArgumentValue(kernel, index, sizeof value, &value));
+}
+void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,
+            ze_event_handle_t signal = nullptr, std::vector<ze_event_handle_t> waits = {});
+void finish(ze_command_list_handle_t list);
