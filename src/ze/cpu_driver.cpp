@@ -59,10 +59,12 @@ provider *open_cpu_driver() {
         using get_text = const char *(*)();
         auto reason = reinterpret_cast<get_text>(dlsym(lib, "zeCpuGetLastError"));
         const char *sentence = reason ? reason() : nullptr;
-        p->why = text(
-            "the Level Zero CPU device needs Intel's OpenCL CPU runtime (pip packages intel-opencl-rt and "
-            "intel-cmplr-lib-rt): zeInit returned %s%s%s",
-            result_text(result), sentence && *sentence ? ", " : "", sentence ? sentence : "");
+        p->why =
+            sentence && *sentence
+                ? sentence
+                : text("the Level Zero CPU driver found no OpenCL CPU runtime (zeInit returned %s): install "
+                       "the pip packages intel-opencl-rt and intel-cmplr-lib-rt",
+                       result_text(result));
         return p;
     }
     p->usable = true;
