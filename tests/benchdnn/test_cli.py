@@ -24,7 +24,9 @@ ARGUMENTS = st.one_of(
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ARGUMENTS, max_size=6))
-def test_any_command_line_ends_with_a_sentence(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+def test_any_command_line_ends_with_a_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
     arguments = [a for a in arguments if not a.startswith("--mode=")]
     code = main(["--mode=L", "--matmul", *arguments])
     err = capsys.readouterr().err
@@ -50,7 +52,19 @@ def test_start_skips(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_skipped_cases_need_no_engine(capsys: pytest.CaptureFixture[str]) -> None:
     bad_runtime = ["--runtime_dims_masks=2:0", "--stag=ab", "--wtag=ab", "--dtag=ab", "2x3:3x4"]
-    assert main(["--matmul", "--runtime_dims_masks=1:0", "2x3:3x4", *bad_runtime, "--reset", "900000x900000:900000x9"]) == 0
+    assert (
+        main(
+            [
+                "--matmul",
+                "--runtime_dims_masks=1:0",
+                "2x3:3x4",
+                *bad_runtime,
+                "--reset",
+                "900000x900000:900000x9",
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     assert "0:SKIPPED (Invalid case)" in out
     assert "1:SKIPPED (Invalid case)" in out

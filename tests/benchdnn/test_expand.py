@@ -18,7 +18,14 @@ def cases(*arguments: str) -> list[Case]:
 
 
 def test_the_first_loop_is_the_outermost() -> None:
-    found = cases("--dt=f32,f16", "--stag=ab,ba", "--attr-post-ops=,relu", "--bia-dt=undef,f32", "--bia_mask=1,2", "2x2:2x2")
+    found = cases(
+        "--dt=f32,f16",
+        "--stag=ab,ba",
+        "--attr-post-ops=,relu",
+        "--bia-dt=undef,f32",
+        "--bia_mask=1,2",
+        "2x2:2x2",
+    )
     rows = [(c.dt[0], c.tags[0], len(c.attributes.post_ops), c.bia_dt, c.bia_mask) for c in found]
     assert len(rows) == 2 * 2 * 2 * 3
     assert rows[:4] == [
@@ -73,7 +80,7 @@ def test_an_error_names_its_file(tmp_path: Path) -> None:
 def test_match_ends_the_expansion_of_one_problem() -> None:
     found = cases("--dt=f32,f16,f32", "--match=--dt=f16", "2x2:2x2")
     assert found == []
-    found = cases('--match=.*NCF.*', '1x1:1x1_n"NCF"', "2x2:2x2", '3x3:3x3_n"NCF:2"')
+    found = cases("--match=.*NCF.*", '1x1:1x1_n"NCF"', "2x2:2x2", '3x3:3x3_n"NCF:2"')
     assert [c.problem.m for c in found] == [1, 3]
     assert len(cases(r"--match=^--matmul 1\{1\}x1:1x1(*$", "1x1:1x1")) == 1
 

@@ -24,7 +24,7 @@ class UsageError(Exception):
 def integer(text: str, what: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
     """`text` as an integer in [low, high]. It must print back as it was written: `007` is an error."""
     value = None
-    if text.isascii() and text.lstrip("-").isdigit() and len(text) < 24:
+    if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 24:
         value = int(text)
     if value is None or str(value) != text:
         raise UsageError(f"{what}: '{text}' is not an integer")
@@ -36,7 +36,8 @@ def integer(text: str, what: str, low: int = -(2**63), high: int = 2**63 - 1) ->
 def number(text: str, what: str) -> float:
     """`text` as a finite number, rounded to f32 as the library takes it."""
     try:
-        value = float(np.float32(text)) if "_" not in text else math.nan
+        with np.errstate(over="ignore"):
+            value = float(np.float32(text)) if "_" not in text else math.nan
     except (ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filling: the generators against values that libstdc++ gave, the ranges and densities, the special elements."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import data, fill
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.expand import expand
+from zemm.benchdnn.minstd import Streams
+from zemm.benchdnn.ranges import filling
+
+SEEDS = np.array([1, 65, 4097, 2147483646, 5000000000])
+
+
+def case_of(line: str) -> Case:
+    return expand(["--matmul", *line.split()])[0][0].case
+
+
+def test_integers_as_libstdcpp() -> None:
+    streams = Streams(SEEDS, 1)
+    drawn = np.stack([streams.integers(-4, 4) for _ in range(10)], axis=1)
+    assert drawn.tolist() == [
+        [-4, 1, 4, 4, -3, 0, -1, -2, 2, -4],
+        [0, -4, 4, 4, -2, 0, 3, -4, -2, 3],
+        [-1, 2, 4, 2, -3, 3, 1, -3, -3, 3],
+        [4, -1, -4, -4, 3, 0, 1, 2, -2, 4],
+        [2, 1, -1, 3, -3, 3, 4, -2, 1, -1],
+    ]
+
+
+def test_rejected_draws_as_libstdcpp() -> None:
+    streams = Streams(SEEDS, 1)
+    drawn = np.stack([streams.integers(0, 1500000000) for _ in range(6)], axis=1)
+    assert drawn.tolist() == [
+        [182605793, 1291394885, 407355682, 1105902160, 854716504, 564586690],
+        [1131958374, 188805356, 708315630, 1016680113, 190912915, 705038958],
+        [811628861, 341439531, 1375176374, 271785207, 366175844, 848378363],
+        [856088760, 232763009, 68814605, 1041581485, 1292767141, 550802815],
+        [1260764177, 808563904, 281691226, 540113930, 1388088720, 793381343],
+    ]
+
+
+def test_bernoulli_as_libstdcpp() -> None:
+    streams = Streams(SEEDS[:2], 10)
+    drawn = np.stack([streams.bernoulli(float(np.float32(0.3))) for _ in range(20)], axis=1).astype(int)
+    assert drawn.tolist() == [
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0],
+        [0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0],
+    ]
+
+
+def test_streams_outside_of_the_mask_stay() -> None:
+    both, one = Streams(SEEDS[:2], 1), Streams(SEEDS[:2], 1)
+    first = one.integers(-4, 4, where=np.array([True, False]))
+    second = one.integers(-4, 4)
+    assert [first[0], second[0]] == [both.integers(-4, 4)[0], both.integers(-4, 4)[0]]
+    assert second[1] == Streams(SEEDS[1:2], 1).integers(-4, 4)[0]
+
+
+def test_tensor_follows_the_chunks() -> None:
+    values = fill.integers(130, "WEI", (-4, 4))
+    chunk = Streams(np.array([130 + 64 + 1]), 1)
+    assert values[64:128].tolist() == [chunk.integers(-4, 4)[0] for _ in range(64)]
+    first = Streams(np.array([130 + 1]), 1)
+    drawn = [first.integers(-4, 4)[0] for _ in range(80)]
+    start = next(i for i, value in enumerate(drawn) if value > 0)
+    assert values[:64].tolist() == drawn[start : start + 64]
+
+
+@given(st.integers(0, 300), st.integers(-9, 0), st.integers(1, 9), st.sampled_from([0.1, 0.5, 1.0]))
+def test_integers_stay_in_range(count: int, low: int, high: int, density: float) -> None:
+    values = fill.integers(count, "SRC", (low, high), density)
+    assert len(values) == count
+    if count:
+        assert values[0] > 0
+        assert low <= values.min() and values.max() <= high
+
+
+def test_density_and_zero_point() -> None:
+    values = fill.integers(64000, "SRC", (1, 4), 0.25, zero_point=3)
+    assert set(np.unique(values)) == {0, 4, 5, 6, 7}
+    assert np.count_nonzero(values) / values.size == pytest.approx(0.25, abs=0.01)
+
+
+def test_scales_and_zero_points() -> None:
+    assert fill.scales(1, 3.0).tolist() == [3.0]
+    assert set(fill.scales(500, 3.0)) == {1 / 16, 1 / 8, 1 / 4}
+    assert fill.zero_points(1, -1, "s8").tolist() == [-1]
+    assert set(fill.zero_points(500, 0, "s8")) == {-2, -1, 0, 1, 2}
+    assert set(fill.zero_points(500, 0, "u4")) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(("dt", "first"), [("u8", 128), ("s32", 256), ("u4", 15), ("s4", -8)])
+def test_first_element_of_post_op_tensors(dt: str, first: int) -> None:
+    assert fill.post_op(10, -16, 16, dt)[0] == first
+
+
+def test_post_op_tensors() -> None:
+    floats = fill.post_op(300, -16, 16, "f32")
+    assert floats[0] % 1 == 0.5
+    assert set(floats[1:] % 1) == {0}
+    eighths = fill.post_op(300, -16, 16, "f32", 1 / 8)
+    assert np.abs(eighths[1:]).max() == 2
+    assert fill.post_op(300, -16, 16, "u8").min() == 0
+
+
+LINES = {
+    "--dt=f32 2x10:10x3": ((-64, 64), (-128, 128), 1.0),
+    "--dt=f32 2x4096:4096x3": ((-64, 64), (-128, 128), 2**24 / 8192 / 4096),
+    "--dt=f32 --attr-fpmath=tf32 2x10:10x3": ((-4, 4), (-2, 2), 1.0),
+    "--dt=f16 2x1024:1024x3": ((-4, 4), (-2, 2), 2**11 / 8 / 1024),
+    "--dt=bf16 2x64:64x3": ((-4, 4), (-2, 2), 2**8 / 8 / 64),
+    "--dt=s8:s8:s32 2x64:64x3": ((-4, 4), (-2, 2), 1.0),
+    "--dt=u8:s8:s32 2x64:64x3": ((0, 160), (-4, 4), 1.0),
+    "--dt=u8:u8:f16 2x1024:1024x3": ((0, 1), (0, 8), 2**11 / 8 / 1024 * 3),
+    "--dt=s8:s8:s8 2x100:100x3": ((-4, 4), (-2, 2), 2**7 / 8 / 100 * 3),
+    "--dt=s8:u8:f16 2x4096:4096x3": ((-4, 4), (0, 8), 2**11 / 32 / 4096 * 3),
+    "--dt=f32 --attr-acc-mode=f16 2x10:10x3": ((-32, 32), (-64, 64), 2**11 / 2048 / 10),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_ranges_and_density(line: str) -> None:
+    chosen = filling(case_of(line))
+    src, wei, density = LINES[line]
+    assert (chosen.src, chosen.wei) == (src, wei)
+    assert math.isclose(chosen.density, density)
+
+
+def test_old_dst_takes_the_type_of_the_sum() -> None:
+    chosen = filling(case_of("--dt=s8:s8:u8 --attr-post-ops=relu+sum:1:0:s8 2x10:10x3"))
+    assert (chosen.dst, chosen.dst_dt) == ((-4, 4), "s8")
+
+
+def test_weights_are_drawn_column_by_column() -> None:
+    case = case_of("--dt=f32 3x5:5x7")
+    wei = next(a for a in args.matrices(case) if a.arg == args.WEI)
+    values = data.values(case, wei, filling(case))
+    drawn = fill.integers(35, "WEI", (-128, 128))
+    assert values.shape == (5, 7)
+    assert values[:, 0].tolist() == drawn[:5].tolist()
+
+
+def test_common_zero_point_shifts_the_kept_values() -> None:
+    case = case_of("--dt=u8:s8:s32 --attr-zero-points=src:common:100 4x8:8x4")
+    src = args.matrices(case)[0]
+    values = data.values(case, src, filling(case))
+    assert values.min() >= 100
+    assert values.max() <= 255
+
+
+def test_reductions_are_sums_over_groups() -> None:
+    case = case_of(
+        "--dt=s8:u8:f16 --attr-zero-points=wei:common:1:u8 --attr-precomputed-reductions=src:per_tensor:s32:1x4 2x8:8x3"
+    )
+    src = np.arange(16, dtype=np.float32).reshape(2, 8)
+    argument = args.quantizations(case)[-1]
+    assert data.values(case, argument, filling(case), src).tolist() == [[6, 22], [38, 54]]

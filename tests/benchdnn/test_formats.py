@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Number formats and layouts: rounding to each data type, packing of 4 bits, strides."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zemm.benchdnn.dtypes import BY_NAME, decode, encode, rounded
+from zemm.benchdnn.layout import Layout
+from zemm.benchdnn.tags import plain_strides
+
+
+@pytest.mark.parametrize(
+    ("dt", "value", "expected"),
+    [
+        ("s8", 127.5, 127), ("s8", -1e9, -128), ("s8", 2.5, 2), ("s8", 3.5, 4), ("u8", -3, 0), ("u8", 255.4, 255),
+        ("s32", 3e9, 2147483520), ("s32", -3e9, -(2**31)), ("s4", 9, 7), ("u4", -1, 0), ("u4", 2.5, 2),
+        ("f16", 65520, np.inf), ("f16", 65519, 65504), ("f16", 2049, 2048), ("f16", 2051, 2052),
+        ("bf16", 257, 256), ("bf16", 259, 260), ("f8_e5m2", 61440, np.inf), ("f8_e4m3", 464, 448),
+        ("f8_e4m3", 465, np.nan), ("f8_e4m3", 2.0**-10, 0), ("f4_e2m1", 100, 6), ("f4_e2m1", 2.5, 2),
+        ("f4_e2m1", -0.75, -1), ("e8m0", 5.9, 4), ("e8m0", -0.3, 0.25),
+    ],
+)  # fmt: skip
+def test_rounding(dt: str, value: float, expected: float) -> None:
+    got = rounded(np.array([value], np.float32), dt)[0]
+    assert got == expected or np.isnan(got) and np.isnan(expected)
+
+
+def test_nan_saturates_in_integers() -> None:
+    nan = np.array([np.nan], np.float32)
+    assert encode(nan, "u8")[0] == 255
+    assert encode(nan, "s32")[0] == 2**31 - 1
+
+
+def test_nibbles() -> None:
+    layout = Layout((3,), (1,), "s4", 2)
+    raw = np.zeros(2, np.uint8)
+    layout.store(np.array([1, -1, -8], np.float32), raw)
+    assert raw.tolist() == [0xF1, 0x08]
+    assert layout.load(raw).tolist() == [1, -1, -8]
+
+
+def test_f4_nibbles() -> None:
+    layout = Layout((2,), (1,), "f4_e2m1", 1)
+    raw = np.zeros(1, np.uint8)
+    layout.store(np.array([0.5, -6], np.float32), raw)
+    assert raw.tolist() == [0xF1]
+    assert layout.load(raw).tolist() == [0.5, -6]
+
+
+def test_bytes_between_strides_stay() -> None:
+    layout = Layout((2, 2), (3, 1), "u8", 5)
+    raw = np.full(5, 77, np.uint8)
+    layout.store(np.array([[1, 2], [3, 4]], np.float32), raw)
+    assert raw.tolist() == [1, 2, 77, 3, 4]
+
+
+def test_offset() -> None:
+    layout = Layout((2,), (1,), "u8", 4, offset=2)
+    raw = np.zeros(4, np.uint8)
+    layout.store(np.array([5, 6], np.float32), raw)
+    assert raw.tolist() == [0, 0, 5, 6]
+
+
+def test_transposed_4_bit() -> None:
+    layout = Layout((2, 3), (1, 2), "u4", 3)
+    raw = np.zeros(3, np.uint8)
+    layout.store(np.arange(6, dtype=np.float32).reshape(2, 3), raw)
+    assert raw.tolist() == [0x30, 0x41, 0x52]
+
+
+@given(
+    st.sampled_from(["f32", "f16", "bf16", "s32", "s8", "u8", "s4", "u4", "f64", "f8_e4m3", "f4_e2m1"]),
+    st.permutations("abc"),
+    st.tuples(*[st.integers(0, 5)] * 3),
+)
+def test_store_and_load(dt: str, letters: list[str], dims: tuple[int, int, int]) -> None:
+    count = int(np.prod(dims))
+    bits = BY_NAME[dt].bits
+    layout = Layout(dims, plain_strides("".join(letters), dims), dt, -(-count * bits // 8))
+    values = rounded(np.arange(count, dtype=np.float32).reshape(dims) % 4, dt)
+    raw = np.zeros(layout.size, np.uint8)
+    layout.store(values, raw)
+    assert np.array_equal(layout.load(raw), values)
+
+
+@given(st.floats(width=32))
+def test_f16_and_bf16_agree_with_themselves(value: float) -> None:
+    for dt in ("f16", "bf16", "f8_e5m2", "f8_e4m3"):
+        once = rounded(np.array([value], np.float32), dt)
+        assert np.array_equal(rounded(once, dt), once, equal_nan=True)
+        assert np.array_equal(decode(encode(once, dt), dt), once, equal_nan=True)

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference against values worked out by hand, and its product against exact integer arithmetic."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import dynamic, random_bits
+from zemm.benchdnn.attributes import Dropout
+from zemm.benchdnn.eltwise import binary, eltwise
+from zemm.benchdnn.expand import expand
+from zemm.benchdnn.product import common_step, is_exact_in_f32, matmul
+from zemm.benchdnn.reference import expected, spread
+
+
+def f32(values: object) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+# A = [[1, 2], [3, 4]], B = [[1, -1], [2, 0]]: A B = [[5, -1], [11, -3]].
+A, B = f32([[1, 2], [3, 4]]), f32([[1, -1], [2, 0]])
+
+
+def run(options: str, more: dict[int, object] | None = None, old: object = 0.0) -> list[list[float]]:
+    case = expand(["--matmul", *options.split(), "2x2:2x2"])[0][0].case
+    values = {args.SRC: A, args.WEI: B} | {arg: f32(v) for arg, v in (more or {}).items()}
+    return expected(case, values, f32(old), (2, 1)).dst.tolist()
+
+
+def test_plain() -> None:
+    assert run("") == [[5, -1], [11, -3]]
+
+
+def test_bias() -> None:
+    assert run("--bia-dt=f32", {args.BIAS: [[10, 20]]}) == [[15, 19], [21, 17]]
+
+
+SCALES_SRC, SCALES_WEI, SCALES_DST = (args.SCALES | arg for arg in (args.SRC, args.WEI, args.DST))
+ZP_SRC, ZP_WEI, ZP_DST = (args.ZERO_POINTS | arg for arg in (args.SRC, args.WEI, args.DST))
+
+
+def test_scales() -> None:
+    assert run("--attr-scales=src:common:0.5", {SCALES_SRC: [[0.5]]}) == [[2.5, -0.5], [5.5, -1.5]]
+    assert run("--attr-scales=wei:per_oc", {SCALES_WEI: [[2, 4]]}) == [[10, -4], [22, -12]]
+    # Weights scaled per row of K: B becomes [[2, -2], [8, 0]].
+    assert run("--attr-scales=wei:1", {SCALES_WEI: [[2], [4]]}) == [[18, -2], [38, -6]]
+    assert run("--attr-scales=dst:common:2", {SCALES_DST: [[2]]}) == [[2.5, -0.5], [5.5, -1.5]]
+    assert run("--attr-scales=dst:per_oc", {SCALES_DST: [[2, 4]]}) == [[2.5, -0.25], [5.5, -0.75]]
+
+
+def test_zero_points() -> None:
+    # A - 1 = [[0, 1], [2, 3]]; times B = [[2, 0], [8, -2]].
+    assert run("--dt=s8:s8:f32 --attr-zero-points=src:common:1", {ZP_SRC: [[1]]}) == [[2, 0], [8, -2]]
+    # B - [0, -1] = [[1, 0], [2, 1]]; A times that = [[5, 2], [11, 4]].
+    assert run("--dt=s8:s8:f32 --attr-zero-points=wei:per_oc", {ZP_WEI: [[0, -1]]}) == [[5, 2], [11, 4]]
+    assert run("--dt=s8:s8:s8 --attr-zero-points=dst:common:7", {ZP_DST: [[7]]}) == [[12, 6], [18, 4]]
+
+
+def test_weight_zero_point_comes_off_before_the_scale() -> None:
+    # (B - 1) * 2 = [[0, -4], [2, -2]]; A times that = [[4, -8], [8, -20]].
+    options = (
+        "--dt=f32:s8:f32 --attr-scales=wei:common:2 --attr-zero-points=wei:common:1 --attr-fpmath=strict:true"
+    )
+    assert run(options, {SCALES_WEI: [[2]], ZP_WEI: [[1]]}) == [[4, -8], [8, -20]]
+
+
+def test_groups_repeat() -> None:
+    assert spread(f32([[1, 2]]), (2, 4)).tolist() == [[1, 1, 2, 2]]
+    assert spread(f32([[[1], [2]]]), (3, 4, 5)).shape == (1, 4, 1)
+
+
+def test_rounding_to_dst() -> None:
+    assert run("--dt=s8:s8:u8") == [[5, 0], [11, 0]]
+    assert run("--dt=s8:s8:s8 --attr-scales=dst:common:2", {SCALES_DST: [[2]]}) == [[2, 0], [6, -2]]
+
+
+def test_sum() -> None:
+    assert run("--attr-post-ops=sum:2", old=[[1, 1], [2, 2]]) == [[7, 1], [15, 1]]
+    assert run("--attr-post-ops=sum:2:1:f32", old=[[1, 1], [2, 2]]) == [[5, -1], [13, -1]]
+
+
+def test_order_of_the_chain() -> None:
+    assert run("--attr-post-ops=sum+relu", old=[[0, -9], [0, 9]]) == [[5, 0], [11, 6]]
+    assert run("--attr-post-ops=relu+sum", old=[[0, -9], [0, 9]]) == [[5, -9], [11, 9]]
+    assert run("--attr-post-ops=sum+relu+sum:2", old=1.0) == [[8, 2], [14, 2]]
+
+
+SRC1, COND = args.post_op_arg(0, 2), args.post_op_arg(0, 3)
+
+
+def test_binary_select_prelu() -> None:
+    assert run("--attr-post-ops=add:f32:per_oc", {SRC1: [[1, 2]]}) == [[6, 1], [12, -1]]
+    assert run("--attr-post-ops=mul:f32:1", {SRC1: [[2], [3]]}) == [[10, -2], [33, -9]]
+    chosen = run("--attr-post-ops=select:f32", {SRC1: [[9]], COND: [[1, 0], [0, 5]]})
+    assert chosen == [[5, 9], [9, -3]]
+    assert run("--attr-post-ops=prelu:per_oc", {args.post_op_arg(0, 33): [[7, 2]]}) == [[5, -2], [11, -6]]
+
+
+def test_post_ops_come_after_bias_and_before_the_dst_scale() -> None:
+    options = "--bia-dt=f32 --attr-post-ops=relu --attr-scales=dst:common:2"
+    assert run(options, {args.BIAS: [[-7, 3]], SCALES_DST: [[2]]}) == [[0, 1], [2, 0]]
+
+
+E, LOG = math.e, math.log
+FORMULAS = {
+    ("abs", 0, 0): {-3: 3, 2: 2},
+    ("clip", -1, 2): {-3: -1, 5: 2, 1: 1},
+    ("clip_v2", -1, 2): {-3: -1, 5: 2},
+    ("clip_v2_dst", -1, 2): {-3: -1},
+    ("elu", 2, 0): {1: 1, -1: 2 * (1 / E - 1)},
+    ("exp", 0, 0): {1: E, 0: 1},
+    ("gelu_erf", 0, 0): {0: 0, 1: 0.8413447, -1: -0.1586553, 8: 8},
+    ("gelu_tanh", 0, 0): {0: 0, 1: 0.841192, -1: -0.158808},
+    ("hardsigmoid", 0.25, 0.5): {1: 0.75, 9: 1, -9: 0},
+    ("hardswish", 0.25, 0.5): {1: 0.75, 9: 9, -9: 0},
+    ("linear", 2, -1): {3: 5},
+    ("log", 0, 0): {1: 0, 8: LOG(8)},
+    ("logistic", 0, 0): {0: 0.5, 1: 1 / (1 + 1 / E), -1000: 0},
+    ("mish", 0, 0): {0: 0, 1: math.tanh(LOG(1 + E))},
+    ("pow", 2, 3): {2: 16, 0: 0},
+    ("relu", 0.5, 0): {3: 3, -4: -2},
+    ("relu_dst", 0, 0): {3: 3, -4: 0},
+    ("round", 0, 0): {2.5: 2, 3.5: 4, -0.6: -1},
+    ("sqrt", 0, 0): {9: 3},
+    ("square", 0, 0): {-3: 9},
+    ("soft_relu", 2, 0): {0: LOG(2) / 2, 100: 100},
+    ("swish", 2, 0): {1: 1 / (1 + math.exp(-2)), 0: 0},
+    ("tanh", 0, 0): {0: 0, 1: math.tanh(1)},
+}
+
+
+@pytest.mark.parametrize("key", FORMULAS, ids=str)
+def test_eltwise(key: tuple[str, float, float]) -> None:
+    name, alpha, beta = key
+    for x, y in FORMULAS[key].items():
+        assert eltwise(name, f32([x]), alpha, beta)[0] == pytest.approx(y, rel=1e-6, abs=1e-7)
+
+
+@given(st.floats(-6, 6))
+def test_gelu_erf_is_erf(x: float) -> None:
+    want = 0.5 * x * (1 + math.erf(x * 0.70710677))
+    assert eltwise("gelu_erf", f32([x]), 0, 0)[0] == pytest.approx(want, rel=2e-6, abs=1e-6)
+
+
+def test_eltwise_of_nan() -> None:
+    assert eltwise("clip", f32([np.nan]), -1, 2)[0] == -1
+    assert np.isnan(eltwise("relu", f32([np.nan]), 0, 0)[0])
+    assert np.isnan(eltwise("log", f32([-1]), 0, 0)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [("add", 5), ("sub", 1), ("mul", 6), ("div", 1.5), ("max", 3), ("min", 2), ("ge", 1), ("gt", 1), ("le", 0),
+     ("lt", 0), ("eq", 0), ("ne", 1)],
+)  # fmt: skip
+def test_binary(name: str, result: float) -> None:
+    assert binary(name, f32([3]), f32([2])).tolist() == [result]
+
+
+def test_common_step() -> None:
+    assert common_step(f32([0.75, 3, 0])) == 0.25
+    assert common_step(f32([-6, 4])) == 2
+    assert common_step(f32([0])) == 1
+    assert common_step(f32([np.inf])) == 0
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 40), st.integers(1, 5), st.integers(1, 30)
+)
+def test_product_is_the_rounded_exact_sum(seed: int, m: int, k: int, n: int, bits: int) -> None:
+    random = np.random.default_rng(seed)
+    src = random.integers(-(2 ** (bits // 2)), 2 ** (bits // 2) + 1, (m, k))
+    wei = random.integers(-(2 ** (bits // 2)), 2 ** (bits // 2) + 1, (k, n))
+    got = matmul((src / 16).astype(np.float32), (wei / 4).astype(np.float32))
+    assert np.array_equal(got, ((src @ wei) / 64).astype(np.float32))
+
+
+def test_exactness_is_decided_on_the_data() -> None:
+    row = np.full((1, 4096), 1024, np.float32)
+    assert is_exact_in_f32(row, row.T)
+    row[0, 0] = 1
+    assert not is_exact_in_f32(row, row.T)
+    row[0, 1:] = 64
+    assert is_exact_in_f32(row, row.T)
+
+
+def test_batches_broadcast() -> None:
+    src = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    assert np.array_equal(matmul(src, B[None]), src @ B)
+    assert matmul(src[:1], np.stack([B, B])).shape == (2, 2, 2)
+
+
+def test_philox_known_answers() -> None:
+    zero = [np.zeros(1, np.uint32)] * 4
+    assert [hex(w[0]) for w in random_bits.philox(zero, (0, 0))] == [
+        "0x6627e8d5",
+        "0xe169c58d",
+        "0xbc57ac4c",
+        "0x9b00dbd8",
+    ]
+    digits = [np.array([w], np.uint32) for w in (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)]
+    answer = random_bits.philox(digits, (0xA4093822, 0x299F31D0))
+    assert [hex(w[0]) for w in answer] == ["0xd16cfe09", "0x94fdcceb", "0x5001e420", "0x24126ea1"]
+
+
+def test_dropout_keeps_its_share() -> None:
+    for offset in (0, 7):
+        keep = random_bits.dropout_mask(Dropout(0.25, 3, "any", offset), (100, 100), (100, 1))
+        assert keep.mean() == pytest.approx(0.75, abs=0.03)
+    assert not random_bits.dropout_mask(Dropout(1.0), (4, 4), (4, 1)).any()
+    narrow = random_bits.narrow_form(np.arange(8), 5)
+    assert len(set(narrow.tolist())) == 2
+
+
+def test_stochastic_rounding_gives_a_neighbour() -> None:
+    # The bias has 8 of the 16 bits that go, so a value just below the upper neighbour goes either way.
+    x = np.full((1, 64), 1 + 2.0**-7 - 2.0**-16, np.float32)
+    got = random_bits.stochastic_rounding(x, "bf16", 1, (64, 1))
+    assert set(got[0]) == {1.0, 1 + 2.0**-7}
+
+
+def test_dynamic_scales() -> None:
+    x = np.zeros((1, 64), np.float32)
+    x[0, 0] = 896
+    out, scales = dynamic.quantized(x, (1, 2), "dynamic_mx", "f8_e4m3")
+    # 896 and 448 truncate to 512 and 256, so the scale is 2; a group of zeros has the smallest one.
+    assert scales.tolist() == [[2, 2.0**-127]]
+    assert out[0, 0] == 448
+    assert out[0, 32:].tolist() == [0] * 32
+    out, scales = dynamic.quantized(x[:, :16], (1, 1), "dynamic_fp", "f4_e2m1")
+    assert scales.tolist() == [[144]]
+    assert out[0, 0] == 6
