@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "common/error.hpp"
 #include "ze/module_cache.hpp"
@@ -21,10 +22,17 @@ std::string take_log(const api &fn, ze_module_build_log_handle_t log) {
     }
     if (log)
         fn.zeModuleBuildLogDestroy(log);
-    sentence.resize(std::min(sentence.find('\0'), sentence.size()));
-    while (!sentence.empty() && (sentence.back() == '\n' || sentence.back() == ' '))
-        sentence.pop_back();
-    return sentence;
+    // One line, as the messages of the library are.
+    std::string line;
+    for (const char c : sentence.substr(0, sentence.find('\0'))) {
+        if (c != '\n' && c != '\r')
+            line += c;
+        else if (!line.empty() && !line.ends_with("; "))
+            line += "; ";
+    }
+    if (line.ends_with("; "))
+        line.resize(line.size() - 2);
+    return line;
 }
 
 // Intel's compiler ends the process when it meets something else than SPIR-V.

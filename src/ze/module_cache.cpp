@@ -28,7 +28,7 @@ std::shared_ptr<module_cache::slot> module_cache::find_or_add(std::string key) {
     }
     newest_first_.emplace_front(key, std::make_shared<slot>());
     by_key_.emplace(std::move(key), newest_first_.begin());
-    if (newest_first_.size() > capacity) {
+    if (newest_first_.size() > capacity_) {
         by_key_.erase(newest_first_.back().first);
         newest_first_.pop_back();
     }

@@ -27,7 +27,8 @@ struct built_module {
 
 class module_cache {
 public:
-    static constexpr size_t capacity = 512; // modules
+    // capacity: modules that it keeps.
+    explicit module_cache(size_t capacity = 512) : capacity_(capacity) {}
 
     std::shared_ptr<kernel> get(const device &dev, const spirv &binary, const char *entry,
                                 const std::vector<spec_constant> &constants, const char *flags);
@@ -42,6 +43,7 @@ private:
 
     std::shared_ptr<slot> find_or_add(std::string key);
 
+    const size_t capacity_;
     std::mutex lock_;
     order newest_first_;
     std::unordered_map<std::string, order::iterator> by_key_;

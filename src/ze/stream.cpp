@@ -16,13 +16,22 @@ constexpr uint32_t in_order_minor = 7;
 constexpr uint32_t host_synchronize_minor = 6;
 constexpr uint32_t events_per_pool = 128;
 
-ze_command_list_handle_t new_list(const device &dev) {
+// ordered: whether the driver keeps the order of launches by itself.
+ze_command_list_handle_t new_list(const device &dev, bool &ordered) {
     ze_command_queue_desc_t desc = {};
     desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
     desc.ordinal = dev.compute_queue_ordinal;
     desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-    desc.flags = dev.has_api(in_order_minor) ? in_order_flag : 0;
     ze_command_list_handle_t list = nullptr;
+    ordered = dev.has_api(in_order_minor);
+    if (ordered) {
+        desc.flags = in_order_flag;
+        if (dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list) == ZE_RESULT_SUCCESS)
+            return list;
+        // A loader older than the driver refuses the flag when its validation layer is on.
+        desc.flags = 0;
+        ordered = false;
+    }
     check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list),
           "zeCommandListCreateImmediate");
     return list;
@@ -39,6 +48,7 @@ struct stream::impl {
 
     event_pool wait_events, launch_events;
     bool host_synchronize;
+    bool ordered = false;       // the list keeps the order of launches without barriers
     bool barrier_first = false; // the next launch has to wait for something by a barrier
     bool in_entry = false;
     std::vector<entry> entries;
@@ -51,7 +61,7 @@ struct stream::impl {
 stream::stream(std::shared_ptr<device> dev, bool profiling)
     : device_(std::move(dev)), owns_list_(true), profiling_(profiling),
       impl_(std::make_unique<impl>(*device_)) {
-    list_ = new_list(*device_);
+    list_ = new_list(*device_, impl_->ordered);
 }
 
 stream::stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool profiling)
@@ -110,7 +120,7 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
     check(result, "zeCommandListAppendLaunchKernel");
     if (event)
         impl_->entries.back().push_back(event);
-    if (!owns_list_ || !device_->has_api(in_order_minor))
+    if (!impl_->ordered)
         impl_->barrier_first = true;
 }
 

@@ -14,6 +14,7 @@
 #include "ze/buffer.hpp"
 #include "ze/device.hpp"
 #include "ze/module.hpp"
+#include "ze/module_cache.hpp"
 #include "ze/stream.hpp"
 
 using namespace zemm::ze;
@@ -118,6 +119,46 @@ void test_modules(const std::shared_ptr<device> &dev) {
         t.join();
     for (auto &k : got)
         CHECK(k.get() == got[0].get());
+}
+
+void test_eviction(const std::shared_ptr<device> &dev) {
+    module_cache cache(2);
+    auto get = [&](uint32_t factor) { return cache.get(*dev, binary(), "scale_add", {{0, factor}}, ""); };
+    const auto first = get(1), second = get(2);
+    CHECK(get(1) == first && !first->built_now); // now the second is the oldest
+    get(3);
+    CHECK(get(1) == first);
+    CHECK(get(2) != second); // built again; the old one is still alive, as it is in use
+    CHECK(second->handle);
+}
+
+// A device in a context of the caller leaves nothing in it.
+void test_adopted(const std::shared_ptr<device> &dev) {
+    ze_context_desc_t desc = {};
+    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
+    ze_context_handle_t context = nullptr;
+    check(dev->fn.zeContextCreate(dev->driver, &desc, &context), "zeContextCreate");
+    {
+        std::shared_ptr<device> own = adopt_device(dev->driver, dev->handle, context);
+        CHECK(own != dev && own->kind == dev->kind && own->context == context && &own->fn == &dev->fn);
+        const std::weak_ptr<device> watch = own;
+        {
+            const buffer a(own, count * sizeof(int), usm::device);
+            write(own, a, std::vector<int>(count, 2));
+            auto k = get_kernel(own, binary(), "scale_add", {}, "");
+            CHECK(k->built_now);
+            stream owner(own, false), s(own, owner.list(), true); // the list is the caller's as s sees it
+            scale_add(s, *k, a.data(), a.data(), 1);
+            scale_add(s, *k, a.data(), a.data(), 1);
+            k.reset(); // the stream keeps what runs
+            s.wait();
+            if (!simulated)
+                CHECK(read(own, a).back() == (2 * 3 + 1) * 3 + 1);
+        }
+        own.reset();
+        CHECK(watch.expired());
+    }
+    check(dev->fn.zeContextDestroy(context), "zeContextDestroy");
 }
 
 void test_order(const std::shared_ptr<device> &dev) {
@@ -270,13 +311,9 @@ int main(int argc, char **argv) {
                 dev->timestamp_period_ns, static_cast<unsigned long long>(dev->timestamp_mask),
                 dev->host_pointers, dev->fp16);
     const std::pair<const char *, void (*)(const std::shared_ptr<device> &)> tests[] = {
-        {"memory", test_memory},
-        {"modules", test_modules},
-        {"order", test_order},
-        {"scratchpad", test_scratchpad},
-        {"profiling", test_profiling},
-        {"threads", test_threads},
-        {"host pointers", test_host_pointers}};
+        {"memory", test_memory},       {"modules", test_modules}, {"eviction", test_eviction},
+        {"adopted", test_adopted},     {"order", test_order},     {"scratchpad", test_scratchpad},
+        {"profiling", test_profiling}, {"threads", test_threads}, {"host pointers", test_host_pointers}};
     for (const auto &[name, test] : tests) {
         std::printf("%s\n", name);
         test(dev);
