@@ -15,6 +15,7 @@ LOADER = "libze_loader.so.1"
 KINDS = {1: "gpu", 2: "cpu", 3: "fpga", 4: "mca", 5: "vpu"}
 _STRUCTURE_DRIVER_PROPERTIES = 0x1
 _STRUCTURE_DEVICE_PROPERTIES = 0x3
+_NO_DRIVER = 0x78000001
 
 
 class _DriverProperties(ctypes.Structure):
@@ -57,6 +58,8 @@ class LevelZeroError(Exception):
 
 def _ask(loader: Any, function: str, *args: Any) -> None:
     result = getattr(loader, function)(*args) & 0xFFFFFFFF
+    if result == _NO_DRIVER and function == "zeInit":
+        raise LevelZeroError("the loader found no driver (zeInit returned ZE_RESULT_ERROR_UNINITIALIZED)")
     if result:
         raise LevelZeroError(f"{function} of {LOADER} returned 0x{result:x}")
 

@@ -44,7 +44,10 @@ def _names(enum: str) -> dict[str, int]:
     """Name to value; the `undef` and `any` values, spelled with the enum's name in C, are just that here."""
     values: dict[str, int] = ffi.typeof(f"zemm_{enum}_t").relements
     prefix = _PREFIXES[enum]
-    return {name.removeprefix(f"zemm_{enum}_").removeprefix(prefix): value for name, value in values.items()}
+    names = (
+        n.removeprefix(f"zemm_{enum}_").removeprefix(prefix).replace("any_engine", "any") for n in values
+    )
+    return dict(zip(names, values.values(), strict=True))
 
 
 _VALUES = {enum: _names(enum) for enum in _PREFIXES}

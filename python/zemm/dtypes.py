@@ -77,9 +77,8 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
                 f"the last dimension of values {array.shape} is odd: a row ends inside a byte"
             )
         array = np.append(array, 0)
-    nibbles = array.astype(np.uint8) & 0xF
-    packed: NDArray[np.uint8] = nibbles[..., 0::2] | (nibbles[..., 1::2] << 4)
-    return packed
+    nibbles = array.astype(np.uint8) & np.uint8(0xF)
+    return nibbles[..., 0::2] | (nibbles[..., 1::2] << np.uint8(4))
 
 
 def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[np.int8] | NDArray[np.uint8]:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm-doctor: its verdict, its exit code, and what it says of a driver that crashes or hangs."""
+
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from zemm import _probe, doctor
+
+
+def test_good_machine(engine: zemm.Engine) -> None:
+    done = subprocess.run([sys.executable, "-m", "zemm.doctor"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("Good: ")
+    assert "cpu:0" in done.stdout.splitlines()[-1]
+    for part in (
+        zemm.__version__,
+        "libzemm.so",
+        "libze_cpu.so",
+        "libintelocl.so",
+        "SPIR-V modules",
+        "matmul_",
+    ):
+        assert part in done.stdout, done.stdout
+
+
+def test_problem_is_exact() -> None:
+    arguments, expected = _probe.small_problem()
+    assert np.array_equal(expected, expected.astype(np.float32))
+    assert arguments["reductions"].shape == arguments["src_scales"].shape
+
+
+def test_wrong_values_are_a_problem(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = zemm.matmul
+
+    def wrong(**arguments: Any) -> np.ndarray:
+        result = right(**arguments)
+        result[2, 3] += 1
+        return result
+
+    monkeypatch.setattr(zemm, "matmul", wrong)
+    facts = _probe.check_matmul(engine)
+    assert facts["wrong"] == 1
+    assert "[2, 3]" in facts["error"]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (f"import os; os.kill(os.getpid(), {int(signal.SIGSEGV)})", "SIGSEGV"),
+        ("import time; time.sleep(60)", "no answer within"),
+        ("raise SystemExit('no such thing')", "no such thing"),
+        ("print('[1]')", "unexpected answer"),
+        ("print('what')", "exit code 0"),
+    ],
+)
+def test_child_that_ends_badly(monkeypatch: pytest.MonkeyPatch, code: str, words: str) -> None:
+    run = subprocess.run
+
+    def instead(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        return run([sys.executable, "-c", code], **options)
+
+    monkeypatch.setattr(subprocess, "run", instead)
+    assert words in doctor.run_probe("cpu", timeout=5)["error"]
+
+
+@pytest.mark.parametrize("working", [[], ["cpu"], ["gpu"]])
+def test_exit_code_needs_one_working_device(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], working: list[str]
+) -> None:
+    gpu = {"kind": "gpu", "name": "A GPU", "driver": 0, "driver_version": 1}
+
+    def probe(what: str, index: int = 0, timeout: float = 0) -> dict[str, Any]:
+        if what == "loader":
+            return {"path": "/lib/libze_loader.so.1.8.0", "devices": [gpu]}
+        return {"wrong": 0, "values": 95} if what in working else {"error": "the process died with SIGSEGV"}
+
+    monkeypatch.setattr(doctor, "run_probe", probe)
+    assert doctor.main([]) == (0 if working else 1)
+    said = capsys.readouterr().out
+    assert "1.8.0" in said
+    assert "A GPU" in said
+    assert "SIGSEGV" in said

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`import zemm` and its errors where the loader and the OpenCL runtime are missing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> dict[str, str]:
+    """An environment in which neither Level Zero's loader nor the OpenCL CPU runtime can be opened."""
+    for name in ("libze_loader.so.1", "libintelocl.so"):
+        (tmp_path / name).touch()
+    folders = [str(tmp_path), os.environ.get("LD_LIBRARY_PATH", "")]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("ZE_", "ZEMM_"))}
+    env["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
+    env["ZE_CPU_OPENCL_LIBRARY"] = str(tmp_path / "libintelocl.so")
+    return env
+
+
+def run(code: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_import_needs_no_loader_and_no_runtime(bare: dict[str, str]) -> None:
+    code = "import zemm; print(zemm.__version__, zemm.Engine.count('gpu'), zemm.Engine.count('cpu'))"
+    done = run(code, bare)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0.1.0", "0", "0"]
+
+
+def test_import_opens_neither() -> None:
+    done = run("import zemm; print(open('/proc/self/maps').read())", dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    assert "libzemm.so" in done.stdout
+    for name in ("libze_loader", "libze_cpu", "libintelocl", "libOpenCL"):
+        assert name not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "package"),
+    [("gpu", "loader", "libze1"), ("cpu", "OPENCL", "intel-opencl-rt|ZE_CPU_OPENCL")],
+)
+def test_engine_names_the_missing_part(bare: dict[str, str], kind: str, part: str, package: str) -> None:
+    code = f"""
+import zemm
+try:
+    zemm.Engine({kind!r})
+except RuntimeError as error:
+    print(error)
+"""
+    done = run(code, bare)
+    assert done.returncode == 0, done.stderr
+    assert part.lower() in done.stdout.lower()
+    assert any(name in done.stdout for name in package.split("|")), done.stdout
+
+
+def test_doctor_fails_and_names_packages(bare: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "zemm.doctor"]
+    done = subprocess.run(command, env=bare, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert "libze1" in done.stdout
+    assert "Not usable" in done.stdout
+
+
+def test_names_equal_the_library_s() -> None:
+    from zemm import _library
+
+    functions = {"data_type": "dt2str", "format_kind": "fmt_kind2str", "alg_kind": "alg_kind2str"}
+    for enum in (
+        "data_type",
+        "format_kind",
+        "alg_kind",
+        "status",
+        "engine_kind",
+        "fpmath_mode",
+        "accumulation_mode",
+        "scratchpad_mode",
+        "rounding_mode",
+        "quantization_mode",
+        "sparse_encoding",
+    ):
+        to_string = getattr(_library.lib, f"zemm_{functions.get(enum, enum + '2str')}")
+        for name in _library.names_of(enum):
+            said = _library.ffi.string(to_string(_library.value_of(enum, name))).decode()
+            assert said == name or said.startswith("unknown") or name == "f4_e3m0", (enum, name, said)

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.matmul() against numpy in f64."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import zemm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+RNG = np.random.default_rng(11)
+BF16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def integers(low: int, high: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    return RNG.integers(low, high + 1, shape).astype(dtype)
+
+
+def powers_of_two(shape: tuple[int, ...]) -> np.ndarray:
+    """Scales that keep every product exact."""
+    return np.exp2(RNG.integers(-3, 3, shape)).astype(np.float32)
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64)
+
+
+def per_k(parameter: np.ndarray, k: int, axis: int) -> np.ndarray:
+    """Group parameters repeated to one for each element of K."""
+    return np.repeat(wide(parameter), k // parameter.shape[axis], axis=axis)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, BF16])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 32, 64), (7, 33, 19), (64, 48, 80)])
+def test_floating_point(engine: zemm.Engine, dtype: Any, shape: tuple[int, int, int]) -> None:
+    m, k, n = shape
+    a, b, bias = (integers(-4, 4, dims, dtype) for dims in ((m, k), (k, n), (n,)))
+    got = zemm.matmul(a, b, bias, engine=engine)
+    assert got.dtype == dtype
+    assert np.array_equal(got, (wide(a) @ wide(b) + wide(bias)).astype(dtype))
+
+
+@pytest.mark.parametrize("src_dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("weights_dtype", [np.int8, np.uint8])
+def test_integers(engine: zemm.Engine, src_dtype: Any, weights_dtype: Any) -> None:
+    a = integers(0, 127, (9, 40), src_dtype)
+    b = integers(0, 127, (40, 21), weights_dtype)
+    expected = a.astype(np.int64) @ b.astype(np.int64)
+    assert np.array_equal(zemm.matmul(a, b, engine=engine), expected)
+    assert np.array_equal(zemm.matmul(a, b, engine=engine, dst_dtype="s32"), expected)
+    assert zemm.matmul(a, b, engine=engine, dst_dtype=np.float16).dtype == np.float16
+
+
+@pytest.mark.parametrize("with_reductions", [False, True])
+@pytest.mark.parametrize("m", [1, 5])
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize("grouped_zero_points", [False, True])
+def test_the_rfc_s_case(
+    engine: zemm.Engine, with_reductions: bool, m: int, groups: int, grouped_zero_points: bool
+) -> None:
+    k, n = 128, 24
+    a = integers(-128, 127, (m, k), np.int8)
+    b = integers(0, 255, (k, n), np.uint8)
+    zero_points = integers(0, 255, (groups, n) if grouped_zero_points else (n,), np.uint8)
+    src_scales, weights_scales = powers_of_two((m, groups)), powers_of_two((n,))
+    reductions = a.reshape(m, groups, -1).sum(axis=-1, dtype=np.int32) if with_reductions else None
+    got = zemm.matmul(
+        a,
+        b,
+        src_scales=src_scales,
+        weights_scales=weights_scales,
+        weights_zero_points=zero_points,
+        reductions=reductions,
+        engine=engine,
+    )
+    zp = per_k(zero_points, k, 0) if grouped_zero_points else wide(zero_points)
+    expected = (wide(a) * per_k(src_scales, k, 1)) @ ((wide(b) - zp) * weights_scales)
+    assert np.allclose(got, expected, rtol=1e-5, atol=1e-2)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("signed", [False, True])
+def test_4_bit_weights(engine: zemm.Engine, transposed: bool, signed: bool) -> None:
+    m, k, n, group = 3, 64, 10, 32
+    a = integers(-128, 127, (m, k), np.int8)
+    b = integers(-8, 7, (k, n), np.int8) if signed else integers(0, 15, (k, n), np.uint8)
+    scales = powers_of_two((k // group, n))
+    packed = zemm.pack_int4(b.T).T if transposed else zemm.pack_int4(b)
+    name = "s4" if signed else "u4"
+    expected = wide(a) @ (wide(b) * per_k(scales, k, 0))
+    got = zemm.matmul(a, packed, weights_dtype=name, weights_scales=scales, engine=engine)
+    assert np.array_equal(got, expected)
+    own_type = b.astype(zemm.numpy_dtype(name))
+    assert np.array_equal(zemm.matmul(a, own_type, weights_scales=scales, engine=engine), expected)
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("group", [None, 32])
+def test_quantised_then_multiplied(engine: zemm.Engine, bits: int, group: int | None) -> None:
+    x = RNG.normal(size=(6, 256)).astype(np.float32)
+    w = RNG.normal(size=(256, 48)).astype(np.float32)
+    values, scales, reductions = zemm.quantize_activations(x, 32)
+    codes, weights_scales, zero_points = zemm.quantize_weights(w, bits, group)
+    got = zemm.matmul(
+        values,
+        codes,
+        weights_dtype="u4" if bits == 4 else None,
+        src_scales=scales,
+        weights_scales=weights_scales,
+        weights_zero_points=zero_points,
+        reductions=reductions,
+        engine=engine,
+    )
+    u8 = codes if bits == 8 else zemm.unpack_int4(codes, w.size, signed=False).reshape(w.shape)
+    ws, wz = ((per_k(p, 256, 0) if group else wide(p)) for p in (weights_scales, zero_points))
+    expected = (values * per_k(scales, 256, 1)) @ ((u8 - wz) * ws)
+    assert np.allclose(got, expected, rtol=1e-4, atol=1e-3)
+    error = np.abs(got - wide(x) @ wide(w)).max() / np.abs(wide(x) @ wide(w)).max()
+    assert error < (0.02 if bits == 8 else 0.3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, BF16])
+def test_integer_weights_of_a_floating_point_src(engine: zemm.Engine, dtype: Any) -> None:
+    a = integers(-4, 4, (5, 64), dtype)
+    b = integers(0, 255, (64, 12), np.uint8)
+    scales, zero_points = powers_of_two((12,)), integers(96, 160, (12,), np.uint8)
+    got = zemm.matmul(
+        a, b, weights_scales=scales, weights_zero_points=zero_points, dst_dtype="f32", engine=engine
+    )
+    assert np.array_equal(got, wide(a) @ ((wide(b) - zero_points) * scales))
+
+
+def test_common_parameters(engine: zemm.Engine) -> None:
+    a, b = integers(-128, 127, (4, 32), np.int8), integers(-128, 127, (32, 6), np.int8)
+    got = zemm.matmul(
+        a,
+        b,
+        src_scales=0.5,
+        src_zero_points=3,
+        weights_scales=0.25,
+        dst_scales=2.0,
+        dst_zero_points=1,
+        engine=engine,
+    )
+    assert np.array_equal(got, (wide(a) - 3) @ wide(b) * 0.125 / 2 + 1)
+
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "row-major": np.ascontiguousarray,
+    "column-major": np.asfortranarray,
+    "with gaps": lambda a: np.repeat(np.repeat(a, 2, 0), 3, 1)[::2, ::3][:, :],
+    "rows with gaps": lambda a: np.concatenate([a, a], axis=1)[:, : a.shape[1]],
+    "reversed": lambda a: np.ascontiguousarray(a[::-1, ::-1])[::-1, ::-1],
+    "big-endian": lambda a: a.astype(a.dtype.newbyteorder(">")),
+    "read-only": lambda a: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape),
+    "unaligned": lambda a: np.frombuffer(b"x" + a.tobytes(), np.uint8)[1:].view(a.dtype).reshape(a.shape),
+}
+
+
+@pytest.mark.parametrize("src_layout", LAYOUTS)
+@pytest.mark.parametrize("weights_layout", LAYOUTS)
+def test_layouts(engine: zemm.Engine, src_layout: str, weights_layout: str) -> None:
+    a, b = integers(-4, 4, (5, 8), np.float32), integers(-4, 4, (8, 6), np.float32)
+    src, weights = LAYOUTS[src_layout](a), LAYOUTS[weights_layout](b)
+    assert np.array_equal(src, a)
+    assert np.array_equal(zemm.matmul(src, weights, engine=engine), a @ b)
+
+
+def test_broadcast_view(engine: zemm.Engine) -> None:
+    a, b = np.broadcast_to(np.float32(2), (3, 4)), integers(-4, 4, (4, 5), np.float32)
+    assert np.array_equal(zemm.matmul(a, b, engine=engine), a @ b)
+
+
+@pytest.mark.parametrize(
+    ("src", "weights"),
+    [
+        ((2, 3, 4), (4, 5)),
+        ((2, 3, 4), (1, 4, 5)),
+        ((2, 3, 4), (2, 4, 5)),
+        ((1, 3, 4), (2, 4, 5)),
+        ((3, 4), (2, 4, 5)),
+        ((2, 1, 3, 4), (5, 4, 6)),
+    ],
+)
+def test_batches(engine: zemm.Engine, src: tuple[int, ...], weights: tuple[int, ...]) -> None:
+    a, b = integers(-4, 4, src, np.float32), integers(-4, 4, weights, np.float32)
+    got = zemm.matmul(a, b, integers(0, 0, weights[-1:], np.float32), engine=engine)
+    assert got.shape == (a @ b).shape
+    assert np.array_equal(got, a @ b)
+
+
+def test_batch_of_quantised_rows(engine: zemm.Engine) -> None:
+    x = RNG.normal(size=(2, 3, 64)).astype(np.float32)
+    values, scales, reductions = zemm.quantize_activations(x, 32)
+    b, zero_points = integers(0, 255, (64, 8), np.uint8), integers(0, 255, (8,), np.uint8)
+    parameters = {"weights_zero_points": zero_points, "engine": engine}
+    got = zemm.matmul(values, b, src_scales=scales, reductions=reductions, **parameters)
+    expected = (values * per_k(scales, 64, 2)) @ (wide(b) - zero_points)
+    assert got.shape == (2, 3, 8)
+    assert np.allclose(got, expected, rtol=1e-4, atol=1e-2)
+
+
+def test_post_ops(engine: zemm.Engine) -> None:
+    a, b = integers(-4, 4, (2, 3, 4), np.float32), integers(-4, 4, (4, 5), np.float32)
+    column, full = integers(1, 4, (5,), np.float32), integers(-4, 4, (2, 3, 5), np.float32)
+    post_ops = ["eltwise_relu", ("eltwise_linear", 2.0, 1.0), ("binary_mul", column), ("binary_add", full)]
+    got = zemm.matmul(a, b, post_ops=post_ops, engine=engine)
+    assert np.array_equal(got, (np.maximum(a @ b, 0) * 2 + 1) * column + full)
+
+
+def test_select(engine: zemm.Engine) -> None:
+    a, b = integers(-4, 4, (3, 4), np.float32), integers(-4, 4, (4, 5), np.float32)
+    other, condition = integers(-4, 4, (3, 5), np.float32), integers(0, 1, (3, 5), np.uint8)
+    got = zemm.matmul(a, b, post_ops=[("binary_select", other, condition)], engine=engine)
+    assert np.array_equal(got, np.where(condition, a @ b, other))
+
+
+class TestOut:
+    A = integers(-4, 4, (3, 4), np.float32)
+    B = integers(-4, 4, (4, 4), np.float32)
+
+    @pytest.mark.parametrize("order", ["C", "F"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
+    def test_is_written_and_returned(self, engine: zemm.Engine, order: Any, dtype: Any) -> None:
+        src = self.A.astype(np.int8) if dtype == np.int32 else self.A
+        weights = self.B.astype(np.int8) if dtype == np.int32 else self.B
+        out = np.zeros((3, 4), dtype, order=order)
+        assert zemm.matmul(src, weights, out=out, engine=engine) is out
+        assert np.array_equal(out, self.A @ self.B)
+
+    def test_with_gaps(self, engine: zemm.Engine) -> None:
+        frame = np.full((5, 12), 9, np.float32)
+        zemm.matmul(self.A, self.B, out=frame[1:4, 2:10:2], engine=engine)
+        assert np.array_equal(frame[1:4, 2:10:2], self.A @ self.B)
+        frame[1:4, 2:10:2] = 9
+        assert (frame == 9).all()
+
+    def test_reversed(self, engine: zemm.Engine) -> None:
+        out = np.zeros((3, 4), np.float32)
+        zemm.matmul(self.A, self.B, out=out[::-1], engine=engine)
+        assert np.array_equal(out[::-1], self.A @ self.B)
+
+    def test_sum_adds_the_old_values(self, engine: zemm.Engine) -> None:
+        old = integers(-4, 4, (3, 4), np.float32)
+        for out in (old.copy(), old.copy()[::-1][::-1], np.asfortranarray(old)):
+            zemm.matmul(self.A, self.B, post_ops=[("sum", 2.0)], out=out, engine=engine)
+            assert np.array_equal(out, self.A @ self.B + 2 * old)
+
+    def test_may_overlap_an_input(self, engine: zemm.Engine) -> None:
+        a = self.A.copy()
+        zemm.matmul(a, self.B, out=a, engine=engine)
+        assert np.array_equal(a, self.A @ self.B)
+
+
+def test_empty(engine: zemm.Engine) -> None:
+    assert zemm.matmul(np.ones((0, 4), "f4"), np.ones((4, 3), "f4"), engine=engine).shape == (0, 3)
+
+
+S8, U8 = np.ones((2, 64), np.int8), np.ones((64, 6), np.uint8)
+F32 = np.ones((2, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"src": F32, "weights": np.ones((5, 3), "f4")}, ["(2, 4)", "(5, 3)", "4", "5"]),
+        ({"src": F32[0], "weights": F32.T}, ["(4,)"]),
+        ({"src": np.ones((2, 0)), "weights": np.ones((0, 2))}, ["(2, 0)"]),
+        ({"src": np.ones((2, 3, 4)), "weights": np.ones((3, 4, 5))}, ["(2, 3, 4)", "(3, 4, 5)"]),
+        ({"src": F32.astype(np.complex64), "weights": F32.T}, ["complex64"]),
+        ({"src": F32, "weights": F32.T, "bias": np.ones(3, "f4")}, ["bias", "(3,)", "(2, 2)"]),
+        ({"src": F32, "weights": F32.T, "dst_dtype": "f31"}, ["f31"]),
+        ({"src": F32, "weights": F32.T, "dst_dtype": "u4"}, ["u4"]),
+        ({"src": F32, "weights": F32.T, "out": np.ones((2, 3), "f4")}, ["(2, 3)", "(2, 2)"]),
+        ({"src": F32, "weights": F32.T, "out": np.ones((2, 2)), "dst_dtype": "f32"}, ["f64", "f32"]),
+        ({"src": F32, "weights": F32.T, "fpmath": "f128"}, ["f128"]),
+        ({"src": F32, "weights": F32.T, "post_ops": ["eltwise_rely"]}, ["eltwise_rely"]),
+        ({"src": F32, "weights": F32.T, "post_ops": [("sum", 1.0)]}, ["post_ops[0]", "out"]),
+        ({"src": F32, "weights": F32.T, "post_ops": [("binary_add",)]}, ["post_ops[0]"]),
+        ({"src": F32, "weights": F32.T, "post_ops": [("binary_add", np.ones(3))]}, ["post_ops[0]", "(3,)"]),
+        ({"src": F32, "weights": F32.T, "post_ops": [()]}, ["post_ops[0]"]),
+        (
+            {"src": S8, "weights": U8, "src_scales": np.ones((2, 5), "f4")},
+            ["src_scales", "(2, 5)", "(2, 64)"],
+        ),
+        ({"src": S8, "weights": U8, "src_scales": np.ones(2, "f4")}, ["src_scales", "(2,)", "(2, 64)"]),
+        ({"src": S8, "weights": U8, "src_scales": np.ones((3, 2), "f4")}, ["(3, 2)"]),
+        (
+            {"src": S8, "weights": U8, "weights_scales": np.ones(5, "f4")},
+            ["weights_scales", "(5,)", "(64, 6)"],
+        ),
+        ({"src": S8, "weights": U8, "weights_scales": np.ones((5, 6), "f4")}, ["(5, 6)", "(64, 6)"]),
+        ({"src": S8, "weights": U8, "weights_scales": np.ones((0, 6), "f4")}, ["(0, 6)"]),
+        ({"src": S8, "weights": U8, "weights_scales": np.ones(6, np.complex64)}, ["complex64"]),
+        ({"src": S8, "weights": U8, "weights_zero_points": np.ones(6, "f4")}, ["weights_zero_points", "f32"]),
+        ({"src": S8, "weights": U8, "weights_zero_points": 2**40}, [str(2**40)]),
+        ({"src": S8, "weights": U8, "dst_scales": np.ones(2, "f4")}, ["dst_scales", "(2,)"]),
+        ({"src": S8, "weights": U8, "reductions": np.ones((2, 2), "i8")}, ["reductions", "s64"]),
+        (
+            {"src": S8, "weights": U8, "reductions": np.ones((2, 3), "i4")},
+            ["reductions", "(2, 3)", "(2, 64)"],
+        ),
+        ({"src": S8, "weights": U8, "weights_dtype": "f16"}, ["u8", "f16"]),
+        ({"src": S8, "weights": U8[:30], "weights_dtype": "u4"}, ["(30, 6)", "64", "32"]),
+    ],
+)
+def test_errors_name_the_argument_and_the_values(
+    engine: zemm.Engine, arguments: dict[str, Any], words: list[str]
+) -> None:
+    with pytest.raises(ValueError, match=r"\w") as caught:
+        zemm.matmul(**arguments, engine=engine)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_any_parameters_give_the_formula(engine: zemm.Engine, data: st.DataObject) -> None:
+    m, n = data.draw(st.integers(1, 9), "m"), data.draw(st.integers(1, 20), "n")
+    group, groups = data.draw(st.sampled_from([16, 32]), "group"), data.draw(st.integers(1, 3), "groups")
+    k = group * groups
+    a, b = integers(-128, 127, (m, k), np.int8), integers(0, 255, (k, n), np.uint8)
+    row = data.draw(st.sampled_from([(), (1, 1), (m, 1), (m, groups)]), "src scales")
+    column = data.draw(st.sampled_from([(), (n,), (1, n), (groups, n)]), "weights scales")
+    shift = data.draw(st.sampled_from([(), (n,), (groups, n)]), "zero points")
+    src_scales, weights_scales = powers_of_two(row), powers_of_two(column)
+    zero_points = integers(0, 255, shift, data.draw(st.sampled_from([np.uint8, np.int32]), "type"))
+    got = zemm.matmul(
+        a,
+        b,
+        src_scales=src_scales,
+        weights_scales=weights_scales,
+        weights_zero_points=zero_points,
+        engine=engine,
+    )
+    s = per_k(src_scales, k, 1) if len(row) == 2 else wide(src_scales)
+    w = per_k(weights_scales, k, 0) if len(column) == 2 else wide(weights_scales)
+    z = per_k(zero_points, k, 0) if len(shift) == 2 else wide(zero_points)
+    expected = (a * s) @ ((b - z) * w)
+    assert np.allclose(got, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def test_default_engine_is_kept() -> None:
+    from zemm._call import default_engine
+
+    assert default_engine() is default_engine()

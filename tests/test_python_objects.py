@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The classes around the C objects: descriptors, memories, lifetimes and errors."""
+
+import gc
+import itertools
+import resource
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import zemm
+from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, RUNTIME_DIM
+
+
+class TestMemoryDesc:
+    def test_row_major_by_default(self) -> None:
+        md = zemm.MemoryDesc((2, 3, 5), "f16")
+        assert (md.ndims, md.dims, md.data_type, md.format_kind) == (3, (2, 3, 5), "f16", "blocked")
+        assert (md.strides, md.padded_dims, md.offset0, md.size, md.num_handles) == (
+            (15, 5, 1),
+            (2, 3, 5),
+            0,
+            60,
+            1,
+        )
+
+    @pytest.mark.parametrize(
+        ("tag", "strides"),
+        [("abc", (15, 5, 1)), ("acb", (15, 1, 3)), ("cab", (3, 1, 6)), ("bac", (5, 10, 1))],
+    )
+    def test_permutations(self, tag: str, strides: tuple[int, ...]) -> None:
+        md = zemm.MemoryDesc((2, 3, 5), "f32", tag)
+        assert md.strides == strides
+        assert md == zemm.MemoryDesc((2, 3, 5), "f32", strides=strides)
+
+    def test_blocked(self) -> None:
+        md = zemm.MemoryDesc((20, 70), "s8", "BA16a64b4a")
+        assert md.padded_dims == (64, 128)
+        assert md.size == 64 * 128
+
+    def test_4_bit_sizes(self) -> None:
+        assert zemm.MemoryDesc((6, 8), "u4").size == 24
+        assert zemm.MemoryDesc((7,), "s4").size == 4
+
+    def test_any_and_runtime(self) -> None:
+        assert zemm.MemoryDesc((2, 3), "f32", "any").format_kind == "any"
+        assert zemm.MemoryDesc((2, 3), "f32", "any").size == 0
+        assert zemm.MemoryDesc((RUNTIME_DIM, 3), "f32", "ab").size == RUNTIME_DIM
+
+    def test_zero(self) -> None:
+        md = zemm.MemoryDesc.zero()
+        assert (md.ndims, md.dims, md.size) == (0, (), 0)
+
+    def test_derived(self) -> None:
+        md = zemm.MemoryDesc((4, 6), "f32")
+        assert md.clone() == md
+        assert md.reshape((4, 1, 6)).dims == (4, 1, 6)
+        assert md.permute_axes((1, 0)).strides == (1, 6)
+        part = md.submemory((2, 3), (1, 2))
+        assert (part.dims, part.strides, part.offset0) == ((2, 3), (6, 1), 8)
+
+    def test_sparse(self) -> None:
+        csr = zemm.MemoryDesc.csr((4, 6), "f32", 7, "s32", "s32")
+        assert (csr.format_kind, csr.num_handles) == ("sparse", 3)
+        assert [csr.part_size(i) for i in range(3)] == [28, 28, 20]
+        assert zemm.MemoryDesc.coo((4, 6), "f32", 7, "s32").num_handles == 3
+        assert zemm.MemoryDesc.grouped((4, 6), "f32", 0, 2, "s32").num_handles == 2
+
+    @pytest.mark.parametrize(
+        ("make", "words"),
+        [
+            (lambda: zemm.MemoryDesc((2, 3), "f31"), ["f31", "f32"]),
+            (lambda: zemm.MemoryDesc((2, -3), "f32"), ["-3"]),
+            (lambda: zemm.MemoryDesc((2, 3), "f32", "abx"), ["abx"]),
+            (lambda: zemm.MemoryDesc((2, 3), "f32", strides=(1,)), ["(1,)", "(2, 3)"]),
+            (lambda: zemm.MemoryDesc((2, 3), "f32", "ab", strides=(3, 1)), ["ab", "(3, 1)"]),
+            (lambda: zemm.MemoryDesc((1,) * 13, "f32"), ["13", "12"]),
+            (lambda: zemm.MemoryDesc((2**70,), "f32"), [str(2**70)]),
+            (lambda: zemm.MemoryDesc((2, 3), "f32").permute_axes((0,)), ["(0,)", "2"]),
+            (lambda: zemm.MemoryDesc((2, 3), "f32").submemory((1, 1), (0,)), ["(0,)"]),
+            (lambda: zemm.MemoryDesc((2, 3), "f32").reshape((7,)), ["7"]),
+            (lambda: zemm.Engine("npu"), ["npu", "cpu", "gpu"]),
+            (lambda: zemm.Engine("cpu", -1), ["-1"]),
+            (lambda: zemm.Engine("cpu", 1000), ["1000"]),
+            (lambda: zemm.set_verbose(17), ["17"]),
+            (lambda: zemm.set_primitive_cache_capacity(-1), ["-1"]),
+            (lambda: zemm.Attr().set_fpmath_mode("f128"), ["f128"]),
+            (lambda: zemm.Attr().set_scales(ARG_SRC, 0, (1, 2, 3)), ["3"]),
+            (lambda: zemm.PostOps().append_eltwise("eltwise_clip", 2.0, 1.0), []),
+        ],
+    )
+    def test_errors_name_the_values(self, make: Callable[[], object], words: list[str]) -> None:
+        with pytest.raises(ValueError, match=r"\w") as caught:
+            make()
+        assert isinstance(caught.value, zemm.InvalidArgumentsError)
+        assert caught.value.status == "invalid_arguments"
+        for word in words:
+            assert word in str(caught.value)
+
+
+class TestMemory:
+    def test_write_read(self, engine: zemm.Engine) -> None:
+        memory = zemm.Memory(zemm.MemoryDesc((3, 4), "f32"), engine)
+        values = np.arange(12, dtype=np.float32).reshape(3, 4)
+        memory.write(values)
+        assert memory.read().dtype == np.uint8
+        assert np.array_equal(memory.as_numpy(), values)
+        memory.write(values.T)  # the bytes in C order of what is given
+        assert memory.read().tobytes() == values.T.tobytes()
+
+    def test_array_in_place(self, engine: zemm.Engine) -> None:
+        values = np.zeros((3, 4), np.float32)
+        memory = zemm.Memory(zemm.MemoryDesc((3, 4), "f32"), engine, values)
+        assert memory.handle == values.ctypes.data
+        memory.write(np.full((3, 4), 5, np.float32))
+        assert (values == 5).all()
+        values[1, 2] = 7
+        assert memory.as_numpy()[1, 2] == 7
+
+    @pytest.mark.parametrize(
+        "kind", [bytearray, lambda b: memoryview(bytearray(b)), lambda b: np.frombuffer(bytearray(b), "u1")]
+    )
+    def test_other_buffers(self, engine: zemm.Engine, kind: Callable) -> None:
+        memory = zemm.Memory(zemm.MemoryDesc((5,), "u8"), engine, kind(bytes(range(5))))
+        gc.collect()
+        assert memory.read().tolist() == [0, 1, 2, 3, 4]
+
+    def test_bfloat16_array(self, engine: zemm.Engine) -> None:
+        values = np.ones((2, 2), zemm.numpy_dtype("bf16"))
+        assert np.array_equal(zemm.Memory(zemm.MemoryDesc((2, 2), "bf16"), engine, values).as_numpy(), values)
+
+    def test_bad_buffers(self, engine: zemm.Engine) -> None:
+        md = zemm.MemoryDesc((4, 4), "f32")
+        with pytest.raises(ValueError, match=r"60.*64"):
+            zemm.Memory(md, engine, np.zeros(15, np.float32))
+        with pytest.raises(ValueError, match="read-only"):
+            zemm.Memory(md, engine, bytes(64))
+        with pytest.raises(ValueError, match="gaps"):
+            zemm.Memory(md, engine, np.zeros((4, 8), np.float32)[:, ::2])
+        with pytest.raises(ValueError, match=r"12.*64"):
+            zemm.Memory(md, engine).write(np.zeros(3, np.float32))
+
+    def test_any_has_no_memory(self, engine: zemm.Engine) -> None:
+        for md in (zemm.MemoryDesc((2, 3), "f32", "any"), zemm.MemoryDesc((RUNTIME_DIM, 3), "f32", "ab")):
+            with pytest.raises(ValueError, match=r"\w"):
+                zemm.Memory(md, engine)
+
+    @pytest.mark.parametrize(
+        ("data_type", "value"), [("f32", 1.5), ("f16", 1.5), ("bf16", 2.0), ("s32", -7), ("s64", 2**40)]
+    )
+    def test_host_scalar(self, data_type: str, value: float) -> None:
+        memory = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar(data_type), value)
+        assert memory.engine is None
+        assert memory.read().view(zemm.numpy_dtype(data_type))[0] == value
+
+    def test_sparse_parts(self, engine: zemm.Engine) -> None:
+        memory = zemm.Memory(zemm.MemoryDesc.csr((4, 6), "f32", 7, "s32", "s32"), engine)
+        pointers = np.array([0, 1, 3, 7, 7], np.int32)
+        memory.write(pointers, index=2)
+        assert memory.read(index=2).tobytes() == pointers.tobytes()
+
+    def test_empty(self, engine: zemm.Engine) -> None:
+        memory = zemm.Memory(zemm.MemoryDesc((0, 4), "f32"), engine)
+        assert memory.read().size == 0
+
+
+def small_pd(engine: zemm.Engine, attr: zemm.Attr | None = None) -> zemm.MatmulPrimitiveDesc:
+    src, weights, dst = (zemm.MemoryDesc(dims, "f32", "ab") for dims in ((2, 3), (3, 4), (2, 4)))
+    return zemm.MatmulPrimitiveDesc(engine, src, weights, dst, attr=attr)
+
+
+class TestPrimitive:
+    def test_queries(self, engine: zemm.Engine) -> None:
+        pd = small_pd(engine)
+        assert pd.impl_info
+        assert pd.query_md("src_md").dims == (2, 3)
+        assert pd.query_md("weights_md", 1) == zemm.MemoryDesc.zero()
+        assert pd.query_md("exec_arg_md", ARG_DST).dims == (2, 4)
+        assert pd.query_s64("memory_consumption_s64") >= 0
+        assert pd.clone().impl_info == pd.impl_info
+
+    def test_next_impl_ends(self, engine: zemm.Engine) -> None:
+        pd = small_pd(engine)
+        names = [pd.impl_info]
+        while pd.next_impl():
+            names.append(pd.impl_info)
+            assert len(names) < 100
+        assert len(set(names)) == len(names)
+        assert pd.impl_info == names[-1]
+
+    def test_bad_shapes(self, engine: zemm.Engine) -> None:
+        a, b, c = (zemm.MemoryDesc(dims, "f32", "ab") for dims in ((2, 3), (5, 4), (2, 4)))
+        with pytest.raises(ValueError, match=r"3.*5"):
+            zemm.MatmulPrimitiveDesc(engine, a, b, c)
+
+    def test_unimplemented(self, engine: zemm.Engine) -> None:
+        attr = zemm.Attr()
+        attr.set_zero_points(ARG_SRC, 0)  # f32 has none
+        with pytest.raises(NotImplementedError) as caught:
+            small_pd(engine, attr)
+        assert caught.value.status == "unimplemented"  # type: ignore[attr-defined]
+        assert str(caught.value)
+
+    def test_missing_argument(self, engine: zemm.Engine, stream: zemm.Stream) -> None:
+        primitive = zemm.Primitive(small_pd(engine))
+        dst = zemm.Memory(zemm.MemoryDesc((2, 4), "f32"), engine)
+        with pytest.raises(ValueError, match=r"\w"):
+            primitive.execute(stream, {ARG_DST: dst})
+
+    def test_profiling(self, engine: zemm.Engine) -> None:
+        stream = zemm.Stream(engine, profiling=True)
+        primitive = zemm.Primitive(small_pd(engine))
+        args = {
+            ARG_SRC: zemm.Memory(zemm.MemoryDesc((2, 3), "f32"), engine, np.ones((2, 3), "f4")),
+            ARG_WEIGHTS: zemm.Memory(zemm.MemoryDesc((3, 4), "f32"), engine, np.ones((3, 4), "f4")),
+            ARG_DST: zemm.Memory(zemm.MemoryDesc((2, 4), "f32"), engine),
+        }
+        stream.reset_profiling()
+        for _ in range(3):
+            primitive.execute(stream, args)
+        times = stream.profiling_times()
+        assert len(times) == 3
+        assert all(0 < time < 10**10 for time in times)
+        stream.reset_profiling()
+        assert stream.profiling_times() == []
+        assert (args[ARG_DST].as_numpy() == 3).all()
+
+
+def objects() -> dict[str, object]:
+    """One of each, each made from those before it."""
+    engine = zemm.Engine("cpu")
+    stream = zemm.Stream(engine)
+    mds = [zemm.MemoryDesc(dims, "f32") for dims in ((2, 3), (3, 4), (2, 4))]
+    post_ops = zemm.PostOps()
+    post_ops.append_eltwise("eltwise_relu")
+    attr = zemm.Attr()
+    attr.set_post_ops(post_ops)
+    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+    primitive = zemm.Primitive(pd)
+    memories = [zemm.Memory(md, engine, np.ones(md.dims, np.float32)) for md in mds]
+    primitive.execute(stream, dict(zip((ARG_SRC, ARG_WEIGHTS, ARG_DST), memories, strict=True)))
+    return {
+        "engine": engine,
+        "stream": stream,
+        "mds": mds,
+        "attr": (post_ops, attr),
+        "pd": pd,
+        "primitive": primitive,
+        "memories": memories,
+    }
+
+
+@pytest.mark.usefixtures("engine")
+class TestLifetime:
+    def test_every_order_of_destruction(self) -> None:
+        for order in itertools.islice(itertools.permutations(objects()), 0, None, 37):
+            alive = objects()
+            for name in order:
+                del alive[name]
+                gc.collect(0)
+
+    def test_what_is_left_still_works(self) -> None:
+        alive = objects()
+        memory, stream = alive["memories"][2], alive["stream"]  # type: ignore[index]
+        del alive
+        gc.collect()
+        stream.wait()
+        assert (memory.as_numpy() == 3).all()
+
+    def test_submitted_work_keeps_its_memories(self, engine: zemm.Engine, stream: zemm.Stream) -> None:
+        primitive = zemm.Primitive(small_pd(engine))
+        out = np.zeros((2, 4), np.float32)
+        for _ in range(20):
+            args = {
+                ARG_SRC: zemm.Memory(zemm.MemoryDesc((2, 3), "f32"), engine, np.full((2, 3), 2, "f4")),
+                ARG_WEIGHTS: zemm.Memory(zemm.MemoryDesc((3, 4), "f32"), engine, np.full((3, 4), 2, "f4")),
+                ARG_DST: zemm.Memory(zemm.MemoryDesc((2, 4), "f32"), engine, out),
+            }
+            primitive.execute(stream, args)
+            del args
+            gc.collect(0)
+        stream.wait()
+        assert (out == 12).all()
+
+    def test_no_leaks(self) -> None:
+        def megabytes() -> float:
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+        def work(times: int) -> None:
+            for _ in range(times):
+                objects()
+                for bad in (lambda: zemm.MemoryDesc((2, -3), "f32"), lambda: zemm.Engine("cpu", 99)):
+                    with pytest.raises(ValueError, match=r"\w"):
+                        bad()
+            gc.collect()
+
+        engine = zemm.Engine("cpu")
+        big = zemm.MemoryDesc((1024, 1024), "f32")
+        work(100)
+        before = megabytes()
+        work(300)
+        for _ in range(200):
+            zemm.Memory(big, engine).write(np.zeros((1024, 1024), np.float32))
+        assert megabytes() - before < 40  # 300 leaked sets of objects or 200 x 4 MB would show

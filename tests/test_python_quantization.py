@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantisation and 4-bit packing against their formulas, element by element."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+import zemm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+FLOATS = st.floats(-1e6, 1e6, width=32)
+
+
+@st.composite
+def grouped(draw: st.DrawFn, min_dims: int, max_dims: int, axis: int) -> tuple[np.ndarray, int]:
+    """An f32 array, and a group size that divides its dimension `axis`."""
+    group, groups = draw(st.integers(1, 9)), draw(st.integers(1, 4))
+    shape = [draw(st.integers(1, 4)) for _ in range(draw(st.integers(min_dims, max_dims)))]
+    shape[axis] = group * groups
+    return draw(hnp.arrays(np.float32, tuple(shape), elements=FLOATS)), group
+
+
+@settings(deadline=None)
+@given(grouped(1, 3, -1))
+def test_activations(case: tuple[np.ndarray, int]) -> None:
+    x, group = case
+    values, scales, reductions = zemm.quantize_activations(x, group)
+    assert (values.dtype, scales.dtype, reductions.dtype) == (np.int8, np.float32, np.int32)
+    assert values.shape == x.shape
+    assert scales.shape == reductions.shape == (*x.shape[:-1], x.shape[-1] // group)
+    for at in np.ndindex(scales.shape):
+        row = slice(at[-1] * group, (at[-1] + 1) * group)
+        part, codes = x[(*at[:-1], row)].astype(np.float64), values[(*at[:-1], row)].astype(np.int64)
+        amax = np.abs(part).max()
+        scale = float(scales[at])
+        assert scale > 0
+        if amax == 0:
+            assert (codes == 0).all()
+        elif amax / 127 > 2.0**-126:
+            assert scale == np.float32(amax / 127)
+            assert np.abs(codes).max() == 127
+        assert np.abs(codes * scale - part).max() <= scale * 0.5000001 + amax * 2.0**-22
+        assert reductions[at] == codes.sum()
+
+
+@pytest.mark.parametrize("scale_dtype", ["f16", "bf16"])
+def test_narrow_scales_are_the_ones_used(scale_dtype: str) -> None:
+    x = np.random.default_rng(1).normal(size=(3, 64)).astype(np.float32)
+    values, scales, _ = zemm.quantize_activations(x, 32, scale_dtype)
+    assert zemm.dtype_name(scales.dtype) == scale_dtype
+    wide = np.repeat(scales.astype(np.float64), 32, axis=1)
+    clipped = np.abs(values) == 127
+    assert np.abs(values * wide - x)[~clipped].max() <= wide.max() / 2
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64])
+def test_activations_of_other_types(dtype: type) -> None:
+    x = np.array([[1.0, -2.0, 0.5, 4.0]]).astype(dtype)
+    values, scales, reductions = zemm.quantize_activations(x, 2)
+    assert values.tolist() == [[64, -127, 16, 127]]
+    assert scales.tolist() == [[np.float32(2 / 127), np.float32(4 / 127)]]
+    assert reductions.tolist() == [[-63, 143]]
+
+
+@settings(deadline=None)
+@given(grouped(2, 2, 0), st.sampled_from([4, 8]))
+def test_weights(case: tuple[np.ndarray, int], bits: int) -> None:
+    w, group = case
+    if bits == 4:
+        w = np.concatenate([w, w], axis=1)  # an even N
+    k, n = w.shape
+    values, scales, zero_points = zemm.quantize_weights(w, bits, group)
+    assert scales.shape == zero_points.shape == (k // group, n)
+    assert (scales.dtype, zero_points.dtype, values.dtype) == (np.float32, np.uint8, np.uint8)
+    assert zero_points.max() < 2**bits
+    codes = values if bits == 8 else zemm.unpack_int4(values, k * n, signed=False).reshape(k, n)
+    assert codes.shape == w.shape
+    for g, column in np.ndindex(scales.shape):
+        part = w[g * group : (g + 1) * group, column].astype(np.float64)
+        low, high = min(part.min(), 0), max(part.max(), 0)
+        scale = float(scales[g, column])
+        real = (
+            codes[g * group : (g + 1) * group, column].astype(np.float64) - zero_points[g, column]
+        ) * scale
+        assert scale > 0
+        if high - low > 2.0**-100:
+            assert scale == pytest.approx((high - low) / (2**bits - 1), rel=1e-6)
+        # Half a step for the value and half a step for the zero point's own rounding.
+        assert np.abs(real - part).max() <= scale * 1.001
+
+
+def test_weights_without_groups() -> None:
+    w = np.array([[0.0, -1.0], [2.55, 1.55]], np.float32)
+    values, scales, zero_points = zemm.quantize_weights(w, 8)
+    assert scales.shape == zero_points.shape == (2,)
+    assert np.allclose(scales, 0.01)
+    assert zero_points.tolist() == [0, 100]
+    assert values.tolist() == [[0, 0], [255, 255]]
+
+
+def test_zeros_need_no_division() -> None:
+    with np.errstate(all="raise"):
+        values, scales, reductions = zemm.quantize_activations(np.zeros((2, 256), np.float32))
+        codes, steps, zero_points = zemm.quantize_weights(np.zeros((4, 2), np.float32), 8)
+    assert not values.any()
+    assert (scales == 1).all()
+    assert not reductions.any()
+    assert ((codes - zero_points) * steps == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: zemm.quantize_activations(np.ones((2, 100), "f4")), ["100", "128"]),
+        (lambda: zemm.quantize_activations(np.ones((2, 8), "f4"), 0), ["0"]),
+        (lambda: zemm.quantize_activations(np.ones((2, 8), "i4"), 4), ["s32"]),
+        (lambda: zemm.quantize_activations(np.array([[1, np.nan]], "f4"), 2), ["x[0, 1]", "nan"]),
+        (lambda: zemm.quantize_activations(np.array([[np.inf, 1]], "f4"), 2), ["x[0, 0]", "inf"]),
+        (lambda: zemm.quantize_activations(np.full((1, 2), 1e9), 2, "f16"), ["f16"]),
+        (lambda: zemm.quantize_activations(np.ones((1, 2)), 2, "f8"), ["f8"]),
+        (lambda: zemm.quantize_weights(np.ones((4, 2)), 5), ["5"]),
+        (lambda: zemm.quantize_weights(np.ones((4, 3)), 4), ["(4, 3)"]),
+        (lambda: zemm.quantize_weights(np.ones((4, 2)), 8, 3), ["4", "3"]),
+        (lambda: zemm.quantize_weights(np.ones(4), 8), ["(4,)"]),
+        (lambda: zemm.quantize_weights(np.array([[-np.inf]]), 8), ["w[0, 0]", "-inf"]),
+        (lambda: zemm.pack_int4([16]), ["16"]),
+        (lambda: zemm.pack_int4([-1, 8]), ["-1", "8"]),
+        (lambda: zemm.pack_int4(np.zeros((2, 3), int)), ["(2, 3)"]),
+        (lambda: zemm.pack_int4([0.5]), ["float64"]),
+        (lambda: zemm.unpack_int4(b"ab", 5, True), ["5", "4"]),
+        (lambda: zemm.unpack_int4(b"ab", -1, True), ["-1"]),
+        (lambda: zemm.numpy_dtype("f99"), ["f99"]),
+        (lambda: zemm.dtype_name(np.complex64), ["complex64"]),
+    ],
+)
+def test_errors_name_the_values(call, words: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"\w") as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_low_nibble_first() -> None:
+    assert zemm.pack_int4([1, 2, 3]).tolist() == [0x21, 0x03]
+    assert zemm.unpack_int4(bytes([0x21, 0xF3]), 4, signed=False).tolist() == [1, 2, 3, 15]
+    assert zemm.unpack_int4(bytes([0x21, 0xF8]), 4, signed=True).tolist() == [1, 2, -8, -1]
+
+
+@given(st.booleans(), st.integers(0, 5), st.integers(0, 9), st.data())
+def test_packing_round_trip(signed: bool, rows: int, pairs: int, data: st.DataObject) -> None:
+    low, high = (-8, 7) if signed else (0, 15)
+    values = data.draw(hnp.arrays(np.int64, (rows, 2 * pairs), elements=st.integers(low, high)))
+    packed = zemm.pack_int4(values)
+    assert packed.shape == (rows, pairs)
+    assert np.array_equal(zemm.unpack_int4(packed, values.size, signed).reshape(values.shape), values)
