@@ -117,10 +117,16 @@ layout layout_of(const memory_desc &md) {
     l.ndims = md.ndims;
     for (int d = 0; d < md.ndims; d++)
         l.order[d] = d;
+    // Equal strides: one of the two holds a single block and either order names the same bytes. Tags with
+    // blocks put the dimension that is blocked first innermost (BA16a64b4a, AB16b16a, aCB16b16c), so prefer
+    // that.
+    const int first_blocked = md.inner_nblks ? int(md.inner_idxs[0]) : -1;
     const auto outer = [&](int x, int y) {
         const zemm_dim_t a = md.strides[x], b = md.strides[y];
+        if (a == b)
+            return y == first_blocked && x != y;
         if (a == runtime_dim || b == runtime_dim)
-            return a == runtime_dim && b != runtime_dim;
+            return a == runtime_dim;
         return a > b;
     };
     std::stable_sort(l.order, l.order + l.ndims, outer);

@@ -59,12 +59,17 @@ blocks md_blocks(const memory_desc &md) {
 
 namespace {
 
-void check_4bit_strides(const char *caller, const memory_desc &md) {
+// Whether the stride of a dimension is ever stepped over.
+bool is_stepped(const memory_desc &md, const blocks &b, int d) {
+    return md.padded_dims[d] != b.of[d];
+}
+
+void check_4bit_strides(const char *caller, const memory_desc &md, const blocks &b) {
     if (data_type_bits(md.data_type) != 4)
         return;
     for (int d = 0; d < md.ndims; d++) {
         const zemm_dim_t stride = md.strides[d];
-        if (md.padded_dims[d] != 1 && stride != runtime_dim && stride > 1 && stride % 2)
+        if (is_stepped(md, b, d) && stride > 1 && stride % 2)
             fail(zemm_invalid_arguments,
                  "%s: strides[%d]=%lld is odd, but two elements of the 4-bit type %s share a byte", caller, d,
                  (long long)stride, data_type_name(md.data_type));
@@ -81,7 +86,7 @@ void check_no_overlap(const char *caller, const memory_desc &md, const blocks &b
     for (int i = 0; i < md.ndims; i++) {
         const int d = order[i];
         const zemm_dim_t stride = md.strides[d];
-        if (stride == 0 || md.padded_dims[d] == 1)
+        if (stride == 0 || !is_stepped(md, b, d))
             continue;
         if (stride < span)
             fail(zemm_invalid_arguments,
@@ -109,8 +114,9 @@ void check_strides(const char *caller, const memory_desc &md) {
     }
     if (!known)
         return;
-    check_4bit_strides(caller, md);
-    check_no_overlap(caller, md, md_blocks(md));
+    const blocks b = md_blocks(md);
+    check_4bit_strides(caller, md, b);
+    check_no_overlap(caller, md, b);
 }
 
 namespace {

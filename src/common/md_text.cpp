@@ -37,10 +37,11 @@ std::string tag_text(const memory_desc &md) {
 std::string strides_text(const memory_desc &md) {
     if (md.format_kind != zemm_blocked || md_has_runtime(md))
         return "";
+    const blocks b = md_blocks(md);
     memory_desc dense = md;
     apply_layout("strides_text", dense, layout_of(md));
     for (int d = 0; d < md.ndims; d++)
-        if (md.padded_dims[d] != 1 && md.strides[d] != dense.strides[d])
+        if (md.padded_dims[d] != b.of[d] && md.strides[d] != dense.strides[d])
             return dims_text(md.ndims, md.strides);
     return "";
 }

@@ -22,10 +22,6 @@ struct Type {
     uint32_t pointee = 0;  // pointer
 };
 
-struct Function {
-    std::vector<uint32_t> param_ids, param_types;
-};
-
 struct Entry {
     uint32_t function;
     std::string name;
@@ -158,7 +154,7 @@ class Reader {
         case op_type_pointer: types_[w[1]] = {Type::pointer, 8, 8, w[2], w[3]}; return true;
         case op_constant:
             if (type(w[1]).kind == Type::number)
-                constants_[w[2]] = i.count == 4 ? w[3] : UINT64_MAX;
+                constants_[w[2]] = i.count == 4 ? w[3] : i.count == 5 ? w[3] | uint64_t(w[4]) << 32 : UINT64_MAX;
             return true;
         case op_spec_constant:
         case op_spec_constant_true:
@@ -168,8 +164,7 @@ class Reader {
             functions_[function_] = {};
             return true;
         case op_function_parameter:
-            functions_[function_].param_types.push_back(w[1]);
-            functions_[function_].param_ids.push_back(w[2]);
+            functions_[function_].push_back(w[1]);
             return true;
         case op_function_call: called_.insert(w[3]); return true;
         default: return true;
@@ -200,16 +195,12 @@ class Reader {
     void decorate(const Instruction &i) {
         if (i.word[2] == decoration_spec_id && i.count >= 4)
             spec_ids_[i.word[1]] = i.word[3];
-        else if (i.word[2] == decoration_func_param_attr && i.count >= 4 && i.word[3] == param_attr_by_val)
-            by_value_.insert(i.word[1]);
         else if (i.word[2] == decoration_packed)
             packed_.insert(i.word[1]);
     }
 
     /// Group decorations come after those of the group and before all types and functions.
     void join_group(uint32_t group, uint32_t target) {
-        if (by_value_.count(group))
-            by_value_.insert(target);
         if (packed_.count(group))
             packed_.insert(target);
     }
@@ -260,14 +251,14 @@ class Reader {
         return true;
     }
 
-    ArgInfo argument(uint32_t id, uint32_t type_id) const {
+    ArgInfo argument(uint32_t type_id) const {
         const Type &t = type(type_id);
-        uint32_t size = t.kind == Type::pointer ? 0 : t.size;
+        uint32_t size = t.size;
         if (t.kind == Type::pointer && t.storage == storage_workgroup)
             return {ArgKind::local, 0};
         if (t.kind == Type::pointer && t.storage != storage_function)
             return {ArgKind::pointer, 8};
-        if (t.kind == Type::pointer && by_value_.count(id))
+        if (t.kind == Type::pointer) // of Function storage, which in a kernel's head means a structure by value
             size = type(t.pointee).size;
         return size ? ArgInfo{ArgKind::value, size} : ArgInfo{ArgKind::opaque, 0};
     }
@@ -290,8 +281,8 @@ class Reader {
                 return fail("the entry point " + entry.name + " has no function");
             KernelInfo kernel = modes_[entry.function];
             kernel.name = entry.name;
-            for (size_t n = 0; n < function->second.param_ids.size(); n++)
-                kernel.args.push_back(argument(function->second.param_ids[n], function->second.param_types[n]));
+            for (uint32_t type_id : function->second)
+                kernel.args.push_back(argument(type_id));
             info_.kernels.push_back(std::move(kernel));
         }
         for (auto [id, spec_id] : spec_ids_)
@@ -310,10 +301,10 @@ class Reader {
     std::unordered_map<uint32_t, Type> types_;
     std::unordered_map<uint32_t, uint64_t> constants_;
     std::unordered_map<uint32_t, uint32_t> spec_constants_, spec_ids_;
-    std::unordered_map<uint32_t, Function> functions_;
+    std::unordered_map<uint32_t, std::vector<uint32_t>> functions_; // parameter types by id
     std::unordered_map<uint32_t, KernelInfo> modes_;
     std::vector<Entry> entries_;
-    std::set<uint32_t> by_value_, packed_, called_;
+    std::set<uint32_t> packed_, called_;
 };
 
 } // namespace

@@ -42,8 +42,7 @@ enum Op : uint16_t {
 
 inline constexpr uint32_t execution_model_kernel = 6;
 inline constexpr uint32_t mode_local_size = 17, mode_subgroup_size = 35, mode_subgroups_per_workgroup = 36;
-inline constexpr uint32_t decoration_spec_id = 1, decoration_packed = 10, decoration_func_param_attr = 38;
-inline constexpr uint32_t param_attr_by_val = 2;
+inline constexpr uint32_t decoration_spec_id = 1, decoration_packed = 10;
 inline constexpr uint32_t storage_workgroup = 4, storage_function = 7;
 
 struct Instruction {

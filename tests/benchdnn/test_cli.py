@@ -4,7 +4,6 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from zemm.benchdnn import knobs, options
 from zemm.benchdnn.cli import main
 

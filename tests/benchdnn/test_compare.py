@@ -3,7 +3,6 @@
 
 import numpy as np
 import pytest
-
 from zemm.benchdnn.compare import Rules, accepted, compare, rules_for
 from zemm.benchdnn.expand import expand
 

@@ -4,7 +4,6 @@
 from pathlib import Path
 
 import pytest
-
 from zemm.benchdnn import batch
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case

@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from zemm.benchdnn import arguments as args
-from zemm.benchdnn import data, fill
+from zemm.benchdnn import data, fill, minstd
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import expand
-from zemm.benchdnn.minstd import Streams
 from zemm.benchdnn.ranges import filling
 
 SEEDS = np.array([1, 65, 4097, 2147483646, 5000000000])
@@ -23,9 +21,7 @@ def case_of(line: str) -> Case:
 
 
 def test_integers_as_libstdcpp() -> None:
-    streams = Streams(SEEDS, 1)
-    drawn = np.stack([streams.integers(-4, 4) for _ in range(10)], axis=1)
-    assert drawn.tolist() == [
+    assert minstd.integers(SEEDS, 1, 10, -4, 4).tolist() == [
         [-4, 1, 4, 4, -3, 0, -1, -2, 2, -4],
         [0, -4, 4, 4, -2, 0, 3, -4, -2, 3],
         [-1, 2, 4, 2, -3, 3, 1, -3, -3, 3],
@@ -35,9 +31,7 @@ def test_integers_as_libstdcpp() -> None:
 
 
 def test_rejected_draws_as_libstdcpp() -> None:
-    streams = Streams(SEEDS, 1)
-    drawn = np.stack([streams.integers(0, 1500000000) for _ in range(6)], axis=1)
-    assert drawn.tolist() == [
+    assert minstd.integers(SEEDS, 1, 6, 0, 1500000000).tolist() == [
         [182605793, 1291394885, 407355682, 1105902160, 854716504, 564586690],
         [1131958374, 188805356, 708315630, 1016680113, 190912915, 705038958],
         [811628861, 341439531, 1375176374, 271785207, 366175844, 848378363],
@@ -47,30 +41,27 @@ def test_rejected_draws_as_libstdcpp() -> None:
 
 
 def test_bernoulli_as_libstdcpp() -> None:
-    streams = Streams(SEEDS[:2], 10)
-    drawn = np.stack([streams.bernoulli(float(np.float32(0.3))) for _ in range(20)], axis=1).astype(int)
-    assert drawn.tolist() == [
+    assert minstd.bernoulli(SEEDS[:2], 10, 20, float(np.float32(0.3))).astype(int).tolist() == [
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0],
         [0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0],
     ]
 
 
-def test_streams_outside_of_the_mask_stay() -> None:
-    both, one = Streams(SEEDS[:2], 1), Streams(SEEDS[:2], 1)
-    first = one.integers(-4, 4, where=np.array([True, False]))
-    second = one.integers(-4, 4)
-    assert [first[0], second[0]] == [both.integers(-4, 4)[0], both.integers(-4, 4)[0]]
-    assert second[1] == Streams(SEEDS[1:2], 1).integers(-4, 4)[0]
-
-
-def test_tensor_follows_the_chunks() -> None:
-    values = fill.integers(130, "WEI", (-4, 4))
-    chunk = Streams(np.array([130 + 64 + 1]), 1)
-    assert values[64:128].tolist() == [chunk.integers(-4, 4)[0] for _ in range(64)]
-    first = Streams(np.array([130 + 1]), 1)
-    drawn = [first.integers(-4, 4)[0] for _ in range(80)]
-    start = next(i for i, value in enumerate(drawn) if value > 0)
-    assert values[:64].tolist() == drawn[start : start + 64]
+@pytest.mark.parametrize("density", [0.3, 1.0])
+def test_tensor_follows_the_chunks(density: float) -> None:
+    """As benchdnn's loop does it: only kept elements take a value; the tensor's first one must be positive."""
+    filled = fill.integers(130, "WEI", (-4, 4), density)
+    want = []
+    for start in (0, 64, 128):
+        seed = np.array([130 + start + 1])
+        draws = iter(minstd.integers(seed, 1, 300, -4, 4)[0].tolist())
+        choices = iter(minstd.bernoulli(seed, 10, 64, density)[0].tolist())
+        for index in range(start, min(start + 64, 130)):
+            if index == 0:
+                want.append(next(value for value in draws if value > 0))
+            else:
+                want.append(next(draws) if density == 1 or next(choices) else 0)
+    assert filled.tolist() == want
 
 
 @given(st.integers(0, 300), st.integers(-9, 0), st.integers(1, 9), st.sampled_from([0.1, 0.5, 1.0]))

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from zemm.benchdnn.dtypes import BY_NAME, decode, encode, rounded
 from zemm.benchdnn.layout import Layout
 from zemm.benchdnn.tags import plain_strides
@@ -24,7 +23,7 @@ from zemm.benchdnn.tags import plain_strides
 )  # fmt: skip
 def test_rounding(dt: str, value: float, expected: float) -> None:
     got = rounded(np.array([value], np.float32), dt)[0]
-    assert got == expected or np.isnan(got) and np.isnan(expected)
+    assert got == expected or (np.isnan(got) and np.isnan(expected))
 
 
 def test_nan_saturates_in_integers() -> None:

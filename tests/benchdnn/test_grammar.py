@@ -4,7 +4,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from zemm.benchdnn import atoms, attributes, knobs, masks, options, template
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Grouped, Sparsity

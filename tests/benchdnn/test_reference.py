@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import dynamic, random_bits
 from zemm.benchdnn.attributes import Dropout

@@ -89,7 +89,7 @@ def compare(
         )
     if bad.any() or verbose >= 6:
         lines.append(f"[COMPARE_STATS][{name}]: trh=0 {_stats(diff, rdiff, bad)}")
-    if mistrusted and verbose >= 2 or verbose >= 6:
+    if (mistrusted and verbose >= 2) or verbose >= 6:
         lines.append(
             f"[COMPARE_TRUST][{name}]: z:{100 * zeros:.0f}% (>{100 * _TRUST_ZEROS:.0f}%) total:{total}"
         )

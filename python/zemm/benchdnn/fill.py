@@ -4,12 +4,13 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
-from zemm.benchdnn.minstd import Streams
+from zemm.benchdnn.minstd import Seeds, bernoulli
+from zemm.benchdnn.minstd import integers as integers_of
 
 CHUNK = 64
+_BLOCK = 2**14 * CHUNK
 KINDS = {"SRC": 0, "WEI": 1, "BIA": 2, "DST": 3}
 _REAL_RANGES = {
     "f32": (-1024, 1024), "f64": (-1024, 1024), "s32": (-1024, 1024), "bf16": (-32, 32), "f16": (-8, 8),
@@ -31,42 +32,34 @@ def integers(
     A share of 1 - `density` is zero; `zero_point` is added to the others, which are then rounded to `dt`.
     Element 0 is drawn until it is positive.
     """
-    if count == 0:
-        return np.zeros(0, np.float32)
-    seeds = KINDS[kind] * count + np.arange(0, count, CHUNK, dtype=np.int64) + 1
-    rest = _Drawing(seeds[1:], values, density, zero_point)
-    start = _Drawing(seeds[:1], values, density, zero_point)
-    parts = [start.positive(), start.rows(CHUNK - 1), rest.rows(CHUNK)]
-    return rounded(np.concatenate(parts)[:count], dt)
+    out = np.empty(-(-count // CHUNK) * CHUNK, np.float32)
+    for start in range(0, count, _BLOCK):
+        chunks = np.arange(start, min(start + _BLOCK, count), CHUNK, dtype=np.int64)
+        rows = _rows(KINDS[kind] * count + chunks + 1, values, density, np.float32(zero_point))
+        if start == 0:
+            rows[0] = _first_row(KINDS[kind] * count + 1, values, density, np.float32(zero_point))
+        out[start : start + rows.size] = rounded(rows.reshape(-1), dt)
+    return out[:count]
 
 
-class _Drawing:
-    """The generators of some chunks: one for values, which only kept elements advance, one for the choice."""
+def _rows(seeds: Seeds, values: tuple[int, int], density: float, zero_point: np.float32) -> Floats:
+    """One chunk per seed. A second generator chooses what is kept; only kept elements take a value."""
+    drawn = integers_of(seeds, 1, CHUNK, *values).astype(np.float32) + zero_point
+    if density >= 1:
+        return drawn
+    keep = bernoulli(seeds, 10, CHUNK, density)
+    return np.where(keep, np.take_along_axis(drawn, np.maximum(np.cumsum(keep, 1) - 1, 0), 1), np.float32(0))
 
-    def __init__(
-        self, seeds: NDArray[np.int64], values: tuple[int, int], density: float, zero_point: float
-    ) -> None:
-        self._draw, self._choose = Streams(seeds, 1), Streams(seeds, 10)
-        self._shape = len(seeds)
-        self._values, self._density, self._zero_point = values, density, np.float32(zero_point)
 
-    def positive(self) -> Floats:
-        """The next value above zero of every chunk (any value when the range has none)."""
-        drawn = self._draw.integers(*self._values)
-        while self._values[1] > 0 and not (drawn > 0).all():
-            drawn = np.where(drawn > 0, drawn, self._draw.integers(*self._values, where=drawn <= 0))
-        return drawn.astype(np.float32) + self._zero_point
-
-    def rows(self, steps: int) -> Floats:
-        """The next `steps` elements of every chunk, chunk after chunk."""
-        table = np.zeros((steps, self._shape), np.float32)
-        for row in table:
-            keep = self._choose.bernoulli(self._density) if self._density < 1 else None
-            row[:] = self._draw.integers(*self._values, where=keep)
-            row += self._zero_point
-            if keep is not None:
-                row[~keep] = 0
-        return table.T.reshape(-1)
+def _first_row(seed: int, values: tuple[int, int], density: float, zero_point: np.float32) -> Floats:
+    """The chunk that begins the tensor: values are drawn until one is positive, which is always kept."""
+    seeds = np.array([seed], np.int64)
+    drawn = integers_of(seeds, 1, 4 * CHUNK, *values)[0]
+    drawn = drawn[int(np.argmax(drawn > 0)) :]
+    keep = np.ones(CHUNK, bool)
+    if density < 1:
+        keep[1:] = bernoulli(seeds, 10, CHUNK - 1, density)[0]
+    return np.where(keep, drawn[np.cumsum(keep) - 1] + zero_point, np.float32(0))
 
 
 def scales(count: int, value: float) -> Floats:
@@ -106,6 +99,6 @@ def _chunked(
         return np.array([value], np.float32)
     if count == 0:
         return np.zeros(0, np.float32)
-    streams = Streams(offset + np.arange(0, count, CHUNK, dtype=np.int64) + 1, 1)
-    table = np.stack([streams.integers(low, high) for _ in range(min(CHUNK, count))]).astype(np.float32)
-    return convert(table).T.reshape(-1)[:count]
+    seeds = offset + np.arange(0, count, CHUNK, dtype=np.int64) + 1
+    drawn = integers_of(seeds, 1, min(CHUNK, count), low, high).astype(np.float32)
+    return convert(drawn).reshape(-1)[:count]

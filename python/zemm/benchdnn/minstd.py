@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libstdc++'s minstd_rand with its integer and Bernoulli distributions, many independent streams in lockstep.
+"""libstdc++'s minstd_rand with its integer and Bernoulli distributions, for many seeds at once.
 
-benchdnn fills tensors in chunks of 64 elements, each with a generator of its own; here one numpy array holds
-the states of all chunks, and every operation advances all of them (or those of a mask) by one step.
+The state after n steps is seed * 48271^n mod 2^31 - 1, so a table of powers gives every draw without stepping.
+Each function returns one row per seed and takes the generators after `discard` steps.
 """
 
 import numpy as np
@@ -12,49 +12,42 @@ _MODULUS = 2**31 - 1
 _FACTOR = 48271
 _RANGE = _MODULUS - 2  # max() - min() of the engine, which gives 1 .. 2^31 - 2
 
-Mask = NDArray[np.bool_]
+Seeds = NDArray[np.int64]
 
 
-class Streams:
-    """Generators seeded with `seeds` (any integers), after `discard` steps."""
-
-    def __init__(self, seeds: NDArray[np.int64], discard: int = 0) -> None:
-        state = seeds.astype(np.uint64) % np.uint64(_MODULUS)
-        state[state == 0] = 1
-        jump = np.uint64(pow(_FACTOR, discard, _MODULUS))
-        self._state = _reduced(state * jump)
-
-    def integers(self, low: int, high: int, where: Mask | None = None) -> NDArray[np.int64]:
-        """One draw of uniform_int_distribution<int>(low, high) per stream; those outside of `where` stay."""
-        count = high - low + 1
-        scaling = _RANGE // count
-        draw = self._next(where)
-        rejected = draw >= count * scaling
-        while rejected.any():
-            again = rejected if where is None else rejected & where
-            if not again.any():
-                break
-            draw = np.where(again, self._next(again), draw)
-            rejected = again & (draw >= count * scaling)
-        return (draw // np.uint64(scaling)).astype(np.int64) + low
-
-    def bernoulli(self, probability: float) -> Mask:
-        """One draw of bernoulli_distribution(probability) per stream: two steps make a number in [0, 1)."""
-        size = float(_RANGE + 1)
-        low = self._next(None).astype(np.float64)
-        high = self._next(None).astype(np.float64)
-        return (low + high * size) / (size * size) < probability
-
-    def _next(self, where: Mask | None) -> NDArray[np.uint64]:
-        """Advance and return `state - min()`; the values of streams outside of `where` mean nothing."""
-        step = _reduced(self._state * np.uint64(_FACTOR))
-        self._state = step if where is None else np.where(where, step, self._state)
-        return step - np.uint64(1)
+def integers(seeds: Seeds, discard: int, count: int, low: int, high: int) -> NDArray[np.int64]:
+    """The first `count` draws of uniform_int_distribution<int>(low, high), of shape (seeds, count)."""
+    size = high - low + 1
+    scaling = _RANGE // size
+    draws = _draws(seeds, discard, count)
+    # A draw beyond the last full multiple is taken again: rare, and only then do rows differ in length.
+    for row in np.flatnonzero((draws >= size * scaling).any(axis=1)):
+        accepted, length = draws[row, :0], count
+        while len(accepted) < count:
+            length *= 2
+            more = _draws(seeds[row : row + 1], discard, length)[0]
+            accepted = more[more < size * scaling]
+        draws[row] = accepted[:count]
+    return (draws // np.uint64(scaling)).astype(np.int64) + low
 
 
-def _reduced(product: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """`product` (< 2^62) modulo 2^31 - 1, by folding the high bits onto the low ones."""
+def bernoulli(seeds: Seeds, discard: int, count: int, probability: float) -> NDArray[np.bool_]:
+    """The first `count` draws of bernoulli_distribution(probability): two steps make one number in [0, 1)."""
+    size = float(_RANGE + 1)
+    draws = _draws(seeds, discard, 2 * count).astype(np.float64)
+    chosen: NDArray[np.bool_] = (draws[:, 0::2] + draws[:, 1::2] * size) / (size * size) < probability
+    return chosen
+
+
+def _draws(seeds: Seeds, discard: int, count: int) -> NDArray[np.uint64]:
+    """`state - min()` of the next `count` steps."""
+    state = seeds.astype(np.uint64) % np.uint64(_MODULUS)
+    state[state == 0] = 1
+    powers = [pow(_FACTOR, discard + 1 + step, _MODULUS) for step in range(count)]
+    product = state[:, None] * np.array(powers, np.uint64)
     mask = np.uint64(_MODULUS)
-    folded = (product & mask) + (product >> np.uint64(31))
-    folded = (folded & mask) + (folded >> np.uint64(31))
-    return np.where(folded >= mask, folded - mask, folded)
+    # 2^31 = 1 modulo the modulus: the high bits fold onto the low ones, twice for a product below 2^62.
+    for _ in range(2):
+        product = (product & mask) + (product >> np.uint64(31))
+    product[product >= mask] -= mask
+    return product - np.uint64(1)

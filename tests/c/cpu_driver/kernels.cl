@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels for the tests of the CPU driver.
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
 int __spirv_SpecConstant(int id, int default_);
 
 kernel void scale(global const int *a, global int *b, int factor) {
@@ -12,13 +14,13 @@ kernel void add_one(global int *a) { a[get_global_id(0)] += 1; }
 
 struct args {
     char tag;
-    global int *out;
+    ulong out; // an address: OpenCL C admits no pointers in kernel structures
     short3 v;
     int n[3];
 };
 
 kernel void by_value(global const uchar *a, constant int *table, struct args s) {
-    s.out[0] = s.tag + s.n[0] + s.n[2] + s.v.z + a[0] + table[1];
+    ((global int *)s.out)[0] = s.tag + s.n[0] + s.n[2] + s.v.z + a[0] + table[1];
 }
 
 kernel void specialised(global int *out) {

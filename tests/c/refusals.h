@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of a call's status, and of the sentence that must come with a refusal. */
+#ifndef ZEMM_TESTS_REFUSALS_H
+#define ZEMM_TESTS_REFUSALS_H
+
+#include <string.h>
+
+#include "check.h"
+
+/* The call succeeds. */
+#define OK(call) CHECK((call) == zemm_success)
+/* The call is refused with that status, and the sentence has the word. */
+#define REFUSED(status, word, call)                                                                          \
+    do {                                                                                                     \
+        CHECK((call) == (status));                                                                           \
+        CHECK(strstr(zemm_last_error(), (word)));                                                            \
+    } while (0)
+#define INVALID(word, call) REFUSED(zemm_invalid_arguments, word, call)
+#define UNIMPLEMENTED(word, call) REFUSED(zemm_unimplemented, word, call)
+
+#endif

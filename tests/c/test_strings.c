@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of enum values, version, cache capacity, verbosity. */
+#include "refusals.h"
+
+#define SAME(a, b) CHECK(!strcmp((a), (b)))
+
+static void names(void) {
+    SAME(zemm_status2str(zemm_success), "success");
+    SAME(zemm_status2str(zemm_last_impl_reached), "last_impl_reached");
+    SAME(zemm_status2str((zemm_status_t)77), "unknown status");
+    SAME(zemm_dt2str(zemm_data_type_undef), "undef");
+    SAME(zemm_dt2str(zemm_f8_e5m2), "f8_e5m2");
+    SAME(zemm_dt2str(zemm_s64), "s64");
+    SAME(zemm_dt2str(zemm_f4_e3m0), "unknown dt");
+    SAME(zemm_dt2str((zemm_data_type_t)99), "unknown dt");
+    SAME(zemm_fmt_kind2str(zemm_format_kind_undef), "undef");
+    SAME(zemm_fmt_kind2str(zemm_blocked), "blocked");
+    SAME(zemm_fmt_kind2str(zemm_format_kind_host_scalar), "host_scalar");
+    SAME(zemm_fmt_kind2str((zemm_format_kind_t)99), "unknown fmt_kind");
+    SAME(zemm_fmt_tag2str(zemm_format_tag_any), "any");
+    SAME(zemm_fmt_tag2str(zemm_nchw), "abcd");
+    SAME(zemm_fmt_tag2str(zemm_BA16a64b4a), "BA16a64b4a");
+    SAME(zemm_fmt_tag2str(zemm_dabc), "dabc");
+    SAME(zemm_fmt_tag2str((zemm_format_tag_t)100), "unknown fmt_tag");
+    SAME(zemm_sparse_encoding2str(zemm_packed), "packed");
+    SAME(zemm_sparse_encoding2str((zemm_sparse_encoding_t)9), "unknown sparse_encoding");
+    SAME(zemm_engine_kind2str(zemm_any_engine), "any");
+    SAME(zemm_engine_kind2str(zemm_gpu), "gpu");
+    SAME(zemm_engine_kind2str((zemm_engine_kind_t)9), "unknown engine_kind");
+    SAME(zemm_fpmath_mode2str(zemm_fpmath_mode_tf32), "tf32");
+    SAME(zemm_fpmath_mode2str((zemm_fpmath_mode_t)9), "unknown fpmath_mode");
+    SAME(zemm_accumulation_mode2str(zemm_accumulation_mode_relaxed), "relaxed");
+    SAME(zemm_accumulation_mode2str((zemm_accumulation_mode_t)9), "unknown accumulation_mode");
+    SAME(zemm_scratchpad_mode2str(zemm_scratchpad_mode_library), "library");
+    SAME(zemm_scratchpad_mode2str((zemm_scratchpad_mode_t)9), "unknown scratchpad_mode");
+    SAME(zemm_rounding_mode2str(zemm_rounding_mode_stochastic), "stochastic");
+    SAME(zemm_rounding_mode2str((zemm_rounding_mode_t)9), "unknown rounding_mode");
+    SAME(zemm_quantization_mode2str(zemm_quantization_mode_static_sazp), "static_sazp");
+    SAME(zemm_quantization_mode2str((zemm_quantization_mode_t)9), "unknown quantization_mode");
+    SAME(zemm_prop_kind2str(zemm_forward_inference), "forward_inference");
+    SAME(zemm_prop_kind2str((zemm_prop_kind_t)9), "unknown prop_kind");
+    SAME(zemm_prim_kind2str(zemm_matmul), "matmul");
+    SAME(zemm_prim_kind2str((zemm_primitive_kind_t)99), "unknown prim_kind");
+    SAME(zemm_alg_kind2str(zemm_eltwise_relu), "eltwise_relu");
+    SAME(zemm_alg_kind2str(zemm_eltwise_clip_v2_use_dst_for_bwd), "eltwise_clip_v2_use_dst_for_bwd");
+    SAME(zemm_alg_kind2str(zemm_binary_select), "binary_select");
+    SAME(zemm_alg_kind2str((zemm_alg_kind_t)5), "unknown alg_kind");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_NONE), "none");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_SEQ), "sequential");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_OMP), "OpenMP");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_TBB), "TBB");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_THREADPOOL), "threadpool");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_OCL), "OpenCL");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_SYCL), "SYCL");
+    SAME(zemm_runtime2str(ZEMM_RUNTIME_ZE), "Level Zero");
+    SAME(zemm_runtime2str(3), "unknown runtime");
+}
+
+/* No two values of an enum share a name. */
+static void names_differ(void) {
+    for (int a = 0; a < 900; a++) {
+        const char *name = zemm_fmt_tag2str((zemm_format_tag_t)a);
+        for (int b = a + 1; b < 900 && strcmp(name, "unknown fmt_tag"); b++)
+            CHECK(strcmp(name, zemm_fmt_tag2str((zemm_format_tag_t)b)));
+    }
+}
+
+static void service(void) {
+    const zemm_version_t *v = zemm_version();
+    CHECK(v->major == 0 && v->minor == 1 && v->patch == 0);
+    SAME(v->hash, "N/A");
+    CHECK(v->cpu_runtime == ZEMM_RUNTIME_ZE && v->gpu_runtime == ZEMM_RUNTIME_ZE);
+
+    int capacity = -7;
+    OK(zemm_get_primitive_cache_capacity(&capacity));
+    CHECK(capacity == 1024);
+    INVALID("-1", zemm_set_primitive_cache_capacity(-1));
+    INVALID("capacity", zemm_get_primitive_cache_capacity(NULL));
+    OK(zemm_set_primitive_cache_capacity(0));
+    OK(zemm_get_primitive_cache_capacity(&capacity));
+    CHECK(capacity == 0);
+    OK(zemm_set_primitive_cache_capacity(7));
+    OK(zemm_get_primitive_cache_capacity(&capacity));
+    CHECK(capacity == 7);
+
+    INVALID("3", zemm_set_verbose(3));
+    INVALID("-1", zemm_set_verbose(-1));
+    OK(zemm_set_verbose(2));
+    OK(zemm_set_verbose(0));
+}
+
+int main(void) {
+    CHECK(zemm_last_error() && !strcmp(zemm_last_error(), "")); /* nothing failed so far */
+    names();
+    names_differ();
+    service();
+    return 0;
+}
