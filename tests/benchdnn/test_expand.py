@@ -28,7 +28,8 @@ def test_the_first_loop_is_the_outermost() -> None:
     rows = [(c.dt[0], c.tags[0], len(c.attributes.post_ops), c.bia_dt, c.bia_mask) for c in found]
     assert len(rows) == 2 * 2 * 2 * 3
     assert rows[:4] == [
-        ("f32", "ab", 0, "undef", 2), ("f32", "ab", 0, "f32", 1), ("f32", "ab", 0, "f32", 2), ("f32", "ab", 1, "undef", 2),
+        ("f32", "ab", 0, "undef", 2), ("f32", "ab", 0, "f32", 1), ("f32", "ab", 0, "f32", 2),
+        ("f32", "ab", 1, "undef", 2),
     ]  # fmt: skip
     assert rows[6][:2] == ("f32", "ba")
     assert rows[12][0] == "f16"
@@ -140,7 +141,7 @@ def test_repro_lines_of_case_files_give_the_same_cases(path: Path) -> None:
         "--matmul --grouped=0:2:3+4:4 --dt=f16 7x3:3x4",
         "--matmul --strides=8x1::16x1 --wtag=ba 2x3:3x4",
         "--matmul --attr-scales=src:common:0.25+dst:mx:e8m0:1x32 --attr-dropout=0.5:7:any:0:true 2x3:3x32",
-        "--matmul --attr-rounding-mode=dst:stochastic:5 --attr-deterministic=true --attr-acc-mode=f16 2x3:3x4",
+        "--matmul --attr-rounding-mode=dst:stochastic:5 --attr-deterministic=1 --attr-acc-mode=f16 2x3:3x4",
         "--matmul --ctx-init=4:auto --ctx-exe=2 --skip-impl=ref --runtime_dims_masks=3:3 2x3:3x4",
     ],
 )

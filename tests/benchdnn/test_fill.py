@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filling: the generators against values that libstdc++ gave, the ranges and densities, the special elements."""
+"""Filling: generators against values that libstdc++ gave, ranges and densities, special elements."""
 
 import math
 
@@ -49,7 +49,7 @@ def test_bernoulli_as_libstdcpp() -> None:
 
 @pytest.mark.parametrize("density", [0.3, 1.0])
 def test_tensor_follows_the_chunks(density: float) -> None:
-    """As benchdnn's loop does it: only kept elements take a value; the tensor's first one must be positive."""
+    """As benchdnn's loop does it: only kept elements take a value; the first one must be positive."""
     filled = fill.integers(130, "WEI", (-4, 4), density)
     want = []
     for start in (0, 64, 128):
@@ -70,7 +70,7 @@ def test_integers_stay_in_range(count: int, low: int, high: int, density: float)
     assert len(values) == count
     if count:
         assert values[0] > 0
-        assert low <= values.min() and values.max() <= high
+        assert low <= values.min() <= values.max() <= high
 
 
 def test_density_and_zero_point() -> None:
@@ -148,7 +148,8 @@ def test_common_zero_point_shifts_the_kept_values() -> None:
 
 def test_reductions_are_sums_over_groups() -> None:
     case = case_of(
-        "--dt=s8:u8:f16 --attr-zero-points=wei:common:1:u8 --attr-precomputed-reductions=src:per_tensor:s32:1x4 2x8:8x3"
+        "--dt=s8:u8:f16 --attr-zero-points=wei:common:1:u8 "
+        "--attr-precomputed-reductions=src:per_tensor:s32:1x4 2x8:8x3"
     )
     src = np.arange(16, dtype=np.float32).reshape(2, 8)
     argument = args.quantizations(case)[-1]

@@ -115,7 +115,8 @@ def test_groups_and_negative_zero_points() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["src", "src:", "source:common", "src:common:-1", "src:per_oc:f17", "src:per_oc:f16:4", "wei:per_oc:f16:4x0",
+    ["src", "src:", "source:common", "src:common:-1", "src:per_oc:f17", "src:per_oc:f16:4",
+     "wei:per_oc:f16:4x0",
      "src:common:1:f32:1x1:9", "src:percommon"],
 )  # fmt: skip
 def test_bad_scales(text: str) -> None:
@@ -144,8 +145,10 @@ def test_post_ops() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["sum", "sum:0.5", "sum:1:3", "sum:1:0:s8", "relu", "linear:2:-1", "clip:-1:1", "eltwise_tanh_use_dst_for_bwd",
-     "add:f32", "mul:f16:6:abc", "add:f32:2:abc:4x1", "select:f16.per_oc", "select:f32.per_oc.ab:common.any", "prelu",
+    ["sum", "sum:0.5", "sum:1:3", "sum:1:0:s8", "relu", "linear:2:-1", "clip:-1:1",
+     "eltwise_tanh_use_dst_for_bwd",
+     "add:f32", "mul:f16:6:abc", "add:f32:2:abc:4x1", "select:f16.per_oc", "select:f32.per_oc.ab:common.any",
+     "prelu",
      "prelu:2", "dw:k3s1p1", "dw:k3s2p0:s8", "sum+relu+sum:2"],
 )  # fmt: skip
 def test_post_op_round_trip(text: str) -> None:
@@ -205,7 +208,8 @@ def test_knobs() -> None:
     ("name", "text"),
     [("dt", "f17"), ("dt", "f32:"), ("strides", "1x2"), ("bia_mask", "a"), ("runtime_dims_masks", "1:2:3"),
      ("encoding", "csv::"), ("grouped", "0:2:3"), ("attr-acc-mode", "f64"), ("attr-dropout", "1.5"),
-     ("attr-rounding-mode", "up"), ("ctx-init", "-1"), ("attr-scratchpad", "mine"), ("perf-template", "%tme%")],
+     ("attr-rounding-mode", "up"), ("ctx-init", "-1"), ("attr-scratchpad", "mine"),
+     ("perf-template", "%tme%")],
 )  # fmt: skip
 def test_bad_knob_names_argument_and_value(name: str, text: str) -> None:
     with pytest.raises(UsageError, match=f"--{name}") as error:
@@ -233,7 +237,7 @@ def test_global_knobs_that_clash() -> None:
     with pytest.raises(UsageError, match="mode F") as error:
         options.apply(Options(mode="F"), "max-ms-per-prb", "100")
     assert error.value.exit_code == 2
-    with pytest.raises(UsageError, match="mode S|mode=S"):
+    with pytest.raises(UsageError, match="mode S"):
         options.apply(Options(fix_times_per_prb=3), "mode", "S")
 
 

@@ -153,8 +153,8 @@ def test_eltwise_of_nan() -> None:
 
 @pytest.mark.parametrize(
     ("name", "result"),
-    [("add", 5), ("sub", 1), ("mul", 6), ("div", 1.5), ("max", 3), ("min", 2), ("ge", 1), ("gt", 1), ("le", 0),
-     ("lt", 0), ("eq", 0), ("ne", 1)],
+    [("add", 5), ("sub", 1), ("mul", 6), ("div", 1.5), ("max", 3), ("min", 2), ("ge", 1), ("gt", 1),
+     ("le", 0), ("lt", 0), ("eq", 0), ("ne", 1)],
 )  # fmt: skip
 def test_binary(name: str, result: float) -> None:
     assert binary(name, f32([3]), f32([2])).tolist() == [result]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """libstdc++'s minstd_rand with its integer and Bernoulli distributions, for many seeds at once.
 
-The state after n steps is seed * 48271^n mod 2^31 - 1, so a table of powers gives every draw without stepping.
+After n steps the state is seed * 48271^n mod 2^31 - 1, so a table of powers gives every draw at once.
 Each function returns one row per seed and takes the generators after `discard` steps.
 """
 

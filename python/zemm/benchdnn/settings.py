@@ -4,7 +4,7 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any
 
 from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import UsageError
@@ -16,41 +16,36 @@ from zemm.benchdnn.post_ops import PostOp
 
 ERROR = "ERROR: matmul driver: "
 _DEFAULT_BIAS = ("undef", 2)
+_ANY_IMPL = ImplFilter()
 _TENSORS = ("src", "wei", "dst")
-T = TypeVar("T")
-
-
-def _list(*default: T) -> list[T]:
-    values: list[T] = field(default_factory=lambda: list(default))
-    return values
 
 
 @dataclass
 class Settings:
     """One list of values per knob, and the knobs that have a single value."""
 
-    dt: list[tuple[str, ...]] = _list(("f32",))
-    stag: list[str] = _list("any")
-    wtag: list[str] = _list("any")
-    dtag: list[str] = _list("any")
-    layout: list[Encoding | Grouped] = _list(Encoding())
-    strides: list[Strides] = _list(((), (), ()))
-    runtime_dims_masks: list[tuple[int, int]] = _list((0, 0))
-    scales: list[tuple[Quantization, ...]] = _list(())
-    zero_points: list[tuple[Quantization, ...]] = _list(())
-    reductions: list[tuple[Quantization, ...]] = _list(())
-    post_ops: list[tuple[PostOp, ...]] = _list(())
-    scratchpad: list[str] = _list("library")
-    fpmath: list[Fpmath] = _list(Fpmath())
-    acc_mode: list[str] = _list("strict")
-    deterministic: list[bool] = _list(False)
-    dropout: list[Dropout] = _list(Dropout())
-    rounding: list[tuple[Rounding, ...]] = _list(())
-    ctx_init: list[str] = _list("auto")
-    ctx_exe: list[str] = _list("auto")
-    bia_dt: list[str] = _list(_DEFAULT_BIAS[0])
-    bia_mask: list[int] = _list(_DEFAULT_BIAS[1])
-    impl_filter: ImplFilter = ImplFilter()
+    dt: list[tuple[str, ...]] = field(default_factory=lambda: [("f32",)])
+    stag: list[str] = field(default_factory=lambda: ["any"])
+    wtag: list[str] = field(default_factory=lambda: ["any"])
+    dtag: list[str] = field(default_factory=lambda: ["any"])
+    layout: list[Encoding | Grouped] = field(default_factory=lambda: [Encoding()])
+    strides: list[Strides] = field(default_factory=lambda: [((), (), ())])
+    runtime_dims_masks: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    scales: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
+    zero_points: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
+    reductions: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
+    post_ops: list[tuple[PostOp, ...]] = field(default_factory=lambda: [()])
+    scratchpad: list[str] = field(default_factory=lambda: ["library"])
+    fpmath: list[Fpmath] = field(default_factory=lambda: [Fpmath()])
+    acc_mode: list[str] = field(default_factory=lambda: ["strict"])
+    deterministic: list[bool] = field(default_factory=lambda: [False])
+    dropout: list[Dropout] = field(default_factory=lambda: [Dropout()])
+    rounding: list[tuple[Rounding, ...]] = field(default_factory=lambda: [()])
+    ctx_init: list[str] = field(default_factory=lambda: ["auto"])
+    ctx_exe: list[str] = field(default_factory=lambda: ["auto"])
+    bia_dt: list[str] = field(default_factory=lambda: [_DEFAULT_BIAS[0]])
+    bia_mask: list[int] = field(default_factory=lambda: [_DEFAULT_BIAS[1]])
+    impl_filter: ImplFilter = _ANY_IMPL
     match: str = ""
     perf_template: str = "def"
 
