@@ -2,6 +2,7 @@
 """zemm.matmul() against numpy in f64."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import ml_dtypes
@@ -253,6 +254,15 @@ class TestOut:
         a = self.A.copy()
         zemm.matmul(a, self.B, out=a, engine=engine)
         assert np.array_equal(a, self.A @ self.B)
+
+
+def test_several_threads(engine: zemm.Engine) -> None:
+    pairs = [
+        (integers(-9, 9, (m, 64), np.float32), integers(-9, 9, (64, 33), np.float32)) for m in range(1, 25)
+    ]
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda pair: zemm.matmul(*pair, engine=engine), pairs))
+    assert all(np.array_equal(got, a @ b) for got, (a, b) in zip(results, pairs, strict=True))
 
 
 def test_empty(engine: zemm.Engine) -> None:

@@ -147,6 +147,12 @@ def test_low_nibble_first() -> None:
     assert zemm.unpack_int4(bytes([0x21, 0xF8]), 4, signed=True).tolist() == [1, 2, -8, -1]
 
 
+def test_packed_is_row_major() -> None:
+    packed = zemm.pack_int4(np.arange(8).reshape(4, 2).T)
+    assert packed.flags.c_contiguous
+    assert packed.tolist() == [[0x20, 0x64], [0x31, 0x75]]
+
+
 @given(st.booleans(), st.integers(0, 5), st.integers(0, 9), st.data())
 def test_packing_round_trip(signed: bool, rows: int, pairs: int, data: st.DataObject) -> None:
     low, high = (-8, 7) if signed else (0, 15)

@@ -57,8 +57,8 @@ def dtype_name(dtype: DTypeLike) -> str:
 def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
     """4-bit integers two to a byte, the even element in the low nibble (zemm's s4 and u4).
 
-    values: integers, all in -8..7 (s4) or all in 0..15 (u4), of shape [.., n]. Returns uint8 [.., n / 2]; an
-    odd n is fine for one dimension only, the last high nibble is then 0. ValueError otherwise.
+    values: integers, all in -8..7 (s4) or all in 0..15 (u4), of shape [.., n]. Returns row-major uint8 [.., n
+    / 2]; an odd n is fine for one dimension only, the last high nibble is then 0. ValueError otherwise.
     """
     array = np.asarray(values)
     if array.dtype in (_NUMPY["s4"], _NUMPY["u4"]):
@@ -77,7 +77,7 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
                 f"the last dimension of values {array.shape} is odd: a row ends inside a byte"
             )
         array = np.append(array, 0)
-    nibbles = array.astype(np.uint8) & np.uint8(0xF)
+    nibbles = array.astype(np.uint8, order="C") & np.uint8(0xF)
     return nibbles[..., 0::2] | (nibbles[..., 1::2] << np.uint8(4))
 
 

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel arguments of all kinds, group sizes, properties.
+#include "ze_test.h"
+
+static ze_module_handle_t module;
+static ze_command_list_handle_t list;
+
+struct Args { // as in kernels.cl
+    char tag;
+    uint64_t out;
+    alignas(8) short v[4];
+    int n[3];
+};
+
+static void structures() {
+    ze_kernel_handle_t kernel = make_kernel(module, "by_value");
+    std::vector<unsigned char> memory(64 + 1);
+    unsigned char *odd = memory.data() + 3; // memory from malloc, odd offset
+    odd[0] = 100;
+    int table[2] = {0, 20};
+    int *out = static_cast<int *>(std::malloc(8)) + 1;
+    Args args{};
+    args.tag = 1;
+    args.out = reinterpret_cast<uintptr_t>(out);
+    args.v[2] = 3;
+    args.n[0] = 4, args.n[2] = 5;
+    set_arg(kernel, 0, odd);
+    int *table_pointer = table;
+    set_arg(kernel, 1, table_pointer);
+    set_arg(kernel, 2, args);
+    launch(list, kernel, 1, 1);
+    args.tag = 50; // captured at the append: this must not be seen
+    set_arg(kernel, 2, args);
+    finish(list);
+    CHECK(out[0] == 1 + 4 + 5 + 3 + 100 + 20);
+    launch(list, kernel, 1, 1);
+    finish(list);
+    CHECK(out[0] == 50 + 4 + 5 + 3 + 100 + 20);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, sizeof args - 4, &args),
+                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    std::free(out - 1);
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+static void bad_arguments() {
+    ze_kernel_handle_t kernel = make_kernel(module, "scale");
+    int value = 1;
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 3, 4, &value), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 8, &value), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, 4, &value), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    ze_group_count_t groups{1, 1, 1};
+    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT); // not all arguments are set
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+static void null_pointers() {
+    ze_kernel_handle_t kernel = make_kernel(module, "null_check");
+    int *out = static_cast<int *>(shared(4)), *null = nullptr;
+    set_arg(kernel, 1, out);
+    for (int variant = 0; variant < 3; variant++) {
+        if (variant == 0)
+            OK(ze.zeKernelSetArgumentValue(kernel, 0, sizeof(void *), nullptr));
+        else if (variant == 1)
+            set_arg(kernel, 0, out);
+        else
+            set_arg(kernel, 0, null);
+        out[0] = 7;
+        launch(list, kernel, 1, 1);
+        finish(list);
+        CHECK(out[0] == (variant != 1));
+    }
+    OK(ze.zeMemFree(context, out));
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+static void local_memory() {
+    ze_kernel_handle_t kernel = make_kernel(module, "local_sum");
+    std::vector<int> a(256), sums(4);
+    for (int i = 0; i < 256; i++)
+        a[size_t(i)] = i;
+    int *from = a.data(), *to = sums.data();
+    set_arg(kernel, 0, from);
+    set_arg(kernel, 1, to);
+    OK(ze.zeKernelSetArgumentValue(kernel, 2, 64 * sizeof(int), nullptr));
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, size_t(1) << 30, nullptr),
+                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    launch(list, kernel, 4, 64);
+    finish(list);
+    for (int g = 0; g < 4; g++)
+        CHECK(sums[size_t(g)] == 64 * 64 * g + 63 * 32);
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+static void many_types() {
+    ze_kernel_handle_t kernel = make_kernel(module, "many_types");
+    double out = 0, *pointer = &out;
+    char c = 1;
+    unsigned char u[4] = {0, 0, 0, 2};
+    short s = 3, half = 0x4800; // 8.0
+    long l = 4;
+    float f = 5, f3[4] = {0, 0, 7, 0};
+    double d = 6;
+    int i8[8] = {0, 0, 0, 0, 0, 0, 0, 9};
+    unsigned long ul = 10;
+    set_arg(kernel, 0, c);
+    set_arg(kernel, 1, u);
+    set_arg(kernel, 2, s);
+    set_arg(kernel, 3, l);
+    set_arg(kernel, 4, f);
+    set_arg(kernel, 5, d);
+    set_arg(kernel, 6, f3);
+    set_arg(kernel, 7, half);
+    set_arg(kernel, 8, i8);
+    set_arg(kernel, 9, ul);
+    set_arg(kernel, 10, pointer);
+    launch(list, kernel, 1, 1);
+    finish(list);
+    CHECK(out == 55);
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+static void group_sizes() {
+    const auto bad = ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
+    ze_kernel_handle_t kernel = make_kernel(module, "ids");
+    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 0, 1, 1), bad);
+    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 1u << 30, 1, 1), bad);
+    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 1024, 1024, 1024), bad);
+    for (uint32_t x : {1u, 7u, 64u, 1000u, 4099u})
+        for (uint32_t y : {1u, 6u, 97u})
+            for (uint32_t z : {1u, 5u}) {
+                uint32_t gx = 0, gy = 0, gz = 0;
+                OK(ze.zeKernelSuggestGroupSize(kernel, x, y, z, &gx, &gy, &gz));
+                CHECK(gx && gy && gz && x % gx == 0 && y % gy == 0 && z % gz == 0);
+                OK(ze.zeKernelSetGroupSize(kernel, gx, gy, gz));
+            }
+    std::vector<uint64_t> out(6 * 4 * 2);
+    uint64_t *pointer = out.data();
+    set_arg(kernel, 0, pointer);
+    OK(ze.zeKernelSetGroupSize(kernel, 3, 2, 1));
+    for (uint32_t offset : {0u, 10u}) {
+        OK(ze.zeKernelSetGlobalOffsetExp(kernel, offset, 0, 0));
+        ze_group_count_t groups{2, 2, 2};
+        OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr));
+        finish(list);
+        for (uint64_t i = 0; i < out.size(); i++)
+            CHECK(out[i] == i % 6 + offset + 1000 * (i / 6 % 4) + 1000000 * (i / 24));
+    }
+    ze_group_count_t none{0, 1, 1};
+    OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &none, nullptr, 0, nullptr));
+    finish(list);
+    OK(ze.zeKernelDestroy(kernel));
+
+    kernel = make_kernel(module, "fixed_size");
+    ze_kernel_properties_t p{};
+    p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
+    OK(ze.zeKernelGetProperties(kernel, &p));
+    CHECK(p.numKernelArgs == 1 && p.requiredGroupSizeX == 8 && p.requiredGroupSizeY == 2 && p.requiredGroupSizeZ == 1);
+    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 4, 4, 1), bad);
+    OK(ze.zeKernelSetGroupSize(kernel, 8, 2, 1));
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+static void attributes() {
+    ze_kernel_handle_t kernel = make_kernel(module, "sub_groups");
+    ze_kernel_preferred_group_size_properties_t preferred{};
+    preferred.stype = ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES;
+    ze_kernel_properties_t p{};
+    p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
+    p.pNext = &preferred;
+    OK(ze.zeKernelSetGroupSize(kernel, 32, 1, 1));
+    OK(ze.zeKernelGetProperties(kernel, &p));
+    CHECK(p.requiredSubgroupSize == 16 && p.maxSubgroupSize == 16 && preferred.preferredMultiple > 0);
+    std::vector<int> out(32);
+    int *pointer = out.data();
+    set_arg(kernel, 0, pointer);
+    launch(list, kernel, 1, 32);
+    finish(list);
+    for (int size : out)
+        CHECK(size == 16);
+    size_t size = 0;
+    OK(ze.zeKernelGetName(kernel, &size, nullptr));
+    std::string name(size, ' ');
+    OK(ze.zeKernelGetName(kernel, &size, name.data()));
+    CHECK(std::string(name.c_str()) == "sub_groups" && size == 11);
+    uint32_t length = 0;
+    char *text = nullptr;
+    OK(ze.zeKernelGetSourceAttributes(kernel, &length, nullptr));
+    OK(ze.zeKernelGetSourceAttributes(kernel, &length, &text));
+    OK(ze.zeKernelSetIndirectAccess(kernel, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
+    ze_kernel_indirect_access_flags_t flags = 0;
+    OK(ze.zeKernelGetIndirectAccess(kernel, &flags));
+    CHECK(flags == ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST);
+    OK(ze.zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    module = load_module("kernels.spv");
+    list = immediate_list();
+    structures();
+    bad_arguments();
+    null_pointers();
+    local_memory();
+    many_types();
+    group_sizes();
+    attributes();
+    std::puts("ok");
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// USM: kinds, queries, alignment, bad input.
+#include "ze_test.h"
+
+static const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+static const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+
+static void *allocate(ze_memory_type_t type, size_t size, size_t alignment) {
+    void *p = nullptr;
+    if (type == ZE_MEMORY_TYPE_HOST)
+        OK(ze.zeMemAllocHost(context, &host_desc, size, alignment, &p));
+    else if (type == ZE_MEMORY_TYPE_DEVICE)
+        OK(ze.zeMemAllocDevice(context, &device_desc, size, alignment, device, &p));
+    else
+        OK(ze.zeMemAllocShared(context, &device_desc, &host_desc, size, alignment, device, &p));
+    CHECK(p);
+    return p;
+}
+
+static ze_memory_allocation_properties_t query(const void *p, ze_device_handle_t *owner = nullptr) {
+    ze_memory_allocation_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    OK(ze.zeMemGetAllocProperties(context, p, &properties, owner));
+    return properties;
+}
+
+static void kinds() {
+    for (ze_memory_type_t type : {ZE_MEMORY_TYPE_HOST, ZE_MEMORY_TYPE_DEVICE, ZE_MEMORY_TYPE_SHARED})
+        for (size_t size : {size_t(1), size_t(100), size_t(65536), size_t(9) << 20})
+            for (size_t alignment : {size_t(0), size_t(1), size_t(64), size_t(4096), size_t(2) << 20}) {
+                auto *p = static_cast<char *>(allocate(type, size, alignment));
+                CHECK(alignment == 0 || reinterpret_cast<uintptr_t>(p) % alignment == 0);
+                std::memset(p, 1, size);
+                ze_device_handle_t owner = nullptr;
+                auto properties = query(p + size - 1, &owner);
+                CHECK(properties.type == type && properties.id != 0 && properties.pageSize != 0);
+                CHECK(type == ZE_MEMORY_TYPE_HOST || owner == device);
+                void *base = nullptr;
+                size_t found = 0;
+                OK(ze.zeMemGetAddressRange(context, p + size / 2, &base, &found));
+                CHECK(base == p && found == size);
+                OK(ze.zeMemGetAddressRange(context, p, nullptr, &found));
+                OK(ze.zeMemFree(context, p));
+                CHECK(query(p).type == ZE_MEMORY_TYPE_UNKNOWN);
+            }
+    void *a = allocate(ZE_MEMORY_TYPE_HOST, 10, 0), *b = allocate(ZE_MEMORY_TYPE_HOST, 10, 0);
+    CHECK(query(a).id != query(b).id);
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeMemFree(context, b));
+}
+
+static void bad_input() {
+    void *p = nullptr;
+    CHECK_RESULT(ze.zeMemAllocHost(context, &host_desc, 0, 0, &p), ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+    CHECK_RESULT(ze.zeMemAllocDevice(context, &device_desc, SIZE_MAX, 0, device, &p),
+                 ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+    CHECK_RESULT(ze.zeMemAllocShared(context, &device_desc, &host_desc, 16, 3, device, &p),
+                 ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+    CHECK_RESULT(ze.zeMemAllocHost(context, &host_desc, 16, size_t(1) << 40, &p),
+                 ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+    int local = 0;
+    void *foreign = std::malloc(64);
+    for (void *other : {static_cast<void *>(&local), foreign, reinterpret_cast<void *>(uintptr_t(8))}) {
+        CHECK_RESULT(ze.zeMemFree(context, other), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        CHECK(query(other).type == ZE_MEMORY_TYPE_UNKNOWN);
+        size_t size = 0;
+        CHECK(ze.zeMemGetAddressRange(context, other, nullptr, &size) != ZE_RESULT_SUCCESS);
+    }
+    std::free(foreign);
+    auto *ours = static_cast<char *>(allocate(ZE_MEMORY_TYPE_SHARED, 64, 0));
+    CHECK_RESULT(ze.zeMemFree(context, ours + 8), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zeMemFree(context, ours));
+    CHECK_RESULT(ze.zeMemFree(context, ours), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+}
+
+static void free_policies() {
+    void *p = allocate(ZE_MEMORY_TYPE_SHARED, 1 << 20, 0);
+    ze_command_list_handle_t list = immediate_list();
+    char pattern = 5;
+    OK(ze.zeCommandListAppendMemoryFill(list, p, &pattern, 1, 1 << 20, nullptr, 0, nullptr));
+    ze_memory_free_ext_desc_t desc{ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC, nullptr,
+                                   ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE};
+    OK(ze.zeMemFreeExt(context, &desc, p));
+    OK(ze.zeCommandListDestroy(list));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    kinds();
+    bad_input();
+    free_policies();
+    std::puts("ok");
+}
