@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment variables, which are read at first use, and the lines of the log. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "refusals.h"
+
+static char text[8192];
+
+/* What was written to the file so far. */
+static const char *log_text(const char *path) {
+    FILE *file = fopen(path, "r");
+    CHECK(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    return text;
+}
+
+static int count(const char *haystack, const char *needle) {
+    int found = 0;
+    for (; (haystack = strstr(haystack, needle)); haystack++)
+        found++;
+    return found;
+}
+
+int main(void) {
+    char path[] = "/tmp/zemm_log_XXXXXX";
+    zemm_memory_desc_t md;
+    zemm_post_ops_t list;
+    zemm_fpmath_mode_t mode = zemm_fpmath_mode_strict;
+    const zemm_dims_t dims = {2, 3, 4};
+    int capacity = 0, descriptor = mkstemp(path);
+    CHECK(descriptor >= 0);
+    setenv("ZEMM_VERBOSE", "check,nonsense,dispatch", 1);
+    setenv("ZEMM_VERBOSE_TIMESTAMP", "1", 1);
+    setenv("ZEMM_PRIMITIVE_CACHE_CAPACITY", "33", 1);
+    setenv("ZEMM_DEFAULT_FPMATH_MODE", "tf32", 1);
+    CHECK(freopen(path, "w", stdout));
+
+    OK(zemm_get_primitive_cache_capacity(&capacity));
+    CHECK(capacity == 33);
+    OK(zemm_get_default_fpmath_mode(&mode));
+    CHECK(mode == zemm_fpmath_mode_tf32);
+
+    CHECK(!strcmp(log_text(path), ""));
+    INVALID("dims", zemm_memory_desc_create_with_tag(&md, 2, NULL, zemm_f32, zemm_ab));
+    const char *log = log_text(path);
+    CHECK(count(log, "\n") == 3); /* two lines of header and the reason */
+    CHECK(!strncmp(log, "zemm_verbose,v1,", 16) && log[16] >= '1' && log[16] <= '9'); /* a time */
+    CHECK(count(log, ",info,zemm v0.1.0 (commit N/A)\n") == 1);
+    CHECK(count(log, ",primitive,info,template:operation,engine,primitive,implementation,") == 1);
+    CHECK(count(log, ",primitive,create:check,invalid_arguments,zemm_memory_desc_create_with_tag: dims") ==
+          1);
+
+    UNIMPLEMENTED("ndims", zemm_memory_desc_create_with_coo_encoding(&md, 3, dims, zemm_f32, 1, zemm_s32));
+    log = log_text(path);
+    CHECK(count(log, "\n") == 4 && count(log, ",primitive,create:dispatch,unimplemented,") == 1);
+
+    OK(zemm_post_ops_create(&list));
+    for (int i = 0; i < 32; i++)
+        OK(zemm_post_ops_append_prelu(list, 0));
+    CHECK(zemm_post_ops_append_prelu(list, 0) == zemm_out_of_memory);
+    log = log_text(path);
+    CHECK(count(log, "\n") == 5 && count(log, ",primitive,error,out_of_memory,") == 1);
+
+    OK(zemm_set_verbose(0));
+    CHECK(zemm_post_ops_append_prelu(list, 0) == zemm_out_of_memory);
+    CHECK(zemm_memory_desc_create_with_tag(&md, 2, NULL, zemm_f32, zemm_ab) == zemm_invalid_arguments);
+    OK(zemm_set_verbose(1)); /* errors, but not what a caller did wrong */
+    CHECK(zemm_memory_desc_create_with_tag(&md, 2, NULL, zemm_f32, zemm_ab) == zemm_invalid_arguments);
+    CHECK(count(log_text(path), "\n") == 5);
+    CHECK(zemm_post_ops_append_prelu(list, 0) == zemm_out_of_memory);
+    CHECK(count(log_text(path), "\n") == 6);
+    OK(zemm_post_ops_destroy(list));
+    CHECK(remove(path) == 0);
+    return 0;
+}
