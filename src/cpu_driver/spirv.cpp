@@ -268,6 +268,8 @@ class Reader {
             return fail("the module ends within a function");
         if (!has_memory_model_)
             return fail("no memory model");
+        if (functions_.empty())
+            return fail("no functions"); // what is left of a module cut off early
         for (uint32_t id : called_)
             if (!functions_.count(id))
                 return fail("a call of a function that is not there");

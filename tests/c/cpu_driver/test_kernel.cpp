@@ -187,8 +187,8 @@ static void attributes() {
     CHECK(std::string(name.c_str()) == "sub_groups" && size == 11);
     uint32_t length = 0;
     char *text = nullptr;
-    OK(ze.zeKernelGetSourceAttributes(kernel, &length, nullptr));
     OK(ze.zeKernelGetSourceAttributes(kernel, &length, &text));
+    CHECK(text && length == std::strlen(text) + 1);
     OK(ze.zeKernelSetIndirectAccess(kernel, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
     ze_kernel_indirect_access_flags_t flags = 0;
     OK(ze.zeKernelGetIndirectAccess(kernel, &flags));

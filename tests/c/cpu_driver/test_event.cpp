@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events: host and device signals, waits across lists, resets, reuse, timestamps.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "ze_test.h"
+
+static ze_module_handle_t module;
+
+static void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+static void host_side() {
+    ze_event_pool_handle_t pool = make_pool(2);
+    ze_event_handle_t event = make_event(pool, 0);
+    CHECK_RESULT(ze.zeEventQueryStatus(event), ZE_RESULT_NOT_READY);
+    CHECK_RESULT(ze.zeEventHostSynchronize(event, 0), ZE_RESULT_NOT_READY);
+    CHECK_RESULT(ze.zeEventHostSynchronize(event, 2000000), ZE_RESULT_NOT_READY);
+    OK(ze.zeEventHostSignal(event));
+    OK(ze.zeEventQueryStatus(event));
+    OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+    OK(ze.zeEventHostReset(event));
+    CHECK_RESULT(ze.zeEventQueryStatus(event), ZE_RESULT_NOT_READY);
+    std::thread other([&] {
+        sleep_ms(20);
+        OK(ze.zeEventHostSignal(event));
+    });
+    OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+    other.join();
+    ze_event_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, 2, 0, 0};
+    ze_event_handle_t bad = nullptr;
+    CHECK_RESULT(ze.zeEventCreate(pool, &desc, &bad), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    ze_kernel_timestamp_result_t result{};
+    CHECK_RESULT(ze.zeEventQueryKernelTimestamp(event, &result), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
+/// The host holds back work that is already appended, on several lists.
+static void host_signals_device() {
+    ze_event_pool_handle_t pool = make_pool(4);
+    ze_event_handle_t start = make_event(pool, 0), middle = make_event(pool, 1), end = make_event(pool, 2);
+    ze_command_list_handle_t first = immediate_list(), second = immediate_list();
+    ze_kernel_handle_t add = make_kernel(module, "add_one");
+    auto *a = static_cast<int *>(shared(4));
+    int copy = -1;
+    set_arg(add, 0, a);
+    for (int round = 0; round < 20; round++) {
+        *a = 0;
+        // The second list waits for what the first signals, and its wait is appended first.
+        OK(ze.zeCommandListAppendMemoryCopy(second, &copy, a, 4, end, 1, &middle));
+        OK(ze.zeCommandListAppendWaitOnEvents(first, 1, &start));
+        launch(first, add, 1, 1);
+        launch(first, add, 1, 1);
+        OK(ze.zeCommandListAppendSignalEvent(first, middle));
+        if (round % 4 == 0)
+            sleep_ms(2);
+        CHECK(*a == 0);
+        CHECK_RESULT(ze.zeEventQueryStatus(end), ZE_RESULT_NOT_READY);
+        CHECK_RESULT(ze.zeCommandListHostSynchronize(first, 1000), ZE_RESULT_NOT_READY);
+        OK(ze.zeEventHostSignal(start));
+        OK(ze.zeEventHostSynchronize(end, UINT64_MAX));
+        CHECK(copy == 2);
+        finish(first);
+        finish(second);
+        for (ze_event_handle_t event : {start, middle, end})
+            OK(ze.zeEventHostReset(event));
+    }
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeKernelDestroy(add));
+    OK(ze.zeCommandListDestroy(first));
+    OK(ze.zeCommandListDestroy(second));
+}
+
+/// Two lists hand a counter to each other through events that the device resets.
+static void ping_pong() {
+    ze_event_pool_handle_t pool = make_pool(2);
+    ze_event_handle_t ping = make_event(pool, 0), pong = make_event(pool, 1);
+    ze_command_list_handle_t left = immediate_list(), right = immediate_list();
+    ze_kernel_handle_t add = make_kernel(module, "add_one");
+    auto *a = static_cast<int *>(shared(4));
+    *a = 0;
+    set_arg(add, 0, a);
+    const int rounds = 100;
+    for (int i = 0; i < rounds; i++) {
+        launch(left, add, 1, 1, ping);
+        OK(ze.zeCommandListAppendWaitOnEvents(right, 1, &ping));
+        OK(ze.zeCommandListAppendEventReset(right, ping));
+        launch(right, add, 1, 1, pong);
+        OK(ze.zeCommandListAppendWaitOnEvents(left, 1, &pong));
+        OK(ze.zeCommandListAppendEventReset(left, pong));
+    }
+    finish(left);
+    finish(right);
+    CHECK(*a == 2 * rounds);
+    CHECK_RESULT(ze.zeEventQueryStatus(ping), ZE_RESULT_NOT_READY);
+    CHECK_RESULT(ze.zeEventQueryStatus(pong), ZE_RESULT_NOT_READY);
+    OK(ze.zeCommandListDestroy(left));
+    OK(ze.zeCommandListDestroy(right));
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeKernelDestroy(add));
+}
+
+/// Regular lists that signal, wait and reset the same event, executed several times on two queues.
+static void recorded() {
+    ze_command_queue_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+    ze_command_queue_handle_t queues[2];
+    ze_command_list_handle_t producer = nullptr, consumer = nullptr;
+    for (auto &queue : queues)
+        OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
+    OK(ze.zeCommandListCreate(context, device, &list_desc, &producer));
+    OK(ze.zeCommandListCreate(context, device, &list_desc, &consumer));
+    ze_event_pool_handle_t pool = make_pool(1);
+    ze_event_handle_t event = make_event(pool, 0);
+    ze_kernel_handle_t add = make_kernel(module, "add_one");
+    auto *a = static_cast<int *>(shared(4));
+    int copy = 0;
+    *a = 0;
+    set_arg(add, 0, a);
+    launch(producer, add, 1, 1, event);
+    OK(ze.zeCommandListClose(producer));
+    OK(ze.zeCommandListAppendMemoryCopy(consumer, &copy, a, 4, nullptr, 1, &event));
+    OK(ze.zeCommandListAppendEventReset(consumer, event));
+    OK(ze.zeCommandListClose(consumer));
+    for (int i = 1; i <= 20; i++) {
+        OK(ze.zeCommandQueueExecuteCommandLists(queues[1], 1, &consumer, nullptr)); // waits for the other queue
+        OK(ze.zeCommandQueueExecuteCommandLists(queues[0], 1, &producer, nullptr));
+        OK(ze.zeCommandQueueSynchronize(queues[1], UINT64_MAX));
+        CHECK(copy == i);
+        CHECK_RESULT(ze.zeEventQueryStatus(event), ZE_RESULT_NOT_READY);
+        OK(ze.zeCommandQueueSynchronize(queues[0], UINT64_MAX));
+    }
+    for (auto &queue : queues)
+        OK(ze.zeCommandQueueDestroy(queue));
+    OK(ze.zeCommandListDestroy(producer));
+    OK(ze.zeCommandListDestroy(consumer));
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeKernelDestroy(add));
+}
+
+static void kernel_timestamps() {
+    ze_event_pool_handle_t pool =
+        make_pool(3, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
+    ze_event_handle_t events[3] = {make_event(pool, 0), make_event(pool, 1), make_event(pool, 2)};
+    ze_command_list_handle_t list = immediate_list();
+    ze_kernel_handle_t spin = make_kernel(module, "spin");
+    int out[8] = {}, *pointer = out, rounds = 2000000;
+    set_arg(spin, 0, pointer);
+    set_arg(spin, 1, rounds);
+    uint64_t host = 0, before = 0, after = 0;
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &before));
+    ze_kernel_timestamp_result_t results[3], queried[2] = {};
+    CHECK_RESULT(ze.zeEventQueryKernelTimestamp(events[0], &results[0]), ZE_RESULT_NOT_READY);
+    for (ze_event_handle_t event : events)
+        launch(list, spin, 1, 4, event);
+    OK(ze.zeCommandListAppendQueryKernelTimestamps(list, 2, events, queried, nullptr, nullptr, 0, nullptr));
+    finish(list);
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &after));
+    uint64_t last = before;
+    for (int i = 0; i < 3; i++) {
+        OK(ze.zeEventQueryKernelTimestamp(events[i], &results[i]));
+        CHECK(results[i].context.kernelStart >= last);
+        CHECK(results[i].context.kernelEnd > results[i].context.kernelStart);
+        CHECK(results[i].global.kernelStart == results[i].context.kernelStart);
+        last = results[i].context.kernelEnd;
+    }
+    CHECK(last <= after);
+    CHECK(std::memcmp(queried, results, sizeof queried) == 0);
+    uint32_t count = 0;
+    OK(ze.zeEventQueryTimestampsExp(events[0], device, &count, nullptr));
+    CHECK(count == 1);
+    OK(ze.zeEventQueryTimestampsExp(events[0], device, &count, queried));
+    CHECK(queried[0].context.kernelEnd == results[0].context.kernelEnd);
+    OK(ze.zeEventHostReset(events[0]));
+    CHECK_RESULT(ze.zeEventQueryKernelTimestamp(events[0], &results[0]), ZE_RESULT_NOT_READY);
+    launch(list, spin, 1, 4, events[0]);
+    OK(ze.zeEventHostSynchronize(events[0], UINT64_MAX));
+    OK(ze.zeEventQueryKernelTimestamp(events[0], &results[0]));
+    CHECK(results[0].context.kernelStart >= last);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(spin));
+    for (ze_event_handle_t event : events)
+        OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
+/// A list whose wait is never satisfied can still be destroyed.
+static void abandoned() {
+    ze_event_pool_handle_t pool = make_pool(1);
+    ze_event_handle_t never = make_event(pool, 0);
+    ze_command_list_handle_t list = immediate_list();
+    OK(ze.zeCommandListAppendWaitOnEvents(list, 1, &never));
+    OK(ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeEventDestroy(never));
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    module = load_module("kernels.spv");
+    host_side();
+    host_signals_device();
+    ping_pong();
+    recorded();
+    kernel_timestamps();
+    abandoned();
+    std::puts("ok");
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Immediate and regular lists, queues, fences, copies, fills, timestamps.
+#include "ze_test.h"
+
+static ze_module_handle_t module;
+
+static ze_command_list_handle_t regular_list() {
+    ze_command_list_desc_t desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+    ze_command_list_handle_t list = nullptr;
+    OK(ze.zeCommandListCreate(context, device, &desc, &list));
+    return list;
+}
+
+static ze_command_queue_handle_t make_queue(ze_command_queue_mode_t mode) {
+    ze_command_queue_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    desc.mode = mode;
+    ze_command_queue_handle_t queue = nullptr;
+    OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
+    return queue;
+}
+
+static void copies(ze_command_list_handle_t list) {
+    const size_t n = 100003;
+    std::vector<uint8_t> a(n), b(n), c(n);
+    for (size_t i = 0; i < n; i++)
+        a[i] = uint8_t(i * 7);
+    OK(ze.zeCommandListAppendMemoryCopy(list, b.data(), a.data(), n, nullptr, 0, nullptr));
+    OK(ze.zeCommandListAppendMemoryCopyFromContext(list, c.data(), context, b.data(), n, nullptr, 0, nullptr));
+    OK(ze.zeCommandListAppendMemoryPrefetch(list, a.data(), n));
+    OK(ze.zeCommandListAppendMemAdvise(list, device, a.data(), n, ZE_MEMORY_ADVICE_SET_READ_MOSTLY));
+    OK(ze.zeCommandListAppendMemoryCopy(list, b.data(), a.data(), 0, nullptr, 0, nullptr));
+    finish(list);
+    CHECK(a == b && a == c);
+}
+
+static void fills(ze_command_list_handle_t list) {
+    std::vector<uint8_t> memory(200000);
+    for (size_t pattern_size : {1, 2, 4, 8, 16, 32, 64, 128})
+        for (size_t size : {size_t(1), size_t(127), size_t(128), size_t(4096), size_t(100001), size_t(199990)}) {
+            std::vector<uint8_t> pattern(pattern_size);
+            for (size_t i = 0; i < pattern_size; i++)
+                pattern[i] = uint8_t(i * 3 + pattern_size);
+            std::fill(memory.begin(), memory.end(), uint8_t(0xee));
+            OK(ze.zeCommandListAppendMemoryFill(list, memory.data() + 1, pattern.data(), pattern_size, size, nullptr, 0,
+                                                nullptr));
+            std::fill(pattern.begin(), pattern.end(), uint8_t(0)); // captured at the append
+            finish(list);
+            CHECK(memory[0] == 0xee && memory[size + 1] == 0xee);
+            for (size_t i = 0; i < size; i++)
+                CHECK(memory[i + 1] == uint8_t(i % pattern_size * 3 + pattern_size));
+        }
+    const char pattern[256] = {};
+    for (size_t bad : {0, 3, 256})
+        CHECK_RESULT(ze.zeCommandListAppendMemoryFill(list, memory.data(), pattern, bad, 768, nullptr, 0, nullptr),
+                     ZE_RESULT_ERROR_INVALID_SIZE);
+}
+
+static void regions(ze_command_list_handle_t list) {
+    const uint32_t pitch = 16, rows = 8, slices = 3;
+    std::vector<uint8_t> from(pitch * rows * slices), to(pitch * rows * slices, 0);
+    for (size_t i = 0; i < from.size(); i++)
+        from[i] = uint8_t(i);
+    const ze_copy_region_t source{2, 1, 1, 5, 3, 2}, target{4, 2, 0, 5, 3, 2};
+    OK(ze.zeCommandListAppendMemoryCopyRegion(list, to.data(), &target, pitch, pitch * rows, from.data(), &source, pitch,
+                                              pitch * rows, nullptr, 0, nullptr));
+    finish(list);
+    for (uint32_t z = 0; z < slices; z++)
+        for (uint32_t y = 0; y < rows; y++)
+            for (uint32_t x = 0; x < pitch; x++) {
+                const bool inside = z < 2 && y >= 2 && y < 5 && x >= 4 && x < 9;
+                const uint8_t expected = inside ? from[(z + 1) * pitch * rows + (y - 1) * pitch + x - 2] : 0;
+                CHECK(to[z * pitch * rows + y * pitch + x] == expected);
+            }
+}
+
+static void ordering(ze_command_queue_mode_t mode) {
+    ze_command_list_handle_t list = immediate_list(mode);
+    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
+    auto *a = static_cast<int *>(shared(64 * 4));
+    set_arg(kernel, 0, a);
+    const int zero = 0;
+    OK(ze.zeCommandListAppendMemoryFill(list, a, &zero, 4, 256, nullptr, 0, nullptr));
+    std::vector<int> seen(64 * 50);
+    for (int i = 0; i < 50; i++) {
+        launch(list, kernel, 2, 32);
+        OK(ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
+        OK(ze.zeCommandListAppendMemoryCopy(list, &seen[size_t(i) * 64], a, 256, nullptr, 0, nullptr));
+    }
+    if (mode != ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
+        finish(list);
+    for (int i = 0; i < 50; i++)
+        for (int j = 0; j < 64; j++)
+            CHECK(seen[size_t(i * 64 + j)] == i + 1);
+    // An asynchronous list may be destroyed while it works: it finishes first.
+    for (int i = 0; i < 10; i++)
+        launch(list, kernel, 2, 32);
+    OK(ze.zeCommandListDestroy(list));
+    CHECK(a[0] == 60);
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+static void timestamps(ze_command_list_handle_t list) {
+    uint64_t stamps[3] = {}, host = 0, before = 0, after = 0;
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &before));
+    for (uint64_t &stamp : stamps)
+        OK(ze.zeCommandListAppendWriteGlobalTimestamp(list, &stamp, nullptr, 0, nullptr));
+    finish(list);
+    OK(ze.zeDeviceGetGlobalTimestamps(device, &host, &after));
+    CHECK(before <= stamps[0] && stamps[0] <= stamps[1] && stamps[1] <= stamps[2] && stamps[2] <= after);
+}
+
+static void timeouts(ze_command_list_handle_t list) {
+    ze_kernel_handle_t spin = make_kernel(module, "spin");
+    int out[4] = {}, *pointer = out, rounds = 100000000;
+    set_arg(spin, 0, pointer);
+    set_arg(spin, 1, rounds);
+    launch(list, spin, 1, 1);
+    CHECK_RESULT(ze.zeCommandListHostSynchronize(list, 0), ZE_RESULT_NOT_READY);
+    CHECK_RESULT(ze.zeCommandListHostSynchronize(list, 1000000), ZE_RESULT_NOT_READY);
+    OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX - 1));
+    OK(ze.zeCommandListHostSynchronize(list, 0));
+    OK(ze.zeKernelDestroy(spin));
+}
+
+static void regular(ze_command_queue_mode_t mode) {
+    ze_command_queue_handle_t queue = make_queue(mode);
+    ze_command_list_handle_t list = regular_list(), second = regular_list();
+    ze_kernel_handle_t kernel = make_kernel(module, "scale");
+    auto *a = static_cast<int *>(shared(400)), *b = static_cast<int *>(shared(400));
+    for (int i = 0; i < 100; i++)
+        a[i] = i;
+    set_arg(kernel, 0, a);
+    set_arg(kernel, 1, b);
+    set_arg(kernel, 2, 2);
+    launch(list, kernel, 10, 10);
+    set_arg(kernel, 0, b); // must not reach what is recorded
+    set_arg(kernel, 1, a);
+    set_arg(kernel, 2, 5);
+    CHECK_RESULT(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zeCommandListClose(list));
+    CHECK_RESULT(ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    launch(second, kernel, 10, 10);
+    OK(ze.zeCommandListClose(second));
+    ze_command_list_handle_t both[] = {list, second};
+    ze_fence_desc_t fence_desc{ZE_STRUCTURE_TYPE_FENCE_DESC, nullptr, 0};
+    ze_fence_handle_t fence = nullptr;
+    OK(ze.zeFenceCreate(queue, &fence_desc, &fence));
+    CHECK_RESULT(ze.zeFenceQueryStatus(fence), ZE_RESULT_NOT_READY);
+    CHECK_RESULT(ze.zeFenceHostSynchronize(fence, 1000), ZE_RESULT_NOT_READY);
+    OK(ze.zeCommandQueueExecuteCommandLists(queue, 2, both, fence));
+    OK(ze.zeFenceHostSynchronize(fence, UINT64_MAX));
+    OK(ze.zeFenceQueryStatus(fence));
+    for (int i = 0; i < 100; i++)
+        CHECK(b[i] == 2 * i && a[i] == 10 * i);
+    OK(ze.zeFenceReset(fence));
+    CHECK_RESULT(ze.zeFenceQueryStatus(fence), ZE_RESULT_NOT_READY);
+    OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, fence)); // a list may run again and again
+    OK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
+    OK(ze.zeFenceQueryStatus(fence));
+    CHECK(b[99] == 2 * 990);
+    OK(ze.zeFenceDestroy(fence));
+    fence_desc.flags = ZE_FENCE_FLAG_SIGNALED;
+    OK(ze.zeFenceCreate(queue, &fence_desc, &fence));
+    OK(ze.zeFenceQueryStatus(fence));
+    OK(ze.zeFenceDestroy(fence));
+    // On an immediate list.
+    ze_command_list_handle_t immediate = immediate_list();
+    OK(ze.zeCommandListImmediateAppendCommandListsExp(immediate, 2, both, nullptr, 0, nullptr));
+    finish(immediate);
+    CHECK(a[99] == 10 * 990);
+    OK(ze.zeCommandListDestroy(immediate));
+    OK(ze.zeCommandListReset(list));
+    const int one = 1;
+    OK(ze.zeCommandListAppendMemoryFill(list, b, &one, 4, 400, nullptr, 0, nullptr));
+    OK(ze.zeCommandListClose(list));
+    OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+    OK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
+    CHECK(b[5] == 1);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeCommandListDestroy(second));
+    OK(ze.zeCommandQueueDestroy(queue));
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeMemFree(context, b));
+}
+
+static void indirect(ze_command_list_handle_t list) {
+    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
+    auto *a = static_cast<int *>(shared(400));
+    auto *groups = static_cast<ze_group_count_t *>(shared(sizeof(ze_group_count_t)));
+    std::memset(a, 0, 400);
+    *groups = {1, 1, 1};
+    set_arg(kernel, 0, a);
+    OK(ze.zeKernelSetGroupSize(kernel, 10, 1, 1));
+    const ze_group_count_t later{5, 1, 1};
+    OK(ze.zeCommandListAppendMemoryCopy(list, groups, &later, sizeof later, nullptr, 0, nullptr));
+    OK(ze.zeCommandListAppendLaunchKernelIndirect(list, kernel, groups, nullptr, 0, nullptr));
+    finish(list);
+    CHECK(a[49] == 1 && a[50] == 0);
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeMemFree(context, groups));
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    module = load_module("kernels.spv");
+    for (auto mode : {ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS, ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS}) {
+        ze_command_list_handle_t list = immediate_list(mode);
+        copies(list);
+        fills(list);
+        regions(list);
+        timestamps(list);
+        indirect(list);
+        if (mode == ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS)
+            timeouts(list);
+        OK(ze.zeCommandListDestroy(list));
+        ordering(mode);
+        regular(mode);
+    }
+    std::puts("ok");
+}
