@@ -86,8 +86,14 @@ void md_resolve_any(memory_desc &md) {
     if (md.format_kind != zemm_format_kind_any)
         return;
     memory_desc dense = md;
-    apply_layout("format any", dense, row_major(md.ndims));
-    check_strides("format any", dense);
+    try {
+        apply_layout("format any", dense, row_major(md.ndims));
+        check_strides("format any", dense);
+    } catch (const error &e) {
+        // The tensor is valid, only that no layout for it is offered (rows of an odd number of 4-bit
+        // elements).
+        fail(zemm_unimplemented, "%s", e.what());
+    }
     md = dense;
 }
 

@@ -185,6 +185,9 @@ static void refused(void) {
     INVALID("64 bits", zemm_memory_desc_create_with_strides(&untouched, 3, empty_huge, zemm_f32, NULL));
     INVALID("64 bits", zemm_memory_desc_create_with_strides(&untouched, 2, dims, zemm_f32,
                                                             (zemm_dims_t){INT64_C(1) << 62, 1}));
+    /* 3 << 60 elements can be counted, their bytes cannot. */
+    INVALID("64 bits", zemm_memory_desc_create_with_strides(&untouched, 2, dims, zemm_f32,
+                                                            (zemm_dims_t){INT64_C(1) << 60, 1}));
     INVALID("64 bits", zemm_memory_desc_create_with_string_tag(
                            &untouched, 2, (zemm_dims_t){(INT64_C(1) << 60) - 1, 1}, zemm_s8, "AB16a16b"));
     CHECK(untouched == (zemm_memory_desc_t)&md); /* a failure writes nothing */

@@ -99,6 +99,20 @@ void post_op_lists() {
     SAME(attr_text(a), "attr-post-ops:binary_add:f32:2+binary_mul:s8:3:ba+binary_select:f32.2:3.ba");
 }
 
+void format_any() {
+    memory_desc a = md({2, 3, 4}, zemm_f32, "any");
+    md_resolve_any(a);
+    SAME(std::to_string(md_equal(a, md({2, 3, 4}, zemm_f32, "abc"))), "1");
+    memory_desc odd = md({2, 3}, zemm_s4, "any");
+    try {
+        md_resolve_any(odd);
+        SAME("no failure", "a failure");
+    } catch (const error &e) {
+        SAME(std::to_string(e.status()), std::to_string(zemm_unimplemented));
+    }
+    SAME(tag_text(odd), "any");
+}
+
 // Attributes that differ in one thing have different keys; equal ones have the same.
 void keys() {
     const zemm_dim_t groups[] = {1, 32};
@@ -154,6 +168,7 @@ void capacity() {
 
 int main() {
     descriptors();
+    format_any();
     attributes();
     post_op_lists();
     keys();
