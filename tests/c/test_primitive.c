@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matmul primitive descriptors and primitives from C: queries, refusals, execution's checks, the cache. */
+#include "matmul_call.h"
+
+static zemm_engine_t engine;
+static zemm_stream_t stream;
+
+static zemm_memory_desc_t s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16;
+
+static zemm_status_t create(zemm_primitive_desc_t *pd, const_zemm_primitive_attr_t attr) {
+    return zemm_matmul_primitive_desc_create(pd, engine, s8_2x32, u8_32x16, NULL, f32_2x16, attr);
+}
+
+static int query_equals(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
+                        const_zemm_memory_desc_t expected) {
+    const_zemm_memory_desc_t by_query = NULL, md = zemm_primitive_desc_query_md(pd, what, index);
+    OK(zemm_primitive_desc_query(pd, what, index, &by_query));
+    return md && zemm_memory_desc_equal(md, expected) && zemm_memory_desc_equal(by_query, expected);
+}
+
+static void test_queries(void) {
+    zemm_primitive_desc_t pd = NULL, clone = NULL;
+    zemm_primitive_attr_t attr = new_attr();
+    const_zemm_primitive_attr_t got = NULL;
+    const_zemm_post_ops_t got_ops = NULL;
+    zemm_post_ops_t ops = NULL, none = NULL;
+    zemm_engine_t of = NULL;
+    zemm_primitive_kind_t kind = zemm_undefined_primitive;
+    const char *name = NULL;
+    int64_t bytes = -1;
+    int count = -1;
+    zemm_memory_desc_t condition = dense(2, DIMS(1, 1), zemm_u8), scales = dense(2, DIMS(2, 2), zemm_f16),
+                       slopes = dense(2, DIMS(1, 16), zemm_f32), zero = NULL,
+                       reductions = dense(2, DIMS(2, 4), zemm_s32);
+    OK(zemm_memory_desc_create_with_strides(&zero, 0, NULL, zemm_data_type_undef, NULL));
+    OK(zemm_primitive_attr_set_scales(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 16), zemm_f16));
+    OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_u8));
+    OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 8), zemm_s32));
+    OK(zemm_post_ops_create(&ops));
+    OK(zemm_post_ops_append_sum(ops, 1.f, 0, zemm_data_type_undef));
+    OK(zemm_post_ops_append_binary(ops, zemm_binary_mul, f32_1x16));
+    OK(zemm_post_ops_append_binary_v2(ops, zemm_binary_select, f32_2x16, condition));
+    OK(zemm_post_ops_append_prelu(ops, 2));
+    OK(zemm_primitive_attr_set_post_ops(attr, ops));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, s8_2x32, u8_32x16, f32_1x16, f32_2x16, attr));
+    /* the descriptor has a copy of the attribute */
+    OK(zemm_post_ops_create(&none));
+    OK(zemm_primitive_attr_set_post_ops(attr, none));
+    OK(zemm_post_ops_destroy(none));
+    OK(zemm_primitive_desc_get_attr(pd, &got));
+    OK(zemm_primitive_attr_get_post_ops(got, &got_ops));
+    CHECK(zemm_post_ops_len(got_ops) == 4);
+    OK(zemm_primitive_attr_destroy(attr));
+
+    OK(zemm_primitive_desc_clone(&clone, pd));
+    OK(zemm_primitive_desc_destroy(pd));
+    pd = clone;
+    OK(zemm_primitive_desc_get_attr(pd, &got));
+    OK(zemm_primitive_attr_get_post_ops(got, &got_ops));
+    CHECK(zemm_post_ops_len(got_ops) == 4);
+
+    CHECK(zemm_primitive_desc_query_s32(pd, zemm_query_num_of_inputs_s32, 0) == 2 + 1 + 1 + 2 + 1);
+    CHECK(zemm_primitive_desc_query_s32(pd, zemm_query_num_of_outputs_s32, 0) == 1);
+    OK(zemm_primitive_desc_query(pd, zemm_query_num_of_inputs_s32, 0, &count));
+    CHECK(count == 7);
+    OK(zemm_primitive_desc_query(pd, zemm_query_engine, 0, &of));
+    CHECK(of == engine);
+    OK(zemm_primitive_desc_query(pd, zemm_query_scratchpad_engine, 0, &of));
+    CHECK(of == engine);
+    OK(zemm_primitive_desc_query(pd, zemm_query_primitive_kind, 0, &kind));
+    CHECK(kind == zemm_matmul);
+    OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, (void *)&name));
+    CHECK(name && *name);
+    OK(zemm_primitive_desc_query(pd, zemm_query_cache_blob_id_size_s64, 0, &bytes));
+    CHECK(bytes == 0);
+    UNIMPLEMENTED("query 0", zemm_primitive_desc_query(pd, zemm_query_undef, 0, &count));
+    UNIMPLEMENTED("query 11", zemm_primitive_desc_query(pd, zemm_query_prop_kind, 0, &count));
+    INVALID("result", zemm_primitive_desc_query(pd, zemm_query_engine, 0, NULL));
+    INVALID("primitive_desc", zemm_primitive_desc_query(NULL, zemm_query_engine, 0, &of));
+    CHECK(zemm_primitive_desc_query_s32(pd, zemm_query_engine, 0) == 0);
+    CHECK(zemm_primitive_desc_query_s32(NULL, zemm_query_num_of_inputs_s32, 0) == 0);
+    CHECK(!zemm_primitive_desc_query_md(NULL, zemm_query_src_md, 0));
+    CHECK(!zemm_primitive_desc_query_md(pd, zemm_query_engine, 0));
+
+    CHECK(query_equals(pd, zemm_query_src_md, 0, s8_2x32));
+    CHECK(query_equals(pd, zemm_query_weights_md, 0, u8_32x16));
+    CHECK(query_equals(pd, zemm_query_weights_md, 1, f32_1x16));
+    CHECK(query_equals(pd, zemm_query_dst_md, 0, f32_2x16));
+    CHECK(query_equals(pd, zemm_query_src_md, 1, zero));
+    CHECK(query_equals(pd, zemm_query_weights_md, 2, zero));
+    CHECK(query_equals(pd, zemm_query_dst_md, -1, zero));
+    CHECK(query_equals(pd, zemm_query_workspace_md, 0, zero));
+    CHECK(query_equals(pd, zemm_query_diff_src_md, 0, zero));
+    CHECK(query_equals(pd, zemm_query_scratchpad_md, 0, zero));
+    const struct {
+        int arg;
+        const_zemm_memory_desc_t md;
+    } expected[] = {{ZEMM_ARG_SRC, s8_2x32},
+                    {ZEMM_ARG_WEIGHTS, u8_32x16},
+                    {ZEMM_ARG_BIAS, f32_1x16},
+                    {ZEMM_ARG_DST, f32_2x16},
+                    {SCALES(ZEMM_ARG_SRC), scales},
+                    {REDUCTIONS, reductions},
+                    {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(1) | ZEMM_ARG_SRC_1, f32_1x16},
+                    {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(2) | ZEMM_ARG_SRC_1, f32_2x16},
+                    {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(2) | ZEMM_ARG_SRC_2, condition},
+                    {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(3) | ZEMM_ARG_WEIGHTS, slopes},
+                    {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(0) | ZEMM_ARG_SRC_1, zero},
+                    {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(1) | ZEMM_ARG_SRC_2, zero},
+                    {ZEMM_ARG_SCRATCHPAD, zero},
+                    {SCALES(ZEMM_ARG_WEIGHTS), zero},
+                    {0, zero}};
+    for (int i = 0; i < COUNT(expected); i++)
+        CHECK(query_equals(pd, zemm_query_exec_arg_md, expected[i].arg, expected[i].md));
+    OK(zemm_primitive_desc_destroy(pd));
+    OK(zemm_post_ops_destroy(ops));
+    OK(zemm_memory_desc_destroy(condition));
+    OK(zemm_memory_desc_destroy(scales));
+    OK(zemm_memory_desc_destroy(slopes));
+    OK(zemm_memory_desc_destroy(reductions));
+    OK(zemm_memory_desc_destroy(zero));
+}
+
+/* Format any becomes dense row-major, with and without attributes. */
+static void test_any(void) {
+    zemm_primitive_desc_t pd = NULL;
+    zemm_memory_desc_t s = tagged(2, DIMS(2, 32), zemm_f32, zemm_format_tag_any),
+                       w = tagged(2, DIMS(32, 16), zemm_f32, zemm_format_tag_any),
+                       b = tagged(2, DIMS(1, 16), zemm_f32, zemm_format_tag_any),
+                       d = tagged(2, DIMS(2, 16), zemm_f32, zemm_format_tag_any);
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, s, w, b, d, NULL));
+    CHECK(query_equals(pd, zemm_query_src_md, 0, f32_2x32));
+    CHECK(query_equals(pd, zemm_query_weights_md, 0, f32_32x16));
+    CHECK(query_equals(pd, zemm_query_weights_md, 1, f32_1x16));
+    CHECK(query_equals(pd, zemm_query_dst_md, 0, f32_2x16));
+    OK(zemm_primitive_desc_destroy(pd));
+    OK(zemm_memory_desc_destroy(s));
+    OK(zemm_memory_desc_destroy(w));
+    OK(zemm_memory_desc_destroy(b));
+    OK(zemm_memory_desc_destroy(d));
+}
+
+/* Every implementation of the list computes the same; past its end nothing changes. */
+static void test_next_impl(void) {
+    int8_t s[2][32];
+    uint8_t w[32][16];
+    float first[2][16], d[2][16];
+    const char *names[16], *name = NULL;
+    int count = 0;
+    zemm_status_t status = zemm_success;
+    struct call c = {0};
+    unsigned state = 1;
+    for (int i = 0; i < 64; i++)
+        (&s[0][0])[i] = (int8_t)next_int(&state, -128, 127);
+    for (int i = 0; i < 512; i++)
+        (&w[0][0])[i] = (uint8_t)next_int(&state, 0, 255);
+    c.engine = engine;
+    OK(create(&c.pd, NULL));
+    while (status == zemm_success) {
+        CHECK(count < COUNT(names));
+        OK(zemm_primitive_desc_query(c.pd, zemm_query_impl_info_str, 0, (void *)&names[count]));
+        for (int i = 0; i < count; i++)
+            CHECK(strcmp(names[i], names[count]) != 0);
+        OK(zemm_primitive_create(&c.primitive, c.pd));
+        call_arg(&c, ZEMM_ARG_SRC, s);
+        call_arg(&c, ZEMM_ARG_WEIGHTS, w);
+        call_arg(&c, ZEMM_ARG_DST, d);
+        call_run(&c, stream);
+        if (count++ == 0)
+            memcpy(first, d, sizeof d);
+        CHECK(!memcmp(first, d, sizeof d));
+        while (c.nargs)
+            OK(zemm_memory_destroy(c.args[--c.nargs].memory));
+        OK(zemm_primitive_destroy(c.primitive));
+        status = zemm_primitive_desc_next_impl(c.pd);
+    }
+    CHECK(status == zemm_last_impl_reached && count > 1);
+    CHECK(zemm_primitive_desc_next_impl(c.pd) == zemm_last_impl_reached);
+    OK(zemm_primitive_desc_query(c.pd, zemm_query_impl_info_str, 0, (void *)&name));
+    CHECK(!strcmp(name, names[count - 1]));
+    INVALID("primitive_desc", zemm_primitive_desc_next_impl(NULL));
+    OK(zemm_primitive_desc_destroy(c.pd));
+}
+
+static void test_create_refusals(void) {
+    zemm_primitive_desc_t pd = NULL;
+    zemm_memory_desc_t one = dense(1, DIMS(16), zemm_f32), deep = dense(2, DIMS(31, 16), zemm_f32),
+                       three = dense(3, DIMS(1, 2, 16), zemm_f32), s32 = dense(2, DIMS(2, 32), zemm_s32),
+                       f64 = dense(2, DIMS(2, 32), zemm_f64), scalar = NULL,
+                       row = dense(2, DIMS(2, 1), zemm_f32), bad_bias = dense(2, DIMS(1, 8), zemm_f32),
+                       src_b = dense(3, DIMS(2, 2, 32), zemm_f32),
+                       wei_b = dense(3, DIMS(3, 32, 16), zemm_f32),
+                       dst_b = dense(3, DIMS(6, 2, 16), zemm_f32);
+    OK(zemm_memory_desc_create_host_scalar(&scalar, zemm_f32));
+#define CREATE(s, w, b, d) zemm_matmul_primitive_desc_create(&pd, engine, s, w, b, d, NULL)
+    INVALID("primitive_desc",
+            zemm_matmul_primitive_desc_create(NULL, engine, f32_2x32, f32_32x16, NULL, f32_2x16, NULL));
+    INVALID("engine",
+            zemm_matmul_primitive_desc_create(&pd, NULL, f32_2x32, f32_32x16, NULL, f32_2x16, NULL));
+    INVALID("src", CREATE(NULL, f32_32x16, NULL, f32_2x16));
+    INVALID("weights", CREATE(f32_2x32, NULL, NULL, f32_2x16));
+    INVALID("dst", CREATE(f32_2x32, f32_32x16, NULL, NULL));
+    INVALID("1", CREATE(one, f32_32x16, NULL, f32_2x16));
+    INVALID("dimensions", CREATE(f32_2x32, f32_32x16, NULL, three));
+    INVALID("dimensions", CREATE(f32_2x32, f32_32x16, one, f32_2x16));
+    INVALID("K", CREATE(f32_2x32, deep, NULL, f32_2x16));
+    INVALID("N", CREATE(f32_2x32, f32_32x16, NULL, row));
+    INVALID("M", CREATE(f32_2x32, f32_32x16, NULL, f32_1x16));
+    INVALID("bias", CREATE(f32_2x32, f32_32x16, bad_bias, f32_2x16));
+    INVALID("host scalar", CREATE(f32_2x32, f32_32x16, scalar, f32_2x16));
+    INVALID("batch", CREATE(src_b, wei_b, NULL, dst_b));
+    INVALID("accumulation", CREATE(s32, f32_32x16, NULL, f32_2x16));
+    INVALID("accumulation", CREATE(f64, f32_32x16, NULL, f32_2x16));
+    CHECK(!pd);
+    /* the accumulation type exists, but integer weights become floating point only by request */
+    UNIMPLEMENTED("apply_to_int", CREATE(f32_2x32, u8_32x16, NULL, f32_2x16));
+    CHECK(!pd);
+#undef CREATE
+    zemm_memory_desc_t all[] = {one, deep, three, s32, f64, scalar, row, bad_bias, src_b, wei_b, dst_b};
+    for (int i = 0; i < COUNT(all); i++)
+        OK(zemm_memory_desc_destroy(all[i]));
+    INVALID("existing", zemm_primitive_desc_clone(&pd, NULL));
+    OK(create(&pd, NULL));
+    INVALID("attr", zemm_primitive_desc_get_attr(pd, NULL));
+    OK(zemm_primitive_desc_destroy(pd));
+    OK(zemm_primitive_desc_destroy(NULL));
+    OK(zemm_primitive_destroy(NULL));
+}
+
+/* Attributes that a matmul refuses: one change each of a default attribute. */
+static void test_attr_refusals(void) {
+    zemm_primitive_desc_t pd = NULL;
+#define WITH(expected, word, setter)                                                                         \
+    do {                                                                                                     \
+        zemm_primitive_attr_t attr = new_attr();                                                             \
+        CHECK(!(setter));                                                                                    \
+        REFUSED(expected, word, create(&pd, attr));                                                          \
+        CHECK(!pd);                                                                                          \
+        OK(zemm_primitive_attr_destroy(attr));                                                               \
+    } while (0)
+#define SET_SCALES(arg, mask, g0, g1)                                                                        \
+    zemm_primitive_attr_set_scales(attr, arg, mask, (g0) ? 2 : 0, DIMS(g0, g1), zemm_f32)
+#define SET_ZP(arg, mask, g0, g1, dt)                                                                        \
+    zemm_primitive_attr_set_zero_points(attr, arg, mask, (g0) ? 2 : 0, DIMS(g0, g1), dt)
+    WITH(zemm_unimplemented, "8", SET_SCALES(ZEMM_ARG_SRC, 3, 1, 8));
+    WITH(zemm_unimplemented, "24", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 24, 1));
+    WITH(zemm_unimplemented, "48", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 48, 1));
+    WITH(zemm_unimplemented, "mask", SET_SCALES(ZEMM_ARG_SRC, 4, 0, 0));
+    WITH(zemm_unimplemented, "K", SET_SCALES(ZEMM_ARG_SRC, 3, 0, 0));
+    WITH(zemm_unimplemented, "M", SET_SCALES(ZEMM_ARG_SRC, 3, 2, 16));
+    WITH(zemm_unimplemented, "argument", SET_SCALES(ZEMM_ARG_SRC_1, 0, 0, 0));
+    WITH(zemm_unimplemented, "mask", SET_ZP(ZEMM_ARG_SRC, 1, 0, 0, zemm_s32));
+    WITH(zemm_unimplemented, "16", SET_ZP(ZEMM_ARG_SRC, 3, 1, 16, zemm_s32));
+    WITH(zemm_unimplemented, "8", SET_ZP(ZEMM_ARG_WEIGHTS, 3, 8, 1, zemm_s32));
+    WITH(zemm_unimplemented, "mask", SET_ZP(ZEMM_ARG_DST, 1, 0, 0, zemm_s32));
+    WITH(zemm_unimplemented, "weights zero points",
+         zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 16), zemm_s32));
+    WITH(zemm_invalid_arguments, "32",
+         SET_ZP(ZEMM_ARG_WEIGHTS, 3, 16, 1, zemm_u8) ||
+             zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 32), zemm_s32));
+#undef WITH
+}
+
+static void test_post_op_refusals(void) {
+    zemm_primitive_desc_t pd = NULL;
+    zemm_memory_desc_t three = dense(3, DIMS(1, 2, 16), zemm_f32), wide = dense(2, DIMS(2, 8), zemm_f32);
+    for (int i = 0; i < 4; i++) {
+        zemm_primitive_attr_t attr = new_attr();
+        zemm_post_ops_t ops = NULL;
+        OK(zemm_post_ops_create(&ops));
+        if (i == 0)
+            OK(zemm_post_ops_append_binary(ops, zemm_binary_add, three));
+        if (i == 1)
+            OK(zemm_post_ops_append_binary(ops, zemm_binary_add, wide));
+        if (i == 2)
+            OK(zemm_post_ops_append_sum(ops, 1.f, 0, zemm_s8));
+        if (i == 3)
+            OK(zemm_post_ops_append_dw(ops, zemm_s8, zemm_f32, zemm_f32, 3, 1, 1));
+        OK(zemm_primitive_attr_set_post_ops(attr, ops));
+        REFUSED(i < 2 ? zemm_invalid_arguments : zemm_unimplemented, "post-op 0", create(&pd, attr));
+        CHECK(!pd);
+        OK(zemm_post_ops_destroy(ops));
+        OK(zemm_primitive_attr_destroy(attr));
+    }
+    OK(zemm_memory_desc_destroy(three));
+    OK(zemm_memory_desc_destroy(wide));
+}
+
+int main(void) {
+    OK(zemm_engine_create(&engine, zemm_cpu, 0));
+    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    s8_2x32 = dense(2, DIMS(2, 32), zemm_s8);
+    u8_32x16 = dense(2, DIMS(32, 16), zemm_u8);
+    f32_2x16 = dense(2, DIMS(2, 16), zemm_f32);
+    f32_1x16 = dense(2, DIMS(1, 16), zemm_f32);
+    f32_2x32 = dense(2, DIMS(2, 32), zemm_f32);
+    f32_32x16 = dense(2, DIMS(32, 16), zemm_f32);
+    test_queries();
+    test_any();
+    test_next_impl();
+    test_create_refusals();
+    test_attr_refusals();
+    test_post_op_refusals();
+    zemm_memory_desc_t all[] = {s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16};
+    for (int i = 0; i < COUNT(all); i++)
+        OK(zemm_memory_desc_destroy(all[i]));
+    OK(zemm_stream_destroy(stream));
+    OK(zemm_engine_destroy(engine));
+    return 0;
+}
