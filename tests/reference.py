@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A matmul in numpy: oneDNN's arithmetic (its order of steps, formulas and conversions) with error bounds.
+
+A result is a value in f64 and a bound: the library's f32 value lies within [value - error, value + error].
+The bound is 0 as long as every step is exact, or a single correctly rounded operation on exact operands.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from support_problem import NUMPY, RANGES, Data, Problem, Quant
+
+Array = np.ndarray
+EPS = 2.0**-24  # half a unit in the last place of an f32 in [1, 2)
+ERF = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def f32(x: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return np.asarray(x, np.float64).astype(np.float32).astype(np.float64)
+
+
+def quantum(a: Array) -> float:
+    """The largest power of two that divides all values."""
+    nonzero = a[a != 0]
+    if nonzero.size == 0:
+        return 1.0
+    mantissa, exponent = np.frexp(nonzero.astype(np.float64))
+    digits = (mantissa * 2.0**53).astype(np.int64)
+    return float(np.ldexp((digits & -digits).astype(np.float64), exponent - 53).min())
+
+
+def expand(parameter: Array, dims: tuple[int, ...], quant: Quant) -> Array:
+    """The parameter of each element of a tensor."""
+    for i, group in enumerate(quant.groups):
+        axis = len(dims) - 2 + i
+        if quant.mask >> axis & 1:
+            parameter = np.repeat(parameter, group, axis=axis)
+    return np.broadcast_to(parameter, dims)
+
+
+def k_segments(p: Problem) -> int:
+    """Length of the stretches of K in which no parameter changes: the smallest K group."""
+    groups = [p.k]
+    for name, axis in (("src", 1), ("wei", 0)):
+        for what in ("scale", "zp"):
+            quant: Quant | None = getattr(p, f"{name}_{what}")
+            if quant and quant.mask >> (p.ndims - 2 + axis) & 1:
+                groups.append(quant.groups[axis] if quant.groups else 1)
+    if p.reduction_group:
+        groups.append(p.reduction_group)
+    return math.gcd(*groups)
+
+
+def wrap32(x: Array) -> Array:
+    return x.astype(np.uint64).astype(np.uint32).astype(np.int32).astype(np.int64)
+
+
+def integer_product(p: Problem, data: Data, k: slice) -> Array:
+    """s32 sum over a stretch of K, modulo 2^32."""
+    src, wei = data.src[..., k].astype(np.int64), data.wei[..., k, :].astype(np.int64)
+    zs = zw = None
+    if p.src_zp:
+        zs = expand(data.quants["src_zp"], p.src_dims, p.src_zp)[..., k]
+    if p.wei_zp:
+        zw = expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
+    if data.reductions is None:
+        return wrap32((src if zs is None else src - zs) @ (wei if zw is None else wei - zw))
+    assert zw is not None
+    # The caller's sums replace those of src; zero points are constant over the stretch.
+    assert p.reduction_group
+    column = k.start // p.reduction_group
+    first = zw[..., :1, :]
+    total = (src if zs is None else src - zs) @ wei - data.reductions[..., column : column + 1] * first
+    if zs is not None:
+        total = total + (k.stop - k.start) * first * zs[..., :1]
+    return wrap32(total)
+
+
+def product(p: Problem, data: Data) -> tuple[Array, Array]:
+    """Steps 1 to 3: sums with zero points and scales of src and weights."""
+    length = k_segments(p)
+    total = np.zeros(p.dst_dims)
+    magnitude = np.zeros(p.dst_dims)
+    scaled = bool(p.src_scale or p.wei_scale)
+    exact = np.zeros(p.dst_dims, np.int64)
+    unit = 1.0 if p.integer else quantum(data.src) * quantum(data.wei)
+    for begin in range(0, p.k, length):
+        k = slice(begin, begin + length)
+        factor = np.ones(p.dst_dims)
+        if p.src_scale:
+            factor = factor * expand(data.quants["src_scale"], p.src_dims, p.src_scale)[..., begin : begin + 1]
+        if p.wei_scale:
+            factor = factor * expand(data.quants["wei_scale"], p.wei_dims, p.wei_scale)[..., begin : begin + 1, :]
+        if p.integer:
+            part = integer_product(p, data, k)
+            exact = exact + part
+            total += part * factor
+            magnitude += np.abs(part * factor)
+            continue
+        src, wei = data.src[..., k], data.wei[..., k, :].astype(np.float64)
+        if p.wei_zp:
+            wei = wei - expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
+        total += (src @ wei) * factor
+        magnitude += (np.abs(src) @ np.abs(wei)) * np.abs(factor)
+    if p.integer and not scaled:
+        return wrap32(exact).astype(np.float64), np.zeros(p.dst_dims)
+    for name in ("src_scale", "wei_scale"):
+        if getattr(p, name):
+            unit *= quantum(data.quants[name])
+    # Each product or segment is rounded a few times and each addition once, all relative to at most `magnitude`;
+    # nothing is rounded where every intermediate is a multiple of `unit` below 2^24 of them.
+    roundings = p.k // length + 4 + (0 if p.integer else p.k + 2)
+    with np.errstate(over="ignore"):
+        return total, np.where(magnitude <= unit * 2**24, 0.0, roundings * EPS * magnitude)
+
+
+Function = Callable[[Array], Array]
+
+
+def apply(
+    f: Function, x: Array, error: Array, roundings: float, terms: Function | None = None
+) -> tuple[Array, Array]:
+    """f with its rounding errors in half units in the last place (of its terms, too); 1: correctly rounded."""
+    with np.errstate(all="ignore"):
+        y = f(x)
+        moved = np.maximum(np.abs(f(x + error) - y), np.abs(f(x - error) - y))
+        moved = np.where(error == 0, 0.0, np.nan_to_num(moved, nan=0.0, posinf=np.inf))
+        if roundings == 1:
+            rounded = f32(y)
+            return np.where(moved == 0, rounded, y), np.where(moved == 0, 0.0, moved + 2 * EPS * np.abs(y))
+        tiny = 2.0**-126 if roundings else 0.0  # results that a device may flush to zero
+        size = np.abs(y) if terms is None else np.abs(y) + np.abs(terms(x))
+        slack = np.where(np.isfinite(y) & np.isfinite(size), roundings * EPS * size + tiny, 0.0)
+        return f32(y), moved + slack
+
+
+def soft_relu(x: Array) -> Array:
+    return np.where(x < 88.72283, np.log1p(np.exp(np.minimum(x, 89.0))), x)
+
+
+def logistic(x: Array) -> Array:
+    return np.where(-x < 88.72283, 1 / (1 + np.exp(-x)), np.where(np.isnan(x), x, 0.0))
+
+
+def clamp(x: Array, low: float, high: float) -> Array:
+    return np.fmin(np.fmax(x, low), high)
+
+
+def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | None]:
+    """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of the
+    functions), and of what else: the terms that cancel, or the argument whose rounding an exponential carries on."""
+    a, b = float(np.float32(a)), float(np.float32(b))
+    c1, c2, c3 = (float(np.float32(v)) for v in (0.79788458, 0.044715, 0.70710677))
+    table: dict[str, tuple[Function, float, Function | None]] = {
+        "relu": (lambda x: np.where(x > 0, x, a * x), 1, None),
+        "tanh": (np.tanh, 12, None),
+        "elu": (lambda x: np.where(x > 0, x, a * np.expm1(x)), 10, None),
+        "square": (lambda x: x * x, 1, None),
+        "abs": (np.abs, 0, None),
+        "sqrt": (np.sqrt, 6, None),
+        "linear": (lambda x: a * x + b, 2, lambda x: a * x),
+        "soft_relu": (lambda x: soft_relu(a * x) / a, 12, lambda x: x * soft_relu(a * x)),
+        "hardsigmoid": (lambda x: clamp(a * x + b, 0, 1), 2, lambda x: np.minimum(np.abs(a * x), abs(b) + 1)),
+        "logistic": (logistic, 16, None),
+        "exp": (np.exp, 8, None),
+        "gelu_tanh": (lambda x: 0.5 * x * (1 + np.tanh(c1 * x * (1 + c2 * x * x))), 12, lambda x: x),
+        "swish": (lambda x: x * logistic(a * x), 12, lambda x: x * logistic(a * x) * a * x),
+        "log": (np.log, 8, None),
+        "clip": (lambda x: clamp(x, a, b), 0, None),
+        "clip_v2": (lambda x: clamp(x, a, b), 0, None),
+        "pow": (lambda x: a * np.power(x, b), 36, None),
+        "gelu_erf": (lambda x: 0.5 * x * (1 + ERF(c3 * x)), 36, lambda x: x),
+        "round": (np.rint, 0, None),
+        "mish": (lambda x: x * np.tanh(soft_relu(x)), 24, None),
+        "hardswish": (lambda x: x * clamp(a * x + b, 0, 1), 4, lambda x: np.abs(x) * (abs(b) + 1)),
+    }
+    return table[alg.removeprefix("eltwise_").removesuffix("_use_dst_for_bwd")]
+
+
+def binary(alg: str, s: Array) -> tuple[Function, float]:
+    table: dict[str, tuple[Function, float]] = {
+        "add": (lambda x: x + s, 1),
+        "sub": (lambda x: x - s, 1),
+        "mul": (lambda x: x * s, 1),
+        "div": (lambda x: x / s, 5),
+        "max": (lambda x: np.maximum(x, s), 0),
+        "min": (lambda x: np.minimum(x, s), 0),
+        "ge": (lambda x: 1.0 * (x >= s), 0),
+        "gt": (lambda x: 1.0 * (x > s), 0),
+        "le": (lambda x: 1.0 * (x <= s), 0),
+        "lt": (lambda x: 1.0 * (x < s), 0),
+        "eq": (lambda x: 1.0 * (x == s), 0),
+        "ne": (lambda x: 1.0 * (x != s), 0),
+    }
+    return table[alg.removeprefix("binary_")]
+
+
+def is_exact_s32(p: Problem) -> bool:
+    """A bare integer matmul into s32: no f32 on the way."""
+    others = (p.src_scale, p.wei_scale, p.dst_scale, p.dst_zp, p.bias_dt, p.post_ops)
+    return p.integer and p.dst_dt == "s32" and not any(others)
+
+
+def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
+    """Least and greatest value that dst may have, in dst's type."""
+    x, error = product(p, data)
+    if is_exact_s32(p):
+        return x.astype(np.int32), x.astype(np.int32)
+    x = np.where(error == 0, f32(x), x)
+    if data.bias is not None:
+        x, error = apply(lambda v: v + data.bias, x, error, 1)
+    for op, (first, second) in zip(p.post_ops, data.post_ops, strict=True):
+        if op.kind == "sum":
+            # old - zero point is exact here, times the scale is a second rounding where that is no power of two
+            addend = float(np.float32(op.alpha)) * (data.dst - op.zero_point)
+            x, error = apply(lambda v, s=addend: v + s, x, error, 1)  # type: ignore[misc]
+            error = error + (f32(addend) != addend) * 2 * EPS * np.abs(addend)
+        elif op.kind == "prelu":
+            x, error = apply(lambda v, s=first: np.where(v >= 0, v, v * s), x, error, 1)  # type: ignore[misc]
+        elif op.alg == "binary_select":
+            assert second is not None
+            keep = np.broadcast_to(second != 0, p.dst_dims)
+            x, error = np.where(keep, x, first), np.where(keep, error, 0.0)
+        elif op.kind == "binary":
+            assert first is not None
+            function, roundings = binary(op.alg, first)
+            x, error = apply(function, x, error, roundings)
+        else:
+            function, roundings, terms = eltwise(op.alg, op.alpha, op.beta)
+            x, error = apply(function, x, error, roundings, terms)
+    if p.dst_scale:
+        scale = expand(data.quants["dst_scale"], p.dst_dims, p.dst_scale)
+        power_of_two = bool((np.frexp(scale)[0] == 0.5).all())
+        x, error = apply(lambda v: v / scale, x, error, 1 if power_of_two else 5)
+    if p.dst_zp:
+        zero_point = expand(data.quants["dst_zp"], p.dst_dims, p.dst_zp)
+        x, error = apply(lambda v: v + zero_point, x, error, 1)
+    with np.errstate(all="ignore"):
+        return convert(x - error, p.dst_dt), convert(x + error, p.dst_dt)
+
+
+def convert(x: Array, dt: str) -> Array:
+    """Step 10: integers saturate, then round half to even, NaN is 0; floats round half to even."""
+    with np.errstate(all="ignore"):
+        if dt not in RANGES:
+            return f32(x).astype(np.float32).astype(NUMPY[dt])
+        low, high = RANGES[dt]
+        if dt == "s32":
+            high = 2147483520  # the largest f32 below 2^31
+        return np.where(np.isnan(x), 0, np.rint(np.clip(f32(x), low, high))).astype(NUMPY[dt])

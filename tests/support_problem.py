@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matmul problems of the tests: what a problem is, layouts, and values that fit its types."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import ml_dtypes
+import numpy as np
+
+FLOATS = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
+INTEGERS = {"s32": np.dtype(np.int32), "s8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
+NUMPY = FLOATS | INTEGERS
+RANGES = {"s32": (-(2**31), 2**31 - 1), "s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
+INT8 = ("s8", "u8")
+
+
+@dataclass(frozen=True)
+class Quant:
+    """Scales, zero points: as the set_... functions take them."""
+
+    mask: int = 0
+    groups: tuple[int, ...] = ()
+    dt: str = "f32"
+    host: bool = False
+
+
+def zero_point(mask: int = 0, groups: tuple[int, ...] = (), dt: str = "s32", host: bool = False) -> Quant:
+    return Quant(mask, groups, dt, host)
+
+
+@dataclass(frozen=True)
+class PostOp:
+    """kind: sum, eltwise, binary or prelu. mask: dimensions of dst that the second operand has."""
+
+    kind: str
+    alg: str = ""
+    alpha: float = 0.0
+    beta: float = 0.0
+    zero_point: int = 0
+    dt: str = "f32"
+    mask: int = 0
+    condition_mask: int = 0
+
+
+@dataclass(frozen=True)
+class Problem:
+    src_dims: tuple[int, ...]
+    wei_dims: tuple[int, ...]
+    src_dt: str = "f32"
+    wei_dt: str = "f32"
+    dst_dt: str = "f32"
+    src_order: str | None = None  # axes from outer to inner, as a tag; None: row-major
+    wei_order: str | None = None
+    dst_order: str | None = None
+    src_pad: int = 0  # elements between rows (and planes) beyond the dense stride
+    wei_pad: int = 0
+    dst_pad: int = 0
+    any_tags: bool = False
+    bias_dt: str | None = None
+    bias_mask: int = 0
+    src_scale: Quant | None = None
+    wei_scale: Quant | None = None
+    dst_scale: Quant | None = None
+    src_zp: Quant | None = None
+    wei_zp: Quant | None = None
+    dst_zp: Quant | None = None
+    reduction_group: int | None = None
+    post_ops: tuple[PostOp, ...] = ()
+    fpmath: tuple[str, bool] | None = None
+    scratchpad: str = "library"
+    huge_zero_points: bool = False
+    seed: int = 0
+
+    @cached_property
+    def dst_dims(self) -> tuple[int, ...]:
+        batch = tuple(
+            w if s == 1 else s for s, w in zip(self.src_dims[:-2], self.wei_dims[:-2], strict=True)
+        )
+        return (*batch, self.src_dims[-2], self.wei_dims[-1])
+
+    @property
+    def ndims(self) -> int:
+        return len(self.src_dims)
+
+    @property
+    def k(self) -> int:
+        return self.src_dims[-1]
+
+    @property
+    def integer(self) -> bool:
+        return self.src_dt in INT8
+
+    def dims(self, name: str) -> tuple[int, ...]:
+        return {"src": self.src_dims, "wei": self.wei_dims, "dst": self.dst_dims}[name]
+
+    def strides(self, name: str) -> tuple[int, ...]:
+        """Strides of src, wei or dst."""
+        order, pad, dt = (getattr(self, f"{name}_{what}") for what in ("order", "pad", "dt"))
+        return strides_of(self.dims(name), order, pad, dt in ("s4", "u4"))
+
+
+def strides_of(dims: tuple[int, ...], order: str | None, pad: int, four_bit: bool) -> tuple[int, ...]:
+    axes = [ord(letter) - ord("a") for letter in order] if order else list(range(len(dims)))
+    strides = [0] * len(dims)
+    step = 1
+    for axis in reversed(axes):
+        strides[axis] = step
+        step = step * max(dims[axis], 1) + pad
+        if four_bit and step % 2:
+            step += 1
+    return tuple(strides)
+
+
+def masked(dims: tuple[int, ...], mask: int) -> tuple[int, ...]:
+    return tuple(d if mask >> i & 1 else 1 for i, d in enumerate(dims))
+
+
+def quant_dims(dims: tuple[int, ...], quant: Quant) -> tuple[int, ...]:
+    shape = list(masked(dims, quant.mask))
+    for i, group in enumerate(quant.groups):
+        axis = len(dims) - 2 + i
+        if quant.mask >> axis & 1:
+            shape[axis] //= group
+    return tuple(shape)
+
+
+@dataclass
+class Data:
+    """Logical values, integers as int64 and floats as f64 (all representable in their types)."""
+
+    src: np.ndarray
+    wei: np.ndarray
+    dst: np.ndarray
+    bias: np.ndarray | None = None
+    quants: dict[str, np.ndarray] = field(default_factory=dict)  # by the Problem's member
+    reductions: np.ndarray | None = None
+    post_ops: list[tuple[np.ndarray | None, np.ndarray | None]] = field(default_factory=list)
+
+
+def values(rng: np.random.Generator, dt: str, shape: tuple[int, ...], limit: int = 2**31) -> np.ndarray:
+    """Integers over the whole range of the type; eighths between -4 and 4 for floats."""
+    if dt in RANGES:
+        low, high = RANGES[dt]
+        return rng.integers(max(low, -limit), min(high, limit), shape, endpoint=True)
+    return rng.integers(-32, 33, shape) / 8.0
+
+
+def make_data(p: Problem) -> Data:
+    rng = np.random.default_rng(p.seed)
+    data = Data(
+        values(rng, p.src_dt, p.src_dims), values(rng, p.wei_dt, p.wei_dims), np.empty(0), quants={}
+    )
+    data.dst = values(rng, p.dst_dt, p.dst_dims, limit=100)
+    if p.bias_dt:
+        data.bias = values(rng, p.bias_dt, masked(p.dst_dims, p.bias_mask), limit=1000)
+    for name in ("src", "wei", "dst"):
+        scale: Quant | None = getattr(p, f"{name}_scale")
+        if scale:
+            data.quants[f"{name}_scale"] = np.exp2(rng.integers(-3, 3, quant_dims(p.dims(name), scale)))
+        zp: Quant | None = getattr(p, f"{name}_zp")
+        if zp:
+            limit = 2**31 if p.huge_zero_points and name != "dst" else 100
+            data.quants[f"{name}_zp"] = values(rng, zp.dt, quant_dims(p.dims(name), zp), limit)
+    if p.reduction_group:
+        groups = data.src.reshape(*p.src_dims[:-1], p.k // p.reduction_group, p.reduction_group)
+        data.reductions = groups.sum(axis=-1)
+    for op in p.post_ops:
+        first = second = None
+        if op.kind == "prelu":
+            first = values(rng, "f32", masked(p.dst_dims, op.mask))
+        elif op.kind == "binary":
+            first = values(rng, op.dt, masked(p.dst_dims, op.mask), limit=100)
+            if op.alg == "binary_div":
+                first = np.where(first == 0, 2, first)
+            if op.alg == "binary_select":
+                second = rng.integers(0, 2, masked(p.dst_dims, op.condition_mask))
+        data.post_ops.append((first, second))
+    return data

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a test problem through the classes of the C API and compares all of dst's buffer with the reference."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import reference
+import zemm
+from support_problem import NUMPY, RANGES, Data, Problem, Quant, make_data, masked, quant_dims
+
+GUARD = 64  # bytes before and after dst
+SCALES, ZERO_POINTS = zemm.ARG["ATTR_SCALES"], zemm.ARG["ATTR_ZERO_POINTS"]
+ARGS = {"src": zemm.ARG["SRC"], "wei": zemm.ARG["WEIGHTS"], "dst": zemm.ARG["DST"]}
+
+
+def offsets(dims: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    total = np.zeros(dims, np.int64)
+    for axis, (dim, stride) in enumerate(zip(dims, strides, strict=True)):
+        shape = [1] * len(dims)
+        shape[axis] = dim
+        total += np.arange(dim).reshape(shape) * stride
+    return total
+
+
+def put(buffer: np.ndarray, values: np.ndarray, dt: str, strides: tuple[int, ...]) -> None:
+    """Write logical values to their places in a buffer of bytes."""
+    at = offsets(values.shape, strides)
+    if dt in ("s4", "u4"):
+        nibbles = (values.astype(np.int64) & 15).astype(np.uint8)
+        for odd in (0, 1):
+            here = at % 2 == odd
+            buffer[at[here] // 2] &= np.uint8(0xF0 if odd == 0 else 0x0F)
+            buffer[at[here] // 2] |= nibbles[here] << np.uint8(4 * odd)
+        return
+    dtype = NUMPY[dt]
+    raw = values.astype(np.float32).astype(dtype) if dt not in RANGES else values.astype(dtype)
+    bytes_ = np.frombuffer(raw.tobytes(), np.uint8).reshape(*values.shape, dtype.itemsize)
+    for byte in range(dtype.itemsize):
+        buffer[at * dtype.itemsize + byte] = bytes_[..., byte]
+
+
+def get(buffer: np.ndarray, dims: tuple[int, ...], dt: str, strides: tuple[int, ...]) -> np.ndarray:
+    size = NUMPY[dt].itemsize
+    at = offsets(dims, strides)[..., None] * size + np.arange(size)
+    return np.ascontiguousarray(buffer[at]).view(NUMPY[dt])[..., 0]
+
+
+def memory(engine: zemm.Engine, values: np.ndarray, dt: str, tag: str | None = None) -> zemm.Memory:
+    """A small dense tensor. 4-bit ones have an odd row at times: they go in as one dimension."""
+    dims = (values.size,) if dt in ("s4", "u4") else values.shape
+    md = zemm.MemoryDesc(dims, dt, tag)
+    buffer = np.zeros(max(md.size, 1), np.uint8)
+    put(buffer, values.reshape(dims), dt, md.strides)
+    return zemm.Memory(md, engine, buffer)
+
+
+def make_attr(p: Problem) -> zemm.Attr:
+    attr = zemm.Attr()
+    for name, arg in ARGS.items():
+        scale: Quant | None = getattr(p, f"{name}_scale")
+        if scale:
+            attr.set_scales(arg, scale.mask, scale.groups, scale.dt, scale.host)
+        zp: Quant | None = getattr(p, f"{name}_zp")
+        if zp:
+            attr.set_zero_points(arg, zp.mask, zp.groups, zp.dt, zp.host)
+    if p.reduction_group:
+        attr.set_precomputed_reductions(ARGS["src"], 2**p.ndims - 1, (1, p.reduction_group))
+    if p.fpmath:
+        attr.set_fpmath_mode(*p.fpmath)
+    attr.set_scratchpad_mode(p.scratchpad)
+    if p.post_ops:
+        attr.set_post_ops(make_post_ops(p))
+    return attr
+
+
+def make_post_ops(p: Problem) -> zemm.PostOps:
+    ops = zemm.PostOps()
+    for op in p.post_ops:
+        if op.kind == "sum":
+            ops.append_sum(op.alpha, op.zero_point)
+        elif op.kind == "eltwise":
+            ops.append_eltwise(op.alg, op.alpha, op.beta)
+        elif op.kind == "prelu":
+            ops.append_prelu(op.mask)
+        else:
+            first = zemm.MemoryDesc(masked(p.dst_dims, op.mask), op.dt)
+            second = None
+            if op.alg == "binary_select":
+                second = zemm.MemoryDesc(masked(p.dst_dims, op.condition_mask), "u8")
+            ops.append_binary(op.alg, first, second)
+    return ops
+
+
+def make_pd(engine: zemm.Engine, p: Problem) -> zemm.MatmulPrimitiveDesc:
+    mds = []
+    for name in ("src", "wei", "dst"):
+        dims, dt = p.dims(name), getattr(p, f"{name}_dt")
+        if p.any_tags:
+            mds.append(zemm.MemoryDesc(dims, dt, "any"))
+        else:
+            mds.append(zemm.MemoryDesc(dims, dt, strides=p.strides(name)))
+    bias = zemm.MemoryDesc(masked(p.dst_dims, p.bias_mask), p.bias_dt) if p.bias_dt else None
+    return zemm.MatmulPrimitiveDesc(engine, *mds, bias, make_attr(p))
+
+
+@dataclass
+class Call:
+    """Everything that an execution needs; dst_bytes: dst between its guards."""
+
+    pd: zemm.MatmulPrimitiveDesc
+    args: dict[int, zemm.Memory]
+    dst_bytes: np.ndarray
+    before: np.ndarray
+    dst_strides: tuple[int, ...]
+
+
+def prelu_tag(ndims: int) -> str:
+    """axb: dimension 1 is innermost."""
+    return "".join(chr(ord("a") + d) for d in (0, *range(2, ndims), 1))
+
+
+def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
+    pd = make_pd(engine, p)
+    args: dict[int, zemm.Memory] = {}
+    rng = np.random.default_rng(p.seed + 1)
+    for name, values in (("src", data.src), ("wei", data.wei)):
+        md = pd.query_md({"src": "src_md", "wei": "weights_md"}[name])
+        buffer = rng.integers(0, 256, max(md.size, 1)).astype(np.uint8)  # gaps hold anything
+        put(buffer, values, getattr(p, f"{name}_dt"), md.strides)
+        args[ARGS[name]] = zemm.Memory(md, engine, buffer)
+    md = pd.query_md("dst_md")
+    whole = rng.integers(0, 256, md.size + 2 * GUARD).astype(np.uint8)
+    inside = whole[GUARD : GUARD + md.size]
+    put(inside, data.dst, p.dst_dt, md.strides)
+    args[ARGS["dst"]] = zemm.Memory(md, engine, inside if md.size else np.zeros(1, np.uint8))
+    if data.bias is not None:
+        assert p.bias_dt
+        args[zemm.ARG["BIAS"]] = memory(engine, data.bias, p.bias_dt)
+    for name, values in data.quants.items():
+        tensor, kind = name.split("_")
+        quant: Quant = getattr(p, name)
+        assert values.shape == quant_dims(p.dims(tensor), quant)
+        arg = ARGS[tensor] | (SCALES if kind == "scale" else ZERO_POINTS)
+        if quant.host:
+            args[arg] = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar(quant.dt), values.reshape(()))
+        else:
+            args[arg] = memory(engine, values, quant.dt)
+    if data.reductions is not None:
+        args[ARGS["src"] | zemm.ARG["ATTR_PRECOMPUTED_REDUCTIONS"]] = memory(engine, data.reductions, "s32")
+    for i, (op, (first, second)) in enumerate(zip(p.post_ops, data.post_ops, strict=True)):
+        base = zemm.ARG_ATTR_MULTIPLE_POST_OP(i)
+        if op.kind == "prelu":
+            assert first is not None
+            args[base | zemm.ARG["WEIGHTS"]] = memory(engine, first, "f32", prelu_tag(p.ndims))
+        elif first is not None:
+            args[base | zemm.ARG["SRC_1"]] = memory(engine, first, op.dt)
+        if second is not None:
+            args[base | zemm.ARG["SRC_2"]] = memory(engine, second, "u8")
+    if p.scratchpad == "user" and (scratchpad := pd.query_md("scratchpad_md")).ndims:
+        args[zemm.ARG["SCRATCHPAD"]] = zemm.Memory(scratchpad, engine)
+    return Call(pd, args, whole, whole.copy(), md.strides if p.dst_dims else ())
+
+
+def check_dst(p: Problem, data: Data, call: Call) -> None:
+    """dst holds the expected values, and the rest of its buffer what it held before."""
+    inside = call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
+    got = get(inside, p.dst_dims, p.dst_dt, call.dst_strides)
+    after = call.dst_bytes.copy()
+    put_raw = after[GUARD : after.size - GUARD]
+    size = NUMPY[p.dst_dt].itemsize
+    at = offsets(p.dst_dims, call.dst_strides)[..., None] * size + np.arange(size)
+    put_raw[at] = call.before[GUARD : after.size - GUARD][at]
+    assert np.array_equal(after, call.before), "bytes that are not dst's were written"
+    low, high = reference.matmul(p, data)
+    compare(got, low, high)
+
+
+def compare(got: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    wide = [a.astype(np.float64) for a in (got, low, high)]
+    good = (wide[0] >= wide[1]) & (wide[0] <= wide[2])
+    good |= np.isnan(wide[0]) & np.isnan(wide[1]) & np.isnan(wide[2])
+    if not good.all():
+        i = tuple(int(v) for v in np.argwhere(~good)[0])
+        raise AssertionError(
+            f"{(~good).sum()} of {good.size} wrong, first {i}: {got[i]!r}, not in [{low[i]!r}, {high[i]!r}]"
+        )
+
+
+def run(engine: zemm.Engine, stream: zemm.Stream, p: Problem, data: Data | None = None) -> Call:
+    """Execute and check."""
+    data = data or make_data(p)
+    call = make_call(engine, p, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    check_dst(p, data, call)
+    return call
