@@ -90,9 +90,13 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
         k = slice(begin, begin + length)
         factor = np.ones(p.dst_dims)
         if p.src_scale:
-            factor = factor * expand(data.quants["src_scale"], p.src_dims, p.src_scale)[..., begin : begin + 1]
+            factor = (
+                factor * expand(data.quants["src_scale"], p.src_dims, p.src_scale)[..., begin : begin + 1]
+            )
         if p.wei_scale:
-            factor = factor * expand(data.quants["wei_scale"], p.wei_dims, p.wei_scale)[..., begin : begin + 1, :]
+            factor = (
+                factor * expand(data.quants["wei_scale"], p.wei_dims, p.wei_scale)[..., begin : begin + 1, :]
+            )
         if p.integer:
             part = integer_product(p, data, k)
             exact = exact + part
@@ -109,7 +113,7 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
     for name in ("src_scale", "wei_scale"):
         if getattr(p, name):
             unit *= quantum(data.quants[name])
-    # Each product or segment is rounded a few times and each addition once, all relative to at most `magnitude`;
+    # Each product or segment is rounded a few times and each addition once, all relative to `magnitude` or less;
     # nothing is rounded where every intermediate is a multiple of `unit` below 2^24 of them.
     roundings = p.k // length + 4 + (0 if p.integer else p.k + 2)
     with np.errstate(over="ignore"):
@@ -122,7 +126,7 @@ Function = Callable[[Array], Array]
 def apply(
     f: Function, x: Array, error: Array, roundings: float, terms: Function | None = None
 ) -> tuple[Array, Array]:
-    """f with its rounding errors in half units in the last place (of its terms, too); 1: correctly rounded."""
+    """f with its rounding errors in half units in the last place (of terms, too); 1: correctly rounded."""
     with np.errstate(all="ignore"):
         y = f(x)
         moved = np.maximum(np.abs(f(x + error) - y), np.abs(f(x - error) - y))
@@ -141,7 +145,7 @@ def soft_relu(x: Array) -> Array:
 
 
 def logistic(x: Array) -> Array:
-    return np.where(-x < 88.72283, 1 / (1 + np.exp(-x)), np.where(np.isnan(x), x, 0.0))
+    return np.where(-x < 88.72283, 1 / (1 + np.exp(-x)), 0.0)
 
 
 def clamp(x: Array, low: float, high: float) -> Array:
@@ -150,7 +154,7 @@ def clamp(x: Array, low: float, high: float) -> Array:
 
 def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | None]:
     """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of the
-    functions), and of what else: the terms that cancel, or the argument whose rounding an exponential carries on."""
+    functions), and of what else: terms that cancel, or the argument whose rounding an exponential carries on."""
     a, b = float(np.float32(a)), float(np.float32(b))
     c1, c2, c3 = (float(np.float32(v)) for v in (0.79788458, 0.044715, 0.70710677))
     table: dict[str, tuple[Function, float, Function | None]] = {
@@ -170,7 +174,7 @@ def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | N
         "log": (np.log, 8, None),
         "clip": (lambda x: clamp(x, a, b), 0, None),
         "clip_v2": (lambda x: clamp(x, a, b), 0, None),
-        "pow": (lambda x: a * np.power(x, b), 36, None),
+        "pow": (lambda x: a * np.power(x, np.full_like(x, b)), 36, None),
         "gelu_erf": (lambda x: 0.5 * x * (1 + ERF(c3 * x)), 36, lambda x: x),
         "round": (np.rint, 0, None),
         "mish": (lambda x: x * np.tanh(soft_relu(x)), 24, None),
@@ -213,7 +217,7 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
         x, error = apply(lambda v: v + data.bias, x, error, 1)
     for op, (first, second) in zip(p.post_ops, data.post_ops, strict=True):
         if op.kind == "sum":
-            # old - zero point is exact here, times the scale is a second rounding where that is no power of two
+            # old - zero point is exact here, times the scale is one more rounding if that is no power of two
             addend = float(np.float32(op.alpha)) * (data.dst - op.zero_point)
             x, error = apply(lambda v, s=addend: v + s, x, error, 1)  # type: ignore[misc]
             error = error + (f32(addend) != addend) * 2 * EPS * np.abs(addend)

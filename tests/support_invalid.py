@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of invalid matmuls: a valid problem, one thing wrong, the status and the numbers in the sentence."""
+"""Classes of invalid matmuls: a valid problem, one thing wrong, its status and the numbers of its sentence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,9 @@ class Wrong:
         for name in ("src", "wei", "dst"):
             dims, dt = self.dims.get(name, p.dims(name)), self.types.get(name, getattr(p, f"{name}_dt"))
             changed = name in self.dims or name in self.types
-            mds.append(zemm.MemoryDesc(dims, dt, "any" if changed else None, None if changed else p.strides(name)))
+            mds.append(
+                zemm.MemoryDesc(dims, dt, "any" if changed else None, None if changed else p.strides(name))
+            )
         bias = None
         if "bias" in self.dims or p.bias_dt:
             dims = self.dims.get("bias", masked(p.dst_dims, p.bias_mask))
@@ -60,7 +62,9 @@ def grown(dims: tuple[int, ...], axis: int, by: int) -> tuple[int, ...]:
 
 def wrong_m(draw: Draw, p: Problem) -> Wrong:
     dims = grown(p.dst_dims, -2, 3)
-    return invalid(replace(p, bias_dt=None), ["M", "src", "dst", text(dims), text(p.src_dims)], dims={"dst": dims})
+    return invalid(
+        replace(p, bias_dt=None), ["M", "src", "dst", text(dims), text(p.src_dims)], dims={"dst": dims}
+    )
 
 
 def wrong_n(draw: Draw, p: Problem) -> Wrong:

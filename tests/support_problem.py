@@ -73,9 +73,7 @@ class Problem:
 
     @cached_property
     def dst_dims(self) -> tuple[int, ...]:
-        batch = tuple(
-            w if s == 1 else s for s, w in zip(self.src_dims[:-2], self.wei_dims[:-2], strict=True)
-        )
+        batch = tuple(w if s == 1 else s for s, w in zip(self.src_dims[:-2], self.wei_dims[:-2], strict=True))
         return (*batch, self.src_dims[-2], self.wei_dims[-1])
 
     @property
@@ -147,9 +145,7 @@ def values(rng: np.random.Generator, dt: str, shape: tuple[int, ...], limit: int
 
 def make_data(p: Problem) -> Data:
     rng = np.random.default_rng(p.seed)
-    data = Data(
-        values(rng, p.src_dt, p.src_dims), values(rng, p.wei_dt, p.wei_dims), np.empty(0), quants={}
-    )
+    data = Data(values(rng, p.src_dt, p.src_dims), values(rng, p.wei_dt, p.wei_dims), np.empty(0), quants={})
     data.dst = values(rng, p.dst_dt, p.dst_dims, limit=100)
     if p.bias_dt:
         data.bias = values(rng, p.bias_dt, masked(p.dst_dims, p.bias_mask), limit=1000)

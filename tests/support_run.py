@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a test problem through the classes of the C API and compares all of dst's buffer with the reference."""
+"""Runs a test problem through the C API's classes and compares all of dst's buffer with the reference."""
 
 from dataclasses import dataclass
 

@@ -36,7 +36,9 @@ def shapes(draw: Any) -> dict[str, Any]:
     """Dims with broadcast batches; K in groups at times."""
     batch_ndims = draw(st.sampled_from([0, 0, 0, 1, 1, 2, 3, 10]))
     sides = [draw(st.sampled_from(["both", "src", "wei"])) for _ in range(batch_ndims)]
-    sizes = [draw(st.integers(1, 3)) if batch_ndims < 4 else draw(st.sampled_from([1, 1, 1, 2])) for _ in sides]
+    sizes = [
+        draw(st.integers(1, 3)) if batch_ndims < 4 else draw(st.sampled_from([1, 1, 1, 2])) for _ in sides
+    ]
     src = [1 if side == "wei" else size for side, size in zip(sides, sizes, strict=True)]
     wei = [1 if side == "src" else size for side, size in zip(sides, sizes, strict=True)]
     groups = draw(st.sampled_from([1, 1, 2, 3]))
@@ -91,7 +93,12 @@ def quantisation(draw: Any, p: dict[str, Any], groups: int, weight_only: bool) -
     src_scales = [None, *common, Quant(row, dt=draw(scale_type))]
     if not weight_only:
         src_scales.append(Quant(draw(st.sampled_from([column | row, every])), (1, group), draw(scale_type)))
-    wei_scales = [None, *common, Quant(column, dt=draw(scale_type)), Quant(every, (group, 1), draw(scale_type))]
+    wei_scales = [
+        None,
+        *common,
+        Quant(column, dt=draw(scale_type)),
+        Quant(every, (group, 1), draw(scale_type)),
+    ]
     if n % 16 == 0 and n:
         wei_scales.append(Quant(column | row, (k, 16), draw(scale_type)))
     chosen["src_scale"] = draw(st.sampled_from(src_scales))
@@ -127,7 +134,9 @@ def problems(draw: Any) -> Problem:
     floats = ["f32", "f16", "bf16"]
     p["src_dt"] = draw(st.sampled_from(INT8 if kind == "integer" else floats))
     p["wei_dt"] = draw(st.sampled_from(floats if kind == "float" else ["s8", "u8", "s4", "u4"]))
-    p["dst_dt"] = draw(st.sampled_from([*floats, "s32", "s8", "u8"] if kind == "integer" else [*floats, "s8"]))
+    p["dst_dt"] = draw(
+        st.sampled_from([*floats, "s32", "s8", "u8"] if kind == "integer" else [*floats, "s8"])
+    )
     if kind == "float":
         p["wei_dt"] = p["src_dt"]
     else:
@@ -157,7 +166,18 @@ def problems(draw: Any) -> Problem:
 @settings(max_examples=EXAMPLES, **PROFILE)
 @given(problems())
 @example(Problem((9, 600), (600, 33), "s8", "s8", "s32"))
-@example(Problem((3, 600), (600, 5), "u8", "u8", "s32", wei_zp=zero_point(2), src_zp=zero_point(), huge_zero_points=True))
+@example(
+    Problem(
+        (3, 600),
+        (600, 5),
+        "u8",
+        "u8",
+        "s32",
+        wei_zp=zero_point(2),
+        src_zp=zero_point(),
+        huge_zero_points=True,
+    )
+)
 @example(Problem((2, 0), (0, 3), "f32", "f32", "f32", bias_dt="f32"))
 @example(Problem((1,) * 10 + (3, 5), (2,) * 4 + (1,) * 6 + (5, 7), bias_dt="f16", bias_mask=4095))
 def test_valid(engine: zemm.Engine, problem: Problem) -> None:

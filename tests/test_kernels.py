@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every matmul kernel of kernels.def, forced by name, over problems of every type, layout class and flag."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reference
+import zemm
+from support_kernel_problems import PROBLEMS
+from support_problem import Data, PostOp, Problem, Quant, make_data
+from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
+from zemm._library import names_of
+
+KERNELS = Path(__file__).parents[1] / "src" / "kernels"
+
+
+def matmul_rows() -> list[str]:
+    """The names as the build makes them."""
+    spec = importlib.util.spec_from_file_location("build_kernels", KERNELS / "build_kernels.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [
+        name for name, (source, _) in module.kernels(KERNELS / "kernels.def").items() if source == "matmul.cl"
+    ]
+
+
+ROWS = matmul_rows()
+
+
+def refused(engine: zemm.Engine, problem: Problem) -> str:
+    """Why the device does not take the forced kernel; "" if it does."""
+    try:
+        make_pd(engine, problem)
+    except NotImplementedError as error:
+        return str(error)
+    return ""
+
+
+def test_there_are_rows() -> None:
+    assert ROWS
+    assert len(set(ROWS)) == len(ROWS)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+@pytest.mark.parametrize("row", ROWS)
+def test_row(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, problem: Problem
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    if reason := refused(engine, problem):
+        why = reason.split(f"{row}: ", 1)[1].split(";")[0]  # the row's own reason is among them
+        assert "ZEMM_KERNEL" not in why
+        assert len(why.split()) > 3
+        return
+    assert run(engine, stream, problem).pd.impl_info == row
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """On the CPU all present rows run; one that this device cannot take has to say so by its device."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    reasons = [refused(engine, problem) for problem in PROBLEMS.values()]
+    assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
+
+
+def test_unknown_kernel(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", "matmul_of_nobody")
+    with pytest.raises(NotImplementedError, match="ZEMM_KERNEL") as caught:
+        make_pd(engine, PROBLEMS["f32"])
+    assert "65x70:70x33" in str(caught.value)
+    assert all(row in str(caught.value) for row in ROWS)
+
+
+def test_next_impl_walks_down_the_list(engine: zemm.Engine) -> None:
+    pd = make_pd(engine, PROBLEMS["s8_s8_s32"])
+    seen = [pd.impl_info]
+    while pd.next_impl():
+        seen.append(pd.impl_info)
+    assert seen == [row for row in ROWS if row in seen]
+    assert len(seen) > 1
+    assert not pd.next_impl()
+    assert pd.impl_info == seen[-1] == ROWS[-1]
+
+
+def test_the_second_implementation_runs(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    problem = PROBLEMS["reductions"]
+    data = make_data(problem)
+    call = make_call(engine, problem, data)
+    assert call.pd.next_impl()
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    check_dst(problem, data, call)
+
+
+# ---- formulas: one result per column, brought in as the weights' scale of a product of ones
+
+SPECIAL = [
+    0.0,
+    0.5,
+    -0.5,
+    1.0,
+    -1.0,
+    3.0,
+    -3.0,
+    1.75,
+    -2.25,
+    9.5,
+    -12.5,
+    87.0,
+    -87.0,
+    89.0,
+    -89.0,
+    1e-3,
+    -1e-3,
+]
+SPECIAL += [1e4, -1e4, 1e30, -1e30, np.inf, -np.inf, np.nan]
+
+
+def results_of(
+    engine: zemm.Engine,
+    stream: zemm.Stream,
+    values: np.ndarray,
+    dst_dt: str,
+    post_op: PostOp | None = None,
+    operands: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
+) -> np.ndarray:
+    n = values.size
+    p = Problem(
+        (2, 1), (1, n), "s8", "s8", dst_dt, wei_scale=Quant(2), post_ops=(post_op,) if post_op else ()
+    )
+    ones = np.ones((2, 1), np.int64)
+    data = Data(ones, np.ones((1, n), np.int64), np.zeros((2, n)), quants={"wei_scale": values.reshape(1, n)})
+    data.post_ops = [operands] if post_op else []
+    call = make_call(engine, p, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    inside = call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
+    return get(inside, p.dst_dims, dst_dt, call.dst_strides)
+
+
+# alpha and beta of each
+ALGORITHMS = {
+    "relu": [(0.0, 0.0), (0.25, 0.0)],
+    "relu_use_dst_for_bwd": [(0.1, 0.0)],
+    "tanh": [(0.0, 0.0)],
+    "tanh_use_dst_for_bwd": [(0.0, 0.0)],
+    "elu": [(1.0, 0.0), (-0.3, 0.0)],
+    "elu_use_dst_for_bwd": [(0.5, 0.0)],
+    "square": [(0.0, 0.0)],
+    "abs": [(0.0, 0.0)],
+    "sqrt": [(0.0, 0.0)],
+    "sqrt_use_dst_for_bwd": [(0.0, 0.0)],
+    "linear": [(-0.3, 0.7), (0.0, 2.0)],
+    "soft_relu": [(1.0, 0.0), (-1.0, 0.0), (2.5, 0.0)],
+    "hardsigmoid": [(0.2, 0.5)],
+    "logistic": [(0.0, 0.0)],
+    "logistic_use_dst_for_bwd": [(0.0, 0.0)],
+    "exp": [(0.0, 0.0)],
+    "exp_use_dst_for_bwd": [(0.0, 0.0)],
+    "gelu_tanh": [(0.0, 0.0)],
+    "swish": [(1.0, 0.0), (-0.7, 0.0)],
+    "log": [(0.0, 0.0)],
+    "clip": [(-1.0, 2.0)],
+    "clip_v2": [(0.5, 0.5)],
+    "clip_v2_use_dst_for_bwd": [(-3.0, 88.0)],
+    "pow": [(2.0, 3.0), (1.0, 0.0), (-1.5, 0.5), (1.0, -1.0)],
+    "gelu_erf": [(0.0, 0.0)],
+    "round": [(0.0, 0.0)],
+    "mish": [(0.0, 0.0), (5.0, 5.0)],
+    "hardswish": [(1 / 6, 0.5)],
+}
+ELTWISE = [(alg, *parameters) for alg, cases in ALGORITHMS.items() for parameters in cases]
+
+
+def test_every_eltwise_is_tested() -> None:
+    names = {name.removeprefix("eltwise_") for name in names_of("alg_kind") if name.startswith("eltwise_")}
+    assert names == set(ALGORITHMS)
+
+
+@pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
+def test_eltwise(engine: zemm.Engine, stream: zemm.Stream, alg: str, alpha: float, beta: float) -> None:
+    values = np.array(SPECIAL, np.float32).astype(np.float64)
+    if alg == "hardsigmoid":
+        values = values[~np.isnan(values)]  # oneDNN's clamp does not say what it makes of a NaN
+    got = results_of(engine, stream, values, "f32", PostOp("eltwise", f"eltwise_{alg}", alpha, beta))
+    function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)
+    y, error = reference.apply(function, values, np.zeros(values.shape), roundings, terms)
+    for row in got:
+        compare(row, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+
+
+@pytest.mark.parametrize(
+    "alg", ["add", "sub", "mul", "div", "max", "min", "ge", "gt", "le", "lt", "eq", "ne"]
+)
+def test_binary(engine: zemm.Engine, stream: zemm.Stream, alg: str) -> None:
+    operands = [0.0, 1.0, -1.5, 3.0, 1e30, np.inf, -np.inf, np.nan]
+    pairs = np.array([(x, s) for x in SPECIAL for s in operands], np.float32).astype(np.float64)
+    if alg in ("max", "min"):
+        pairs = pairs[~np.isnan(pairs).any(axis=1)]  # not stated for a NaN
+    values, second = pairs[:, 0], pairs[:, 1].reshape(1, -1)
+    op = PostOp("binary", f"binary_{alg}", mask=2)
+    got = results_of(engine, stream, values, "f32", op, (second, None))
+    function, roundings = reference.binary(f"binary_{alg}", second[0])
+    y, error = reference.apply(function, values, np.zeros(values.shape), roundings)
+    for row in got:
+        compare(row, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+
+
+def test_select_passes_specials(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    values = np.array(SPECIAL, np.float32).astype(np.float64)
+    condition = np.arange(values.size).reshape(1, -1) % 3
+    op = PostOp("binary", "binary_select", mask=2, condition_mask=2)
+    second = values[::-1].reshape(1, -1)
+    got = results_of(engine, stream, values, "f32", op, (second, condition))
+    expected = np.where(condition[0] != 0, values, second[0]).astype(np.float32)
+    for row in got:
+        np.testing.assert_array_equal(row, expected)
+
+
+def test_prelu_of_specials(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    values = np.array(SPECIAL, np.float32).astype(np.float64)
+    slopes = np.linspace(-2, 2, values.size, dtype=np.float32).astype(np.float64).reshape(1, -1)
+    got = results_of(engine, stream, values, "f32", PostOp("prelu", mask=2), (slopes, None))
+    with np.errstate(all="ignore"):
+        expected = np.where(values >= 0, values, values * slopes[0]).astype(np.float32)
+    for row in got:
+        np.testing.assert_array_equal(row, expected)
+
+
+CONVERSIONS = {
+    "s8": [
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        -2.5,
+        126.5,
+        127.49,
+        127.5,
+        128,
+        300,
+        -128.5,
+        -128.51,
+        -129,
+        1e10,
+        -1e10,
+    ],
+    "u8": [0.5, 1.5, 2.5, -0.4, -0.5, -1, -300, 254.5, 255.49, 255.5, 256, 1e10, -1e10],
+    "s32": [0.5, 1.5, -2.5, 16777217, 2147483520, 2147483648, 1e10, -2147483648, -2147483904, -1e10],
+    "f16": [
+        65504,
+        65519.99,
+        65520,
+        -65520,
+        1e30,
+        2049,
+        2051,
+        2.0**-24,
+        2.0**-25,
+        1.5 * 2.0**-24,
+        -(2.0**-14),
+    ],
+    "bf16": [1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-20, 3.4e38, -3.4e38, 1e-37, 65535.0],
+    "f32": [1e-30, -3.4e38],
+}
+
+
+@pytest.mark.parametrize("dst_dt", CONVERSIONS)
+def test_conversion(engine: zemm.Engine, stream: zemm.Stream, dst_dt: str) -> None:
+    """Saturation, halves to even, NaN to 0 in integers, infinities in floats."""
+    values = np.array([*CONVERSIONS[dst_dt], 0, np.inf, -np.inf, np.nan], np.float32).astype(np.float64)
+    expected = reference.convert(values, dst_dt)
+    if dst_dt in ("s8", "u8", "s32"):
+        assert expected[-1] == 0
+    for row in results_of(engine, stream, values, dst_dt):
+        compare(row, expected, expected)
