@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs small matmuls on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK. Prints JSON.
+
+A process of its own per test: the driver reads its dry-run settings when it is loaded.
+"""
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import zemm
+from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS
+
+M, K, N, GROUP = 9, 64, 48, 32
+FLOATS = ("f32", "f16", "bf16")
+INTEGERS = ("u8", "s8", "u4", "s4")
+DESTINATIONS = ("f32", "s8", "f16", "s32", "bf16", "u8")
+
+
+class Case(NamedTuple):
+    src: str
+    wei: str
+    dst: str
+    with_attributes: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.src}:{self.wei}:{self.dst}{' with attributes' if self.with_attributes else ''}"
+
+
+def cases() -> Iterator[Case]:
+    """Every pair of source and weights types that a kernel takes; destinations and attributes take turns."""
+    pairs = [
+        *itertools.product(FLOATS, FLOATS),
+        *itertools.product(("s8", "u8"), INTEGERS),
+        *itertools.product(FLOATS, INTEGERS),
+    ]
+    for i, (src, wei) in enumerate(pairs):
+        yield Case(src, wei, DESTINATIONS[i % len(DESTINATIONS)], i // len(DESTINATIONS) % 2 == 0)
+    for dst in DESTINATIONS:
+        yield Case("s8", "u8", dst, True)
+
+
+def describe(engine: zemm.Engine, case: Case) -> zemm.MatmulPrimitiveDesc:
+    attr = zemm.Attr()
+    integer_src = case.src in INTEGERS
+    if not integer_src and case.wei in INTEGERS:
+        attr.set_fpmath_mode({"f32": "strict"}.get(case.src, case.src), apply_to_int=True)
+    dst = zemm.MemoryDesc((M, N), case.dst)
+    bias = None
+    if case.with_attributes:
+        bias = zemm.MemoryDesc((1, N), "f32")
+        ops = zemm.PostOps()
+        ops.append_sum(0.5)
+        ops.append_eltwise("eltwise_gelu_tanh")
+        ops.append_binary("binary_mul", zemm.MemoryDesc((1, N), "f16"))
+        ops.append_prelu(2)
+        attr.set_post_ops(ops)
+        if case.wei in INTEGERS:
+            attr.set_scales(ARG_WEIGHTS, 3, (GROUP, 1), "f16")
+            attr.set_zero_points(ARG_WEIGHTS, 3, (GROUP, 1), "u8")
+        if integer_src:
+            attr.set_scales(ARG_SRC, 3, (1, GROUP), "f16")
+            attr.set_zero_points(ARG_SRC, 0, (), "s32")
+        if case.dst == "f32":
+            attr.set_scratchpad_mode("user")
+    src = zemm.MemoryDesc((M, K), case.src)
+    return zemm.MatmulPrimitiveDesc(engine, src, zemm.MemoryDesc((K, N), case.wei), dst, bias, attr)
+
+
+def memories(engine: zemm.Engine, pd: zemm.MatmulPrimitiveDesc) -> dict[int, zemm.Memory]:
+    """A memory, filled with zeros, of every argument that the descriptor asks for."""
+    flags = [ARG["ATTR_SCALES"], ARG["ATTR_ZERO_POINTS"], ARG["ATTR_PRECOMPUTED_REDUCTIONS"]]
+    numbers = [ARG_SRC, ARG_WEIGHTS, ARG_BIAS, ARG_DST, zemm.ARG_SCRATCHPAD]
+    numbers += [flag | arg for flag in flags for arg in (ARG_SRC, ARG_WEIGHTS, ARG_DST)]
+    for i in range(4):
+        numbers += [
+            zemm.ARG_ATTR_MULTIPLE_POST_OP(i) | ARG["SRC_1"],
+            zemm.ARG_ATTR_MULTIPLE_POST_OP(i) | ARG_WEIGHTS,
+        ]
+    found = {}
+    for number in numbers:
+        md = pd.query_md("exec_arg_md", number)
+        if md.ndims:
+            found[number] = zemm.Memory(md, engine)
+            found[number].write(np.zeros(md.size, np.uint8))
+    return found
+
+
+def run_cases(engine: zemm.Engine) -> dict[str, Any]:
+    """Each case by each kernel that takes it, on one stream that keeps times and on one that does not."""
+    streams = [zemm.Stream(engine), zemm.Stream(engine, profiling=True)]
+    done, kernels, sentences, executions = [], set(), set(), 0
+    for case in cases():
+        pd = describe(engine, case)
+        more = True
+        while more:
+            kernels.add(pd.impl_info)
+            primitive, arguments = zemm.Primitive(pd), memories(engine, pd)
+            for stream in streams:
+                primitive.execute(stream, arguments)
+                stream.wait()
+                executions += 1
+            more = pd.next_impl()
+        done.append(case.name)
+    try:
+        sentences.add(f"times: {streams[1].profiling_times()}")
+    except RuntimeError as error:
+        sentences.add(str(error))
+    streams[1].reset_profiling()
+    return {
+        "cases": done,
+        "kernels": sorted(kernels),
+        "sentences": sorted(sentences),
+        "executions": executions,
+        "times_after_reset": streams[1].profiling_times(),
+    }
+
+
+def run_memory(engine: zemm.Engine) -> dict[str, Any]:
+    """What is written to a memory comes back, through map and unmap, for sizes around a page."""
+    wrong = []
+    for size in (1, 63, 4096, 4097, 1 << 20):
+        memory = zemm.Memory(zemm.MemoryDesc((size,), "u8"), engine)
+        for seed in range(2):
+            data = np.random.default_rng(seed).integers(0, 256, size, np.uint8)
+            memory.write(data)
+            if not np.array_equal(memory.read(), data):
+                wrong.append(size)
+    refused = []
+    try:
+        zemm.Memory(zemm.MemoryDesc((4,), "u8"), engine, np.zeros(4, np.uint8))
+    except ValueError as error:
+        refused.append(str(error))
+    return {"wrong": wrong, "refused": refused}
+
+
+def main() -> None:
+    engine = zemm.Engine("gpu")
+    task = {"cases": run_cases, "memory": run_memory}[sys.argv[1]]
+    print(json.dumps({"device": engine.name, **task(engine)}))
+
+
+if __name__ == "__main__":
+    main()
