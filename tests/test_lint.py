@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formatting, typing and the rules that every tracked file keeps. A tool that is missing is a failure."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+C_SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl"}
+SOURCE_SUFFIXES = C_SUFFIXES | {".py", ".def", ".map", ".build", ".options", ".sh"}
+
+
+def tracked() -> list[Path]:
+    """What git tracks; in a source tree without git, every file but those of builds and caches."""
+    result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if result.returncode == 0:
+        names = [name for name in result.stdout.split("\0") if name]
+        return [ROOT / name for name in names if (ROOT / name).is_file()]
+    hidden = re.compile(r"/(\.(?!ci/|clang|pre)|build|__pycache__)|\.egg-info")
+    return [
+        path for path in sorted(ROOT.rglob("*")) if path.is_file() and not hidden.search(f"/{name_of(path)}")
+    ]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def tool(name: str) -> str:
+    """The tool of this Python's environment, else the system's."""
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    assert found, f"{name} is missing: pip install '.[test]' brings it"
+    return found
+
+
+def run(*command: str) -> None:
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, (
+        f"{' '.join(command[:4])}\n{result.stdout[-6000:]}\n{result.stderr[-6000:]}"
+    )
+
+
+def clang_format() -> str:
+    names = ["clang-format", "clang-format-15"]
+    for name in names:
+        beside = Path(sys.executable).parent / name
+        found = str(beside) if beside.exists() else shutil.which(name)
+        if found and "version 15." in subprocess.check_output([found, "--version"], text=True):
+            return found
+    raise AssertionError(f"none of {names} of version 15 is there: pip install '.[test]' brings it")
+
+
+def test_clang_format() -> None:
+    files = [name_of(path) for path in tracked() if path.suffix in C_SUFFIXES]
+    assert len(files) > 50
+    run(clang_format(), "--dry-run", "-Werror", "--style=file", *files)
+
+
+def test_ruff_format() -> None:
+    run(tool("ruff"), "format", "--check", ".")
+
+
+def test_ruff_check() -> None:
+    run(tool("ruff"), "check", ".")
+
+
+def test_mypy() -> None:
+    run(tool("mypy"), "--no-incremental", "--cache-dir", "/dev/null")
+
+
+def test_pre_commit_has_the_same_tools() -> None:
+    """`pre-commit` and the tests must agree on what formatted means."""
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    pinned = (ROOT / "pyproject.toml").read_text()
+    (wanted,) = re.findall(r'"ruff==([\d.]+)"', pinned)
+    assert set(re.findall(r"ruff==([\d.]+)", hooks)) == {wanted}
+    assert set(re.findall(r"clang-format==([\d]+)\.", hooks)) == {"15"}
+    assert '"clang-format==15.' in pinned
+
+
+def sources() -> list[Path]:
+    return [
+        path
+        for path in tracked()
+        if path.suffix in SOURCE_SUFFIXES or path.name == "meson.build" or name_of(path) == ".ci/run"
+    ]
+
+
+def offenders(files: list[Path], is_wrong: Callable[[str], object]) -> list[str]:
+    assert files
+    return [name_of(path) for path in files if is_wrong(path.read_text(encoding="utf-8"))]
+
+
+def test_license_lines() -> None:
+    def lacks_it(text: str) -> bool:
+        lines = text.splitlines()
+        if lines and lines[0].startswith("#!"):
+            lines = lines[1:]
+        return not lines or not re.search(r"SPDX-License-Identifier: Apache-2\.0( \*/)?$", lines[0])
+
+    assert offenders(sources(), lacks_it) == []
+
+
+def test_files_are_short() -> None:
+    files = [path for path in sources() if name_of(path).startswith(("src/", "python/", "tests/"))]
+    assert len(files) > 100
+    assert (
+        offenders([path for path in files if name_of(path).startswith("src/")], lambda t: t.count("\n") > 600)
+        == []
+    )
+    assert offenders(files, lambda t: t.count("\n") > 800) == []
+
+
+def texts() -> list[Path]:
+    return [path for path in tracked() if b"\0" not in path.read_bytes()]
+
+
+# Put together here so that this file does not have them itself.
+MACHINE_PATHS = "|".join(["/" + folder + "/" for folder in ("work", "root", "home", "Users", "mnt")])
+REGISTRIES = "|".join(
+    re.escape(".".join(parts))
+    for parts in [
+        ("pypi", "org"),
+        ("files", "pythonhosted", "org"),
+        ("deb", "debian", "org"),
+        ("archive", "ubuntu", "com"),
+        ("repositories", "intel", "com"),
+        ("registry", "npmjs", "org"),
+        ("crates", "io"),
+        ("proxy", "golang", "org"),
+        ("conda", "anaconda", "org"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "pattern"),
+    [
+        ("absolute paths of a machine", rf"(?<![\w.>}}])({MACHINE_PATHS})"),
+        ("hosts of package registries", REGISTRIES),
+        ("trailing blanks", r"(?m)[ \t]+$"),
+        ("carriage returns", r"\r\n"),
+        ("marks of a merge", r"(?m)^(<{7}|>{7}|={7})( |$)"),
+    ],
+)
+def test_no(what: str, pattern: str) -> None:
+    found = offenders(texts(), lambda text: re.search(pattern, text))
+    assert found == [], f"{what} in {found}"
+
+
+def test_texts_end_with_a_newline() -> None:
+    assert offenders(texts(), lambda text: text and not text.endswith("\n")) == []
