@@ -113,7 +113,7 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
     for name in ("src_scale", "wei_scale"):
         if getattr(p, name):
             unit *= quantum(data.quants[name])
-    # Each product or segment is rounded a few times and each addition once, all relative to `magnitude` or less;
+    # Each product or segment is rounded a few times and each addition once, relative to `magnitude` at most;
     # nothing is rounded where every intermediate is a multiple of `unit` below 2^24 of them.
     roundings = p.k // length + 4 + (0 if p.integer else p.k + 2)
     with np.errstate(over="ignore"):
@@ -153,8 +153,8 @@ def clamp(x: Array, low: float, high: float) -> Array:
 
 
 def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | None]:
-    """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of the
-    functions), and of what else: terms that cancel, or the argument whose rounding an exponential carries on."""
+    """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of
+    the functions), and of what else: terms that cancel, or an argument whose rounding exp carries on."""
     a, b = float(np.float32(a)), float(np.float32(b))
     c1, c2, c3 = (float(np.float32(v)) for v in (0.79788458, 0.044715, 0.70710677))
     table: dict[str, tuple[Function, float, Function | None]] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of invalid matmuls: a valid problem, one thing wrong, its status and the numbers of its sentence."""
+"""Classes of invalid matmuls: a valid problem, one thing wrong, its status and what the sentence names."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
