@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of an execution: each one missing, doubled, surplus or wrong; threads, the cache, and leaks.
+
+A refused execution leaves dst as it was.
+"""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from support_problem import PostOp, Problem, Quant, make_data, zero_point
+from support_run import Call, check_dst, make_call, run
+from zemm._zemm import ffi, lib
+
+INVALID = 2
+SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
+SRC, WEIGHTS, DST, BIAS = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST, zemm.ARG_BIAS
+
+# Every kind of argument there is; host scalars for some.
+EVERYTHING = Problem(
+    (5, 64),
+    (64, 18),
+    "s8",
+    "u8",
+    "s8",
+    bias_dt="f32",
+    bias_mask=2,
+    src_scale=Quant(3, (1, 32)),
+    wei_scale=Quant(2, (), "f16"),
+    dst_scale=Quant(host=True),
+    src_zp=zero_point(2, (1, 32)),
+    wei_zp=zero_point(2, (), "u8"),
+    dst_zp=zero_point(host=True),
+    reduction_group=32,
+    post_ops=(
+        PostOp("binary", "binary_add", mask=3),
+        PostOp("prelu", mask=2),
+        PostOp("binary", "binary_select", mask=1, condition_mask=2),
+    ),
+)
+POST_OP = [zemm.ARG_ATTR_MULTIPLE_POST_OP(i) for i in range(4)]
+NAMES = {
+    SRC: "ARG_SRC",
+    WEIGHTS: "ARG_WEIGHTS",
+    DST: "ARG_DST",
+    BIAS: "ARG_BIAS",
+    SCALES | SRC: "ATTR_SCALES | ZEMM_ARG_SRC",
+    SCALES | WEIGHTS: "ATTR_SCALES | ZEMM_ARG_WEIGHTS",
+    SCALES | DST: "ATTR_SCALES | ZEMM_ARG_DST",
+    ZERO_POINTS | SRC: "ATTR_ZERO_POINTS | ZEMM_ARG_SRC",
+    ZERO_POINTS | WEIGHTS: "ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS",
+    ZERO_POINTS | DST: "ATTR_ZERO_POINTS | ZEMM_ARG_DST",
+    zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS | SRC: "PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC",
+    POST_OP[0] | zemm.ARG["SRC_1"]: "POST_OP(0) | ZEMM_ARG_SRC_1",
+    POST_OP[1] | WEIGHTS: "POST_OP(1) | ZEMM_ARG_WEIGHTS",
+    POST_OP[2] | zemm.ARG["SRC_1"]: "POST_OP(2) | ZEMM_ARG_SRC_1",
+    POST_OP[2] | zemm.ARG["SRC_2"]: "POST_OP(2) | ZEMM_ARG_SRC_2",
+}
+HOST = {SCALES | DST, ZERO_POINTS | DST}
+every_argument = pytest.mark.parametrize("arg", NAMES, ids=NAMES.values())
+
+
+@pytest.fixture
+def call(engine: zemm.Engine) -> Call:
+    return make_call(engine, EVERYTHING, make_data(EVERYTHING))
+
+
+def refuse(stream: zemm.Stream, call: Call, *words: str) -> None:
+    """The execution fails, naming the words; dst and all around it stay."""
+    primitive = zemm.Primitive(call.pd)
+    with pytest.raises(zemm.InvalidArgumentsError) as caught:
+        primitive.execute(stream, call.args)
+    assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
+    stream.wait()
+    assert np.array_equal(call.dst_bytes, call.before)
+
+
+def execute_list(call: Call, stream: zemm.Stream, args: list[tuple[int, Any]]) -> int:
+    """Execute with a list that may name an argument twice; the status."""
+    primitive = zemm.Primitive(call.pd)
+    status = lib.zemm_primitive_execute(
+        primitive._handle, stream._handle, len(args), ffi.new("zemm_exec_arg_t[]", args)
+    )
+    stream.wait()
+    return int(status)
+
+
+def last_error() -> str:
+    return ffi.string(lib.zemm_last_error()).decode()
+
+
+def test_everything_works(engine: zemm.Engine, stream: zemm.Stream, call: Call) -> None:
+    assert set(call.args) == set(NAMES)
+    run(engine, stream, EVERYTHING)
+
+
+@every_argument
+def test_missing(stream: zemm.Stream, call: Call, arg: int) -> None:
+    del call.args[arg]
+    refuse(stream, call, NAMES[arg], "missing")
+
+
+@every_argument
+def test_twice(stream: zemm.Stream, call: Call, arg: int) -> None:
+    args = [(a, memory._handle) for a, memory in call.args.items()]
+    assert execute_list(call, stream, [*args, (arg, call.args[arg]._handle)]) == INVALID
+    assert NAMES[arg] in last_error()
+    assert np.array_equal(call.dst_bytes, call.before)
+
+
+@every_argument
+def test_null_memory_is_a_missing_one(stream: zemm.Stream, call: Call, arg: int) -> None:
+    args = [(a, ffi.NULL if a == arg else memory._handle) for a, memory in call.args.items()]
+    assert execute_list(call, stream, args) == INVALID
+    assert NAMES[arg] in last_error()
+    assert np.array_equal(call.dst_bytes, call.before)
+
+
+@every_argument
+def test_another_type(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
+    was = call.args[arg].md
+    if arg in HOST:
+        call.args[arg] = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar("bf16"), 1)
+        refuse(stream, call, NAMES[arg], "bf16", was.data_type)
+        return
+    call.args[arg] = zemm.Memory(zemm.MemoryDesc(was.dims, "f64"), engine)
+    refuse(stream, call, NAMES[arg], "f64", was.data_type)
+
+
+@every_argument
+def test_another_shape(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
+    if arg in HOST:
+        call.args[arg] = zemm.Memory(zemm.MemoryDesc((1,), call.args[arg].md.data_type), engine)
+        refuse(stream, call, NAMES[arg], "host scalar")
+        return
+    was = call.args[arg].md
+    dims = (*was.dims[:-1], was.dims[-1] + 2)
+    call.args[arg] = zemm.Memory(zemm.MemoryDesc(dims, was.data_type), engine)
+    refuse(stream, call, NAMES[arg], "x".join(map(str, dims)))
+
+
+@pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))
+def test_host_scalar_for_a_tensor(stream: zemm.Stream, call: Call, arg: int) -> None:
+    scalar = zemm.MemoryDesc.host_scalar(call.args[arg].md.data_type)
+    call.args[arg] = zemm.Memory.host_scalar(scalar, 1)
+    refuse(stream, call, NAMES[arg], "host scalar")
+
+
+@pytest.mark.parametrize("arg", [SRC, WEIGHTS, DST])
+def test_another_layout(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
+    was = call.args[arg].md
+    call.args[arg] = zemm.Memory(zemm.MemoryDesc(was.dims, was.data_type, "ba"), engine)
+    refuse(stream, call, NAMES[arg], "ba")
+
+
+@pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))
+def test_another_engine_s_memory(stream: zemm.Stream, call: Call, arg: int) -> None:
+    call.args[arg] = zemm.Memory(call.args[arg].md, zemm.Engine("cpu"))
+    refuse(stream, call, NAMES[arg], "another engine")
+
+
+def test_another_engine_s_stream(call: Call) -> None:
+    refuse(zemm.Stream(zemm.Engine("cpu")), call, "stream", "engine")
+
+
+@pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))
+def test_memory_without_data(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
+    call.args[arg] = zemm.Memory.from_handle(call.args[arg].md, engine, 0)
+    refuse(stream, call, NAMES[arg], "no data")
+
+
+@pytest.mark.parametrize(
+    "arg", [POST_OP[1] | zemm.ARG["SRC_1"], POST_OP[3] | zemm.ARG["SRC_1"], POST_OP[3] | WEIGHTS]
+)
+def test_surplus_post_op(stream: zemm.Stream, call: Call, arg: int) -> None:
+    call.args[arg] = call.args[BIAS]
+    refuse(stream, call, f"POST_OP({arg // 32768 - 1})", "surplus")
+
+
+def test_surplus_bias(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    problem = Problem((2, 3), (3, 4))
+    call = make_call(engine, problem, make_data(problem))
+    call.args[BIAS] = zemm.Memory(zemm.MemoryDesc((1, 4), "f32"), engine)
+    refuse(stream, call, "BIAS", "surplus")
+
+
+def test_arguments_that_oneDNN_skips(engine: zemm.Engine, stream: zemm.Stream) -> None:  # noqa: N802
+    """Surplus scales, a workspace, a scratchpad in library mode."""
+    problem = Problem((2, 3), (3, 4))
+    data = make_data(problem)
+    call = make_call(engine, problem, data)
+    extra = zemm.Memory(zemm.MemoryDesc((1,), "f32"), engine)
+    call.args |= {SCALES | SRC: extra, zemm.ARG["WORKSPACE"]: extra, zemm.ARG_SCRATCHPAD: extra, 100: extra}
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    check_dst(problem, data, call)
+
+
+def test_counts_of_arguments(stream: zemm.Stream, call: Call) -> None:
+    primitive = zemm.Primitive(call.pd)
+    for count, array in ((3, ffi.NULL), (-1, ffi.NULL)):
+        status = lib.zemm_primitive_execute(primitive._handle, stream._handle, count, array)
+        assert status == INVALID
+        assert last_error()
+    refuse(stream, replace(call, args={}), "missing")
+
+
+def test_user_scratchpad(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    problem = Problem((5, 64), (64, 7), "s8", "u8", "s32", wei_zp=zero_point(2), scratchpad="user")
+    call = make_call(engine, problem, make_data(problem))
+    needed = call.pd.query_md("scratchpad_md").size
+    assert needed >= 5 * 4
+    call.args[zemm.ARG_SCRATCHPAD] = zemm.Memory(zemm.MemoryDesc((needed - 1,), "u8"), engine)
+    refuse(stream, call, "SCRATCHPAD", str(needed - 1), str(needed))
+    del call.args[zemm.ARG_SCRATCHPAD]
+    refuse(stream, call, "SCRATCHPAD", "missing")
+
+
+def test_empty_problems_check_their_arguments(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    problem = Problem((2, 0), (0, 4), bias_dt="f32", bias_mask=2)
+    call = make_call(engine, problem, make_data(problem))
+    del call.args[BIAS]
+    refuse(stream, call, "BIAS", "missing")
+
+
+# ---- order, streams and threads
+
+
+def test_a_stream_keeps_the_order(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Sums onto dst without a wait between them; scratchpads that grow while others are in use."""
+    calls = []
+    for m in (3, 70, 300):
+        problem = Problem((m, 64), (64, 20), "s8", "u8", "s32", wei_zp=zero_point(2), src_zp=zero_point(0))
+        data = make_data(problem)
+        call = make_call(engine, problem, data)
+        primitive = zemm.Primitive(call.pd)
+        for _ in range(5):
+            primitive.execute(stream, call.args)
+        calls.append((problem, data, call))
+    summing = Problem((9, 8), (8, 20), post_ops=(PostOp("sum", alpha=1.0),))
+    data = make_data(summing)
+    call = make_call(engine, summing, data)
+    primitive = zemm.Primitive(call.pd)
+    for _ in range(20):
+        primitive.execute(stream, call.args)
+    stream.wait()
+    for each in calls:
+        check_dst(*each)
+    data.dst = data.dst + 19 * (data.src @ data.wei)
+    check_dst(summing, data, call)
+
+
+@pytest.mark.parametrize("scratchpad", ["library", "user"])
+def test_threads(engine: zemm.Engine, scratchpad: str) -> None:
+    """One primitive on a stream of each thread, each with data of its own."""
+    problem = Problem(
+        (40, 128),
+        (128, 70),
+        "s8",
+        "u8",
+        "s32",
+        wei_zp=zero_point(2),
+        src_zp=zero_point(0),
+        scratchpad=scratchpad,
+    )
+    shared = zemm.Primitive(make_call(engine, problem, make_data(problem)).pd)
+
+    def work(seed: int) -> None:
+        mine = replace(problem, seed=seed)
+        data = make_data(mine)
+        call = make_call(engine, mine, data)
+        stream = zemm.Stream(engine)
+        for _ in range(20):
+            shared.execute(stream, call.args)
+        stream.wait()
+        check_dst(mine, data, call)
+
+    with ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit(work, seed) for seed in range(12)]:
+            done.result()
+
+
+def test_threads_create(engine: zemm.Engine) -> None:
+    """Creation of the same and of different primitives at once."""
+
+    def work(i: int) -> None:
+        problem = Problem((3, 8 + i % 3), (8 + i % 3, 5), "s8", "s8", "s32", seed=i)
+        run(engine, zemm.Stream(engine), problem)
+
+    with ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit(work, i) for i in range(60)]:
+            done.result()
+
+
+def test_errors_belong_to_their_thread(engine: zemm.Engine) -> None:
+    with pytest.raises(zemm.InvalidArgumentsError):
+        zemm.MemoryDesc((-5,), "f32", "a")
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(last_error).result() == ""
+    assert "-5" in last_error()
+
+
+# ---- the primitive cache, by the log of another process
+
+CACHE_SCRIPT = """
+import sys, zemm
+engine = zemm.Engine("cpu")
+capacity, *order = map(int, sys.argv[1:])
+zemm.set_primitive_cache_capacity(capacity)
+assert zemm.get_primitive_cache_capacity() == capacity
+for n in order:
+    mds = [zemm.MemoryDesc(dims, "f32") for dims in ((2, 3), (3, n), (2, n))]
+    zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, *mds))
+"""
+
+
+@pytest.mark.parametrize(
+    ("capacity", "order", "hits"),
+    [
+        (10, [4, 4, 5, 4, 5], [0, 1, 0, 1, 1]),
+        (0, [4, 4, 4], [0, 0, 0]),
+        (2, [4, 5, 4, 6, 4, 5, 6], [0, 0, 1, 0, 1, 0, 0]),  # 6 drives out 5, the least recently used
+        (1, [4, 5, 4, 4], [0, 0, 0, 1]),
+    ],
+)
+def test_cache(capacity: int, order: list[int], hits: list[int]) -> None:
+    command = [sys.executable, "-c", CACHE_SCRIPT, str(capacity), *map(str, order)]
+    environment = os.environ | {"ZEMM_VERBOSE": "profile_create"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if ",create:cache_" in line]
+    assert ["cache_hit" in line for line in lines] == [bool(hit) for hit in hits]
+    assert all(f"2x3:3x{n}" in line for n, line in zip(order, lines, strict=True))
+
+
+def test_attributes_are_part_of_the_key(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Problems that differ in one setting never share an entry: all of them are right, in turn."""
+    base = Problem((5, 32), (32, 6), "s8", "s8", "f32")
+    variants = [
+        replace(base, src_scale=Quant(0)),
+        replace(base, src_scale=Quant(1)),
+        replace(base, wei_scale=Quant(2, (), "f16")),
+        replace(base, wei_scale=Quant(3, (16, 1))),
+        replace(base, wei_scale=Quant(2, (), "bf16")),
+        *(replace(base, post_ops=(PostOp("eltwise", "eltwise_linear", a, 1.0),)) for a in (1.0, 2.0)),
+        *(replace(base, post_ops=(PostOp("eltwise", "eltwise_linear", 1.0, b),)) for b in (0.0, 2.0)),
+        *(replace(base, post_ops=(PostOp("binary", "binary_add", mask=m),)) for m in range(4)),
+        *(replace(base, post_ops=(PostOp("prelu", mask=m),)) for m in range(4)),
+        replace(base, dst_pad=1),
+        replace(base, wei_zp=zero_point(0)),
+        replace(base, wei_zp=zero_point(host=True)),
+    ]
+    for _ in range(2):
+        for problem in [base, *variants]:
+            run(engine, stream, problem)
+
+
+# ---- leaks
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_no_leak(engine: zemm.Engine) -> None:
+    """Descriptors, memories, primitives, executions and refusals: the process stays as large as it is."""
+    problem = replace(EVERYTHING, seed=3)
+
+    def once() -> None:
+        stream = zemm.Stream(engine)
+        call = make_call(engine, problem, make_data(problem))
+        primitive = zemm.Primitive(call.pd)
+        primitive.execute(stream, call.args)
+        zemm.Memory(zemm.MemoryDesc((65536,), "u8"), engine)  # a leak of these is 64 KiB a round
+        del call.args[BIAS]
+        with pytest.raises(ValueError, match="BIAS"):
+            primitive.execute(stream, call.args)
+        with pytest.raises(ValueError, match="N differs"):
+            zemm.MatmulPrimitiveDesc(engine, call.args[SRC].md, call.args[SRC].md, call.args[DST].md)
+
+    capacity = zemm.get_primitive_cache_capacity()
+    zemm.set_primitive_cache_capacity(0)  # each round makes a primitive anew
+    try:
+        for _ in range(50):
+            once()
+        before = resident()
+        for _ in range(200):
+            once()
+        grown = resident() - before
+    finally:
+        zemm.set_primitive_cache_capacity(capacity)
+    assert grown < 4 * 2**20, f"200 rounds grew the process by {grown} bytes"
