@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CI's script: the README's two commands to the letter, and a failure of any step is its failure."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from readme import ROOT, blocks
+
+SCRIPT = ROOT / ".ci" / "run"
+STUBS = ["apt-get", "xargs", "python3", "pip", "zemm-benchdnn", "meson", "pytest"]
+
+
+def test_is_executable_bash() -> None:
+    assert os.access(SCRIPT, os.X_OK)
+    subprocess.run(["bash", "-n", str(SCRIPT)], check=True)
+
+
+def test_quick_start_is_two_commands() -> None:
+    found = blocks("Quick start")
+    assert [language for language, _ in found] == ["sh", "sh"]
+    for _, text in found:
+        # One command: each line but the last goes on with the next.
+        *lines, last = text.splitlines()
+        assert all(line.endswith("&&") for line in lines)
+        assert not last.endswith("&&")
+
+
+def test_has_the_commands_of_the_readme() -> None:
+    script = SCRIPT.read_text()
+    first, second = [text for _, text in blocks("Quick start")]
+    assert f"\n{first}" in script
+    assert f"\n{second}" in script
+    assert script.index(first) < script.index(second)
+
+
+def run_with_stubs(tmp_path: Path, failing: str, nth: int) -> tuple[int, list[str]]:
+    """The script in a folder of its own, with every program a stub that notes its call.
+
+    The nth call of the failing one returns 1.
+    """
+    folder, bin_, log = tmp_path / "clone", tmp_path / "bin", tmp_path / "log"
+    (folder / ".ci").mkdir(parents=True)
+    bin_.mkdir()
+    log.touch()
+    shutil.copy(SCRIPT, folder / ".ci" / "run")
+    for name in STUBS:
+        stub = bin_ / name
+        stub.write_text(
+            "#!/bin/bash\n"
+            f'echo "{name} $*" >>"{log}"\n'
+            f'[ {name} = "{failing}" ] && [ "$(grep -c "^{name} " "{log}")" = {nth} ] && exit 1\n'
+            '[ "$2" = venv ] && mkdir -p .venv/bin && : >.venv/bin/activate\n'
+            "exit 0\n"
+        )
+        stub.chmod(0o755)
+    result = subprocess.run(
+        [str(folder / ".ci" / "run")],
+        env={"PATH": f"{bin_}:/usr/bin:/bin", "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return result.returncode, log.read_text().splitlines()
+
+
+def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
+    code, calls = run_with_stubs(tmp_path, "", 0)
+    assert code == 0
+    names = [call.split()[0] for call in calls]
+    assert set(names) == set(STUBS)
+    assert names[-1] == "pytest"
+    assert any("intel-opencl-icd" in call for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("program", "nth"),
+    [
+        ("apt-get", 1),
+        ("xargs", 1),
+        ("python3", 1),
+        ("pip", 1),
+        ("zemm-benchdnn", 1),
+        ("apt-get", 2),
+        ("pip", 2),
+        ("meson", 1),
+        ("meson", 2),
+        ("pytest", 1),
+    ],
+)
+def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
+    code, calls = run_with_stubs(tmp_path, program, nth)
+    assert code != 0, f"call {nth} of {program} failed and CI is green"
+    # and nothing runs after it
+    assert calls[-1].split()[0] == program
+    assert len([call for call in calls if call.split()[0] == program]) == nth
+
+
+def test_packages_are_names() -> None:
+    """xargs takes every word of the file, so there is no place for comments."""
+    words = (ROOT / "apt-packages.txt").read_text().split()
+    assert len(words) == len(set(words))
+    assert all(word.replace("-", "").replace("+", "").replace(".", "").isalnum() for word in words)
+    # what the build, the Python package and a C program of the README need
+    assert {"clang-15", "llvm-spirv-15", "libze-dev", "g++", "python3-venv", "pkg-config"} <= set(words)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents: what they show runs, what they name exists."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from readme import ROOT, block, blocks
+
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/design.md"]
+
+
+def environment() -> dict[str, str]:
+    """Ours with this Python's programs first, as in an activated environment."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def driver_lines() -> list[str]:
+    return [line for line in block("The driver", "sh").splitlines() if line]
+
+
+def test_python_snippet(tmp_path: Path) -> None:
+    (tmp_path / "snippet.py").write_text(block("From Python", "python"))
+    result = subprocess.run(
+        [sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert re.fullmatch(r"largest error: \d\.\d% of the largest value\n", result.stdout)
+
+
+@pytest.mark.parametrize("line", driver_lines(), ids=lambda line: line.rsplit(maxsplit=1)[-1])
+def test_driver_line(line: str, tmp_path: Path) -> None:
+    assert line.startswith("zemm-benchdnn ")
+    result = subprocess.run(
+        ["bash", "-c", line],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    summary = re.search(r"^tests:(\d+) passed:(\d+)", result.stdout, re.M)
+    assert summary, result.stdout[-3000:]
+    assert int(summary.group(1)) > 0
+    assert "failed:0" in result.stdout
+
+
+def test_doctor_is_as_described(tmp_path: Path) -> None:
+    result = subprocess.run(
+        ["zemm-doctor"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links(name: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text_of(name)):
+        if not target.startswith(("http:", "https:")):
+            assert (ROOT / name).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_paths(name: str) -> None:
+    """Paths of the tree in code quotes."""
+    top = {path.name for path in ROOT.iterdir()}
+    seen = 0
+    for quoted in re.findall(r"`([^`\n]+)`", text_of(name)):
+        path = quoted.split()[0]
+        if "/" not in path or path.split("/")[0] not in top or "<" in path:
+            continue
+        seen += 1
+        assert list(ROOT.glob(path.rstrip("/"))), f"{name} names {path}"
+    assert seen or name == "README.md"
+
+
+def sources() -> str:
+    folders = ["src", "include", "python", "tests"]
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    kinds = {".c", ".cpp", ".h", ".hpp", ".cl", ".def", ".py"}
+    own = {Path(__file__).name}
+    return "\n".join(path.read_text() for path in files if path.suffix in kinds and path.name not in own)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_names(name: str) -> None:
+    """Environment variables, functions and kernels that a document names are in the sources."""
+    text, code = text_of(name), sources()
+    names = set(re.findall(r"\b(?:ZEMM|ZE)_[A-Z0-9_]*[A-Z0-9]\b", text))
+    names |= set(re.findall(r"\bzemm_[a-z0-9_]*[a-z0-9]\b", text))
+    names |= {word for word in re.findall(r"`(\w+)(?:\(\))?`", text) if "_" in word}
+    names -= set(kernels_named(text))
+    # the loader's own variable; result codes of Level Zero
+    foreign = {"ZE_ENABLE_ALT_DRIVERS", "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"}
+    files = {path.name for path in ROOT.rglob("*") if ".git" not in path.parts}
+    stems = {file.split(".")[0] for file in files}
+    unknown = [word for word in sorted(names - foreign) if not re.search(rf"\b{word}\b", code)]
+    assert [word for word in unknown if word not in stems] == []
+
+
+def kernels_named(text: str) -> list[str]:
+    return re.findall(r"\bmatmul_\w+_\d+x\d+x\d+_\w+", text)
+
+
+def test_kernels_are_those_of_the_list() -> None:
+    rows = re.findall(r"(?m)^ZEMM_MATMUL\((.*)\)", text_of("src/kernels/kernels.def"))
+    assert rows
+    names = set()
+    for row in rows:
+        src, wei, dst, m, n, k, policy, *_ = [cell.strip() for cell in row.split(",")]
+        names.add(f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}")
+    helpers = set(re.findall(r"(?m)^ZEMM_HELPER\((\w+)\)", text_of("src/kernels/kernels.def")))
+    for name in DOCUMENTS:
+        assert set(kernels_named(text_of(name))) <= names
+    design = text_of("docs/design.md")
+    assert {name for name in names | helpers if f"`{name}`" not in design} == set()
+
+
+def test_variables_of_the_sources_are_documented() -> None:
+    code = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.cpp"))
+    read = set(re.findall(r'(?:getenv|env\w*)\("((?:ZEMM|ZE_CPU)_[A-Z_]+)"', code))
+    assert {"ZEMM_KERNEL", "ZEMM_CPU_DRIVER"} <= read
+    assert {name for name in read if f"`{name}`" not in text_of("README.md")} == set()
+
+
+def test_case_files_exist() -> None:
+    for name in DOCUMENTS:
+        for batch in re.findall(r"--batch=(\w+)", text_of(name)):
+            assert (ROOT / "benchdnn_cases" / batch).exists(), f"{name}: {batch}"
+
+
+def test_troubleshooting_names_apt_packages_once() -> None:
+    """What the README tells to install for a GPU is what CI installs."""
+    assert "intel-opencl-icd" in text_of("README.md")
+    assert "intel-opencl-icd" in text_of(".ci/run")
+
+
+def test_lengths() -> None:
+    assert text_of("docs/design.md").count("\n") <= 120  # two screens
+    assert len(blocks("Quick start")) == 2
