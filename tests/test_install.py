@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `meson install` installs, used as a C or C++ programmer would. Builds the library once (minutes)."""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from readme import ROOT, block
+
+HEADERS = ["zemm.h", "zemm_types.h", "zemm_ze.h"]
+
+
+def tool(name: str) -> str:
+    beside = Path(sys.executable).parent / name
+    found = str(beside) if beside.exists() else shutil.which(name)
+    assert found, f"{name} is missing"
+    return found
+
+
+def run(*command: str, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    result = subprocess.run(
+        command,
+        cwd=cwd,
+        env={**os.environ, "PATH": path, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"{' '.join(command)}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
+    return result.stdout
+
+
+class Installation(NamedTuple):
+    prefix: Path
+    libdir: Path
+
+    def env(self) -> dict[str, str]:
+        """For programs that use it, and find the OpenCL runtime of this Python's environment."""
+        return {
+            "PKG_CONFIG_PATH": str(self.libdir / "pkgconfig"),
+            "LD_LIBRARY_PATH": str(self.libdir),
+            "VIRTUAL_ENV": sys.prefix,
+        }
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    folder = tmp_path_factory.mktemp("install")
+    prefix, build = folder / "prefix", folder / "build"
+    run(tool("meson"), "setup", str(build), str(ROOT), f"--prefix={prefix}", "-Dtests=false")
+    run(tool("meson"), "install", "-C", str(build))
+    (library,) = prefix.rglob("libzemm.so")
+    return Installation(prefix, library.parent)
+
+
+def test_files(installed: Installation) -> None:
+    names = {
+        path.relative_to(installed.prefix).as_posix()
+        for path in installed.prefix.rglob("*")
+        if path.is_file()
+    }
+    libdir = installed.libdir.relative_to(installed.prefix).as_posix()
+    expected = {f"{libdir}/libzemm.so", f"{libdir}/libze_cpu.so", f"{libdir}/pkgconfig/zemm.pc"}
+    assert names == expected | {f"include/zemm/{name}" for name in HEADERS}
+
+
+def test_pkg_config(installed: Installation) -> None:
+    env = installed.env()
+    flags = run("pkg-config", "--cflags", "--libs", "zemm", env=env).split()
+    assert f"-I{installed.prefix}/include" in flags
+    assert {f"-L{installed.libdir}", "-lzemm"} <= set(flags)
+    (version,) = re.findall(r"(?m)^  version: '(.*)',", (ROOT / "meson.build").read_text())
+    assert run("pkg-config", "--modversion", "zemm", env=env).strip() == version
+
+
+def build(installed: Installation, folder: Path, source: str, compiler: list[str], suffix: str) -> str:
+    (folder / f"example{suffix}").write_text(source)
+    flags = run("pkg-config", "--cflags", "--libs", "zemm", env=installed.env()).split()
+    run(*compiler, f"example{suffix}", *flags, "-o", "example", cwd=folder)
+    return str(folder / "example")
+
+
+def expected_output(program: str) -> str:
+    """What the comment beside the README's printf says: rows after commas."""
+    (comment,) = re.findall(r"printf\(.*/\* (.*) \*/", program)
+    return comment.replace(", ", "\n") + "\n"
+
+
+STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic-errors"]
+
+
+@pytest.mark.parametrize(
+    ("compiler", "suffix"),
+    [
+        (["cc", "-std=c99", *STRICT], ".c"),
+        (["cc", "-std=c17", *STRICT], ".c"),
+        (["c++", "-std=c++11", *STRICT], ".cpp"),
+        (["c++", "-std=c++20", *STRICT], ".cpp"),
+    ],
+    ids=lambda value: value[1][5:] if isinstance(value, list) else "",
+)
+def test_program_of_the_readme(
+    installed: Installation, tmp_path: Path, compiler: list[str], suffix: str
+) -> None:
+    source = block("From C", "c")
+    program = build(installed, tmp_path, source, compiler, suffix)
+    assert run(program, env=installed.env(), cwd=tmp_path) == expected_output(source)
+
+
+def test_program_says_what_is_missing(installed: Installation, tmp_path: Path) -> None:
+    """With a runtime that does not open, the README's CHECK prints the library's sentence."""
+    program = build(installed, tmp_path, block("From C", "c"), ["cc"], ".c")
+    env = {**os.environ, **installed.env(), "ZE_CPU_OPENCL_LIBRARY": str(tmp_path / "none.so")}
+    result = subprocess.run([program], env=env, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "zemm_engine_create" in result.stderr
+    assert "none.so" in result.stderr
+
+
+def exported(library: Path) -> set[str]:
+    lines = run("nm", "-D", "--defined-only", str(library)).splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines}
+
+
+def declared() -> set[str]:
+    """Functions that the public headers declare."""
+    names: set[str] = set()
+    for header in HEADERS:
+        text = re.sub(r"/\*.*?\*/", "", (ROOT / "include" / "zemm" / header).read_text(), flags=re.S)
+        names |= set(re.findall(r"\bZEMM_API\s+\*?\s*(zemm_\w+)\s*\(", text))
+    return names
+
+
+def test_exports_are_the_headers(installed: Installation) -> None:
+    names = declared()
+    assert len(names) > 120
+    assert exported(installed.libdir / "libzemm.so") == names
+
+
+def test_exports_of_the_cpu_driver(installed: Installation) -> None:
+    names = exported(installed.libdir / "libze_cpu.so")
+    getters = {name for name in names if re.fullmatch(r"z(e|et|es)Get\w+ProcAddrTable", name)}
+    assert {"zeGetGlobalProcAddrTable", "zeGetKernelProcAddrTable", "zetGetDeviceProcAddrTable"} <= getters
+    assert {name for name in names - getters if not name.startswith("zeCpu")} == set()
+
+
+@pytest.mark.parametrize("name", ["libzemm.so", "libze_cpu.so"])
+def test_dependencies(installed: Installation, name: str) -> None:
+    """Loader, driver and OpenCL are opened when they are needed: both libraries load without them."""
+    dynamic = run("readelf", "-d", str(installed.libdir / name))
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+    assert needed
+    system = r"(lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so\.\d+|ld-linux-x86-64\.so\.2)"
+    assert [library for library in needed if not re.fullmatch(system, library)] == []
+    assert not re.search(r"\((RPATH|RUNPATH)\)", dynamic)
+
+
+def test_undefined_names_of_libzemm(installed: Installation) -> None:
+    """No function of Level Zero or OpenCL is bound at link time."""
+    lines = run("nm", "-D", "--undefined-only", str(installed.libdir / "libzemm.so")).splitlines()
+    names = [line.split()[-1] for line in lines]
+    assert names
+    assert [name for name in names if re.match(r"(ze|zet|zes|cl)[A-Z]", name)] == []
+
+
+LOADER_PROGRAM = r"""
+#include <stdio.h>
+#include <string.h>
+#include <level_zero/ze_api.h>
+
+int main(void) {
+    uint32_t count = 16, devices = 0;
+    ze_driver_handle_t drivers[16];
+    if (zeInit(0) || zeDriverGet(&count, drivers))
+        return 1;
+    for (uint32_t i = 0; i < count; i++) {
+        ze_device_handle_t device;
+        ze_device_properties_t p = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
+        uint32_t one = 1;
+        if (zeDeviceGet(drivers[i], &one, &device) || !one || zeDeviceGetProperties(device, &p))
+            continue;
+        if (p.type == ZE_DEVICE_TYPE_CPU)
+            printf("%s\n", p.name), devices++;
+    }
+    return devices != 1;
+}
+"""
+
+
+def test_installed_driver_in_the_real_loader(installed: Installation, tmp_path: Path) -> None:
+    try:
+        ctypes.CDLL("libze_loader.so.1")
+    except OSError as error:
+        pytest.skip(f"the Level Zero loader is not installed ({error}): apt-get install libze1")
+    (tmp_path / "list.c").write_text(LOADER_PROGRAM)
+    run("cc", "-std=c99", "list.c", "-o", "list", "-l:libze_loader.so.1", cwd=tmp_path)
+    env = installed.env() | {"ZE_ENABLE_ALT_DRIVERS": str(installed.libdir / "libze_cpu.so")}
+    assert run(str(tmp_path / "list"), env=env).strip()
