@@ -69,6 +69,7 @@ class Problem:
     fpmath: tuple[str, bool] | None = None
     scratchpad: str = "library"
     huge_zero_points: bool = False
+    rough: bool = False  # floats with all their digits, scales that are no powers of two
     seed: int = 0
 
     @cached_property
@@ -135,24 +136,38 @@ class Data:
     post_ops: list[tuple[np.ndarray | None, np.ndarray | None]] = field(default_factory=list)
 
 
-def values(rng: np.random.Generator, dt: str, shape: tuple[int, ...], limit: int = 2**31) -> np.ndarray:
-    """Integers over the whole range of the type; eighths between -4 and 4 for floats."""
+def values(
+    rng: np.random.Generator, dt: str, shape: tuple[int, ...], limit: int = 2**31, rough: bool = False
+) -> np.ndarray:
+    """Integers over the whole range of the type; for floats eighths between -4 and 4, or any."""
     if dt in RANGES:
         low, high = RANGES[dt]
         return rng.integers(max(low, -limit), min(high, limit), shape, endpoint=True)
+    if rough:
+        return rng.standard_normal(shape).astype(FLOATS[dt]).astype(np.float64)
     return rng.integers(-32, 33, shape) / 8.0
+
+
+def scale_values(rng: np.random.Generator, dt: str, shape: tuple[int, ...], rough: bool) -> np.ndarray:
+    powers = np.exp2(rng.integers(-3, 3, shape))
+    return (powers * rng.uniform(1, 2, shape)).astype(FLOATS[dt]).astype(np.float64) if rough else powers
 
 
 def make_data(p: Problem) -> Data:
     rng = np.random.default_rng(p.seed)
-    data = Data(values(rng, p.src_dt, p.src_dims), values(rng, p.wei_dt, p.wei_dims), np.empty(0), quants={})
-    data.dst = values(rng, p.dst_dt, p.dst_dims, limit=100)
+    data = Data(
+        values(rng, p.src_dt, p.src_dims, rough=p.rough),
+        values(rng, p.wei_dt, p.wei_dims, rough=p.rough),
+        values(rng, p.dst_dt, p.dst_dims, limit=100),
+    )
     if p.bias_dt:
-        data.bias = values(rng, p.bias_dt, masked(p.dst_dims, p.bias_mask), limit=1000)
+        data.bias = values(rng, p.bias_dt, masked(p.dst_dims, p.bias_mask), 1000, p.rough)
     for name in ("src", "wei", "dst"):
         scale: Quant | None = getattr(p, f"{name}_scale")
         if scale:
-            data.quants[f"{name}_scale"] = np.exp2(rng.integers(-3, 3, quant_dims(p.dims(name), scale)))
+            data.quants[f"{name}_scale"] = scale_values(
+                rng, scale.dt, quant_dims(p.dims(name), scale), p.rough
+            )
         zp: Quant | None = getattr(p, f"{name}_zp")
         if zp:
             limit = 2**31 if p.huge_zero_points and name != "dst" else 100
