@@ -224,6 +224,7 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
         elif op.kind == "prelu":
             x, error = apply(lambda v, s=first: np.where(v >= 0, v, v * s), x, error, 1)  # type: ignore[misc]
         elif op.alg == "binary_select":
+            assert first is not None
             assert second is not None
             keep = np.broadcast_to(second != 0, p.dst_dims)
             x, error = np.where(keep, x, first), np.where(keep, error, 0.0)

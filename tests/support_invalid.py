@@ -39,7 +39,8 @@ class Wrong:
             bias = zemm.MemoryDesc(dims, self.types.get("bias", p.bias_dt or "f32"), "any")
         attr = make_attr(p)
         self.attr(attr)
-        return zemm.MatmulPrimitiveDesc(engine, *mds, bias, attr)
+        src, wei, dst = mds
+        return zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, attr)
 
 
 def invalid(problem: Problem, names: list[Any], **changes: Any) -> Wrong:

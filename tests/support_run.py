@@ -92,15 +92,17 @@ def make_post_ops(p: Problem) -> zemm.PostOps:
 
 
 def make_pd(engine: zemm.Engine, p: Problem) -> zemm.MatmulPrimitiveDesc:
-    mds = []
-    for name in ("src", "wei", "dst"):
+    def descriptor(name: str) -> zemm.MemoryDesc:
         dims, dt = p.dims(name), getattr(p, f"{name}_dt")
-        if p.any_tags:
-            mds.append(zemm.MemoryDesc(dims, dt, "any"))
-        else:
-            mds.append(zemm.MemoryDesc(dims, dt, strides=p.strides(name)))
+        return (
+            zemm.MemoryDesc(dims, dt, "any")
+            if p.any_tags
+            else zemm.MemoryDesc(dims, dt, strides=p.strides(name))
+        )
+
     bias = zemm.MemoryDesc(masked(p.dst_dims, p.bias_mask), p.bias_dt) if p.bias_dt else None
-    return zemm.MatmulPrimitiveDesc(engine, *mds, bias, make_attr(p))
+    src, wei, dst = (descriptor(name) for name in ("src", "wei", "dst"))
+    return zemm.MatmulPrimitiveDesc(engine, src, wei, dst, bias, make_attr(p))
 
 
 @dataclass

@@ -2,6 +2,9 @@
 """Every matmul kernel of kernels.def, forced by name, over problems of every type, layout class and flag."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +68,17 @@ def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.Monk
     monkeypatch.setenv("ZEMM_KERNEL", row)
     reasons = [refused(engine, problem) for problem in PROBLEMS.values()]
     assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
+
+
+def test_nothing_past_the_end_is_touched() -> None:
+    script = Path(__file__).with_name("support_guard_pages.py")
+    environment = os.environ | {"ZEMM_TEST_ROWS": " ".join(ROWS)}
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, env=environment, timeout=120
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, f"ended in {lines[-1:]} with {done.returncode}: {done.stderr[-2000:]}"
+    assert len(lines) == len(ROWS) * len(PROBLEMS) + 1
 
 
 def test_unknown_kernel(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
