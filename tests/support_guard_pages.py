@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the kernels' problems with every buffer ending at a page that cannot be touched, in a process of its own.
+"""Runs the kernels' problems with every buffer ending at a page that cannot be touched, in its own process.
 
 Reading or writing past the end of a tensor kills the process; the last line names the kernel and the problem.
 """
