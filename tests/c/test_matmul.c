@@ -7,7 +7,7 @@ static zemm_stream_t stream;
 
 /* ---- int8 with grouped scales and zero points, with and without reductions ---- */
 
-enum { M = 5, K = 64, N = 35, G = 16, GROUPS = K / G };
+enum { M = 5, K = 64, N = 35, G = 16, GROUPS = K / G, NO_GROUPS = -1 };
 
 static int8_t src[M][K];
 static uint8_t wei[K][N];
@@ -50,7 +50,7 @@ static void expect(float dst[M][N], int with_scales, int with_src_zp) {
         }
 }
 
-/* reduction_group 0: the library computes the sums of src itself. */
+/* reduction_group 0: the library computes the sums of src itself; NO_GROUPS: one sum for each element. */
 static void run_int8(float *dst, int reduction_group, int with_scales, int with_src_zp, int user_scratchpad) {
     int32_t reductions[M * K];
     struct call c;
@@ -65,7 +65,9 @@ static void run_int8(float *dst, int reduction_group, int with_scales, int with_
     OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 3, 2, DIMS(G, 1), zemm_u8));
     if (with_src_zp)
         OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_SRC, 0, 0, NULL, zemm_s32));
-    if (reduction_group)
+    if (reduction_group == NO_GROUPS)
+        OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 0, NULL, zemm_s32));
+    else if (reduction_group)
         OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, reduction_group),
                                                           zemm_s32));
     if (user_scratchpad)
@@ -83,11 +85,11 @@ static void run_int8(float *dst, int reduction_group, int with_scales, int with_
     if (with_src_zp)
         call_arg(&c, ZERO_POINTS(ZEMM_ARG_SRC), &src_zp);
     if (reduction_group) {
-        const int count = K / reduction_group;
+        const int length = reduction_group == NO_GROUPS ? 1 : reduction_group, count = K / length;
         memset(reductions, 0, sizeof reductions);
         for (int m = 0; m < M; m++)
             for (int k = 0; k < K; k++)
-                reductions[m * count + k / reduction_group] += src[m][k];
+                reductions[m * count + k / length] += src[m][k];
         call_arg(&c, REDUCTIONS, reductions);
     }
     if (user_scratchpad) {
@@ -111,7 +113,7 @@ static void run_int8(float *dst, int reduction_group, int with_scales, int with_
 }
 
 static void test_int8(void) {
-    static const int groups[] = {0, G, 8, 4, 1};
+    static const int groups[] = {0, G, 8, 4, 1, NO_GROUPS};
     float expected[M][N], got[M][N];
     for (int with_scales = 0; with_scales < 2; with_scales++)
         for (int with_src_zp = 0; with_src_zp < 2; with_src_zp++) {
