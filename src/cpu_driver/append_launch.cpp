@@ -9,8 +9,9 @@ namespace ze_cpu {
 namespace {
 
 /// One indirect launch; only the first command of it waits and only the last signals.
-ze_result_t append_indirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t *groups,
-                            ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits) {
+ze_result_t append_indirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                            const ze_group_count_t *groups, ze_event_handle_t signal, uint32_t wait_count,
+                            ze_event_handle_t *waits) {
     ze_result_t result = ZE_RESULT_SUCCESS;
     auto [count, launch] = make_indirect_launch(kernel, groups, result);
     if (!launch)
@@ -22,8 +23,9 @@ ze_result_t append_indirect(ze_command_list_handle_t list, ze_kernel_handle_t ke
 } // namespace
 
 ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel,
-                                            const ze_group_count_t *pLaunchFuncArgs, ze_event_handle_t hSignalEvent,
-                                            uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
+                                            const ze_group_count_t *pLaunchFuncArgs,
+                                            ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                            ze_event_handle_t *phWaitEvents) {
     if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
         return bad;
     ZE_CPU_NEED_HANDLE(hKernel);
@@ -35,7 +37,8 @@ ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandLis
     });
 }
 
-ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel,
+ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCommandList,
+                                                    ze_kernel_handle_t hKernel,
                                                     const ze_group_count_t *pLaunchArgumentsBuffer,
                                                     ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
                                                     ze_event_handle_t *phWaitEvents) {

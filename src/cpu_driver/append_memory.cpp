@@ -24,8 +24,7 @@ void fill(void *to, const std::array<uint8_t, max_pattern> &pattern, size_t patt
     size_t done = std::min(pattern_size, size);
     std::memcpy(bytes, pattern.data(), done);
     while (done < size) {
-        const size_t next = std::min({done, size - done, size_t(64) << 10}) / pattern_size * pattern_size;
-        const size_t step = next ? next : size - done; // a size that is no multiple ends with a part of the pattern
+        const size_t step = std::min({done, size - done, size_t(64) << 10});
         std::memcpy(bytes + done, bytes, step);
         done += step;
     }
@@ -40,45 +39,51 @@ struct Box {
 Box make_box(void *pointer, const ze_copy_region_t &r, size_t pitch, size_t slice) {
     pitch = pitch ? pitch : r.width;
     slice = slice ? slice : pitch * r.height;
-    return {static_cast<uint8_t *>(pointer) + r.originX + r.originY * pitch + r.originZ * slice, pitch, slice};
+    return {static_cast<uint8_t *>(pointer) + r.originX + r.originY * pitch + r.originZ * slice, pitch,
+            slice};
 }
 
 } // namespace
 
-ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void *dstptr, const void *srcptr,
-                                          size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
-                                          ze_event_handle_t *phWaitEvents) {
+ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void *dstptr,
+                                          const void *srcptr, size_t size, ze_event_handle_t hSignalEvent,
+                                          uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
     if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
         return bad;
     ZE_CPU_NEED_POINTER(dstptr);
     ZE_CPU_NEED_POINTER(srcptr);
     auto copy = [dstptr, srcptr, size] { std::memmove(dstptr, srcptr, size); };
-    return guarded([&] { return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return guarded(
+        [&] { return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents); });
 }
 
 ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void *dstptr,
-                                                     ze_context_handle_t hContextSrc, const void *srcptr, size_t size,
-                                                     ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                                     ze_context_handle_t hContextSrc, const void *srcptr,
+                                                     size_t size, ze_event_handle_t hSignalEvent,
+                                                     uint32_t numWaitEvents,
                                                      ze_event_handle_t *phWaitEvents) {
     ZE_CPU_NEED_HANDLE(hCommandList);
     ZE_CPU_NEED_HANDLE(hContextSrc);
-    return ze_cpu::zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents,
-                                                 phWaitEvents);
+    return ze_cpu::zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent,
+                                                 numWaitEvents, phWaitEvents);
 }
 
-ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void *ptr, const void *pattern,
-                                          size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent,
-                                          uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
+ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList, void *ptr,
+                                          const void *pattern, size_t pattern_size, size_t size,
+                                          ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                          ze_event_handle_t *phWaitEvents) {
     if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
         return bad;
     ZE_CPU_NEED_POINTER(ptr);
     ZE_CPU_NEED_POINTER(pattern);
-    if (pattern_size == 0 || pattern_size > max_pattern || (pattern_size & (pattern_size - 1)) != 0)
+    if (pattern_size == 0 || pattern_size > max_pattern || (pattern_size & (pattern_size - 1)) != 0 ||
+        size % pattern_size != 0)
         return ZE_RESULT_ERROR_INVALID_SIZE;
     std::array<uint8_t, max_pattern> bytes{};
     std::memcpy(bytes.data(), pattern, pattern_size); // the caller's may be gone when the fill runs
     auto work = [ptr, bytes, pattern_size, size] { fill(ptr, bytes, pattern_size, size); };
-    return guarded([&] { return append_function(hCommandList, work, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return guarded(
+        [&] { return append_function(hCommandList, work, hSignalEvent, numWaitEvents, phWaitEvents); });
 }
 
 ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void *dstptr,
@@ -104,10 +109,12 @@ ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hComman
             for (size_t y = 0; y < height; y++)
                 std::memmove(to.row(y, z), from.row(y, z), width);
     };
-    return guarded([&] { return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return guarded(
+        [&] { return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents); });
 }
 
-ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void *ptr, size_t) {
+ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void *ptr,
+                                              size_t) {
     if (ze_result_t bad = check_append(hCommandList, 0, nullptr))
         return bad;
     ZE_CPU_NEED_POINTER(ptr);

@@ -18,7 +18,8 @@ ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze
         return bad;
     // Lists run in order, so a barrier has nothing to do but its events.
     return guarded([&] {
-        return append(hCommandList, std::make_shared<MarkerCommand>(), hSignalEvent, numWaitEvents, phWaitEvents);
+        return append(hCommandList, std::make_shared<MarkerCommand>(), hSignalEvent, numWaitEvents,
+                      phWaitEvents);
     });
 }
 
@@ -52,8 +53,9 @@ ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList,
     ZE_CPU_NEED_HANDLE(hEvent);
     if (ze_result_t bad = check_append(hCommandList, 0, nullptr))
         return bad;
-    return guarded(
-        [&] { return append(hCommandList, std::make_shared<ResetCommand>(hEvent->signal), nullptr, 0, nullptr); });
+    return guarded([&] {
+        return append(hCommandList, std::make_shared<ResetCommand>(hEvent->signal), nullptr, 0, nullptr);
+    });
 }
 
 ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCommandList, uint64_t *dstptr,
@@ -66,13 +68,15 @@ ze_result_t zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t hCo
         const uint64_t now = timestamp_now();
         std::memcpy(dstptr, &now, sizeof now);
     };
-    return guarded([&] { return append_function(hCommandList, write, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return guarded(
+        [&] { return append_function(hCommandList, write, hSignalEvent, numWaitEvents, phWaitEvents); });
 }
 
-ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList, uint32_t numEvents,
-                                                     ze_event_handle_t *phEvents, void *dstptr,
-                                                     const size_t *pOffsets, ze_event_handle_t hSignalEvent,
-                                                     uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
+ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hCommandList,
+                                                     uint32_t numEvents, ze_event_handle_t *phEvents,
+                                                     void *dstptr, const size_t *pOffsets,
+                                                     ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                                     ze_event_handle_t *phWaitEvents) {
     if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
         return bad;
     ZE_CPU_NEED_POINTER(phEvents);

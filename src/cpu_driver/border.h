@@ -29,7 +29,8 @@ template <class Body> ze_result_t guarded(Body body) noexcept {
     }
 }
 
-/// The two-call protocol of lists: count 0 or no array asks for the number, else up to *count elements are copied.
+/// The two-call protocol of lists: count 0 or no array asks for the number, else up to *count elements are
+/// copied.
 template <class T, class Fill>
 ze_result_t answer_list(uint32_t available, uint32_t *count, T *array, Fill fill) {
     ZE_CPU_NEED_POINTER(count);

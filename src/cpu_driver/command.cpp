@@ -5,15 +5,17 @@
 
 namespace ze_cpu {
 
-cl::Int MarkerCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) {
+cl::Int MarkerCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits,
+                               cl::Event *event) {
     return opencl().clEnqueueMarkerWithWaitList(queue, wait_count, waits, event);
 }
 
-cl::Int FunctionCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) {
+cl::Int FunctionCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits,
+                                 cl::Event *event) {
     // OpenCL copies the argument block, so what travels is a pointer to a reference that `call` drops.
     auto *self = new std::shared_ptr<FunctionCommand>(shared_from_this());
-    cl::Int status = opencl().clEnqueueNativeKernel(queue, &FunctionCommand::call, &self, sizeof self, 0, nullptr,
-                                                    nullptr, wait_count, waits, event);
+    cl::Int status = opencl().clEnqueueNativeKernel(queue, &FunctionCommand::call, &self, sizeof self, 0,
+                                                    nullptr, nullptr, wait_count, waits, event);
     if (status != cl::success)
         delete self;
     return status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be put on a list: immediate lists submit a command at once, regular lists keep it and submit it at each
-// execution. A command is immutable once appended.
+// What can be put on a list: immediate lists submit a command at once, regular lists keep it and submit it at
+// each execution. A command is immutable once appended.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,16 @@
 namespace ze_cpu {
 
 class Command {
-  public:
+public:
     virtual ~Command() = default;
 
-    /// Puts the command into the OpenCL queue, to start after `waits`; `event` (may be null) receives its event.
-    virtual cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) = 0;
+    /// Puts the command into the OpenCL queue, to start after `waits`; `event` (may be null) receives its
+    /// event.
+    virtual cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits,
+                            cl::Event *event) = 0;
 
-    /// True for a command that has to run on the host when everything before it has finished: then `run_on_host`
-    /// is called instead of `enqueue`.
+    /// True for a command that has to run on the host when everything before it has finished: then
+    /// `run_on_host` is called instead of `enqueue`.
     virtual bool runs_on_host() const { return false; }
     virtual void run_on_host() {}
 
@@ -36,32 +38,33 @@ using CommandPtr = std::shared_ptr<Command>;
 
 /// Signals, waits and barriers: the queue is in order, so a marker does it.
 class MarkerCommand final : public Command {
-  public:
+public:
     cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) override;
     bool has_work() const override { return false; }
 };
 
-/// Copies, fills and timestamp queries: a function that a thread of the runtime calls in its turn. It must not throw.
+/// Copies, fills and timestamp queries: a function that a thread of the runtime calls in its turn. It must
+/// not throw.
 class FunctionCommand final : public Command, public std::enable_shared_from_this<FunctionCommand> {
-  public:
+public:
     explicit FunctionCommand(std::function<void()> function) : function_(std::move(function)) {}
     cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) override;
 
-  private:
+private:
     static void call(void *argument);
     std::function<void()> function_;
 };
 
-/// Event resets. Done on the host after the queue has drained, because a reset that ran later than the enqueueing
-/// of a following signal would take that signal away.
+/// Event resets. Done on the host after the queue has drained, because a reset that ran later than the
+/// enqueueing of a following signal would take that signal away.
 class ResetCommand final : public Command {
-  public:
+public:
     explicit ResetCommand(SignalPtr target) : target_(std::move(target)) {}
     cl::Int enqueue(cl::Queue, cl::Uint, const cl::Event *, cl::Event *) override { return cl::success; }
     bool runs_on_host() const override { return true; }
     void run_on_host() override { target_->reset(); }
 
-  private:
+private:
     SignalPtr target_;
 };
 

@@ -17,8 +17,8 @@ ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_
     return list->closed ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_SUCCESS;
 }
 
-ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_handle_t signal, uint32_t wait_count,
-                   ze_event_handle_t *waits) {
+ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_handle_t signal,
+                   uint32_t wait_count, ze_event_handle_t *waits) {
     for (uint32_t i = 0; i < wait_count; i++)
         command->wait_signals.push_back(waits[i]->signal);
     if (signal)
@@ -100,7 +100,8 @@ ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, 
 ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate,
                                                         uint32_t numCommandLists,
                                                         ze_command_list_handle_t *phCommandLists,
-                                                        ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                                        ze_event_handle_t hSignalEvent,
+                                                        uint32_t numWaitEvents,
                                                         ze_event_handle_t *phWaitEvents) {
     if (ze_result_t bad = check_append(hCommandListImmediate, numWaitEvents, phWaitEvents))
         return bad;
@@ -130,14 +131,16 @@ ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t
     });
 }
 
-ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice) {
+ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList,
+                                         ze_device_handle_t *phDevice) {
     ZE_CPU_NEED_HANDLE(hCommandList);
     ZE_CPU_NEED_POINTER(phDevice);
     *phDevice = the_device();
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t *phContext) {
+ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList,
+                                          ze_context_handle_t *phContext) {
     ZE_CPU_NEED_HANDLE(hCommandList);
     ZE_CPU_NEED_POINTER(phContext);
     *phContext = hCommandList->context;

@@ -33,8 +33,8 @@ namespace ze_cpu {
 ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_handle_t *waits);
 
 /// Gives the command its events and records or submits it.
-ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_handle_t signal, uint32_t wait_count,
-                   ze_event_handle_t *waits);
+ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_handle_t signal,
+                   uint32_t wait_count, ze_event_handle_t *waits);
 
 /// Appends a function to be called in its turn.
 template <class Function>

@@ -7,12 +7,14 @@
 namespace ze_cpu {
 
 ze_result_t zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
-                                 const ze_command_queue_desc_t *desc, ze_command_queue_handle_t *phCommandQueue) {
+                                 const ze_command_queue_desc_t *desc,
+                                 ze_command_queue_handle_t *phCommandQueue) {
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(desc);
     ZE_CPU_NEED_POINTER(phCommandQueue);
-    if (desc->mode > ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS || desc->priority > ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH)
+    if (desc->mode > ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS ||
+        desc->priority > ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     if (desc->ordinal != 0 || desc->index != 0)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
@@ -28,8 +30,10 @@ ze_result_t zeCommandQueueDestroy(ze_command_queue_handle_t hCommandQueue) {
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists,
-                                              ze_command_list_handle_t *phCommandLists, ze_fence_handle_t hFence) {
+ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommandQueue,
+                                              uint32_t numCommandLists,
+                                              ze_command_list_handle_t *phCommandLists,
+                                              ze_fence_handle_t hFence) {
     ZE_CPU_NEED_HANDLE(hCommandQueue);
     ZE_CPU_NEED_POINTER(phCommandLists);
     if (numCommandLists == 0)
@@ -45,7 +49,8 @@ ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommand
         Submission &submission = hCommandQueue->submission;
         for (uint32_t i = 0; i < numCommandLists; i++) {
             const auto &commands = phCommandLists[i]->commands;
-            if (ze_result_t result = submission.submit(commands.data(), commands.size()); result != ZE_RESULT_SUCCESS)
+            if (ze_result_t result = submission.submit(commands.data(), commands.size());
+                result != ZE_RESULT_SUCCESS)
                 return result;
         }
         if (hFence) {

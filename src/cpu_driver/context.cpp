@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Contexts and residency. All memory is the process's own and always resident, so these calls check and agree.
+// Contexts and residency. All memory is the process's own and always resident, so these calls check and
+// agree.
 #include <atomic>
 #include <memory>
 
@@ -58,7 +59,8 @@ ze_result_t zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_
     return size ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_SIZE;
 }
 
-ze_result_t zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr, size_t size) {
+ze_result_t zeContextEvictMemory(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr,
+                                 size_t size) {
     return ze_cpu::zeContextMakeMemoryResident(hContext, hDevice, ptr, size);
 }
 

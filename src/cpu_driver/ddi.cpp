@@ -3,7 +3,9 @@
 
 namespace ze_cpu {
 
-ze_result_t unsupported() { return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
+ze_result_t unsupported() {
+    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
 
 ze_result_t fill_table(ze_api_version_t version, void *table, const Slot *slots, size_t count) {
     if (!table)

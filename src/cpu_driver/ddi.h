@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables through which a loader (or a program that opens this library by itself) gets at the driver. They are
-// arrays of function pointers, in the order of Level Zero 1.17 and only ever appended to, so a slot is described by
-// the minor version that introduced it: who asks with version 1.n has room for the slots up to n, and no more.
+// The tables through which a loader (or a program that opens this library by itself) gets at the driver. They
+// are arrays of function pointers, in the order of Level Zero 1.17 and only ever appended to, so a slot is
+// described by the minor version that introduced it: who asks with version 1.n has room for the slots up to
+// n, and no more.
 //
 // ze_ddi.h is not included here: of the headers in use only the newest knows all the tables.
 #pragma once
@@ -23,8 +24,8 @@ struct Slot {
     AnyFunction function;
 };
 
-/// What every slot holds that has nothing behind it. The C calling convention lets the caller clean up, so one
-/// function without parameters serves all.
+/// What every slot holds that has nothing behind it. The C calling convention lets the caller clean up, so
+/// one function without parameters serves all.
 ze_result_t unsupported();
 
 ze_result_t fill_table(ze_api_version_t version, void *table, const Slot *slots, size_t count);

@@ -4,129 +4,79 @@
 #include "ddi.h"
 
 ZE_CPU_TABLE(zeGetCommandQueueProcAddrTable, //
-             HAS(0, zeCommandQueueCreate),
-             HAS(0, zeCommandQueueDestroy),
-             HAS(0, zeCommandQueueExecuteCommandLists),
-             HAS(0, zeCommandQueueSynchronize),
-             HAS(9, zeCommandQueueGetOrdinal),
-             HAS(9, zeCommandQueueGetIndex),
-             LACKS(17, zeCommandQueueGetFlags),
-             LACKS(17, zeCommandQueueGetMode),
+             HAS(0, zeCommandQueueCreate), HAS(0, zeCommandQueueDestroy),
+             HAS(0, zeCommandQueueExecuteCommandLists), HAS(0, zeCommandQueueSynchronize),
+             HAS(9, zeCommandQueueGetOrdinal), HAS(9, zeCommandQueueGetIndex),
+             LACKS(17, zeCommandQueueGetFlags), LACKS(17, zeCommandQueueGetMode),
              LACKS(17, zeCommandQueueGetPriority))
 
 ZE_CPU_TABLE(zeGetCommandListProcAddrTable, //
-             HAS(0, zeCommandListCreate),
-             HAS(0, zeCommandListCreateImmediate),
-             HAS(0, zeCommandListDestroy),
-             HAS(0, zeCommandListClose),
-             HAS(0, zeCommandListReset),
-             HAS(0, zeCommandListAppendWriteGlobalTimestamp),
-             HAS(0, zeCommandListAppendBarrier),
-             HAS(0, zeCommandListAppendMemoryRangesBarrier),
-             HAS(0, zeCommandListAppendMemoryCopy),
-             HAS(0, zeCommandListAppendMemoryFill),
-             HAS(0, zeCommandListAppendMemoryCopyRegion),
-             HAS(0, zeCommandListAppendMemoryCopyFromContext),
-             LACKS(0, zeCommandListAppendImageCopy),
-             LACKS(0, zeCommandListAppendImageCopyRegion),
-             LACKS(0, zeCommandListAppendImageCopyToMemory),
-             LACKS(0, zeCommandListAppendImageCopyFromMemory),
-             HAS(0, zeCommandListAppendMemoryPrefetch),
-             HAS(0, zeCommandListAppendMemAdvise),
-             HAS(0, zeCommandListAppendSignalEvent),
-             HAS(0, zeCommandListAppendWaitOnEvents),
-             HAS(0, zeCommandListAppendEventReset),
-             HAS(0, zeCommandListAppendQueryKernelTimestamps),
-             HAS(0, zeCommandListAppendLaunchKernel),
+             HAS(0, zeCommandListCreate), HAS(0, zeCommandListCreateImmediate), HAS(0, zeCommandListDestroy),
+             HAS(0, zeCommandListClose), HAS(0, zeCommandListReset),
+             HAS(0, zeCommandListAppendWriteGlobalTimestamp), HAS(0, zeCommandListAppendBarrier),
+             HAS(0, zeCommandListAppendMemoryRangesBarrier), HAS(0, zeCommandListAppendMemoryCopy),
+             HAS(0, zeCommandListAppendMemoryFill), HAS(0, zeCommandListAppendMemoryCopyRegion),
+             HAS(0, zeCommandListAppendMemoryCopyFromContext), LACKS(0, zeCommandListAppendImageCopy),
+             LACKS(0, zeCommandListAppendImageCopyRegion), LACKS(0, zeCommandListAppendImageCopyToMemory),
+             LACKS(0, zeCommandListAppendImageCopyFromMemory), HAS(0, zeCommandListAppendMemoryPrefetch),
+             HAS(0, zeCommandListAppendMemAdvise), HAS(0, zeCommandListAppendSignalEvent),
+             HAS(0, zeCommandListAppendWaitOnEvents), HAS(0, zeCommandListAppendEventReset),
+             HAS(0, zeCommandListAppendQueryKernelTimestamps), HAS(0, zeCommandListAppendLaunchKernel),
              LACKS(0, zeCommandListAppendLaunchCooperativeKernel),
              HAS(0, zeCommandListAppendLaunchKernelIndirect),
              LACKS(0, zeCommandListAppendLaunchMultipleKernelsIndirect),
              LACKS(3, zeCommandListAppendImageCopyToMemoryExt),
-             LACKS(3, zeCommandListAppendImageCopyFromMemoryExt),
-             HAS(6, zeCommandListHostSynchronize),
-             HAS(9, zeCommandListGetDeviceHandle),
-             HAS(9, zeCommandListGetContextHandle),
-             HAS(9, zeCommandListGetOrdinal),
-             HAS(9, zeCommandListImmediateGetIndex),
-             HAS(9, zeCommandListIsImmediate),
-             LACKS(12, zeCommandListAppendSignalExternalSemaphoreExt),
+             LACKS(3, zeCommandListAppendImageCopyFromMemoryExt), HAS(6, zeCommandListHostSynchronize),
+             HAS(9, zeCommandListGetDeviceHandle), HAS(9, zeCommandListGetContextHandle),
+             HAS(9, zeCommandListGetOrdinal), HAS(9, zeCommandListImmediateGetIndex),
+             HAS(9, zeCommandListIsImmediate), LACKS(12, zeCommandListAppendSignalExternalSemaphoreExt),
              LACKS(12, zeCommandListAppendWaitExternalSemaphoreExt),
              LACKS(14, zeCommandListAppendLaunchKernelWithParameters),
              LACKS(14, zeCommandListAppendLaunchKernelWithArguments),
              LACKS(16, zeCommandListAppendMemoryCopyWithParameters),
              LACKS(16, zeCommandListAppendMemoryFillWithParameters),
              LACKS(16, zeCommandListImmediateAppendCommandListsWithParameters),
-             LACKS(17, zeCommandListGetFlags),
-             LACKS(17, zeCommandListImmediateGetFlags),
-             LACKS(17, zeCommandListImmediateGetMode),
-             LACKS(17, zeCommandListImmediateGetPriority),
-             LACKS(17, zeCommandListBeginGraphCaptureExt),
-             LACKS(17, zeCommandListBeginCaptureIntoGraphExt),
-             LACKS(17, zeCommandListIsGraphCaptureEnabledExt),
-             LACKS(17, zeCommandListEndGraphCaptureExt),
-             LACKS(17, zeCommandListGetGraphExt),
-             LACKS(17, zeCommandListAppendGraphExt),
+             LACKS(17, zeCommandListGetFlags), LACKS(17, zeCommandListImmediateGetFlags),
+             LACKS(17, zeCommandListImmediateGetMode), LACKS(17, zeCommandListImmediateGetPriority),
+             LACKS(17, zeCommandListBeginGraphCaptureExt), LACKS(17, zeCommandListBeginCaptureIntoGraphExt),
+             LACKS(17, zeCommandListIsGraphCaptureEnabledExt), LACKS(17, zeCommandListEndGraphCaptureExt),
+             LACKS(17, zeCommandListGetGraphExt), LACKS(17, zeCommandListAppendGraphExt),
              LACKS(17, zeCommandListAppendHostFunction))
 
 ZE_CPU_TABLE(zeGetCommandListExpProcAddrTable, //
-             LACKS(9, zeCommandListCreateCloneExp),
-             HAS(9, zeCommandListImmediateAppendCommandListsExp),
-             LACKS(9, zeCommandListGetNextCommandIdExp),
-             LACKS(9, zeCommandListUpdateMutableCommandsExp),
+             LACKS(9, zeCommandListCreateCloneExp), HAS(9, zeCommandListImmediateAppendCommandListsExp),
+             LACKS(9, zeCommandListGetNextCommandIdExp), LACKS(9, zeCommandListUpdateMutableCommandsExp),
              LACKS(9, zeCommandListUpdateMutableCommandSignalEventExp),
              LACKS(9, zeCommandListUpdateMutableCommandWaitEventsExp),
              LACKS(10, zeCommandListGetNextCommandIdWithKernelsExp),
-             LACKS(10, zeCommandListUpdateMutableCommandKernelsExp),
-             LACKS(17, zeCommandListIsMutableExp))
+             LACKS(10, zeCommandListUpdateMutableCommandKernelsExp), LACKS(17, zeCommandListIsMutableExp))
 
 ZE_CPU_TABLE(zeGetFenceProcAddrTable, //
-             HAS(0, zeFenceCreate),
-             HAS(0, zeFenceDestroy),
-             HAS(0, zeFenceHostSynchronize),
-             HAS(0, zeFenceQueryStatus),
-             HAS(0, zeFenceReset))
+             HAS(0, zeFenceCreate), HAS(0, zeFenceDestroy), HAS(0, zeFenceHostSynchronize),
+             HAS(0, zeFenceQueryStatus), HAS(0, zeFenceReset))
 
 ZE_CPU_TABLE(zeGetEventPoolProcAddrTable, //
-             HAS(0, zeEventPoolCreate),
-             HAS(0, zeEventPoolDestroy),
-             LACKS(0, zeEventPoolGetIpcHandle),
-             LACKS(0, zeEventPoolOpenIpcHandle),
-             LACKS(0, zeEventPoolCloseIpcHandle),
-             LACKS(6, zeEventPoolPutIpcHandle),
-             HAS(9, zeEventPoolGetContextHandle),
+             HAS(0, zeEventPoolCreate), HAS(0, zeEventPoolDestroy), LACKS(0, zeEventPoolGetIpcHandle),
+             LACKS(0, zeEventPoolOpenIpcHandle), LACKS(0, zeEventPoolCloseIpcHandle),
+             LACKS(6, zeEventPoolPutIpcHandle), HAS(9, zeEventPoolGetContextHandle),
              HAS(9, zeEventPoolGetFlags))
 
 ZE_CPU_TABLE(zeGetEventProcAddrTable, //
-             HAS(0, zeEventCreate),
-             HAS(0, zeEventDestroy),
-             HAS(0, zeEventHostSignal),
-             HAS(0, zeEventHostSynchronize),
-             HAS(0, zeEventQueryStatus),
-             HAS(0, zeEventHostReset),
-             HAS(0, zeEventQueryKernelTimestamp),
-             LACKS(6, zeEventQueryKernelTimestampsExt),
-             HAS(9, zeEventGetEventPool),
-             HAS(9, zeEventGetSignalScope),
-             HAS(9, zeEventGetWaitScope),
-             LACKS(15, zeEventCounterBasedCreate),
-             LACKS(15, zeEventCounterBasedGetIpcHandle),
-             LACKS(15, zeEventCounterBasedOpenIpcHandle),
-             LACKS(15, zeEventCounterBasedCloseIpcHandle),
-             LACKS(15, zeEventCounterBasedGetDeviceAddress),
-             LACKS(17, zeEventGetCounterBasedFlags))
+             HAS(0, zeEventCreate), HAS(0, zeEventDestroy), HAS(0, zeEventHostSignal),
+             HAS(0, zeEventHostSynchronize), HAS(0, zeEventQueryStatus), HAS(0, zeEventHostReset),
+             HAS(0, zeEventQueryKernelTimestamp), LACKS(6, zeEventQueryKernelTimestampsExt),
+             HAS(9, zeEventGetEventPool), HAS(9, zeEventGetSignalScope), HAS(9, zeEventGetWaitScope),
+             LACKS(15, zeEventCounterBasedCreate), LACKS(15, zeEventCounterBasedGetIpcHandle),
+             LACKS(15, zeEventCounterBasedOpenIpcHandle), LACKS(15, zeEventCounterBasedCloseIpcHandle),
+             LACKS(15, zeEventCounterBasedGetDeviceAddress), LACKS(17, zeEventGetCounterBasedFlags))
 
 ZE_CPU_TABLE(zeGetEventExpProcAddrTable, //
              HAS(2, zeEventQueryTimestampsExp))
 
 ZE_CPU_TABLE(zeGetGraphProcAddrTable, //
-             LACKS(17, zeGraphCreateExt),
-             LACKS(17, zeGraphGetPrimaryCommandListExt),
-             LACKS(17, zeGraphSetDestructionCallbackExt),
-             LACKS(17, zeGraphInstantiateExt),
-             LACKS(17, zeGraphIsEmptyExt),
-             LACKS(17, zeGraphDumpContentsExt),
-             LACKS(17, zeGraphDestroyExt))
+             LACKS(17, zeGraphCreateExt), LACKS(17, zeGraphGetPrimaryCommandListExt),
+             LACKS(17, zeGraphSetDestructionCallbackExt), LACKS(17, zeGraphInstantiateExt),
+             LACKS(17, zeGraphIsEmptyExt), LACKS(17, zeGraphDumpContentsExt), LACKS(17, zeGraphDestroyExt))
 
 ZE_CPU_TABLE(zeGetExecutableGraphProcAddrTable, //
-             LACKS(17, zeExecutableGraphGetSourceGraphExt),
-             LACKS(17, zeExecutableGraphDestroyExt))
+             LACKS(17, zeExecutableGraphGetSourceGraphExt), LACKS(17, zeExecutableGraphDestroyExt))

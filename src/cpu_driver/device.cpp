@@ -13,7 +13,9 @@ namespace {
 
 constexpr uint32_t max_groups = UINT32_MAX;
 
-template <class T> uint32_t clamp32(T value) { return uint32_t(std::min<uint64_t>(value, UINT32_MAX)); }
+template <class T> uint32_t clamp32(T value) {
+    return uint32_t(std::min<uint64_t>(value, UINT32_MAX));
+}
 
 /// Stable for this device and runtime: both of its halves are hashes of what identifies them.
 void make_uuid(const DeviceInfo &d, uint8_t (&id)[ZE_MAX_DEVICE_UUID_SIZE]) {
@@ -49,7 +51,8 @@ ze_device_fp_flags_t fp_flags(uint64_t opencl_bits) {
 
 ze_result_t zeDeviceGet(ze_driver_handle_t hDriver, uint32_t *pCount, ze_device_handle_t *phDevices) {
     ZE_CPU_NEED_HANDLE(hDriver);
-    return answer_list(1, pCount, phDevices, [](uint32_t, ze_device_handle_t &handle) { handle = the_device(); });
+    return answer_list(1, pCount, phDevices,
+                       [](uint32_t, ze_device_handle_t &handle) { handle = the_device(); });
 }
 
 ze_result_t zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t *pCount, ze_device_handle_t *) {
@@ -158,7 +161,8 @@ ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t *pC
     });
 }
 
-ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice, ze_device_memory_access_properties_t *p) {
+ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice,
+                                              ze_device_memory_access_properties_t *p) {
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(p);
     constexpr uint32_t everything = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC |
@@ -210,7 +214,8 @@ ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handl
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t *value) {
+ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice,
+                                  ze_bool_t *value) {
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_HANDLE(hPeerDevice);
     ZE_CPU_NEED_POINTER(value);

@@ -35,7 +35,10 @@ struct NamedFunction {
 
 /// Functions that loaders older than them cannot hand out.
 const NamedFunction *functions(size_t &count) {
-#define ZE_CPU_NAMED(function) {#function, reinterpret_cast<void *>(&function)}
+#define ZE_CPU_NAMED(function)                                                                               \
+    {                                                                                                        \
+#function, reinterpret_cast < void *>(&function)                                                     \
+    }
     static const NamedFunction table[] = {
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
         ZE_CPU_NAMED(zeEventQueryTimestampsExp),
@@ -50,8 +53,12 @@ const NamedFunction *functions(size_t &count) {
 
 } // namespace
 
-ze_driver_handle_t the_driver() { return &driver; }
-ze_device_handle_t the_device() { return &device; }
+ze_driver_handle_t the_driver() {
+    return &driver;
+}
+ze_device_handle_t the_device() {
+    return &device;
+}
 
 ze_result_t zeInit(ze_init_flags_t flags) {
     // Flags name the only kinds of device that are wanted; a CPU is none of them.
@@ -70,13 +77,15 @@ ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitD
         return ZE_RESULT_ERROR_UNINITIALIZED;
     if (ze_result_t result = zeInit(0); result != ZE_RESULT_SUCCESS)
         return result;
-    return answer_list(1, pCount, phDrivers, [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
+    return answer_list(1, pCount, phDrivers,
+                       [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
 }
 
 ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
     if (ze_result_t result = guarded([] { return open_runtime(); }); result != ZE_RESULT_SUCCESS)
         return ZE_RESULT_ERROR_UNINITIALIZED;
-    return answer_list(1, pCount, phDrivers, [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
+    return answer_list(1, pCount, phDrivers,
+                       [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
 }
 
 ze_result_t zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t *version) {
@@ -138,8 +147,8 @@ ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const ch
 
 } // namespace ze_cpu
 
-/// Not part of Level Zero: why zeInit failed, as a sentence that names what is missing and the package that has it.
-/// Empty if it did not fail. For programs that open this library by themselves.
+/// Not part of Level Zero: why zeInit failed, as a sentence that names what is missing and the package that
+/// has it. Empty if it did not fail. For programs that open this library by themselves.
 extern "C" __attribute__((visibility("default"))) const char *zeCpuGetLastError(void) {
     return ze_cpu::runtime_error();
 }

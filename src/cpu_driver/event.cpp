@@ -7,8 +7,9 @@
 
 namespace ze_cpu {
 
-ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t *desc, uint32_t numDevices,
-                              ze_device_handle_t *phDevices, ze_event_pool_handle_t *phEventPool) {
+ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_desc_t *desc,
+                              uint32_t numDevices, ze_device_handle_t *phDevices,
+                              ze_event_pool_handle_t *phEventPool) {
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_POINTER(desc);
     ZE_CPU_NEED_POINTER(phEventPool);
@@ -113,7 +114,8 @@ ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle
         if (*pCount && pTimestamps)
             if (ze_result_t status = hEvent->signal->timestamps(result); status != ZE_RESULT_SUCCESS)
                 return status;
-        return answer_list(1, pCount, pTimestamps, [&](uint32_t, ze_kernel_timestamp_result_t &to) { to = result; });
+        return answer_list(1, pCount, pTimestamps,
+                           [&](uint32_t, ze_kernel_timestamp_result_t &to) { to = result; });
     });
 }
 

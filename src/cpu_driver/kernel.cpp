@@ -19,12 +19,14 @@ template <class T> T work_group_value(cl::Kernel kernel, cl::Uint key) {
 
 size_t sub_group_value(cl::Kernel kernel, cl::Uint key, const size_t *group_size) {
     size_t value = 0;
-    opencl().clGetKernelSubGroupInfo(kernel, runtime().device, key, group_size ? 3 * sizeof(size_t) : 0, group_size,
-                                     sizeof value, &value, nullptr);
+    opencl().clGetKernelSubGroupInfo(kernel, runtime().device, key, group_size ? 3 * sizeof(size_t) : 0,
+                                     group_size, sizeof value, &value, nullptr);
     return value;
 }
 
-bool has_required_size(const KernelInfo &info) { return info.required_group_size[0] != 0; }
+bool has_required_size(const KernelInfo &info) {
+    return info.required_group_size[0] != 0;
+}
 
 size_t max_group_size(ze_kernel_handle_t kernel) {
     size_t limit = work_group_value<size_t>(kernel->object->get(), cl::kernel_work_group_size);
@@ -33,7 +35,8 @@ size_t max_group_size(ze_kernel_handle_t kernel) {
 
 } // namespace
 
-ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *desc, ze_kernel_handle_t *phKernel) {
+ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *desc,
+                           ze_kernel_handle_t *phKernel) {
     ZE_CPU_NEED_HANDLE(hModule);
     ZE_CPU_NEED_POINTER(desc);
     ZE_CPU_NEED_POINTER(desc->pKernelName);
@@ -114,8 +117,8 @@ ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t x, uint32_
     return ZE_RESULT_SUCCESS;
 }
 
-/// Largest divisors of the global size that keep the group within 256 items: enough to amortise the start of a group
-/// on a CPU, few enough that all threads get some. A kernel with a required size gets that.
+/// Largest divisors of the global size that keep the group within 256 items: enough to amortise the start of
+/// a group on a CPU, few enough that all threads get some. A kernel with a required size gets that.
 ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY,
                                      uint32_t globalSizeZ, uint32_t *groupSizeX, uint32_t *groupSizeY,
                                      uint32_t *groupSizeZ) {
@@ -167,11 +170,11 @@ ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t *pS
         std::string &text = hKernel->source_attributes;
         size_t size = 0;
         const cl::Api &api = opencl();
-        if (text.empty() && api.clGetKernelInfo(hKernel->object->get(), cl::kernel_attributes, 0, nullptr, &size) ==
-                                cl::success) {
+        if (text.empty() && api.clGetKernelInfo(hKernel->object->get(), cl::kernel_attributes, 0, nullptr,
+                                                &size) == cl::success) {
             std::string found(size, '\0');
-            if (api.clGetKernelInfo(hKernel->object->get(), cl::kernel_attributes, size, found.data(), nullptr) ==
-                cl::success)
+            if (api.clGetKernelInfo(hKernel->object->get(), cl::kernel_attributes, size, found.data(),
+                                    nullptr) == cl::success)
                 text = found.c_str();
         }
         if (pString)

@@ -15,17 +15,17 @@
 
 namespace ze_cpu {
 
-/// The values of all arguments, laid out one after the other. A launch copies them, so later changes to the kernel
-/// do not reach it.
+/// The values of all arguments, laid out one after the other. A launch copies them, so later changes to the
+/// kernel do not reach it.
 struct ArgValues {
     std::vector<uint8_t> bytes;
     std::vector<uint8_t> is_set; // per argument
 };
 
-/// An OpenCL kernel. OpenCL keeps the arguments in the kernel object, so setting them and enqueueing is one step
-/// under `mutex`; `applied` remembers what the object holds, so that only what changed is set again.
+/// An OpenCL kernel. OpenCL keeps the arguments in the kernel object, so setting them and enqueueing is one
+/// step under `mutex`; `applied` remembers what the object holds, so that only what changed is set again.
 class KernelObject {
-  public:
+public:
     KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, cl::Kernel kernel);
     ~KernelObject();
 
@@ -37,10 +37,10 @@ class KernelObject {
     size_t total_size() const { return offsets_.back(); }
 
     cl::Int launch(cl::Queue queue, const ArgValues &values, const std::array<size_t, 3> &offset,
-                   const std::array<size_t, 3> &global, const std::array<size_t, 3> &local, cl::Uint wait_count,
-                   const cl::Event *waits, cl::Event *event);
+                   const std::array<size_t, 3> &global, const std::array<size_t, 3> &local,
+                   cl::Uint wait_count, const cl::Event *waits, cl::Event *event);
 
-  private:
+private:
     cl::Int apply(size_t arg, const uint8_t *value);
 
     std::shared_ptr<BuiltModule> module_;
@@ -67,7 +67,9 @@ namespace ze_cpu {
 /// A launch with all that it needs taken from the kernel. Null with `result` set if the kernel is not ready.
 CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result);
 
-/// A launch whose group count is read from memory when its turn comes: two commands, to be submitted in order.
-std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups, ze_result_t &result);
+/// A launch whose group count is read from memory when its turn comes: two commands, to be submitted in
+/// order.
+std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel,
+                                                       const ze_group_count_t *groups, ze_result_t &result);
 
 } // namespace ze_cpu

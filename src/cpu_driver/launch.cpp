@@ -20,7 +20,9 @@ KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo
     applied_.is_set.resize(info_.args.size());
 }
 
-KernelObject::~KernelObject() { opencl().clReleaseKernel(kernel_); }
+KernelObject::~KernelObject() {
+    opencl().clReleaseKernel(kernel_);
+}
 
 cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
     const cl::Api &api = opencl();
@@ -50,14 +52,14 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
         applied_.is_set[n] = 1;
     }
     const bool has_offset = offset[0] || offset[1] || offset[2];
-    return opencl().clEnqueueNDRangeKernel(queue, kernel_, 3, has_offset ? offset.data() : nullptr, global.data(),
-                                           local.data(), wait_count, waits, event);
+    return opencl().clEnqueueNDRangeKernel(queue, kernel_, 3, has_offset ? offset.data() : nullptr,
+                                           global.data(), local.data(), wait_count, waits, event);
 }
 
 namespace {
 
 class LaunchCommand : public Command {
-  public:
+public:
     LaunchCommand(ze_kernel_handle_t kernel, const ze_group_count_t &groups)
         : kernel_(kernel->object), args_(kernel->args) {
         for (int i = 0; i < 3; i++) {
@@ -73,35 +75,35 @@ class LaunchCommand : public Command {
         return kernel_->launch(queue, args_, offset_, global_, local_, wait_count, waits, event);
     }
 
-  protected:
+protected:
     void set_groups(const ze_group_count_t &groups) {
         global_ = {size_t(groups.groupCountX) * local_[0], size_t(groups.groupCountY) * local_[1],
                    size_t(groups.groupCountZ) * local_[2]};
     }
 
-  private:
+private:
     std::shared_ptr<KernelObject> kernel_;
     ArgValues args_;
     std::array<size_t, 3> offset_{}, global_{}, local_{};
 };
 
-/// The group count is known when everything before has finished, so the host part reads it; the launch proper is
-/// a command of its own that follows.
+/// The group count is known when everything before has finished, so the host part reads it; the launch proper
+/// is a command of its own that follows.
 class GroupCountCommand final : public Command {
-  public:
+public:
     GroupCountCommand(const ze_group_count_t *from, std::shared_ptr<ze_group_count_t> to)
         : from_(from), to_(std::move(to)) {}
     cl::Int enqueue(cl::Queue, cl::Uint, const cl::Event *, cl::Event *) override { return cl::success; }
     bool runs_on_host() const override { return true; }
     void run_on_host() override { *to_ = *from_; }
 
-  private:
+private:
     const ze_group_count_t *from_;
     std::shared_ptr<ze_group_count_t> to_;
 };
 
 class IndirectLaunchCommand final : public LaunchCommand {
-  public:
+public:
     IndirectLaunchCommand(ze_kernel_handle_t kernel, std::shared_ptr<ze_group_count_t> groups)
         : LaunchCommand(kernel, {0, 0, 0}), groups_(std::move(groups)) {}
     cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) override {
@@ -109,7 +111,7 @@ class IndirectLaunchCommand final : public LaunchCommand {
         return LaunchCommand::enqueue(queue, wait_count, waits, event);
     }
 
-  private:
+private:
     std::shared_ptr<ze_group_count_t> groups_;
 };
 
@@ -129,8 +131,8 @@ CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups
     return std::make_shared<LaunchCommand>(kernel, groups);
 }
 
-std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
-                                                       ze_result_t &result) {
+std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel,
+                                                       const ze_group_count_t *groups, ze_result_t &result) {
     if (!ready(kernel, result))
         return {};
     auto count = std::make_shared<ze_group_count_t>();

@@ -34,7 +34,8 @@ Registry &registry() {
 }
 
 bool relaxed_limits(const void *next) {
-    for (auto *p = static_cast<const ze_base_desc_t *>(next); p; p = static_cast<const ze_base_desc_t *>(p->pNext))
+    for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
+         p = static_cast<const ze_base_desc_t *>(p->pNext))
         if (p->stype == ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC)
             return reinterpret_cast<const ze_relaxed_allocation_limits_exp_desc_t *>(p)->flags &
                    ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
@@ -43,7 +44,8 @@ bool relaxed_limits(const void *next) {
 
 ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, size_t alignment,
                      ze_device_handle_t device, void **pointer) {
-    const size_t limit = relaxed_limits(desc_next) ? runtime().info.global_size : runtime().info.max_alloc_size;
+    const size_t limit =
+        relaxed_limits(desc_next) ? runtime().info.global_size : runtime().info.max_alloc_size;
     if (size == 0 || size > limit)
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     if ((alignment & (alignment - 1)) != 0 || alignment > most_alignment)
@@ -51,7 +53,8 @@ ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, 
     return guarded([&]() -> ze_result_t {
         const bool huge = size >= 2 * huge_page;
         void *memory = nullptr;
-        if (posix_memalign(&memory, std::max({alignment, least_alignment, huge ? huge_page : size_t(0)}), size) != 0)
+        if (posix_memalign(&memory, std::max({alignment, least_alignment, huge ? huge_page : size_t(0)}),
+                           size) != 0)
             return type == ZE_MEMORY_TYPE_DEVICE ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
                                                  : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         if (huge) // weights are read in strides of kilobytes: large pages spare the TLB
@@ -107,8 +110,8 @@ ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_a
     return allocate(ZE_MEMORY_TYPE_SHARED, device_desc->pNext, size, alignment, hDevice, pptr);
 }
 
-ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc, size_t size,
-                             size_t alignment, ze_device_handle_t hDevice, void **pptr) {
+ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
+                             size_t size, size_t alignment, ze_device_handle_t hDevice, void **pptr) {
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(device_desc);
@@ -116,8 +119,8 @@ ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_a
     return allocate(ZE_MEMORY_TYPE_DEVICE, device_desc->pNext, size, alignment, hDevice, pptr);
 }
 
-ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t *host_desc, size_t size,
-                           size_t alignment, void **pptr) {
+ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t *host_desc,
+                           size_t size, size_t alignment, void **pptr) {
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_POINTER(host_desc);
     ZE_CPU_NEED_POINTER(pptr);
@@ -130,7 +133,8 @@ ze_result_t zeMemFree(ze_context_handle_t hContext, void *ptr) {
     return release(ptr);
 }
 
-ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc, void *ptr) {
+ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc,
+                         void *ptr) {
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_POINTER(pMemFreeDesc);
     ZE_CPU_NEED_POINTER(ptr);
@@ -155,7 +159,8 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *pt
     find_allocation(ptr, found);
     pMemAllocProperties->type = found.type;
     pMemAllocProperties->id = found.id;
-    pMemAllocProperties->pageSize = found.type == ZE_MEMORY_TYPE_UNKNOWN ? 0 : uint64_t(sysconf(_SC_PAGESIZE));
+    pMemAllocProperties->pageSize =
+        found.type == ZE_MEMORY_TYPE_UNKNOWN ? 0 : uint64_t(sysconf(_SC_PAGESIZE));
     if (phDevice)
         *phDevice = found.device;
     return ZE_RESULT_SUCCESS;

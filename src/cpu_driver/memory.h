@@ -8,7 +8,8 @@
 
 namespace ze_cpu {
 
-/// One USM allocation. Host, device and shared memory are the same ordinary memory; the kind is only remembered.
+/// One USM allocation. Host, device and shared memory are the same ordinary memory; the kind is only
+/// remembered.
 struct Allocation {
     uintptr_t base = 0;
     size_t size = 0;

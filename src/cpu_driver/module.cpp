@@ -34,12 +34,12 @@ struct Input {
 void append_log(cl::Program program, std::string &log) {
     size_t size = 0;
     const cl::Api &api = opencl();
-    if (!program || api.clGetProgramBuildInfo(program, runtime().device, cl::program_build_log, 0, nullptr, &size) !=
-                        cl::success)
+    if (!program || api.clGetProgramBuildInfo(program, runtime().device, cl::program_build_log, 0, nullptr,
+                                              &size) != cl::success)
         return;
     std::string text(size, '\0');
-    if (api.clGetProgramBuildInfo(program, runtime().device, cl::program_build_log, size, text.data(), nullptr) ==
-        cl::success)
+    if (api.clGetProgramBuildInfo(program, runtime().device, cl::program_build_log, size, text.data(),
+                                  nullptr) == cl::success)
         log += text.c_str();
 }
 
@@ -58,12 +58,13 @@ bool set_constants(cl::Program program, const Input &input, const SpirvInfo &inf
             log += "the module has no specialisation constant " + std::to_string(c.pConstantIds[i]) + "\n";
             continue;
         }
-        cl::Int status = c.pConstantValues[i] ? opencl().clSetProgramSpecializationConstant(
-                                                    program, c.pConstantIds[i], size->second, c.pConstantValues[i])
-                                              : -1;
+        cl::Int status = c.pConstantValues[i]
+                             ? opencl().clSetProgramSpecializationConstant(program, c.pConstantIds[i],
+                                                                           size->second, c.pConstantValues[i])
+                             : -1;
         if (status != cl::success) {
-            log += "specialisation constant " + std::to_string(c.pConstantIds[i]) + " was refused (OpenCL error " +
-                   std::to_string(status) + ")\n";
+            log += "specialisation constant " + std::to_string(c.pConstantIds[i]) +
+                   " was refused (OpenCL error " + std::to_string(status) + ")\n";
             return false;
         }
     }
@@ -111,8 +112,8 @@ ze_result_t build_linked(const std::vector<Input> &inputs, const std::string &op
         if (ze_result_t result = create_from_il(input, module, program, log); result != ZE_RESULT_SUCCESS)
             return result;
         std::string own = translate_flags(input.flags, log);
-        cl::Int status = opencl().clCompileProgram(program.get(), 1, &device, own.c_str(), 0, nullptr, nullptr,
-                                                   nullptr, nullptr);
+        cl::Int status = opencl().clCompileProgram(program.get(), 1, &device, own.c_str(), 0, nullptr,
+                                                   nullptr, nullptr, nullptr);
         append_log(program.get(), log);
         if (status != cl::success)
             return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
@@ -120,11 +121,13 @@ ze_result_t build_linked(const std::vector<Input> &inputs, const std::string &op
         programs.push_back(std::move(program));
     }
     cl::Int status = cl::success;
-    Program linked(opencl().clLinkProgram(runtime().context, 1, &device, options.c_str(), cl::Uint(handles.size()),
-                                          handles.data(), nullptr, nullptr, &status));
+    Program linked(opencl().clLinkProgram(runtime().context, 1, &device, options.c_str(),
+                                          cl::Uint(handles.size()), handles.data(), nullptr, nullptr,
+                                          &status));
     append_log(linked.get(), log);
     module.program = std::move(linked);
-    return status == cl::success && module.program.get() ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
+    return status == cl::success && module.program.get() ? ZE_RESULT_SUCCESS
+                                                         : ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
 }
 
 ze_result_t build_native(const ze_module_desc_t &desc, BuiltModule &module, std::string &log) {
@@ -135,14 +138,15 @@ ze_result_t build_native(const ze_module_desc_t &desc, BuiltModule &module, std:
     const size_t size = binary.size();
     const unsigned char *data = binary.data();
     cl::Int of_binary = cl::success, status = cl::success;
-    Program program(opencl().clCreateProgramWithBinary(runtime().context, 1, &device, &size, &data, &of_binary,
-                                                       &status));
+    Program program(
+        opencl().clCreateProgramWithBinary(runtime().context, 1, &device, &size, &data, &of_binary, &status));
     if (!program.get() || of_binary != cl::success) {
         log += "the OpenCL runtime refuses the binary (error " + std::to_string(status) + ")\n";
         return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     }
-    return build(std::move(program), "", module, log) == ZE_RESULT_SUCCESS ? ZE_RESULT_SUCCESS
-                                                                           : ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    return build(std::move(program), "", module, log) == ZE_RESULT_SUCCESS
+               ? ZE_RESULT_SUCCESS
+               : ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 }
 
 ze_result_t build_il(const ze_module_desc_t &desc, BuiltModule &module, std::string &log) {
@@ -173,8 +177,9 @@ ze_result_t build_il(const ze_module_desc_t &desc, BuiltModule &module, std::str
 
 } // namespace
 
-ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t *desc,
-                           ze_module_handle_t *phModule, ze_module_build_log_handle_t *phBuildLog) {
+ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                           const ze_module_desc_t *desc, ze_module_handle_t *phModule,
+                           ze_module_build_log_handle_t *phBuildLog) {
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(desc);
@@ -218,7 +223,8 @@ ze_result_t zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t *pSize, u
             const cl::Api &api = opencl();
             cl::Program program = hModule->built->program.get();
             size_t size = 0;
-            cl::Int status = api.clGetProgramInfo(program, cl::program_binary_sizes, sizeof size, &size, nullptr);
+            cl::Int status =
+                api.clGetProgramInfo(program, cl::program_binary_sizes, sizeof size, &size, nullptr);
             if (status != cl::success || size == 0)
                 return ZE_RESULT_ERROR_UNKNOWN;
             std::vector<uint8_t> binary(size);
@@ -258,7 +264,8 @@ ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t *pSize, char *pBuildLog) {
+ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t *pSize,
+                                      char *pBuildLog) {
     ZE_CPU_NEED_HANDLE(hModuleBuildLog);
     ZE_CPU_NEED_POINTER(pSize);
     const std::string &text = hModuleBuildLog->text;

@@ -20,7 +20,7 @@ namespace ze_cpu {
 
 /// Owns an OpenCL program.
 class Program {
-  public:
+public:
     Program() = default;
     explicit Program(cl::Program handle) : handle_(handle) {}
     Program(Program &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
@@ -28,7 +28,7 @@ class Program {
     ~Program();
     cl::Program get() const { return handle_; }
 
-  private:
+private:
     cl::Program handle_ = nullptr;
 };
 
@@ -43,7 +43,8 @@ std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<ui
 bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &kernels,
                    std::vector<uint8_t> &program_binary, std::string &error);
 
-/// The flags of ze_module_desc_t as OpenCL options. What has no meaning on a CPU is named in `log` and left out.
+/// The flags of ze_module_desc_t as OpenCL options. What has no meaning on a CPU is named in `log` and left
+/// out.
 std::string translate_flags(const char *flags, std::string &log);
 
 } // namespace ze_cpu

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A native binary is the OpenCL program's binary behind a header of ours, because kernels made from it need the
-// argument table, which only the SPIR-V had:
+// A native binary is the OpenCL program's binary behind a header of ours, because kernels made from it need
+// the argument table, which only the SPIR-V had:
 //   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows,
-//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, group size, sub-groups, arguments,
-//   then u64 size and the bytes of the OpenCL binary. Numbers are little-endian.
+//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, group size, sub-groups,
+//   arguments, then u64 size and the bytes of the OpenCL binary. Numbers are little-endian.
 // OpenCL trusts its binaries, so everything is verified here before it sees one.
 #include "module.h"
 
@@ -41,7 +41,7 @@ uint64_t stamp() {
 }
 
 class Writer {
-  public:
+public:
     void bytes(const void *data, size_t size) {
         auto *from = static_cast<const uint8_t *>(data);
         out.insert(out.end(), from, from + size);
@@ -52,7 +52,7 @@ class Writer {
 };
 
 class Reader {
-  public:
+public:
     Reader(const uint8_t *data, size_t size) : data_(data), left_(size) {}
     bool bytes(void *to, size_t size) {
         if (size > left_)
@@ -67,7 +67,7 @@ class Reader {
     size_t left() const { return left_; }
     const uint8_t *at() const { return data_; }
 
-  private:
+private:
     const uint8_t *data_;
     size_t left_;
 };

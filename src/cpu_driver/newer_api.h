@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Level Zero functions and types younger than the 1.4 headers of Debian 12. They are in our tables from the version
-// on that introduced them, so a program with a newer loader finds them. All are in our namespace, so that headers
-// which do have them do not clash.
+// Level Zero functions and types younger than the 1.4 headers of Debian 12. They are in our tables from the
+// version on that introduced them, so a program with a newer loader finds them. All are in our namespace, so
+// that headers which do have them do not clash.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -27,14 +27,16 @@ ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, ui
 ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex);
 ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout);
 ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice);
-ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList, ze_context_handle_t *phContext);
+ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList,
+                                          ze_context_handle_t *phContext);
 ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal);
 ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t *pIndex);
 ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate);
 ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate,
                                                         uint32_t numCommandLists,
                                                         ze_command_list_handle_t *phCommandLists,
-                                                        ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                                        ze_event_handle_t hSignalEvent,
+                                                        uint32_t numWaitEvents,
                                                         ze_event_handle_t *phWaitEvents);
 ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext);
 ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the OpenCL 3.0 API (and of cl_intel_unified_shared_memory) that this driver calls, declared here
-// so that building needs no OpenCL headers. Names, types and values are those of the Khronos specification.
+// The part of the OpenCL 3.0 API (and of cl_intel_unified_shared_memory) that this driver calls, declared
+// here so that building needs no OpenCL headers. Names, types and values are those of the Khronos
+// specification.
 #pragma once
 
 #include <cstddef>
@@ -101,8 +102,7 @@ inline constexpr Uint profiling_command_end = 0x1283;
     X(clCreateProgramWithBinary, Program,                                                                    \
       (Context, Uint, const Device *, const size_t *, const unsigned char **, Int *, Int *))                 \
     X(clSetProgramSpecializationConstant, Int, (Program, Uint, size_t, const void *))                        \
-    X(clBuildProgram, Int,                                                                                   \
-      (Program, Uint, const Device *, const char *, void (*)(Program, void *), void *))                      \
+    X(clBuildProgram, Int, (Program, Uint, const Device *, const char *, void (*)(Program, void *), void *)) \
     X(clCompileProgram, Int,                                                                                 \
       (Program, Uint, const Device *, const char *, Uint, const Program *, const char **,                    \
        void (*)(Program, void *), void *))                                                                   \
@@ -117,8 +117,7 @@ inline constexpr Uint profiling_command_end = 0x1283;
     X(clSetKernelArg, Int, (Kernel, Uint, size_t, const void *))                                             \
     X(clGetKernelInfo, Int, (Kernel, Uint, size_t, void *, size_t *))                                        \
     X(clGetKernelWorkGroupInfo, Int, (Kernel, Device, Uint, size_t, void *, size_t *))                       \
-    X(clGetKernelSubGroupInfo, Int,                                                                          \
-      (Kernel, Device, Uint, size_t, const void *, size_t, void *, size_t *))                                \
+    X(clGetKernelSubGroupInfo, Int, (Kernel, Device, Uint, size_t, const void *, size_t, void *, size_t *))  \
     X(clEnqueueNDRangeKernel, Int,                                                                           \
       (Queue, Kernel, Uint, const size_t *, const size_t *, const size_t *, Uint, const Event *, Event *))   \
     X(clEnqueueNativeKernel, Int,                                                                            \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the OpenCL CPU runtime is looked for. pip puts libintelocl.so into <prefix>/lib of the environment that it
-// installs into, and most often the libze_cpu.so that runs here lies somewhere below that same prefix, so the
-// search walks up from our own file. Nothing has to be set by the user.
+// Where the OpenCL CPU runtime is looked for. pip puts libintelocl.so into <prefix>/lib of the environment
+// that it installs into, and most often the libze_cpu.so that runs here lies somewhere below that same
+// prefix, so the search walks up from our own file. Nothing has to be set by the user.
 #include "opencl_loader.h"
 
 #include <cstdlib>
@@ -41,8 +41,8 @@ fs::path own_folder() {
     return error ? fs::path() : path.lexically_normal().parent_path();
 }
 
-/// Folder of the running program as it was called. Links are not resolved: the python of a virtual environment
-/// is a link out of it, and the environment is what is wanted.
+/// Folder of the running program as it was called. Links are not resolved: the python of a virtual
+/// environment is a link out of it, and the environment is what is wanted.
 fs::path program_folder() {
     std::string name;
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -81,8 +81,9 @@ std::vector<fs::path> candidates() {
     return found;
 }
 
-/// RTLD_LOCAL: the cl* names of the runtime must not take the place of those of an OpenCL loader that the process
-/// also uses, and neither must theirs end up in our table, so every name is asked from this one handle.
+/// RTLD_LOCAL: the cl* names of the runtime must not take the place of those of an OpenCL loader that the
+/// process also uses, and neither must theirs end up in our table, so every name is asked from this one
+/// handle.
 void *open_library(const std::string &path, std::string &error) {
     if (void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
         return handle;

@@ -18,7 +18,8 @@ Runtime *the_runtime = nullptr;
 
 template <class T> T device_value(const Runtime &r, cl::Uint key, T fallback = T{}) {
     T value{};
-    return r.api.clGetDeviceInfo(r.device, key, sizeof value, &value, nullptr) == cl::success ? value : fallback;
+    return r.api.clGetDeviceInfo(r.device, key, sizeof value, &value, nullptr) == cl::success ? value
+                                                                                              : fallback;
 }
 
 std::string device_string(const Runtime &r, cl::Uint key) {
@@ -35,7 +36,8 @@ std::string device_string(const Runtime &r, cl::Uint key) {
 /// Newest version in a list like "SPIR-V_1.0 SPIR-V_1.4".
 uint32_t newest_spirv(const std::string &versions) {
     uint32_t newest = 0;
-    for (size_t at = versions.find("SPIR-V_"); at != std::string::npos; at = versions.find("SPIR-V_", at + 1)) {
+    for (size_t at = versions.find("SPIR-V_"); at != std::string::npos;
+         at = versions.find("SPIR-V_", at + 1)) {
         unsigned major = 0, minor = 0;
         if (std::sscanf(versions.c_str() + at, "SPIR-V_%u.%u", &major, &minor) == 2)
             newest = std::max<uint32_t>(newest, ZE_MAKE_VERSION(major, minor));
@@ -67,7 +69,8 @@ void read_info(Runtime &r) {
     size_t size = 0;
     if (r.api.clGetDeviceInfo(r.device, cl::device_sub_group_sizes_intel, 0, nullptr, &size) == cl::success) {
         d.sub_group_sizes.resize(size / sizeof(size_t));
-        r.api.clGetDeviceInfo(r.device, cl::device_sub_group_sizes_intel, size, d.sub_group_sizes.data(), nullptr);
+        r.api.clGetDeviceInfo(r.device, cl::device_sub_group_sizes_intel, size, d.sub_group_sizes.data(),
+                              nullptr);
     }
 }
 
@@ -84,7 +87,8 @@ ze_result_t open(Runtime &r, std::string &error) {
             r.device = nullptr;
     }
     if (!r.device) {
-        error = "the OpenCL runtime was opened but reports no CPU device: reinstall the pip packages intel-opencl-rt "
+        error = "the OpenCL runtime was opened but reports no CPU device: reinstall the pip packages "
+                "intel-opencl-rt "
                 "and intel-cmplr-lib-rt";
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
@@ -95,7 +99,8 @@ ze_result_t open(Runtime &r, std::string &error) {
     const auto shared_system = device_value<cl::Ulong>(r, cl::device_shared_system_mem_capabilities_intel);
     const auto execution = device_value<cl::Ulong>(r, cl::device_execution_capabilities);
     if (!set_pointer || !(shared_system & 1) || !(execution & cl::exec_native_kernel)) {
-        error = "the OpenCL CPU runtime is too old: it lacks shared system memory or native kernels; update the pip "
+        error = "the OpenCL CPU runtime is too old: it lacks shared system memory or native kernels; update "
+                "the pip "
                 "packages intel-opencl-rt and intel-cmplr-lib-rt";
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
@@ -124,17 +129,25 @@ ze_result_t open_runtime() {
     return open_result;
 }
 
-const char *runtime_error() { return open_error ? open_error->c_str() : ""; }
+const char *runtime_error() {
+    return open_error ? open_error->c_str() : "";
+}
 
-Runtime &runtime() { return *the_runtime; }
+Runtime &runtime() {
+    return *the_runtime;
+}
 
 ze_result_t from_opencl(cl::Int error) {
     switch (error) {
-    case cl::success: return ZE_RESULT_SUCCESS;
+    case cl::success:
+        return ZE_RESULT_SUCCESS;
     case cl::mem_allocation_failure:
-    case cl::out_of_resources: return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-    case cl::out_of_host_memory: return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    default: return ZE_RESULT_ERROR_UNKNOWN;
+    case cl::out_of_resources:
+        return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+    case cl::out_of_host_memory:
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    default:
+        return ZE_RESULT_ERROR_UNKNOWN;
     }
 }
 

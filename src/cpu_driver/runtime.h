@@ -53,7 +53,9 @@ const char *runtime_error();
 /// The opened runtime. Only to be called after open_runtime succeeded, which every handle is a proof of.
 Runtime &runtime();
 
-inline const cl::Api &opencl() { return runtime().api; }
+inline const cl::Api &opencl() {
+    return runtime().api;
+}
 
 /// Translates an OpenCL error that has no better meaning where it occurred.
 ze_result_t from_opencl(cl::Int error);

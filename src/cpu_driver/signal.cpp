@@ -10,8 +10,8 @@
 namespace ze_cpu {
 namespace {
 
-/// One condition variable for all Signals. Only waits for a Signal that nothing will signal yet come here, which
-/// is rare, so sharing costs little and lets one thread wait for "any of these, or stop".
+/// One condition variable for all Signals. Only waits for a Signal that nothing will signal yet come here,
+/// which is rare, so sharing costs little and lets one thread wait for "any of these, or stop".
 struct Monitor {
     std::mutex mutex;
     std::condition_variable changed;
@@ -62,7 +62,9 @@ ze_result_t wait_for(cl::Event event, const Deadline &deadline) {
     }
 }
 
-Signal::~Signal() { drop_producer(); }
+Signal::~Signal() {
+    drop_producer();
+}
 
 void Signal::drop_producer() {
     if (producer_)
@@ -207,8 +209,8 @@ ze_result_t Signal::timestamps(ze_kernel_timestamp_result_t &result) {
     uint64_t start = host_time_, end = host_time_;
     if (producer_) {
         const cl::Api &api = opencl();
-        if (api.clGetEventProfilingInfo(producer_, cl::profiling_command_start, sizeof start, &start, nullptr) !=
-                cl::success ||
+        if (api.clGetEventProfilingInfo(producer_, cl::profiling_command_start, sizeof start, &start,
+                                        nullptr) != cl::success ||
             api.clGetEventProfilingInfo(producer_, cl::profiling_command_end, sizeof end, &end, nullptr) !=
                 cl::success)
             return ZE_RESULT_NOT_READY;

@@ -2,7 +2,8 @@
 //
 // The state behind an event or a fence. A Signal is in one of three states:
 //   clear    nothing has signalled it since the last reset;
-//   pending  a command that will signal it is in an OpenCL queue: `producer` is that command's OpenCL event, and
+//   pending  a command that will signal it is in an OpenCL queue: `producer` is that command's OpenCL event,
+//   and
 //            its completion is the signal, with no callback needed;
 //   set      the host signalled it, or the producer has completed.
 // The producer is kept after completion because it holds the kernel timestamps.
@@ -22,13 +23,13 @@ namespace ze_cpu {
 
 /// Point in time until which a call may wait; Level Zero's UINT64_MAX means for ever.
 class Deadline {
-  public:
+public:
     explicit Deadline(uint64_t timeout_ns);
     bool forever() const { return forever_; }
     bool passed() const { return !forever_ && std::chrono::steady_clock::now() >= at_; }
     std::chrono::steady_clock::time_point at() const { return at_; }
 
-  private:
+private:
     bool forever_;
     std::chrono::steady_clock::time_point at_;
 };
@@ -37,7 +38,7 @@ class Deadline {
 ze_result_t wait_for(cl::Event event, const Deadline &deadline);
 
 class Signal {
-  public:
+public:
     ~Signal();
 
     void set_by_host();
@@ -45,9 +46,9 @@ class Signal {
     void set_pending(cl::Event producer, cl::Queue queue); // takes a reference of its own
     void reset();
 
-    /// True if the Signal is not clear: what waits for it may be given to OpenCL now. If it is still pending in a
-    /// queue other than `queue`, `producer` receives a reference that the caller must release; an in-order queue
-    /// needs no event to wait for what it holds itself.
+    /// True if the Signal is not clear: what waits for it may be given to OpenCL now. If it is still pending
+    /// in a queue other than `queue`, `producer` receives a reference that the caller must release; an
+    /// in-order queue needs no event to wait for what it holds itself.
     bool ready_for(cl::Queue queue, cl::Event &producer);
     bool is_clear();
 
@@ -60,7 +61,7 @@ class Signal {
     static bool wait_until(const std::function<bool()> &done, const Deadline &deadline);
     static void wake_all();
 
-  private:
+private:
     ze_result_t status_locked();
     void drop_producer();
 

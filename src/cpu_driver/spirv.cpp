@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "spirv_check.h"
 #include "spirv_words.h"
 
 namespace ze_cpu {
@@ -18,8 +18,8 @@ struct Type {
     enum Kind { number, pointer, aggregate, other } kind = other;
     uint32_t size = 0; // 0 = unknown
     uint32_t align = 1;
-    uint32_t storage = 0;  // pointer
-    uint32_t pointee = 0;  // pointer
+    uint32_t storage = 0; // pointer
+    uint32_t pointee = 0; // pointer
 };
 
 struct Entry {
@@ -28,105 +28,24 @@ struct Entry {
 };
 
 class Reader {
-  public:
+public:
     Reader(SpirvInfo &info, std::string &error) : info_(info), error_(error) {}
 
     bool run(const uint8_t *data, size_t size) {
         std::vector<uint32_t> words;
-        if (!load_words(data, size, words, error_) || !check_header(words))
+        if (!load_words(data, size, words, error_) || !check_spirv(words, error_))
             return false;
-        for (size_t at = header_words; at < words.size();) {
-            Instruction i{uint16_t(words[at] & 0xffff), words[at] >> 16, &words[at]};
-            if (i.count == 0 || i.count > words.size() - at)
-                return fail("an instruction of " + std::to_string(i.count) + " words at word " + std::to_string(at) +
-                            " exceeds the module of " + std::to_string(words.size()) + " words");
-            if (!check_shape(i, at) || !visit(i))
+        for (size_t at = header_words; at < words.size(); at += words[at] >> 16)
+            if (!visit({uint16_t(words[at] & 0xffff), words[at] >> 16, &words[at]}))
                 return false;
-            at += i.count;
-        }
         return finish();
     }
 
-  private:
+private:
     bool fail(const std::string &what) {
         error_ = "invalid SPIR-V: " + what;
         return false;
     }
-
-    bool check_header(const std::vector<uint32_t> &words) {
-        uint32_t major = (words[1] >> 16) & 0xff, minor = (words[1] >> 8) & 0xff;
-        if (words[1] & 0xff0000ff || major != 1 || minor > 6)
-            return fail("unknown version");
-        bound_ = words[3];
-        // The universal limit on ids; it keeps damaged bounds from asking for gigabytes below us.
-        if (bound_ == 0 || bound_ > 0x3fffff)
-            return fail("id bound out of range");
-        if (words[4] != 0)
-            return fail("reserved schema word is not zero");
-        return true;
-    }
-
-    /// Word counts, ids, and the order of the parts of functions. Ids may be used before they are defined, so that
-    /// they are defined at all is looked at in the end.
-    bool check_shape(const Instruction &i, size_t at) {
-        auto at_word = [&] { return "instruction " + std::to_string(i.op) + " at word " + std::to_string(at); };
-        if (i.op >= first_extension_op)
-            all_known_ = false;
-        const ResultShape shape = result_shape(i.op);
-        const uint32_t operands = 1 + shape.has_type + shape.has_result;
-        if (i.count < least_words(i.op) || i.count < operands)
-            return fail(at_word() + " is too short");
-        if (shape.has_type && !use_id(i.word[1]))
-            return fail(at_word() + " has no valid type");
-        if (shape.has_result) {
-            uint32_t id = i.word[operands - 1];
-            if (!valid_id(id) || !defined_.insert(id).second)
-                return fail(at_word() + " has no valid result id");
-        }
-        for (uint32_t n = 0; n < leading_ids(i.op) && operands + n < i.count; n++)
-            if (!use_id(i.word[operands + n]))
-                return fail(at_word() + " uses an id out of range");
-        return check_function_order(i);
-    }
-
-    bool use_id(uint32_t id) {
-        used_.insert(id);
-        return valid_id(id);
-    }
-
-    bool check_function_order(const Instruction &i) {
-        switch (i.op) {
-        case op_function:
-            if (in_function_)
-                return fail("a function begins within a function");
-            in_function_ = true;
-            in_block_ = false;
-            return true;
-        case op_function_parameter:
-            return (in_function_ && !in_block_) || fail("a parameter outside of a function's head");
-        case op_function_end:
-            if (!in_function_ || in_block_)
-                return fail("a function ends within a block");
-            in_function_ = false;
-            return true;
-        case op_label:
-            if (!in_function_ || in_block_)
-                return fail("a block begins at the wrong place");
-            in_block_ = true;
-            return true;
-        default: break;
-        }
-        if (is_terminator(i.op)) {
-            if (!in_block_)
-                return fail("a branch outside of a block");
-            in_block_ = false;
-        } else if (in_function_ && !in_block_ && i.op != op_line && i.op != op_no_line && i.op != op_nop) {
-            return fail("an instruction outside of a block");
-        }
-        return true;
-    }
-
-    bool valid_id(uint32_t id) const { return id != 0 && id < bound_; }
 
     const Type &type(uint32_t id) const {
         static const Type unknown;
@@ -137,28 +56,44 @@ class Reader {
     bool visit(const Instruction &i) {
         const uint32_t *w = i.word;
         switch (i.op) {
-        case op_memory_model: has_memory_model_ = true; return true;
-        case op_entry_point: return entry_point(i);
-        case op_execution_mode: execution_mode(i); return true;
-        case op_decorate: decorate(i); return true;
+        case op_entry_point:
+            return entry_point(i);
+        case op_execution_mode:
+            execution_mode(i);
+            return true;
+        case op_decorate:
+            decorate(i);
+            return true;
         case op_group_decorate:
             for (uint32_t n = 2; n < i.count; n++)
                 join_group(w[1], w[n]);
             return true;
-        case op_type_bool: types_[w[1]] = {Type::number, 1, 1, 0, 0}; return true;
+        case op_type_bool:
+            types_[w[1]] = {Type::number, 1, 1, 0, 0};
+            return true;
         case op_type_int:
-        case op_type_float: return number(w[1], w[2]);
-        case op_type_vector: return vector(w[1], w[2], w[3]);
-        case op_type_array: return array(w[1], w[2], w[3]);
-        case op_type_struct: return structure(i);
-        case op_type_pointer: types_[w[1]] = {Type::pointer, 8, 8, w[2], w[3]}; return true;
+        case op_type_float:
+            return number(w[1], w[2]);
+        case op_type_vector:
+            return vector(w[1], w[2], w[3]);
+        case op_type_array:
+            return array(w[1], w[2], w[3]);
+        case op_type_struct:
+            return structure(i);
+        case op_type_pointer:
+            types_[w[1]] = {Type::pointer, 8, 8, w[2], w[3]};
+            return true;
         case op_constant:
             if (type(w[1]).kind == Type::number)
-                constants_[w[2]] = i.count == 4 ? w[3] : i.count == 5 ? w[3] | uint64_t(w[4]) << 32 : UINT64_MAX;
+                constants_[w[2]] = i.count == 4   ? w[3]
+                                   : i.count == 5 ? w[3] | uint64_t(w[4]) << 32
+                                                  : UINT64_MAX;
             return true;
         case op_spec_constant:
         case op_spec_constant_true:
-        case op_spec_constant_false: spec_constants_[w[2]] = type(w[1]).size; return true;
+        case op_spec_constant_false:
+            spec_constants_[w[2]] = type(w[1]).size;
+            return true;
         case op_function:
             function_ = w[2];
             functions_[function_] = {};
@@ -166,8 +101,8 @@ class Reader {
         case op_function_parameter:
             functions_[function_].push_back(w[1]);
             return true;
-        case op_function_call: called_.insert(w[3]); return true;
-        default: return true;
+        default:
+            return true;
         }
     }
 
@@ -258,25 +193,13 @@ class Reader {
             return {ArgKind::local, 0};
         if (t.kind == Type::pointer && t.storage != storage_function)
             return {ArgKind::pointer, 8};
-        if (t.kind == Type::pointer) // of Function storage, which in a kernel's head means a structure by value
+        if (t.kind ==
+            Type::pointer) // of Function storage, which in a kernel's head means a structure by value
             size = type(t.pointee).size;
         return size ? ArgInfo{ArgKind::value, size} : ArgInfo{ArgKind::opaque, 0};
     }
 
     bool finish() {
-        if (in_function_)
-            return fail("the module ends within a function");
-        if (!has_memory_model_)
-            return fail("no memory model");
-        if (functions_.empty())
-            return fail("no functions"); // what is left of a module cut off early
-        for (uint32_t id : called_)
-            if (!functions_.count(id))
-                return fail("a call of a function that is not there");
-        if (all_known_) // an extension may define ids that we do not see
-            for (uint32_t id : used_)
-                if (!defined_.count(id))
-                    return fail("id " + std::to_string(id) + " is used but not defined");
         for (const Entry &entry : entries_) {
             auto function = functions_.find(entry.function);
             if (function == functions_.end())
@@ -295,18 +218,14 @@ class Reader {
 
     SpirvInfo &info_;
     std::string &error_;
-    uint32_t bound_ = 0;
-    uint32_t function_ = 0;
-    bool in_function_ = false, in_block_ = false, has_memory_model_ = false;
-    bool all_known_ = true;
-    std::unordered_set<uint32_t> defined_, used_;
+    uint32_t function_ = 0; // the one being read
     std::unordered_map<uint32_t, Type> types_;
     std::unordered_map<uint32_t, uint64_t> constants_;
     std::unordered_map<uint32_t, uint32_t> spec_constants_, spec_ids_;
     std::unordered_map<uint32_t, std::vector<uint32_t>> functions_; // parameter types by id
     std::unordered_map<uint32_t, KernelInfo> modes_;
     std::vector<Entry> entries_;
-    std::set<uint32_t> packed_, called_;
+    std::set<uint32_t> packed_;
 };
 
 } // namespace

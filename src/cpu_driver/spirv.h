@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads from a SPIR-V module what Level Zero needs and OpenCL does not tell for modules given as IL: which kernel
-// arguments are pointers, how large the others are, and the sizes of specialisation constants.
+// Reads from a SPIR-V module what Level Zero needs and OpenCL does not tell for modules given as IL: which
+// kernel arguments are pointers, how large the others are, and the sizes of specialisation constants.
 #pragma once
 
 #include <array>
@@ -37,8 +37,8 @@ struct SpirvInfo {
     std::map<uint32_t, uint32_t> constant_sizes; // SpecId -> bytes
 };
 
-/// Parses `size` bytes. The data may be anything: every word is checked before use, and a module that is cut off,
-/// or whose instructions do not fit together, is refused with a sentence in `error` (so that the OpenCL
+/// Parses `size` bytes. The data may be anything: every word is checked before use, and a module that is cut
+/// off, or whose instructions do not fit together, is refused with a sentence in `error` (so that the OpenCL
 /// runtime, which trusts what it reads, never sees it).
 bool read_spirv(const uint8_t *data, size_t size, SpirvInfo &info, std::string &error);
 

@@ -15,10 +15,17 @@ inline constexpr size_t header_words = 5;
 
 enum Op : uint16_t {
     op_nop = 0,
+    op_source = 3,
+    op_name = 5,
+    op_string = 7,
     op_line = 8,
+    op_extension = 10,
+    op_ext_inst_import = 11,
+    op_ext_inst = 12,
     op_memory_model = 14,
     op_entry_point = 15,
     op_execution_mode = 16,
+    op_capability = 17,
     op_type_bool = 20,
     op_type_int = 21,
     op_type_float = 22,
@@ -26,23 +33,34 @@ enum Op : uint16_t {
     op_type_array = 28,
     op_type_struct = 30,
     op_type_pointer = 32,
+    op_type_function = 33,
     op_constant = 43,
+    op_constant_composite = 44,
     op_spec_constant_true = 48,
     op_spec_constant_false = 49,
     op_spec_constant = 50,
+    op_spec_constant_composite = 51,
     op_function = 54,
     op_function_parameter = 55,
     op_function_end = 56,
     op_function_call = 57,
+    op_variable = 59,
+    op_load = 61,
+    op_store = 62,
     op_decorate = 71,
     op_group_decorate = 74,
+    op_phi = 245,
     op_label = 248,
+    op_branch = 249,
+    op_branch_conditional = 250,
+    op_switch = 251,
     op_no_line = 317,
 };
 
 inline constexpr uint32_t execution_model_kernel = 6;
 inline constexpr uint32_t mode_local_size = 17, mode_subgroup_size = 35, mode_subgroups_per_workgroup = 36;
-inline constexpr uint32_t decoration_spec_id = 1, decoration_packed = 10;
+inline constexpr uint32_t decoration_spec_id = 1, decoration_packed = 10, decoration_built_in = 11,
+                          decoration_func_param_attr = 38, decoration_linkage = 41, decoration_alignment = 44;
 inline constexpr uint32_t storage_workgroup = 4, storage_function = 7;
 
 struct Instruction {
@@ -82,14 +100,14 @@ constexpr ResultShape result_shape(uint16_t op) {
 
 /// How many of the operands after type and result are ids for sure; UINT32_MAX = all of them.
 constexpr uint32_t leading_ids(uint16_t op) {
-    constexpr Range all[] = {{26, 30},   {33, 37},   {44, 44},   {51, 51},   {55, 57},   {60, 60},   {65, 67},
-                             {69, 70},   {74, 74},   {77, 78},   {80, 80},   {83, 84},   {86, 86},   {100, 107},
-                             {109, 122}, {124, 124}, {126, 191}, {194, 205}, {207, 215}, {218, 225}, {227, 242},
-                             {245, 245}, {249, 249}, {252, 255}, {259, 263}, {274, 288}, {291, 304}};
+    constexpr Range all[] = {{26, 30},   {33, 37},   {44, 44},   {51, 51},   {55, 57},   {60, 60},
+                             {65, 67},   {69, 70},   {74, 74},   {77, 78},   {80, 80},   {83, 84},
+                             {86, 86},   {100, 107}, {109, 122}, {124, 124}, {126, 191}, {194, 205},
+                             {207, 215}, {218, 225}, {227, 242}, {245, 245}, {249, 249}, {252, 255},
+                             {259, 263}, {274, 288}, {291, 304}};
     constexpr Range two[] = {{62, 64}, {79, 79}, {82, 82}, {246, 246}, {251, 251}};
-    constexpr Range one[] = {{5, 6},   {8, 8},     {12, 12},   {16, 16},   {23, 25},  {39, 39},
-                             {61, 61}, {68, 68},   {71, 72},   {81, 81},   {123, 123}, {247, 247},
-                             {256, 257}, {331, 332}};
+    constexpr Range one[] = {{5, 6},   {8, 8},   {12, 12}, {16, 16},   {23, 25},   {39, 39},   {61, 61},
+                             {68, 68}, {71, 72}, {81, 81}, {123, 123}, {247, 247}, {256, 257}, {331, 332}};
     if (in(all, op))
         return UINT32_MAX;
     return in(two, op) ? 2 : op == 250 ? 3 : in(one, op) ? 1 : 0;
@@ -98,14 +116,17 @@ constexpr uint32_t leading_ids(uint16_t op) {
 /// Words that an instruction has at least, for those that the reader takes words from.
 constexpr uint32_t least_words(uint16_t op) {
     switch (op) {
-    case op_type_bool: return 2;
+    case op_type_bool:
+        return 2;
+    case op_source:
     case op_memory_model:
     case op_execution_mode:
     case op_type_float:
     case op_decorate:
     case op_spec_constant_true:
     case op_spec_constant_false:
-    case op_function_parameter: return 3;
+    case op_function_parameter:
+        return 3;
     case op_entry_point:
     case op_type_int:
     case op_type_vector:
@@ -113,16 +134,42 @@ constexpr uint32_t least_words(uint16_t op) {
     case op_type_pointer:
     case op_constant:
     case op_spec_constant:
-    case op_function_call: return 4;
-    case op_function: return 5;
+    case op_function_call:
+    case op_variable:
+    case op_load:
+        return 4;
+    case op_store:
+        return 3;
+    case op_capability:
+        return 2;
+    case op_function:
+    case op_ext_inst:
+        return 5;
     case op_type_struct:
     case op_group_decorate:
-    case op_label: return 2;
-    default: return 1;
+    case op_label:
+        return 2;
+    default:
+        return 1;
     }
 }
 
-constexpr bool is_terminator(uint16_t op) { return (op >= 249 && op <= 255) || op == 4416; }
+/// Instructions from here on, but for those of has_global_use, belong into function bodies.
+inline constexpr uint16_t first_body_op = 57;
+constexpr bool has_global_use(uint16_t op) {
+    constexpr Range global[] = {{59, 59}, {71, 75}, {322, 323}, {327, 327}, {330, 332}};
+    return in(global, op);
+}
+
+/// Arithmetic whose operands have the type of the result.
+constexpr bool same_type_operands(uint16_t op) {
+    constexpr Range same[] = {{126, 141}, {164, 168}, {197, 200}};
+    return in(same, op);
+}
+
+constexpr bool is_terminator(uint16_t op) {
+    return (op >= 249 && op <= 255) || op == 4416;
+}
 
 /// Copies the module into words of this machine's order; refuses what is no SPIR-V at all.
 inline bool load_words(const uint8_t *data, size_t size, std::vector<uint32_t> &words, std::string &error) {

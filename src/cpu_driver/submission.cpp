@@ -20,7 +20,7 @@ Registry &registry() {
 
 /// The OpenCL events that a command has to wait for, released at the end of the scope.
 class WaitList {
-  public:
+public:
     ~WaitList() {
         for (cl::Event event : events_)
             opencl().clReleaseEvent(event);
@@ -29,7 +29,7 @@ class WaitList {
     cl::Uint count() const { return cl::Uint(events_.size()); }
     const cl::Event *data() const { return events_.empty() ? nullptr : events_.data(); }
 
-  private:
+private:
     std::vector<cl::Event> events_;
 };
 
@@ -37,8 +37,8 @@ class WaitList {
 
 Submission::Submission() {
     Runtime &r = runtime();
-    // Profiling costs nothing measurable on this runtime (2 us a launch with and without), and lists do not know
-    // which events will be asked for timestamps.
+    // Profiling costs nothing measurable on this runtime (2 us a launch with and without), and lists do not
+    // know which events will be asked for timestamps.
     const cl::Ulong properties[] = {cl::queue_properties, cl::queue_profiling_enable, 0};
     cl::Int status = cl::success;
     queue_ = r.api.clCreateCommandQueueWithProperties(r.context, r.device, properties, &status);
@@ -146,7 +146,8 @@ void Submission::drain_backlog() {
                     return false;
             return true;
         };
-        // No lock of ours in here: it is called with the one of all Signals held, which signalling takes last.
+        // No lock of ours in here: it is called with the one of all Signals held, which signalling takes
+        // last.
         Signal::wait_until([&] { return stop_ || none_clear(); }, Deadline(UINT64_MAX));
         if (command->runs_on_host()) {
             for (const SignalPtr &signal : command->wait_signals)

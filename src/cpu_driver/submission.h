@@ -2,11 +2,11 @@
 //
 // An in-order stream of commands, behind a command queue or an immediate list.
 //
-// A command whose wait events are all signalled, or will be by something already in an OpenCL queue, is enqueued by
-// the calling thread: that is the fast path, and nothing here blocks. A command that waits for an event which
-// nothing will signal yet (the host may, or a list not yet executed), and whatever comes after it, goes to a backlog
-// that a thread of this stream works off in order. So streams never wait for each other's threads, and an event is
-// looked at when its turn comes, not when the wait was appended.
+// A command whose wait events are all signalled, or will be by something already in an OpenCL queue, is
+// enqueued by the calling thread: that is the fast path, and nothing here blocks. A command that waits for an
+// event which nothing will signal yet (the host may, or a list not yet executed), and whatever comes after
+// it, goes to a backlog that a thread of this stream works off in order. So streams never wait for each
+// other's threads, and an event is looked at when its turn comes, not when the wait was appended.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 namespace ze_cpu {
 
 class Submission {
-  public:
+public:
     Submission(); // throws ze_result_t if OpenCL refuses a queue
     ~Submission();
     Submission(const Submission &) = delete;
@@ -33,7 +33,7 @@ class Submission {
     /// Waits until all that was submitted before has finished.
     ze_result_t synchronize(const Deadline &deadline);
 
-  private:
+private:
     bool try_enqueue(Command &command, ze_result_t &result); // with mutex_ held
     void drain_backlog();
 

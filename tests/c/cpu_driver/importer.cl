@@ -1,3 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 int imported(int x);
-kernel void use_imported(global int *a) { a[get_global_id(0)] = imported(a[get_global_id(0)]); }
+kernel void use_imported(global int *a) {
+    a[get_global_id(0)] = imported(a[get_global_id(0)]);
+}

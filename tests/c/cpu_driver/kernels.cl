@@ -10,7 +10,9 @@ kernel void scale(global const int *a, global int *b, int factor) {
     b[i] = a[i] * factor;
 }
 
-kernel void add_one(global int *a) { a[get_global_id(0)] += 1; }
+kernel void add_one(global int *a) {
+    a[get_global_id(0)] += 1;
+}
 
 struct args {
     char tag;
@@ -48,8 +50,8 @@ kernel __attribute__((intel_reqd_sub_group_size(16))) void sub_groups(global int
     out[get_global_id(0)] = get_sub_group_size();
 }
 
-kernel void many_types(char c, uchar4 u, short s, long l, float f, double d, float3 f3, half h, int8 i8, ulong ul,
-                       global double *out) {
+kernel void many_types(char c, uchar4 u, short s, long l, float f, double d, float3 f3, half h, int8 i8,
+                       ulong ul, global double *out) {
     out[0] = c + u.w + s + l + f + d + f3.z + h + i8.s7 + ul;
 }
 
@@ -65,4 +67,6 @@ kernel void spin(global volatile int *out, int rounds) {
     out[get_global_id(0)] = x;
 }
 
-kernel void null_check(global const int *p, global int *out) { out[0] = p == 0; }
+kernel void null_check(global const int *p, global int *out) {
+    out[0] = p == 0;
+}

@@ -1,2 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-int imported(int x) { return x * 3 + 1; }
+int imported(int x) {
+    return x * 3 + 1;
+}

@@ -18,7 +18,8 @@ static void properties() {
     ze_device_compute_properties_t c{};
     c.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
     OK(ze.zeDeviceGetComputeProperties(device, &c));
-    CHECK(c.maxTotalGroupSize >= 64 && c.maxGroupSizeX >= 64 && c.maxSharedLocalMemory > 0 && c.numSubGroupSizes > 0);
+    CHECK(c.maxTotalGroupSize >= 64 && c.maxGroupSizeX >= 64 && c.maxSharedLocalMemory > 0 &&
+          c.numSubGroupSizes > 0);
     ze_device_module_properties_t m{};
     m.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
     OK(ze.zeDeviceGetModuleProperties(device, &m));
@@ -33,7 +34,8 @@ static void properties() {
     count = 5;
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, &q));
     CHECK(count == 1 && q.numQueues == 1 && q.maxMemoryFillPatternSize == 128 &&
-          q.flags == (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY));
+          q.flags ==
+              (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY));
     ze_device_memory_properties_t mem{};
     mem.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
     count = 1;

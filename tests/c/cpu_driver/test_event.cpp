@@ -9,7 +9,9 @@
 
 static ze_module_handle_t module;
 
-static void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+static void sleep_ms(int ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
 
 static void host_side() {
     ze_event_pool_handle_t pool = make_pool(2);
@@ -127,7 +129,8 @@ static void recorded() {
     OK(ze.zeCommandListAppendEventReset(consumer, event));
     OK(ze.zeCommandListClose(consumer));
     for (int i = 1; i <= 20; i++) {
-        OK(ze.zeCommandQueueExecuteCommandLists(queues[1], 1, &consumer, nullptr)); // waits for the other queue
+        OK(ze.zeCommandQueueExecuteCommandLists(queues[1], 1, &consumer,
+                                                nullptr)); // waits for the other queue
         OK(ze.zeCommandQueueExecuteCommandLists(queues[0], 1, &producer, nullptr));
         OK(ze.zeCommandQueueSynchronize(queues[1], UINT64_MAX));
         CHECK(copy == i);

@@ -46,9 +46,12 @@ static void structures() {
 static void bad_arguments() {
     ze_kernel_handle_t kernel = make_kernel(module, "scale");
     int value = 1;
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 3, 4, &value), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 8, &value), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, 4, &value), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 3, 4, &value),
+                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 8, &value),
+                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, 4, &value),
+                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     ze_group_count_t groups{1, 1, 1};
     CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
                  ZE_RESULT_ERROR_INVALID_ARGUMENT); // not all arguments are set
@@ -84,7 +87,8 @@ static void local_memory() {
     set_arg(kernel, 0, from);
     set_arg(kernel, 1, to);
     OK(ze.zeKernelSetArgumentValue(kernel, 2, 64 * sizeof(int), nullptr));
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr), ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr),
+                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, size_t(1) << 30, nullptr),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     launch(list, kernel, 4, 64);
@@ -157,7 +161,8 @@ static void group_sizes() {
     ze_kernel_properties_t p{};
     p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
     OK(ze.zeKernelGetProperties(kernel, &p));
-    CHECK(p.numKernelArgs == 1 && p.requiredGroupSizeX == 8 && p.requiredGroupSizeY == 2 && p.requiredGroupSizeZ == 1);
+    CHECK(p.numKernelArgs == 1 && p.requiredGroupSizeX == 8 && p.requiredGroupSizeY == 2 &&
+          p.requiredGroupSizeZ == 1);
     CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 4, 4, 1), bad);
     OK(ze.zeKernelSetGroupSize(kernel, 8, 2, 1));
     OK(ze.zeKernelDestroy(kernel));

@@ -27,7 +27,8 @@ static void copies(ze_command_list_handle_t list) {
     for (size_t i = 0; i < n; i++)
         a[i] = uint8_t(i * 7);
     OK(ze.zeCommandListAppendMemoryCopy(list, b.data(), a.data(), n, nullptr, 0, nullptr));
-    OK(ze.zeCommandListAppendMemoryCopyFromContext(list, c.data(), context, b.data(), n, nullptr, 0, nullptr));
+    OK(ze.zeCommandListAppendMemoryCopyFromContext(list, c.data(), context, b.data(), n, nullptr, 0,
+                                                   nullptr));
     OK(ze.zeCommandListAppendMemoryPrefetch(list, a.data(), n));
     OK(ze.zeCommandListAppendMemAdvise(list, device, a.data(), n, ZE_MEMORY_ADVICE_SET_READ_MOSTLY));
     OK(ze.zeCommandListAppendMemoryCopy(list, b.data(), a.data(), 0, nullptr, 0, nullptr));
@@ -38,13 +39,13 @@ static void copies(ze_command_list_handle_t list) {
 static void fills(ze_command_list_handle_t list) {
     std::vector<uint8_t> memory(200000);
     for (size_t pattern_size : {1, 2, 4, 8, 16, 32, 64, 128})
-        for (size_t size : {size_t(1), size_t(127), size_t(128), size_t(4096), size_t(100001), size_t(199990)}) {
+        for (size_t size : {pattern_size, 3 * pattern_size, size_t(4096), size_t(102400), size_t(199936)}) {
             std::vector<uint8_t> pattern(pattern_size);
             for (size_t i = 0; i < pattern_size; i++)
                 pattern[i] = uint8_t(i * 3 + pattern_size);
             std::fill(memory.begin(), memory.end(), uint8_t(0xee));
-            OK(ze.zeCommandListAppendMemoryFill(list, memory.data() + 1, pattern.data(), pattern_size, size, nullptr, 0,
-                                                nullptr));
+            OK(ze.zeCommandListAppendMemoryFill(list, memory.data() + 1, pattern.data(), pattern_size, size,
+                                                nullptr, 0, nullptr));
             std::fill(pattern.begin(), pattern.end(), uint8_t(0)); // captured at the append
             finish(list);
             CHECK(memory[0] == 0xee && memory[size + 1] == 0xee);
@@ -52,8 +53,9 @@ static void fills(ze_command_list_handle_t list) {
                 CHECK(memory[i + 1] == uint8_t(i % pattern_size * 3 + pattern_size));
         }
     const char pattern[256] = {};
-    for (size_t bad : {0, 3, 256})
-        CHECK_RESULT(ze.zeCommandListAppendMemoryFill(list, memory.data(), pattern, bad, 768, nullptr, 0, nullptr),
+    for (size_t bad : {0, 3, 256, 128}) // the last does not divide the size
+        CHECK_RESULT(ze.zeCommandListAppendMemoryFill(list, memory.data(), pattern, bad, 768 + 64, nullptr, 0,
+                                                      nullptr),
                      ZE_RESULT_ERROR_INVALID_SIZE);
 }
 
@@ -63,8 +65,8 @@ static void regions(ze_command_list_handle_t list) {
     for (size_t i = 0; i < from.size(); i++)
         from[i] = uint8_t(i);
     const ze_copy_region_t source{2, 1, 1, 5, 3, 2}, target{4, 2, 0, 5, 3, 2};
-    OK(ze.zeCommandListAppendMemoryCopyRegion(list, to.data(), &target, pitch, pitch * rows, from.data(), &source, pitch,
-                                              pitch * rows, nullptr, 0, nullptr));
+    OK(ze.zeCommandListAppendMemoryCopyRegion(list, to.data(), &target, pitch, pitch * rows, from.data(),
+                                              &source, pitch, pitch * rows, nullptr, 0, nullptr));
     finish(list);
     for (uint32_t z = 0; z < slices; z++)
         for (uint32_t y = 0; y < rows; y++)
@@ -139,7 +141,8 @@ static void regular(ze_command_queue_mode_t mode) {
     set_arg(kernel, 0, b); // must not reach what is recorded
     set_arg(kernel, 1, a);
     set_arg(kernel, 2, 5);
-    CHECK_RESULT(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    CHECK_RESULT(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
     OK(ze.zeCommandListClose(list));
     CHECK_RESULT(ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr), ZE_RESULT_ERROR_INVALID_ARGUMENT);
     launch(second, kernel, 10, 10);

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-static ze_result_t create(const std::vector<uint8_t> &code, ze_module_format_t format, ze_module_handle_t *module,
-                          std::string *log = nullptr, const char *flags = nullptr,
+static ze_result_t create(const std::vector<uint8_t> &code, ze_module_format_t format,
+                          ze_module_handle_t *module, std::string *log = nullptr, const char *flags = nullptr,
                           const ze_module_constants_t *constants = nullptr) {
     ze_module_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
@@ -63,8 +63,8 @@ static void constants(const std::vector<uint8_t> &code) {
 static void flags(const std::vector<uint8_t> &code) {
     ze_module_handle_t module = nullptr;
     std::string log;
-    for (const char *flags : {"-ze-opt-disable", "-ze-opt-level=0", "-ze-opt-level 2 -g", "-cl-fast-relaxed-math",
-                              "-ze-opt-large-register-file", ""}) {
+    for (const char *flags : {"-ze-opt-disable", "-ze-opt-level=0", "-ze-opt-level 2 -g",
+                              "-cl-fast-relaxed-math", "-ze-opt-large-register-file", ""}) {
         OK(create(code, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log, flags));
         OK(ze.zeModuleDestroy(module));
         if (std::strstr(flags, "large-register"))
@@ -81,7 +81,8 @@ static void names_and_properties(ze_module_handle_t module) {
     CHECK(count == 11);
     std::vector<const char *> names(count);
     OK(ze.zeModuleGetKernelNames(module, &count, names.data()));
-    CHECK(std::any_of(names.begin(), names.end(), [](const char *n) { return std::string(n) == "local_sum"; }));
+    CHECK(
+        std::any_of(names.begin(), names.end(), [](const char *n) { return std::string(n) == "local_sum"; }));
     ze_module_properties_t properties{};
     properties.stype = ZE_STRUCTURE_TYPE_MODULE_PROPERTIES;
     OK(ze.zeModuleGetProperties(module, &properties));
@@ -90,7 +91,8 @@ static void names_and_properties(ze_module_handle_t module) {
     ze_kernel_handle_t kernel = nullptr;
     CHECK_RESULT(ze.zeKernelCreate(module, &desc, &kernel), ZE_RESULT_ERROR_INVALID_KERNEL_NAME);
     void *pointer = nullptr;
-    CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, "scale", &pointer), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, "scale", &pointer),
+                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
 static void native(const std::vector<uint8_t> &code) {

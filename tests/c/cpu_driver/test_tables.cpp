@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exported tables: for every version that a loader may ask with, exactly the slots of that version are filled.
+// The exported tables: for every version that a loader may ask with, exactly the slots of that version are
+// filled.
 #include <dlfcn.h>
 
 #include <level_zero/ze_ddi.h>
@@ -41,8 +42,8 @@ void check_core(const char *name, size_t slots_in_header) {
     Getter getter = find(name);
     const uint32_t header = uint32_t(ZE_API_VERSION_CURRENT);
     if (ZE_MINOR_VERSION(header) <= 17 && filled(getter, ZE_MINOR_VERSION(header)) != slots_in_header) {
-        std::printf("%s fills %zu slots, the headers have %zu\n", name, filled(getter, ZE_MINOR_VERSION(header)),
-                    slots_in_header);
+        std::printf("%s fills %zu slots, the headers have %zu\n", name,
+                    filled(getter, ZE_MINOR_VERSION(header)), slots_in_header);
         std::exit(1);
     }
     size_t before = 0;
@@ -130,17 +131,36 @@ int main(int argc, char **argv) {
     CORE(zeGetVirtualMemProcAddrTable, ze_virtual_mem_dditable_t);
     CORE(zeGetFabricVertexExpProcAddrTable, ze_fabric_vertex_exp_dditable_t);
     CORE(zeGetFabricEdgeExpProcAddrTable, ze_fabric_edge_exp_dditable_t);
-    for (const char *name :
-         {"zetGetDeviceProcAddrTable", "zetGetContextProcAddrTable", "zetGetCommandListProcAddrTable",
-          "zetGetModuleProcAddrTable", "zetGetKernelProcAddrTable", "zetGetMetricGroupProcAddrTable",
-          "zetGetMetricGroupExpProcAddrTable", "zetGetMetricProcAddrTable", "zetGetMetricStreamerProcAddrTable",
-          "zetGetMetricQueryPoolProcAddrTable", "zetGetMetricQueryProcAddrTable", "zetGetTracerExpProcAddrTable",
-          "zetGetDebugProcAddrTable", "zesGetDriverProcAddrTable", "zesGetDeviceProcAddrTable",
-          "zesGetSchedulerProcAddrTable", "zesGetPerformanceFactorProcAddrTable", "zesGetPowerProcAddrTable",
-          "zesGetFrequencyProcAddrTable", "zesGetEngineProcAddrTable", "zesGetStandbyProcAddrTable",
-          "zesGetFirmwareProcAddrTable", "zesGetMemoryProcAddrTable", "zesGetFabricPortProcAddrTable",
-          "zesGetTemperatureProcAddrTable", "zesGetPsuProcAddrTable", "zesGetFanProcAddrTable",
-          "zesGetLedProcAddrTable", "zesGetRasProcAddrTable", "zesGetDiagnosticsProcAddrTable"})
+    for (const char *name : {"zetGetDeviceProcAddrTable",
+                             "zetGetContextProcAddrTable",
+                             "zetGetCommandListProcAddrTable",
+                             "zetGetModuleProcAddrTable",
+                             "zetGetKernelProcAddrTable",
+                             "zetGetMetricGroupProcAddrTable",
+                             "zetGetMetricGroupExpProcAddrTable",
+                             "zetGetMetricProcAddrTable",
+                             "zetGetMetricStreamerProcAddrTable",
+                             "zetGetMetricQueryPoolProcAddrTable",
+                             "zetGetMetricQueryProcAddrTable",
+                             "zetGetTracerExpProcAddrTable",
+                             "zetGetDebugProcAddrTable",
+                             "zesGetDriverProcAddrTable",
+                             "zesGetDeviceProcAddrTable",
+                             "zesGetSchedulerProcAddrTable",
+                             "zesGetPerformanceFactorProcAddrTable",
+                             "zesGetPowerProcAddrTable",
+                             "zesGetFrequencyProcAddrTable",
+                             "zesGetEngineProcAddrTable",
+                             "zesGetStandbyProcAddrTable",
+                             "zesGetFirmwareProcAddrTable",
+                             "zesGetMemoryProcAddrTable",
+                             "zesGetFabricPortProcAddrTable",
+                             "zesGetTemperatureProcAddrTable",
+                             "zesGetPsuProcAddrTable",
+                             "zesGetFanProcAddrTable",
+                             "zesGetLedProcAddrTable",
+                             "zesGetRasProcAddrTable",
+                             "zesGetDiagnosticsProcAddrTable"})
         check_tool(name);
     lacking();
     drivers_by_type();

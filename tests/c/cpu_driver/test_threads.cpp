@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several threads on lists of their own, one kernel object shared; concurrent module builds; loops that would show
-// objects being leaked.
+// Several threads on lists of their own, one kernel object shared; concurrent module builds; loops that would
+// show objects being leaked.
 #include <thread>
 
 #include <unistd.h>

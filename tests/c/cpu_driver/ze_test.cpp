@@ -174,4 +174,6 @@ void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t g
                                           waits.empty() ? nullptr : waits.data()));
 }
 
-void finish(ze_command_list_handle_t list) { OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX)); }
+void finish(ze_command_list_handle_t list) {
+    OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX));
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the CPU driver share. Every test runs twice: with the functions taken from the driver's own
-// tables ("direct"), and through the Level Zero loader of the system ("loader", skipped where there is none).
+// What the tests of the CPU driver share. Every test runs twice: with the functions taken from the driver's
+// own tables ("direct"), and through the Level Zero loader of the system ("loader", skipped where there is
+// none).
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,8 @@ std::vector<uint8_t> read_file(const std::string &name); // from the folder in Z
 ze_module_handle_t load_module(const char *file);
 ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name);
 ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-ze_event_pool_handle_t make_pool(uint32_t count, ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+ze_event_pool_handle_t make_pool(uint32_t count,
+                                 ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
 ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t index);
 void *shared(size_t size, size_t alignment = 0);
 
