@@ -27,6 +27,10 @@ inline constexpr Int success = 0;
 inline constexpr Int mem_allocation_failure = -4;
 inline constexpr Int out_of_resources = -5;
 inline constexpr Int out_of_host_memory = -6;
+inline constexpr Int invalid_kernel_args = -52;
+inline constexpr Int invalid_work_group_size = -54;
+inline constexpr Int invalid_work_item_size = -55;
+inline constexpr Int invalid_global_work_size = -63;
 inline constexpr Int complete = 0; // execution status of an event; negative values are errors
 
 inline constexpr Ulong device_type_cpu = 1 << 1;

@@ -146,6 +146,13 @@ ze_result_t from_opencl(cl::Int error) {
         return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
     case cl::out_of_host_memory:
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    case cl::invalid_kernel_args:
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    case cl::invalid_work_group_size:
+    case cl::invalid_work_item_size:
+        return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
+    case cl::invalid_global_work_size:
+        return ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION;
     default:
         return ZE_RESULT_ERROR_UNKNOWN;
     }

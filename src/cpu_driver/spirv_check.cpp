@@ -308,6 +308,9 @@ private:
             return false;
         const char *text = reinterpret_cast<const char *>(i.word + at);
         const size_t room = (i.count - at) * 4, length = strnlen(text, room);
+        for (size_t n = length; n < (length / 4 + 1) * 4 && n < room; n++)
+            if (text[n] != 0)
+                return false;
         return length < room && (!is_last || length / 4 == room / 4 - 1);
     }
     static bool known_set(const Instruction &i) {
@@ -334,7 +337,7 @@ private:
         case decoration_alignment:
             return i.count == 4 && last != 0 && (last & (last - 1)) == 0;
         case decoration_built_in:
-            return i.count == 4 && (last <= 43 || last >= 4400);
+            return i.count == 4 && (last <= 43 || (has_extension_ && last >= 4400));
         default:
             return i.word[2] <= 47 || has_extension_;
         }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process that used the driver ends by itself with its own exit code: with everything freed, with nothing
+// freed, with work still running or held back, from a second thread, and with objects in static variables of
+// the program.
+#include <chrono>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ze_test.h"
+
+enum Way { freed, nothing_freed, running, held_back, from_thread, in_static, quick, way_count };
+
+struct Holder {
+    ze_command_list_handle_t list = nullptr;
+    void *memory = nullptr;
+    ~Holder() {
+        if (list)
+            OK(ze.zeCommandListDestroy(list));
+        if (memory)
+            OK(ze.zeMemFree(context, memory));
+    }
+};
+static Holder holder;
+
+[[noreturn]] static void use(int argc, char **argv, Way way) {
+    open_driver(argc, argv);
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t kernel = make_kernel(module, "spin");
+    ze_command_list_handle_t list = immediate_list();
+    auto *out = static_cast<int *>(shared(4096));
+    set_arg(kernel, 0, out);
+    set_arg(kernel, 1, way == running || way == quick ? 50000000 : 1000);
+    launch(list, kernel, 4, 16);
+    if (way == held_back) {
+        ze_event_handle_t never = make_event(make_pool(1), 0);
+        OK(ze.zeCommandListAppendWaitOnEvents(list, 1, &never));
+        OK(ze.zeCommandListAppendEventReset(list, never));
+        launch(list, kernel, 4, 16);
+    }
+    if (way == freed || way == nothing_freed || way == in_static || way == from_thread)
+        finish(list);
+    if (way == freed) {
+        OK(ze.zeMemFree(context, out));
+        OK(ze.zeCommandListDestroy(list));
+        OK(ze.zeKernelDestroy(kernel));
+        OK(ze.zeModuleDestroy(module));
+        OK(ze.zeContextDestroy(context));
+    }
+    if (way == in_static) {
+        holder.list = list;
+        holder.memory = out;
+    }
+    if (way == from_thread)
+        std::thread([] { std::exit(40 + from_thread); }).join();
+    if (way == quick)
+        _exit(40 + way);
+    std::exit(40 + way);
+}
+
+int main(int argc, char **argv) {
+    for (int way = 0; way < way_count; way++) {
+        std::fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            use(argc, argv, Way(way));
+        }
+        int status = 0;
+        CHECK(waitpid(child, &status, 0) == child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+            return 77;
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 40 + way)
+            std::printf("way %d ended with status 0x%x\n", way, status);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40 + way);
+    }
+    std::puts("ok");
+}
