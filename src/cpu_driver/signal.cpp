@@ -75,9 +75,9 @@ void Signal::drop_producer() {
 
 void Signal::wake_all() {
     Monitor &m = monitor();
-    // Pairs with the fence in wait_until: either we see its count, or it sees the state that we changed.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (m.waiting.load(std::memory_order_relaxed) == 0)
+    // A read-modify-write, so that it is ordered with the one in wait_until: either we see its count, or it sees the
+    // state that we changed.
+    if (m.waiting.fetch_add(0) == 0)
         return;
     { std::lock_guard lock(m.mutex); }
     m.changed.notify_all();
@@ -88,7 +88,6 @@ bool Signal::wait_until(const std::function<bool()> &done, const Deadline &deadl
         return true;
     Monitor &m = monitor();
     m.waiting.fetch_add(1);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     bool result = true;
     {
         std::unique_lock lock(m.mutex);
