@@ -75,8 +75,8 @@ void Signal::drop_producer() {
 
 void Signal::wake_all() {
     Monitor &m = monitor();
-    // A read-modify-write, so that it is ordered with the one in wait_until: either we see its count, or it sees the
-    // state that we changed.
+    // A read-modify-write, so that it is ordered with the one in wait_until: either we see its count, or it
+    // sees the state that we changed.
     if (m.waiting.fetch_add(0) == 0)
         return;
     { std::lock_guard lock(m.mutex); }

@@ -53,9 +53,16 @@ static void fills(ze_command_list_handle_t list) {
                 CHECK(memory[i + 1] == uint8_t(i % pattern_size * 3 + pattern_size));
         }
     const char pattern[256] = {};
-    for (size_t bad : {0, 3, 256, 128}) // the last does not divide the size
+    for (size_t bad : {3, 256, 128}) // the last does not divide the size
         CHECK_RESULT(ze.zeCommandListAppendMemoryFill(list, memory.data(), pattern, bad, 768 + 64, nullptr, 0,
                                                       nullptr),
+                     ZE_RESULT_ERROR_INVALID_SIZE);
+}
+
+static void empty_pattern(ze_command_list_handle_t list) {
+    char memory = 0;
+    if (direct) // the validation layer of loader 1.32 divides by it
+        CHECK_RESULT(ze.zeCommandListAppendMemoryFill(list, &memory, &memory, 0, 1, nullptr, 0, nullptr),
                      ZE_RESULT_ERROR_INVALID_SIZE);
 }
 
@@ -215,6 +222,7 @@ int main(int argc, char **argv) {
         ze_command_list_handle_t list = immediate_list(mode);
         copies(list);
         fills(list);
+        empty_pattern(list);
         regions(list);
         timestamps(list);
         indirect(list);
