@@ -9,8 +9,9 @@ from zemm.benchdnn.cli import main
 
 NAMES = [f"--{name}" for name in (*options.NAMES, *knobs.NAMES, "batch", "nothing")]
 PIECES = st.sampled_from(
-    ["src", "wei", "dst", "common", "per_oc", "per_tensor", "f32", "s8", "u4", "1x128", "0.5", "-1", "ab", "abx",
-     "any", "sum", "relu", "add", "select", "prelu", "2x2", "csr", "0", "3", "true", "", "x", "n", "%time%"]
+    ["src", "wei", "dst", "common", "per_oc", "per_tensor", "f32", "s8", "u4", "1x128", "0.5", "-1", "ab",
+     "abx", "any", "sum", "relu", "add", "select", "prelu", "2x2", "csr", "0", "3", "true", "",
+     "x", "n", "%time%"]
 )  # fmt: skip
 VALUES = st.lists(st.one_of(PIECES, st.sampled_from([":", "+", ",", ".", "x"])), max_size=8).map("".join)
 ARGUMENTS = st.one_of(

@@ -9,7 +9,7 @@ from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import expand
 
-CASE_FILES = sorted(path for path in batch.packaged_folders()[-1].glob("*"))
+CASE_FILES = sorted(path for path in batch.packaged_folders()[0].iterdir() if not path.name.startswith("."))
 
 
 def cases(*arguments: str) -> list[Case]:

@@ -230,7 +230,9 @@ def test_global_knobs() -> None:
     assert options.apply(start, "max-ms-per-prb", "5").max_ms_per_prb == 10
     assert options.apply(start, "summary", "no-failures,impl").summary == {"impl"}
     assert not options.apply(start, "mode", "r").fills
-    assert options.apply(options.apply(start, "engine", "gpu"), "mode", "F").max_ms_per_prb == 10
+    fast = options.apply(options.apply(start, "mode", "F"), "engine", "gpu")
+    assert (fast.budget_ms, fast.fills) == (10, False)
+    assert options.apply(start, "mode", "F").budget_ms == 3000
 
 
 def test_global_knobs_that_clash() -> None:

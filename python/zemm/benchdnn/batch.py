@@ -9,7 +9,8 @@ from zemm.benchdnn.atoms import UsageError
 def packaged_folders() -> list[Path]:
     """Where zemm's own case files are: beside the installed package, or in the source checkout."""
     package = Path(__file__).resolve().parent
-    return [package / "inputs", package.parents[2] / "benchdnn_cases"]
+    folders = [package / "inputs", package.parents[2] / "benchdnn_cases"]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def find(name: str, opened_from: list[Path]) -> Path:

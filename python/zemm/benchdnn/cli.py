@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`zemm-benchdnn`: the command line, the loop over cases, and the exit code."""
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -33,16 +34,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         jobs, warnings = expand(arguments)
+        for warning in warnings:
+            print(warning, file=sys.stderr)
+        return _run(jobs)
     except UsageError as error:
         sentence = str(error)
         print(sentence if sentence.startswith(("err:", "ERROR")) else f"ERROR: {sentence}", file=sys.stderr)
         return error.exit_code
-    for warning in warnings:
-        print(warning, file=sys.stderr)
-    try:
-        return _run(jobs)
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # The reader of the output has gone; nothing more can be said, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def _run(jobs: list[Job]) -> int:

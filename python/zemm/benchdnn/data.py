@@ -7,7 +7,7 @@ from zemm.benchdnn import arguments as args
 from zemm.benchdnn import fill
 from zemm.benchdnn.arguments import Argument
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.dtypes import Floats, rounded
 from zemm.benchdnn.masks import has_one_value
 from zemm.benchdnn.post_ops import Sum
 from zemm.benchdnn.ranges import Filling
@@ -34,7 +34,7 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
     elif role == "dst":
         drawn = fill.integers(count, "DST", filling.dst, dt=filling.dst_dt)
     elif role == "scales":
-        drawn = fill.scales(count, argument.value)
+        drawn = rounded(fill.scales(count, argument.value), dt)
     elif role == "zero_points":
         drawn = fill.zero_points(count, argument.value, dt)
     elif role == "reductions":
@@ -46,12 +46,8 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
     return drawn.reshape(argument.dims)
 
 
-def real_values(case: Case, argument: Argument, seed: int) -> Floats:
-    """f32 values of `argument` for timed and bitwise runs: uniform, but scales and zero points as checked."""
-    if argument.role == "scales":
-        return fill.scales(argument.count, argument.value).reshape(argument.dims)
-    if argument.role == "zero_points":
-        return fill.zero_points(argument.count, argument.value, argument.data_type).reshape(argument.dims)
+def real_values(argument: Argument, seed: int) -> Floats:
+    """f32 values of a data tensor for timed and bitwise runs: uniform in its data type's range."""
     return fill.real(argument.count, argument.data_type, seed).reshape(argument.dims)
 
 

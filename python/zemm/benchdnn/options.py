@@ -65,9 +65,18 @@ class Options:
         return self.mode in "PF"
 
     @property
+    def _is_fast_gpu(self) -> bool:
+        return self.mode == "F" and self.engine[0] == "gpu"
+
+    @property
     def fills(self) -> bool:
-        """Whether tensors get contents (not with modifier M, which modes R, F and S bring along)."""
-        return "M" not in self.mode_modifier and self.mode not in "RFS"
+        """Whether tensors get contents: not with modifier M, which modes R, S and (on a GPU) F imply."""
+        return "M" not in self.mode_modifier and self.mode not in "RS" and not self._is_fast_gpu
+
+    @property
+    def budget_ms(self) -> int:
+        """Milliseconds to time one problem for."""
+        return 10 if self._is_fast_gpu else self.max_ms_per_prb
 
     @property
     def engine_text(self) -> str:
@@ -178,18 +187,10 @@ def apply(options: Options, name: str, text: str) -> Options:
     knob, what = _BY_NAME[name], f"--{name}"
     default = getattr(Options(), knob.field)
     options = replace(options, **{knob.field: knob.parse(text, what) if text else default})
-    if name == "mode":
-        options = _with_mode(options)
     if name == "max-ms-per-prb" and options.mode == "F":
         raise UsageError(f"{what}={text}: cannot be changed in mode F", 2)
     if options.fix_times_per_prb and options.mode == "S":
         raise UsageError(f"{what}={text}: fix-times-per-prb has no meaning in mode S", 2)
-    return options
-
-
-def _with_mode(options: Options) -> Options:
-    if options.mode == "F" and options.engine[0] == "gpu":
-        return replace(options, max_ms_per_prb=10, mode_modifier="PM")
     return options
 
 

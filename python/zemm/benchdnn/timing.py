@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from zemm.benchdnn.arguments import WEI
 from zemm.benchdnn.buffers import Buffer
 from zemm.benchdnn.options import Options
 
 _MIN_RUNS = 5
 _CACHE_BYTES = 256 * 2**20
+_MAX_COPIES = 256
 _OUTLIER = 2.0
 _UNITS = {"M": 2**20, "G": 2**30}
 
@@ -40,18 +42,20 @@ def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], 
     return Measured(_kept(times) if engine.kind == "gpu" else times, source)
 
 
-def extra_copies(cold_cache: str, buffers: dict[int, Buffer]) -> int:
-    """How many more sets of tensors it takes to leave the caches cold between two runs with the same one."""
+def cold_copies(
+    zemm: Any, engine: Any, cold_cache: str, buffers: dict[int, Buffer]
+) -> list[dict[int, Buffer]]:
+    """Copies of the weights (`wei`) or of all tensors, by argument: so many that each is cold at its turn,
+    but no more than _MAX_COPIES, which tensors of a few bytes would need."""
     if cold_cache == "none":
-        return 0
-    size = sum(
-        buffer.size for arg, buffer in buffers.items() if arg == 33 or not cold_cache.startswith("wei")
-    )
-    return -(-_CACHE_BYTES // size) if size else 0
+        return []
+    chosen = {arg: b for arg, b in buffers.items() if arg == WEI or not cold_cache.startswith("wei")}
+    size = sum(buffer.size for buffer in chosen.values())
+    count = min(-(-_CACHE_BYTES // size), _MAX_COPIES) if size else 0
+    return [{arg: _copied(zemm, engine, buffer) for arg, buffer in chosen.items()} for _ in range(count)]
 
 
-def copied(zemm: Any, engine: Any, buffer: Buffer) -> Buffer:
-    """Another buffer with the same layout and bytes."""
+def _copied(zemm: Any, engine: Any, buffer: Buffer) -> Buffer:
     twin = Buffer(zemm, engine, buffer.memory.md)
     twin.write_raw(buffer.raw())
     return twin
@@ -81,7 +85,7 @@ def _cpu_runs(
 def _enough(times: list[float], options: Options) -> bool:
     if options.fix_times_per_prb:
         return len(times) >= options.fix_times_per_prb
-    return len(times) >= _MIN_RUNS and sum(times) >= options.max_ms_per_prb
+    return len(times) >= _MIN_RUNS and sum(times) >= options.budget_ms
 
 
 def _gpu_runs(
@@ -92,7 +96,7 @@ def _gpu_runs(
     primitive.execute(stream, sets[0])
     stream.wait()
     estimate = 1e3 * (time.perf_counter() - begin)
-    count = options.fix_times_per_prb or max(_MIN_RUNS, int(options.max_ms_per_prb / max(estimate, 1e-3)))
+    count = options.fix_times_per_prb or max(_MIN_RUNS, int(options.budget_ms / max(estimate, 1e-3)))
     begin = time.perf_counter()
     for run in range(count):
         primitive.execute(stream, sets[run % len(sets)])

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What became of a case: its state, the reason, and the numbers that the report prints."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 PASSED = "PASSED"
@@ -37,6 +40,15 @@ class Result:
     times_ms: list[float] = field(default_factory=list)
     bytes_in: int = 0
     bytes_out: int = 0
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the seconds spent inside to a stage."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stages[stage] = self.stages.get(stage, 0.0) + time.perf_counter() - begin
 
     def end(self, state: str, reason: str = "", sentence: str = "") -> "Result":
         """Set the state and what explains it."""

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs on the CPU device: every mode and state, and faults that the driver must notice."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from zemm.benchdnn.cli import main
+
+Capture = pytest.CaptureFixture[str]
+Execute = Callable[[zemm.Primitive, zemm.Stream, dict[int, zemm.Memory]], None]
+
+SMALL = "3x20:20x6"
+
+
+def output(capsys: Capture, *arguments: str, code: int = 0) -> list[str]:
+    assert main(arguments) == code
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--dt=f32,f16,bf16 --bia-dt=undef,f32",
+        "--dt=s8:s8:s32,u8:s8:u8,s8:u8:f16 --wtag=ab,ba --attr-zero-points=,src:common:1+wei:per_oc:s8",
+        "--dt=s8:u4:f32 --wtag=ba --attr-scales=src:per_tensor:f16:1x20+wei:per_tensor:f16:20x1",
+        "--dt=s8:u8:f16 --attr-scales=src:host_scalar:0.3:f16+wei:host_scalar:0.7:bf16",
+        "--attr-post-ops=sum:0.5+relu,add:f32:per_oc+swish:1,select:f32.per_tensor,prelu:per_oc",
+        "--dt=s8:s8:u8 --attr-post-ops=sum:1:0:s8",
+        "--strides=40x1:7x1:9x1",
+        "--stag=ba --wtag=ba --dtag=ba --attr-scratchpad=user --attr-scales=dst:common:4",
+    ],
+)
+def test_checked_cases_pass(capsys: Capture, line: str) -> None:
+    lines = output(capsys, "--matmul", *line.split(), SMALL)
+    assert all(":PASSED" in text for text in lines[:-2])
+    assert lines[-2].startswith(f"tests:{len(lines) - 2} passed:{len(lines) - 2} ")
+
+
+@pytest.mark.parametrize("shape", ["0x4:4x5", "3x4:4x0", "3x0:0x4", "2x0x3:1x3x4"])
+def test_empty_tensors_leave_dst_alone(capsys: Capture, shape: str) -> None:
+    assert ":PASSED" in output(capsys, "--matmul", shape)[0]
+
+
+def test_broadcast_batches(capsys: Capture) -> None:
+    lines = output(capsys, "--matmul", "--wtag=abx,axb", "2x3x4x5:1x3x5x6", "1x7x8:4x8x3", "3x2x9:1x9x4")
+    assert sum(":PASSED" in text for text in lines) == 6
+
+
+def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
+    lines = output(capsys, "--matmul", "--dt=f8_e4m3", SMALL, "--dt=f32", "3x4:5x6", code=1)
+    assert lines[0].startswith("0:UNIMPLEMENTED (")
+    assert lines[1].startswith("# reason: ")
+    assert "f8_e4m3" in lines[1]
+    assert lines[2].startswith("1:INVALID_ARGUMENTS (")
+    assert lines[3].startswith("# reason: ")
+    assert lines[-2].startswith(
+        "tests:2 passed:0 skipped:0 mistrusted:0 unimplemented:1 invalid_arguments:1 failed:2"
+    )
+    assert "= Failed cases summary" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "line", ["--encoding=csr::", "--encoding=:coo:", "--wtag=BA16a64b", "--attr-post-ops=dw:k3s1p1"]
+)
+def test_what_matmul_lacks_is_unimplemented(capsys: Capture, line: str) -> None:
+    assert "0:UNIMPLEMENTED" in output(capsys, "--summary=no-failures", "--matmul", line, SMALL, code=1)[0]
+
+
+def test_impl_filters(capsys: Capture) -> None:
+    name = next(text for text in output(capsys, "-v5", "--matmul", SMALL) if "implementation" in text).split(
+        ": "
+    )[1]
+    assert "SKIPPED (Skip-impl option hit)" in output(capsys, "--matmul", "--impl=no_such_kernel", SMALL)[0]
+    assert "PASSED" in output(capsys, "--matmul", f"--impl={name}", SMALL)[0]
+    assert "PASSED" in output(capsys, "--matmul", "--skip-impl=no_such_kernel", SMALL)[0]
+    assert f"  1 {name}" in output(capsys, "--summary=impl", "--matmul", SMALL)
+
+
+@pytest.mark.parametrize(
+    ("mode", "state"), [("I", "INITIALIZED"), ("R", "EXECUTED"), ("S", "EXECUTED"), ("B", "PASSED")]
+)
+def test_modes(capsys: Capture, mode: str, state: str) -> None:
+    lines = output(capsys, f"--mode={mode}", "--matmul", SMALL)
+    assert lines[0].startswith(f"0:{state} (")
+    assert lines[1].startswith("tests:1 passed:1 ")
+
+
+@pytest.mark.parametrize("cold", ["none", "wei", "all+tlb:1M"])
+def test_performance(capsys: Capture, cold: str) -> None:
+    template = "--perf-template=%engine%,%prb%,%-time%,%0time%,%Gflops%,%iobytes%"
+    lines = output(
+        capsys,
+        "--mode=P",
+        f"--cold-cache={cold}",
+        "--fix-times-per-prb=5",
+        "-v1",
+        "--matmul",
+        template,
+        "64x64:64x64",
+    )
+    assert lines[2].endswith("5 runs kept")
+    assert lines[3] == "Template entries: %engine%,%prb%,%-time%,%0time%,%Gflops%,%iobytes%"
+    assert lines[4] == "engine,prb,min_time,avg_time,Gflops,iobytes"
+    engine, problem, least, mean, gflops, size = lines[5].split(",")
+    assert (engine, problem, size) == ("cpu", "64x64:64x64", str(3 * 64 * 64 * 4))
+    assert 0 < float(least) <= float(mean)
+    assert float(gflops) == pytest.approx(2 * 64**3 / float(least) / 1e6, rel=1e-3)
+    assert lines[7].startswith("total perf: min(ms):")
+
+
+def patched(monkeypatch: pytest.MonkeyPatch, damage: Callable[[dict[int, zemm.Memory]], None]) -> None:
+    execute: Execute = zemm.Primitive.execute
+
+    def faulty(self: zemm.Primitive, stream: zemm.Stream, memories: dict[int, zemm.Memory]) -> None:
+        execute(self, stream, memories)
+        stream.wait()
+        damage(memories)
+
+    monkeypatch.setattr(zemm.Primitive, "execute", faulty)
+
+
+def bytes_at(memory: zemm.Memory, offset: int, count: int) -> Any:
+    """A view of `count` bytes in the memory of the process."""
+    import ctypes
+
+    return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(memory.handle + offset))
+
+
+def test_a_wrong_value_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damage(memories: dict[int, zemm.Memory]) -> None:
+        bytes_at(memories[17], 4 * 7, 4).view(np.float32)[:] += 1
+
+    patched(monkeypatch, damage)
+    lines = output(capsys, "--matmul", SMALL, code=1)
+    assert lines[0].startswith("[7][DST][1:1] exp_f32:")
+    assert lines[2].startswith("0:FAILED (errors:1 total:18) (")
+
+
+@pytest.mark.parametrize("offset", [-1, 3 * 6 * 4])
+def test_a_write_outside_of_the_tensor_fails(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, offset: int
+) -> None:
+    patched(monkeypatch, lambda memories: bytes_at(memories[17], offset, 1).fill(1))
+    lines = output(capsys, "--matmul", SMALL, code=1)
+    assert lines[0].startswith("0:FAILED")
+    assert "the tensor 'dst' (argument 17) was written" in lines[1]
+
+
+def test_a_write_to_an_empty_problem_fails(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    patched(monkeypatch, lambda memories: bytes_at(memories[17], 0, 1).fill(1))
+    assert output(capsys, "--matmul", "3x0:0x4", code=1)[1].startswith("0:FAILED (errors:1 total:48)")
+
+
+def test_runs_that_differ_fail_in_bitwise_mode(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = iter(range(2))
+    patched(monkeypatch, lambda memories: bytes_at(memories[17], 0, 1).fill(next(runs)))
+    assert "0:FAILED (errors:1 total:72)" in output(capsys, "--mode=B", "--matmul", SMALL, code=1)[1]
+
+
+def test_a_driver_error_is_a_failure_with_its_sentence(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damage(memories: dict[int, zemm.Memory]) -> None:
+        raise zemm.DeviceError("the device is gone")
+
+    patched(monkeypatch, damage)
+    lines = output(capsys, "--matmul", SMALL, SMALL, code=1)
+    assert lines[1] == "# reason: DeviceError: the device is gone"
+    assert lines[2].startswith("1:FAILED")
+
+
+def test_mostly_zeros_are_not_trusted(capsys: Capture) -> None:
+    lines = output(capsys, "-v2", "--matmul", "--attr-post-ops=mul:f32+clip:0:0", SMALL)
+    assert any(text.startswith("[COMPARE_TRUST][DST]: z:100%") for text in lines)
+    assert any(":MISTRUSTED" in text for text in lines)
+
+
+def test_an_engine_that_is_not_there(capsys: Capture) -> None:
+    assert main(["--engine=cpu:99", "--matmul", SMALL]) == 1
+    assert capsys.readouterr().err.startswith("err: --engine=cpu:99 cannot be used: ")
+
+
+def test_attributes_that_change_the_implementation(capsys: Capture) -> None:
+    lines = output(capsys, "--attr-same-pd-check=true", "--matmul", SMALL)
+    assert "PASSED" in lines[0]
