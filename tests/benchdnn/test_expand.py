@@ -107,6 +107,7 @@ def test_warnings() -> None:
         ([], 1, "no arguments"),
         (["--conv", "1x1:1x1"], 1, "--conv"),
         (["1x1:1x1"], 1, "1x1:1x1"),
+        (["--dt=f16", "--matmul", "1x1:1x1"], 1, "comes before --matmul"),
         (["--matmul", "--dtt=f32"], 2, "similar names: --dt"),
         (["--matmul", "--stag=cabde"], 2, "cabde"),
         (["--matmul", "hello"], 1, "hello"),

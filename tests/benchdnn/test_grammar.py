@@ -11,7 +11,7 @@ from zemm.benchdnn.descriptor import parse_descriptor
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.post_ops import Binary, Eltwise, Operand, Prelu, Sum, parse_post_ops
 from zemm.benchdnn.settings import Settings
-from zemm.benchdnn.tags import normalized, parse_tag, plain_strides
+from zemm.benchdnn.tags import normalized, parse_tag
 
 
 @pytest.mark.parametrize("text", ["007", "", "-", "--1", "1.0", "0x10", "²", "1_000", "9" * 30])
@@ -71,10 +71,6 @@ def test_known_tags(tag: str) -> None:
 def test_unknown_tags(tag: str) -> None:
     with pytest.raises(UsageError):
         parse_tag(tag, "--stag", enum_only=False)
-
-
-def test_plain_strides() -> None:
-    assert plain_strides("acb", (2, 3, 5)) == (15, 1, 3)
 
 
 @pytest.mark.parametrize(

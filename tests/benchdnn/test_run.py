@@ -111,6 +111,15 @@ def test_performance(capsys: Capture, cold: str) -> None:
     assert lines[7].startswith("total perf: min(ms):")
 
 
+def test_host_clock_where_the_device_has_none(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_times(self: zemm.Stream) -> list[int]:
+        raise zemm.DeviceError("no timestamps here")
+
+    monkeypatch.setattr(zemm.Stream, "profiling_times", no_times)
+    lines = output(capsys, "--mode=P", "--fix-times-per-prb=5", "-v1", "--matmul", SMALL)
+    assert lines[2] == "# times: host clock (no timestamps here), 5 runs kept"
+
+
 def patched(monkeypatch: pytest.MonkeyPatch, damage: Callable[[dict[int, zemm.Memory]], None]) -> None:
     execute: Execute = zemm.Primitive.execute
 

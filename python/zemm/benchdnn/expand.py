@@ -76,6 +76,8 @@ class Walker:
         elif name == "batch" and equals:
             self._batch(text, depth)
         elif not self._in_driver:
+            if name in knobs.NAMES:
+                raise UsageError(f"err: '{token}' comes before --matmul, whose option it is")
             raise UsageError(f"err: unknown driver or global option '{token}'")
         elif name == "reset":
             self.settings = knobs.reset(self.settings)

@@ -25,7 +25,8 @@ class Progress:
                 TimeRemainingColumn(),
                 TextColumn("{task.description}"),
             )
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            console = Console(stderr=not sys.stdout.isatty())
+            self._bar = Bar(*columns, console=console, transient=True, redirect_stdout=False)
             self._task = self._bar.add_task("", total=total)
 
     def __enter__(self) -> "Progress":
@@ -41,7 +42,10 @@ class Progress:
 
     def emit(self, line: str) -> None:
         """One line (or several) to stdout, above the bar."""
-        print(line, flush=True)
+        if self._bar and sys.stdout.isatty():
+            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(line, flush=True)
 
     def advance(self, counts: str) -> None:
         """One case more; `counts` is shown beside the bar."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format tags: which names exist, what benchdnn's meta tags (`abx`, `xba`) become, plain strides of a tag."""
+"""Format tags: which names exist, and what benchdnn's meta tags (`abx`, `xba`) become."""
 
 import re
-from collections.abc import Sequence
 
 from zemm.benchdnn.atoms import UsageError
 
@@ -48,17 +47,6 @@ def normalized(tag: str, ndims: int) -> str:
     first = max([_LETTERS.index(c) + 1 for c in tag if c in _LETTERS[1:]], default=2)
     expanded = tag.replace("x", _LETTERS[first:])
     return "".join(c for c in expanded if c in _LETTERS[:ndims])
-
-
-def plain_strides(tag: str, dims: Sequence[int]) -> tuple[int, ...]:
-    """Dense strides (elements) of a permutation tag, whose letters go from the outermost dim inwards."""
-    strides = [0] * len(dims)
-    stride = 1
-    for letter in reversed(tag):
-        axis = _LETTERS.index(letter)
-        strides[axis] = stride
-        stride *= max(dims[axis], 1)
-    return tuple(strides)
 
 
 def _is_permutation(tag: str) -> bool:

@@ -36,9 +36,9 @@ def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], 
         stream.reset_profiling()
     runs = _gpu_runs if engine.kind == "gpu" else _cpu_runs
     wall = runs(primitive, stream, sets, options, evict)
-    device = [nanoseconds / 1e6 for nanoseconds in stream.profiling_times()] if profiled else []
+    device, missing = _device_times(stream) if profiled else ([], "the engine keeps no times")
     has_device = len(device) == len(wall) and min(device) > 0
-    times, source = (device, "device clock") if has_device else (wall, "host clock")
+    times, source = (device, "device clock") if has_device else (wall, f"host clock ({missing})")
     return Measured(_kept(times) if engine.kind == "gpu" else times, source)
 
 
@@ -66,6 +66,14 @@ def _stream(zemm: Any, engine: Any) -> tuple[Any, bool]:
         return zemm.Stream(engine, profiling=True), True
     except (NotImplementedError, ValueError):
         return zemm.Stream(engine), False
+
+
+def _device_times(stream: Any) -> tuple[list[float], str]:
+    """Milliseconds of every run by the device's clock, or none and why."""
+    try:
+        return [nanoseconds / 1e6 for nanoseconds in stream.profiling_times()], "the device gave no times"
+    except RuntimeError as error:
+        return [], str(error)
 
 
 def _cpu_runs(

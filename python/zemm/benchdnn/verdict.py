@@ -21,7 +21,6 @@ REF_IMPL = "Ref Impl Not Expected"
 NOT_ENOUGH_RAM = "Not enough RAM"
 SKIP_IMPL = "Skip-impl option hit"
 SKIP_START = "Skip-start option hit"
-CASE_NOT_SUPPORTED = "Case not supported"
 EXECUTION_MODE = "Execution mode not supported"
 
 
