@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build the SPIR-V of kernels.def.
 
-    build_kernels.py list KERNELS_DEF                       names of the kernels, one a line
-    build_kernels.py build KERNELS_DEF NAME OUT CLANG LLVM_SPIRV   compile one kernel to OUT (and OUT.d, its dependencies)
-    build_kernels.py embed OUT FILE...                      C++ source with the files as arrays
+build_kernels.py list KERNELS_DEF                       names of the kernels, one a line
+build_kernels.py build KERNELS_DEF NAME OUT CLANG LLVM_SPIRV   compile one kernel to OUT (and OUT.d, its dependencies)
+build_kernels.py embed OUT FILE...                      C++ source with the files as arrays
 """
 
 import re
@@ -21,7 +21,7 @@ def kernels(definition: Path) -> dict[str, tuple[str, list[str]]]:
     rows: dict[str, tuple[str, list[str]]] = {}
     for match in MATMUL.finditer(text):
         src, wei, dst, m, n, k, policy, rows_, lanes, group_x, _ = (f.strip() for f in match[1].split(","))
-        settings = dict(TILE_M=m, TILE_N=n, TILE_K=k, ROWS=rows_, LANES=lanes, GROUP_X=group_x)
+        settings = {"TILE_M": m, "TILE_N": n, "TILE_K": k, "ROWS": rows_, "LANES": lanes, "GROUP_X": group_x}
         options = [f"-D{key}={value}" for key, value in settings.items()]
         options.append(f'-DPOLICY="policy/{policy}.h"')
         rows[f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"] = ("matmul.cl", options)
@@ -34,16 +34,16 @@ def build(definition: Path, name: str, out: str, clang: str, llvm_spirv: str) ->
     source, options = kernels(definition)[name]
     folder = definition.parent
     bitcode = f"{out}.bc"
-    # The device's compiler optimises, once the specialisation constants are known. clang's own passes would leave
-    # instructions (freeze) that have no SPIR-V.
-    subprocess.run(
-        [clang, "--target=spirv64", "-cl-std=CL3.0", "-O2", "-Xclang", "-disable-llvm-passes", "-emit-llvm"]
-        + ["-Xclang", "-finclude-default-header", "-Wall", "-Wextra", "-Werror", f"-I{folder}", *options]
-        + ["-MD", "-MF", f"{out}.d", "-MT", out, "-c", str(folder / source), "-o", bitcode],
-        check=True,
-    )
+    # The device's compiler optimises, once the specialisation constants are known. clang's own passes would
+    # leave instructions (freeze) that have no SPIR-V.
+    command = [clang, "--target=spirv64", "-cl-std=CL3.0", "-O2", "-Xclang", "-disable-llvm-passes"]
+    command += ["-emit-llvm", "-Xclang", "-finclude-default-header", "-Wall", "-Wextra", "-Werror"]
+    command += [f"-I{folder}", *options, "-MD", "-MF", f"{out}.d", "-MT", out]
+    subprocess.run([*command, "-c", str(folder / source), "-o", bitcode], check=True)
     # SPIR-V 1.2 is what the oldest supported GPU driver reads.
-    subprocess.run([llvm_spirv, "--spirv-max-version=1.2", "--spirv-ext=+all", bitcode, "-o", out], check=True)
+    subprocess.run(
+        [llvm_spirv, "--spirv-max-version=1.2", "--spirv-ext=+all", bitcode, "-o", out], check=True
+    )
 
 
 def embed(out: Path, files: list[Path]) -> None:

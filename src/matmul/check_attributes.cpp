@@ -15,6 +15,10 @@ struct context {
     zemm_dim_t m, n, k;
 };
 
+const char *tensor_name(int arg) {
+    return arg == ZEMM_ARG_SRC ? "src" : arg == ZEMM_ARG_WEIGHTS ? "weights" : "dst";
+}
+
 [[noreturn]] void refuse_mask(const char *what, int mask, const char *allowed) {
     fail(zemm_unimplemented, "%s: mask %d is not one of %s", what, mask, allowed);
 }
@@ -49,14 +53,14 @@ void check_scale_types(const problem &p) {
             fail(zemm_unimplemented, "scales of argument %d: a matmul has scales of src, weights and dst",
                  arg);
         if (e.mode != zemm_quantization_mode_static_sazp)
-            fail(zemm_unimplemented, "%s scales: quantization mode %s is not implemented",
-                 arg_text(arg).c_str(), zemm_quantization_mode2str(e.mode));
+            fail(zemm_unimplemented, "%s scales: quantization mode %s is not implemented", tensor_name(arg),
+                 zemm_quantization_mode2str(e.mode));
         if (e.data_type != zemm_f32 && e.data_type != zemm_f16 && e.data_type != zemm_bf16)
             fail(zemm_unimplemented, "%s scales: data type %s is not implemented, f32 f16 bf16 are",
-                 arg_text(arg).c_str(), zemm_dt2str(e.data_type));
+                 tensor_name(arg), zemm_dt2str(e.data_type));
         if (e.mask & ~full_mask(p.ndims()))
-            fail(zemm_unimplemented, "%s scales: mask %d has bits past the %d dimensions",
-                 arg_text(arg).c_str(), e.mask, p.ndims());
+            fail(zemm_unimplemented, "%s scales: mask %d has bits past the %d dimensions", tensor_name(arg),
+                 e.mask, p.ndims());
     }
 }
 
@@ -68,6 +72,9 @@ void check_src_scales(const context &c, const quant_entry &e) {
     if ((e.mask & c.column) && e.group_ndims == 0)
         fail(zemm_unimplemented, "src scales: mask %d covers K, which needs groups", e.mask);
     if (e.group_ndims == 2) {
+        if (!c.p.integer() && !is_integer(c.p.wei.data_type))
+            fail(zemm_unimplemented, "src scales: groups need an integer src or weights, not %s and %s",
+                 zemm_dt2str(c.p.src.data_type), zemm_dt2str(c.p.wei.data_type));
         if (e.groups[0] != 1)
             fail(zemm_unimplemented, "src scales: the group along M is %lld, it must be 1",
                  (long long)e.groups[0]);
@@ -107,14 +114,10 @@ void check_src_zero_points(const context &c, const quant_entry &e) {
     if (!c.p.integer())
         fail(zemm_unimplemented, "src zero points need an s8 or u8 src, not %s",
              zemm_dt2str(c.p.src.data_type));
-    // Dimensions of 1 make no difference between a broadcast and a value each.
-    int mask = e.mask;
-    for (int d = 0; d < c.nd - 2; ++d)
-        if (c.p.src.dims[d] == 1)
-            mask &= ~(1 << d);
     const bool all = e.mask == c.all && (c.nd == 2 || (c.nd == 3 && c.p.src.dims[0] == 1));
-    if (mask != 0 && mask != c.column && mask != (c.row | c.column) && !all)
-        refuse_mask("src zero points", e.mask, "common, K, M|K (and all dimensions when the batch is 1)");
+    if (e.mask != 0 && e.mask != c.column && e.mask != (c.row | c.column) && !all)
+        refuse_mask("src zero points", e.mask,
+                    "common, K, M|K (and all dimensions of up to three when the batch is 1)");
     if (e.group_ndims == 2) {
         if (e.groups[0] != 1)
             fail(zemm_unimplemented, "src zero points: the group along M is %lld, it must be 1",
@@ -153,7 +156,7 @@ void check_zero_points(const context &c) {
     for (const auto &[arg, e] : c.p.attr.zero_points) {
         if (e.mask & ~c.all)
             fail(zemm_unimplemented, "%s zero points: mask %d has bits past the %d dimensions",
-                 arg_text(arg).c_str(), e.mask, c.nd);
+                 tensor_name(arg), e.mask, c.nd);
         switch (arg) {
         case ZEMM_ARG_SRC:
             check_src_zero_points(c, e);
@@ -190,20 +193,22 @@ void check_reductions(const context &c) {
     if (e->group_ndims == 0)
         return;
     if (e->groups[0] != 1)
-        fail(zemm_invalid_arguments, "precomputed reductions: the group along M is %lld, it must be 1",
+        fail(zemm_unimplemented, "precomputed reductions: the group along M is %lld, it must be 1",
              (long long)e->groups[0]);
     const zemm_dim_t group = e->groups[1];
     if (c.k != ZEMM_RUNTIME_DIM_VAL && c.k % group != 0)
-        fail(zemm_invalid_arguments, "precomputed reductions: the group %lld does not divide K = %lld",
+        fail(zemm_unimplemented, "precomputed reductions: the group %lld does not divide K = %lld",
              (long long)group, (long long)c.k);
     const auto compare = [&](const quant_entry *other, bool k_is_row, const char *name) {
         if (!other || !(other->mask & (k_is_row ? c.row : c.column)))
             return;
         const zemm_dim_t other_group = k_group(c.p, *other, k_is_row);
-        if (other_group % group != 0)
-            fail(zemm_invalid_arguments,
-                 "precomputed reductions: the group %lld must divide the K group %lld of the %s",
-                 (long long)group, (long long)other_group, name);
+        if (other_group % group == 0)
+            return;
+        const bool is_invalid = group > other_group || other == c.p.zero_point(ZEMM_ARG_WEIGHTS);
+        fail(is_invalid ? zemm_invalid_arguments : zemm_unimplemented,
+             "precomputed reductions: the group %lld must divide the K group %lld of the %s",
+             (long long)group, (long long)other_group, name);
     };
     compare(c.p.scale(ZEMM_ARG_SRC), false, "src scales");
     compare(c.p.scale(ZEMM_ARG_WEIGHTS), true, "weights scales");
@@ -216,6 +221,9 @@ void check_post_ops(const problem &p) {
     for (const post_op &op : p.attr.post_ops.entries) {
         if (op.kind == zemm_convolution)
             fail(zemm_unimplemented, "post-op %d: a depthwise convolution cannot follow a matmul", index);
+        if (op.kind == zemm_prelu && (op.mask & ~full_mask(p.ndims())))
+            fail(zemm_unimplemented, "post-op %d: prelu's mask %d has bits past the %d dimensions", index,
+                 op.mask, p.ndims());
         if (op.kind == zemm_sum) {
             const zemm_data_type_t dt = op.data_type == zemm_data_type_undef ? p.dst.data_type : op.data_type;
             if (zemm_data_type_size(dt) != zemm_data_type_size(p.dst.data_type))
@@ -237,7 +245,7 @@ void check_modes(const problem &p) {
     for (const auto &[arg, mode] : p.attr.rounding)
         if (mode != zemm_rounding_mode_environment)
             fail(zemm_unimplemented, "rounding mode %s of %s is not implemented",
-                 zemm_rounding_mode2str(mode), arg_text(arg).c_str());
+                 zemm_rounding_mode2str(mode), tensor_name(arg));
     if (p.attr.accumulation_mode == zemm_accumulation_mode_s32 && !p.integer())
         fail(zemm_unimplemented, "accumulation mode s32 needs an s8 or u8 src, not %s",
              zemm_dt2str(p.src.data_type));

@@ -68,6 +68,12 @@ void check_shapes(const problem &p) {
         const char *name;
         const memory_desc &md;
     } tensors[] = {{"src", p.src}, {"weights", p.wei}, {"dst", p.dst}, {"bias", p.bias}};
+    // Sparse encodings have rules of their own (a grouped one other numbers of dimensions): refused before
+    // these.
+    for (const auto &t : tensors)
+        if (t.md.format_kind == zemm_format_kind_sparse)
+            fail(zemm_unimplemented, "%s: the %s encoding is not implemented", t.name,
+                 zemm_sparse_encoding2str(t.md.encoding));
     for (const auto &t : tensors) {
         if (t.md.format_kind == zemm_format_kind_host_scalar)
             fail(zemm_invalid_arguments, "%s is a host scalar, a matmul takes tensors", t.name);
@@ -109,6 +115,8 @@ void check_shapes(const problem &p) {
                          "has %s",
                          index, md == &op.src1 ? "src1" : "src2", dims_text(*md).c_str(),
                          dims_text(p.dst).c_str());
+                if (md->data_type == zemm_f64)
+                    fail(zemm_invalid_arguments, "post-op %d: a binary's source cannot be f64", index);
             }
         ++index;
     }

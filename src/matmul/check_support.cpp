@@ -21,9 +21,6 @@ void check_layout(const char *name, const memory_desc &md) {
         return;
     if (md_has_runtime(md))
         fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented", name);
-    if (md.format_kind == zemm_format_kind_sparse)
-        fail(zemm_unimplemented, "%s: the %s encoding is not implemented", name,
-             zemm_sparse_encoding2str(md.encoding));
     if (!md_is_plain(md))
         fail(zemm_unimplemented,
              "%s: the layout %s is not implemented, plain layouts (tags without blocks, strides) are", name,
@@ -78,6 +75,10 @@ void check_support(const problem &p) {
     check_layout("weights", p.wei);
     check_layout("bias", p.bias);
     check_layout("dst", p.dst);
+    for (int d = 0; d < p.ndims(); ++d)
+        if (p.dst.strides[d] == 0 && p.dst.dims[d] > 1)
+            fail(zemm_unimplemented, "dst: stride 0 along dimension %d would put %lld results in one place",
+                 d, (long long)p.dst.dims[d]);
     if (p.weight_only())
         check_weight_only(p);
     int index = 0;

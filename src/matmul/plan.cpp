@@ -96,9 +96,9 @@ uint32_t flags_of(const problem &p) {
     return flags;
 }
 
-// Which of the last two dimensions can be read sixteen elements at a time. 4-bit types: every row must begin
-// at a whole byte.
-uint32_t unit_dim(const memory_desc &md) {
+// Which of the last two dimensions can be read sixteen elements at a time. 4-bit types: every run of elements
+// must begin at a whole byte, in particular those along K, which begin at each segment.
+uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     const int row = md.ndims - 2, column = md.ndims - 1;
     const auto whole_bytes = [&](int inner) {
         if (!is_int4(md.data_type))
@@ -110,7 +110,8 @@ uint32_t unit_dim(const memory_desc &md) {
     };
     if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
         return UNIT_COLUMN;
-    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row))
+    const bool whole_segments = !is_int4(md.data_type) || segment % 2 == 0 || segment == md.dims[row];
+    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row) && whole_segments)
         return UNIT_ROW;
     return UNIT_NONE;
 }
@@ -130,15 +131,16 @@ plan make_plan(const problem &p, const kernel_row &row) {
     result.row = &row;
     const int batch_ndims = p.ndims() - 2;
     const uint32_t flags = flags_of(p);
-    result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
-                        {SPEC_DST_DT, uint32_t(p.dst.data_type)}, {SPEC_FLAGS, flags},
-                        {SPEC_SRC_UNIT, unit_dim(p.src)},         {SPEC_WEI_UNIT, unit_dim(p.wei)}};
+    const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
+    result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},  {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
+                        {SPEC_DST_DT, uint32_t(p.dst.data_type)},  {SPEC_FLAGS, flags},
+                        {SPEC_SRC_UNIT, unit_dim(p.src, segment)}, {SPEC_WEI_UNIT, unit_dim(p.wei, segment)}};
 
     matmul_problem &block = result.block;
     block.m = p.m();
     block.n = p.n();
     block.k = p.k();
-    block.segment = p.empty() ? 1 : k_segment(p);
+    block.segment = segment;
     block.batch_ndims = batch_ndims;
     for (int d = 0; d < batch_ndims; ++d)
         block.batch_dims[d] = p.dst.dims[d];

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "common/error.hpp"
+#include "common/md_ops.hpp"
 
 namespace zemm::matmul {
 
@@ -137,8 +138,10 @@ std::string dims_line(const problem &p) {
 
 std::string problem_key(const problem &p) {
     std::string key = attr_key(p.attr);
-    for (const memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst})
-        key.append(reinterpret_cast<const char *>(md), sizeof(*md));
+    for (const memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst}) {
+        const std::vector<uint8_t> bytes = md_save(*md);
+        key.append(bytes.begin(), bytes.end());
+    }
     return key;
 }
 

@@ -67,8 +67,8 @@ struct api {
 void check(ze_result_t result, const char *call);
 const char *result_text(ze_result_t result); // "ZE_RESULT_ERROR_DEVICE_LOST"
 
-// The loader's functions, opened at first use (libze_loader.so.1, zeInit done); nullptr if there is none or it has
-// no driver, and why then says what is missing and which package has it.
+// The loader's functions, opened at first use (libze_loader.so.1, zeInit done); nullptr if there is none or
+// it has no driver, and why then says what is missing and which package has it.
 const api *loader_api(std::string &why);
 // Those of the libze_cpu.so beside this library, through its DDI tables; nullptr and why likewise.
 const api *cpu_driver_api(std::string &why);

@@ -33,7 +33,7 @@ public:
     uint64_t timestamp_mask = ~0ull;    // valid bits of kernel timestamps
     bool host_pointers = false;         // kernels read and write ordinary host memory (malloc)
     bool fp16 = false, fp64 = false;
-    uint32_t api_version = 0;   // of the driver, as ZE_MAKE_VERSION
+    uint32_t api_version = 0;    // of the driver, as ZE_MAKE_VERSION
     uint64_t max_allocation = 0; // bytes of one allocation without relaxed limits
 
     // Modules built in this context; they go before the context does.
@@ -42,7 +42,9 @@ public:
     std::mutex copy_lock;
     ze_command_list_handle_t copy_list = nullptr;
 
-    bool has_api(uint32_t minor) const { return api_version >= static_cast<uint32_t>(ZE_MAKE_VERSION(1, minor)); }
+    bool has_api(uint32_t minor) const {
+        return api_version >= static_cast<uint32_t>(ZE_MAKE_VERSION(1, minor));
+    }
 
 private:
     friend std::shared_ptr<device> open_device(zemm_engine_kind_t, size_t);
@@ -53,11 +55,11 @@ private:
 
 // Number of devices of a kind; what is missing goes to why when it is 0.
 size_t device_count(zemm_engine_kind_t kind, std::string &why);
-// invalid_arguments for an index past the end, runtime_error when nothing of the kind is there. The device and its
-// context stay open until the process ends: engines on one device share them, and its modules.
+// invalid_arguments for an index past the end, runtime_error when nothing of the kind is there. The device
+// and its context stay open until the process ends: engines on one device share them, and its modules.
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index);
-// For handles of the process's loader, or of a device that open_device() opened (interop); the context stays the
-// caller's.
+// For handles of the process's loader, or of a device that open_device() opened (interop); the context stays
+// the caller's.
 std::shared_ptr<device> adopt_device(ze_driver_handle_t, ze_device_handle_t, ze_context_handle_t);
 // The functions that handles of a device belong to, by the rule of adopt_device().
 const api &api_of(ze_device_handle_t handle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels from SPIR-V: modules are built once per process for a device, a SPIR-V binary and a set of specialisation
-// constants.
+// Kernels from SPIR-V: modules are built once per process for a device, a SPIR-V binary and a set of
+// specialisation constants.
 #pragma once
 
 #include <atomic>
@@ -46,9 +46,9 @@ private:
 
 // The kernel `entry` of a SPIR-V binary. Throws runtime_error with the build log when the driver refuses it.
 // Kernels may reach any USM of the context through pointers in their arguments (indirect access is set).
-// Two calls with the same arguments get the same kernel as long as the cache of the device keeps it. The kernel keeps
-// the device open. flags: build flags such as "-ze-opt-large-register-file" ("" for none).
+// Two calls with the same arguments get the same kernel as long as the cache of the device keeps it. The
+// kernel keeps the device open. flags: build flags such as "-ze-opt-large-register-file" ("" for none).
 std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
-        std::vector<spec_constant> constants, const char *flags);
+                                   std::vector<spec_constant> constants, const char *flags);
 
 } // namespace zemm::ze

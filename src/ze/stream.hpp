@@ -21,8 +21,9 @@ struct kernel_argument {
 
 class stream {
 public:
-    stream(std::shared_ptr<device> dev, bool profiling);                        // owns its list
-    stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool profiling); // interop: the caller's list
+    stream(std::shared_ptr<device> dev, bool profiling); // owns its list
+    stream(std::shared_ptr<device> dev, ze_command_list_handle_t list,
+           bool profiling); // interop: the caller's list
     ~stream();
     stream(const stream &) = delete;
     stream &operator=(const stream &) = delete;
@@ -30,14 +31,14 @@ public:
     ze_command_list_handle_t list() const { return list_; }
     bool profiling() const { return profiling_; }
 
-    // Append a launch of groups x size work-items after everything appended before (waits: further events that it
-    // waits for). Later launches see what it wrote.
+    // Append a launch of groups x size work-items after everything appended before (waits: further events
+    // that it waits for). Later launches see what it wrote.
     void launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
-            std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
+                std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
     void wait(); // until everything appended has run
 
-    // A buffer of at least this many bytes for the library's scratchpad, kept by the stream and reused in order:
-    // work appended later may overwrite it only after work appended before is done with it.
+    // A buffer of at least this many bytes for the library's scratchpad, kept by the stream and reused in
+    // order: work appended later may overwrite it only after work appended before is done with it.
     void *scratchpad(size_t size);
 
     // One profiling entry per begin/end pair: the sum of the device times of the launches between them.
@@ -45,8 +46,8 @@ public:
     void end_entry();
     size_t entry_count() const; // entries since the reset
     void reset_profiling();
-    // Nanoseconds of each entry since the reset; waits for the stream. runtime_error if the device has no timestamps
-    // (a driver that simulates leaves them NOT_READY).
+    // Nanoseconds of each entry since the reset; waits for the stream. runtime_error if the device has no
+    // timestamps (a driver that simulates leaves them NOT_READY).
     std::vector<uint64_t> times();
 
 private:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the C tests check with: a condition that does not hold ends the test with its place and the last error. */
+/* What the C tests check with: a condition that does not hold ends the test with its place and the last
+ * error. */
 #ifndef ZEMM_TESTS_CHECK_H
 #define ZEMM_TESTS_CHECK_H
 
