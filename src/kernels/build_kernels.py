@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build the SPIR-V of kernels.def.
 
-build_kernels.py list KERNELS_DEF                       names of the kernels, one a line
-build_kernels.py build KERNELS_DEF NAME OUT CLANG LLVM_SPIRV   compile one kernel to OUT (and OUT.d, its dependencies)
-build_kernels.py embed OUT FILE...                      C++ source with the files as arrays
+build_kernels.py list KERNELS_DEF
+    names of the kernels, one a line
+build_kernels.py build KERNELS_DEF NAME OUT CLANG LLVM_SPIRV
+    compile one kernel to OUT (and its dependencies to OUT.d)
+build_kernels.py embed OUT FILE...
+    C++ source with the files as arrays
 """
 
 import re
