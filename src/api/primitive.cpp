@@ -37,7 +37,7 @@ void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, co
     if (stream.stream.profiling())
         stream.stream.begin_entry();
     if (!empty)
-        matmul::run(*primitive.compiled, pd, stream.stream, memories, waits);
+        matmul::run(primitive.compiled, pd, stream.stream, memories, waits);
     if (stream.stream.profiling())
         stream.stream.end_entry();
     if (!log)

@@ -91,8 +91,10 @@ kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p, c
 
 } // namespace
 
-void run(const compiled &c, const zemm_primitive_desc &pd, ze::stream &stream,
+void run(const std::shared_ptr<const compiled> &shared, const zemm_primitive_desc &pd, ze::stream &stream,
          const std::map<int, zemm_memory_t> &memories, std::span<const ze_event_handle_t> waits) {
+    const compiled &c = *shared;
+    stream.keep(shared);
     const bound_arguments bound{memories};
     const plan &plan = c.plan;
     const void *src = bound.pointer(ZEMM_ARG_SRC), *wei = bound.pointer(ZEMM_ARG_WEIGHTS);

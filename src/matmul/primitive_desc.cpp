@@ -98,10 +98,10 @@ void zemm_primitive_desc::query(zemm_query_t what, int index, void *result) cons
 
 std::string zemm_primitive_desc::log_text() const {
     const matmul::problem &p = *problem;
-    std::string mds = md_text("src", p.src) + " " + md_text("wei", p.wei);
+    std::string mds = md_text("src", p.src, p.was_any.src) + " " + md_text("wei", p.wei, p.was_any.wei);
     if (p.has_bias())
-        mds += " " + md_text("bia", p.bias);
-    mds += " " + md_text("dst", p.dst);
+        mds += " " + md_text("bia", p.bias, p.was_any.bias);
+    mds += " " + md_text("dst", p.dst, p.was_any.dst);
     return text("%s,matmul,%s,undef,%s,%s,,%s", zemm_engine_kind2str(engine->kind), kernels[chosen]->name,
                 mds.c_str(), attr_text(p.attr).c_str(), dims_line(p).c_str());
 }

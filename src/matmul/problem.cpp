@@ -63,6 +63,8 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
         p.attr = *attr;
     check_shapes(p);
     check_attributes(p);
+    const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };
+    p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
     for (memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst})
         md_resolve_any(*md);
     for (post_op &op : p.attr.post_ops.entries) {

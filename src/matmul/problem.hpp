@@ -11,6 +11,9 @@ namespace zemm::matmul {
 
 struct problem {
     memory_desc src, wei, bias, dst; // layouts resolved; bias is a zero descriptor when there is none
+    struct {
+        bool src, wei, bias, dst; // the caller left the layout open (format any); for the log
+    } was_any = {};
     zemm_primitive_attr attr;
 
     int ndims() const { return dst.ndims; }

@@ -55,7 +55,7 @@ struct stream::impl {
     std::unique_ptr<buffer> scratch;
     // Things that work on the device may still use, until the next wait().
     std::vector<std::unique_ptr<buffer>> retired;
-    std::unordered_map<const kernel *, std::shared_ptr<kernel>> in_flight;
+    std::unordered_map<const void *, std::shared_ptr<const void>> in_flight;
 };
 
 stream::stream(std::shared_ptr<device> dev, bool profiling)
@@ -104,7 +104,7 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
                  "argument %u (%zu bytes) of a kernel: zeKernelSetArgumentValue returned %s", i,
                  arguments[i].size, result_text(result));
     }
-    impl_->in_flight.try_emplace(&k, k.shared_from_this());
+    keep(k.shared_from_this());
     if (impl_->barrier_first)
         check(fn.zeCommandListAppendBarrier(list_, nullptr, 0, nullptr), "zeCommandListAppendBarrier");
     ze_event_handle_t event = nullptr;
@@ -122,6 +122,10 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
         impl_->entries.back().push_back(event);
     if (!impl_->ordered)
         impl_->barrier_first = true;
+}
+
+void stream::keep(std::shared_ptr<const void> object) {
+    impl_->in_flight.try_emplace(object.get(), std::move(object));
 }
 
 void stream::wait() {

@@ -36,6 +36,8 @@ public:
     void launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
                 std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
     void wait(); // until everything appended has run
+    // Holds on to something that appended work uses, until the next wait().
+    void keep(std::shared_ptr<const void> object);
 
     // A buffer of at least this many bytes for the library's scratchpad, kept by the stream and reused in
     // order: work appended later may overwrite it only after work appended before is done with it.

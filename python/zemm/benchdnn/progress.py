@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A progress bar under the case lines, when the run is long, has a terminal, and rich is installed."""
+"""A progress bar under the case lines, when the run is long and has a terminal."""
 
-import importlib.util
 import sys
 from types import TracebackType
 from typing import Any
@@ -14,7 +13,7 @@ class Progress:
 
     def __init__(self, total: int) -> None:
         self._bar: Any = None
-        if total > _FEW and sys.stderr.isatty() and importlib.util.find_spec("rich"):
+        if total > _FEW and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
