@@ -357,3 +357,16 @@ def test_default_engine_is_kept() -> None:
     from zemm._call import default_engine
 
     assert default_engine() is default_engine()
+
+
+@pytest.mark.parametrize("operand", ["bias", "binary"])
+def test_operand_in_out(engine: zemm.Engine, operand: str) -> None:
+    """An operand that lies in out's memory is read before out is written."""
+    rng = np.random.default_rng(5)
+    a, b, out = (rng.standard_normal(s, dtype=np.float32) for s in ((300, 20), (20, 48), (300, 48)))
+    row = out[0].copy()
+    if operand == "bias":
+        zemm.matmul(a, b, bias=out[0], out=out, engine=engine)
+    else:
+        zemm.matmul(a, b, post_ops=[("binary_add", out[0])], out=out, engine=engine)
+    np.testing.assert_allclose(out, a @ b + row, rtol=1e-4, atol=1e-4)

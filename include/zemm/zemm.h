@@ -67,7 +67,8 @@ size_t ZEMM_API zemm_engine_get_count(zemm_engine_kind_t kind);
 
 /* zemm_gpu: the index-th GPU that the Level Zero loader reports. zemm_cpu: a Level Zero device of type CPU,
  * the loader's if it reports one, else that of the libze_cpu.so beside this library. invalid_arguments:
- * engine NULL, unknown kind, index past the count. runtime_error: something is missing. */
+ * engine NULL, unknown kind, index past the count; where the count is 0 the sentence
+ * says what is missing. runtime_error: the driver failed. */
 zemm_status_t ZEMM_API zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index);
 zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind);
 zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);

@@ -19,6 +19,7 @@ from zemm.engine import Engine, Stream
 from zemm.errors import (
     DeviceError,
     InvalidArgumentsError,
+    NoDeviceError,
     OutOfMemoryError,
     UnimplementedError,
     ZemmError,
@@ -88,6 +89,7 @@ __all__ = [
     "MatmulPrimitiveDesc",
     "Memory",
     "MemoryDesc",
+    "NoDeviceError",
     "OutOfMemoryError",
     "PostOps",
     "Primitive",

@@ -57,11 +57,13 @@ class Call:
         self.attr = Attr()
         self._mds: dict[int, MemoryDesc] = {}
         self._memories: dict[int, Memory] = {}
+        self._inputs: list[NDArray[Any]] = []
         self._adds_old_dst = False
 
     def _add(self, arg: int, t: Tensor) -> None:
         self._mds[arg] = t.md()
         self._memories[arg] = t.memory(self.engine)
+        self._inputs.append(t.array)
 
     def set_src(self, array: NDArray[Any], data_type: str) -> None:
         if self.flat:
@@ -141,8 +143,8 @@ class Call:
         if len(post_ops):
             self.attr.set_post_ops(post_ops)
 
-    def run(self, data_type: str, out: NDArray[Any] | None, inputs: tuple[NDArray[Any], ...]) -> NDArray[Any]:
-        result = self._result(data_type, out, inputs)
+    def run(self, data_type: str, out: NDArray[Any] | None) -> NDArray[Any]:
+        result = self._result(data_type, out)
         dst = tensor(result, data_type, len(self.dims), self.engine)
         md = dst.md()
         src, weights, bias = (self._mds.get(ARG[name]) for name in ("SRC", "WEIGHTS", "BIAS"))
@@ -163,9 +165,7 @@ class Call:
             np.copyto(out, result.reshape(self.shape))
         return out
 
-    def _result(
-        self, data_type: str, out: NDArray[Any] | None, inputs: tuple[NDArray[Any], ...]
-    ) -> NDArray[Any]:
+    def _result(self, data_type: str, out: NDArray[Any] | None) -> NDArray[Any]:
         """Where dst is computed: out itself where that can be, else a dense array with its values."""
         if out is None:
             return np.empty(self.dims, numpy_dtype(data_type))
@@ -173,6 +173,6 @@ class Call:
         usable = (
             self.engine.kind == "cpu" and in_place(result, self.engine) and np.may_share_memory(result, out)
         )
-        if usable and not any(np.may_share_memory(result, array) for array in inputs):
+        if usable and not any(np.may_share_memory(result, array) for array in self._inputs):
             return result
         return np.array(result, order="C")

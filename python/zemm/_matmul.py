@@ -110,7 +110,7 @@ def matmul(
         mode = fpmath or {"bf16": "bf16", "f16": "f16"}.get(a_dtype, "strict")
         call.attr.set_fpmath_mode(mode, apply_to_int=weight_only)
     call.set_post_ops(post_ops, has_out=out is not None)
-    return call.run(dst_dtype, out, inputs=(a, b))
+    return call.run(dst_dtype, out)
 
 
 def _bytes_of_weights(

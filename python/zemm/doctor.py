@@ -24,7 +24,7 @@ LOADER_HINT = (
     "install the Level Zero loader: apt-get install libze1 (Debian, Ubuntu), level-zero (Fedora, Arch)"
 )
 GPU_HINT = (
-    "install Intel's GPU driver: apt-get install libze-intel-gpu1 (or intel-level-zero-gpu, intel-opencl-icd)"
+    "install Intel's GPU driver: apt-get install intel-opencl-icd (Debian) or libze-intel-gpu1 (Ubuntu)"
 )
 CPU_HINT = "pip install 'zemm[cpu]' (that is intel-opencl-rt and intel-cmplr-lib-rt)"
 CPU_PACKAGES = ("intel-opencl-rt", "intel-cmplr-lib-rt")

@@ -5,19 +5,25 @@ import threading
 from typing import Any
 
 from zemm import _levelzero, _library
-from zemm.errors import InvalidArgumentsError
+from zemm.errors import InvalidArgumentsError, NoDeviceError
 
 
 class Engine:
     """A device: kind "cpu" or "gpu", and its index among those.
 
-    ValueError: unknown kind, index past the last device. RuntimeError: the loader, a driver or the OpenCL
-    runtime is missing; the sentence names the part and its package.
+    ValueError: unknown kind, index past the last device. NoDeviceError (also a RuntimeError): there is no
+    device of the kind, as the loader, a driver or the OpenCL runtime is missing; the sentence names the
+    part and its package.
     """
 
     def __init__(self, kind: str = "cpu", index: int = 0) -> None:
         value = _library.value_of("engine_kind", kind)
-        self._handle: Any = _library.create("engine", "engine_create", value, index)
+        try:
+            self._handle: Any = _library.create("engine", "engine_create", value, index)
+        except InvalidArgumentsError as error:
+            if self.count(kind):
+                raise
+            raise NoDeviceError(str(error)) from None
         self.kind = kind
         self.index = index
         self.thread_local = threading.local()  # for what a thread keeps with an engine

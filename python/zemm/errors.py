@@ -35,6 +35,12 @@ class DeviceError(ZemmError, RuntimeError):
     """The device, its driver or a missing library failed."""
 
 
+class NoDeviceError(DeviceError, InvalidArgumentsError):
+    """There is no device of the kind: the sentence names the missing part and the package that has it."""
+
+    status = "invalid_arguments"
+
+
 BY_STATUS: dict[str, type[ZemmError]] = {
     kind.status: kind for kind in (InvalidArgumentsError, UnimplementedError, OutOfMemoryError, DeviceError)
 }

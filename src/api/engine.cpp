@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/error.hpp"
 #include "common/objects.hpp"
+#include "matmul/compiled.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -30,5 +31,10 @@ zemm_status_t zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kin
 }
 
 zemm_status_t zemm_engine_destroy(zemm_engine_t engine) {
-    return guard([&] { delete engine; });
+    return guard([&] {
+        // An interop caller may destroy its context next: nothing of the library's may be left in it.
+        if (engine && engine->device->adopted())
+            matmul::forget(*engine->device);
+        delete engine;
+    });
 }

@@ -7,7 +7,7 @@ using namespace zemm;
 
 namespace {
 
-template <typename T> void put(T *out, T value) {
+template <typename T> void put_if(T *out, T value) {
     if (out)
         *out = value;
 }
@@ -68,9 +68,9 @@ zemm_status_t zemm_post_ops_append_sum(zemm_post_ops_t post_ops, float scale, in
 zemm_status_t zemm_post_ops_get_params_sum(const_zemm_post_ops_t post_ops, int index, float *scale,
                                            int32_t *zero_point, zemm_data_type_t *data_type) {
     return with_entry(post_ops, index, zemm_sum, [&](const post_op &p) {
-        put(scale, p.scale);
-        put(zero_point, p.zero_point);
-        put(data_type, p.data_type);
+        put_if(scale, p.scale);
+        put_if(zero_point, p.zero_point);
+        put_if(data_type, p.data_type);
     });
 }
 
@@ -82,9 +82,9 @@ zemm_status_t zemm_post_ops_append_eltwise(zemm_post_ops_t post_ops, zemm_alg_ki
 zemm_status_t zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, int index,
                                                zemm_alg_kind_t *alg, float *alpha, float *beta) {
     return with_entry(post_ops, index, zemm_eltwise, [&](const post_op &p) {
-        put(alg, p.alg);
-        put(alpha, p.alpha);
-        put(beta, p.beta);
+        put_if(alg, p.alg);
+        put_if(alpha, p.alpha);
+        put_if(beta, p.beta);
     });
 }
 
@@ -101,12 +101,12 @@ zemm_status_t zemm_post_ops_get_params_dw(const_zemm_post_ops_t post_ops, int in
                                           zemm_data_type_t *dst_dt, zemm_dim_t *kernel, zemm_dim_t *stride,
                                           zemm_dim_t *padding_l) {
     return with_entry(post_ops, index, zemm_convolution, [&](const post_op &p) {
-        put(weights_dt, p.dw_wei_dt);
-        put(bias_dt, p.dw_bias_dt);
-        put(dst_dt, p.dw_dst_dt);
-        put(kernel, p.dw_kernel);
-        put(stride, p.dw_stride);
-        put(padding_l, p.dw_padding);
+        put_if(weights_dt, p.dw_wei_dt);
+        put_if(bias_dt, p.dw_bias_dt);
+        put_if(dst_dt, p.dw_dst_dt);
+        put_if(kernel, p.dw_kernel);
+        put_if(stride, p.dw_stride);
+        put_if(padding_l, p.dw_padding);
     });
 }
 
@@ -133,9 +133,9 @@ zemm_status_t zemm_post_ops_get_params_binary_v2(const_zemm_post_ops_t post_ops,
                                                  zemm_alg_kind_t *alg, const_zemm_memory_desc_t *src1_desc,
                                                  const_zemm_memory_desc_t *src2_desc) {
     return with_entry(post_ops, index, zemm_binary, [&](const post_op &p) {
-        put(alg, p.alg);
-        put<const_zemm_memory_desc_t>(src1_desc, &p.src1);
-        put<const_zemm_memory_desc_t>(src2_desc, &p.src2);
+        put_if(alg, p.alg);
+        put_if<const_zemm_memory_desc_t>(src1_desc, &p.src1);
+        put_if<const_zemm_memory_desc_t>(src2_desc, &p.src2);
     });
 }
 
@@ -144,5 +144,5 @@ zemm_status_t zemm_post_ops_append_prelu(zemm_post_ops_t post_ops, int mask) {
 }
 
 zemm_status_t zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post_ops, int index, int *mask) {
-    return with_entry(post_ops, index, zemm_prelu, [&](const post_op &p) { put(mask, p.mask); });
+    return with_entry(post_ops, index, zemm_prelu, [&](const post_op &p) { put_if(mask, p.mask); });
 }

@@ -34,12 +34,17 @@ void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, co
     if (log)
         stream.stream.wait();
     const auto start = clock_type::now();
-    if (stream.stream.profiling())
-        stream.stream.begin_entry();
-    if (!empty)
-        matmul::run(primitive.compiled, pd, stream.stream, memories, waits);
-    if (stream.stream.profiling())
-        stream.stream.end_entry();
+    stream.stream.begin_entry();
+    try {
+        if (empty)
+            stream.stream.wait_for(waits);
+        else
+            matmul::run(primitive.compiled, pd, stream.stream, memories, waits);
+    } catch (...) {
+        stream.stream.cancel_entry();
+        throw;
+    }
+    stream.stream.end_entry();
     if (!log)
         return;
     stream.stream.wait();

@@ -18,12 +18,13 @@ static inline float bf16_to_float(ushort bits) {
     return as_float((uint)bits << 16);
 }
 
-// Round to nearest even; a NaN stays a quiet NaN.
+// Round to nearest even; a NaN stays a quiet NaN, a denormal result becomes a zero of its sign.
 static inline ushort float_to_bf16(float x) {
-    uint bits = as_uint(x);
+    const uint bits = as_uint(x);
     if (isnan(x))
         return (ushort)((bits >> 16) | 0x40);
-    return (ushort)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+    const ushort rounded = (ushort)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+    return (rounded & 0x7f80) ? rounded : (ushort)(rounded & 0x8000);
 }
 
 // Element i of two per byte, the even one in the low nibble.

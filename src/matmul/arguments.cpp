@@ -41,8 +41,7 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
     if (memory.engine != engine)
         fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's", name.c_str());
     if (expected.is_parameter) {
-        const memory_desc dense =
-            md_with_strides(memory.md.ndims, memory.md.dims, memory.md.data_type, nullptr);
+        const memory_desc dense = dense_md(memory.md.ndims, memory.md.dims, memory.md.data_type);
         const bool is_dense = md_is_plain(memory.md) && memory.md.offset0 == 0 && md_equal(memory.md, dense);
         if (!is_dense || md_nelems(memory.md) != md_nelems(expected.md))
             fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",

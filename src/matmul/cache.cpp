@@ -21,6 +21,15 @@ ze::spirv spirv_of(const std::string &name) {
     fail(zemm_runtime_error, "the library was built without the kernel %s", name.c_str());
 }
 
+// GPUs that address a buffer by 32-bit offsets have to be told of larger ones. CPUs have no such flag.
+const char *build_flags(const zemm_primitive_desc &pd) {
+    const auto is_large = [](const memory_desc &md) { return md_size(md) > UINT32_MAX; };
+    const problem &p = *pd.problem;
+    const bool large =
+        is_large(p.src) || is_large(p.wei) || is_large(p.dst) || pd.plan.scratchpad_size > UINT32_MAX;
+    return large && pd.engine->kind == zemm_gpu ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+}
+
 std::shared_ptr<const compiled> build(const zemm_primitive_desc &pd) {
     auto result = std::make_shared<compiled>();
     result->device = pd.engine->device;
@@ -28,10 +37,12 @@ std::shared_ptr<const compiled> build(const zemm_primitive_desc &pd) {
     if (pd.problem->empty())
         return result;
     const plan &plan = result->plan;
-    result->matmul = ze::get_kernel(result->device, spirv_of(plan.row->name), "matmul", plan.constants, "");
+    const char *flags = build_flags(pd);
+    result->matmul =
+        ze::get_kernel(result->device, spirv_of(plan.row->name), "matmul", plan.constants, flags);
     if (plan.computes_reductions)
         result->reduce_src = ze::get_kernel(result->device, spirv_of("reduce_src"), "reduce_src",
-                                            {{SPEC_SRC_DT, uint32_t(pd.problem->src.data_type)}}, "");
+                                            {{SPEC_SRC_DT, uint32_t(pd.problem->src.data_type)}}, flags);
     const ze::usm kind = result->device->host_pointers ? ze::usm::host : ze::usm::device;
     result->block = std::make_unique<ze::buffer>(result->device, sizeof(plan.block), kind);
     ze::copy_now(*result->device, result->block->data(), &plan.block, sizeof(plan.block));
@@ -60,6 +71,19 @@ public:
         index_[key] = entries_.begin();
         shrink(capacity);
         return value;
+    }
+
+    void forget(const ze::device &device) {
+        decltype(entries_) dropped; // destroyed after the lock is released
+        const std::lock_guard lock(mutex_);
+        for (auto it = entries_.begin(); it != entries_.end();) {
+            const auto next = std::next(it);
+            if (it->second->device.get() == &device) {
+                index_.erase(it->first);
+                dropped.splice(dropped.begin(), entries_, it);
+            }
+            it = next;
+        }
     }
 
     void set_capacity(int capacity) {
@@ -101,6 +125,10 @@ std::shared_ptr<const compiled> get_compiled(const zemm_primitive_desc &pd, bool
     }
     hit = false;
     return the_cache().insert(key, build(pd));
+}
+
+void forget(const ze::device &device) {
+    the_cache().forget(device);
 }
 
 } // namespace zemm::matmul

@@ -22,6 +22,9 @@ struct compiled {
 // From the cache, or built and put there. hit says which.
 std::shared_ptr<const compiled> get_compiled(const zemm_primitive_desc &pd, bool &hit);
 
+// Drops the cache's entries of a device whose context is about to go.
+void forget(const ze::device &device);
+
 // Submits an execution with checked arguments; the stream keeps what it uses until it is waited for.
 void run(const std::shared_ptr<const compiled> &c, const zemm_primitive_desc &pd, ze::stream &stream,
          const std::map<int, zemm_memory_t> &memories, std::span<const ze_event_handle_t> waits);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/dispatch.hpp"
 
-#include <cstdlib>
-
+#include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 
@@ -25,12 +24,8 @@ bool on_cpu(const problem &, const ze::device &dev, std::string &why) {
 
 const kernel_row rows[] = {
 #define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows, lanes, group_x, supports)           \
-    {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
-     tile_m,                                                                                                 \
-     tile_n,                                                                                                 \
-     tile_k,                                                                                                 \
-     group_x,                                                                                                \
-     supports},
+    {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy, tile_m, tile_n,       \
+     group_x, supports},
 #define ZEMM_HELPER(name)
 #include "kernels/kernels.def"
 #undef ZEMM_MATMUL
@@ -40,14 +35,12 @@ const kernel_row rows[] = {
 } // namespace
 
 std::vector<const kernel_row *> candidates(const problem &p, const ze::device &dev) {
-    const char *forced = std::getenv("ZEMM_KERNEL");
-    if (forced && !*forced)
-        forced = nullptr;
+    const std::string forced = env("ZEMM_KERNEL");
     std::vector<const kernel_row *> result;
     std::string reasons;
     for (const kernel_row &row : rows) {
         std::string why;
-        if (forced && std::string(forced) != row.name)
+        if (!forced.empty() && forced != row.name)
             why = "ZEMM_KERNEL asks for another kernel";
         else if (row.supports(p, dev, why)) {
             result.push_back(&row);

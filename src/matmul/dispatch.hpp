@@ -13,8 +13,8 @@ namespace zemm::matmul {
 // A row of kernels.def.
 struct kernel_row {
     const char *name;
-    int tile_m, tile_n, tile_k; // elements of dst rows and columns, and of K, of one work-item
-    int group_x;                // work-items of a group along the columns
+    int tile_m, tile_n; // rows and columns of dst of one work-item
+    int group_x;        // work-items of a group along the columns
     // True if the kernel takes the problem on the device; else says why not.
     bool (*supports)(const problem &p, const ze::device &dev, std::string &why);
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels cannot include the public header: their copies of its numbers are compared here.
+#include "common/attr_ops.hpp"
 #include "kernels/alg_kind.h"
 #include "kernels/data_type.h"
 #include "kernels/matmul_args.h"
@@ -57,6 +58,8 @@ SAME(ALG_LT, zemm_binary_lt);
 SAME(ALG_EQ, zemm_binary_eq);
 SAME(ALG_NE, zemm_binary_ne);
 SAME(ALG_SELECT, zemm_binary_select);
+
+static_assert(MATMUL_MAX_POST_OPS == zemm::post_ops_limit);
 
 // Layouts that OpenCL C gives the same structs.
 static_assert(MATMUL_MAX_BATCH_NDIMS == ZEMM_MAX_NDIMS - 2);

@@ -71,8 +71,6 @@ void fill_post_ops(const problem &p, matmul_problem &block) {
         } else if (op.kind == zemm_prelu) {
             arg.alg = POST_OP_PRELU;
             arg.src1 = tensor(prelu_md(p.dst, op.mask));
-        } else if (op.alg == zemm_eltwise_mish) {
-            arg.alpha = 1.f;
         }
     }
 }
@@ -160,11 +158,12 @@ plan make_plan(const problem &p, const kernel_row &row) {
     block.dst_zp = quant_tensor(p.dst, p.zero_point(ZEMM_ARG_DST));
     fill_post_ops(p, block);
 
+    if (p.empty())
+        return result; // nothing is launched
+
     result.group_count = {groups(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N"),
                           groups(block.rows, row.tile_m, "M"),
                           shared_weights ? 1 : groups(p.batch(), 1, "the batch")};
-    if (p.empty())
-        return result;
 
     const bool needs_reductions = (flags & FLAG_INTEGER) && (flags & FLAG_WEI_ZP);
     if (needs_reductions) {

@@ -9,24 +9,27 @@ using namespace zemm;
 zemm_primitive_desc::zemm_primitive_desc(zemm_engine_t e, matmul::problem p)
     : engine(e), problem(std::make_shared<const matmul::problem>(std::move(p))),
       kernels(matmul::candidates(*problem, *e->device)) {
-    make_plan();
+    choose(0);
 }
 
-void zemm_primitive_desc::make_plan() {
-    plan = matmul::make_plan(*problem, *kernels[chosen]);
-    scratchpad = memory_desc();
-    if (problem->attr.scratchpad_mode == zemm_scratchpad_mode_user && plan.scratchpad_size) {
-        const zemm_dim_t size = zemm_dim_t(plan.scratchpad_size);
-        scratchpad = md_with_tag(1, &size, zemm_u8, zemm_a);
+void zemm_primitive_desc::choose(size_t index) {
+    matmul::plan new_plan = matmul::make_plan(*problem, *kernels[index]);
+    memory_desc new_scratchpad;
+    if (problem->attr.scratchpad_mode == zemm_scratchpad_mode_user && new_plan.scratchpad_size) {
+        const zemm_dim_t size = zemm_dim_t(new_plan.scratchpad_size);
+        new_scratchpad = md_with_tag(1, &size, zemm_u8, zemm_a);
     }
-    arguments = matmul::arguments_of(*problem, scratchpad);
+    arguments = matmul::arguments_of(*problem, new_scratchpad);
+    // From here on nothing throws: a failure leaves the descriptor as it was.
+    scratchpad = new_scratchpad;
+    plan = std::move(new_plan);
+    chosen = index;
 }
 
 bool zemm_primitive_desc::next_impl() {
     if (chosen + 1 == kernels.size())
         return false;
-    ++chosen;
-    make_plan();
+    choose(chosen + 1);
     return true;
 }
 

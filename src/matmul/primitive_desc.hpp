@@ -35,5 +35,5 @@ struct zemm_primitive_desc {
     std::string log_text() const;
 
 private:
-    void make_plan();
+    void choose(size_t index); // of kernels; all or nothing
 };

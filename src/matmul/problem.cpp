@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/problem.hpp"
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "common/error.hpp"
@@ -13,6 +15,24 @@ namespace {
 const quant_entry *find(const quant_map &map, int arg) {
     const auto it = map.find(arg);
     return it == map.end() ? nullptr : &it->second;
+}
+
+// Resolves format any to the order of dst's dimensions, so that both are read along the same one.
+void resolve_like(memory_desc &md, const memory_desc &dst) {
+    const bool is_any = md.format_kind == zemm_format_kind_any;
+    md_resolve_any(md);
+    if (!is_any || !md_is_plain(dst))
+        return;
+    std::array<int, ZEMM_MAX_NDIMS> order; // innermost first
+    std::iota(order.begin(), order.begin() + md.ndims, 0);
+    std::stable_sort(order.begin(), order.begin() + md.ndims, [&](int a, int b) {
+        return dst.strides[a] != dst.strides[b] ? dst.strides[a] < dst.strides[b] : a > b;
+    });
+    zemm_dim_t stride = 1;
+    for (int i = 0; i < md.ndims; ++i) {
+        md.strides[order[i]] = stride;
+        stride *= md.dims[order[i]];
+    }
 }
 
 } // namespace
@@ -68,11 +88,25 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
     for (memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst})
         md_resolve_any(*md);
     for (post_op &op : p.attr.post_ops.entries) {
-        md_resolve_any(op.src1);
-        md_resolve_any(op.src2);
+        resolve_like(op.src1, p.dst);
+        resolve_like(op.src2, p.dst);
     }
     check_support(p);
     return p;
+}
+
+memory_desc dense_md(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
+    memory_desc md;
+    md.ndims = ndims;
+    md.data_type = dt;
+    md.format_kind = zemm_blocked;
+    zemm_dim_t stride = 1;
+    for (int d = ndims - 1; d >= 0; --d) {
+        md.dims[d] = md.padded_dims[d] = dims[d];
+        md.strides[d] = stride;
+        stride *= dims[d];
+    }
+    return md;
 }
 
 memory_desc quant_md(const memory_desc &tensor, const quant_entry &entry) {
@@ -83,18 +117,7 @@ memory_desc quant_md(const memory_desc &tensor, const quant_entry &entry) {
         if (entry.group_ndims == 2 && d >= ndims - 2 && (entry.mask >> d & 1))
             dims[d] /= entry.groups[d - (ndims - 2)];
     }
-    // Not by a builder: a 4-bit parameter tensor may have odd dimensions, it is dense all the same.
-    memory_desc md;
-    md.ndims = ndims;
-    md.data_type = entry.data_type;
-    md.format_kind = zemm_blocked;
-    zemm_dim_t stride = 1;
-    for (int d = ndims - 1; d >= 0; --d) {
-        md.dims[d] = md.padded_dims[d] = dims[d];
-        md.strides[d] = stride;
-        stride *= dims[d];
-    }
-    return md;
+    return dense_md(ndims, dims, entry.data_type);
 }
 
 memory_desc prelu_md(const memory_desc &dst, int mask) {

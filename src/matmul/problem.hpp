@@ -54,6 +54,8 @@ inline int full_mask(int ndims) {
     return (1 << ndims) - 1;
 }
 
+// Dense row-major. Unlike md_with_strides it takes 4-bit types with odd dimensions, as parameters have them.
+memory_desc dense_md(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt);
 // Descriptor of the parameter tensor (scales, zero points, reductions) of a tensor: the tensor's dimension
 // where the mask has its bit and 1 elsewhere, the last two divided by the groups; dense row-major.
 memory_desc quant_md(const memory_desc &tensor, const quant_entry &entry);
@@ -67,7 +69,7 @@ zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);
 // Elements of K in which no parameter changes: the greatest common divisor of all K groups.
 zemm_dim_t k_segment(const problem &p);
 
-// "src0:s8 2x3 ..." for messages and the log: dimensions as the driver writes them, "2x3:3x4".
+// Dimensions as the driver writes them, "2x3:3x4": for messages and the log.
 std::string dims_line(const problem &p);
 // Equal for equal problems: part of the primitive cache key.
 std::string problem_key(const problem &p);

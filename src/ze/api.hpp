@@ -20,14 +20,12 @@ namespace zemm::ze {
     X(zeDeviceGetProperties)                                                                                 \
     X(zeDeviceGetComputeProperties)                                                                          \
     X(zeDeviceGetModuleProperties)                                                                           \
-    X(zeDeviceGetMemoryProperties)                                                                           \
     X(zeDeviceGetMemoryAccessProperties)                                                                     \
     X(zeDeviceGetCommandQueueGroupProperties)                                                                \
     X(zeContextCreate)                                                                                       \
     X(zeContextDestroy)                                                                                      \
     X(zeMemAllocHost)                                                                                        \
     X(zeMemAllocDevice)                                                                                      \
-    X(zeMemAllocShared)                                                                                      \
     X(zeMemFree)                                                                                             \
     X(zeMemGetAllocProperties)                                                                               \
     X(zeMemGetAddressRange)                                                                                  \
@@ -51,7 +49,6 @@ namespace zemm::ze {
     X(zeEventDestroy)                                                                                        \
     X(zeEventHostSynchronize)                                                                                \
     X(zeEventHostReset)                                                                                      \
-    X(zeEventQueryStatus)                                                                                    \
     X(zeEventQueryKernelTimestamp)
 
 struct api {

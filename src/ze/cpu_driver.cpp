@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of the Level Zero CPU driver that belongs to this library, called without a loader.
-#include <cstdlib>
 #include <filesystem>
 #include <vector>
 
 #include <dlfcn.h>
 
+#include "common/env.hpp"
 #include "common/error.hpp"
 #include "ze/provider.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 // Where libze_cpu.so is looked for: beside the library that holds this function, or in the build tree.
 std::vector<std::string> cpu_driver_candidates() {
-    if (const char *path = std::getenv("ZEMM_CPU_DRIVER"); path && *path)
+    if (const std::string path = env("ZEMM_CPU_DRIVER"); !path.empty())
         return {path};
     std::vector<std::string> candidates;
     Dl_info here;

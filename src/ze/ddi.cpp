@@ -64,14 +64,12 @@ std::string read_tables(void *library, api &fn) {
     fn.zeDeviceGetProperties = device.pfnGetProperties;
     fn.zeDeviceGetComputeProperties = device.pfnGetComputeProperties;
     fn.zeDeviceGetModuleProperties = device.pfnGetModuleProperties;
-    fn.zeDeviceGetMemoryProperties = device.pfnGetMemoryProperties;
     fn.zeDeviceGetMemoryAccessProperties = device.pfnGetMemoryAccessProperties;
     fn.zeDeviceGetCommandQueueGroupProperties = device.pfnGetCommandQueueGroupProperties;
     fn.zeContextCreate = context.pfnCreate;
     fn.zeContextDestroy = context.pfnDestroy;
     fn.zeMemAllocHost = mem.pfnAllocHost;
     fn.zeMemAllocDevice = mem.pfnAllocDevice;
-    fn.zeMemAllocShared = mem.pfnAllocShared;
     fn.zeMemFree = mem.pfnFree;
     fn.zeMemGetAllocProperties = mem.pfnGetAllocProperties;
     fn.zeMemGetAddressRange = mem.pfnGetAddressRange;
@@ -95,7 +93,6 @@ std::string read_tables(void *library, api &fn) {
     fn.zeEventDestroy = event.pfnDestroy;
     fn.zeEventHostSynchronize = event.pfnHostSynchronize;
     fn.zeEventHostReset = event.pfnHostReset;
-    fn.zeEventQueryStatus = event.pfnQueryStatus;
     fn.zeEventQueryKernelTimestamp = event.pfnQueryKernelTimestamp;
     const char *name = first_missing(fn);
     return name ? name : "";

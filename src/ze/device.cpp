@@ -78,7 +78,6 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     ze_driver_properties_t driver_properties = {};
     driver_properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
     check(fn.zeDriverGetProperties(driver, &driver_properties), "zeDriverGetProperties");
-    driver_version = driver_properties.driverVersion;
     ze_api_version_t version = {};
     check(fn.zeDriverGetApiVersion(driver, &version), "zeDriverGetApiVersion");
     api_version = static_cast<uint32_t>(version);
@@ -95,7 +94,6 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     check(fn.zeDeviceGetModuleProperties(handle, &module_properties), "zeDeviceGetModuleProperties");
     max_argument_size = module_properties.maxArgumentsSize;
     fp16 = module_properties.flags & ZE_DEVICE_MODULE_FLAG_FP16;
-    fp64 = module_properties.flags & ZE_DEVICE_MODULE_FLAG_FP64;
 
     ze_device_memory_access_properties_t access = {};
     access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
@@ -120,7 +118,8 @@ std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
     const std::vector<found_device> &found = devices_of(kind, why);
     const char *kind_name = kind == zemm_cpu ? "cpu" : "gpu";
     if (found.empty())
-        fail(zemm_runtime_error, "no %s device: %s", kind_name, why.c_str());
+        fail(zemm_invalid_arguments, "index is %zu, but there is no %s device: %s", index, kind_name,
+             why.c_str());
     if (index >= found.size())
         fail(zemm_invalid_arguments, "index is %zu, but there %s %zu %s device%s", index,
              found.size() == 1 ? "is" : "are", found.size(), kind_name, found.size() == 1 ? "" : "s");

@@ -23,16 +23,16 @@ public:
     const ze_driver_handle_t driver;
     const ze_device_handle_t handle;
     const ze_context_handle_t context;
-    const zemm_engine_kind_t kind; // zemm_cpu or zemm_gpu
+    const zemm_engine_kind_t kind;                  // zemm_cpu or zemm_gpu
+    bool adopted() const { return !owns_context_; } // the context is an interop caller's
     std::string name;
-    uint32_t driver_version = 0;
     uint32_t compute_queue_ordinal = 0; // group of a queue that runs kernels
     uint32_t max_group_size = 0;        // work-items of a group
     size_t max_argument_size = 0;       // bytes of all kernel arguments
     double timestamp_period_ns = 1.0;   // of kernel timestamps
     uint64_t timestamp_mask = ~0ull;    // valid bits of kernel timestamps
     bool host_pointers = false;         // kernels read and write ordinary host memory (malloc)
-    bool fp16 = false, fp64 = false;
+    bool fp16 = false;
     uint32_t api_version = 0;    // of the driver, as ZE_MAKE_VERSION
     uint64_t max_allocation = 0; // bytes of one allocation without relaxed limits
 
@@ -55,8 +55,9 @@ private:
 
 // Number of devices of a kind; what is missing goes to why when it is 0.
 size_t device_count(zemm_engine_kind_t kind, std::string &why);
-// invalid_arguments for an index past the end, runtime_error when nothing of the kind is there. The device
-// and its context stay open until the process ends: engines on one device share them, and its modules.
+// invalid_arguments for an index past the end; the sentence says what is missing when nothing of the kind is
+// there. The device and its context stay open until the process ends: engines on one device share them, and
+// its modules.
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index);
 // For handles of the process's loader, or of a device that open_device() opened (interop); the context stays
 // the caller's.

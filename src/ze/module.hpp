@@ -36,7 +36,7 @@ public:
     // Arguments live in the kernel handle: hold this lock from the first argument to the launch.
     std::mutex lock;
     ze_kernel_handle_t handle = nullptr;
-    std::atomic<bool> built_now = false; // false when it came from the module cache (for the log)
+    std::atomic<bool> built_now = false; // false when it came from the module cache (for tests)
 
 private:
     friend class module_cache;

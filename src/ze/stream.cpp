@@ -84,15 +84,9 @@ stream::~stream() {
 void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
                     std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits) {
     const api &fn = device_->fn;
+    if (std::ranges::find(group_count, 0u) != group_count.end())
+        return wait_for(waits);
     std::vector<ze_event_handle_t> wait_list(waits.begin(), waits.end()); // Level Zero takes no const array
-    auto *wait_data = wait_list.empty() ? nullptr : wait_list.data();
-    const auto wait_count = static_cast<uint32_t>(wait_list.size());
-    if (std::ranges::find(group_count, 0u) != group_count.end()) {
-        if (wait_count) // nothing to run, but what comes later waits all the same
-            check(fn.zeCommandListAppendBarrier(list_, nullptr, wait_count, wait_data),
-                  "zeCommandListAppendBarrier");
-        return;
-    }
     std::lock_guard hold(k.lock);
     check(fn.zeKernelSetGroupSize(k.handle, group_size[0], group_size[1], group_size[2]),
           "zeKernelSetGroupSize");
@@ -113,8 +107,9 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
         event = impl_->launch_events.take();
     }
     const ze_group_count_t groups = {group_count[0], group_count[1], group_count[2]};
-    const ze_result_t result =
-        fn.zeCommandListAppendLaunchKernel(list_, k.handle, &groups, event, wait_count, wait_data);
+    const ze_result_t result = fn.zeCommandListAppendLaunchKernel(
+        list_, k.handle, &groups, event, static_cast<uint32_t>(wait_list.size()),
+        wait_list.empty() ? nullptr : wait_list.data());
     if (result != ZE_RESULT_SUCCESS && event)
         impl_->launch_events.give_back(event);
     check(result, "zeCommandListAppendLaunchKernel");
@@ -122,6 +117,15 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
         impl_->entries.back().push_back(event);
     if (!impl_->ordered)
         impl_->barrier_first = true;
+}
+
+void stream::wait_for(std::span<const ze_event_handle_t> waits) {
+    if (waits.empty())
+        return;
+    std::vector<ze_event_handle_t> wait_list(waits.begin(), waits.end());
+    check(device_->fn.zeCommandListAppendBarrier(list_, nullptr, static_cast<uint32_t>(wait_list.size()),
+                                                 wait_list.data()),
+          "zeCommandListAppendBarrier");
 }
 
 void stream::keep(std::shared_ptr<const void> object) {
@@ -173,6 +177,12 @@ void stream::begin_entry() {
 
 void stream::end_entry() {
     impl_->in_entry = false;
+}
+
+void stream::cancel_entry() {
+    end_entry();
+    if (!impl_->entries.empty() && impl_->entries.back().empty())
+        impl_->entries.pop_back();
 }
 
 size_t stream::entry_count() const {

@@ -35,6 +35,8 @@ public:
     // that it waits for). Later launches see what it wrote.
     void launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
                 std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
+    // Work appended from now on runs after the events.
+    void wait_for(std::span<const ze_event_handle_t> waits);
     void wait(); // until everything appended has run
     // Holds on to something that appended work uses, until the next wait().
     void keep(std::shared_ptr<const void> object);
@@ -46,6 +48,7 @@ public:
     // One profiling entry per begin/end pair: the sum of the device times of the launches between them.
     void begin_entry();
     void end_entry();
+    void cancel_entry();        // after a failure: an entry without launches is forgotten
     size_t entry_count() const; // entries since the reset
     void reset_profiling();
     // Nanoseconds of each entry since the reset; waits for the stream. runtime_error if the device has no

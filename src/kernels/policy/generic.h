@@ -5,7 +5,7 @@
 //   LANES                 columns of one vector (1 or 16); TILE_N is a multiple of it, NV = TILE_N / LANES
 //   ROWS                  rows that are multiplied at once; TILE_M is a multiple of it
 //   vec_f, vec_i          LANES floats / ints
-//   panel_b_store(..)     puts one element, or sixteen neighbours, of the weights into the panel
+//   to_vec_i, to_vec_f    conversions of one vector
 //   multiply(..)          c[ROWS][NV] = a[ROWS][k] * b[k][NV]
 // Sums of integer products are exact: with |a|, |b| <= 255 and k <= 256 every partial sum stays below 2^24.
 #pragma once
