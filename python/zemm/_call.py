@@ -119,6 +119,8 @@ class Call:
         )
 
     def set_post_ops(self, entries: Sequence[PostOp], has_out: bool) -> None:
+        if isinstance(entries, str):
+            raise InvalidArgumentsError(f"post_ops is the string {entries!r}, not a sequence of post-ops")
         post_ops = PostOps()
         for index, entry in enumerate(entries):
             parts: list[Any] = [entry] if isinstance(entry, str) else list(entry)

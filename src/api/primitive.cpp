@@ -116,6 +116,8 @@ zemm_status_t zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive
             fail(zemm_invalid_arguments, "ndeps is %d", ndeps);
         if (ndeps > 0)
             require(deps, "deps");
+        for (int i = 0; i < ndeps; ++i)
+            require(deps[i], text("deps[%d]", i).c_str());
         execute(*primitive, *stream, nargs, args, {deps, size_t(ndeps)});
         if (return_event)
             *return_event = nullptr;

@@ -22,8 +22,15 @@ bool names_a_tensor(int arg) {
     return arg == ZEMM_ARG_BIAS || arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
 }
 
-std::string type_and_dims(const memory_desc &md) {
-    return text("%s %s:%s", zemm_dt2str(md.data_type), dims_text(md).c_str(), tag_text(md).c_str());
+// What md_equal compares, for a sentence: "s8 2x3:ab, strides 3x1", with the offset where there is one.
+std::string describe(const memory_desc &md) {
+    std::string result =
+        text("%s %s:%s", zemm_dt2str(md.data_type), dims_text(md).c_str(), tag_text(md).c_str());
+    if (md_is_plain(md))
+        result += ", strides " + dims_text(md.ndims, md.strides);
+    if (md.offset0)
+        result += text(", offset %lld", (long long)md.offset0);
+    return result;
 }
 
 void check_memory(const argument &expected, const std::string &name, const zemm_memory &memory,
@@ -43,13 +50,18 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
     if (expected.is_parameter) {
         const memory_desc dense = dense_md(memory.md.ndims, memory.md.dims, memory.md.data_type);
         const bool is_dense = md_is_plain(memory.md) && memory.md.offset0 == 0 && md_equal(memory.md, dense);
-        if (!is_dense || md_nelems(memory.md) != md_nelems(expected.md))
+        const zemm_dim_t needed = md_nelems(expected.md);
+        if (md_nelems(memory.md) != needed || (needed && !is_dense))
             fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
-                 name.c_str(), type_and_dims(memory.md).c_str(), (long long)md_nelems(expected.md),
+                 name.c_str(), describe(memory.md).c_str(), (long long)needed,
                  dims_text(expected.md).c_str());
+    } else if (expected.is_scratchpad) {
+        if (md_size(memory.md) < md_size(expected.md))
+            fail(zemm_invalid_arguments, "%s has %zu bytes, the primitive needs %zu", name.c_str(),
+                 md_size(memory.md), md_size(expected.md));
     } else if (!md_equal(memory.md, expected.md)) {
         fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
-             type_and_dims(memory.md).c_str(), type_and_dims(expected.md).c_str());
+             describe(memory.md).c_str(), describe(expected.md).c_str());
     }
 }
 
@@ -63,7 +75,7 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     if (p.has_bias())
         map[ZEMM_ARG_BIAS] = {p.bias};
     if (!md_is_zero(scratchpad))
-        map[ZEMM_ARG_SCRATCHPAD] = {scratchpad};
+        map[ZEMM_ARG_SCRATCHPAD] = {.md = scratchpad, .is_scratchpad = true};
     add_parameters(map, p, p.attr.scales, ZEMM_ARG_ATTR_SCALES);
     add_parameters(map, p, p.attr.zero_points, ZEMM_ARG_ATTR_ZERO_POINTS);
     add_parameters(map, p, p.attr.precomputed_reductions, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS);

@@ -15,6 +15,7 @@ struct argument {
     bool is_on_host = false; // a host scalar of md's type
     bool is_parameter =
         false; // scales, zero points, reductions: any dense memory with as many elements will do
+    bool is_scratchpad = false; // any memory with as many bytes will do
 };
 using argument_map = std::map<int, argument>; // by ZEMM_ARG_...
 

@@ -166,7 +166,9 @@ void check_zero_points(const context &c) {
             break;
         case ZEMM_ARG_DST:
             if (!c.p.integer() && !is_integer(c.p.wei.data_type))
-                fail(zemm_unimplemented, "dst zero points need an s8 or u8 src or integer weights");
+                fail(zemm_unimplemented,
+                     "dst zero points need an s8 or u8 src or integer weights, not %s and %s",
+                     zemm_dt2str(c.p.src.data_type), zemm_dt2str(c.p.wei.data_type));
             if (e.mask != 0 && !(c.nd == 2 && e.mask == c.column))
                 refuse_mask("dst zero points", e.mask, "common, and N in two dimensions");
             break;

@@ -20,7 +20,8 @@ void check_layout(const char *name, const memory_desc &md) {
     if (md.ndims == 0)
         return;
     if (md_has_runtime(md))
-        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented", name);
+        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented (dims %s)", name,
+             dims_text(md).c_str());
     if (!md_is_plain(md))
         fail(zemm_unimplemented,
              "%s: the layout %s is not implemented, plain layouts (tags without blocks, strides) are", name,

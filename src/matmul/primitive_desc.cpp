@@ -99,11 +99,23 @@ void zemm_primitive_desc::query(zemm_query_t what, int index, void *result) cons
     }
 }
 
+namespace {
+
+// The dimensions in which the bias is dst's, as the log writes them.
+int bias_mask(const matmul::problem &p) {
+    int mask = 0;
+    for (int d = 0; d < p.ndims(); ++d)
+        mask |= (p.bias.dims[d] != 1) << d;
+    return mask;
+}
+
+} // namespace
+
 std::string zemm_primitive_desc::log_text() const {
     const matmul::problem &p = *problem;
     std::string mds = md_text("src", p.src, p.was_any.src) + " " + md_text("wei", p.wei, p.was_any.wei);
     if (p.has_bias())
-        mds += " " + md_text("bia", p.bias, p.was_any.bias);
+        mds += " " + md_text("bia", p.bias, p.was_any.bias) + text("_mask%d", bias_mask(p));
     mds += " " + md_text("dst", p.dst, p.was_any.dst);
     return text("%s,matmul,%s,undef,%s,%s,,%s", zemm_engine_kind2str(engine->kind), kernels[chosen]->name,
                 mds.c_str(), attr_text(p.attr).c_str(), dims_line(p).c_str());

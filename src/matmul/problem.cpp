@@ -7,6 +7,7 @@
 
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
+#include "common/names.hpp"
 
 namespace zemm::matmul {
 
@@ -15,6 +16,14 @@ namespace {
 const quant_entry *find(const quant_map &map, int arg) {
     const auto it = map.find(arg);
     return it == map.end() ? nullptr : &it->second;
+}
+
+void resolve_any(const char *name, memory_desc &md) {
+    try {
+        md_resolve_any(md);
+    } catch (const error &e) {
+        fail(e.status(), "%s %s %s: %s", name, data_type_name(md.data_type), dims_text(md).c_str(), e.what());
+    }
 }
 
 // Resolves format any to the order of dst's dimensions, so that both are read along the same one.
@@ -85,8 +94,10 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
     check_attributes(p);
     const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };
     p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
-    for (memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst})
-        md_resolve_any(*md);
+    resolve_any("src", p.src);
+    resolve_any("weights", p.wei);
+    resolve_any("bias", p.bias);
+    resolve_any("dst", p.dst);
     for (post_op &op : p.attr.post_ops.entries) {
         resolve_like(op.src1, p.dst);
         resolve_like(op.src2, p.dst);

@@ -297,7 +297,7 @@ int main(int argc, char **argv) {
     const size_t devices = device_count(kind, why);
     if (!devices) {
         std::printf("no %s: %s\n", argv[1], why.c_str());
-        CHECK(caught([&] { open_device(kind, 0); }).status() == zemm_runtime_error);
+        CHECK(caught([&] { open_device(kind, 0); }).status() == zemm_invalid_arguments);
         return 77; // skipped
     }
     const zemm::error e = caught([&] { open_device(kind, devices); });

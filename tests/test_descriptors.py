@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptors at the border of what fits: layouts left open, parameter memories, scratchpads, empty tensors."""
+
+import numpy as np
+import pytest
+
+import zemm
+
+SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
+SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
+
+
+def memory(engine: zemm.Engine, md: zemm.MemoryDesc, values: np.ndarray | None = None) -> zemm.Memory:
+    """A memory of the library's with the values (their bytes in order) or zeros."""
+    result = zemm.Memory(md, engine)
+    content = np.zeros(md.size, np.uint8) if values is None else values.reshape(-1).view(np.uint8)
+    result.write(content)
+    return result
+
+
+def test_strides_are_named(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    mds = [zemm.MemoryDesc(dims, "f32") for dims in ((4, 8), (8, 3), (4, 3))]
+    pd = zemm.MatmulPrimitiveDesc(engine, *mds)
+    args = dict(zip((SRC, WEIGHTS, DST), (memory(engine, md) for md in mds), strict=True))
+    args[SRC] = memory(engine, zemm.MemoryDesc((4, 8), "f32", strides=[9, 1]))
+    with pytest.raises(zemm.InvalidArgumentsError, match=r"ZEMM_ARG_SRC .*strides 9x1.*strides 8x1"):
+        zemm.Primitive(pd).execute(stream, args)
+
+
+def test_odd_row_of_4_bit_zero_points(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Parameters are dense: a row of three 4-bit elements ends in the middle of a byte."""
+    rng = np.random.default_rng(1)
+    src, weights = (rng.integers(-8, 8, shape).astype(np.int8) for shape in ((4, 64), (64, 48)))
+    zero_points = rng.integers(-8, 8, (64, 3)).astype(np.int8)
+    attr = zemm.Attr()
+    attr.set_fpmath_mode("strict", apply_to_int=True)
+    attr.set_zero_points(WEIGHTS, 3, (1, 16), "s4")
+    mds = [zemm.MemoryDesc((4, 64), "s8"), zemm.MemoryDesc((64, 48), "s8"), zemm.MemoryDesc((4, 48), "s32")]
+    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+    packed = zemm.pack_int4(zero_points.reshape(-1))
+    dst = memory(engine, mds[2])
+    args = {SRC: memory(engine, mds[0], src), WEIGHTS: memory(engine, mds[1], weights), DST: dst}
+    args[ZERO_POINTS | WEIGHTS] = memory(engine, pd.query_md("exec_arg_md", ZERO_POINTS | WEIGHTS), packed)
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+    expected = src.astype(np.int32) @ (weights.astype(np.int32) - np.repeat(zero_points, 16, axis=1))
+    assert np.array_equal(dst.read().view(np.int32).reshape(4, 48), expected)
+
+
+def test_bf16_has_no_denormals(engine: zemm.Engine) -> None:
+    small = np.float32(1e-39)  # a denormal of bf16, which has the exponent of f32
+    one = np.ones((1, 1), np.float32)
+    for sign in (1, -1):
+        result = zemm.matmul(one, np.full((1, 1), sign * small), dst_dtype="bf16", engine=engine)
+        assert result.view(np.uint16)[0, 0] == (0x8000 if sign < 0 else 0)
+
+
+@pytest.mark.parametrize("tag", ["ab", "ba"])
+def test_open_operand_follows_dst(engine: zemm.Engine, tag: str) -> None:
+    post_ops = zemm.PostOps()
+    post_ops.append_binary("binary_add", zemm.MemoryDesc((4, 6), "f32", tag="any"))
+    attr = zemm.Attr()
+    attr.set_post_ops(post_ops)
+    dst = zemm.MemoryDesc((4, 6), "f32", tag=tag)
+    src, weights = (zemm.MemoryDesc(dims, "f32") for dims in ((4, 2), (2, 6)))
+    pd = zemm.MatmulPrimitiveDesc(engine, src, weights, dst, attr=attr)
+    arg = zemm.ARG_ATTR_MULTIPLE_POST_OP(0) | zemm.ARG["SRC_1"]
+    assert pd.query_md("exec_arg_md", arg).strides == dst.strides
+
+
+def test_empty_batches_with_parameters(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    attr = zemm.Attr()
+    attr.set_scales(SRC, 7, (1, 32), "f32")
+    mds = [zemm.MemoryDesc(d, t) for d, t in (((2, 0, 32), "s8"), ((2, 32, 5), "s8"), ((2, 0, 5), "f32"))]
+    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+    args = dict(zip((SRC, WEIGHTS, DST), (zemm.Memory(md, engine) for md in mds), strict=True))
+    args[SCALES | SRC] = zemm.Memory(zemm.MemoryDesc((2, 0, 1), "f32"), engine)
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+
+
+@pytest.mark.parametrize("difference", [-1, 0, 100])
+def test_scratchpad_size(engine: zemm.Engine, stream: zemm.Stream, difference: int) -> None:
+    """A larger one than asked for is fine, a smaller one is not."""
+    attr = zemm.Attr()
+    attr.set_scratchpad_mode("user")
+    attr.set_zero_points(WEIGHTS, 0)
+    mds = [zemm.MemoryDesc(d, t) for d, t in (((3, 8), "s8"), ((8, 5), "u8"), ((3, 5), "f32"))]
+    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+    size = pd.query_md("scratchpad_md").size
+    assert size > 0
+    args = dict(zip((SRC, WEIGHTS, DST), (memory(engine, md) for md in mds), strict=True))
+    args[ZERO_POINTS | WEIGHTS] = memory(engine, zemm.MemoryDesc((1,), "s32"))
+    args[zemm.ARG_SCRATCHPAD] = memory(engine, zemm.MemoryDesc((size + difference,), "u8"))
+    if difference < 0:
+        with pytest.raises(zemm.InvalidArgumentsError, match=f"{size - 1} bytes.* {size}"):
+            zemm.Primitive(pd).execute(stream, args)
+    else:
+        zemm.Primitive(pd).execute(stream, args)
+        stream.wait()
