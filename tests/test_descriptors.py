@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptors at the border of what fits: layouts left open, parameter memories, scratchpads, empty tensors."""
+"""Descriptors at the border of what fits: open layouts, parameter memories, scratchpads, empty tensors."""
 
 import numpy as np
 import pytest
-
 import zemm
 
 SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
