@@ -102,7 +102,7 @@ def test_lines_name_the_point() -> None:
     got[1, 2] = 4
     found = compare(want, want, got, Rules("f32"), 0)
     assert (found.errors, found.total) == (1, 6)
-    assert found.lines[0].startswith("[5][DST][1:2] exp_f32:")
+    assert found.lines[0].startswith("[5][1:2] exp_f32:")
     assert (
         found.lines[1]
         == "[COMPARE_STATS][DST]: trh=0 err_max_diff:3 err_max_rdiff:3 all_max_diff:3 all_max_rdiff:3"

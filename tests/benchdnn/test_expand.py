@@ -95,8 +95,23 @@ def test_bitwise_mode_is_deterministic() -> None:
     assert jobs[0].case.attributes.deterministic
 
 
+@pytest.mark.parametrize("between", ["--reset", "--attr-deterministic="])
+def test_bitwise_mode_stays_deterministic(between: str) -> None:
+    case = expand(["--mode=B", "--matmul", between, "1x1:1x1"])[0][0].case
+    assert case.attributes.deterministic
+    assert "--attr-deterministic=true" in case.repro()
+
+
+def test_parallel_creation_has_user_scratchpads() -> None:
+    for knobs in (["--mode-modifier=P"], ["--mode=F", "--engine=gpu"]):
+        assert cases(*knobs, "--matmul", "1x1:1x1")[0].attributes.scratchpad == "user"
+        own = cases(*knobs, "--matmul", "--attr-scratchpad=library", "1x1:1x1")[0]
+        assert own.attributes.scratchpad == "library"
+
+
 def test_warnings() -> None:
     assert "No problem found" in expand(["--matmul", "--dt=f32"])[1][0]
+    assert "No problem found" in expand(["--matmul"])[1][0]
     assert "--bia_dt" in expand(["--matmul", "--bia_dt=f32", "1x1:1x1"])[1][0]
     assert expand(["--matmul", "1x1:1x1"])[1] == []
 
@@ -113,6 +128,9 @@ def test_warnings() -> None:
         (["--matmul", "hello"], 1, "hello"),
         (["--matmul", "--strides=4x1::", "--stag=ab", "2x2:2x2"], 1, "ERROR: matmul driver"),
         (["--matmul", "--strides=4x1x1::", "2x2:2x2"], 1, "4x1x1"),
+        (["--matmul", "2x2"], 1, "ERROR: matmul driver: problem '2x2'"),
+        (["--matmul", "2:2"], 1, "ERROR: matmul driver: problem '2:2'"),
+        (["--matmul", "2x2:2x2:2x2"], 1, "ERROR: matmul driver: problem '2x2:2x2:2x2'"),
         (["--matmul", "--dt=f32:f16", "2x2:2x2"], 1, "f32:f16"),
         (["--matmul", "--grouped=0:2:3+4", "8x2:2x2"], 1, "sum up to 7"),
         (["--matmul", r"--match=\(", "2x2:2x2"], 1, "--match"),
@@ -139,6 +157,8 @@ def test_repro_lines_of_case_files_give_the_same_cases(path: Path) -> None:
         "--mode=P --engine=gpu:1 --cold-cache=wei+tlb:2G --canonical=true --matmul --dt=f16 2x3:3x4",
         "--allow-enum-tags-only=false --matmul --stag=cabde 1x2x3x4x5:1x2x3x5x4",
         "--matmul --encoding=csr+0.5:: 2x3:3x4",
+        "--mode=B --matmul --attr-deterministic=false 2x3:3x4",
+        "--mode-modifier=P --matmul --attr-scratchpad=library 2x3:3x4",
         "--matmul --grouped=0:2:3+4:4 --dt=f16 7x3:3x4",
         "--matmul --strides=8x1::16x1 --wtag=ba 2x3:3x4",
         "--matmul --attr-scales=src:common:0.25+dst:mx:e8m0:1x32 --attr-dropout=0.5:7:any:0:true 2x3:3x32",

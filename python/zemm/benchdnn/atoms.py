@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 T = TypeVar("T")
+VERIFICATION = "ERROR: matmul driver: "
 
 
 class UsageError(Exception):

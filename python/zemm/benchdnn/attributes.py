@@ -99,21 +99,24 @@ class Attributes:
         entries: tuple[Quantization, ...] = getattr(self, kind)
         return next((e for e in entries if e.arg == arg), None)
 
-    def knobs(self) -> list[tuple[str, str]]:
-        """(knob, printed value) of every attribute, in the order of repro lines; defaults print as ''."""
-        rows = [
-            ("--attr-scales", _show_quantizations(self.scales, "f32")),
-            ("--attr-zero-points", _show_quantizations(self.zero_points, "s32")),
-            ("--attr-precomputed-reductions", _show_quantizations(self.reductions, "")),
-            ("--attr-post-ops", "+".join(map(str, self.post_ops))),
-            ("--attr-scratchpad", "" if self.scratchpad == "library" else self.scratchpad),
-            ("--attr-fpmath", "" if self.fpmath == Fpmath() else str(self.fpmath)),
-            ("--attr-acc-mode", "" if self.acc_mode == "strict" else self.acc_mode),
-            ("--attr-rounding-mode", "+".join(map(str, self.rounding))),
-            ("--attr-deterministic", "true" if self.deterministic else ""),
-            ("--attr-dropout", "" if self.dropout == Dropout() else str(self.dropout)),
+    def knobs(self) -> list[tuple[str, str, str]]:
+        """(knob, value, default) of every attribute, in the order of repro lines."""
+        return [
+            ("--attr-scales", _show_quantizations(self.scales, "f32"), ""),
+            ("--attr-zero-points", _show_quantizations(self.zero_points, "s32"), ""),
+            ("--attr-precomputed-reductions", _show_quantizations(self.reductions, ""), ""),
+            ("--attr-post-ops", "+".join(map(str, self.post_ops)), ""),
+            ("--attr-scratchpad", self.scratchpad, "library"),
+            ("--attr-fpmath", str(self.fpmath), str(Fpmath())),
+            ("--attr-acc-mode", self.acc_mode, "strict"),
+            ("--attr-rounding-mode", "+".join(map(str, self.rounding)), ""),
+            ("--attr-deterministic", atoms.show_boolean(self.deterministic), "false"),
+            ("--attr-dropout", str(self.dropout), str(Dropout())),
         ]
-        return rows
+
+    def changed(self) -> list[str]:
+        """`knob=value` of every attribute that is set."""
+        return [f"{knob}={value}" for knob, value, default in self.knobs() if value != default]
 
 
 def argument_name(arg: int) -> str:

@@ -105,12 +105,25 @@ class Case:
         if not self.is_dense:
             after = sum(part.startswith(("--dt=", "--stag=")) for part in parts)
             parts.insert(after, str(self.layout))
-        parts += [f"{knob}={value}" for knob, value in self.attributes.knobs() if value]
+        parts += self._shown_attributes()
         parts += [f"--ctx-init={self.ctx_init}"] * (canonical or self.ctx_init != "auto")
         parts += [f"--ctx-exe={self.ctx_exe}"] * (canonical or self.ctx_exe != "auto")
         parts += [str(self.impl_filter)] * bool(self.impl_filter.names)
         name = f"_n{self.problem.name}" if self.problem.name else ""
         return " ".join([*parts, f"{self.problem}{name}"])
+
+    def _shown_attributes(self) -> list[str]:
+        """The attributes that are set, and those that the mode would set otherwise."""
+        options = self.options
+        by_mode = {
+            "--attr-scratchpad": options.default_scratchpad,
+            "--attr-deterministic": atoms.show_boolean(options.mode == "B"),
+        }
+        return [
+            f"{knob}={value}"
+            for knob, value, default in self.attributes.knobs()
+            if len({value, default, by_mode.get(knob, default)}) > 1
+        ]
 
     def full_repro(self) -> str:
         """The whole line, global knobs and driver included."""

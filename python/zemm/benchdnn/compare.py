@@ -84,7 +84,7 @@ def compare(
         index = int(points[at])
         place = ":".join(map(str, np.unravel_index(index, expected.shape)))
         lines.append(
-            f"[{index}][{name}][{place}] exp_f32:{flat[0][at]:12g} exp:{flat[1][at]:12g} "
+            f"[{index}][{place}] exp_f32:{flat[0][at]:12g} exp:{flat[1][at]:12g} "
             f"got:{flat[2][at]:12g} diff:{diff[at]:8g} rdiff:{rdiff[at]:8g}"
         )
     if bad.any() or verbose >= 6:

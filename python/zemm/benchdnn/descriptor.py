@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 
 from zemm.benchdnn import atoms
-from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.atoms import VERIFICATION, UsageError
 
 MAX_NDIMS = 12
 
@@ -55,10 +55,12 @@ def parse_descriptor(token: str) -> Descriptor:
     what = f"problem '{token}'"
     tensors = dims_text.removesuffix("_").split(":")
     if len(tensors) != 2:
-        raise UsageError(f"{what}: {len(tensors)} tensors are given, SRC_DIMS:WEI_DIMS are needed")
+        raise UsageError(
+            f"{VERIFICATION}{what}: {len(tensors)} tensors are given, SRC_DIMS:WEI_DIMS are needed"
+        )
     src, wei = (atoms.dims(tensor, what) for tensor in tensors)
     if not 2 <= len(src) <= MAX_NDIMS:
-        raise UsageError(f"{what}: src has {len(src)} dims, 2 to {MAX_NDIMS} are possible")
+        raise UsageError(f"{VERIFICATION}{what}: src has {len(src)} dims, 2 to {MAX_NDIMS} are possible")
     if len(wei) > len(src):
-        raise UsageError(f"{what}: weights have {len(wei)} dims, src has {len(src)}")
+        raise UsageError(f"{VERIFICATION}{what}: weights have {len(wei)} dims, src has {len(src)}")
     return Descriptor(src, wei + (1,) * (len(src) - len(wei)), name)

@@ -90,9 +90,8 @@ class Walker:
 
     def _enter_driver(self) -> None:
         if not self._in_driver and self.options.mode == "B":
-            self.settings.deterministic = [True]
-        self._in_driver = True
-        self._open_end = False
+            self.settings.is_bitwise = True
+        self._in_driver = self._open_end = True
 
     def _batch(self, name: str, depth: int) -> None:
         if not self._in_driver:

@@ -134,5 +134,5 @@ def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
 
 
 def reset(settings: Settings) -> Settings:
-    """Fresh settings; only the perf template is kept."""
-    return Settings(perf_template=settings.perf_template)
+    """Fresh settings; only the perf template and the defaults of the mode are kept."""
+    return Settings(perf_template=settings.perf_template, is_bitwise=settings.is_bitwise)

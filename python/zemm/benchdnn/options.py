@@ -74,6 +74,11 @@ class Options:
         return "M" not in self.mode_modifier and self.mode not in "RS" and not self._is_fast_gpu
 
     @property
+    def default_scratchpad(self) -> str:
+        """Primitives that are created in parallel share no scratchpad of the library."""
+        return "user" if "P" in self.mode_modifier or self._is_fast_gpu else "library"
+
+    @property
     def budget_ms(self) -> int:
         """Milliseconds to time one problem for."""
         return 10 if self._is_fast_gpu else self.max_ms_per_prb

@@ -36,7 +36,7 @@ def _text(name: str, job: Job, result: Result) -> str:
         "stag": case.tags[0],
         "wtag": case.tags[1],
         "dtag": case.tags[2],
-        "attr": " ".join(f"{knob}={value}" for knob, value in case.attributes.knobs() if value),
+        "attr": " ".join(case.attributes.changed()),
         "ctx-init": case.ctx_init,
         "ctx-exe": case.ctx_exe,
         "driver": "matmul",

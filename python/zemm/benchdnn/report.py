@@ -52,7 +52,7 @@ class Report:
             self._emit(f"oneDNN implementation: {result.impl}")
         if job.case.options.is_perf and result.state == verdict.EXECUTED:
             self._add_perf(job, result)
-        else:
+        elif result.state != verdict.EXECUTED or job.case.options.mode == "R":
             self._emit(self._case_line(job, result, milliseconds))
         if result.sentence:
             self._emit(f"# reason: {result.sentence}")

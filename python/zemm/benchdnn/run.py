@@ -9,7 +9,7 @@ from typing import Any
 
 from zemm.benchdnn import build, data, verdict
 from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Case
+from zemm.benchdnn.case import Case, Encoding
 from zemm.benchdnn.execution import Execution
 from zemm.benchdnn.expand import Job
 from zemm.benchdnn.verdict import Result
@@ -64,6 +64,8 @@ def skip_reason(case: Case) -> str:
     """benchdnn's reason not to run a case, or ''."""
     if case.options.execution_mode != "direct":
         return verdict.EXECUTION_MODE
+    if isinstance(case.layout, Encoding) and any(entry.kind == "packed" for entry in case.layout.tensors):
+        return verdict.NOT_SUPPORTED
     if case.is_dense and _has_bad_runtime_masks(case):
         return verdict.INVALID_CASE
     if case.options.mem_check and data.estimated_bytes(case) > _RAM_SHARE * _memory():

@@ -3,10 +3,11 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from zemm.benchdnn import atoms
+from zemm.benchdnn.atoms import VERIFICATION as ERROR
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.attributes import Attributes, Dropout, Fpmath, Quantization, Rounding
 from zemm.benchdnn.case import Case, Encoding, Grouped, Strides
@@ -14,7 +15,6 @@ from zemm.benchdnn.descriptor import Descriptor
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.post_ops import PostOp
 
-ERROR = "ERROR: matmul driver: "
 _DEFAULT_BIAS = ("undef", 2)
 _ANY_IMPL = ImplFilter()
 _TENSORS = ("src", "wei", "dst")
@@ -35,10 +35,10 @@ class Settings:
     zero_points: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
     reductions: list[tuple[Quantization, ...]] = field(default_factory=lambda: [()])
     post_ops: list[tuple[PostOp, ...]] = field(default_factory=lambda: [()])
-    scratchpad: list[str] = field(default_factory=lambda: ["library"])
+    scratchpad: list[str] = field(default_factory=lambda: [""])
     fpmath: list[Fpmath] = field(default_factory=lambda: [Fpmath()])
     acc_mode: list[str] = field(default_factory=lambda: ["strict"])
-    deterministic: list[bool] = field(default_factory=lambda: [False])
+    deterministic: list[bool | None] = field(default_factory=lambda: [None])
     dropout: list[Dropout] = field(default_factory=lambda: [Dropout()])
     rounding: list[tuple[Rounding, ...]] = field(default_factory=lambda: [()])
     ctx_init: list[str] = field(default_factory=lambda: ["auto"])
@@ -48,11 +48,20 @@ class Settings:
     impl_filter: ImplFilter = _ANY_IMPL
     match: str = ""
     perf_template: str = "def"
+    is_bitwise: bool = False
 
-    def attributes(self) -> list[Attributes]:
-        """The product of the attribute lists."""
+    def attributes(self, options: Options) -> list[Attributes]:
+        """The product of the attribute lists; what they leave open gets the default of the mode."""
         lists = (getattr(self, field.name) for field in fields(Attributes))
-        return [Attributes(*combination) for combination in itertools.product(*lists)]
+        found = [Attributes(*combination) for combination in itertools.product(*lists)]
+        return [
+            replace(
+                a,
+                scratchpad=a.scratchpad or options.default_scratchpad,
+                deterministic=self.is_bitwise if a.deterministic is None else a.deterministic,
+            )
+            for a in found
+        ]
 
     def biases(self) -> list[tuple[str, int]]:
         """(data type, mask) of every bias to try; no bias counts once."""
@@ -65,7 +74,7 @@ class Settings:
         """Every combination for one problem; UsageError when a value does not fit the problem."""
         loops: Iterator[tuple[Any, ...]] = itertools.product(
             self.dt, self.stag, self.wtag, self.dtag, self.layout, self.strides, self.runtime_dims_masks,
-            self.attributes(), self.ctx_init, self.ctx_exe, self.biases(),
+            self.attributes(options), self.ctx_init, self.ctx_exe, self.biases(),
         )  # fmt: skip
         impl_filter = options.global_impl if options.global_impl.names else self.impl_filter
         for dt, stag, wtag, dtag, layout, strides, masks, attributes, ctx_init, ctx_exe, (

@@ -20,6 +20,7 @@ INVALID_CASE = "Invalid case"
 REF_IMPL = "Ref Impl Not Expected"
 NOT_ENOUGH_RAM = "Not enough RAM"
 SKIP_IMPL = "Skip-impl option hit"
+NOT_SUPPORTED = "Case not supported"
 SKIP_START = "Skip-start option hit"
 EXECUTION_MODE = "Execution mode not supported"
 
