@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command as a user meets it: sentences and exit codes for any input, listing, help."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -78,4 +80,24 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_canonical_repro_shows_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--mode=L", "--canonical=true", "--matmul", "2x3:3x4"])
-    assert "--dt=f32 --stag=any --wtag=any --dtag=any --strides=::" in capsys.readouterr().out
+    assert "--dt=f32 --stag=any --encoding=:: --wtag=any --dtag=any --strides=::" in capsys.readouterr().out
+    assert cases_out(capsys) >= {"--encoding=::", "--attr-scratchpad=library", "--attr-acc-mode=strict"}
+
+
+def cases_out(capsys: pytest.CaptureFixture[str]) -> set[str]:
+    main(["--mode=L", "--canonical=true", "--matmul", "2x3:3x4"])
+    return set(capsys.readouterr().out.splitlines()[0].split())
+
+
+def test_a_later_summary_applies(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--mode=L", "--matmul", "2x3:3x4", "--summary=impl"])
+    assert "implementations:" in capsys.readouterr().out
+
+
+def test_verbose_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "cases"
+    path.write_text("2x3:3x4")
+    main(["--mode=L", "-v50", "--matmul", f"--batch={path}"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"batch file: {path}"
+    assert lines[1] == "[SERVICE] src:2x3 wei:3x4 dst:2x4"

@@ -109,9 +109,16 @@ def test_parallel_creation_has_user_scratchpads() -> None:
         assert own.attributes.scratchpad == "library"
 
 
+def test_reductions_alone_are_not_printed() -> None:
+    knob = "--attr-precomputed-reductions=src:per_tensor:s32:1x4"
+    assert cases("--matmul", knob, "2x8:8x2")[0].repro() == "2x8:8x2"
+    assert knob in cases("--matmul", knob, "--attr-fpmath=bf16", "2x8:8x2")[0].repro()
+
+
 def test_warnings() -> None:
     assert "No problem found" in expand(["--matmul", "--dt=f32"])[1][0]
     assert "No problem found" in expand(["--matmul"])[1][0]
+    assert "--buffer-prefix" in expand(["--buffer-prefix=p", "--matmul", "1x1:1x1"])[1][0]
     assert "--bia_dt" in expand(["--matmul", "--bia_dt=f32", "1x1:1x1"])[1][0]
     assert expand(["--matmul", "1x1:1x1"])[1] == []
 
@@ -158,6 +165,7 @@ def test_repro_lines_of_case_files_give_the_same_cases(path: Path) -> None:
         "--allow-enum-tags-only=false --matmul --stag=cabde 1x2x3x4x5:1x2x3x5x4",
         "--matmul --encoding=csr+0.5:: 2x3:3x4",
         "--mode=B --matmul --attr-deterministic=false 2x3:3x4",
+        "--canonical=true --mode-modifier=P --matmul --attr-acc-mode=f16 2x3:3x4",
         "--mode-modifier=P --matmul --attr-scratchpad=library 2x3:3x4",
         "--matmul --grouped=0:2:3+4:4 --dt=f16 7x3:3x4",
         "--matmul --strides=8x1::16x1 --wtag=ba 2x3:3x4",

@@ -62,6 +62,13 @@ def test_tags_outside_of_the_enum() -> None:
     assert error.value.exit_code == 2
 
 
+def test_blocked_tags_outside_of_the_enum() -> None:
+    assert parse_tag("AB7a3b", "--stag", enum_only=False) == "AB7a3b"
+    with pytest.raises(UsageError, match="AB7a3b") as error:
+        parse_tag("AB7a3b", "--stag", enum_only=True)
+    assert error.value.exit_code == 2
+
+
 @pytest.mark.parametrize("tag", ["any", "undef", "ab", "abcdefghijkl", "nhwc", "BA16a64b4a", "aCB16b16c"])
 def test_known_tags(tag: str) -> None:
     assert parse_tag(tag, "--stag", enum_only=True) == tag

@@ -102,7 +102,7 @@ class Case:
         """The case's own part of the line: everything behind `--matmul `."""
         canonical = self.options.canonical
         parts = [f"{knob}={value}" for knob, value, default in self.knobs() if canonical or value != default]
-        if not self.is_dense:
+        if canonical or not self.is_dense:
             after = sum(part.startswith(("--dt=", "--stag=")) for part in parts)
             parts.insert(after, str(self.layout))
         parts += self._shown_attributes()
@@ -119,11 +119,14 @@ class Case:
             "--attr-scratchpad": options.default_scratchpad,
             "--attr-deterministic": atoms.show_boolean(options.mode == "B"),
         }
-        return [
+        shown = [
             f"{knob}={value}"
             for knob, value, default in self.attributes.knobs()
             if len({value, default, by_mode.get(knob, default)}) > 1
+            or (options.canonical and knob != "--attr-rounding-mode")
         ]
+        # benchdnn prints no reductions that stand alone.
+        return [] if all(part.startswith("--attr-precomputed-reductions=") for part in shown) else shown
 
     def full_repro(self) -> str:
         """The whole line, global knobs and driver included."""

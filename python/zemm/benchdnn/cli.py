@@ -7,8 +7,7 @@ import time
 from collections.abc import Sequence
 
 from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.expand import Job, expand
-from zemm.benchdnn.options import Options
+from zemm.benchdnn.expand import Job, Walker
 from zemm.benchdnn.progress import Progress
 from zemm.benchdnn.report import Report
 from zemm.benchdnn.run import Runner
@@ -33,10 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_HELP)
         return 0
     try:
-        jobs, warnings = expand(arguments)
-        for warning in warnings:
+        walker = Walker()
+        walker.run(arguments)
+        for warning in walker.warnings:
             print(warning, file=sys.stderr)
-        return _run(jobs)
+        for note in walker.notes:
+            print(note)
+        return _run(walker.jobs, walker.options.summary)
     except UsageError as error:
         sentence = str(error)
         print(sentence if sentence.startswith(("err:", "ERROR")) else f"ERROR: {sentence}", file=sys.stderr)
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _run(jobs: list[Job]) -> int:
+def _run(jobs: list[Job], summary: frozenset[str]) -> int:
     started = time.perf_counter()
     with Progress(len(jobs)) as progress:
         report = Report(progress.emit)
@@ -59,6 +61,5 @@ def _run(jobs: list[Job]) -> int:
             result = runner.run(job)
             report.add(job, result, 1e3 * (time.perf_counter() - begin))
             progress.advance(report.counts)
-        summary = (jobs[-1].case.options if jobs else Options()).summary
     report.finish(summary, time.perf_counter() - started)
     return 1 if report.failed else 0

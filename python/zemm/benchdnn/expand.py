@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zemm.benchdnn import batch, knobs, options
+from zemm.benchdnn import batch, bre, knobs, options
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.descriptor import parse_descriptor
@@ -14,7 +14,6 @@ from zemm.benchdnn.options import Options
 from zemm.benchdnn.settings import Settings
 
 _MAX_DEPTH = 32
-_BRE_SWAPPED = "(){}|+?"
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,14 @@ class Job:
 
 
 class Walker:
-    """Reads tokens from left to right. `jobs` grows with every DESC; `warnings` are for stderr."""
+    """Takes tokens from left to right. DESCs add `jobs`; `warnings` go to stderr, `notes` to stdout."""
 
     def __init__(self) -> None:
         self.options = Options()
         self.settings = Settings()
         self.jobs: list[Job] = []
         self.warnings: list[str] = []
+        self.notes: list[str] = []
         self._opened_from: list[Path] = []
         self._in_driver = False
         self._open_end = False
@@ -73,6 +73,8 @@ class Walker:
             self._enter_driver()
         elif name in options.NAMES and equals:
             self.options = options.apply(self.options, name, text)
+            if name == "buffer-prefix" and text:
+                self.warnings.append("WARNING: --buffer-prefix is accepted but not used")
         elif name == "batch" and equals:
             self._batch(text, depth)
         elif not self._in_driver:
@@ -101,6 +103,8 @@ class Walker:
         path = batch.find(name, self._opened_from)
         if path.parent not in self._opened_from:
             self._opened_from.append(path.parent)
+        if self.options.verbose >= 50:
+            self.notes.append(f"batch file: {path}")
         try:
             self._take(batch.tokens(path), depth + 1)
         except UsageError as error:
@@ -109,7 +113,7 @@ class Walker:
 
     def _expand(self, token: str) -> None:
         problem = parse_descriptor(token)
-        pattern = _basic_regex(self.settings.match) if self.settings.match else None
+        pattern = bre.compiled(self.settings.match, "--match") if self.settings.match else None
         for case in self.settings.cases(self.options, problem):
             if pattern and not pattern.search(case.full_repro()):
                 return
@@ -122,21 +126,6 @@ def expand(arguments: Sequence[str]) -> tuple[list[Job], list[str]]:
     walker = Walker()
     walker.run(arguments)
     return walker.jobs, walker.warnings
-
-
-def _basic_regex(text: str) -> re.Pattern[str]:
-    """A POSIX basic regular expression: `(`, `{`, `|`, `+`, `?` are operators only behind a backslash."""
-    swapped = re.sub(r"\\?.", lambda m: _swap(m[0]), text)
-    try:
-        return re.compile(swapped)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"--match={text}: not a regular expression: {error}") from None
-
-
-def _swap(piece: str) -> str:
-    if piece[-1] not in _BRE_SWAPPED:
-        return piece
-    return piece[-1] if len(piece) == 2 else "\\" + piece
 
 
 def _similar(name: str) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from zemm.benchdnn import verdict
+from zemm.benchdnn.atoms import show_dims
 from zemm.benchdnn.expand import Job
 from zemm.benchdnn.perf import format_line
 from zemm.benchdnn.template import header, template_text
@@ -50,6 +51,8 @@ class Report:
             self._emit(line)
         if result.impl and job.case.options.verbose >= 5:
             self._emit(f"oneDNN implementation: {result.impl}")
+        if job.case.options.verbose >= 7:
+            self._emit(_service(job, result))
         if job.case.options.is_perf and result.state == verdict.EXECUTED:
             self._add_perf(job, result)
         elif result.state != verdict.EXECUTED or job.case.options.mode == "R":
@@ -114,6 +117,13 @@ class Report:
         if len(self._failures) > _MAX_FAILURES:
             self._emit(f"(... {len(self._failures) - _MAX_FAILURES} more cases ...)")
         self._emit(_BAR)
+
+
+def _service(job: Job, result: Result) -> str:
+    problem = job.case.problem
+    dims = " ".join(f"{name}:{show_dims(getattr(problem, name))}" for name in ("src", "wei", "dst"))
+    times = "".join(f" {stage}:{1e3 * seconds:.3f}ms" for stage, seconds in result.stages.items())
+    return f"[SERVICE] {dims}{times}"
 
 
 def _reason(result: Result) -> str:

@@ -13,6 +13,12 @@ _PERMUTATIONS = (
     "decab", "abcdfe", "abdefc", "abdfce", "acbdef", "adefcb", "defcab", "abcdegf", "abcdefhg", "abcdefgih",
     "abcdefghji", "abcdefghikj", "abcdefghijlk", "bcad", "cabd", "dabc",
 )  # fmt: skip
+# The blocked layouts of the enum.
+_BLOCKED_NAMES = (
+    "AB16b16a",
+    *(f"BA16a{n}b{inner}" for inner in ("", "2a", "4a") for n in (16, 32, 48, 64)),
+    *(f"aCB16b{n}c{inner}" for inner in ("", "2b", "4b") for n in (16, 32, 48, 64)),
+)
 _ALIASES = {
     "x": "a", "nc": "ab", "oi": "ab", "tn": "ab", "cn": "ba", "io": "ba", "nt": "ba", "ncw": "abc",
     "oiw": "abc", "tnc": "abc", "nwc": "acb", "owi": "acb", "ntc": "bac", "nchw": "abcd", "oihw": "abcd",
@@ -23,15 +29,15 @@ _META = re.compile(r"[a-l]*x[a-l]*")
 
 
 def parse_tag(text: str, what: str, enum_only: bool) -> str:
-    """`text` if it names a layout; with `enum_only` permutations that oneDNN's enum lacks are errors."""
-    if text in ("any", "undef") or text in _ALIASES or _BLOCKED.fullmatch(text):
+    """`text` if it names a layout; with `enum_only` names that oneDNN's enum lacks are errors."""
+    if text in ("any", "undef") or text in _ALIASES:
         return text
     letters = text.replace("x", "")
     if _META.fullmatch(text) and len(set(letters)) == len(letters):
         return text
-    if not _is_permutation(text):
+    if not _is_permutation(text) and not _BLOCKED.fullmatch(text):
         raise UsageError(f"{what}: '{text}' is not a format tag", 2)
-    if enum_only and text != _LETTERS[: len(text)] and text not in _PERMUTATIONS:
+    if enum_only and text != _LETTERS[: len(text)] and text not in _PERMUTATIONS + _BLOCKED_NAMES:
         raise UsageError(
             f"{what}: tag '{text}' is not in the public enum; --allow-enum-tags-only=0 before it takes it", 2
         )
