@@ -21,14 +21,13 @@ struct tile_rows {
     struct row_index index[TILE_M];
 };
 
-// a[row][k]: src of the tile's rows from k0 on, as f32. Rows past the end repeat the last one; they are not
-// stored.
+// a[row][k]: src of the tile's rows from k0 on, as f32. Rows past the end are left as they are: they are
+// multiplied with the rest, never stored.
 static inline void load_a(bytes src, const struct tile_rows *rows, long k_stride, long k0, int length,
                           private float *a) {
     for (int i = 0; i < rows->count; ++i) {
         const long begin = rows->src[i] + k0 * k_stride;
-    private
-        float *out = a + i * TILE_K;
+        __private float *out = a + i * TILE_K;
         int k = 0;
         if (spec_src_unit() == UNIT_COLUMN)
             for (; k + 16 <= length; k += 16)
