@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/error.hpp"
 #include "common/objects.hpp"
-#include "matmul/compiled.hpp"
+#include "common/primitive_cache.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -34,7 +34,7 @@ zemm_status_t zemm_engine_destroy(zemm_engine_t engine) {
     return guard([&] {
         // An interop caller may destroy its context next: nothing of the library's may be left in it.
         if (engine && engine->device->adopted())
-            matmul::forget(*engine->device);
+            forget_cached(*engine->device);
         delete engine;
     });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of matmul primitive descriptors.
+// Entry points of the matmul primitive descriptor.
 #include "common/error.hpp"
 #include "matmul/primitive_desc.hpp"
 #include "zemm/zemm.h"
@@ -18,71 +18,7 @@ zemm_status_t zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_
         require(src_desc, "src_desc");
         require(weights_desc, "weights_desc");
         require(dst_desc, "dst_desc");
-        *pd = new zemm_primitive_desc(
+        *pd = new matmul::primitive_desc(
             engine, matmul::make_problem(*src_desc, *weights_desc, bias_desc, *dst_desc, attr));
     });
-}
-
-zemm_status_t zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd) {
-    bool moved = false;
-    const zemm_status_t status = guard([&] {
-        require(pd, "primitive_desc");
-        moved = pd->next_impl();
-    });
-    return status != zemm_success || moved ? status : zemm_last_impl_reached;
-}
-
-zemm_status_t zemm_primitive_desc_clone(zemm_primitive_desc_t *pd, const_zemm_primitive_desc_t existing) {
-    return guard([&] {
-        require(pd, "primitive_desc");
-        require(existing, "existing_primitive_desc");
-        *pd = new zemm_primitive_desc(*existing);
-    });
-}
-
-zemm_status_t zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t pd,
-                                           const_zemm_primitive_attr_t *attr) {
-    return guard([&] {
-        require(pd, "primitive_desc");
-        require(attr, "attr");
-        *attr = &pd->problem->attr;
-    });
-}
-
-zemm_status_t zemm_primitive_desc_destroy(zemm_primitive_desc_t pd) {
-    delete pd;
-    return zemm_success;
-}
-
-zemm_status_t zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
-                                        void *result) {
-    return guard([&] {
-        require(pd, "primitive_desc");
-        require(result, "result");
-        pd->query(what, index, result);
-    });
-}
-
-const_zemm_memory_desc_t zemm_primitive_desc_query_md(const_zemm_primitive_desc_t pd, zemm_query_t what,
-                                                      int index) {
-    const_zemm_memory_desc_t result = nullptr;
-    const zemm_status_t status = guard([&] {
-        require(pd, "primitive_desc");
-        if (what < zemm_query_some_md || what > zemm_query_exec_arg_md)
-            fail(zemm_invalid_arguments, "query %d does not name a memory descriptor", int(what));
-        result = &pd->query_md(what, index);
-    });
-    return status == zemm_success ? result : nullptr;
-}
-
-int zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index) {
-    int result = 0;
-    const zemm_status_t status = guard([&] {
-        require(pd, "primitive_desc");
-        if (what != zemm_query_num_of_inputs_s32 && what != zemm_query_num_of_outputs_s32)
-            fail(zemm_unimplemented, "a matmul primitive descriptor has no 32-bit integer for query %d",
-                 int(what));
-        pd->query(what, index, &result);
-    });
-    return status == zemm_success ? result : 0;
 }

@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "common/error.hpp"
+#include "common/primitive_desc.hpp"
 #include "common/verbose.hpp"
-#include "matmul/compiled.hpp"
 #include "zemm/zemm.h"
 #include "zemm/zemm_ze.h"
 
@@ -20,15 +20,15 @@ double milliseconds_since(clock_type::time_point start) {
 
 void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, const zemm_exec_arg_t *args,
              std::span<const ze_event_handle_t> waits) {
-    const zemm_primitive_desc &pd = primitive.pd;
+    const zemm_primitive_desc &pd = *primitive.pd;
     if (nargs < 0)
         fail(zemm_invalid_arguments, "nargs is %d", nargs);
     if (nargs > 0)
         require(args, "args");
     if (stream.engine != pd.engine)
         fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
-    const bool empty = pd.problem->empty();
-    const auto memories = matmul::bind(pd.arguments, pd.engine, empty, {args, size_t(nargs)});
+    const bool empty = pd.empty();
+    const auto memories = bind(pd.arguments, pd.engine, empty, {args, size_t(nargs)});
     const bool log = verbose::enabled(verbose::profile_exec);
     // A logged execution is timed from an idle stream to its end.
     if (log)
@@ -39,7 +39,7 @@ void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, co
         if (empty)
             stream.stream.wait_for(waits);
         else
-            matmul::run(primitive.compiled, pd, stream.stream, memories, waits);
+            primitive.run(stream.stream, memories, waits);
     } catch (...) {
         stream.stream.cancel_entry();
         throw;
@@ -59,8 +59,7 @@ zemm_status_t zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_prim
         require(pd, "primitive_desc");
         const auto start = clock_type::now();
         bool hit = false;
-        auto compiled = matmul::get_compiled(*pd, hit);
-        *primitive = new zemm_primitive{*pd, std::move(compiled)};
+        *primitive = pd->create(hit).release();
         if (verbose::enabled(verbose::profile_create))
             verbose::print(text("primitive,create:%s,%s,%g", hit ? "cache_hit" : "cache_miss",
                                 pd->log_text().c_str(), milliseconds_since(start)));
@@ -92,7 +91,7 @@ zemm_status_t zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive
     return guard([&] {
         require(primitive, "primitive");
         require(pd, "primitive_desc");
-        *pd = &primitive->pd;
+        *pd = primitive->pd.get();
     });
 }
 

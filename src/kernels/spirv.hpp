@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+
+#include "ze/module.hpp"
 
 namespace zemm::kernels {
 
@@ -14,5 +17,8 @@ struct embedded_spirv {
 
 extern const embedded_spirv spirv_table[];
 extern const unsigned spirv_count;
+
+// A row's binary; runtime_error if the library was built without it.
+ze::spirv find_spirv(const std::string &name);
 
 } // namespace zemm::kernels

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/arguments.hpp"
 
-#include "common/error.hpp"
-#include "zemm/zemm.h"
-
 namespace zemm::matmul {
 
 namespace {
@@ -13,55 +10,6 @@ void add_parameters(argument_map &map, const problem &p, const quant_map &entrie
         const memory_desc md =
             entry.is_on_host ? md_host_scalar(entry.data_type) : quant_md(p.tensor(arg), entry);
         map[flag | arg] = {md, entry.is_on_host, true};
-    }
-}
-
-// Post-op arguments that the attribute does not have are refused: leaving them out would give a wrong result
-// silently.
-bool names_a_tensor(int arg) {
-    return arg == ZEMM_ARG_BIAS || arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
-}
-
-// What md_equal compares, for a sentence: "s8 2x3:ab, strides 3x1", with the offset where there is one.
-std::string describe(const memory_desc &md) {
-    std::string result =
-        text("%s %s:%s", zemm_dt2str(md.data_type), dims_text(md).c_str(), tag_text(md).c_str());
-    if (md_is_plain(md))
-        result += ", strides " + dims_text(md.ndims, md.strides);
-    if (md.offset0)
-        result += text(", offset %lld", (long long)md.offset0);
-    return result;
-}
-
-void check_memory(const argument &expected, const std::string &name, const zemm_memory &memory,
-                  zemm_engine_t engine) {
-    const bool on_host = memory.md.format_kind == zemm_format_kind_host_scalar;
-    if (on_host != expected.is_on_host)
-        fail(zemm_invalid_arguments, "%s must be %s", name.c_str(),
-             expected.is_on_host ? "a host scalar memory, as its attribute says is_on_host"
-                                 : "a memory on the engine, not a host scalar");
-    if (memory.md.data_type != expected.md.data_type)
-        fail(zemm_invalid_arguments, "%s has data type %s, the primitive was made for %s", name.c_str(),
-             zemm_dt2str(memory.md.data_type), zemm_dt2str(expected.md.data_type));
-    if (on_host)
-        return;
-    if (memory.engine != engine)
-        fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's", name.c_str());
-    if (expected.is_parameter) {
-        const memory_desc dense = dense_md(memory.md.ndims, memory.md.dims, memory.md.data_type);
-        const bool is_dense = md_is_plain(memory.md) && memory.md.offset0 == 0 && md_equal(memory.md, dense);
-        const zemm_dim_t needed = md_nelems(expected.md);
-        if (md_nelems(memory.md) != needed || (needed && !is_dense))
-            fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
-                 name.c_str(), describe(memory.md).c_str(), (long long)needed,
-                 dims_text(expected.md).c_str());
-    } else if (expected.is_scratchpad) {
-        if (md_size(memory.md) < md_size(expected.md))
-            fail(zemm_invalid_arguments, "%s has %zu bytes, the primitive needs %zu", name.c_str(),
-                 md_size(memory.md), md_size(expected.md));
-    } else if (!md_equal(memory.md, expected.md)) {
-        fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
-             describe(memory.md).c_str(), describe(expected.md).c_str());
     }
 }
 
@@ -91,83 +39,6 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
             map[base | ZEMM_ARG_SRC_2] = {op.src2};
     }
     return map;
-}
-
-int num_of_inputs(const argument_map &arguments) {
-    int count = 0;
-    for (const auto &[arg, argument] : arguments)
-        count += arg == ZEMM_ARG_SRC || arg == ZEMM_ARG_WEIGHTS || names_a_tensor(arg);
-    return count;
-}
-
-std::string argument_name(int arg) {
-    std::string name;
-    const auto take = [&](int flag, const char *flag_name) {
-        if (!(arg & flag))
-            return;
-        name += std::string(flag_name) + " | ";
-        arg &= ~flag;
-    };
-    if (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE) {
-        const int index = arg / ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1;
-        name = text("ZEMM_ARG_ATTR_MULTIPLE_POST_OP(%d) | ", index);
-        arg -= ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index);
-        switch (arg) {
-        case ZEMM_ARG_SRC_1:
-            return name + "ZEMM_ARG_SRC_1";
-        case ZEMM_ARG_SRC_2:
-            return name + "ZEMM_ARG_SRC_2";
-        }
-    }
-    take(ZEMM_ARG_ATTR_SCALES, "ZEMM_ARG_ATTR_SCALES");
-    take(ZEMM_ARG_ATTR_ZERO_POINTS, "ZEMM_ARG_ATTR_ZERO_POINTS");
-    take(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, "ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS");
-    switch (arg) {
-    case ZEMM_ARG_SRC:
-        return name + "ZEMM_ARG_SRC";
-    case ZEMM_ARG_WEIGHTS:
-        return name + "ZEMM_ARG_WEIGHTS";
-    case ZEMM_ARG_DST:
-        return name + "ZEMM_ARG_DST";
-    case ZEMM_ARG_BIAS:
-        return name + "ZEMM_ARG_BIAS";
-    case ZEMM_ARG_SCRATCHPAD:
-        return name + "ZEMM_ARG_SCRATCHPAD";
-    default:
-        return name + std::to_string(arg);
-    }
-}
-
-std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
-                                  std::span<const zemm_exec_arg_t> passed) {
-    std::map<int, zemm_memory_t> bound;
-    for (const auto &[arg, memory] : passed) {
-        if (!memory)
-            continue;
-        const auto expected = arguments.find(arg);
-        if (expected == arguments.end()) {
-            if (names_a_tensor(arg))
-                fail(zemm_invalid_arguments, "%s is surplus: the primitive has no such argument",
-                     argument_name(arg).c_str());
-            continue; // as oneDNN: what the primitive does not know is skipped
-        }
-        const std::string name = argument_name(arg);
-        if (!bound.emplace(arg, memory).second)
-            fail(zemm_invalid_arguments, "%s is passed twice", name.c_str());
-        check_memory(expected->second, name, *memory, engine);
-    }
-    for (const auto &[arg, expected] : arguments) {
-        const auto found = bound.find(arg);
-        if (found == bound.end())
-            fail(zemm_invalid_arguments, "%s is missing", argument_name(arg).c_str());
-        if (empty || expected.is_on_host)
-            continue;
-        if (!found->second->parts.empty() && found->second->parts[0].handle)
-            continue;
-        fail(zemm_invalid_arguments, "%s has no data: its memory was created with ZEMM_MEMORY_NONE",
-             argument_name(arg).c_str());
-    }
-    return bound;
 }
 
 } // namespace zemm::matmul

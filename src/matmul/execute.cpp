@@ -1,68 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
 #include "matmul/compiled.hpp"
 
 namespace zemm::matmul {
 
 namespace {
-
-// The value of a host scalar as the kernels take it: scales as f32, zero points as s32.
-float scalar_as_float(const zemm_memory &memory) {
-    uint16_t half;
-    float value;
-    switch (memory.md.data_type) {
-    case zemm_f32:
-        std::memcpy(&value, memory.scalar, 4);
-        return value;
-    case zemm_bf16: {
-        std::memcpy(&half, memory.scalar, 2);
-        const uint32_t bits = uint32_t(half) << 16;
-        std::memcpy(&value, &bits, 4);
-        return value;
-    }
-    default: {
-        _Float16 f16;
-        std::memcpy(&f16, memory.scalar, 2);
-        return float(f16);
-    }
-    }
-}
-
-int32_t scalar_as_int(const zemm_memory &memory) {
-    int32_t value;
-    switch (memory.md.data_type) {
-    case zemm_s8:
-        return int8_t(memory.scalar[0]);
-    case zemm_u8:
-        return memory.scalar[0];
-    default:
-        std::memcpy(&value, memory.scalar, 4);
-        return value;
-    }
-}
-
-struct bound_arguments {
-    const std::map<int, zemm_memory_t> &memories;
-
-    const zemm_memory *find(int arg) const {
-        const auto found = memories.find(arg);
-        return found == memories.end() ? nullptr : found->second;
-    }
-    void *pointer(int arg) const {
-        const zemm_memory *memory = find(arg);
-        return memory && !memory->parts.empty() ? memory->parts[0].handle : nullptr;
-    }
-    uint64_t address(int arg) const { return reinterpret_cast<uint64_t>(pointer(arg)); }
-    float scale(int arg) const {
-        const zemm_memory *memory = find(ZEMM_ARG_ATTR_SCALES | arg);
-        return memory && memory->parts.empty() ? scalar_as_float(*memory) : 1.f;
-    }
-    int32_t zero_point(int arg) const {
-        const zemm_memory *memory = find(ZEMM_ARG_ATTR_ZERO_POINTS | arg);
-        return memory && memory->parts.empty() ? scalar_as_int(*memory) : 0;
-    }
-};
 
 kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p, const void *reductions) {
     kernels::matmul_arguments a = {};
@@ -91,10 +32,11 @@ kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p, c
 
 } // namespace
 
-void run(const std::shared_ptr<const compiled> &shared, const zemm_primitive_desc &pd, ze::stream &stream,
-         const std::map<int, zemm_memory_t> &memories, std::span<const ze_event_handle_t> waits) {
-    const compiled &c = *shared;
-    stream.keep(shared);
+void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                    std::span<const ze_event_handle_t> waits) const {
+    const compiled &c = *compiled_;
+    const auto &pd = static_cast<const primitive_desc &>(*this->pd);
+    stream.keep(compiled_);
     const bound_arguments bound{memories};
     const plan &plan = c.plan;
     const void *src = bound.pointer(ZEMM_ARG_SRC), *wei = bound.pointer(ZEMM_ARG_WEIGHTS);

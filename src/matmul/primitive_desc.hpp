@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitive descriptor: a problem, the kernels that take it, and the one chosen.
+// A matmul's primitive descriptor: a problem, the kernels that take it, and the one chosen.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "common/objects.hpp"
+#include "common/primitive_desc.hpp"
 #include "matmul/arguments.hpp"
 #include "matmul/dispatch.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/problem.hpp"
 
-struct zemm_primitive_desc {
+namespace zemm::matmul {
+
+class primitive_desc : public zemm_primitive_desc {
+public:
     // Throws what make_problem and candidates throw.
-    zemm_primitive_desc(zemm_engine_t engine, zemm::matmul::problem problem);
+    primitive_desc(zemm_engine_t engine, struct problem p);
 
-    // False at the end of the list, with no change.
-    bool next_impl();
+    zemm_primitive_kind_t kind() const override { return zemm_matmul; }
+    const zemm_primitive_attr &attr() const override { return problem->attr; }
+    const char *impl_name() const override { return kernels[chosen]->name; }
+    bool empty() const override { return problem->empty(); }
+    std::unique_ptr<zemm_primitive_desc> clone() const override;
+    bool next_impl() override;
+    std::unique_ptr<zemm_primitive> create(bool &cache_hit) const override;
+    std::string log_text() const override;
 
-    // The descriptor of a zemm_query_..._md; a zero descriptor where the query does not apply.
-    const zemm::memory_desc &query_md(zemm_query_t what, int index) const;
-    // Answers the queries of values; unimplemented for those that a matmul does not have.
-    void query(zemm_query_t what, int index, void *result) const;
-
-    zemm_engine_t engine;
-    std::shared_ptr<const zemm::matmul::problem> problem;
-    std::vector<const zemm::matmul::kernel_row *> kernels;
+    std::shared_ptr<const struct problem> problem;
+    std::vector<const kernel_row *> kernels;
     size_t chosen = 0;
-    zemm::matmul::plan plan;              // of the chosen kernel
-    zemm::memory_desc scratchpad;         // the caller's, in user mode; else a zero descriptor
-    zemm::matmul::argument_map arguments; // of an execution
-
-    // The log's line from the implementation's name to the dimensions.
-    std::string log_text() const;
+    struct plan plan; // of the chosen kernel
 
 private:
     void choose(size_t index); // of kernels; all or nothing
 };
+
+} // namespace zemm::matmul

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points of primitive descriptors of any kind.
+#include "common/primitive_desc.hpp"
+#include "common/error.hpp"
+#include "zemm/zemm.h"
+
+using namespace zemm;
+
+zemm_status_t zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd) {
+    bool moved = false;
+    const zemm_status_t status = guard([&] {
+        require(pd, "primitive_desc");
+        moved = pd->next_impl();
+    });
+    return status != zemm_success || moved ? status : zemm_last_impl_reached;
+}
+
+zemm_status_t zemm_primitive_desc_clone(zemm_primitive_desc_t *pd, const_zemm_primitive_desc_t existing) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(existing, "existing_primitive_desc");
+        *pd = existing->clone().release();
+    });
+}
+
+zemm_status_t zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t pd,
+                                           const_zemm_primitive_attr_t *attr) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(attr, "attr");
+        *attr = &pd->attr();
+    });
+}
+
+zemm_status_t zemm_primitive_desc_destroy(zemm_primitive_desc_t pd) {
+    delete pd;
+    return zemm_success;
+}
+
+zemm_status_t zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
+                                        void *result) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(result, "result");
+        pd->query(what, index, result);
+    });
+}
+
+const_zemm_memory_desc_t zemm_primitive_desc_query_md(const_zemm_primitive_desc_t pd, zemm_query_t what,
+                                                      int index) {
+    const_zemm_memory_desc_t result = nullptr;
+    const zemm_status_t status = guard([&] {
+        require(pd, "primitive_desc");
+        if (what < zemm_query_some_md || what > zemm_query_exec_arg_md)
+            fail(zemm_invalid_arguments, "query %d does not name a memory descriptor", int(what));
+        result = &pd->query_md(what, index);
+    });
+    return status == zemm_success ? result : nullptr;
+}
+
+int zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index) {
+    int result = 0;
+    const zemm_status_t status = guard([&] {
+        require(pd, "primitive_desc");
+        if (what != zemm_query_num_of_inputs_s32 && what != zemm_query_num_of_outputs_s32)
+            fail(zemm_unimplemented, "a %s primitive descriptor has no 32-bit integer for query %d",
+                 zemm_prim_kind2str(pd->kind()), int(what));
+        pd->query(what, index, &result);
+    });
+    return status == zemm_success ? result : 0;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/primitive_desc.hpp"
+
+#include "common/error.hpp"
+#include "common/names.hpp"
+
+using namespace zemm;
+
+memory_desc zemm_primitive_desc::scratchpad_md(size_t size) const {
+    if (attr().scratchpad_mode != zemm_scratchpad_mode_user || size == 0)
+        return {};
+    const zemm_dim_t dim = zemm_dim_t(size);
+    return md_with_tag(1, &dim, zemm_u8, zemm_a);
+}
+
+const memory_desc &zemm_primitive_desc::query_md(zemm_query_t what, int index) const {
+    static const memory_desc none;
+    const auto argument = [&](int arg) -> const memory_desc & {
+        const auto found = arguments.find(arg);
+        return found == arguments.end() ? none : found->second.md;
+    };
+    switch (what) {
+    case zemm_query_src_md:
+        return index == 0 ? argument(ZEMM_ARG_SRC) : none;
+    case zemm_query_weights_md:
+        return index == 0 ? argument(ZEMM_ARG_WEIGHTS) : index == 1 ? argument(ZEMM_ARG_BIAS) : none;
+    case zemm_query_dst_md:
+        return index == 0 ? argument(ZEMM_ARG_DST) : none;
+    case zemm_query_scratchpad_md:
+        return index == 0 ? scratchpad : none;
+    case zemm_query_exec_arg_md:
+        return argument(index);
+    default:
+        return none;
+    }
+}
+
+void zemm_primitive_desc::query(zemm_query_t what, int index, void *result) const {
+    switch (what) {
+    case zemm_query_engine:
+    case zemm_query_scratchpad_engine:
+        *static_cast<zemm_engine_t *>(result) = engine;
+        return;
+    case zemm_query_primitive_kind:
+        *static_cast<zemm_primitive_kind_t *>(result) = kind();
+        return;
+    case zemm_query_num_of_inputs_s32:
+        *static_cast<int *>(result) = num_of_inputs(arguments);
+        return;
+    case zemm_query_num_of_outputs_s32:
+        *static_cast<int *>(result) = 1;
+        return;
+    case zemm_query_memory_consumption_s64:
+        *static_cast<int64_t *>(result) = md_is_zero(scratchpad) ? int64_t(scratchpad_size) : 0;
+        return;
+    case zemm_query_impl_info_str:
+        *static_cast<const char **>(result) = impl_name();
+        return;
+    case zemm_query_cache_blob_id_size_s64:
+        *static_cast<int64_t *>(result) = 0;
+        return;
+    case zemm_query_cache_blob_id:
+        *static_cast<const uint8_t **>(result) = nullptr;
+        return;
+    case zemm_query_some_md:
+    case zemm_query_src_md:
+    case zemm_query_diff_src_md:
+    case zemm_query_weights_md:
+    case zemm_query_diff_weights_md:
+    case zemm_query_dst_md:
+    case zemm_query_diff_dst_md:
+    case zemm_query_workspace_md:
+    case zemm_query_scratchpad_md:
+    case zemm_query_exec_arg_md:
+        *static_cast<const_zemm_memory_desc_t *>(result) = &query_md(what, index);
+        return;
+    default:
+        fail(zemm_unimplemented, "a %s primitive descriptor does not answer query %d",
+             primitive_kind_name(kind()), int(what));
+    }
+}
