@@ -71,6 +71,9 @@ size_t ZEMM_API zemm_engine_get_count(zemm_engine_kind_t kind);
  * says what is missing. runtime_error: the driver failed. */
 zemm_status_t ZEMM_API zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index);
 zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind);
+/* What the device can run beyond the baseline, less what ZEMM_DEVICE_MASK hides, separated by commas: of
+ * avx2, avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, dp4a. The text lives as long as the engine. */
+zemm_status_t ZEMM_API zemm_engine_get_features(zemm_engine_t engine, const char **features);
 zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);
 
 /* ---- Stream ---- */

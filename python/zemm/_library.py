@@ -187,6 +187,11 @@ def query_string(function: str, handle: Any, what: str, *index: int) -> str:
     return ffi.string(out[0]).decode()
 
 
+def text(function: str, handle: Any) -> str:
+    """The text that zemm_<function>(handle, &text) hands out."""
+    return ffi.string(output("const char *", function, handle)).decode()
+
+
 def query_dims(handle: Any, what: str, ndims: int) -> tuple[int, ...]:
     """A memory descriptor's query that answers with a pointer to a zemm_dims_t."""
     if ndims == 0:

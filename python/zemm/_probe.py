@@ -41,6 +41,7 @@ def probe_device(kind: str, index: int) -> Facts:
     try:
         engine = zemm.Engine(kind, index)
         facts["name"] = engine.name
+        facts["features"] = ", ".join(engine.features) or "none beyond the baseline"
         facts |= check_matmul(engine)
     except zemm.ZemmError as error:
         facts["error"] = str(error)

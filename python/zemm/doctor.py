@@ -8,6 +8,7 @@ crashes or hangs is reported, not suffered.
 import argparse
 import importlib.metadata
 import json
+import os
 import re
 import signal
 import subprocess
@@ -112,9 +113,11 @@ def report_device(kind: str, index: int) -> bool:
     """One device; whether it just multiplied right."""
     print(f"Device {kind}:{index}")
     facts = run_probe(kind, index)
-    for name in ("name", "driver", "runtime", "kernel"):
+    for name in ("name", "features", "driver", "runtime", "kernel"):
         if facts.get(name):
             line(name, facts[name])
+        if name == "features" and (mask := os.environ.get("ZEMM_DEVICE_MASK")):
+            line("mask", f"ZEMM_DEVICE_MASK={mask} hides what it names")
     right = "error" not in facts and facts.get("wrong") == 0
     if right:
         line(

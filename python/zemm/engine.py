@@ -38,6 +38,12 @@ class Engine:
         """The device's name."""
         return _levelzero.device_name(self.kind, self.index)
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the device runs beyond the baseline ("avx512_vnni", ...), less what ZEMM_DEVICE_MASK hides."""
+        text = _library.text("engine_get_features", self._handle)
+        return tuple(text.split(",")) if text else ()
+
     def __repr__(self) -> str:
         return f"Engine({self.kind!r}, {self.index})"
 

@@ -30,6 +30,14 @@ zemm_status_t zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kin
     });
 }
 
+zemm_status_t zemm_engine_get_features(zemm_engine_t engine, const char **features) {
+    return guard([&] {
+        require(engine, "engine");
+        require(features, "features");
+        *features = engine->device->feature_names.c_str();
+    });
+}
+
 zemm_status_t zemm_engine_destroy(zemm_engine_t engine) {
     return guard([&] {
         // An interop caller may destroy its context next: nothing of the library's may be left in it.

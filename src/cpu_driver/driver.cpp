@@ -5,6 +5,7 @@
 
 #include "border.h"
 #include "entry_points.h"
+#include "isa.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -116,12 +117,18 @@ ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_p
 ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t *pCount,
                                            ze_driver_extension_properties_t *pExtensionProperties) {
     ZE_CPU_NEED_HANDLE(hDriver);
-    return answer_list(extension_count, pCount, pExtensionProperties,
-                       [](uint32_t i, ze_driver_extension_properties_t &to) {
-                           std::strncpy(to.name, extensions[i].name, sizeof to.name - 1);
-                           to.name[sizeof to.name - 1] = '\0';
-                           to.version = extensions[i].version;
-                       });
+    return guarded([&] {
+        const auto &isa = isa_extensions();
+        auto fill = [&](uint32_t i, ze_driver_extension_properties_t &to) {
+            const Extension of_isa = {i < extension_count ? nullptr : isa[i - extension_count],
+                                      ZE_MAKE_VERSION(1, 0)};
+            const Extension &from = i < extension_count ? extensions[i] : of_isa;
+            std::strncpy(to.name, from.name, sizeof to.name - 1);
+            to.name[sizeof to.name - 1] = '\0';
+            to.version = from.version;
+        };
+        return answer_list(uint32_t(extension_count + isa.size()), pCount, pExtensionProperties, fill);
+    });
 }
 
 ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char *name,

@@ -16,6 +16,7 @@ namespace zemm::ze {
     X(zeDriverGet)                                                                                           \
     X(zeDriverGetApiVersion)                                                                                 \
     X(zeDriverGetProperties)                                                                                 \
+    X(zeDriverGetExtensionProperties)                                                                        \
     X(zeDeviceGet)                                                                                           \
     X(zeDeviceGetProperties)                                                                                 \
     X(zeDeviceGetComputeProperties)                                                                          \

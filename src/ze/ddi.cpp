@@ -60,6 +60,7 @@ std::string read_tables(void *library, api &fn) {
     fn.zeDriverGet = driver.pfnGet;
     fn.zeDriverGetApiVersion = driver.pfnGetApiVersion;
     fn.zeDriverGetProperties = driver.pfnGetProperties;
+    fn.zeDriverGetExtensionProperties = driver.pfnGetExtensionProperties;
     fn.zeDeviceGet = device.pfnGet;
     fn.zeDeviceGetProperties = device.pfnGetProperties;
     fn.zeDeviceGetComputeProperties = device.pfnGetComputeProperties;

@@ -66,6 +66,7 @@ uint32_t first_compute_group(const device &dev) {
 device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle,
                ze_context_handle_t context, bool owns_context)
     : fn(fn), driver(driver), handle(handle), context(context), kind(kind_of(fn, handle)),
+      features(features_of(fn, driver, handle, kind)), feature_names(features.names()),
       modules(std::make_unique<module_cache>()), owns_context_(owns_context) {
     ze_device_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;

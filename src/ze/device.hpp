@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ze/api.hpp"
+#include "ze/features.hpp"
 #include "zemm/zemm_types.h"
 
 namespace zemm::ze {
@@ -25,6 +26,9 @@ public:
     const ze_context_handle_t context;
     const zemm_engine_kind_t kind;                  // zemm_cpu or zemm_gpu
     bool adopted() const { return !owns_context_; } // the context is an interop caller's
+    const feature_set features;                     // less what ZEMM_DEVICE_MASK hides
+    const std::string feature_names;
+    bool has(feature f) const { return features.has(f); }
     std::string name;
     uint32_t compute_queue_ordinal = 0; // group of a queue that runs kernels
     uint32_t max_group_size = 0;        // work-items of a group

@@ -27,6 +27,11 @@ static void test_kind(zemm_engine_kind_t kind) {
         CHECK(engine != second);
         CHECK(zemm_engine_get_kind(engine, &got) == zemm_success && got == kind);
         CHECK(zemm_engine_get_kind(engine, NULL) == zemm_invalid_arguments);
+        const char *features = NULL;
+        CHECK(zemm_engine_get_features(second, &features) == zemm_success && features);
+        CHECK(zemm_engine_get_features(second, NULL) == zemm_invalid_arguments);
+        CHECK(zemm_engine_get_features(NULL, &features) == zemm_invalid_arguments);
+        printf("  features: %s\n", features);
         CHECK(zemm_engine_destroy(engine) == zemm_success);
         CHECK(zemm_engine_destroy(second) == zemm_success);
     }

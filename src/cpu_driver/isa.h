@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+namespace ze_cpu {
+
+/// What the processor and the operating system can run beyond the baseline, as names of driver extensions:
+/// ZEX_cpu_avx2, ZEX_cpu_avx_vnni, ZEX_cpu_avx512 (F, BW, DQ and VL), ZEX_cpu_avx512_vnni.
+const std::vector<const char *> &isa_extensions();
+
+} // namespace ze_cpu

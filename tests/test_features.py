@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device features and ZEMM_DEVICE_MASK, against what the operating system says of the processor."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = "import zemm; print(*zemm.Engine('cpu').features, sep=',')"
+NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", "dp4a")
+
+
+def cpu_flags() -> set[str]:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    return set(next((line for line in lines if line.startswith("flags")), "").split())
+
+
+def expected() -> set[str]:
+    flags = cpu_flags()
+    found = set()
+    if {"avx2", "fma"} <= flags:
+        found.add("avx2")
+        if "avx_vnni" in flags:
+            found.add("avx_vnni")
+        if {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= flags:
+            found.add("avx512")
+            if "avx512_vnni" in flags:
+                found |= {"avx512_vnni", "avx_vnni"}
+    return found
+
+
+def run(mask: str | None, verbose: str = "") -> tuple[set[str], str]:
+    """The features in a new process, and its log."""
+    environment = {**os.environ, "ZEMM_VERBOSE": verbose}
+    environment.pop("ZEMM_DEVICE_MASK", None)
+    if mask is not None:
+        environment["ZEMM_DEVICE_MASK"] = mask
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    *log, features = done.stdout.splitlines()
+    return set(features.split(",")) - {""}, "\n".join(log)
+
+
+def test_features_are_the_processors() -> None:
+    assert run(None)[0] == run("")[0] == expected()
+
+
+@pytest.mark.parametrize(
+    ("mask", "hidden"),
+    [
+        ("avx512_vnni", {"avx512_vnni"}),
+        ("avx512", {"avx512", "avx512_vnni"}),
+        ("avx_vnni", {"avx_vnni"}),
+        ("avx512,avx_vnni", {"avx512", "avx512_vnni", "avx_vnni"}),
+        ("avx2", {"avx2", "avx512", "avx512_vnni", "avx_vnni"}),
+        (",avx512,,", {"avx512", "avx512_vnni"}),
+    ],
+)
+def test_mask(mask: str, hidden: set[str]) -> None:
+    features, log = run(mask, "all")
+    assert features == expected() - hidden
+    assert "ZEMM_DEVICE_MASK" not in log
+
+
+def test_unknown_name_is_a_warning() -> None:
+    features, log = run("avx1024,avx512_vnni", "warn")
+    assert features == expected() - {"avx512_vnni"}
+    (line,) = [line for line in log.splitlines() if "ZEMM_DEVICE_MASK" in line]
+    assert '"avx1024"' in line
+    assert all(name in line for name in NAMES)
+
+
+def test_mask_changes_no_result() -> None:
+    """The doctor's matmul is right without any feature, and the doctor names the mask."""
+    environment = {**os.environ, "ZEMM_DEVICE_MASK": "avx2"}
+    done = subprocess.run(
+        [sys.executable, "-m", "zemm.doctor"], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "none beyond the baseline" in done.stdout
+    assert "ZEMM_DEVICE_MASK=avx2" in done.stdout
