@@ -63,32 +63,35 @@ static inline float load_float(bytes p, int data_type, long i) {
     }
 }
 
-// Sixteen neighbours that start at element i (even for 4-bit types), as f32.
-static inline float16 load_float16(bytes p, int data_type, long i) {
-    switch (data_type) {
-    case DT_F32:
-        return vload16(0, (global const float *)p + i);
-    case DT_F16:
-        return vload_half16(0, (global const half *)p + i);
-    case DT_BF16:
-        return as_float16(convert_uint16(vload16(0, (global const ushort *)p + i)) << 16);
-    case DT_S32:
-        return convert_float16(vload16(0, (global const int *)p + i));
-    case DT_S8:
-        return convert_float16(vload16(0, (global const char *)p + i));
-    case DT_U8:
-        return convert_float16(vload16(0, p + i));
-    default: {
-        const uchar8 pairs = vload8(0, p + (i >> 1));
-        uchar16 nibbles;
-        nibbles.even = pairs & (uchar8)15;
-        nibbles.odd = pairs >> (uchar8)4;
-        if (data_type == DT_U4)
-            return convert_float16(nibbles);
-        return convert_float16(as_char16(nibbles ^ (uchar16)8) - (char16)8);
+// N neighbours that start at element i (even for 4-bit types), as f32.
+#define DEFINE_LOAD_FLOATS(N, HALF_N)                                                                        \
+    static inline float##N load_float##N(bytes p, int data_type, long i) {                                   \
+        switch (data_type) {                                                                                 \
+        case DT_F32:                                                                                         \
+            return vload##N(0, (global const float *)p + i);                                                 \
+        case DT_F16:                                                                                         \
+            return vload_half##N(0, (global const half *)p + i);                                             \
+        case DT_BF16:                                                                                        \
+            return as_float##N(convert_uint##N(vload##N(0, (global const ushort *)p + i)) << 16);            \
+        case DT_S32:                                                                                         \
+            return convert_float##N(vload##N(0, (global const int *)p + i));                                 \
+        case DT_S8:                                                                                          \
+            return convert_float##N(vload##N(0, (global const char *)p + i));                                \
+        case DT_U8:                                                                                          \
+            return convert_float##N(vload##N(0, p + i));                                                     \
+        default: {                                                                                           \
+            const uchar##HALF_N pairs = vload##HALF_N(0, p + (i >> 1));                                      \
+            uchar##N nibbles;                                                                                \
+            nibbles.even = pairs & (uchar##HALF_N)15;                                                        \
+            nibbles.odd = pairs >> (uchar##HALF_N)4;                                                         \
+            if (data_type == DT_U4)                                                                          \
+                return convert_float##N(nibbles);                                                            \
+            return convert_float##N(as_char##N(nibbles ^ (uchar##N)8) - (char##N)8);                         \
+        }                                                                                                    \
+        }                                                                                                    \
     }
-    }
-}
+DEFINE_LOAD_FLOATS(8, 4)
+DEFINE_LOAD_FLOATS(16, 8)
 
 // Integers saturate, then round half to even (NaN gives 0); floats round half to even, f16 overflows to
 // infinity.
@@ -115,5 +118,39 @@ static inline void store_float(global uchar *p, int data_type, long i, float x) 
         break;
     }
 }
+
+// N neighbours from element i on, by the rules of store_float.
+#define DEFINE_STORE_FLOATS(N)                                                                               \
+    static inline void store_float##N(global uchar *p, int data_type, long i, float##N x) {                  \
+        const float##N number = select(x, (float##N)0.f, isnan(x));                                          \
+        switch (data_type) {                                                                                 \
+        case DT_F32:                                                                                         \
+            vstore##N(x, 0, (global float *)p + i);                                                          \
+            break;                                                                                           \
+        case DT_F16:                                                                                         \
+            vstore_half##N##_rte(x, 0, (global half *)p + i);                                                \
+            break;                                                                                           \
+        case DT_BF16: {                                                                                      \
+            const uint##N bits = as_uint##N(x);                                                              \
+            uint##N rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;                                    \
+            rounded = (rounded & 0x7f80) == 0 ? rounded & 0x8000 : rounded;                                  \
+            rounded = isnan(x) ? (bits >> 16) | 0x40 : rounded;                                              \
+            vstore##N(convert_ushort##N(rounded), 0, (global ushort *)p + i);                                \
+            break;                                                                                           \
+        }                                                                                                    \
+        case DT_S32:                                                                                         \
+            vstore##N(convert_int##N##_rte(clamp(number, -2147483648.f, 2147483520.f)), 0,                   \
+                      (global int *)p + i);                                                                  \
+            break;                                                                                           \
+        case DT_S8:                                                                                          \
+            vstore##N(convert_char##N##_rte(clamp(number, -128.f, 127.f)), 0, (global char *)p + i);         \
+            break;                                                                                           \
+        default:                                                                                             \
+            vstore##N(convert_uchar##N##_rte(clamp(number, 0.f, 255.f)), 0, p + i);                          \
+            break;                                                                                           \
+        }                                                                                                    \
+    }
+DEFINE_STORE_FLOATS(8)
+DEFINE_STORE_FLOATS(16)
 
 #endif

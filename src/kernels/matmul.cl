@@ -1,77 +1,160 @@
 // SPDX-License-Identifier: Apache-2.0
 // dst = post_ops(sum over segments of scales * (src - src_zp) * (wei - wei_zp) + bias), tile by tile.
 //
-// One work-item owns TILE_M rows and TILE_N columns of dst. K runs in segments, inside which scales and zero
-// points are constant. Zero points leave the loop over K (RFC "User's Precomputed Reductions for GeMM"):
+// One work-item owns up to TILE_M rows and TILE_N columns of dst. K runs in segments, inside which scales and
+// zero points are constant, and these in blocks of at most TILE_K. The weights of a block become a panel that
+// stays in the first cache level while groups of up to ROWS rows are multiplied with it, sums in registers.
+// Zero points leave the loop over K (RFC "User's Precomputed Reductions for GeMM"):
 //   sum (s - zs)(w - zw) = sum s w  -  zw * R  -  zs * sum w  +  length * zs * zw,   R = sum s
 // R comes from the caller or from reduce_src.cl. Integer arithmetic is exact modulo 2^32.
-#include "data_type.h"
-#include "matmul_args.h"
-#include "post_ops.h"
+//
+// A policy is the ISA below this nest; int8.h and fma.h have one each. It defines
+//   ANY_ROW_COUNT      1: one variant of the inner loop for each number of rows up to ROWS; 0: ROWS always
+//   panel_vec, PANEL_VECTORS   private memory for the weights of a block
+//   struct b_panel, load_b     the weights of a block, there or where they lie
+//   add_wei_sums       sums of the panel's columns
+//   multiply           adds the products of a group of rows and the panel to isum (integers) or fsum
+#include "epilogue.h"
+#include "lanes.h"
+#include "parameters.h"
 #include "spec.h"
 #include "tensor.h"
 
 #include POLICY
 
-// The rows of a tile: where each row of src begins, and its coordinates for everything that is indexed by
-// row.
-struct tile_rows {
-    int count;
-    long src[TILE_M];
-    struct row_index index[TILE_M];
+#define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
+
+struct tile {
+    int rows, columns; // inside the matrix
+    long n0;
+    // Where each row begins, in elements; rows past the end repeat the last one.
+    long src[TILE_M], src_scale[TILE_M], src_zp[TILE_M], reductions[TILE_M];
+    // Of the tile's columns, in the current segment.
+    vec_i wei_zp[NV], wei_sum[NV];
+    vec_f wei_scale[NV];
+    vec_i sum[TILE_M * NV];    // not yet scaled; bits of an f32 unless FLAG_INTEGER
+    vec_f result[TILE_M * NV]; // sum of scaled segments
 };
 
-// a[row][k]: src of the tile's rows from k0 on, as f32. Rows past the end are left as they are: they are
-// multiplied with the rest, never stored.
-static inline void load_a(bytes src, const struct tile_rows *rows, long k_stride, long k0, int length,
-                          private float *a) {
-    for (int i = 0; i < rows->count; ++i) {
-        const long begin = rows->src[i] + k0 * k_stride;
-        __private float *out = a + i * TILE_K;
-        int k = 0;
-        if (spec_src_unit() == UNIT_COLUMN)
-            for (; k + 16 <= length; k += 16)
-                vstore16(load_float16(src, spec_src_dt(), begin + k), 0, out + k);
-        for (; k < length; ++k)
-            out[k] = load_float(src, spec_src_dt(), begin + k * k_stride);
-    }
-}
+// A block of K and its place in its segment.
+struct block {
+    long k0, segment; // first element, number of the segment
+    int length;
+    bool first, last;       // of the segment
+    long src_scale, src_zp; // what to add to a row's offsets
+};
 
-// b[k][n]: weights of the tile's columns from k0 on, as f32; columns past the end are 0.
-static inline void load_b(bytes wei, tensor t, long begin, long k0, int length, int columns,
-                          private float *b) {
-#if TILE_N % 16 == 0
-    if (spec_wei_unit() == UNIT_COLUMN && columns == TILE_N) {
-        for (int k = 0; k < length; ++k)
-            for (int n = 0; n < TILE_N; n += 16)
-                vstore16(load_float16(wei, spec_wei_dt(), begin + (k0 + k) * t->row + n), 0,
-                         b + k * TILE_N + n);
-        return;
-    }
-#endif
-    for (int n = 0; n < TILE_N; ++n) {
-        const bool inside = n < columns;
-        const long column = begin + (inside ? n : 0) * t->column + k0 * t->row;
-        int k = 0;
-        if (spec_wei_unit() == UNIT_ROW)
-            for (; k + 16 <= length; k += 16) {
-                float values[16];
-                vstore16(load_float16(wei, spec_wei_dt(), column + k), 0, values);
+// The sums of a group of `count` rows from row i0 of the tile on, over one block.
+static inline __attribute__((always_inline)) void multiply_rows(const int count, int i0, bytes src,
+                                                                global const struct matmul_problem *p,
+                                                                const struct matmul_arguments *args,
+                                                                __private struct tile *t,
+                                                                const struct block *block, struct b_panel b) {
+    vec_i isum[ROWS * NV];
+    vec_f fsum[ROWS * NV];
+    const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->k0 == 0;
 #pragma unroll
-                for (int i = 0; i < 16; ++i)
-                    b[(k + i) * TILE_N + n] = inside ? values[i] : 0.f;
+    for (int i = 0; i < count; ++i) {
+        int correction = 0;
+        if (HAS(FLAG_REDUCTIONS) && block->first) {
+            correction = load_int((bytes)args->reductions, DT_S32,
+                                  t->reductions[i0 + i] + block->segment * p->reductions.column);
+            if (HAS(FLAG_SRC_ZP))
+                correction -=
+                    (int)p->segment * load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp,
+                                                      t->src_zp[i0 + i] + block->src_zp);
+        }
+#pragma unroll
+        for (int v = 0; v < NV; ++v) {
+            const int j = i * NV + v;
+            vec_i sum = begins ? (vec_i)0 : t->sum[i0 * NV + j];
+            if (HAS(FLAG_REDUCTIONS))
+                sum -= t->wei_zp[v] * (vec_i)correction;
+            if (HAS(FLAG_INTEGER))
+                isum[j] = sum;
+            else
+                fsum[j] = as_vec_f(sum);
+        }
+    }
+
+    multiply(count, src, &p->src, t->src + i0, block->k0, block->length, b, isum, fsum);
+
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        int src_zp = 0;
+        if (HAS(FLAG_SRC_ZP) && block->last)
+            src_zp = load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp,
+                                     t->src_zp[i0 + i] + block->src_zp);
+        float src_scale = 1.f;
+        if (HAS(FLAG_SRC_SCALE_K))
+            src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
+                                   t->src_scale[i0 + i] + block->src_scale);
+#pragma unroll
+        for (int v = 0; v < NV; ++v) {
+            const int j = i * NV + v;
+            if (HAS(FLAG_SRC_ZP))
+                isum[j] -= t->wei_sum[v] * (vec_i)src_zp;
+            if (SEGMENTS_ARE_SCALED && block->last) {
+                vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[j]) : fsum[j];
+                if (HAS(FLAG_WEI_SCALE_K))
+                    scaled *= t->wei_scale[v];
+                t->result[i0 * NV + j] = fma(scaled, (vec_f)src_scale, t->result[i0 * NV + j]);
+            } else {
+                t->sum[i0 * NV + j] = HAS(FLAG_INTEGER) ? isum[j] : as_vec_i(fsum[j]);
             }
-        for (; k < length; ++k)
-            b[k * TILE_N + n] = inside ? load_float(wei, spec_wei_dt(), column + k * t->row) : 0.f;
+        }
     }
 }
 
-static inline float scale_at(ulong address, tensor t, float host, long offset) {
-    return t->on_host ? host : load_float((bytes)address, t->data_type, offset);
+// All groups of rows of the tile, as even as they can be.
+static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
+                                 const struct matmul_arguments *args, __private struct tile *t,
+                                 const struct block *block, struct b_panel b) {
+    const int groups = (t->rows + ROWS - 1) / ROWS;
+#if ANY_ROW_COUNT
+    const int each = t->rows / groups;
+    int larger = t->rows - each * groups; // groups with one row more
+    for (int i = 0; i < t->rows;) {
+        const int count = each + (larger-- > 0 ? 1 : 0);
+#define CASE(n)                                                                                              \
+    case n:                                                                                                  \
+        multiply_rows(n, i, src, p, args, t, block, b);                                                      \
+        break;
+        switch (count) {
+            CASE(1)
+            CASE(2)
+            CASE(3)
+            CASE(4)
+#if ROWS > 4
+            CASE(5)
+            CASE(6)
+#endif
+        }
+        i += count;
+    }
+#else
+    for (int i = 0; i < groups; ++i)
+        multiply_rows(ROWS, i * ROWS, src, p, args, t, block, b);
+#endif
 }
 
-static inline int zero_point_at(ulong address, tensor t, int host, long offset) {
-    return t->on_host ? host : load_int((bytes)address, t->data_type, offset);
+// Zero points and scales of the columns, in the segment that begins at k0.
+static inline void load_column_parameters(global const struct matmul_problem *p,
+                                          const struct matmul_arguments *args, const struct row_index *r,
+                                          long k0, __private struct tile *t) {
+    if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || k0 == 0))
+        load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
+                                batch_offset(p, &p->wei_zp, r) + k0 / p->wei_zp.row_group * p->wei_zp.row,
+                                t->n0, t->columns);
+    // The policy's weights are w - WEI_SHIFT, and so are their zero points.
+    if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || k0 == 0))
+        for (int v = 0; v < NV; ++v)
+            t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (vec_i)0) - (vec_i)WEI_SHIFT;
+    if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || k0 == 0))
+        load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, spec_wei_scale_dt(),
+                           args->host_wei_scale,
+                           batch_offset(p, &p->wei_scale, r) + k0 / p->wei_scale.row_group * p->wei_scale.row,
+                           t->n0, t->columns);
 }
 
 __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes src, bytes wei,
@@ -79,158 +162,75 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
                                                                         global const struct matmul_problem *p,
                                                                         struct matmul_arguments args) {
     const long n0 = get_global_id(0) * TILE_N;
-    const long row0 = get_global_id(1) * TILE_M;
+    const long row0 = get_global_id(1) * p->tile_rows;
     const long first_row = get_global_id(2) * p->rows + row0; // in the whole of dst
     if (n0 >= p->n)
         return;
-    const int columns = (int)min((long)TILE_N, p->n - n0);
 
-    struct tile_rows rows;
-    rows.count = (int)min((long)TILE_M, p->rows - row0);
-    for (int i = 0; i < rows.count; ++i) {
-        rows.index[i] = row_at(p, first_row + i);
-        rows.src[i] = row_offset(p, &p->src, &rows.index[i]);
-    }
+    struct tile t;
+    t.n0 = n0;
+    t.columns = (int)min((long)TILE_N, p->n - n0);
+    t.rows = (int)min((long)p->tile_rows, p->rows - row0);
     // The weights and their parameters depend on the batch, never on the row within a tile.
-    const struct row_index first = rows.index[0];
-    const long wei_begin = batch_offset(p, &p->wei, &first) + n0 * p->wei.column;
-    const long wei_scale_begin = batch_offset(p, &p->wei_scale, &first);
-    const long wei_zp_begin = batch_offset(p, &p->wei_zp, &first);
-
-    float a[TILE_M * TILE_K];
-    vec_f b[TILE_K * NV];
-    vec_f partial[ROWS * NV];
-    vec_f result[TILE_M * NV]; // f32: scaled, over all segments so far
-    vec_i isum[TILE_M * NV];   // integer: this segment
-    vec_f fsum[TILE_M * NV];   // floating point: this segment
-    for (int i = 0; i < TILE_M * NV; ++i) {
-        result[i] = (vec_f)0.f;
-        if (HAS(FLAG_INTEGER))
-            isum[i] = (vec_i)0;
-        else
-            fsum[i] = (vec_f)0.f;
-    }
-
-    for (long segment = 0; segment * p->segment < p->k; ++segment) {
-        const long k_begin = segment * p->segment;
-        const long k_end = k_begin + p->segment;
-        vec_i wei_sum[NV], wei_zp[NV];
-        vec_f wei_scale[NV];
-        for (int v = 0; v < NV; ++v)
-            wei_sum[v] = (vec_i)0;
-        for (int n = 0; n < TILE_N; ++n) {
-            const long column = n0 + min(n, columns - 1);
-            if (HAS(FLAG_WEI_ZP))
-                ((private int *)wei_zp)[n] =
-                    zero_point_at(args.wei_zp, &p->wei_zp, args.host_wei_zp,
-                                  wei_zp_begin + k_begin / p->wei_zp.row_group * p->wei_zp.row +
-                                      column_offset(&p->wei_zp, column));
-            if (HAS(FLAG_WEI_SCALE))
-                ((private float *)wei_scale)[n] =
-                    scale_at(args.wei_scale, &p->wei_scale, args.host_wei_scale,
-                             wei_scale_begin + k_begin / p->wei_scale.row_group * p->wei_scale.row +
-                                 column_offset(&p->wei_scale, column));
-        }
-
-        // ---- sum of products over the segment
-        for (long k0 = k_begin; k0 < k_end; k0 += TILE_K) {
-            const int length = (int)min((long)TILE_K, k_end - k0);
-            load_a(src, &rows, p->src.column, k0, length, a);
-            load_b(wei, &p->wei, wei_begin, k0, length, columns, (private float *)b);
-            if (!HAS(FLAG_INTEGER) && HAS(FLAG_WEI_ZP))
-                for (int k = 0; k < length; ++k)
-                    for (int v = 0; v < NV; ++v)
-                        b[k * NV + v] -= to_vec_f(wei_zp[v]);
-            if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
-                for (int k = 0; k < length; ++k)
-                    for (int v = 0; v < NV; ++v)
-                        wei_sum[v] += to_vec_i(b[k * NV + v]);
-            for (int i = 0; i < rows.count; i += ROWS) {
-                multiply(a + i * TILE_K, b, length, partial);
-                for (int j = 0; j < ROWS * NV; ++j) {
-                    if (HAS(FLAG_INTEGER))
-                        isum[i * NV + j] += to_vec_i(partial[j]);
-                    else
-                        fsum[i * NV + j] += partial[j];
-                }
-            }
-        }
-
-        // ---- zero points and scales of the segment
-        for (int i = 0; i < rows.count; ++i) {
-            const struct row_index r = rows.index[i];
-            int src_zp = 0, reduction = 0;
-            float src_scale = 1.f;
-            if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
-                src_zp = zero_point_at(args.src_zp, &p->src_zp, args.host_src_zp,
-                                       row_offset(p, &p->src_zp, &r) + column_offset(&p->src_zp, k_begin));
-            if (HAS(FLAG_INTEGER) && HAS(FLAG_WEI_ZP))
-                reduction = load_int((bytes)args.reductions, DT_S32,
-                                     row_offset(p, &p->reductions, &r) + segment * p->reductions.column);
-            if (HAS(FLAG_SRC_SCALE))
-                src_scale =
-                    scale_at(args.src_scale, &p->src_scale, args.host_src_scale,
-                             row_offset(p, &p->src_scale, &r) + column_offset(&p->src_scale, k_begin));
-            for (int v = 0; v < NV; ++v) {
-                const int j = i * NV + v;
-                if (HAS(FLAG_INTEGER) && HAS(FLAG_WEI_ZP))
-                    isum[j] -= wei_zp[v] * (vec_i)(reduction - (int)p->segment * src_zp);
-                if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
-                    isum[j] -= wei_sum[v] * (vec_i)src_zp;
-                if (!HAS(FLAG_SCALES))
-                    continue;
-                vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[j]) : fsum[j];
-                if (HAS(FLAG_SRC_SCALE))
-                    scaled *= (vec_f)src_scale;
-                if (HAS(FLAG_WEI_SCALE))
-                    scaled *= wei_scale[v];
-                result[j] += scaled;
-                if (HAS(FLAG_INTEGER))
-                    isum[j] = (vec_i)0;
-                else
-                    fsum[j] = (vec_f)0.f;
-            }
+    const struct row_index first = row_at(p, first_row);
+    const int padded_rows = (t.rows + ROWS - 1) / ROWS * ROWS;
+    for (int i = 0; i < padded_rows; ++i) {
+        const struct row_index r = row_at(p, first_row + min(i, t.rows - 1));
+        t.src[i] = row_offset(p, &p->src, &r);
+        if (HAS(FLAG_SRC_SCALE))
+            t.src_scale[i] = row_offset(p, &p->src_scale, &r);
+        if (HAS(FLAG_SRC_ZP))
+            t.src_zp[i] = row_offset(p, &p->src_zp, &r);
+        if (HAS(FLAG_REDUCTIONS))
+            t.reductions[i] = row_offset(p, &p->reductions, &r);
+        for (int v = 0; v < NV; ++v) {
+            t.sum[i * NV + v] = (vec_i)0;
+            t.result[i * NV + v] = (vec_f)0.f;
         }
     }
+    const long wei_begin = batch_offset(p, &p->wei, &first);
 
-    // ---- epilogue: bias, post-ops, scale and zero point of dst, conversion
-    for (int i = 0; i < rows.count; ++i) {
-        const struct row_index r = rows.index[i];
-        const long row = row_offset(p, &p->dst, &r);
+    panel_vec panel[PANEL_VECTORS];
+    for (struct block block = {.k0 = 0}; block.k0 < p->k; block.k0 += block.length) {
+        block.segment = block.k0 / p->segment;
+        const long segment_end = (block.segment + 1) * p->segment;
+        block.length = (int)min((long)TILE_K, segment_end - block.k0);
+        block.first = block.k0 == block.segment * p->segment;
+        block.last = block.k0 + block.length == segment_end;
+        block.src_scale = column_offset(&p->src_scale, block.k0);
+        block.src_zp = column_offset(&p->src_zp, block.k0);
+        if (block.first) {
+            load_column_parameters(p, &args, &first, block.k0, &t);
+            for (int v = 0; v < NV; ++v)
+                t.wei_sum[v] = (vec_i)0;
+        }
+        const struct b_panel b =
+            load_b(wei, p, wei_begin, n0, block.k0, block.length, t.columns, t.wei_zp, panel);
+        if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+            add_wei_sums(b, block.length, t.wei_sum);
+        multiply_tile(src, p, &args, &t, &block, b);
+    }
+
+    for (int i = 0; i < t.rows; ++i) {
+        const struct row_index r = row_at(p, first_row + i);
         if (HAS(FLAG_EXACT_S32)) {
-            for (int n = 0; n < columns; ++n)
-                ((global int *)dst)[row + (n0 + n) * p->dst.column] = ((private int *)(isum + i * NV))[n];
+            store_row_s32(p, dst, &r, n0, t.columns, t.sum + i * NV);
             continue;
         }
-        float x[TILE_N];
-        for (int n = 0; n < TILE_N; ++n) {
-            if (HAS(FLAG_SCALES))
-                x[n] = ((private float *)(result + i * NV))[n];
-            else if (HAS(FLAG_INTEGER))
-                x[n] = (float)((private int *)(isum + i * NV))[n];
-            else
-                x[n] = ((private float *)(fsum + i * NV))[n];
+        vec_f x[NV];
+        float src_scale = 1.f;
+        if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
+            src_scale = load_scale(args.src_scale, spec_src_scale_dt(), args.host_src_scale, t.src_scale[i]);
+        for (int v = 0; v < NV; ++v) {
+            const int j = i * NV + v;
+            x[v] = SEGMENTS_ARE_SCALED ? t.result[j]
+                   : HAS(FLAG_INTEGER) ? to_vec_f(t.sum[j])
+                                       : as_vec_f(t.sum[j]);
+            if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
+                x[v] *= (vec_f)src_scale;
+            if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))
+                x[v] *= t.wei_scale[v];
         }
-        if (HAS(FLAG_BIAS)) {
-            const long bias = row_offset(p, &p->bias, &r);
-            for (int n = 0; n < columns; ++n)
-                x[n] += load_float((bytes)args.bias, p->bias.data_type, bias + (n0 + n) * p->bias.column);
-        }
-        if (HAS(FLAG_POST_OPS))
-            apply_post_ops(p, &args, (bytes)dst, &r, n0, columns, x);
-        if (HAS(FLAG_DST_SCALE)) {
-            const long scale = row_offset(p, &p->dst_scale, &r);
-            for (int n = 0; n < columns; ++n)
-                x[n] /= scale_at(args.dst_scale, &p->dst_scale, args.host_dst_scale,
-                                 scale + column_offset(&p->dst_scale, n0 + n));
-        }
-        if (HAS(FLAG_DST_ZP)) {
-            const long zp = row_offset(p, &p->dst_zp, &r);
-            for (int n = 0; n < columns; ++n)
-                x[n] += (float)zero_point_at(args.dst_zp, &p->dst_zp, args.host_dst_zp,
-                                             zp + column_offset(&p->dst_zp, n0 + n));
-        }
-        for (int n = 0; n < columns; ++n)
-            store_float(dst, spec_dst_dt(), row + (n0 + n) * p->dst.column, x[n]);
+        finish_row(p, &args, dst, &r, n0, t.columns, x);
     }
 }

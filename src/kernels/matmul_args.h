@@ -47,7 +47,10 @@ struct post_op_arg {
 struct matmul_problem {
     arg_i64 m, n, k;
     arg_i64 rows;
-    arg_i64 segment; // elements of K between two applications of scales and zero points; divides k
+    arg_i64 segment;   // elements of K between two applications of scales and zero points; divides k
+    arg_i64 wei_panel; // packed weights: elements from one panel of 64 columns to the next
+    arg_i32 tile_rows; // rows of one work-item, at most TILE_M
+    arg_i32 padding;
     arg_i32 batch_ndims;
     arg_i32 post_ops_len;
     arg_i64 batch_dims[MATMUL_MAX_BATCH_NDIMS]; // of dst
@@ -72,25 +75,37 @@ struct matmul_arguments {
 #define SPEC_WEI_DT 1
 #define SPEC_DST_DT 2
 #define SPEC_FLAGS 3
-#define SPEC_SRC_UNIT 4 // UNIT_...: the dimension of src with stride 1
+#define SPEC_SRC_UNIT 4 // UNIT_...: how neighbours lie in src
 #define SPEC_WEI_UNIT 5
+#define SPEC_SRC_SCALE_DT 6 // of the parameters; 0: a host scalar, in matmul_arguments
+#define SPEC_WEI_SCALE_DT 7
+#define SPEC_SRC_ZP_DT 8
+#define SPEC_WEI_ZP_DT 9
 
 #define UNIT_NONE 0
-#define UNIT_ROW 1
-#define UNIT_COLUMN 2
+#define UNIT_ROW 1    // the row dimension has stride 1
+#define UNIT_COLUMN 2 // the column dimension has stride 1
+// Weights only: panels of PACKED_N columns, one after the other. 8-bit and 4-bit integers: groups of four of
+// K, then the columns, then the four (BA16a64b4a and its batched forms); others: K, then the columns
+// (BA16a64b). Padding is zero.
+#define UNIT_PACKED 3
+#define PACKED_N 64
 
 // Bits of SPEC_FLAGS.
 #define FLAG_INTEGER 1 // s32 accumulation, else f32
 #define FLAG_SRC_ZP 2
 #define FLAG_WEI_ZP 4
-#define FLAG_SCALES 8 // src or weights scales: the sum of each segment is scaled
+#define FLAG_REDUCTIONS 8 // sums of src are needed (weights zero points, or weights that change signedness)
 #define FLAG_SRC_SCALE 16
 #define FLAG_WEI_SCALE 32
-#define FLAG_BIAS 64
-#define FLAG_POST_OPS 128
-#define FLAG_DST_SCALE 256
-#define FLAG_DST_ZP 512
-#define FLAG_EXACT_S32 1024 // s32 dst of a bare integer matmul: stored without passing through f32
+#define FLAG_SRC_SCALE_K 64  // src scales change along K: the sum of each segment is scaled
+#define FLAG_WEI_SCALE_K 128 // likewise weights scales
+#define FLAG_WEI_ZP_K 256    // weights zero points change along K
+#define FLAG_BIAS 512
+#define FLAG_POST_OPS 1024
+#define FLAG_DST_SCALE 2048
+#define FLAG_DST_ZP 4096
+#define FLAG_EXACT_S32 8192 // s32 dst of a bare integer matmul: stored without passing through f32
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

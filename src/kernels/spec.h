@@ -27,4 +27,17 @@ static inline int spec_wei_unit() {
     return __spirv_SpecConstant(SPEC_WEI_UNIT, UNIT_NONE);
 }
 
+static inline int spec_src_scale_dt() {
+    return __spirv_SpecConstant(SPEC_SRC_SCALE_DT, 0);
+}
+static inline int spec_wei_scale_dt() {
+    return __spirv_SpecConstant(SPEC_WEI_SCALE_DT, 0);
+}
+static inline int spec_src_zp_dt() {
+    return __spirv_SpecConstant(SPEC_SRC_ZP_DT, 0);
+}
+static inline int spec_wei_zp_dt() {
+    return __spirv_SpecConstant(SPEC_WEI_ZP_DT, 0);
+}
+
 #define HAS(flag) ((spec_flags() & (flag)) != 0)

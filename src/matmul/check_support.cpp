@@ -2,6 +2,7 @@
 // What no kernel of zemm takes yet: valid problems that are unimplemented, with the reason. All that passes
 // is taken by the last row of kernels.def.
 #include "common/error.hpp"
+#include "matmul/packing.hpp"
 #include "matmul/problem.hpp"
 #include "zemm/zemm.h"
 
@@ -22,10 +23,12 @@ void check_layout(const char *name, const memory_desc &md) {
     if (md_has_runtime(md))
         fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented (dims %s)", name,
              dims_text(md).c_str());
-    if (!md_is_plain(md))
-        fail(zemm_unimplemented,
-             "%s: the layout %s is not implemented, plain layouts (tags without blocks, strides) are", name,
-             tag_text(md).c_str());
+    if (!md_is_plain(md) && md.format_kind != zemm_format_kind_any)
+        fail(
+            zemm_unimplemented,
+            "%s: the layout %s is not implemented, plain layouts (tags without blocks, strides) are, and for "
+            "weights the packed one that tag any gives",
+            name, tag_text(md).c_str());
 }
 
 // Conversion of integer weights to the floating-point type of src is the user's to allow.
@@ -73,7 +76,8 @@ void check_support(const problem &p) {
         fail(zemm_unimplemented, "bias: data type %s is not implemented, f32 f16 bf16 s32 s8 u8 are",
              zemm_dt2str(p.bias.data_type));
     check_layout("src", p.src);
-    check_layout("weights", p.wei);
+    if (!is_packed(p.wei))
+        check_layout("weights", p.wei);
     check_layout("bias", p.bias);
     check_layout("dst", p.dst);
     for (int d = 0; d < p.ndims(); ++d)

@@ -4,6 +4,8 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "matmul/packing.hpp"
+#include "zemm/zemm.h"
 
 namespace zemm::matmul {
 
@@ -11,41 +13,116 @@ namespace {
 
 // ---- predicates, named in kernels.def
 
-bool on_any(const problem &, const ze::device &, std::string &) {
+bool has(const ze::device &dev, ze::feature feature, std::string &why) {
+    if (dev.features.has(feature))
+        return true;
+    why = text("the device does not report %s", ze::feature_name(feature));
+    return false;
+}
+
+bool reads_weights(const problem &p, std::string &why) {
+    if (!is_packed(p.wei) || k_segment(p) % 4 == 0 || k_segment(p) == p.k())
+        return true;
+    why = text(
+        "packed weights need groups of K that are multiples of 4, the greatest common divisor here is %lld",
+        (long long)k_segment(p));
+    return false;
+}
+
+template <ze::feature feature> bool float_on(const problem &p, const ze::device &dev, std::string &why) {
+    return has(dev, feature, why) && reads_weights(p, why);
+}
+
+template <ze::feature feature> bool int8_on(const problem &p, const ze::device &dev, std::string &why) {
+    if (!has(dev, feature, why))
+        return false;
+    if (!p.integer()) {
+        why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
+        return false;
+    }
+    if (p.src.strides[p.ndims() - 1] != 1 && !p.empty()) {
+        why = text("it reads four neighbours of src along K, whose stride is %lld",
+                   (long long)p.src.strides[p.ndims() - 1]);
+        return false;
+    }
+    const zemm_dim_t segment = k_segment(p);
+    if (segment % 4 != 0 && segment != p.k()) {
+        why = text("it needs groups of K that are multiples of 4, the greatest common divisor here is %lld",
+                   (long long)segment);
+        return false;
+    }
     return true;
 }
 
-bool on_cpu(const problem &, const ze::device &dev, std::string &why) {
-    if (dev.kind == zemm_cpu)
+bool on_any(const problem &p, const ze::device &, std::string &why) {
+    if (!is_packed(p.wei))
         return true;
+    why = text("it reads plain weights, not the layout %s", tag_text(p.wei).c_str());
+    return false;
+}
+
+bool on_cpu(const problem &p, const ze::device &dev, std::string &why) {
+    if (dev.kind == zemm_cpu)
+        return on_any(p, dev, why);
     why = "its tile is made for the caches of a CPU";
     return false;
 }
 
+// ---- the list
+
+using enum operands;
+using enum ze::feature;
+
 const kernel_row rows[] = {
-#define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows, lanes, group_x, supports)           \
-    {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy, tile_m, tile_n,       \
-     group_x, supports},
+#define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows, lanes, group_x, operands, weights,  \
+                    supports)                                                                                \
+    {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
+     tile_m,                                                                                                 \
+     tile_n,                                                                                                 \
+     group_x,                                                                                                \
+     operands,                                                                                               \
+     weights_layout::weights,                                                                                \
+     supports},
 #define ZEMM_HELPER(name)
 #include "kernels/kernels.def"
 #undef ZEMM_MATMUL
 #undef ZEMM_HELPER
 };
 
+// The problem with the weights' layout that the row wants where the caller left it open.
+problem resolve_weights(const problem &p, const kernel_row &row) {
+    problem result = p;
+    if (p.wei.format_kind != zemm_format_kind_any)
+        return result;
+    const zemm_dim_t segment = k_segment(p);
+    const bool quads = segment % 4 == 0 || segment == p.k();
+    if (row.weights == weights_layout::packed && quads && !p.empty())
+        result.wei = packed_weights(p.wei);
+    else
+        md_resolve_any(result.wei);
+    return result;
+}
+
 } // namespace
 
-std::vector<const kernel_row *> candidates(const problem &p, const ze::device &dev) {
+std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
     const std::string forced = env("ZEMM_KERNEL");
-    std::vector<const kernel_row *> result;
+    std::vector<candidate> result;
     std::string reasons;
     for (const kernel_row &row : rows) {
         std::string why;
         if (!forced.empty() && forced != row.name)
             why = "ZEMM_KERNEL asks for another kernel";
-        else if (row.supports(p, dev, why)) {
-            result.push_back(&row);
-            continue;
-        }
+        else
+            try {
+                auto resolved = std::make_shared<const problem>(resolve_weights(p, row));
+                if (row.supports(*resolved, dev, why)) {
+                    result.push_back({&row, std::move(resolved)});
+                    continue;
+                }
+            } catch (const error &e) { // the layout does not exist, such as odd rows of a 4-bit type
+                why = e.what();
+            }
         if (verbose::enabled(verbose::dispatch))
             verbose::print(text("primitive,create:dispatch,matmul,%s,%s,%s", row.name, why.c_str(),
                                 dims_line(p).c_str()));

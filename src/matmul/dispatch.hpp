@@ -2,6 +2,7 @@
 // The list of matmul kernels and which of them takes a problem.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,37 @@
 
 namespace zemm::matmul {
 
+// What a policy multiplies (src/kernels/policy).
+enum class operands {
+    int8, // bytes of src as they are with bytes of weights of the other signedness
+    f32,  // everything as f32
+};
+
+// The layout of weights that a kernel asks for when the caller leaves it open.
+enum class weights_layout {
+    plain,
+    packed, // packing.hpp
+};
+
 // A row of kernels.def.
 struct kernel_row {
     const char *name;
     int tile_m, tile_n; // rows and columns of dst of one work-item
     int group_x;        // work-items of a group along the columns
+    operands multiplies;
+    weights_layout weights; // for tag any
     // True if the kernel takes the problem on the device; else says why not.
     bool (*supports)(const problem &p, const ze::device &dev, std::string &why);
 };
 
+// A row that takes a problem, and the problem with the weights' layout that it wants.
+struct candidate {
+    const kernel_row *row;
+    std::shared_ptr<const struct problem> problem;
+};
+
 // The rows that take the problem, in the order of kernels.def. Refusals go to the log
 // (ZEMM_VERBOSE=dispatch). ZEMM_KERNEL=<name> keeps only that row; unimplemented when nothing is left.
-std::vector<const kernel_row *> candidates(const problem &p, const ze::device &dev);
+std::vector<candidate> candidates(const problem &p, const ze::device &dev);
 
 } // namespace zemm::matmul

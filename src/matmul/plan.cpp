@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/error.hpp"
+#include "matmul/packing.hpp"
 
 namespace zemm::matmul {
 
@@ -75,21 +76,44 @@ void fill_post_ops(const problem &p, matmul_problem &block) {
     }
 }
 
-uint32_t flags_of(const problem &p) {
+// Whether bytes of the weights and of src have the same signedness, where a policy needs the opposite one.
+bool changes_signedness(const problem &p) {
+    const bool signed_src = p.src.data_type == zemm_s8;
+    switch (p.wei.data_type) {
+    case zemm_s8:
+    case zemm_s4: // 0..15 are either; a signed s4 is only a shift away
+        return signed_src;
+    case zemm_u8:
+        return !signed_src;
+    default:
+        return false;
+    }
+}
+
+uint32_t flags_of(const problem &p, const kernel_row &row) {
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
     const quant_entry *src_scale = p.scale(ZEMM_ARG_SRC), *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
+    const quant_entry *wei_zp = p.zero_point(ZEMM_ARG_WEIGHTS);
+    const auto along_k = [&](const quant_entry *entry, bool k_is_row) {
+        return entry && k_group(p, *entry, k_is_row) != p.k();
+    };
     set(p.integer(), FLAG_INTEGER);
     set(p.zero_point(ZEMM_ARG_SRC), FLAG_SRC_ZP);
-    set(p.zero_point(ZEMM_ARG_WEIGHTS), FLAG_WEI_ZP);
-    set(src_scale || wei_scale, FLAG_SCALES);
+    set(wei_zp, FLAG_WEI_ZP);
+    set(along_k(wei_zp, true), FLAG_WEI_ZP_K);
+    set(p.integer() && (wei_zp || (row.multiplies == operands::int8 && changes_signedness(p))),
+        FLAG_REDUCTIONS);
     set(src_scale, FLAG_SRC_SCALE);
     set(wei_scale, FLAG_WEI_SCALE);
+    set(along_k(src_scale, false), FLAG_SRC_SCALE_K);
+    set(along_k(wei_scale, true), FLAG_WEI_SCALE_K);
     set(p.has_bias(), FLAG_BIAS);
     set(!p.attr.post_ops.entries.empty(), FLAG_POST_OPS);
     set(p.scale(ZEMM_ARG_DST), FLAG_DST_SCALE);
     set(p.zero_point(ZEMM_ARG_DST), FLAG_DST_ZP);
-    const uint32_t through_f32 = FLAG_SCALES | FLAG_BIAS | FLAG_POST_OPS | FLAG_DST_SCALE | FLAG_DST_ZP;
+    const uint32_t through_f32 =
+        FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_POST_OPS | FLAG_DST_SCALE | FLAG_DST_ZP;
     set(p.integer() && p.dst.data_type == zemm_s32 && !(flags & through_f32), FLAG_EXACT_S32);
     return flags;
 }
@@ -97,6 +121,8 @@ uint32_t flags_of(const problem &p) {
 // Which of the last two dimensions can be read sixteen elements at a time. 4-bit types: every run of elements
 // must begin at a whole byte, in particular those along K, which begin at each segment.
 uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
+    if (is_packed(md))
+        return UNIT_PACKED;
     const int row = md.ndims - 2, column = md.ndims - 1;
     const auto whole_bytes = [&](int inner) {
         if (!is_int4(md.data_type))
@@ -114,6 +140,11 @@ uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     return UNIT_NONE;
 }
 
+// As the specialisation constants have it: 0 for host scalars, and where there is no parameter.
+uint32_t parameter_type(const quant_entry *entry) {
+    return entry && !entry->is_on_host ? uint32_t(entry->data_type) : 0;
+}
+
 uint32_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
     const zemm_dim_t count = (items + per_group - 1) / per_group;
     if (count > UINT32_MAX)
@@ -128,11 +159,18 @@ plan make_plan(const problem &p, const kernel_row &row) {
     plan result = {};
     result.row = &row;
     const int batch_ndims = p.ndims() - 2;
-    const uint32_t flags = flags_of(p);
+    const uint32_t flags = flags_of(p, row);
     const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
-    result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},  {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
-                        {SPEC_DST_DT, uint32_t(p.dst.data_type)},  {SPEC_FLAGS, flags},
-                        {SPEC_SRC_UNIT, unit_dim(p.src, segment)}, {SPEC_WEI_UNIT, unit_dim(p.wei, segment)}};
+    result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
+                        {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
+                        {SPEC_DST_DT, uint32_t(p.dst.data_type)},
+                        {SPEC_FLAGS, flags},
+                        {SPEC_SRC_UNIT, unit_dim(p.src, segment)},
+                        {SPEC_WEI_UNIT, unit_dim(p.wei, segment)},
+                        {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
+                        {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
+                        {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
+                        {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
 
     matmul_problem &block = result.block;
     block.m = p.m();
@@ -161,12 +199,17 @@ plan make_plan(const problem &p, const kernel_row &row) {
     if (p.empty())
         return result; // nothing is launched
 
+    // Tiles of nearly equal height.
+    const zemm_dim_t tiles = groups(block.rows, row.tile_m, "M");
+    block.tile_rows = int32_t((block.rows + tiles - 1) / tiles);
+    if (is_packed(p.wei))
+        block.wei_panel = p.wei.strides[p.ndims() - 1];
+
     result.group_count = {groups(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N"),
-                          groups(block.rows, row.tile_m, "M"),
+                          groups(block.rows, block.tile_rows, "M"),
                           shared_weights ? 1 : groups(p.batch(), 1, "the batch")};
 
-    const bool needs_reductions = (flags & FLAG_INTEGER) && (flags & FLAG_WEI_ZP);
-    if (needs_reductions) {
+    if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);
         block.reductions = tensor(md);
         result.computes_reductions = !p.reduction();

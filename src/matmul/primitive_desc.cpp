@@ -8,16 +8,18 @@
 namespace zemm::matmul {
 
 primitive_desc::primitive_desc(zemm_engine_t e, struct problem p)
-    : zemm_primitive_desc(e), problem(std::make_shared<const struct problem>(std::move(p))),
-      kernels(candidates(*problem, *e->device)) {
+    : zemm_primitive_desc(e), kernels(candidates(p, *e->device)), problem(kernels.front().problem) {
     choose(0);
 }
 
 void primitive_desc::choose(size_t index) {
-    struct plan new_plan = make_plan(*problem, *kernels[index]);
+    const candidate &c = kernels[index];
+    struct plan new_plan = make_plan(*c.problem, *c.row);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
-    arguments = arguments_of(*problem, new_scratchpad);
+    argument_map new_arguments = arguments_of(*c.problem, new_scratchpad);
     // From here on nothing throws: a failure leaves the descriptor as it was.
+    problem = c.problem;
+    arguments = std::move(new_arguments);
     scratchpad = new_scratchpad;
     scratchpad_size = new_plan.scratchpad_size;
     plan = std::move(new_plan);

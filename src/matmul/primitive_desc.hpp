@@ -20,17 +20,18 @@ public:
 
     zemm_primitive_kind_t kind() const override { return zemm_matmul; }
     const zemm_primitive_attr &attr() const override { return problem->attr; }
-    const char *impl_name() const override { return kernels[chosen]->name; }
+    const char *impl_name() const override { return plan.row->name; }
     bool empty() const override { return problem->empty(); }
     std::unique_ptr<zemm_primitive_desc> clone() const override;
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(bool &cache_hit) const override;
     std::string log_text() const override;
 
-    std::shared_ptr<const struct problem> problem;
-    std::vector<const kernel_row *> kernels;
+    std::vector<candidate> kernels;
     size_t chosen = 0;
-    struct plan plan; // of the chosen kernel
+    // Of the chosen kernel.
+    std::shared_ptr<const struct problem> problem;
+    struct plan plan;
 
 private:
     void choose(size_t index); // of kernels; all or nothing

@@ -95,7 +95,7 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
     const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };
     p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
     resolve_any("src", p.src);
-    resolve_any("weights", p.wei);
+    // Weights keep format any: each kernel has the layout that it reads best.
     resolve_any("bias", p.bias);
     resolve_any("dst", p.dst);
     for (post_op &op : p.attr.post_ops.entries) {

@@ -10,7 +10,9 @@
 namespace zemm::matmul {
 
 struct problem {
-    memory_desc src, wei, bias, dst; // layouts resolved; bias is a zero descriptor when there is none
+    // Layouts are resolved but for weights of format any, which candidates() resolves kernel by kernel. bias
+    // is a zero descriptor when there is none.
+    memory_desc src, wei, bias, dst;
     struct {
         bool src, wei, bias, dst; // the caller left the layout open (format any); for the log
     } was_any = {};

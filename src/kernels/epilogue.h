@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// From one row of sums to dst: bias, post-ops, scale and zero point of dst, conversion.
+#pragma once
+
+#include "lanes.h"
+#include "post_ops.h"
+#include "spec.h"
+#include "tensor.h"
+
+// Whether all columns of the tile lie in a row of dst, side by side.
+static inline bool is_dense_row(tensor t, int columns) {
+    return t->column == 1 && columns == TILE_N;
+}
+
+static inline void store_row_s32(global const struct matmul_problem *p, global uchar *dst,
+                                 const struct row_index *r, long n0, int columns, __private const vec_i *x) {
+    global int *row = (global int *)dst + row_offset(p, &p->dst, r) + n0 * p->dst.column;
+    if (is_dense_row(&p->dst, columns))
+        for (int v = 0; v < NV; ++v)
+            store_vec_s32(x[v], row + v * LANES);
+    else
+        for (int n = 0; n < columns; ++n)
+            row[n * p->dst.column] = ((__private const int *)x)[n];
+}
+
+// x[NV]: the results of row r from column n0 on.
+static inline void finish_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                              global uchar *dst, const struct row_index *r, long n0, int columns,
+                              __private vec_f *x) {
+    __private float *elements = (__private float *)x;
+    if (HAS(FLAG_BIAS)) {
+        const long bias = row_offset(p, &p->bias, r) + n0 * p->bias.column;
+        if (is_dense_row(&p->bias, columns))
+            for (int v = 0; v < NV; ++v)
+                x[v] += load_vec_f((bytes)args->bias, p->bias.data_type, bias + v * LANES);
+        else
+            for (int n = 0; n < columns; ++n)
+                elements[n] += load_float((bytes)args->bias, p->bias.data_type, bias + n * p->bias.column);
+    }
+    if (HAS(FLAG_POST_OPS))
+        apply_post_ops(p, args, (bytes)dst, r, n0, columns, elements);
+    if (HAS(FLAG_DST_SCALE)) {
+        const long scale = row_offset(p, &p->dst_scale, r);
+        for (int n = 0; n < columns; ++n)
+            elements[n] /= p->dst_scale.on_host ? args->host_dst_scale
+                                                : load_float((bytes)args->dst_scale, p->dst_scale.data_type,
+                                                             scale + column_offset(&p->dst_scale, n0 + n));
+    }
+    if (HAS(FLAG_DST_ZP)) {
+        const long zp = row_offset(p, &p->dst_zp, r);
+        for (int n = 0; n < columns; ++n)
+            elements[n] += (float)(p->dst_zp.on_host ? args->host_dst_zp
+                                                     : load_int((bytes)args->dst_zp, p->dst_zp.data_type,
+                                                                zp + column_offset(&p->dst_zp, n0 + n)));
+    }
+    const long row = row_offset(p, &p->dst, r) + n0 * p->dst.column;
+    if (is_dense_row(&p->dst, columns))
+        for (int v = 0; v < NV; ++v)
+            store_vec_f(dst, spec_dst_dt(), row + v * LANES, x[v]);
+    else
+        for (int n = 0; n < columns; ++n)
+            store_float(dst, spec_dst_dt(), row + n * p->dst.column, elements[n]);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// vpdpbusd on 256 bits (AVX-VNNI, or AVX512-VNNI with VL).
+#pragma once
+
+#include "lanes.h"
+
+#if LANES != 8
+#error "256 bits are 8 lanes"
+#endif
+
+vec_i __attribute__((overloadable))
+vpdpbusd(vec_i sum, vec_i u, vec_i s) __asm("llvm.x86.avx512.vpdpbusd.256");
+#define DOT(sum, u, s) vpdpbusd(sum, u, s)
+
+#include "policy/int8.h"

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// vpdpbusd on 512 bits (AVX512-VNNI).
+#pragma once
+
+#include "lanes.h"
+
+#if LANES != 16
+#error "512 bits are 16 lanes"
+#endif
+
+vec_i __attribute__((overloadable))
+vpdpbusd(vec_i sum, vec_i u, vec_i s) __asm("llvm.x86.avx512.vpdpbusd.512");
+#define DOT(sum, u, s) vpdpbusd(sum, u, s)
+
+#include "policy/int8.h"

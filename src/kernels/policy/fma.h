@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operand as f32: plain OpenCL C vectors, any type and layout. Sums of integer products are exact: with
+// |a|, |b| <= 255 and at most 256 of them every partial sum stays below 2^24.
+#pragma once
+
+#include "lanes.h"
+#include "matmul_args.h"
+#include "spec.h"
+#include "tensor.h"
+#if LANES > 1
+#include "transpose.h"
+#endif
+
+#if TILE_K > 256
+#error "TILE_K: more than 256 products of 8-bit integers do not fit into the 24 bits of an f32"
+#endif
+
+#ifndef ANY_ROW_COUNT
+#define ANY_ROW_COUNT 1
+#endif
+#define WEI_SHIFT 0
+#define PANEL_VECTORS (TILE_K * NV)
+typedef vec_f panel_vec;
+
+// data[k * NV + v]: row k of the vector of columns v.
+struct b_panel {
+    __private const vec_f *data;
+};
+
+#if LANES > 1
+static inline bool wei_is_packed_in_quads() {
+    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 || spec_wei_dt() == DT_S4 ||
+           spec_wei_dt() == DT_U4;
+}
+
+// Packed integers; begin: the first element of the tile's columns at k0.
+static inline void unpack_quads(bytes wei, long begin, int length, __private vec_f *panel) {
+    const int bits = spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4 ? 4 : 8;
+    const bool is_signed = spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
+    for (int k = 0; k < length; k += 4)
+        for (int v = 0; v < NV; ++v) {
+            const long i = begin + k * PACKED_N + v * LANES * 4;
+            vec_i quad;
+            if (bits == 8)
+                quad = load_vec_s32((global const int *)(wei + i));
+            else
+#if LANES == 16
+                quad = convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
+#else
+                quad = convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
+#endif
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+                if (k + j < length) {
+                    const vec_i low = quad << (32 - bits - bits * j);
+                    panel[(k + j) * NV + v] = is_signed ? to_vec_f(low >> (32 - bits))
+                                                        : to_vec_f((quad >> (bits * j)) & ((1 << bits) - 1));
+                }
+        }
+}
+
+// Weights with stride 1 along K, sixteen columns from n on; columns past the end repeat the last one.
+static inline int load_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
+                               __private float *panel) {
+    int16 r[16];
+    int k = 0;
+    for (; k + 16 <= length; k += 16) {
+        for (int i = 0; i < 16; ++i)
+            r[i] = as_int16(
+                load_float16(wei, spec_wei_dt(), begin + min(n + i, columns - 1) * t->column + k0 + k));
+        transpose16(r);
+        for (int i = 0; i < 16; ++i)
+            vstore16(as_float16(r[i]), 0, panel + (k + i) * TILE_N + n);
+    }
+    return k;
+}
+#endif
+
+// Columns past the end repeat the last one.
+static inline void load_columns(bytes wei, tensor t, long begin, long k0, int length, int columns,
+                                __private float *panel) {
+#if LANES > 1
+    for (int n = 0; n < TILE_N; n += 16) {
+        int k = 0;
+        if (spec_wei_unit() == UNIT_ROW)
+            k = load_along_k(wei, t, begin, n, columns, k0, length, panel);
+        else if (spec_wei_unit() == UNIT_COLUMN && n + 16 <= columns)
+            for (; k < length; ++k)
+                vstore16(load_float16(wei, spec_wei_dt(), begin + (k0 + k) * t->row + n), 0,
+                         panel + k * TILE_N + n);
+        for (; k < length; ++k)
+            for (int i = n; i < n + 16; ++i)
+                panel[k * TILE_N + i] = load_float(
+                    wei, spec_wei_dt(), begin + min(i, columns - 1) * t->column + (k0 + k) * t->row);
+    }
+#else
+    for (int n = 0; n < TILE_N; ++n)
+        for (int k = 0; k < length; ++k)
+            panel[k * TILE_N + n] =
+                load_float(wei, spec_wei_dt(), begin + min(n, columns - 1) * t->column + (k0 + k) * t->row);
+#endif
+}
+
+static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
+                                    long k0, int length, int columns, __private const vec_i *wei_zp,
+                                    __private panel_vec *panel) {
+    struct b_panel b;
+    b.data = panel;
+#if LANES > 1
+    if (spec_wei_unit() == UNIT_PACKED) {
+        const long first = begin + n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
+        if (wei_is_packed_in_quads())
+            unpack_quads(wei, first + n0 % PACKED_N * 4, length, panel);
+        else
+            for (int k = 0; k < length; ++k)
+                for (int v = 0; v < NV; ++v)
+                    panel[k * NV + v] =
+                        load_vec_f(wei, spec_wei_dt(), first + n0 % PACKED_N + k * PACKED_N + v * LANES);
+    } else
+#endif
+        load_columns(wei, &p->wei, begin + n0 * p->wei.column, k0, length, columns, (__private float *)panel);
+    if (!HAS(FLAG_INTEGER) && HAS(FLAG_WEI_ZP))
+        for (int k = 0; k < length; ++k)
+            for (int v = 0; v < NV; ++v)
+                panel[k * NV + v] -= to_vec_f(wei_zp[v]);
+    return b;
+}
+
+// sum[v] += the weights of the panel, column by column.
+static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *sum) {
+    for (int k = 0; k < length; ++k)
+        for (int v = 0; v < NV; ++v)
+            sum[v] += to_vec_i(b.data[k * NV + v]);
+}
+
+// a[k]: one row of src from element i on, as f32.
+static inline void load_row(bytes src, long i, long stride, int length, __private float *a) {
+    int k = 0;
+    if (spec_src_unit() == UNIT_COLUMN)
+        for (; k + 16 <= length; k += 16)
+            vstore16(load_float16(src, spec_src_dt(), i + k), 0, a + k);
+    for (; k < length; ++k)
+        a[k] = load_float(src, spec_src_dt(), i + k * stride);
+}
+
+// isum or fsum[i][v] += row i of src times the panel; rows: the element of src at which each of the count
+// rows begins.
+static inline __attribute__((always_inline)) void multiply(const int count, bytes src, tensor src_tensor,
+                                                           __private const long *rows, long k0, int length,
+                                                           struct b_panel b, __private vec_i *isum,
+                                                           __private vec_f *fsum) {
+    float a[ROWS * TILE_K];
+    vec_f sum[ROWS * NV];
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        load_row(src, rows[i] + k0 * src_tensor->column, src_tensor->column, length, a + i * TILE_K);
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            sum[i * NV + v] = HAS(FLAG_INTEGER) ? (vec_f)0.f : fsum[i * NV + v];
+    }
+#pragma unroll 1
+    for (int k = 0; k < length; ++k) {
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            const vec_f value = (vec_f)a[i * TILE_K + k];
+#pragma unroll
+            for (int v = 0; v < NV; ++v)
+                sum[i * NV + v] = fma(value, b.data[k * NV + v], sum[i * NV + v]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < count * NV; ++i) {
+        if (HAS(FLAG_INTEGER))
+            isum[i] += to_vec_i(sum[i]);
+        else
+            fsum[i] = sum[i];
+    }
+}

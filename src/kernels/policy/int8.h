@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// 8-bit dot products: src as it is in memory, weights as a panel of quads (int8_panel.h), sums in s32.
+// DOT(sum, unsigned_bytes, signed_bytes) is the ISA's instruction; its header includes this one.
+#pragma once
+
+#include "policy/int8_panel.h"
+
+#define ANY_ROW_COUNT 1
+#define WEI_SHIFT wei_shift()
+#define PANEL_VECTORS (TILE_K / 4 * NV)
+typedef vec_i panel_vec;
+
+// Quad k of the columns n.. is at in_place[k * PACKED_N + n] where wei_in_place(), else in panel[k * NV + n /
+// LANES].
+struct b_panel {
+    global const int *in_place;
+    __private const vec_i *panel;
+};
+
+static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
+    return wei_in_place() ? load_vec_s32(b.in_place + k * PACKED_N + v * LANES) : b.panel[k * NV + v];
+}
+
+static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
+                                    long k0, int length, int columns, __private const vec_i *wei_zp,
+                                    __private panel_vec *panel) {
+    const long packed = begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * 4;
+    struct b_panel b;
+    b.in_place = (global const int *)(wei + packed + k0 * PACKED_N);
+    b.panel = panel;
+    if (wei_in_place())
+        return b;
+    if (spec_wei_unit() == UNIT_PACKED)
+        unpack_panel(wei, packed, k0, (length + 3) / 4, panel);
+    else
+        pack_panel(wei, &p->wei, begin + n0 * p->wei.column, k0, length, columns, (__private int *)panel);
+    return b;
+}
+
+static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
+    return src_is_signed() ? DOT(sum, wei, src) : DOT(sum, src, wei);
+}
+
+// sum[v] += the weights of the panel, column by column.
+static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *sum) {
+    const int rest = length & 3;
+    for (int k = 0; k < length; k += 4) {
+        const int ones = length - k >= 4 ? 0x01010101 : 0x01010101 & ((1 << 8 * rest) - 1);
+        for (int v = 0; v < NV; ++v)
+            sum[v] = dot_quads(sum[v], load_b_quads(b, k / 4, v), (vec_i)ones);
+    }
+}
+
+// sum[i][v] += row i of src times the panel; rows: the element of src at which each of the count rows begins.
+static inline __attribute__((always_inline)) void multiply(const int count, bytes src, tensor src_tensor,
+                                                           __private const long *rows, long k0, int length,
+                                                           struct b_panel b, __private vec_i *sum,
+                                                           __private vec_f *unused) {
+    bytes a[ROWS];
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+        a[i] = src + rows[i] + k0;
+    const int quads = length / 4;
+#pragma unroll 1
+    for (int k = 0; k < quads; ++k) {
+        vec_i wei[NV];
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            wei[v] = load_b_quads(b, k, v);
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            const int quad = ((global const int *)a[i])[k];
+#pragma unroll
+            for (int v = 0; v < NV; ++v)
+                sum[i * NV + v] = dot_quads(sum[i * NV + v], wei[v], (vec_i)quad);
+        }
+    }
+    const int rest = length - 4 * quads;
+    if (rest == 0)
+        return;
+    for (int i = 0; i < count; ++i) {
+        int quad = 0;
+        for (int j = 0; j < rest; ++j)
+            quad |= a[i][4 * quads + j] << 8 * j;
+        for (int v = 0; v < NV; ++v)
+            sum[i * NV + v] = dot_quads(sum[i * NV + v], load_b_quads(b, quads, v), (vec_i)quad);
+    }
+}

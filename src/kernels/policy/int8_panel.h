@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// 8-bit and 4-bit integer weights of a tile as a panel of quads: for each four of K, one 32-bit element per
+// column with the four in its bytes, as dot product instructions take them. The bytes have the other
+// signedness than src; the host shifts the zero points likewise (src/matmul/plan.cpp):
+//   src s8: bytes are unsigned, u8 as they are, s8 + 128, u4 as they are, s4 + 8
+//   src u8: bytes are signed,   u8 - 128, s8 as they are, u4 as they are, s4 as they are
+#pragma once
+
+#include "lanes.h"
+#include "matmul_args.h"
+#include "spec.h"
+#include "tensor.h"
+#include "transpose.h"
+
+static inline bool src_is_signed() {
+    return spec_src_dt() == DT_S8;
+}
+static inline bool wei_is_int4() {
+    return spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4;
+}
+
+// What the bytes of the panel lack: w - byte.
+static inline int wei_shift() {
+    switch (spec_wei_dt()) {
+    case DT_S8:
+        return src_is_signed() ? -128 : 0;
+    case DT_U8:
+        return src_is_signed() ? 0 : 128;
+    case DT_S4:
+        return src_is_signed() ? -8 : 0;
+    default:
+        return 0;
+    }
+}
+
+// Weights where the bytes can be multiplied from where they are.
+static inline bool wei_in_place() {
+    return spec_wei_unit() == UNIT_PACKED && spec_wei_dt() == (src_is_signed() ? DT_U8 : DT_S8);
+}
+
+// To the signedness that is multiplied; 4-bit values are in the low halves of the bytes.
+#define DEFINE_TO_DOMAIN(T)                                                                                  \
+    static inline __attribute__((overloadable)) T to_domain(T quads) {                                       \
+        switch (spec_wei_dt()) {                                                                             \
+        case DT_S4:                                                                                          \
+            quads ^= 0x08080808;                                                                             \
+            return src_is_signed() ? quads : (quads + 0x78787878) ^ (int)0x80808080;                         \
+        case DT_U4:                                                                                          \
+            return quads;                                                                                    \
+        default:                                                                                             \
+            return (spec_wei_dt() == DT_S8) == src_is_signed() ? quads ^ (int)0x80808080 : quads;            \
+        }                                                                                                    \
+    }
+DEFINE_TO_DOMAIN(int)
+DEFINE_TO_DOMAIN(vec_i)
+#if LANES != 16
+DEFINE_TO_DOMAIN(int16)
+#endif
+
+// Four 4-bit values in the low 16 bits to the low halves of four bytes.
+#define SPREAD_NIBBLES(T, x)                                                                                 \
+    ({                                                                                                       \
+        const T pairs = ((x) | ((x) << 8)) & 0x00ff00ff;                                                     \
+        (pairs | (pairs << 4)) & 0x0f0f0f0f;                                                                 \
+    })
+
+// 64 neighbours along K of one column, from element i on (for 4-bit types an even one), as 16 quads.
+static inline int16 load_quads_along_k(bytes wei, long i) {
+    if (!wei_is_int4())
+        return vload16(0, (global const int *)(wei + i));
+    const int8 eights = vload8(0, (global const int *)(wei + (i >> 1)));
+    int16 fours;
+    fours.even = eights & 0xffff;
+    fours.odd = as_int8(as_uint8(eights) >> 16);
+    return SPREAD_NIBBLES(int16, fours);
+}
+
+static inline int16 load_half_quads_along_k(bytes wei, long i) {
+    if (!wei_is_int4())
+        return (int16)(vload8(0, (global const int *)(wei + i)), (int8)0);
+    const int4 eights = vload4(0, (global const int *)(wei + (i >> 1)));
+    int8 fours;
+    fours.even = eights & 0xffff;
+    fours.odd = as_int4(as_uint4(eights) >> 16);
+    return (int16)(SPREAD_NIBBLES(int8, fours), (int8)0);
+}
+
+// Sixteen neighbours along N of one row of K, one in each element.
+static inline int16 load_along_n(bytes wei, long i) {
+    if (!wei_is_int4())
+        return convert_int16(vload16(0, wei + i));
+    const uchar8 pairs = vload8(0, wei + (i >> 1));
+    uchar16 nibbles;
+    nibbles.even = pairs & (uchar8)15;
+    nibbles.odd = pairs >> (uchar8)4;
+    return convert_int16(nibbles);
+}
+
+// One quad, element by element; what lies past the end of K is 0.
+static inline int load_quad(bytes wei, tensor t, long column, long k, int count) {
+    int quad = 0;
+    for (int j = 0; j < count; ++j)
+        quad |= (load_int(wei, spec_wei_dt(), column + (k + j) * t->row) & (wei_is_int4() ? 15 : 255))
+                << 8 * j;
+    return to_domain(quad);
+}
+
+// Packed weights: begin is the first byte of the tile's columns at K = 0, for 8-bit types.
+static inline void unpack_panel(bytes wei, long begin, long k0, int quads, __private vec_i *panel) {
+    for (int k = 0; k < quads; ++k)
+        for (int v = 0; v < NV; ++v) {
+            const long i = begin + (k0 + 4 * k) * PACKED_N + v * LANES * 4;
+            vec_i x;
+            if (wei_is_int4()) {
+#if LANES == 16
+                x = convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
+#else
+                x = convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
+#endif
+                x = SPREAD_NIBBLES(vec_i, x);
+            } else {
+                x = load_vec_s32((global const int *)(wei + i));
+            }
+            panel[k * NV + v] = to_domain(x);
+        }
+}
+
+// Weights with stride 1 along K. Columns past the end repeat the last one.
+static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
+                               __private int *panel) {
+    int16 r[16];
+    int k = 0;
+    for (; k + 32 <= length; k += length - k >= 64 ? 64 : 32) {
+        const bool whole = length - k >= 64;
+        for (int i = 0; i < 16; ++i) {
+            const long from = begin + min(n + i, columns - 1) * t->column + k0 + k;
+            r[i] = whole ? load_quads_along_k(wei, from) : load_half_quads_along_k(wei, from);
+        }
+        transpose16(r);
+        const int quads = whole ? 16 : 8;
+        for (int q = 0; q < quads; ++q)
+            vstore16(to_domain(r[q]), 0, panel + (k / 4 + q) * TILE_N + n);
+    }
+    return k;
+}
+
+// Weights with stride 1 along N.
+static inline int pack_along_n(bytes wei, tensor t, long begin, int n, long k0, int length,
+                               __private int *panel) {
+    const long from = begin + n + k0 * t->row;
+    int k = 0;
+    for (; k + 4 <= length; k += 4) {
+        int16 quads = 0;
+        for (int j = 0; j < 4; ++j)
+            quads |= load_along_n(wei, from + (k + j) * t->row) << (8 * j);
+        vstore16(to_domain(quads), 0, panel + k / 4 * TILE_N + n);
+    }
+    return k;
+}
+
+static inline void pack_panel(bytes wei, tensor t, long begin, long k0, int length, int columns,
+                              __private int *panel) {
+    for (int n = 0; n < TILE_N; n += 16) {
+        int k = 0;
+        if (spec_wei_unit() == UNIT_ROW)
+            k = pack_along_k(wei, t, begin, n, columns, k0, length, panel);
+        else if (spec_wei_unit() == UNIT_COLUMN && n + 16 <= columns)
+            k = pack_along_n(wei, t, begin, n, k0, length, panel);
+        for (; k < length; k += 4)
+            for (int i = n; i < n + 16; ++i)
+                panel[k / 4 * TILE_N + i] =
+                    load_quad(wei, t, begin + min(i, columns - 1) * t->column, k0 + k, min(4, length - k));
+    }
+}
