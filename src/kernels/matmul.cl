@@ -44,64 +44,72 @@ struct block {
     long src_scale, src_zp; // what to add to a row's offsets
 };
 
+// What a group of rows needs of the current segment, row by row.
+struct row_parameters {
+    int correction[ROWS]; // multiplies the zero points of the weights: R - length * zs
+    int src_zp[ROWS];
+    float src_scale[ROWS];
+};
+
+static inline void load_row_parameters(int count, int i0, global const struct matmul_problem *p,
+                                       const struct matmul_arguments *args, __private const struct tile *t,
+                                       const struct block *block, __private struct row_parameters *rows) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+        if (HAS(FLAG_SRC_ZP))
+            rows->src_zp[i] = load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp,
+                                              t->src_zp[i0 + i] + block->src_zp);
+        if (HAS(FLAG_REDUCTIONS)) {
+            rows->correction[i] = load_int((bytes)args->reductions, DT_S32,
+                                           t->reductions[i0 + i] + block->segment * p->reductions.column);
+            if (HAS(FLAG_SRC_ZP))
+                rows->correction[i] -= (int)p->segment * rows->src_zp[i];
+        }
+        if (HAS(FLAG_SRC_SCALE_K))
+            rows->src_scale[i] = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
+                                            t->src_scale[i0 + i] + block->src_scale);
+    }
+}
+
 // The sums of a group of `count` rows from row i0 of the tile on, over one block.
 static inline __attribute__((always_inline)) void multiply_rows(const int count, int i0, bytes src,
                                                                 global const struct matmul_problem *p,
-                                                                const struct matmul_arguments *args,
                                                                 __private struct tile *t,
+                                                                __private const struct row_parameters *rows,
                                                                 const struct block *block, struct b_panel b) {
     vec_i isum[ROWS * NV];
     vec_f fsum[ROWS * NV];
+    __private vec_i *carried = t->sum + i0 * NV;
+    __private vec_f *result = t->result + i0 * NV;
     const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->k0 == 0;
+    const bool ends = SEGMENTS_ARE_SCALED && block->last;
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-        int correction = 0;
-        if (HAS(FLAG_REDUCTIONS) && block->first) {
-            correction = load_int((bytes)args->reductions, DT_S32,
-                                  t->reductions[i0 + i] + block->segment * p->reductions.column);
-            if (HAS(FLAG_SRC_ZP))
-                correction -=
-                    (int)p->segment * load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp,
-                                                      t->src_zp[i0 + i] + block->src_zp);
-        }
-#pragma unroll
-        for (int v = 0; v < NV; ++v) {
-            const int j = i * NV + v;
-            vec_i sum = begins ? (vec_i)0 : t->sum[i0 * NV + j];
-            if (HAS(FLAG_REDUCTIONS))
-                sum -= t->wei_zp[v] * (vec_i)correction;
-            if (HAS(FLAG_INTEGER))
-                isum[j] = sum;
-            else
-                fsum[j] = as_vec_f(sum);
-        }
+    for (int i = 0; i < count * NV; ++i) {
+        const vec_i sum = begins ? (vec_i)0 : carried[i];
+        if (HAS(FLAG_INTEGER))
+            isum[i] = sum;
+        else
+            fsum[i] = as_vec_f(sum);
+        if (HAS(FLAG_REDUCTIONS) && block->first)
+            isum[i] -= t->wei_zp[i % NV] * (vec_i)rows->correction[i / NV];
     }
 
     multiply(count, src, &p->src, t->src + i0, block->k0, block->length, b, isum, fsum);
 
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-        int src_zp = 0;
+    for (int i = 0; i < count * NV; ++i) {
         if (HAS(FLAG_SRC_ZP) && block->last)
-            src_zp = load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp,
-                                     t->src_zp[i0 + i] + block->src_zp);
-        float src_scale = 1.f;
-        if (HAS(FLAG_SRC_SCALE_K))
-            src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
-                                   t->src_scale[i0 + i] + block->src_scale);
-#pragma unroll
-        for (int v = 0; v < NV; ++v) {
-            const int j = i * NV + v;
-            if (HAS(FLAG_SRC_ZP))
-                isum[j] -= t->wei_sum[v] * (vec_i)src_zp;
-            if (SEGMENTS_ARE_SCALED && block->last) {
-                vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[j]) : fsum[j];
-                if (HAS(FLAG_WEI_SCALE_K))
-                    scaled *= t->wei_scale[v];
-                t->result[i0 * NV + j] = fma(scaled, (vec_f)src_scale, t->result[i0 * NV + j]);
-            } else {
-                t->sum[i0 * NV + j] = HAS(FLAG_INTEGER) ? isum[j] : as_vec_i(fsum[j]);
-            }
+            isum[i] -= t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
+        if (ends) {
+            vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
+            if (HAS(FLAG_WEI_SCALE_K))
+                scaled *= t->wei_scale[i % NV];
+            if (HAS(FLAG_SRC_SCALE_K))
+                result[i] = fma(scaled, (vec_f)rows->src_scale[i / NV], result[i]);
+            else
+                result[i] += scaled;
+        } else {
+            carried[i] = HAS(FLAG_INTEGER) ? isum[i] : as_vec_i(fsum[i]);
         }
     }
 }
@@ -111,6 +119,7 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct block *block, struct b_panel b) {
     const int groups = (t->rows + ROWS - 1) / ROWS;
+    struct row_parameters rows;
 #if ANY_ROW_COUNT
     const int each = t->rows / groups;
     int larger = t->rows - each * groups; // groups with one row more
@@ -118,8 +127,9 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         const int count = each + (larger-- > 0 ? 1 : 0);
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
-        multiply_rows(n, i, src, p, args, t, block, b);                                                      \
+        multiply_rows(n, i, src, p, t, &rows, block, b);                                                      \
         break;
+        load_row_parameters(count, i, p, args, t, block, &rows);
         switch (count) {
             CASE(1)
             CASE(2)
@@ -133,8 +143,10 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         i += count;
     }
 #else
-    for (int i = 0; i < groups; ++i)
-        multiply_rows(ROWS, i * ROWS, src, p, args, t, block, b);
+    for (int i = 0; i < groups; ++i) {
+        load_row_parameters(ROWS, i * ROWS, p, args, t, block, &rows);
+        multiply_rows(ROWS, i * ROWS, src, p, t, &rows, block, b);
+    }
 #endif
 }
 
@@ -195,8 +207,8 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
         block.segment = block.k0 / p->segment;
         const long segment_end = (block.segment + 1) * p->segment;
         block.length = (int)min((long)TILE_K, segment_end - block.k0);
-        block.first = block.k0 == block.segment * p->segment;
-        block.last = block.k0 + block.length == segment_end;
+        block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == block.segment * p->segment;
+        block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == segment_end;
         block.src_scale = column_offset(&p->src_scale, block.k0);
         block.src_zp = column_offset(&p->src_zp, block.k0);
         if (block.first) {

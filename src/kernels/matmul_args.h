@@ -82,6 +82,8 @@ struct matmul_arguments {
 #define SPEC_SRC_ZP_DT 8
 #define SPEC_WEI_ZP_DT 9
 
+#define REDUCE_SEGMENTS 32 // of a row, summed by one work-item of reduce_src
+
 #define UNIT_NONE 0
 #define UNIT_ROW 1    // the row dimension has stride 1
 #define UNIT_COLUMN 2 // the column dimension has stride 1
@@ -105,6 +107,7 @@ struct matmul_arguments {
 #define FLAG_POST_OPS 1024
 #define FLAG_DST_SCALE 2048
 #define FLAG_DST_ZP 4096
+#define FLAG_WHOLE_SEGMENTS 16384 // a segment is at most TILE_K long
 #define FLAG_EXACT_S32 8192 // s32 dst of a bare integer matmul: stored without passing through f32
 
 #ifndef __OPENCL_C_VERSION__

@@ -5,15 +5,32 @@
 #include "spec.h"
 #include "tensor.h"
 
-// Grid: segments of K x rows of src (batch and m together, row-major over dst's batch; broadcast rows
-// repeat).
-kernel void reduce_src(bytes src, global int *sums, global const struct matmul_problem *p) {
-    const long segment = get_global_id(0);
-    const long linear = get_global_id(1);
-    const struct row_index r = row_at(p, linear);
-    const long begin = row_offset(p, &p->src, &r) + segment * p->segment * p->src.column;
+static inline int sum_of(bytes src, long begin, long stride, long length) {
     int sum = 0;
-    for (long k = 0; k < p->segment; ++k)
-        sum += load_int(src, spec_src_dt(), begin + k * p->src.column);
-    sums[row_offset(p, &p->reductions, &r) + segment * p->reductions.column] = sum;
+    long k = 0;
+    if (spec_src_unit() == UNIT_COLUMN && length >= 16) {
+        int16 sums = 0;
+        for (; k + 16 <= length; k += 16)
+            sums += spec_src_dt() == DT_S8 ? convert_int16(vload16(0, (global const char *)src + begin + k))
+                                           : convert_int16(vload16(0, src + begin + k));
+        const int8 eight = sums.lo + sums.hi;
+        const int4 four = eight.lo + eight.hi;
+        sum = four.x + four.y + four.z + four.w;
+    }
+    for (; k < length; ++k)
+        sum += load_int(src, spec_src_dt(), begin + k * stride);
+    return sum;
+}
+
+// Grid: REDUCE_SEGMENTS segments of K x rows of src (batch and m together, row-major over dst's batch; broadcast
+// rows repeat).
+kernel void reduce_src(bytes src, global int *sums, global const struct matmul_problem *p) {
+    const struct row_index r = row_at(p, get_global_id(1));
+    const long begin = row_offset(p, &p->src, &r);
+    const long out = row_offset(p, &p->reductions, &r);
+    const long first = get_global_id(0) * REDUCE_SEGMENTS;
+    const long end = min(first + REDUCE_SEGMENTS, p->k / p->segment);
+    for (long s = first; s < end; ++s)
+        sums[out + s * p->reductions.column] =
+            sum_of(src, begin + s * p->segment * p->src.column, p->src.column, p->segment);
 }

@@ -16,6 +16,15 @@ const char *build_flags(const primitive_desc &pd) {
     return large && pd.engine->kind == zemm_gpu ? "-ze-opt-greater-than-4GB-buffer-required" : "";
 }
 
+// Those of the matmul that reduce_src reads.
+std::vector<ze::spec_constant> reduce_constants(const plan &plan) {
+    std::vector<ze::spec_constant> result;
+    for (const ze::spec_constant &c : plan.constants)
+        if (c.id == SPEC_SRC_DT || c.id == SPEC_SRC_UNIT)
+            result.push_back(c);
+    return result;
+}
+
 std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     auto result = std::make_shared<compiled>(pd.engine->device);
     result->plan = pd.plan;
@@ -27,7 +36,7 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
         ze::get_kernel(result->device, kernels::find_spirv(plan.row->name), "matmul", plan.constants, flags);
     if (plan.computes_reductions)
         result->reduce_src = ze::get_kernel(result->device, kernels::find_spirv("reduce_src"), "reduce_src",
-                                            {{SPEC_SRC_DT, uint32_t(pd.problem->src.data_type)}}, flags);
+                                            reduce_constants(plan), flags);
     const ze::usm kind = result->device->host_pointers ? ze::usm::host : ze::usm::device;
     result->block = std::make_unique<ze::buffer>(result->device, sizeof(plan.block), kind);
     ze::copy_now(*result->device, result->block->data(), &plan.block, sizeof(plan.block));

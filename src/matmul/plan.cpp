@@ -159,8 +159,10 @@ plan make_plan(const problem &p, const kernel_row &row) {
     plan result = {};
     result.row = &row;
     const int batch_ndims = p.ndims() - 2;
-    const uint32_t flags = flags_of(p, row);
+    uint32_t flags = flags_of(p, row);
     const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
+    if (segment <= row.tile_k)
+        flags |= FLAG_WHOLE_SEGMENTS;
     result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
                         {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
                         {SPEC_DST_DT, uint32_t(p.dst.data_type)},
@@ -215,7 +217,7 @@ plan make_plan(const problem &p, const kernel_row &row) {
         result.computes_reductions = !p.reduction();
         if (result.computes_reductions) {
             result.scratchpad_size = md_size(md);
-            result.reduce_count = {groups(p.k(), block.segment, "K"), groups(p.batch() * p.m(), 1, "M"), 1};
+            result.reduce_count = {groups(p.k() / block.segment, REDUCE_SEGMENTS, "K"), groups(p.batch() * p.m(), 1, "M"), 1};
         }
     }
     return result;

@@ -18,7 +18,7 @@ struct plan {
     kernels::matmul_problem block;        // copied to the device at creation
     std::array<uint32_t, 3> group_count;  // groups of row->group_x work-items
     bool computes_reductions = false;     // reduce_src runs first, into the scratchpad
-    std::array<uint32_t, 3> reduce_count; // work-items of reduce_src: segments, rows of dst
+    std::array<uint32_t, 3> reduce_count; // work-items of reduce_src: parts of a row, rows of dst
     size_t scratchpad_size = 0;           // bytes
 };
 
