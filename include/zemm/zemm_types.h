@@ -183,6 +183,14 @@ typedef enum {
     zemm_stream_profiling = 4 /* keep a device time per execution, see zemm_query_profiling_data() */
 } zemm_stream_flags_t;
 
+/* What zemm_engine_measure_peak() measures. */
+typedef enum {
+    zemm_peak_int8 = 0, /* operations per second on 8-bit integers; a multiply-add counts as two */
+    zemm_peak_f32 = 1,  /* operations per second on f32; a multiply-add counts as two */
+    zemm_peak_copy = 2, /* bytes per second, read and written ones together */
+    zemm_peak_read = 3  /* bytes per second */
+} zemm_peak_t;
+
 typedef enum {
     zemm_profiling_data_kind_undef = 0,
     zemm_profiling_data_kind_time = 1, /* nanoseconds of device time, one value per execution */

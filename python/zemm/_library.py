@@ -37,6 +37,7 @@ _PREFIXES = {
     "primitive_kind": "zemm_",
     "alg_kind": "zemm_",
     "query": "zemm_query_",
+    "peak": "zemm_peak_",
 }
 
 

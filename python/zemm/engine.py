@@ -44,6 +44,14 @@ class Engine:
         text = _library.text("engine_get_features", self._handle)
         return tuple(text.split(",")) if text else ()
 
+    def measure_peak(self, what: str) -> float:
+        """The most that the device does, measured now: "int8" or "f32" operations per second (a multiply-add
+        is two), "copy" (read and written) or "read" bytes per second. NotImplementedError: the device lacks
+        what the measuring kernel is made of."""
+        return float(
+            _library.output("double", "engine_measure_peak", self._handle, _library.value_of("peak", what))
+        )
+
     def __repr__(self) -> str:
         return f"Engine({self.kind!r}, {self.index})"
 

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "peak/peak.hpp"
+
+#include "common/error.hpp"
+#include "common/objects.hpp"
+#include "zemm/zemm.h"
+
+using namespace zemm;
+
+zemm_status_t zemm_engine_measure_peak(zemm_engine_t engine, zemm_peak_t what, double *value) {
+    return guard([&] {
+        require(engine, "engine");
+        require(value, "value");
+        *value = peak::measure(engine->device, what);
+    });
+}
