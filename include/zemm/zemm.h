@@ -74,8 +74,8 @@ zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_ki
 /* What the device can run beyond the baseline, less what ZEMM_DEVICE_MASK hides, separated by commas: of
  * avx2, avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, dp4a. The text lives as long as the engine. */
 zemm_status_t ZEMM_API zemm_engine_get_features(zemm_engine_t engine, const char **features);
-/* What the device can do at most, measured on it now, by kernels that do nothing else (best of several runs by
- * its timestamps; well below a second): operations or bytes per second. Keep the device idle meanwhile.
+/* What the device can do at most, measured on it now, by kernels that do nothing else (best of several runs
+ * by its timestamps; well below a second): operations or bytes per second. Keep the device idle meanwhile.
  * unimplemented: the device lacks what the kernel is made of (int8: a CPU with AVX512-VNNI; all: a CPU). */
 zemm_status_t ZEMM_API zemm_engine_measure_peak(zemm_engine_t engine, zemm_peak_t what, double *value);
 zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);

@@ -2,8 +2,8 @@
 // The rate of AVX512-VNNI multiply-adds (u8 x s8 into s32): nothing but vpdpbusd, in registers.
 
 // The instruction by its LLVM name, which passes through SPIR-V to the device's compiler.
-int16 __attribute__((overloadable)) dot_add(int16 sum, int16 u8s, int16 s8s)
-    __asm("llvm.x86.avx512.vpdpbusd.512");
+int16 __attribute__((overloadable))
+dot_add(int16 sum, int16 u8s, int16 s8s) __asm("llvm.x86.avx512.vpdpbusd.512");
 
 // Independent sums, enough to hide the instruction's latency; with the two factors they fill the registers.
 #define SUMS 28

@@ -3,7 +3,7 @@
 
 // Streams that a work-item walks through side by side, one cache line of each in turn: the prefetchers of a
 // core follow several.
-#define STREAMS 8
+#define STREAMS 4
 
 // Sums a stretch of STREAMS * lines cache lines a work-item. sums: one vector a work-item.
 kernel void peak_read(global const int16 *data, global int16 *sums, long lines) {

@@ -17,16 +17,16 @@ namespace {
 constexpr size_t line = 64; // bytes: a cache line, and a vector of the kernels
 
 // Work-items, each a group of its own: many more than cores, so that all are busy until the end.
-constexpr uint32_t compute_items = 256, memory_items = 256;
+constexpr uint32_t compute_items = 256, memory_items = 512;
 // What the kernels do per step, and how long one launch takes: some ten milliseconds on one core.
-constexpr int64_t compute_steps = 40000, sums_per_step = 28;
+constexpr int64_t compute_steps = 20000, sums_per_step = 28;
 constexpr double int8_ops_per_sum = 2 * 64, f32_ops_per_sum = 2 * 16;
 // Larger than any last-level cache that a core can count on.
 constexpr size_t memory_bytes = size_t(256) << 20;
 constexpr size_t lines_per_item = memory_bytes / line / memory_items;
-constexpr size_t streams_per_item = 8; // STREAMS of peak_memory.cl
+constexpr size_t streams_per_item = 4; // STREAMS of peak_memory.cl
 
-constexpr int launches = 8;
+constexpr int launches = 16;
 
 struct job {
     const char *module, *entry;
@@ -46,11 +46,12 @@ job job_of(zemm_peak_t what) {
         return {"peak_f32",           "peak_f32",    compute_items,         2 * line,
                 compute_items * line, compute_steps, sums * f32_ops_per_sum};
     case zemm_peak_copy:
-        return {"peak_memory", "peak_copy",    memory_items,       memory_bytes / 2, memory_bytes / 2,
-                lines_per_item / 2, double(memory_bytes)};
+        return {"peak_memory",    "peak_copy",        memory_items,        memory_bytes / 2,
+                memory_bytes / 2, lines_per_item / 2, double(memory_bytes)};
     case zemm_peak_read:
-        return {"peak_memory", "peak_read",    memory_items,       memory_bytes, memory_items * line,
-                lines_per_item / streams_per_item, double(memory_bytes)};
+        return {"peak_memory",       "peak_read",         memory_items,
+                memory_bytes,        memory_items * line, lines_per_item / streams_per_item,
+                double(memory_bytes)};
     }
     fail(zemm_invalid_arguments, "what is %d, none of zemm_peak_t", int(what));
 }
