@@ -176,6 +176,19 @@ def exec_args(memories: dict[int, Any]) -> Any:
     return array
 
 
+def bound_execute(primitive: Any, stream: Any, memories: dict[int, Any]) -> Callable[[], None]:
+    """A call of zemm_primitive_execute whose C arguments are ready; it holds on to the handles."""
+    execute, array, count = lib.zemm_primitive_execute, exec_args(memories), len(memories)
+    kept = tuple(memories.values())
+
+    def call(_kept: tuple[Any, ...] = kept) -> None:
+        status = execute(primitive, stream, count, array)
+        if status:
+            check(status)
+
+    return call
+
+
 def query_int(function: str, handle: Any, ctype: str, what: str, *index: int) -> int:
     out = ffi.new(f"{ctype} *")
     call(function, handle, value_of("query", what), *index, out)

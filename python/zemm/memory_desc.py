@@ -155,6 +155,21 @@ class MemoryDesc:
         return _library.query_dims(self._handle, "padded_dims", self.ndims)
 
     @property
+    def inner_nblks(self) -> int:
+        """How many inner blocks a blocked layout has; 0 for a plain one."""
+        return self._int("inner_nblks_s32")
+
+    @property
+    def inner_blks(self) -> tuple[int, ...]:
+        """Sizes of the inner blocks, outermost first."""
+        return _library.query_dims(self._handle, "inner_blks", self.inner_nblks)
+
+    @property
+    def inner_idxs(self) -> tuple[int, ...]:
+        """The dimension that each inner block cuts."""
+        return _library.query_dims(self._handle, "inner_idxs", self.inner_nblks)
+
+    @property
     def offset0(self) -> int:
         """Elements before the first one (submemory)."""
         return self._int("submemory_offset_s64", "int64_t")

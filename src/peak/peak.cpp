@@ -18,15 +18,15 @@ constexpr size_t line = 64; // bytes: a cache line, and a vector of the kernels
 
 // Work-items, each a group of its own: many more than cores, so that all are busy until the end.
 constexpr uint32_t compute_items = 256, memory_items = 512;
-// What the kernels do per step, and how long one launch takes: some ten milliseconds on one core.
-constexpr int64_t compute_steps = 20000, sums_per_step = 28;
+// What the kernels do per step, and how long one launch takes: some milliseconds.
+constexpr int64_t compute_steps = 5000, sums_per_step = 28;
 constexpr double int8_ops_per_sum = 2 * 64, f32_ops_per_sum = 2 * 16;
 // Larger than any last-level cache that a core can count on.
 constexpr size_t memory_bytes = size_t(256) << 20;
 constexpr size_t lines_per_item = memory_bytes / line / memory_items;
 constexpr size_t streams_per_item = 4; // STREAMS of peak_memory.cl
 
-constexpr int launches = 16;
+constexpr int launches = 48;
 
 struct job {
     const char *module, *entry;

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One case: a problem with one value of every knob, and the line that reproduces it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from zemm.benchdnn import atoms, masks
-from zemm.benchdnn.attributes import Attributes
+from zemm.benchdnn.attributes import Attributes, Fpmath, Quantization
 from zemm.benchdnn.descriptor import Descriptor
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.options import repro as options_repro
+from zemm.benchdnn.post_ops import PostOp
 
 Strides = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
@@ -47,6 +48,45 @@ class Grouped:
 
 
 @dataclass(frozen=True)
+class PeerChanges:
+    """`--peer-*`: what a peer runs otherwise than the case; None where it runs the same."""
+
+    dt: tuple[str, str, str] | None = None
+    stag: str | None = None
+    wtag: str | None = None
+    dtag: str | None = None
+    bia_dt: str | None = None
+    scales: tuple[Quantization, ...] | None = None
+    zero_points: tuple[Quantization, ...] | None = None
+    reductions: tuple[Quantization, ...] | None = None
+    post_ops: tuple[PostOp, ...] | None = None
+    fpmath: Fpmath | None = None
+
+    def knobs(self) -> list[str]:
+        """`--peer-X=value` of everything that is set."""
+        own = [("dt", ":".join(self.dt) if self.dt else None)]
+        own += [(name, getattr(self, name)) for name in ("stag", "wtag", "dtag")]
+        own.append(("bia-dt", self.bia_dt))
+        set_ = {
+            f.name: getattr(self, f.name)
+            for f in fields(Attributes)
+            if getattr(self, f.name, None) is not None
+        }
+        shown = {knob: value for knob, value, _ in Attributes(**set_).knobs()}
+        own += [(_ATTRIBUTE_KNOBS[name], shown["--" + _ATTRIBUTE_KNOBS[name]] or "none") for name in set_]
+        return [f"--peer-{knob}={value}" for knob, value in own if value is not None]
+
+
+_ATTRIBUTE_KNOBS = {
+    "scales": "attr-scales",
+    "zero_points": "attr-zero-points",
+    "reductions": "attr-precomputed-reductions",
+    "post_ops": "attr-post-ops",
+    "fpmath": "attr-fpmath",
+}
+
+
+@dataclass(frozen=True)
 class Case:
     """One line of the run. `dt`, `tags` and `strides` are those of src, weights and dst, in this order."""
 
@@ -63,6 +103,8 @@ class Case:
     ctx_init: str
     ctx_exe: str
     impl_filter: ImplFilter
+    quantize: str = ""
+    peer: PeerChanges = PeerChanges()
 
     @property
     def has_bias(self) -> bool:
@@ -109,6 +151,8 @@ class Case:
         parts += [f"--ctx-init={self.ctx_init}"] * (canonical or self.ctx_init != "auto")
         parts += [f"--ctx-exe={self.ctx_exe}"] * (canonical or self.ctx_exe != "auto")
         parts += [str(self.impl_filter)] * bool(self.impl_filter.names)
+        parts += [f"--quantize={self.quantize}"] * bool(self.quantize)
+        parts += self.peer.knobs()
         name = f"_n{self.problem.name}" if self.problem.name else ""
         return " ".join([*parts, f"{self.problem}{name}"])
 

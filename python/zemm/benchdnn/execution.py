@@ -2,6 +2,7 @@
 """The tensors of one case on an engine: filled, executed, then compared or timed, as the mode says."""
 
 import importlib
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.layout import Bytes
 from zemm.benchdnn.ranges import filling
 from zemm.benchdnn.reference import Expected, expected
+from zemm.benchdnn.rivals import Rivals
 from zemm.benchdnn.verdict import Result
 
 _DRAWN_AS_CHECKED = ("scales", "zero_points", "reductions")
@@ -24,7 +26,10 @@ _DRAWN_AS_CHECKED = ("scales", "zero_points", "reductions")
 class Execution:
     """The tensors of one case on an engine, and what is done with them in each mode."""
 
-    def __init__(self, case: Case, engine: Any, primitive: tuple[Any, Any], result: Result) -> None:
+    def __init__(
+        self, case: Case, engine: Any, primitive: tuple[Any, Any], result: Result, rivals: Rivals
+    ) -> None:
+        self._rivals = rivals
         self._zemm = importlib.import_module("zemm")
         self._case, self._engine, self._result = case, engine, result
         self._pd, self._primitive = primitive
@@ -186,6 +191,11 @@ class Execution:
         options = self._case.options
         copies = timing.cold_copies(self._zemm, self._engine, options.cold_cache, self._buffers)
         sets = [self._memories | {arg: b.memory for arg, b in copy.items()} for copy in [{}, *copies]]
+        if options.compares:
+            runs = [partial(self._primitive.bind, args=memories) for memories in sets]
+            with self._result.timed("execute"):
+                self._rivals.contest(self._zemm, self._engine, self._case, runs, self._result)
+            return self._result.end(verdict.EXECUTED)
         with self._result.timed("execute"):
             measured = timing.measure(self._zemm, self._engine, self._primitive, sets, options)
         self._result.times_ms = measured.times_ms

@@ -75,6 +75,8 @@ class Walker:
             self.options = options.apply(self.options, name, text)
             if name == "buffer-prefix" and text:
                 self.warnings.append("WARNING: --buffer-prefix is accepted but not used")
+        elif token == "--peak":
+            self.options = options.apply(self.options, name, "true")
         elif name == "batch" and equals:
             self._batch(text, depth)
         elif not self._in_driver:

@@ -2,6 +2,7 @@
 """The driver's knobs: how the text of every `--name=LIST` becomes a field of Settings."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Encoding, Grouped, Sparsity, Strides
 from zemm.benchdnn.options import ImplFilter, impl_filter
 from zemm.benchdnn.post_ops import parse_post_ops
-from zemm.benchdnn.settings import Settings
+from zemm.benchdnn.settings import Settings, three_types
 from zemm.benchdnn.tags import parse_tag
 from zemm.benchdnn.template import check_template
 
@@ -112,8 +113,13 @@ _KNOBS = {
     "ctx-init": Knob("ctx_init", _plain(_context)),
     "ctx-exe": Knob("ctx_exe", _plain(_context)),
 }
-_SINGLE = ("impl", "skip-impl", "match", "perf-template")
-NAMES = (*_KNOBS, *_SINGLE, "reset")
+# `--peer-X`: one value that a peer gets in place of the case's X.
+_PEER_KNOBS = (
+    "dt", "stag", "wtag", "dtag", "bia-dt", "attr-scales", "attr-zero-points", "attr-precomputed-reductions",
+    "attr-post-ops", "attr-fpmath",
+)  # fmt: skip
+_SINGLE = ("impl", "skip-impl", "match", "perf-template", "quantize")
+NAMES = (*_KNOBS, *_SINGLE, *(f"peer-{name}" for name in _PEER_KNOBS), "reset")
 
 
 def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
@@ -123,6 +129,10 @@ def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
         settings.impl_filter = impl_filter(text, what, name == "skip-impl") if text else ImplFilter()
     elif name == "match":
         settings.match = text
+    elif name == "quantize":
+        settings.quantize = atoms.choice(text, what, ("f32", "f16", "bf16")) if text else ""
+    elif name.startswith("peer-"):
+        _apply_peer(settings, name.removeprefix("peer-"), text, what, enum_tags)
     elif name == "perf-template":
         settings.perf_template = check_template(text or "def", what)
     else:
@@ -131,6 +141,19 @@ def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
         values = atoms.elements(text, default, lambda part: knob.parse(part, what, enum_tags))
         # An empty rounding mode is an empty list in benchdnn, and makes no problem at all.
         setattr(settings, knob.field, [] if name == "attr-rounding-mode" and not text else values)
+
+
+def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: bool) -> None:
+    """Change what a peer gets: an empty text leaves it as the case has it, `none` is no such attribute."""
+    knob = _KNOBS[name]
+    value: Any = None
+    if text == "none" and name.startswith("attr-"):
+        value = getattr(Settings(), knob.field)[0]
+    elif text:
+        value = knob.parse(text, what, enum_tags)
+        if name == "dt":
+            value = three_types(value, what)
+    settings.peer = replace(settings.peer, **{knob.field: value})
 
 
 def reset(settings: Settings) -> Settings:

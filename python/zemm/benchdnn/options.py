@@ -11,6 +11,7 @@ from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import UsageError
 
 MODES = "CPLIRFSB"
+PEERS = ("onednn",)
 _SUMMARY_PARTS = ("failures", "impl", "impl-csv")
 
 
@@ -58,6 +59,13 @@ class Options:
     start: int = 0
     summary: frozenset[str] = frozenset({"failures"})
     global_impl: ImplFilter = ImplFilter()
+    peers: tuple[str, ...] = ()
+    peak: bool = False
+
+    @property
+    def compares(self) -> bool:
+        """Whether timed cases are set against peers or the device's peak."""
+        return self.is_perf and bool(self.peers or self.peak)
 
     @property
     def is_perf(self) -> bool:
@@ -130,6 +138,10 @@ def _cold_cache(text: str, what: str) -> str:
     return text
 
 
+def _peers(text: str, what: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(atoms.choice(name, what, PEERS) for name in text.split(",")))
+
+
 def _text(text: str, what: str) -> str:
     return text
 
@@ -181,6 +193,8 @@ _KNOBS = (
     Knob("summary", "summary", _summary),
     Knob("global-impl", "global_impl", partial(impl_filter, skip=False)),
     Knob("global-skip-impl", "global_impl", partial(impl_filter, skip=True)),
+    Knob("peer", "peers", _peers, ",".join),
+    _boolean_knob("peak"),
 )
 _BY_NAME = {knob.name: knob for knob in _KNOBS}
 _PRINTED = _KNOBS[: [knob.name for knob in _KNOBS].index("verbose")]

@@ -1,33 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The perf line of one case: the tokens of its template with numbers from the kept runs."""
+"""The perf lines of one case: the tokens of its template with numbers from the kept runs."""
+
+from dataclasses import dataclass
+
+import numpy as np
 
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Job
+from zemm.benchdnn.peaks import Peaks
 from zemm.benchdnn.template import Token, parse_token, substitute, tokens
-from zemm.benchdnn.verdict import Result
+from zemm.benchdnn.verdict import PeerResult, Result
+
+NONE = "n/a"
 
 
-def format_line(job: Job, result: Result) -> str:
-    """The template of `job` filled in: times in ms, flops and bw per second, divided by the token's unit."""
-    values = {
-        text: _value(parse_token(text, "--perf-template"), job, result) for text in tokens(job.perf_template)
-    }
-    return substitute(job.perf_template, values)
+@dataclass
+class Row:
+    """What one line is about: zemm's runs of a case, or a peer's. `other_ms`: zemm's host times."""
+
+    job: Job
+    case: Case
+    who: str
+    engine: str
+    impl: str
+    times_ms: list[float]
+    wall_ms: list[float]
+    bytes_in: int
+    bytes_out: int
+    stages: dict[str, float]
+    peaks: Peaks | None = None
+    other_ms: list[float] | None = None
 
 
-def _value(token: Token, job: Job, result: Result) -> str:
-    if token.is_text:
-        return _text(token.name, job, result)
-    return f"{_number(token, job.case, result) / token.unit:g}"
-
-
-def _text(name: str, job: Job, result: Result) -> str:
+def own_row(job: Job, result: Result) -> Row:
+    """The row of zemm itself."""
     case = job.case
+    return Row(
+        job, case, "perf", case.options.engine_text, result.impl, result.times_ms, result.wall_ms,
+        result.bytes_in, result.bytes_out, result.stages, result.peaks, result.wall_ms,
+    )  # fmt: skip
+
+
+def peer_row(job: Job, result: Result, peer: PeerResult) -> Row:
+    """The row of a peer: where it refused, its reason stands in the place of the implementation."""
+    impl = _one_field(
+        f"refused: {peer.refusal}" if peer.refusal else "; ".join(filter(None, (peer.impl, peer.note)))
+    )
+    return Row(
+        job, peer.case, "peer", peer.name, impl, peer.times_ms, peer.times_ms, peer.bytes_moved, 0, {},
+        result.peaks, result.wall_ms,
+    )  # fmt: skip
+
+
+def format_line(template: str, row: Row) -> str:
+    """The template filled in: times in ms, flops and bw per second, divided by the token's unit."""
+    values = {text: _value(parse_token(text, "--perf-template"), row) for text in tokens(template)}
+    return substitute(template, values)
+
+
+def chosen(times: list[float], choice: str) -> float:
+    """The mean (`0`), the largest (`+`), the median (`~`) or else the smallest."""
+    if choice == "0":
+        return sum(times) / len(times)
+    if choice == "~":
+        return float(np.median(times))
+    return max(times) if choice == "+" else min(times)
+
+
+def percent_of_peak(row: Row, choice: str) -> float | None:
+    """How near the chosen run is to the limit that binds the case; None where no limit is known."""
+    if not row.peaks or not row.times_ms:
+        return None
+    bound = row.peaks.bound(row.case, row.bytes_in + row.bytes_out)[1]
+    return 100 * bound / chosen(row.times_ms, choice) if bound else None
+
+
+def ratio(row: Row, choice: str) -> float | None:
+    """The row's host time over zemm's."""
+    if not row.wall_ms or not row.other_ms:
+        return None
+    return chosen(row.wall_ms, choice) / chosen(row.other_ms, choice)
+
+
+def _one_field(text: str) -> str:
+    """Text that keeps the columns of a line apart."""
+    return " ".join(text.replace(",", ";").split())
+
+
+def _value(token: Token, row: Row) -> str:
+    if token.is_text:
+        return _text(token.name, row)
+    number = _number(token, row)
+    return NONE if number is None else f"{number / token.unit:g}"
+
+
+def _text(name: str, row: Row) -> str:
+    case = row.case
     dt = case.dt[0] if len(set(case.dt)) == 1 else ":".join(case.dt)
+    bound = row.peaks.bound(case, row.bytes_in + row.bytes_out)[0] if row.peaks else ""
     texts = {
         "prb": case.repro(),
         "desc": str(case.problem),
-        "engine": case.options.engine_text,
+        "engine": row.engine,
         "name": case.problem.name,
         "dt": dt,
         "sdt": dt,
@@ -40,39 +114,33 @@ def _text(name: str, job: Job, result: Result) -> str:
         "ctx-init": case.ctx_init,
         "ctx-exe": case.ctx_exe,
         "driver": "matmul",
-        "impl": result.impl,
-        "idx": str(job.index),
+        "impl": row.impl,
+        "idx": str(row.job.index),
+        "who": row.who,
+        "bound": bound or NONE,
     }
     return texts[name]
 
 
-def _number(token: Token, case: Case, result: Result) -> float:
-    bytes_moved = {
-        "ibytes": result.bytes_in,
-        "obytes": result.bytes_out,
-        "iobytes": result.bytes_in + result.bytes_out,
-        "bw": result.bytes_in + result.bytes_out,
-    }
-    if token.name in ("ctime", "cpdtime", "cptime"):
-        stages = {
-            "ctime": ("create_pd", "create_prim"),
-            "cpdtime": ("create_pd",),
-            "cptime": ("create_prim",),
-        }
-        return 1e3 * sum(result.stages.get(stage, 0.0) for stage in stages[token.name])
-    if token.name == "ops":
-        return float(case.problem.ops)
-    time = _chosen(result.times_ms, token.choice)
-    if token.name == "time":
-        return time
-    if token.name == "flops":
-        return case.problem.ops / time * 1e3 if time else 0.0
-    if token.name == "bw":
-        return bytes_moved["bw"] / time * 1e3 if time else 0.0
-    return float(bytes_moved.get(token.name, 0.0))
-
-
-def _chosen(times: list[float], choice: str) -> float:
-    if choice == "0":
-        return sum(times) / len(times)
-    return max(times) if choice == "+" else min(times)
+def _number(token: Token, row: Row) -> float | None:
+    case, moved = row.case, row.bytes_in + row.bytes_out
+    sizes = {"ops": case.problem.ops, "ibytes": row.bytes_in, "obytes": row.bytes_out, "iobytes": moved}
+    stages = {"ctime": ("create_pd", "create_prim"), "cpdtime": ("create_pd",), "cptime": ("create_prim",)}
+    name = token.name
+    if name in stages:
+        return 1e3 * sum(row.stages.get(stage, 0.0) for stage in stages[name])
+    if name in sizes:
+        return float(sizes[name])
+    if name == "ratio":
+        return ratio(row, token.choice)
+    if name == "peak":
+        return percent_of_peak(row, token.choice)
+    times = row.wall_ms if name == "wall" else row.times_ms
+    if name in ("wall", "time", "flops", "bw"):
+        if not times:
+            return None
+        time = chosen(times, token.choice)
+        if name in ("wall", "time"):
+            return time
+        return 1e3 * (case.problem.ops if name == "flops" else moved) / time if time else 0.0
+    return 0.0

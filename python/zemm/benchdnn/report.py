@@ -7,8 +7,9 @@ from collections.abc import Callable
 from zemm.benchdnn import verdict
 from zemm.benchdnn.atoms import show_dims
 from zemm.benchdnn.expand import Job
-from zemm.benchdnn.perf import format_line
-from zemm.benchdnn.template import header, template_text
+from zemm.benchdnn.perf import Row, format_line, own_row, peer_row
+from zemm.benchdnn.perf_table import table
+from zemm.benchdnn.template import COMPARED, header, template_text
 from zemm.benchdnn.verdict import Result
 
 _MAX_FAILURES = 10
@@ -29,6 +30,7 @@ class Report:
         self._stages: Counter[str] = Counter()
         self._perf_totals: dict[str, float] | None = None
         self._last_template = ""
+        self._compared: list[Row] = []
 
     @property
     def failed(self) -> int:
@@ -70,6 +72,10 @@ class Report:
             )
         if "impl-csv" in summary:
             self._emit("impl,count\n" + "\n".join(f"{impl},{n}" for impl, n in self._impls.most_common()))
+        if self._compared:
+            if self._compared[0].peaks:
+                self._emit("\n".join(self._compared[0].peaks.lines()))
+            self._emit(table(self._compared))
         self._emit(f"tests:{self._counts['tests']} {self.counts}")
         if self._perf_totals is not None:
             totals = self._perf_totals
@@ -100,12 +106,17 @@ class Report:
         return f"{head} ({milliseconds:.0f} ms) __REPRO: {job.case.full_repro()}"
 
     def _add_perf(self, job: Job, result: Result) -> None:
-        template = template_text(job.perf_template)
+        is_default = job.perf_template == "def" and job.case.options.compares
+        template = COMPARED if is_default else template_text(job.perf_template)
         if template != self._last_template:
             self._last_template = template
             self._emit(f"Template entries: {template}")
             self._emit(header(template))
-        self._emit(format_line(job, result))
+        rows = [own_row(job, result), *(peer_row(job, result, peer) for peer in result.peers)]
+        for row in rows:
+            self._emit(format_line(template, row))
+        if job.case.options.compares:
+            self._compared += rows
         totals = self._perf_totals = self._perf_totals or {"min": 0.0, "avg": 0.0}
         totals["min"] += min(result.times_ms)
         totals["avg"] += sum(result.times_ms) / len(result.times_ms)

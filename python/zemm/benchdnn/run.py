@@ -12,6 +12,7 @@ from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case, Encoding
 from zemm.benchdnn.execution import Execution
 from zemm.benchdnn.expand import Job
+from zemm.benchdnn.rivals import Rivals
 from zemm.benchdnn.verdict import Result
 
 _RAM_SHARE = 0.7
@@ -23,6 +24,7 @@ class Runner:
     def __init__(self, announce: Callable[[Job, str], None]) -> None:
         self._announce = announce
         self._engines: dict[tuple[str, int], Any] = {}
+        self._rivals = Rivals()
 
     def run(self, job: Job) -> Result:
         """The result of one job. UsageError when its engine does not exist."""
@@ -43,7 +45,7 @@ class Runner:
             if case.options.mode == "I":
                 return result.end(verdict.INITIALIZED)
             self._announce(job, "run")
-            return Execution(case, engine, primitive, result).run()
+            return Execution(case, engine, primitive, result, self._rivals).run()
         except MemoryError as error:
             return result.end(verdict.SKIPPED, verdict.NOT_ENOUGH_RAM, str(error))
         except Exception as error:

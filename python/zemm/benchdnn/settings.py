@@ -10,7 +10,7 @@ from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import VERIFICATION as ERROR
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.attributes import Attributes, Dropout, Fpmath, Quantization, Rounding
-from zemm.benchdnn.case import Case, Encoding, Grouped, Strides
+from zemm.benchdnn.case import Case, Encoding, Grouped, PeerChanges, Strides
 from zemm.benchdnn.descriptor import Descriptor
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.post_ops import PostOp
@@ -47,6 +47,8 @@ class Settings:
     bia_mask: list[int] = field(default_factory=lambda: [_DEFAULT_BIAS[1]])
     impl_filter: ImplFilter = _ANY_IMPL
     match: str = ""
+    quantize: str = ""
+    peer: PeerChanges = field(default_factory=PeerChanges)
     perf_template: str = "def"
     is_bitwise: bool = False
 
@@ -85,16 +87,17 @@ class Settings:
             _check_strides(strides, tags, problem)
             _check_groups(layout, problem)
             yield Case(
-                options, problem, _three(dt), tags, strides, layout, masks, bia_dt, bia_mask, attributes,
-                ctx_init, ctx_exe, impl_filter,
+                options, problem, three_types(dt, "--dt"), tags, strides, layout, masks, bia_dt, bia_mask,
+                attributes, ctx_init, ctx_exe, impl_filter, self.quantize, self.peer,
             )  # fmt: skip
 
 
-def _three(dt: tuple[str, ...]) -> tuple[str, str, str]:
+def three_types(dt: tuple[str, ...], what: str) -> tuple[str, str, str]:
+    """The data types of src, weights and dst: three, or one for all."""
     if len(dt) == 1:
         return dt[0], dt[0], dt[0]
     if len(dt) != 3:
-        raise UsageError(f"{ERROR}--dt={':'.join(dt)}: {len(dt)} data types are given, 1 or 3 are needed")
+        raise UsageError(f"{ERROR}{what}={':'.join(dt)}: {len(dt)} data types are given, 1 or 3 are needed")
     return dt[0], dt[1], dt[2]
 
 

@@ -13,22 +13,26 @@ _NAMED = {
         "%Gops%,%+ctime%,%-time%,%-Gflops%,%0time%,%0Gflops%"
     ),
 }
+COMPARED = (
+    "%who%,%engine%,%impl%,%name%,%prb%,%Gops%,%-time%,%~time%,%-wall%,%~wall%,%-Gflops%,%~Gflops%,%-Gbw%,%~Gbw%,"
+    "%-peak%,%~peak%,%bound%,%-ratio%,%~ratio%"
+)
 _TEXT_TOKENS = (
     "prb", "desc", "engine", "name", "dt", "sdt", "bia_dt", "stag", "wtag", "dtag", "ddt", "attr", "ctx-init",
-    "ctx-exe", "driver", "impl", "idx",
+    "ctx-exe", "driver", "impl", "idx", "who", "bound",
 )  # fmt: skip
 _NUMBER_TOKENS = (
     "ops", "flops", "bw", "ibytes", "obytes", "iobytes", "freq", "clocks", "time", "ctime", "cptime",
-    "cpdtime",
+    "cpdtime", "wall", "peak", "ratio",
 )  # fmt: skip
 _TOKEN = re.compile("%([^%]*)%")
-_FORM = re.compile(f"([-0+]?)([KMG]?)({'|'.join((*_TEXT_TOKENS, *_NUMBER_TOKENS))})")
+_FORM = re.compile(f"([-0+~]?)([KMG]?)({'|'.join((*_TEXT_TOKENS, *_NUMBER_TOKENS))})")
 _UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
-_WORDS = {"-": "min_", "0": "avg_", "+": "max_"}
+_WORDS = {"-": "min_", "0": "avg_", "+": "max_", "~": "med_"}
 
 
 class Token(NamedTuple):
-    """`%[-|0|+][K|M|G]NAME%`: which of the runs, the divisor, and what to print."""
+    """`%[-|0|+|~][K|M|G]NAME%`: which of the runs, the divisor, and what to print."""
 
     choice: str
     unit: float
@@ -71,4 +75,4 @@ def tokens(text: str) -> list[str]:
 
 def header(text: str) -> str:
     """The line that names the columns: no `%`, and -, 0, + spelled out."""
-    return _TOKEN.sub(lambda m: _WORDS.get(m[1][:1], "") + m[1].lstrip("-0+"), template_text(text))
+    return _TOKEN.sub(lambda m: _WORDS.get(m[1][:1], "") + m[1].lstrip("-0+~"), template_text(text))

@@ -28,7 +28,7 @@ class Measured:
 
 def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], options: Options) -> Measured:
     """Time a primitive after one untimed run; run i takes the tensors of sets[i modulo their number]."""
-    stream, profiled = _stream(zemm, engine)
+    stream, profiled = stream_of(zemm, engine)
     evict = np.zeros(_tlb_bytes(options.cold_cache), np.uint8)
     primitive.execute(stream, sets[0])
     stream.wait()
@@ -36,7 +36,7 @@ def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], 
         stream.reset_profiling()
     runs = _gpu_runs if engine.kind == "gpu" else _cpu_runs
     wall = runs(primitive, stream, sets, options, evict)
-    device, missing = _device_times(stream) if profiled else ([], "the engine keeps no times")
+    device, missing = device_times(stream) if profiled else ([], "the engine keeps no times")
     has_device = len(device) == len(wall) and min(device) > 0
     times, source = (device, "device clock") if has_device else (wall, f"host clock ({missing})")
     return Measured(_kept(times) if engine.kind == "gpu" else times, source)
@@ -61,14 +61,15 @@ def _copied(zemm: Any, engine: Any, buffer: Buffer) -> Buffer:
     return twin
 
 
-def _stream(zemm: Any, engine: Any) -> tuple[Any, bool]:
+def stream_of(zemm: Any, engine: Any) -> tuple[Any, bool]:
+    """A stream, and whether it keeps device times."""
     try:
         return zemm.Stream(engine, profiling=True), True
     except (NotImplementedError, ValueError):
         return zemm.Stream(engine), False
 
 
-def _device_times(stream: Any) -> tuple[list[float], str]:
+def device_times(stream: Any) -> tuple[list[float], str]:
     """Milliseconds of every run by the device's clock, or none and why."""
     try:
         return [nanoseconds / 1e6 for nanoseconds in stream.profiling_times()], "the device gave no times"

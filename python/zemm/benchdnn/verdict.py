@@ -5,6 +5,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
+
+from zemm.benchdnn.peaks import Peaks
 
 PASSED = "PASSED"
 SKIPPED = "SKIPPED"
@@ -26,6 +29,20 @@ EXECUTION_MODE = "Execution mode not supported"
 
 
 @dataclass
+class PeerResult:
+    """What a peer did with a case: `line` is the problem that it ran; `refusal` why it did not."""
+
+    name: str
+    line: str
+    impl: str = ""
+    case: Any = None
+    times_ms: list[float] = field(default_factory=list)
+    bytes_moved: int = 0
+    refusal: str = ""
+    note: str = ""
+
+
+@dataclass
 class Result:
     """`reason` is one of benchdnn's (in parentheses); `sentence` is the library's or the driver's own."""
 
@@ -38,6 +55,9 @@ class Result:
     lines: list[str] = field(default_factory=list)
     stages: dict[str, float] = field(default_factory=dict)
     times_ms: list[float] = field(default_factory=list)
+    wall_ms: list[float] = field(default_factory=list)
+    peaks: Peaks | None = None
+    peers: list[PeerResult] = field(default_factory=list)
     bytes_in: int = 0
     bytes_out: int = 0
 

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oneDNN as a peer: the same descriptors and attributes, its own layouts where the case says any."""
+
+from typing import Any
+
+import numpy as np
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import build
+from zemm.benchdnn.arguments import Argument
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import Floats, encode
+from zemm.benchdnn.layout import Layout
+from zemm.benchdnn.peers import PeerError, onednn_binding
+from zemm.benchdnn.peers.onednn_binding import Binding, with_bytes
+from zemm.benchdnn.peers.onednn_library import open_library
+from zemm.benchdnn.peers.tensors import tensors
+from zemm.memory_desc import MemoryDesc
+
+
+class OneDnn:
+    """The library, open in this process."""
+
+    def __init__(self, binding: Binding) -> None:
+        self._binding = binding
+        self.version = binding.version
+
+    def prepare(self, case: Case) -> "Matmul":
+        """The primitive of a case, with its tensors filled and reordered."""
+        if not case.is_dense or any(case.runtime_masks):
+            raise PeerError("zemm-benchdnn gives peers dense tensors of known dims only")
+        return Matmul(self._binding, case)
+
+
+class Matmul:
+    """A primitive with its arguments."""
+
+    def __init__(self, binding: Binding, case: Case) -> None:
+        self._binding = binding
+        pd = build.primitive_desc(binding, binding.engine, case)
+        self.impl = pd.impl_info
+        self._pd = pd
+        memories = {a.arg: self._filled(a, values) for a, values in tensors(case)}
+        self._dst = next(a for a in args.matrices(case) if a.arg == args.DST)
+        self._dst_md = pd.exec_arg_md(args.DST)
+        memories[args.DST] = onednn_binding.new_memory(binding, self._dst_md)
+        self._memories = memories
+        self.run = onednn_binding.execution(binding, pd.handle, memories)
+
+    def dst(self) -> Floats:
+        """The result of the last run."""
+        layout, plain = self._plain(self._dst)
+        memory = onednn_binding.reordered(self._binding, self._memories[args.DST], self._dst_md, plain.handle)
+        loaded: Floats = with_bytes(self._binding, memory, layout.size, layout.load)
+        return loaded
+
+    def _filled(self, argument: Argument, values: Floats) -> Any:
+        binding = self._binding
+        if argument.on_host:
+            md = binding.MemoryDesc.host_scalar(argument.data_type)
+            scalar = encode(np.full(1, argument.value, np.float32), argument.data_type)
+            return onednn_binding.new_scalar(binding, md.handle, scalar.view(np.uint8))
+        layout, plain = self._plain(argument)
+        memory = onednn_binding.new_memory(binding, plain.handle)
+        shaped = values.reshape(argument.memory_dims)
+        with_bytes(binding, memory, layout.size, lambda raw: layout.store(shaped, raw))
+        if argument.tag != "any":
+            return memory
+        wanted = self._pd.exec_arg_md(argument.arg)
+        return onednn_binding.reordered(binding, memory, plain.handle, wanted)
+
+    def _plain(self, argument: Argument) -> tuple[Layout, Any]:
+        """The plain layout that an argument is filled in: its own, or row-major where the library chooses."""
+        tag = None if argument.tag in ("", "any") else argument.tag
+        strides = list(argument.strides) or None
+        md = MemoryDesc(argument.memory_dims, argument.data_type, tag=tag, strides=strides)
+        layout = Layout(tuple(md.dims), tuple(md.strides), md.data_type, md.size)
+        plain = self._binding.MemoryDesc(md.dims, argument.data_type, strides=list(md.strides))
+        return layout, plain
+
+
+def load() -> OneDnn:
+    """oneDNN from its package."""
+    return OneDnn(Binding(*open_library()))

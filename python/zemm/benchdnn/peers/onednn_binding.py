@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of oneDNN's C API that a matmul needs, with the names of zemm's own Python classes.
+
+The stages of the driver that build a case (`zemm.benchdnn.build`) take it in place of `zemm`: the numbers
+behind the names are the same in both libraries.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zemm import _library
+from zemm._library import value_of
+from zemm.benchdnn.layout import Bytes
+from zemm.benchdnn.peers import PeerError
+from zemm.memory_desc import MemoryDesc as ZemmMemoryDesc
+
+RUNTIME_DIM = _library.RUNTIME_DIM
+_CPU = 1
+_IN_ORDER = 1
+_TAG_ANY = 1
+
+
+class Binding:
+    """An open library with one engine and one stream; its classes make objects that it owns."""
+
+    def __init__(self, ffi: Any, lib: Any) -> None:
+        self.ffi, self.lib = ffi, lib
+        self.RUNTIME_DIM = RUNTIME_DIM
+        self.engine = self.create("engine", "engine_create", _CPU, 0)
+        self.stream = self.create("stream", "stream_create", self.engine, _IN_ORDER)
+        self.MemoryDesc = _bound(MemoryDesc, self)
+        self.MemoryDesc.host_scalar = lambda data_type: MemoryDesc.of_scalar(self, data_type)
+        self.Attr = _bound(Attr, self)
+        self.PostOps = _bound(PostOps, self)
+        self.MatmulPrimitiveDesc = _bound(MatmulPrimitiveDesc, self)
+
+    @property
+    def version(self) -> str:
+        v = self.lib.dnnl_version()
+        return f"{v.major}.{v.minor}.{v.patch}"
+
+    def call(self, function: str, *args: Any) -> None:
+        """Call dnnl_<function>; PeerError with its status when that is not success."""
+        status = getattr(self.lib, f"dnnl_{function}")(*args)
+        if status:
+            raise PeerError(f"dnnl_{function} returned {_library.name_of('status', status)}")
+
+    def create(self, kind: str, function: str, *args: Any) -> Any:
+        """A handle from dnnl_<function>(&handle, args...), destroyed when nothing refers to it."""
+        out = self.ffi.new("void **")
+        self.call(function, out, *args)
+        return self.ffi.gc(out[0], getattr(self.lib, f"dnnl_{kind}_destroy"))
+
+    def dims(self, values: Sequence[int]) -> Any:
+        return self.ffi.new("int64_t[]", list(values)) if values else self.ffi.NULL
+
+
+def _bound(kind: Any, binding: Binding) -> Any:
+    def make(*args: Any, **more: Any) -> Any:
+        return kind(binding, *args, **more)
+
+    return make
+
+
+class MemoryDesc:
+    """A plain layout, or one that the library chooses (tag any)."""
+
+    def __init__(
+        self,
+        binding: Binding,
+        dims: Sequence[int],
+        data_type: str,
+        tag: str | None = None,
+        strides: Sequence[int] | None = None,
+    ) -> None:
+        args = (len(dims), binding.dims(dims), value_of("data_type", data_type))
+        if tag == "any":
+            self.handle = binding.create("memory_desc", "memory_desc_create_with_tag", *args, _TAG_ANY)
+            return
+        # zemm knows all tags by name, and says what strides a plain one has.
+        plain = ZemmMemoryDesc(dims, data_type, tag=tag, strides=strides)
+        if plain.inner_nblks:
+            raise PeerError(f"tag {tag} is blocked: peers get plain layouts, or choose their own by tag any")
+        self.handle = binding.create(
+            "memory_desc", "memory_desc_create_with_strides", *args, binding.dims(plain.strides)
+        )
+
+    @classmethod
+    def of_scalar(cls, binding: Binding, data_type: str) -> "MemoryDesc":
+        md = cls.__new__(cls)
+        dt = value_of("data_type", data_type)
+        md.handle = binding.create("memory_desc", "memory_desc_create_host_scalar", dt)
+        return md
+
+
+class PostOps:
+    """As zemm.PostOps."""
+
+    def __init__(self, binding: Binding) -> None:
+        self._binding = binding
+        self.handle = binding.create("post_ops", "post_ops_create")
+
+    def append_sum(self, scale: float, zero_point: int, data_type: str) -> None:
+        dt = value_of("data_type", data_type)
+        self._binding.call("post_ops_append_sum", self.handle, scale, zero_point, dt)
+
+    def append_eltwise(self, alg: str, alpha: float, beta: float) -> None:
+        number = value_of("alg_kind", alg)
+        self._binding.call("post_ops_append_eltwise", self.handle, number, alpha, beta)
+
+    def append_binary(self, alg: str, src1: MemoryDesc, src2: MemoryDesc | None = None) -> None:
+        number = value_of("alg_kind", alg)
+        if src2 is None:
+            self._binding.call("post_ops_append_binary", self.handle, number, src1.handle)
+        else:
+            self._binding.call("post_ops_append_binary_v2", self.handle, number, src1.handle, src2.handle)
+
+    def append_prelu(self, mask: int) -> None:
+        self._binding.call("post_ops_append_prelu", self.handle, mask)
+
+    def append_dw(self, *parameters: Any) -> None:
+        raise PeerError("a depthwise convolution is no post-op of a matmul")
+
+
+class Attr:
+    """As zemm.Attr."""
+
+    def __init__(self, binding: Binding) -> None:
+        self._binding = binding
+        self.handle = binding.create("primitive_attr", "primitive_attr_create")
+
+    def _set(self, what: str, *args: Any) -> None:
+        self._binding.call(f"primitive_attr_set_{what}", self.handle, *args)
+
+    def _set_quantisation(
+        self, what: str, arg: int, mask: int, groups: Sequence[int], data_type: str, *more: int
+    ) -> None:
+        dt = value_of("data_type", data_type)
+        self._set(what, arg, mask, len(groups), self._binding.dims(groups), dt, *more)
+
+    def set_scales(
+        self, arg: int, mask: int, groups: Sequence[int], data_type: str, on_host: bool, mode: str
+    ) -> None:
+        number = value_of("quantization_mode", mode)
+        self._set_quantisation("scales_v3", arg, mask, groups, data_type, int(on_host), number)
+
+    def set_zero_points(
+        self, arg: int, mask: int, groups: Sequence[int], data_type: str, on_host: bool
+    ) -> None:
+        self._set_quantisation("zero_points_v2", arg, mask, groups, data_type, int(on_host))
+
+    def set_precomputed_reductions(self, arg: int, mask: int, groups: Sequence[int], data_type: str) -> None:
+        self._set_quantisation("precomputed_reductions", arg, mask, groups, data_type)
+
+    def set_fpmath_mode(self, mode: str, apply_to_int: bool) -> None:
+        self._set("fpmath_mode_v2", value_of("fpmath_mode", mode), int(apply_to_int))
+
+    def set_accumulation_mode(self, mode: str) -> None:
+        self._set("accumulation_mode", value_of("accumulation_mode", mode))
+
+    def set_scratchpad_mode(self, mode: str) -> None:
+        self._set("scratchpad_mode", value_of("scratchpad_mode", mode))
+
+    def set_deterministic(self, value: bool) -> None:
+        self._set("deterministic", int(value))
+
+    def set_rounding(self, arg: int, mode: str) -> None:
+        self._set("rounding", arg, value_of("rounding_mode", mode))
+
+    def set_dropout(self, *parameters: Any) -> None:
+        raise PeerError("dropout is not passed on to peers")
+
+    def set_post_ops(self, post_ops: PostOps) -> None:
+        self._set("post_ops", post_ops.handle)
+
+
+class MatmulPrimitiveDesc:
+    """As zemm.MatmulPrimitiveDesc; `engine` is the binding's own."""
+
+    def __init__(
+        self,
+        binding: Binding,
+        engine: Any,
+        src: MemoryDesc,
+        weights: MemoryDesc,
+        dst: MemoryDesc,
+        bias: MemoryDesc | None = None,
+        attr: Attr | None = None,
+    ) -> None:
+        null = binding.ffi.NULL
+        self._binding = binding
+        args = (engine, src.handle, weights.handle, bias.handle if bias else null, dst.handle)
+        self.handle = binding.create(
+            "primitive_desc", "matmul_primitive_desc_create", *args, attr.handle if attr else null
+        )
+
+    @property
+    def impl_info(self) -> str:
+        ffi = self._binding.ffi
+        out = ffi.new("const char **")
+        self._binding.call("primitive_desc_query", self.handle, value_of("query", "impl_info_str"), 0, out)
+        return str(ffi.string(out[0]).decode())
+
+    def exec_arg_md(self, arg: int) -> Any:
+        """A copy of the descriptor of an execution argument."""
+        query = value_of("query", "exec_arg_md")
+        found = self._binding.lib.dnnl_primitive_desc_query_md(self.handle, query, arg)
+        return self._binding.create("memory_desc", "memory_desc_clone", found)
+
+
+def new_memory(binding: Binding, md: Any) -> Any:
+    """Memory of the library's own."""
+    allocate = binding.ffi.cast("void *", 2**64 - 1)
+    return binding.create("memory", "memory_create", md, binding.engine, allocate)
+
+
+def new_scalar(binding: Binding, md: Any, value: Bytes) -> Any:
+    """A host scalar with the bytes of `value`."""
+    data = binding.ffi.new("char[8]", value.tobytes())
+    return binding.create("memory", "memory_create_host_scalar", md, data)
+
+
+def with_bytes(binding: Binding, memory: Any, size: int, use: Callable[[Bytes], Any]) -> Any:
+    """use(the bytes of a memory)."""
+    if not size:
+        return None
+    out = binding.ffi.new("void **")
+    binding.call("memory_map_data", memory, out)
+    try:
+        return use(np.frombuffer(binding.ffi.buffer(out[0], size), np.uint8))
+    finally:
+        binding.call("memory_unmap_data", memory, out[0])
+
+
+def reordered(binding: Binding, memory: Any, md: Any, wanted: Any) -> Any:
+    """The same tensor in the layout of `wanted`: `memory` itself where that is its own."""
+    if binding.lib.dnnl_memory_desc_equal(md, wanted):
+        return memory
+    args = (md, binding.engine, wanted, binding.engine, binding.ffi.NULL)
+    pd = binding.create("primitive_desc", "reorder_primitive_desc_create", *args)
+    result = new_memory(binding, wanted)
+    execution(binding, pd, {1: memory, 17: result})()
+    return result
+
+
+def execution(binding: Binding, pd: Any, memories: dict[int, Any]) -> Callable[[], None]:
+    """A call that runs the primitive of `pd` and returns when it has finished; its arguments are ready."""
+    primitive = binding.create("primitive", "primitive_create", pd)
+    args = binding.ffi.new("dnnl_exec_arg_t[]", list(memories.items()))
+    execute, wait, stream = binding.lib.dnnl_primitive_execute, binding.lib.dnnl_stream_wait, binding.stream
+    count = len(memories)
+
+    def run() -> None:
+        status = execute(primitive, stream, count, args) or wait(stream)
+        if status:
+            raise PeerError(f"dnnl_primitive_execute returned {_library.name_of('status', status)}")
+
+    return run

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a peer runs: the case as `--quantize` and `--peer-*` change it."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+from zemm.benchdnn.attributes import Attributes
+from zemm.benchdnn.case import Case, PeerChanges
+from zemm.benchdnn.options import ImplFilter
+
+SRC = 1
+
+
+def peer_case(case: Case) -> Case:
+    """The case that a peer is given. Its line, `peer_case(case).repro()`, says what was run."""
+    changes = case.peer
+    dt = changes.dt or ((case.quantize, *case.dt[1:]) if case.quantize else case.dt)
+    stag, wtag, dtag = case.tags
+    tags = (changes.stag or stag, changes.wtag or wtag, changes.dtag or dtag)
+    attributes = replace(_without_quantised_src(case), scratchpad="library")
+    changed = {
+        field.name: getattr(changes, field.name)
+        for field in fields(Attributes)
+        if getattr(changes, field.name, None) is not None
+    }
+    return replace(
+        case,
+        dt=dt,
+        tags=tags,
+        attributes=replace(attributes, **changed),
+        bia_dt=changes.bia_dt or case.bia_dt,
+        impl_filter=ImplFilter(),
+        quantize="",
+        peer=PeerChanges(),
+    )
+
+
+def _without_quantised_src(case: Case) -> Attributes:
+    """Whoever quantises src itself chooses its parameters itself."""
+    if not case.quantize:
+        return case.attributes
+    kinds = ("scales", "zero_points", "reductions")
+    left: dict[str, Any] = {
+        kind: tuple(entry for entry in getattr(case.attributes, kind) if entry.arg != SRC) for kind in kinds
+    }
+    return replace(case.attributes, **left)

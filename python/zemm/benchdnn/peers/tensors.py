@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tensors that a peer gets: what zemm gets in timed runs, drawn for the peer's own case."""
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import data
+from zemm.benchdnn.arguments import Argument
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.ranges import filling
+
+_DRAWN_AS_CHECKED = ("scales", "zero_points", "reductions")
+
+
+def tensors(case: Case) -> list[tuple[Argument, Floats]]:
+    """Every argument with its values, dst left out."""
+    ranges, found = filling(case), []
+    src = None
+    for argument in [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case)]:
+        if argument.arg == args.DST:
+            continue
+        if argument.role in _DRAWN_AS_CHECKED:
+            values = data.values(case, argument, ranges, src)
+        else:
+            values = data.real_values(argument, argument.arg)
+        if argument.arg == args.SRC:
+            src = values
+        found.append((argument, values))
+    return found

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table at the end of a run with peers or peaks: per case a line for zemm and one for each peer."""
+
+from zemm.benchdnn.perf import Row, chosen, percent_of_peak, ratio
+
+_HEADS = (
+    "problem",
+    "who",
+    "ms best/median",
+    "host ms best/median",
+    "GOPS",
+    "GB/s",
+    "of peak",
+    "ratio best/median",
+    "",
+)
+Line = tuple[str, ...]
+
+
+def table(rows: list[Row]) -> str:
+    """All rows with aligned columns; a peer's last field is what it ran, or why it did not. The ratio is the
+    peer's host time over zemm's."""
+    lines = [_HEADS, *map(_line, rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADS))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _line(row: Row) -> Line:
+    case, is_own = row.case, row.who == "perf"
+    problem = (case.problem.name.strip('"') or str(case.problem)) if is_own else ""
+    who = "zemm" if is_own else row.engine
+    if not row.times_ms:
+        return problem, who, "", "", "", "", "", "", row.impl
+    best = chosen(row.times_ms, "-")
+    gops = case.problem.ops / best / 1e6
+    bandwidth = (row.bytes_in + row.bytes_out) / best / 1e6
+    percent, limit = percent_of_peak(row, "-"), ""
+    if percent is not None and row.peaks:
+        limit = f"{percent:.0f} % {row.peaks.bound(case, row.bytes_in + row.bytes_out)[0]}"
+    ratios = [ratio(row, choice) for choice in "-~"]
+    ratio_text = "" if is_own else "/".join(f"{r:.2f}" for r in ratios if r is not None)
+    run = row.impl if is_own else f"{row.impl}: {case.repro()}"
+    times = "" if not is_own else _pair(row.times_ms)
+    return problem, who, times, _pair(row.wall_ms), f"{gops:.0f}", f"{bandwidth:.1f}", limit, ratio_text, run
+
+
+def _pair(times: list[float]) -> str:
+    return f"{chosen(times, '-'):.3f}/{chosen(times, '~'):.3f}"

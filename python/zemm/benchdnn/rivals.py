@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timed runs of a case beside its peers and against the device's limits."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from typing import Any
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import peaks, peers, timing
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.contest import SLOW_MS, SLOW_ROUNDS, alternate
+from zemm.benchdnn.dtypes import BY_NAME
+from zemm.benchdnn.peaks import Peaks
+from zemm.benchdnn.peers import Peer, PeerError, Prepared
+from zemm.benchdnn.peers.problem import peer_case
+from zemm.benchdnn.verdict import PeerResult, Result
+
+_CLOCKS = """\
+# zemm and its peers take turns, one run each. time: the device's own (event timestamps); a peer gives none,
+# its time is its wall. wall: the host's clock around one synchronous call. ratio: the peer's wall over zemm's
+# (above 1 zemm is faster). peak: percent of the lower of two limits, the case's operations at the device's
+# measured rate and its bytes at the measured read bandwidth."""
+
+
+class Rivals:
+    """The peers and limits of one run of the driver: loaded and measured at first use."""
+
+    def __init__(
+        self,
+        load: Callable[[str], Peer] = peers.load,
+        measure: Callable[[Any, Sequence[str]], Peaks] = peaks.measure,
+    ) -> None:
+        self._load, self._measure = load, measure
+        self._peers: dict[str, Peer | None] = {}
+        self._peaks: dict[int, Peaks] = {}
+        self._explained = False
+
+    def contest(self, zemm: Any, engine: Any, case: Case, runs: list[Any], result: Result) -> None:
+        """Time `runs` (a function of a stream each, which submits the case's work) and the peers in turns."""
+        if not self._explained:
+            result.lines += _CLOCKS.splitlines()
+            self._explained = True
+        if case.options.peak:
+            result.peaks = self._peaks_of(engine, case, result)
+        stream, profiled = timing.stream_of(zemm, engine)
+        submits = cycle([bind(stream) for bind in runs])
+
+        def run() -> None:
+            next(submits)()
+            stream.wait()
+
+        run()
+        if profiled:
+            stream.reset_profiling()
+        with self._prepared(case, result) as prepared:
+            options = case.options
+            turns = alternate(
+                [run, *(p.run for _, p in prepared)], options.fix_times_per_prb, options.budget_ms
+            )
+        result.wall_ms = turns[0].times_ms
+        device, missing = timing.device_times(stream) if profiled else ([], "the engine keeps no times")
+        has_device = len(device) == len(result.wall_ms) and min(device) > 0
+        result.times_ms = device if has_device else result.wall_ms
+        if not has_device:
+            result.lines.append(f"# times: host clock ({missing})")
+        for (found, _), turn in zip(prepared, turns[1:], strict=True):
+            found.times_ms = turn.times_ms
+            if turn.is_slow:
+                found.note = f"over {SLOW_MS:g} ms a run: {SLOW_ROUNDS} runs only"
+
+    def _peaks_of(self, engine: Any, case: Case, result: Result) -> Peaks:
+        """All limits, measured at the first case; those of the case again, as other work on the machine slows
+        a measurement, too. The best one counts."""
+        known = self._peaks.get(id(engine))
+        if known is None:
+            known = self._peaks[id(engine)] = self._measure(engine, peaks.NAMES)
+            result.lines += known.lines()
+        else:
+            known.raise_to(self._measure(engine, (peaks.compute_peak(case), "read")))
+        return known
+
+    @contextmanager
+    def _prepared(self, case: Case, result: Result) -> Iterator[list[tuple[PeerResult, Prepared]]]:
+        """The peers that can run the case; refusals go to the result. Their memory is given up afterwards."""
+        wanted, ready = peer_case(case), []
+        for name in case.options.peers:
+            peer = self._peer(name, result)
+            if peer is None:
+                continue
+            found = PeerResult(name, wanted.repro(), case=wanted, bytes_moved=_bytes(wanted))
+            result.peers.append(found)
+            try:
+                prepared = peer.prepare(wanted)
+                found.impl = prepared.impl
+                prepared.run()
+            except (PeerError, ValueError, NotImplementedError, RuntimeError, MemoryError) as error:
+                found.refusal = str(error) or type(error).__name__
+                continue
+            ready.append((found, prepared))
+        yield ready
+
+    def _peer(self, name: str, result: Result) -> Peer | None:
+        if name not in self._peers:
+            try:
+                self._peers[name] = peer = self._load(name)
+                result.lines.append(f"# peer: {name} {peer.version}")
+            except PeerError as error:
+                self._peers[name] = None
+                result.lines.append(f"# {error}")
+        return self._peers[name]
+
+
+def _bytes(case: Case) -> int:
+    """Of all tensors of a case."""
+    tensors = [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case)]
+    return sum(BY_NAME[a.data_type].bits * a.count for a in tensors) // 8
