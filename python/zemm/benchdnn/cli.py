@@ -21,11 +21,11 @@ DESC expands the lists given so far. benchdnn's grammar holds: --mode=C|P|L|I|R|
 --attr-zero-points= --attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath=
 --impl= --skip-impl= --match= --summary= --perf-template= --reset
 
-Timed runs (--mode=P): --peak measures the device's own limits and says percent of peak in each row.
---peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio; what the
-peer runs is the case, unless --peer-dt= --peer-stag= --peer-wtag= --peer-dtag= --peer-bia-dt= --peer-attr-scales=
---peer-attr-zero-points= --peer-attr-precomputed-reductions= --peer-attr-post-ops= --peer-attr-fpmath= say
-otherwise (none: without the attribute; empty: as the case).
+Timed runs (--mode=P): --peak measures the device's own limits and says percent of peak in each row;
+--peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio. The
+peer runs the case as it is, unless told otherwise: --peer-dt= --peer-stag= --peer-wtag= --peer-dtag=
+--peer-bia-dt= --peer-attr-scales= --peer-attr-zero-points= --peer-attr-precomputed-reductions=
+--peer-attr-post-ops= --peer-attr-fpmath= (an attribute `none`: without it; empty: as the case has it).
 
 Exit code: 0 when no case failed, 1 when one did (unimplemented and invalid ones count) or the command line
 is wrong, 2 for an unknown option or tag."""
