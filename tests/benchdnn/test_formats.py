@@ -93,3 +93,35 @@ def test_f16_and_bf16_agree_with_themselves(value: float) -> None:
         once = rounded(np.array([value], np.float32), dt)
         assert np.array_equal(rounded(once, dt), once, equal_nan=True)
         assert np.array_equal(decode(encode(once, dt), dt), once, equal_nan=True)
+
+
+@pytest.mark.parametrize("dt", ["s8", "u4", "s4", "bf16", "f32"])
+@pytest.mark.parametrize(
+    ("dims", "blocks", "strides", "count"),
+    [
+        ((70, 130), ((0, 16), (1, 64), (0, 4)), (4096, 2 * 4096), 2 * 3 * 4096),
+        ((3, 17, 65), ((1, 16), (2, 64)), (2 * 2 * 1024, 1024, 2 * 1024), 3 * 2 * 2 * 1024),
+    ],
+)
+def test_blocked_layouts(
+    dt: str, dims: tuple[int, ...], blocks: tuple[tuple[int, int], ...], strides: tuple[int, ...], count: int
+) -> None:
+    """Every element lies where the blocks say, the padding is zero, and reading gives the values back."""
+    bits = BY_NAME[dt].bits
+    layout = Layout(dims, strides, dt, count * bits // 8, blocks=blocks)
+    values = (np.arange(np.prod(dims)) % 7).astype(np.float32).reshape(dims)
+    raw = np.full(layout.size, 0xA5, np.uint8)
+    layout.store(values, raw)
+    np.testing.assert_array_equal(layout.load(raw), values)
+    flat = Layout((count,), (1,), dt, layout.size).load(raw)
+    seen = np.zeros(count, bool)
+    for index in np.ndindex(*dims):
+        rest, offset, inner = list(index), 0, 1
+        for axis, size in reversed(blocks):
+            offset += rest[axis] % size * inner
+            rest[axis] //= size
+            inner *= size
+        offset += sum(i * stride for i, stride in zip(rest, strides, strict=True))
+        assert flat[offset] == values[index]
+        seen[offset] = True
+    assert not flat[~seen].any()

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of one tensor: guarded host memory used in place by the CPU engine, library memory on a GPU."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.layout import Bytes, Layout
+from zemm.benchdnn.layout import Bytes, Layout, layout_of
 
 _GUARD = 4096
 _PATTERN = 0xA5
@@ -17,7 +18,7 @@ class Buffer:
     """`memory` is the library's object for descriptor `md`. On the CPU the tensor lies between two guards."""
 
     def __init__(self, zemm: Any, engine: Any, md: Any) -> None:
-        self.layout = Layout(tuple(md.dims), tuple(md.strides), md.data_type, md.size, md.offset0)
+        self.layout = layout_of(md)
         self._guarded: Bytes | None = None
         if engine.kind == "cpu":
             self._guarded = _aligned(md.size + 2 * _GUARD)
@@ -48,8 +49,7 @@ class Buffer:
 
     def layout_as(self, data_type: str) -> Layout:
         """The layout read with another data type."""
-        mine = self.layout
-        return Layout(mine.dims, mine.strides, data_type or mine.data_type, mine.size, mine.offset)
+        return replace(self.layout, data_type=data_type or self.layout.data_type)
 
     def raw(self) -> Bytes:
         """The bytes of the tensor: on the CPU the memory itself, else a copy."""

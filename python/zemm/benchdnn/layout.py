@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logical tensors to bytes in memory and back, for plain layouts given by strides in elements.
+"""Logical tensors to bytes in memory and back: strides in elements, and inner blocks where there are any.
 
 Two 4-bit elements share a byte: the even physical offset is the low nibble.
 """
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -17,13 +19,16 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements of a tensor of `dims` lie: `strides` and `offset` in elements, `size` in bytes."""
+    """Where the elements of a tensor of `dims` lie: `strides` (of outer blocks) and `offset` in elements, `size`
+    in bytes. `blocks` are (dimension, size) of the inner blocks, outermost first, dense; `dims` are then padded
+    up to whole blocks, with zeros."""
 
     dims: tuple[int, ...]
     strides: tuple[int, ...]
     data_type: str
     size: int
     offset: int = 0
+    blocks: tuple[tuple[int, int], ...] = ()
 
     @property
     def _packed(self) -> bool:
@@ -39,8 +44,8 @@ class Layout:
             return np.zeros(self.dims, np.float32)
         code = BY_NAME[self.data_type].code
         if not self._packed:
-            return decode(self._view(raw[: self.size].view(code)), self.data_type)
-        codes = self._view(_unpacked(raw[: self.size]))
+            return decode(self._logical(raw[: self.size].view(code)), self.data_type)
+        codes = self._logical(_unpacked(raw[: self.size]))
         if self.data_type == "s4":
             return decode(((codes ^ 8).astype(np.int8) - 8), "s4")
         return decode(codes if self.data_type == "u4" else codes.view(code), self.data_type)
@@ -49,15 +54,56 @@ class Layout:
         if 0 in self.dims:
             return
         if not self._packed:
-            self._view(raw[: self.size].view(codes.dtype))[...] = codes
+            self._view(raw[: self.size].view(codes.dtype))[...] = self._physical(codes)
             return
         nibbles = _unpacked(raw[: self.size])
-        self._view(nibbles)[...] = codes.view(np.uint8) & 15
+        self._view(nibbles)[...] = self._physical(codes.view(np.uint8) & 15)
         raw[: self.size] = nibbles[0::2] | nibbles[1::2] << 4
 
     def _view(self, flat: Codes) -> Codes:
-        strides = [stride * flat.itemsize for stride in self.strides]
-        return as_strided(flat[self.offset :], self.dims, strides)
+        """The elements in memory: outer dims, then the inner blocks."""
+        inner = [size for _, size in self.blocks]
+        inner_strides = [math.prod(inner[i + 1 :]) for i in range(len(inner))]
+        strides = [stride * flat.itemsize for stride in (*self.strides, *inner_strides)]
+        return as_strided(flat[self.offset :], (*self._outer(), *inner), strides)
+
+    def _outer(self) -> list[int]:
+        """Dims in whole blocks."""
+        return [-(-dim // self._block_of(axis)) for axis, dim in enumerate(self.dims)]
+
+    def _block_of(self, axis: int) -> int:
+        return math.prod(size for d, size in self.blocks if d == axis)
+
+    def _order(self) -> tuple[list[int], list[int]]:
+        """Shape of the padded tensor with every dim cut into its blocks, and the axes of it as in memory."""
+        shape: list[int] = []
+        outer_axes: list[int] = []
+        block_axes: dict[int, int] = {}
+        for axis, count in enumerate(self._outer()):
+            outer_axes.append(len(shape))
+            shape.append(count)
+            for i, (d, size) in enumerate(self.blocks):
+                if d == axis:
+                    block_axes[i] = len(shape)
+                    shape.append(size)
+        return shape, outer_axes + [block_axes[i] for i in range(len(self.blocks))]
+
+    def _physical(self, codes: Codes) -> Codes:
+        """Logical codes as `_view` has them, padding included."""
+        if not self.blocks:
+            return codes
+        shape, order = self._order()
+        missing = [n * self._block_of(axis) - codes.shape[axis] for axis, n in enumerate(self._outer())]
+        return np.pad(codes, [(0, count) for count in missing]).reshape(shape).transpose(order)
+
+    def _logical(self, flat: Codes) -> Codes:
+        """The codes of dims, out of memory."""
+        view = self._view(flat)
+        if not self.blocks:
+            return view
+        padded = [n * self._block_of(axis) for axis, n in enumerate(self._outer())]
+        whole = view.transpose(np.argsort(self._order()[1])).reshape(padded)
+        return whole[tuple(slice(dim) for dim in self.dims)]
 
 
 def _unpacked(raw: Bytes) -> Bytes:
@@ -66,3 +112,11 @@ def _unpacked(raw: Bytes) -> Bytes:
     nibbles[0::2] = raw & 15
     nibbles[1::2] = raw >> 4
     return nibbles
+
+
+def layout_of(md: Any) -> Layout:
+    """The layout that a memory descriptor of the library describes."""
+    return Layout(
+        tuple(md.dims), tuple(md.strides), md.data_type, md.size, md.offset0,
+        tuple(zip(md.inner_idxs, md.inner_blks, strict=True)),
+    )  # fmt: skip
