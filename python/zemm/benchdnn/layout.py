@@ -19,9 +19,9 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements of a tensor of `dims` lie: `strides` (of outer blocks) and `offset` in elements, `size`
-    in bytes. `blocks` are (dimension, size) of the inner blocks, outermost first, dense; `dims` are then padded
-    up to whole blocks, with zeros."""
+    """Where the elements of a tensor of `dims` lie: `strides` (of outer blocks) and `offset` in elements,
+    `size` in bytes. `blocks` are (dimension, size) of the inner blocks, outermost first, dense; `dims` are
+    then padded up to whole blocks, with zeros."""
 
     dims: tuple[int, ...]
     strides: tuple[int, ...]

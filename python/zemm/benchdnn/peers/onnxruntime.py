@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX Runtime as a peer: MatMulNBits (f32 times 4- or 8-bit weights), MatMulInteger, MatMul."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.peers import PeerError, missing
+from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices, packed
+
+_INT8_ACCUMULATION = 4
+_OPSET, _IR = 21, 10
+
+
+class OnnxRuntime:
+    """The packages, imported."""
+
+    def __init__(self, onnx: Any, onnxruntime: Any) -> None:
+        self._onnx, self._onnxruntime = onnx, onnxruntime
+        self.version = onnxruntime.__version__
+
+    def prepare(self, case: Case) -> "Session":
+        """The session of a case."""
+        if case.dt[0] == "f32":
+            found = matrices(case, ("f32",), ("f32", "u8", "u4"), "f32")
+        else:
+            found = matrices(case, ("u8", "s8"), ("u8", "s8"), "s32")
+        return Session(self._onnx, self._onnxruntime, case, found)
+
+
+class Session:
+    """A session with its input and output bound."""
+
+    def __init__(self, onnx: Any, ort: Any, case: Case, found: Matrices) -> None:
+        helper, numpy_helper = onnx.helper, onnx.numpy_helper
+        self.impl, node, constants = _node(helper, case, found)
+        src = np.ascontiguousarray(found.src)
+        kind = helper.np_dtype_to_tensor_dtype
+        dst = np.zeros(
+            (src.shape[0], found.weights.shape[1]), np.float32 if case.dt[2] == "f32" else np.int32
+        )
+        graph = helper.make_graph(
+            [node],
+            "matmul",
+            [helper.make_tensor_value_info("x", kind(src.dtype), src.shape)],
+            [helper.make_tensor_value_info("y", kind(dst.dtype), dst.shape)],
+            [numpy_helper.from_array(value, name) for name, value in constants.items()],
+        )
+        opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR)
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = os.cpu_count() or 1
+        # Its threads would go on spinning while the others have their turn.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        self._dst = ort.OrtValue.ortvalue_from_numpy(dst)
+        self._binding = session.io_binding()
+        self._binding.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(src))
+        self._binding.bind_ortvalue_output("y", self._dst)
+        self._session = session
+
+    def run(self) -> None:
+        self._session.run_with_iobinding(self._binding)
+
+    def dst(self) -> Floats:
+        """The result of the last run."""
+        result: Floats = self._dst.numpy().astype(np.float32)
+        return result
+
+
+def _node(helper: Any, case: Case, found: Matrices) -> tuple[str, Any, dict[str, Any]]:
+    """What it is called, the node, and its constant inputs."""
+    weights = found.weights
+    if case.dt[1] == "f32":
+        return "MatMul", helper.make_node("MatMul", ["x", "w"], ["y"]), {"w": np.ascontiguousarray(weights)}
+    if case.dt[0] != "f32":
+        if found.scales is not None or found.zero_points is not None:
+            raise PeerError("MatMulInteger is given no scales or zero points")
+        node = helper.make_node("MatMulInteger", ["x", "w"], ["y"])
+        return "MatMulInteger", node, {"w": np.ascontiguousarray(weights)}
+    if found.scales is None:
+        raise PeerError("MatMulNBits needs scales for the weights")
+    k, n = weights.shape
+    bits, block = bits_of(case.dt[1]), found.group
+    if block < 16 or block & (block - 1) or k % block:
+        raise PeerError(f"MatMulNBits takes blocks that are powers of two from 16 on, the group is {block}")
+    constants = {
+        "w": packed(np.ascontiguousarray(weights.T), bits).reshape(n, k // block, block * bits // 8),
+        "scales": np.ascontiguousarray(found.scales.T, np.float32),
+    }
+    if found.zero_points is not None:
+        constants["zero_points"] = packed(np.ascontiguousarray(found.zero_points.T), bits)
+    level = _INT8_ACCUMULATION
+    sizes = {"K": k, "N": n, "bits": bits, "block_size": block, "accuracy_level": level}
+    node = helper.make_node("MatMulNBits", ["x", *constants], ["y"], domain="com.microsoft", **sizes)
+    return f"MatMulNBits accuracy_level {level}", node, constants
+
+
+def load() -> OnnxRuntime:
+    """ONNX Runtime from its package; the package onnx writes the models."""
+    try:
+        import onnx
+        import onnxruntime
+    except ImportError as error:
+        raise missing("onnxruntime", "onnxruntime", error) from None
+    return OnnxRuntime(onnx, onnxruntime)

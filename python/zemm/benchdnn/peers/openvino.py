@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenVINO as a peer: f32 activations, which its CPU plugin quantises itself, times f32, u8 .. s4 weights."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.peers import missing
+from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices, packed
+
+_QUANTISED_GROUP = 128
+
+
+class OpenVino:
+    """The package, imported."""
+
+    def __init__(self, openvino: Any) -> None:
+        self._openvino = openvino
+        self.version = openvino.__version__
+        self._core = openvino.Core()
+
+    def prepare(self, case: Case) -> "Model":
+        """The compiled model of a case."""
+        found = matrices(case, ("f32",), ("f32", "u8", "s8", "u4", "s4"), "f32")
+        return Model(self._openvino, self._core, case, found)
+
+
+class Model:
+    """A compiled model with its input set."""
+
+    def __init__(self, ov: Any, core: Any, case: Case, found: Matrices) -> None:
+        from openvino import opset13 as ops
+
+        x = ops.parameter(list(found.src.shape), ov.Type.f32, name="x")
+        self._kept: list[Any] = []  # constants refer to it
+        weights = _weights(ov, ops, case.dt[1], found, self._kept)
+        model = ov.Model([ops.matmul(x, weights, False, True)], [x])
+        quantises = found.scales is not None
+        config = {
+            "INFERENCE_NUM_THREADS": os.cpu_count() or 1,
+            "NUM_STREAMS": 1,
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_PRECISION_HINT": "f32",
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": min(found.group, _QUANTISED_GROUP) if quantises else 0,
+        }
+        compiled = core.compile_model(model, "CPU", config)
+        self.impl = _implementation(compiled)
+        self._request = compiled.create_infer_request()
+        self._src = np.ascontiguousarray(found.src)
+        self._request.set_input_tensor(ov.Tensor(self._src, shared_memory=True))
+
+    def run(self) -> None:
+        self._request.infer(share_outputs=True)
+
+    def dst(self) -> Floats:
+        """The result of the last run."""
+        result: Floats = self._request.get_output_tensor().data.copy()
+        return result
+
+
+def _weights(ov: Any, ops: Any, dt: str, found: Matrices, kept: list[Any]) -> Any:
+    """[N, K]: a constant, or what makes one of it: (code - zero point) * scale, by groups."""
+    k, n = found.weights.shape
+    if dt == "f32":
+        return ops.constant(np.ascontiguousarray(found.weights.T))
+    kind = getattr(ov.Type, {"u8": "u8", "s8": "i8", "u4": "u4", "s4": "i4"}[dt])
+    groups = k // found.group
+
+    def stored(codes: Any, shape: list[int]) -> Any:
+        raw = packed(np.ascontiguousarray(codes).reshape(1, -1), bits_of(dt)).reshape(-1)
+        kept.append(raw)
+        return ops.constant(ov.Tensor(raw, ov.Shape(shape), kind))
+
+    grouped = [n, groups, found.group]
+    value = ops.convert(stored(found.weights.T.reshape(grouped), grouped), "f32")
+    if found.zero_points is not None:
+        points = stored(found.zero_points.T, [n, groups, 1])
+        value = ops.subtract(value, ops.convert(points, "f32"))
+    if found.scales is not None:
+        scales = np.ascontiguousarray(found.scales.T, np.float32).reshape(n, groups, 1)
+        value = ops.multiply(value, ops.constant(scales))
+    return ops.reshape(value, ops.constant(np.array([n, k], np.int64)), False)
+
+
+def _implementation(compiled: Any) -> str:
+    """The primitive behind the matrix product, as the plugin names it."""
+    for op in compiled.get_runtime_model().get_ops():
+        info = op.get_rt_info()
+        if "layerType" in info and info["layerType"].astype(str) in ("FullyConnected", "MatMul"):
+            return f"{info['layerType'].astype(str)} {info['primitiveType'].astype(str)}"
+    return "unknown"
+
+
+def load() -> OpenVino:
+    """OpenVINO from its package."""
+    try:
+        import openvino
+    except ImportError as error:
+        raise missing("openvino", "openvino", error) from None
+    return OpenVino(openvino)

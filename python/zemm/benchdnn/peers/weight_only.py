@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A case as libraries of neural networks see it: two matrices, the second perhaps stored in few bits.
+
+PeerError says what of a case does not fit into that.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, encode
+from zemm.benchdnn.peers import PeerError
+from zemm.benchdnn.peers.tensors import tensors
+
+
+@dataclass
+class Matrices:
+    """src [M, K]; weights [K, N] as codes of their data type. `scales` and `zero_points` [K / group, N] where
+    the weights have any."""
+
+    src: Codes
+    weights: Codes
+    group: int
+    scales: Floats | None = None
+    zero_points: Codes | None = None
+
+
+def matrices(case: Case, src_types: tuple[str, ...], wei_types: tuple[str, ...], dst_type: str) -> Matrices:
+    """The tensors of a 2-D case without bias, post-ops and parameters of src or dst."""
+    problem, attributes = case.problem, case.attributes
+    if problem.ndims != 2 or not case.is_dense or any(case.runtime_masks):
+        raise PeerError(f"only dense matrices of known dims are passed on, the problem is {problem}")
+    for name, dt, known in zip(
+        ("src", "weights", "dst"), case.dt, (src_types, wei_types, (dst_type,)), strict=True
+    ):
+        if dt not in known:
+            raise PeerError(f"{name} is {dt}, which it takes as {' or '.join(known)} only")
+    if case.has_bias or attributes.post_ops or attributes.reductions:
+        raise PeerError("bias, post-ops and precomputed reductions are not passed on")
+    entries = [*attributes.scales, *attributes.zero_points]
+    if any(entry.arg != args.WEI or entry.on_host for entry in entries):
+        raise PeerError("scales and zero points are passed on for weights only, in memory")
+    found = {argument.arg: (argument, values) for argument, values in tensors(case)}
+    result = Matrices(
+        encode(found[args.SRC][1], case.dt[0]), encode(found[args.WEI][1], case.dt[1]), problem.k
+    )
+    scales, points = found.get(args.SCALES | args.WEI), found.get(args.ZERO_POINTS | args.WEI)
+    rows = max([values.shape[0] for _, values in filter(None, (scales, points))], default=1)
+    result.group = problem.k // rows
+    if scales:
+        result.scales = _spread(scales[1], rows, problem.n)
+    if points:
+        result.zero_points = encode(_spread(points[1], rows, problem.n), case.dt[1])
+    return result
+
+
+def packed(codes: Codes, bits: int) -> Codes:
+    """Codes as bytes: pairs of 4-bit codes along the last dim share one, the first in the low nibble."""
+    raw = codes.astype(np.uint8)
+    if bits == 8:
+        return raw
+    if raw.shape[-1] % 2:
+        raw = np.concatenate([raw, np.zeros((*raw.shape[:-1], 1), np.uint8)], axis=-1)
+    return raw[..., 0::2] & 15 | raw[..., 1::2] << 4
+
+
+def bits_of(dt: str) -> int:
+    """Bits of one element."""
+    return BY_NAME[dt].bits
+
+
+def _spread(values: Floats, rows: int, n: int) -> Floats:
+    """Parameters for every group and column."""
+    repeated: Floats = np.repeat(values, rows // values.shape[0], axis=0)
+    return np.ascontiguousarray(np.broadcast_to(repeated, (rows, n)))
