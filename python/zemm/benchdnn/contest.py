@@ -21,9 +21,13 @@ class Turns:
 
 
 def alternate(
-    runs: Sequence[Run], rounds: int, budget_ms: float, clock: Callable[[], float] = time.perf_counter
+    runs: Sequence[Run],
+    rounds: int,
+    budget_ms: float,
+    before: Callable[[], object] = lambda: None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[Turns]:
-    """Time `runs`, each of which has run before, in turns.
+    """Time `runs`, each of which has run before, in turns; `before` runs untimed ahead of each.
 
     `rounds` rounds, or with 0 until everything together has taken `budget_ms` for each contestant and there
     were MIN_ROUNDS. Who takes more than SLOW_MS leaves after SLOW_ROUNDS.
@@ -35,6 +39,7 @@ def alternate(
         if not turn:
             break
         for contestant in turn:
+            before()
             contestant.times_ms.append(_timed(contestant.run, clock))
             contestant.is_slow |= contestant.times_ms[-1] > SLOW_MS
             spent += contestant.times_ms[-1]

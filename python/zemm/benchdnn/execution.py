@@ -2,7 +2,6 @@
 """The tensors of one case on an engine: filled, executed, then compared or timed, as the mode says."""
 
 import importlib
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from zemm.benchdnn.case import Case
 from zemm.benchdnn.compare import Comparison, Rules, compare, rules_for
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.layout import Bytes
+from zemm.benchdnn.quantizing import Quantized
 from zemm.benchdnn.ranges import filling
 from zemm.benchdnn.reference import Expected, expected
 from zemm.benchdnn.rivals import Rivals
@@ -191,13 +191,16 @@ class Execution:
         options = self._case.options
         copies = timing.cold_copies(self._zemm, self._engine, options.cold_cache, self._buffers)
         sets = [self._memories | {arg: b.memory for arg, b in copy.items()} for copy in [{}, *copies]]
+        primitive = self._primitive
+        if self._case.quantize:
+            primitive = Quantized(self._zemm, self._engine, self._case, primitive)
+            self._result.bytes_in += primitive.source.size - self._buffers[args.SRC].size
         if options.compares:
-            runs = [partial(self._primitive.bind, args=memories) for memories in sets]
             with self._result.timed("execute"):
-                self._rivals.contest(self._zemm, self._engine, self._case, runs, self._result)
+                self._rivals.contest(self._zemm, self._engine, self._case, primitive, sets, self._result)
             return self._result.end(verdict.EXECUTED)
         with self._result.timed("execute"):
-            measured = timing.measure(self._zemm, self._engine, self._primitive, sets, options)
+            measured = timing.measure(self._zemm, self._engine, primitive, sets, options)
         self._result.times_ms = measured.times_ms
         if options.verbose >= 1:
             self._result.lines.append(f"# times: {measured.source}, {len(measured.times_ms)} runs kept")

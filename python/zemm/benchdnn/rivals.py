@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from itertools import cycle
 from typing import Any
 
+import numpy as np
+
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import peaks, peers, timing
 from zemm.benchdnn.case import Case
@@ -36,30 +38,36 @@ class Rivals:
         self._peaks: dict[int, Peaks] = {}
         self._explained = False
 
-    def contest(self, zemm: Any, engine: Any, case: Case, runs: list[Any], result: Result) -> None:
-        """Time `runs` (a function of a stream each, which submits the case's work) and the peers in turns."""
+    def contest(
+        self, zemm: Any, engine: Any, case: Case, primitive: Any, sets: list[Any], result: Result
+    ) -> None:
+        """Time a primitive, with the memories of `sets` in turn, and the peers in turns."""
         if not self._explained:
             result.lines += _CLOCKS.splitlines()
             self._explained = True
         if case.options.peak:
             result.peaks = self._peaks_of(engine, case, result)
         stream, profiled = timing.stream_of(zemm, engine)
-        submits = cycle([bind(stream) for bind in runs])
+        submits = cycle([primitive.bind(stream, memories) for memories in sets])
 
         def run() -> None:
             next(submits)()
             stream.wait()
 
+        evict = np.zeros(timing.tlb_bytes(case.options.cold_cache), np.uint8)
+        if len(sets) > 1 and case.options.peers:
+            result.lines.append("# --cold-cache copies zemm's tensors only: a peer's stay where they are")
         run()
         if profiled:
             stream.reset_profiling()
         with self._prepared(case, result) as prepared:
             options = case.options
+            runs = [run, *(p.run for _, p in prepared)]
             turns = alternate(
-                [run, *(p.run for _, p in prepared)], options.fix_times_per_prb, options.budget_ms
+                runs, options.fix_times_per_prb, options.budget_ms, lambda: np.add(evict, 1, out=evict)
             )
         result.wall_ms = turns[0].times_ms
-        device, missing = timing.device_times(stream) if profiled else ([], "the engine keeps no times")
+        device, missing = timing.device_times(stream, timing.steps_of(primitive), profiled)
         has_device = len(device) == len(result.wall_ms) and min(device) > 0
         result.times_ms = device if has_device else result.wall_ms
         if not has_device:

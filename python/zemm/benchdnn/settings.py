@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from zemm.benchdnn import atoms
+from zemm.benchdnn.arguments import SRC
 from zemm.benchdnn.atoms import VERIFICATION as ERROR
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.attributes import Attributes, Dropout, Fpmath, Quantization, Rounding
@@ -86,10 +87,12 @@ class Settings:
             tags = (stag, wtag, dtag)
             _check_strides(strides, tags, problem)
             _check_groups(layout, problem)
-            yield Case(
+            case = Case(
                 options, problem, three_types(dt, "--dt"), tags, strides, layout, masks, bia_dt, bia_mask,
                 attributes, ctx_init, ctx_exe, impl_filter, self.quantize, self.peer,
             )  # fmt: skip
+            _check_quantize(case)
+            yield case
 
 
 def three_types(dt: tuple[str, ...], what: str) -> tuple[str, str, str]:
@@ -110,6 +113,16 @@ def _check_strides(strides: Strides, tags: tuple[str, str, str], problem: Descri
             raise UsageError(f"{text} clashes with its tag '{tag}': give one of the two")
         if len(values) != problem.ndims:
             raise UsageError(f"{text} are {len(values)} numbers, problem {problem} has {problem.ndims} dims")
+
+
+def _check_quantize(case: Case) -> None:
+    """Quantising makes an integer src with scales."""
+    given = case.attributes.find("scales", SRC) is not None
+    if case.quantize and not (case.dt[0] in ("s8", "u8") and given):
+        raise UsageError(
+            f"{ERROR}--quantize={case.quantize} makes an s8 or u8 src with scales: --dt has {case.dt[0]} for "
+            f"src, --attr-scales has {'its scales' if given else 'none for it'}"
+        )
 
 
 def _check_groups(layout: Encoding | Grouped, problem: Descriptor) -> None:

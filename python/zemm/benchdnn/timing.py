@@ -29,14 +29,14 @@ class Measured:
 def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], options: Options) -> Measured:
     """Time a primitive after one untimed run; run i takes the tensors of sets[i modulo their number]."""
     stream, profiled = stream_of(zemm, engine)
-    evict = np.zeros(_tlb_bytes(options.cold_cache), np.uint8)
+    evict = np.zeros(tlb_bytes(options.cold_cache), np.uint8)
     primitive.execute(stream, sets[0])
     stream.wait()
     if profiled:
         stream.reset_profiling()
     runs = _gpu_runs if engine.kind == "gpu" else _cpu_runs
     wall = runs(primitive, stream, sets, options, evict)
-    device, missing = device_times(stream) if profiled else ([], "the engine keeps no times")
+    device, missing = device_times(stream, steps_of(primitive), profiled)
     has_device = len(device) == len(wall) and min(device) > 0
     times, source = (device, "device clock") if has_device else (wall, f"host clock ({missing})")
     return Measured(_kept(times) if engine.kind == "gpu" else times, source)
@@ -69,10 +69,18 @@ def stream_of(zemm: Any, engine: Any) -> tuple[Any, bool]:
         return zemm.Stream(engine), False
 
 
-def device_times(stream: Any) -> tuple[list[float], str]:
-    """Milliseconds of every run by the device's clock, or none and why."""
+def steps_of(primitive: Any) -> int:
+    """Executions that a run submits."""
+    return getattr(primitive, "steps", 1)
+
+
+def device_times(stream: Any, steps: int, profiled: bool) -> tuple[list[float], str]:
+    """Milliseconds of every run (of `steps` executions) by the device's clock, or none and why."""
+    if not profiled:
+        return [], "the engine keeps no times"
     try:
-        return [nanoseconds / 1e6 for nanoseconds in stream.profiling_times()], "the device gave no times"
+        times = [nanoseconds / 1e6 for nanoseconds in stream.profiling_times()]
+        return [sum(times[i : i + steps]) for i in range(0, len(times), steps)], "the device gave no times"
     except RuntimeError as error:
         return [], str(error)
 
@@ -120,7 +128,7 @@ def _kept(times: list[float]) -> list[float]:
     return [value for value in late if value <= limit]
 
 
-def _tlb_bytes(cold_cache: str) -> int:
+def tlb_bytes(cold_cache: str) -> int:
     """The size of the memory that `+tlb[:SIZE]` touches between runs, 1 GB unless given; 0 without it."""
     _, found, size = cold_cache.partition("+tlb")
     if not found:

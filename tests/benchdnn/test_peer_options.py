@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--peer`, `--peak`, `--peer-*` and `--quantize`: what they read, and what a peer is given to run."""
+
+import pytest
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.expand import expand
+from zemm.benchdnn.peers.problem import peer_case
+
+ALL = (
+    "--dt=s8:u8:f16 --stag=ab --wtag=ba --dtag=ab --bia-dt=f16 --attr-scratchpad=user "
+    "--attr-scales=src:per_tensor:f16:1x128+wei:per_oc:f16 --attr-zero-points=wei:per_oc:u8 "
+    "--attr-precomputed-reductions=src:per_tensor:s32:1x128"
+)
+PROBLEM = "31x256:256x64"
+
+
+def case_of(options: str, *more: str) -> Case:
+    (job,), _ = expand([*more, "--matmul", *options.split(), PROBLEM])
+    return job.case
+
+
+def peer_line(options: str) -> str:
+    return peer_case(case_of(options)).repro().removesuffix(PROBLEM).strip()
+
+
+def test_a_peer_runs_the_case_by_default() -> None:
+    assert peer_line(ALL) == case_of(ALL.replace("--attr-scratchpad=user ", "")).repro().removesuffix(
+        f" {PROBLEM}"
+    )
+
+
+def test_what_a_peer_runs_otherwise() -> None:
+    changes = (
+        "--peer-dt=u8:s8:f32 --peer-stag=ba --peer-wtag=any --peer-dtag=ba --peer-bia-dt=undef "
+        "--peer-attr-scales=wei:per_oc --peer-attr-zero-points=none --peer-attr-precomputed-reductions=none "
+        "--peer-attr-post-ops=relu --peer-attr-fpmath=bf16:true"
+    )
+    assert peer_line(f"{ALL} {changes}") == (
+        "--dt=u8:s8:f32 --stag=ba --dtag=ba --attr-scales=wei:per_oc --attr-post-ops=relu "
+        "--attr-fpmath=bf16:true"
+    )
+
+
+def test_the_line_of_a_case_says_what_its_peer_runs() -> None:
+    changes = (
+        "--quantize=f32 --peer-dt=u8:s8:f32 --peer-wtag=any --peer-bia-dt=undef --peer-attr-scales=none "
+        "--peer-attr-zero-points=wei:common:3 --peer-attr-fpmath=strict:true"
+    )
+    line = case_of(f"{ALL} {changes}").repro()
+    assert line.endswith(f" {changes} {PROBLEM}")
+    assert case_of(line.removesuffix(PROBLEM)).repro() == line
+
+
+def test_an_empty_value_takes_a_change_back() -> None:
+    assert peer_line(
+        f"{ALL} --peer-dt=f32 --peer-attr-scales=none --peer-dt= --peer-attr-scales="
+    ) == peer_line(ALL)
+
+
+def test_reset_takes_changes_back() -> None:
+    assert case_of(f"--peer-dt=f32 --quantize= --reset {ALL}") == case_of(ALL)
+
+
+def test_one_data_type_for_a_peer_is_that_of_all_tensors() -> None:
+    assert peer_case(case_of(f"{ALL} --peer-dt=f32")).dt == ("f32", "f32", "f32")
+
+
+def test_quantising_gives_peers_the_unquantised_src() -> None:
+    assert peer_line(f"{ALL} --quantize=f32") == (
+        "--dt=f32:u8:f16 --stag=ab --wtag=ba --dtag=ab --bia-dt=f16 --attr-scales=wei:per_oc:f16 "
+        "--attr-zero-points=wei:per_oc:u8"
+    )
+
+
+def test_peers_and_peak_are_kept_by_reset() -> None:
+    options = case_of("--reset", "--mode=P", "--peer=onednn,openvino,onednn", "--peak").options
+    assert options.peers == ("onednn", "openvino")
+    assert options.peak
+    assert options.compares
+    assert not case_of("", "--mode=C", "--peak").options.compares
+    assert not case_of("", "--mode=P").options.compares
+    assert not case_of("", "--mode=P", "--peak=false", "--peer=").options.compares
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ("--peer=mkl --matmul", "onednn, openvino, onnxruntime"),
+        ("--peak=2 --matmul", "--peak"),
+        ("--matmul --peer-dt=f32:f32", "--peer-dt=f32:f32"),
+        ("--matmul --peer-dt=int8", "--peer-dt"),
+        ("--matmul --peer-wtag=nothing", "--peer-wtag"),
+        ("--matmul --peer-attr-scales=wei", "--peer-attr-scales"),
+        ("--matmul --quantize=s8", "--quantize"),
+        ("--matmul --quantize=f32", "has f32 for src"),
+        ("--matmul --quantize=f32 --dt=s8:u8:f32", "none for it"),
+    ],
+)
+def test_bad_options(arguments: str, word: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        expand([*arguments.split(), PROBLEM])
+    assert word in str(caught.value)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of timed runs with fake peers and limits: columns, refusals, peers that are not there."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import zemm
+from zemm.benchdnn import rivals
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.cli import main
+from zemm.benchdnn.peaks import Peaks, measure
+from zemm.benchdnn.peers import PeerError
+
+Capture = pytest.CaptureFixture[str]
+PROBLEM = "31x256:256x64"
+
+
+class Fake:
+    """A peer that takes one data type."""
+
+    version = "1.2"
+    impl = "fake, with a comma"
+
+    def __init__(self, refused: str = "") -> None:
+        self.refused, self.cases, self.runs = refused, [], 0
+
+    def prepare(self, case: Case) -> "Fake":
+        self.cases.append(case)
+        if self.refused:
+            raise PeerError(self.refused)
+        return self
+
+    def run(self) -> None:
+        self.runs += 1
+
+
+COLUMNS = (
+    "who,engine,impl,name,prb,Gops,min_time,med_time,min_wall,med_wall,min_Gflops,med_Gflops,min_Gbw,med_Gbw,"
+    "min_peak,med_peak,bound,min_ratio,med_ratio"
+)
+RUN = ("--mode=P", "--fix-times-per-prb=7")
+
+
+def rows(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, fakes: dict[str, Any], *arguments: str
+) -> tuple[list[str], list[dict[str, str]]]:
+    """All lines of a run, and its rows by column."""
+
+    def fake_load(name: str) -> Any:
+        if isinstance(fakes[name], PeerError):
+            raise fakes[name]
+        return fakes[name]
+
+    def fake_measure(engine: Any, names: Sequence[str]) -> Peaks:
+        return Peaks({"f32": 1e9, "read": 1e9, "int8": 1e9})
+
+    monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (fake_load, fake_measure))
+    assert main([*RUN, *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = [line.split(",") for line in lines if line.startswith(("perf,", "peer,"))]
+    assert COLUMNS in lines
+    return lines, [dict(zip(COLUMNS.split(","), row, strict=True)) for row in found]
+
+
+def test_rows_of_zemm_and_a_peer(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = Fake()
+    lines, (own, peer) = rows(
+        capsys, monkeypatch, {"onednn": fake}, "--peak", "--peer=onednn", "--matmul", "--peer-dt=f16", PROBLEM
+    )
+    assert fake.runs == 8  # one of them untimed
+    assert fake.cases[0].dt == ("f16", "f16", "f16")
+    assert "# peer: onednn 1.2" in lines
+    assert (own["who"], own["engine"], peer["who"], peer["engine"]) == ("perf", "cpu", "peer", "onednn")
+    assert own["prb"] == f"--peer-dt=f16 {PROBLEM}".replace("--peer-dt=f16", "--peer-dt=f16:f16:f16")
+    assert peer["prb"] == f"--dt=f16 {PROBLEM}"
+    assert peer["impl"] == "fake; with a comma"
+    assert (own["min_ratio"], own["med_ratio"]) == ("1", "1")
+    for kind in ("min", "med"):
+        assert float(peer[f"{kind}_ratio"]) == pytest.approx(
+            float(peer[f"{kind}_wall"]) / float(own[f"{kind}_wall"]), rel=1e-4
+        )
+        assert float(own[f"{kind}_time"]) <= float(own[f"{kind}_wall"])
+        ops = 2 * 31 * 256 * 64
+        assert float(own[f"{kind}_Gflops"]) == pytest.approx(ops / float(own[f"{kind}_time"]) / 1e6, rel=1e-4)
+        # The fake limits are equal: more operations than bytes.
+        bound_ms = ops / 1e9 * 1e3
+        assert float(own[f"{kind}_peak"]) == pytest.approx(
+            100 * bound_ms / float(own[f"{kind}_time"]), rel=1e-4
+        )
+    assert own["bound"] == "f32"
+    size = 4 * (31 * 256 + 256 * 64 + 31 * 64)
+    assert float(own["min_Gbw"]) == pytest.approx(size / float(own["min_time"]) / 1e6, rel=1e-4)
+    assert float(peer["min_Gbw"]) == pytest.approx(size / 2 / float(peer["min_time"]) / 1e6, rel=1e-4)
+
+
+def test_the_table_at_the_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = {"onednn": Fake(), "openvino": Fake("no such thing")}
+    lines, _ = rows(
+        capsys,
+        monkeypatch,
+        peers,
+        "--peak",
+        "--peer=onednn,openvino",
+        "--matmul",
+        f'{PROBLEM}_n"layer"',
+        PROBLEM,
+    )
+    start = next(i for i, line in enumerate(lines) if line.startswith("problem "))
+    table = lines[start + 1 : start + 7]
+    assert [line[: len(PROBLEM)].strip() for line in table] == ["layer", "", "", PROBLEM, "", ""]
+    assert [line.split()[i] for i, line in zip((1, 0, 0), table, strict=False)] == [
+        "zemm",
+        "onednn",
+        "openvino",
+    ]
+    assert table[2].endswith("refused: no such thing")
+    assert table[1].endswith(f'fake; with a comma: {PROBLEM}_n"layer"')
+
+
+def test_a_missing_peer_is_left_out(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = {"onednn": PeerError("peer onednn left out: gone"), "openvino": Fake()}
+    lines, found = rows(capsys, monkeypatch, peers, "--peer=onednn,openvino", "--matmul", PROBLEM, PROBLEM)
+    assert lines.count("# peer onednn left out: gone") == 1
+    assert [row["engine"] for row in found] == ["cpu", "openvino"] * 2
+
+
+def test_a_refusal_is_in_the_row(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = Fake("cannot do this, nor that")
+    _, found = rows(capsys, monkeypatch, {"onnxruntime": peer}, "--peer=onnxruntime", "--matmul", PROBLEM)
+    assert found[1]["impl"] == "refused: cannot do this; nor that"
+    assert {found[1][name] for name in ("min_time", "med_wall", "min_Gflops", "min_ratio")} == {"n/a"}
+    assert found[0]["min_peak"] == "n/a"  # no --peak
+
+
+def test_a_peer_that_fails_at_the_first_run_refuses(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(Fake):
+        def run(self) -> None:
+            raise RuntimeError("went wrong")
+
+    _, found = rows(capsys, monkeypatch, {"onednn": Broken()}, "--peer=onednn", "--matmul", PROBLEM)
+    assert found[1]["impl"] == "refused: went wrong"
+
+
+def test_no_new_columns_without_peers_and_peak(capsys: Capture) -> None:
+    assert main([*RUN, "--matmul", PROBLEM]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[
+        1
+    ] == "perf,engine,impl,name,prb,Gops,+ctime,min_time,min_Gflops,avg_time,avg_Gflops".replace(
+        "+ctime", "max_ctime"
+    )
+    assert not any(line.startswith("problem ") for line in lines)
+
+
+def test_a_template_of_ones_own_serves_both(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (lambda name: Fake(), measure))
+    template = "--perf-template=%who%;%engine%;%~ratio%;%~time%"
+    assert main([*RUN, "--peer=onednn", "--matmul", template, PROBLEM]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "who;engine;med_ratio;med_time" in lines
+    assert any(line.startswith("perf;cpu;1;") for line in lines)
+    assert any(line.startswith("peer;onednn;") for line in lines)
+
+
+def test_peaks_of_the_cpu(engine: zemm.Engine) -> None:
+    """The units: an f32 multiply-add every nanosecond at least, none of the rates beyond any machine."""
+    assert 1e9 < engine.measure_peak("f32") < 1e15
+    assert 1e8 < engine.measure_peak("read") < 1e14
+    assert 1e8 < engine.measure_peak("copy") < 1e14
+    with pytest.raises(ValueError, match="peak"):
+        engine.measure_peak("int4")
