@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of timed runs with fake peers and limits: columns, refusals, peers that are not there."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -170,3 +173,22 @@ def test_peaks_of_the_cpu(engine: zemm.Engine) -> None:
     assert 1e8 < engine.measure_peak("copy") < 1e14
     with pytest.raises(ValueError, match="peak"):
         engine.measure_peak("int4")
+
+
+def test_a_device_without_the_feature_that_a_limit_is_measured_with() -> None:
+    """The sentence comes once, the run goes on, and rows of such operations know no percentage."""
+    command = [sys.executable, "-m", "zemm.benchdnn", *RUN, "--peak", "--matmul", "--dt=s8,f32", "3x64:64x8"]
+    environment = os.environ | {"ZEMM_DEVICE_MASK": "avx512_vnni"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    reasons = [line for line in lines if line.startswith("# peak: int8 n/a: device ")]
+    assert len(set(reasons)) == 1
+    assert "avx512_vnni" in reasons[0]
+    columns = COLUMNS.split(",")
+    first, second = (
+        dict(zip(columns, line.split(","), strict=True)) for line in lines if line.startswith("perf,")
+    )
+    assert (first["min_peak"], first["bound"]) == ("n/a", "n/a")
+    assert second["bound"] in ("f32", "read")
+    assert float(second["med_peak"]) > 0
