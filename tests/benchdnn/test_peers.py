@@ -112,13 +112,10 @@ def test_the_table_at_the_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) 
     start = next(i for i, line in enumerate(lines) if line.startswith("problem "))
     table = lines[start + 1 : start + 7]
     assert [line[: len(PROBLEM)].strip() for line in table] == ["layer", "", "", PROBLEM, "", ""]
-    assert [line.split()[i] for i, line in zip((1, 0, 0), table, strict=False)] == [
-        "zemm",
-        "onednn",
-        "openvino",
-    ]
+    assert table[0].split()[1] == "zemm"
+    assert [line.split()[0] for line in table[1:3]] == ["onednn", "openvino"]
     assert table[2].endswith("refused: no such thing")
-    assert table[1].endswith(f'fake; with a comma: {PROBLEM}_n"layer"')
+    assert table[1].endswith("fake; with a comma: defaults")
 
 
 def test_a_missing_peer_is_left_out(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,11 +67,19 @@ def chosen(times: list[float], choice: str) -> float:
     return max(times) if choice == "+" else min(times)
 
 
+def limit_of(row: Row) -> tuple[str, float]:
+    """The limit that binds a row, and its time in ms: that of zemm's case, so that all rows of a case are
+    measured against the same operations, for the bytes of the row; ('', 0) where none is known."""
+    if not row.peaks:
+        return "", 0.0
+    return row.peaks.bound(row.job.case, row.bytes_in + row.bytes_out)
+
+
 def percent_of_peak(row: Row, choice: str) -> float | None:
     """How near the chosen run is to the limit that binds the case; None where no limit is known."""
     if not row.peaks or not row.times_ms:
         return None
-    bound = row.peaks.bound(row.case, row.bytes_in + row.bytes_out)[1]
+    bound = limit_of(row)[1]
     return 100 * bound / chosen(row.times_ms, choice) if bound else None
 
 
@@ -97,7 +105,6 @@ def _value(token: Token, row: Row) -> str:
 def _text(name: str, row: Row) -> str:
     case = row.case
     dt = case.dt[0] if len(set(case.dt)) == 1 else ":".join(case.dt)
-    bound = row.peaks.bound(case, row.bytes_in + row.bytes_out)[0] if row.peaks else ""
     texts = {
         "prb": case.repro(),
         "desc": str(case.problem),
@@ -117,7 +124,7 @@ def _text(name: str, row: Row) -> str:
         "impl": row.impl,
         "idx": str(row.job.index),
         "who": row.who,
-        "bound": bound or NONE,
+        "bound": limit_of(row)[0] or NONE,
     }
     return texts[name]
 

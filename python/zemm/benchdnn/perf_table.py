@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table at the end of a run with peers or peaks: per case a line for zemm and one for each peer."""
 
-from zemm.benchdnn.perf import Row, chosen, percent_of_peak, ratio
+from zemm.benchdnn.perf import Row, chosen, limit_of, percent_of_peak, ratio
 
 _HEADS = (
     "problem",
@@ -37,12 +37,12 @@ def _line(row: Row) -> Line:
     best = chosen(row.times_ms, "-")
     gops = case.problem.ops / best / 1e6
     bandwidth = (row.bytes_in + row.bytes_out) / best / 1e6
-    percent, limit = percent_of_peak(row, "-"), ""
-    if percent is not None and row.peaks:
-        limit = f"{percent:.0f} % {row.peaks.bound(case, row.bytes_in + row.bytes_out)[0]}"
+    percent = percent_of_peak(row, "-")
+    limit = "" if percent is None else f"{percent:.0f} % {limit_of(row)[0]}"
     ratios = [ratio(row, choice) for choice in "-~"]
     ratio_text = "" if is_own else "/".join(f"{r:.2f}" for r in ratios if r is not None)
-    run = row.impl if is_own else f"{row.impl}: {case.repro()}"
+    knobs = " ".join(case.repro().split(" ")[:-1]) or "defaults"
+    run = row.impl if is_own else f"{row.impl}: {knobs}"
     times = "" if not is_own else _pair(row.times_ms)
     return problem, who, times, _pair(row.wall_ms), f"{gops:.0f}", f"{bandwidth:.1f}", limit, ratio_text, run
 
