@@ -32,6 +32,12 @@ class TestMemoryDesc:
         md = zemm.MemoryDesc((2, 3, 5), "f32", tag)
         assert md.strides == strides
         assert md == zemm.MemoryDesc((2, 3, 5), "f32", strides=strides)
+        assert (md.inner_nblks, md.inner_blks, md.inner_idxs) == (0, (), ())
+
+    def test_inner_blocks(self) -> None:
+        md = zemm.MemoryDesc((70, 130), "s8", "BA16a64b4a")
+        assert (md.inner_nblks, md.inner_blks, md.inner_idxs) == (3, (16, 64, 4), (0, 1, 0))
+        assert (md.padded_dims, md.strides) == ((128, 192), (4096, 8192))
 
     def test_blocked(self) -> None:
         md = zemm.MemoryDesc((20, 70), "s8", "BA16a64b4a")
@@ -206,6 +212,29 @@ class TestPrimitive:
         dst = zemm.Memory(zemm.MemoryDesc((2, 4), "f32"), engine)
         with pytest.raises(ValueError, match=r"\w"):
             primitive.execute(stream, {ARG_DST: dst})
+
+    def test_bound_arguments(self, engine: zemm.Engine, stream: zemm.Stream) -> None:
+        """A bound call sees what the memories hold at its time, and outlives every other name of them."""
+        src, out = np.ones((2, 3), np.float32), np.zeros((2, 4), np.float32)
+        args = {
+            ARG_SRC: zemm.Memory(zemm.MemoryDesc((2, 3), "f32"), engine, src),
+            ARG_WEIGHTS: zemm.Memory(zemm.MemoryDesc((3, 4), "f32"), engine, np.full((3, 4), 2, "f4")),
+            ARG_DST: zemm.Memory(zemm.MemoryDesc((2, 4), "f32"), engine, out),
+        }
+        submit = zemm.Primitive(small_pd(engine)).bind(stream, args)
+        del args
+        gc.collect()
+        for value in (1, 5):
+            src[:] = value
+            submit()
+            stream.wait()
+            assert (out == 6 * value).all()
+
+    def test_bound_arguments_are_checked(self, engine: zemm.Engine, stream: zemm.Stream) -> None:
+        dst = zemm.Memory(zemm.MemoryDesc((2, 4), "f32"), engine)
+        submit = zemm.Primitive(small_pd(engine)).bind(stream, {ARG_DST: dst})
+        with pytest.raises(ValueError, match="src"):
+            submit()
 
     def test_profiling(self, engine: zemm.Engine) -> None:
         stream = zemm.Stream(engine, profiling=True)

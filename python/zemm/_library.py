@@ -177,11 +177,10 @@ def exec_args(memories: dict[int, Any]) -> Any:
 
 
 def bound_execute(primitive: Any, stream: Any, memories: dict[int, Any]) -> Callable[[], None]:
-    """A call of zemm_primitive_execute whose C arguments are ready; it holds on to the handles."""
+    """A call of zemm_primitive_execute whose C arguments are ready. The caller keeps the handles alive."""
     execute, array, count = lib.zemm_primitive_execute, exec_args(memories), len(memories)
-    kept = tuple(memories.values())
 
-    def call(_kept: tuple[Any, ...] = kept) -> None:
+    def call() -> None:
         status = execute(primitive, stream, count, array)
         if status:
             check(status)

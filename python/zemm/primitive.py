@@ -97,9 +97,10 @@ class Primitive:
         runs whose host time counts. It keeps everything alive that it uses."""
         handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
         call = _library.bound_execute(self._handle, stream._handle, handles)
+        used = (self._handle, *handles.values())
 
         def submit() -> None:
-            stream._in_flight[id(call)] = call
             call()
+            stream._in_flight[id(used)] = used
 
         return submit
