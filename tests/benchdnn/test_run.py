@@ -63,7 +63,7 @@ def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["--encoding=csr::", "--encoding=:coo:", "--wtag=BA8a8b", "--attr-post-ops=dw:k3s1p1"]
+    "line", ["--encoding=csr::", "--encoding=:coo:", "--wtag=BA16a64b4a", "--attr-post-ops=dw:k3s1p1"]
 )
 def test_what_matmul_lacks_is_unimplemented(capsys: Capture, line: str) -> None:
     assert "0:UNIMPLEMENTED" in output(capsys, "--summary=no-failures", "--matmul", line, SMALL, code=1)[0]

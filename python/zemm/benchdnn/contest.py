@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 MIN_ROUNDS = 5
-SLOW_MS = 500.0
+SLOW_MS = 2000.0
 SLOW_ROUNDS = 2
 Run = Callable[[], None]
 
