@@ -50,7 +50,7 @@ def build(definition: Path, name: str, out: str, clang: str, llvm_spirv: str) ->
         llvm_spirv,
         "--spirv-max-version=1.2",
         "--spirv-ext=+all",
-        "-spirv-allow-unknown-intrinsics=llvm.x86",
+        "-spirv-allow-unknown-intrinsics=llvm.x86,llvm.prefetch",
     ]
     subprocess.run([*command, bitcode, "-o", out], check=True)
 

@@ -127,9 +127,13 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         const int count = each + (larger-- > 0 ? 1 : 0);
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
-        multiply_rows(n, i, src, p, t, &rows, block, b);                                                      \
+        multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
         break;
         load_row_parameters(count, i, p, args, t, block, &rows);
+        if (i + count < t->rows)
+            prefetch_a(src, t->src + i + count, count, block->k0, block->length);
+        else
+            prefetch_a(src, t->src, count, block->k0 + block->length, block->length);
         switch (count) {
             CASE(1)
             CASE(2)
@@ -173,9 +177,12 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
                                                                         global uchar *dst,
                                                                         global const struct matmul_problem *p,
                                                                         struct matmul_arguments args) {
-    const long n0 = get_global_id(0) * TILE_N;
-    const long row0 = get_global_id(1) * p->tile_rows;
-    const long first_row = get_global_id(2) * p->rows + row0; // in the whole of dst
+    // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
+    const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
+    const long group = get_group_id(0);
+    const long n0 = (group % groups_along_n * GROUP_X + get_local_id(0)) * TILE_N;
+    const long row0 = group / groups_along_n * p->tile_rows;
+    const long first_row = get_group_id(1) * p->rows + row0; // in the whole of dst
     if (n0 >= p->n)
         return;
 

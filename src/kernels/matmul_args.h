@@ -108,7 +108,7 @@ struct matmul_arguments {
 #define FLAG_DST_SCALE 2048
 #define FLAG_DST_ZP 4096
 #define FLAG_WHOLE_SEGMENTS 16384 // a segment is at most TILE_K long
-#define FLAG_EXACT_S32 8192 // s32 dst of a bare integer matmul: stored without passing through f32
+#define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -22,8 +22,8 @@ static inline int sum_of(bytes src, long begin, long stride, long length) {
     return sum;
 }
 
-// Grid: REDUCE_SEGMENTS segments of K x rows of src (batch and m together, row-major over dst's batch; broadcast
-// rows repeat).
+// Grid: REDUCE_SEGMENTS segments of K x rows of src (batch and m together, row-major over dst's batch;
+// broadcast rows repeat).
 kernel void reduce_src(bytes src, global int *sums, global const struct matmul_problem *p) {
     const struct row_index r = row_at(p, get_global_id(1));
     const long begin = row_offset(p, &p->src, &r);

@@ -77,7 +77,10 @@ const kernel_row rows[] = {
 #define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows, lanes, group_x, operands, weights,  \
                     supports)                                                                                \
     {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
-     tile_m, tile_n, tile_k, group_x,                                                                                                \
+     tile_m,                                                                                                 \
+     tile_n,                                                                                                 \
+     tile_k,                                                                                                 \
+     group_x,                                                                                                \
      operands,                                                                                               \
      weights_layout::weights,                                                                                \
      supports},

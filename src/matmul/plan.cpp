@@ -207,9 +207,10 @@ plan make_plan(const problem &p, const kernel_row &row) {
     if (is_packed(p.wei))
         block.wei_panel = p.wei.strides[p.ndims() - 1];
 
-    result.group_count = {groups(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N"),
-                          groups(block.rows, block.tile_rows, "M"),
-                          shared_weights ? 1 : groups(p.batch(), 1, "the batch")};
+    const zemm_dim_t along_n = groups(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N");
+    const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
+    result.group_count = {groups(along_m * along_n, 1, "M x N"),
+                          shared_weights ? 1 : groups(p.batch(), 1, "the batch"), 1};
 
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);
@@ -217,7 +218,8 @@ plan make_plan(const problem &p, const kernel_row &row) {
         result.computes_reductions = !p.reduction();
         if (result.computes_reductions) {
             result.scratchpad_size = md_size(md);
-            result.reduce_count = {groups(p.k() / block.segment, REDUCE_SEGMENTS, "K"), groups(p.batch() * p.m(), 1, "M"), 1};
+            result.reduce_count = {groups(p.k() / block.segment, REDUCE_SEGMENTS, "K"),
+                                   groups(p.batch() * p.m(), 1, "M"), 1};
         }
     }
     return result;

@@ -126,6 +126,8 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
     return b;
 }
 
+static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {}
+
 // sum[v] += the weights of the panel, column by column.
 static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *sum) {
     for (int k = 0; k < length; ++k)

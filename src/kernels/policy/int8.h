@@ -37,6 +37,18 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
     return b;
 }
 
+// For reading (0), to the first cache level (3), as data (1).
+void prefetch_line(global const uchar *address, int write, int locality, int data) __asm("llvm.prefetch.p1");
+
+// Asks for the next group of rows of src: too short pieces for the hardware to foresee.
+static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i)
+#pragma unroll 1
+        for (int k = 0; k < length; k += 64)
+            prefetch_line(src + rows[i] + k0 + k, 0, 3, 1);
+}
+
 static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
     return src_is_signed() ? DOT(sum, wei, src) : DOT(sum, src, wei);
 }
