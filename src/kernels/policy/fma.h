@@ -19,13 +19,31 @@
 #define ANY_ROW_COUNT 1
 #endif
 #define WEI_SHIFT 0
+#ifndef PREFETCH
+#define PREFETCH 1
+#endif
 #define PANEL_VECTORS (TILE_K * NV)
 typedef vec_f panel_vec;
 
-// data[k * NV + v]: row k of the vector of columns v.
+// Operands that can be multiplied from where they are.
+static inline bool src_in_place() {
+    return spec_src_dt() == DT_F32 && spec_src_unit() == UNIT_COLUMN;
+}
+static inline bool wei_in_place() {
+    return spec_wei_dt() == DT_F32 && spec_wei_unit() == UNIT_PACKED;
+}
+
+// Row k of the columns n.. is at in_place[k * PACKED_N + n] where wei_in_place(), else in panel[k * NV + n /
+// LANES].
 struct b_panel {
-    __private const vec_f *data;
+    global const float *in_place;
+    __private const vec_f *panel;
 };
+
+static inline vec_f load_b_row(struct b_panel b, int k, int v) {
+    return wei_in_place() ? load_vec_f((bytes)b.in_place, DT_F32, k * PACKED_N + v * LANES)
+                          : b.panel[k * NV + v];
+}
 
 #if LANES > 1
 static inline bool wei_is_packed_in_quads() {
@@ -105,7 +123,11 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
                                     long k0, int length, int columns, __private const vec_i *wei_zp,
                                     __private panel_vec *panel) {
     struct b_panel b;
-    b.data = panel;
+    b.in_place =
+        (global const float *)wei + begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N + k0 * PACKED_N;
+    b.panel = panel;
+    if (wei_in_place())
+        return b;
 #if LANES > 1
     if (spec_wei_unit() == UNIT_PACKED) {
         const long first = begin + n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
@@ -126,13 +148,29 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
     return b;
 }
 
-static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {}
+#if PREFETCH
+// For reading (0), to the first cache level (3), as data (1).
+void prefetch_line(global const uchar *address, int write, int locality, int data) __asm("llvm.prefetch.p1");
+#endif
+
+// Asks for the next group of rows of src: too short pieces for the hardware to foresee.
+static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
+#if PREFETCH
+    if (!src_in_place())
+        return;
+#pragma unroll 1
+    for (int i = 0; i < count; ++i)
+#pragma unroll 1
+        for (int k = 0; k < length; k += 16)
+            prefetch_line(src + (rows[i] + k0 + k) * 4, 0, 3, 1);
+#endif
+}
 
 // sum[v] += the weights of the panel, column by column.
 static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *sum) {
     for (int k = 0; k < length; ++k)
         for (int v = 0; v < NV; ++v)
-            sum[v] += to_vec_i(b.data[k * NV + v]);
+            sum[v] += to_vec_i(b.panel[k * NV + v]);
 }
 
 // a[k]: one row of src from element i on, as f32.
@@ -152,10 +190,13 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
                                                            struct b_panel b, __private vec_i *isum,
                                                            __private vec_f *fsum) {
     float a[ROWS * TILE_K];
+    global const float *row[ROWS];
     vec_f sum[ROWS * NV];
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-        load_row(src, rows[i] + k0 * src_tensor->column, src_tensor->column, length, a + i * TILE_K);
+        row[i] = (global const float *)src + rows[i] + k0;
+        if (!src_in_place())
+            load_row(src, rows[i] + k0 * src_tensor->column, src_tensor->column, length, a + i * TILE_K);
 #pragma unroll
         for (int v = 0; v < NV; ++v)
             sum[i * NV + v] = HAS(FLAG_INTEGER) ? (vec_f)0.f : fsum[i * NV + v];
@@ -164,10 +205,10 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
     for (int k = 0; k < length; ++k) {
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            const vec_f value = (vec_f)a[i * TILE_K + k];
+            const float value = src_in_place() ? row[i][k] : a[i * TILE_K + k];
 #pragma unroll
             for (int v = 0; v < NV; ++v)
-                sum[i * NV + v] = fma(value, b.data[k * NV + v], sum[i * NV + v]);
+                sum[i * NV + v] = fma((vec_f)value, load_b_row(b, k, v), sum[i * NV + v]);
         }
     }
 #pragma unroll

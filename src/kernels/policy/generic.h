@@ -4,4 +4,5 @@
 #pragma once
 
 #define ANY_ROW_COUNT 0
+#define PREFETCH 0
 #include "policy/fma.h"
