@@ -82,6 +82,15 @@ def test_peaks_only_rise() -> None:
     assert peaks.values == {"f32": 3.0, "read": 5.0}
 
 
+def test_the_bandwidth_around_a_case_counts_for_it() -> None:
+    run = Peaks({"f32": 1e11, "read": 1e10})
+    case = run.at(4e9)
+    assert case.bound(case_of("--dt=f32"), 10**8) == ("read", pytest.approx(25))
+    assert run.bound(case_of("--dt=f32"), 10**8) == ("read", pytest.approx(10))
+    run.raise_to(Peaks({"f32": 2e11, "read": 2e10}))
+    assert (case.value("f32"), case.value("read")) == (2e11, 4e9)
+
+
 def test_which_operations_count() -> None:
     names = {dt: compute_peak(case_of(f"--dt={dt}:u8:f32")) for dt in ("s8", "u8", "f32", "f16", "bf16")}
     assert names == {"s8": "int8", "u8": "int8", "f32": "f32", "f16": "f32", "bf16": "f32"}

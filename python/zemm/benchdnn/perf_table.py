@@ -38,7 +38,10 @@ def _line(row: Row) -> Line:
     gops = case.problem.ops / best / 1e6
     bandwidth = (row.bytes_in + row.bytes_out) / best / 1e6
     percent = percent_of_peak(row, "-")
-    limit = "" if percent is None else f"{percent:.0f} % {limit_of(row)[0]}"
+    limit = ""
+    if percent is not None and row.peaks:
+        name = limit_of(row)[0]
+        limit = f"{percent:.0f} % of {row.peaks.value(name) / 1e9:.3g} {name}"
     ratios = [ratio(row, choice) for choice in "-~"]
     ratio_text = "" if is_own else "/".join(f"{r:.2f}" for r in ratios if r is not None)
     knobs = " ".join(case.repro().split(" ")[:-1]) or "defaults"

@@ -46,7 +46,7 @@ class Rivals:
             result.lines += _CLOCKS.splitlines()
             self._explained = True
         if case.options.peak:
-            result.peaks = self._peaks_of(engine, case, result)
+            result.peaks = self._peaks_before(engine, case, result)
         stream, profiled = timing.stream_of(zemm, engine)
         submits = cycle([primitive.bind(stream, memories) for memories in sets])
 
@@ -66,6 +66,8 @@ class Rivals:
             turns = alternate(
                 runs, options.fix_times_per_prb, options.budget_ms, lambda: np.add(evict, 1, out=evict)
             )
+        if result.peaks:
+            result.peaks = self._peaks_after(engine, result.peaks)
         result.wall_ms = turns[0].times_ms
         device, missing = timing.device_times(stream, timing.steps_of(primitive), profiled)
         has_device = len(device) == len(result.wall_ms) and min(device) > 0
@@ -77,16 +79,22 @@ class Rivals:
             if turn.is_slow:
                 found.note = f"over {SLOW_MS:g} ms a run: {SLOW_ROUNDS} runs only"
 
-    def _peaks_of(self, engine: Any, case: Case, result: Result) -> Peaks:
+    def _peaks_before(self, engine: Any, case: Case, result: Result) -> Peaks:
         """All limits, measured at the first case; those of the case again, as other work on the machine slows
-        a measurement, too. The best one counts."""
-        known = self._peaks.get(id(engine))
-        if known is None:
-            known = self._peaks[id(engine)] = self._measure(engine, peaks.NAMES)
+        a measurement, too. The best rate of operations counts, and of the bandwidth that around the case."""
+        is_first = id(engine) not in self._peaks
+        known = self._peaks.setdefault(id(engine), Peaks())
+        names = peaks.NAMES if is_first else (peaks.compute_peak(case), "read")
+        found = self._measure(engine, names)
+        known.raise_to(found)
+        if is_first:
             result.lines += known.lines()
-        else:
-            known.raise_to(self._measure(engine, (peaks.compute_peak(case), "read")))
-        return known
+        return known.at(found.value("read"))
+
+    def _peaks_after(self, engine: Any, before: Peaks) -> Peaks:
+        found = self._measure(engine, ("read",))
+        self._peaks[id(engine)].raise_to(found)
+        return before.at(max(before.read_now, found.value("read")))
 
     @contextmanager
     def _prepared(self, case: Case, result: Result) -> Iterator[list[tuple[PeerResult, Prepared]]]:
