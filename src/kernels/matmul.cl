@@ -130,6 +130,8 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
         break;
         load_row_parameters(count, i, p, args, t, block, &rows);
+        if (t->rows > 8 * ROWS) // else the weights come faster than they are used up
+            prefetch_b(b, block->length, i, i + count, t->rows);
         if (i + count < t->rows)
             prefetch_a(src, t->src + i + count, count, block->k0, block->length);
         else

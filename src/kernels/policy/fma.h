@@ -5,6 +5,7 @@
 
 #include "lanes.h"
 #include "matmul_args.h"
+#include "policy/prefetch.h"
 #include "spec.h"
 #include "tensor.h"
 #if LANES > 1
@@ -19,9 +20,6 @@
 #define ANY_ROW_COUNT 1
 #endif
 #define WEI_SHIFT 0
-#ifndef PREFETCH
-#define PREFETCH 1
-#endif
 #define PANEL_VECTORS (TILE_K * NV)
 typedef vec_f panel_vec;
 
@@ -148,22 +146,25 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
     return b;
 }
 
-#if PREFETCH
-// For reading (0), to the first cache level (3), as data (1).
-void prefetch_line(global const uchar *address, int write, int locality, int data) __asm("llvm.prefetch.p1");
-#endif
+// Asks for the share [from, to) of [0, of) of the weights of the next block, which follow this one's.
+static inline void prefetch_b(struct b_panel b, int length, int from, int to, int of) {
+    if (!wei_in_place())
+        return;
+    const int lines = length * PACKED_N / 16;
+    global const float *next = b.in_place + length * PACKED_N;
+    for (int i = lines * from / of; i < lines * to / of; ++i)
+        prefetch_line((bytes)(next + 16 * i));
+}
 
 // Asks for the next group of rows of src: too short pieces for the hardware to foresee.
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
-#if PREFETCH
     if (!src_in_place())
         return;
 #pragma unroll 1
     for (int i = 0; i < count; ++i)
 #pragma unroll 1
         for (int k = 0; k < length; k += 16)
-            prefetch_line(src + (rows[i] + k0 + k) * 4, 0, 3, 1);
-#endif
+            prefetch_line(src + (rows[i] + k0 + k) * 4);
 }
 
 // sum[v] += the weights of the panel, column by column.

@@ -4,5 +4,4 @@
 #pragma once
 
 #define ANY_ROW_COUNT 0
-#define PREFETCH 0
 #include "policy/fma.h"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "policy/int8_panel.h"
+#include "policy/prefetch.h"
 
 #define ANY_ROW_COUNT 1
 #define WEI_SHIFT wei_shift()
@@ -37,16 +38,23 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
     return b;
 }
 
-// For reading (0), to the first cache level (3), as data (1).
-void prefetch_line(global const uchar *address, int write, int locality, int data) __asm("llvm.prefetch.p1");
-
 // Asks for the next group of rows of src: too short pieces for the hardware to foresee.
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
 #pragma unroll 1
     for (int i = 0; i < count; ++i)
 #pragma unroll 1
         for (int k = 0; k < length; k += 64)
-            prefetch_line(src + rows[i] + k0 + k, 0, 3, 1);
+            prefetch_line(src + rows[i] + k0 + k);
+}
+
+// Asks for the share [from, to) of [0, of) of the weights of the next block, which follow this one's.
+static inline void prefetch_b(struct b_panel b, int length, int from, int to, int of) {
+    if (!wei_in_place())
+        return;
+    const int lines = length / 4 * PACKED_N / 16;
+    global const int *next = b.in_place + length / 4 * PACKED_N;
+    for (int i = lines * from / of; i < lines * to / of; ++i)
+        prefetch_line((bytes)(next + 16 * i));
 }
 
 static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
