@@ -256,7 +256,7 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_zero_points_v2(zemm_primitive_att
  * | ZEMM_ARG_SRC, is s32 [..., M, K / group_dims[1]]. arg: ZEMM_ARG_SRC; data_type: s32; mask: every
  * dimension of src, checked with the rest at descriptor creation: weights zero points are required, and the
  * group divides and does not exceed the other K groups. Source: oneDNN RFC "User's Precomputed Reductions for
- * GeMM". */
+ * GeMM". zemm also has arg ZEMM_ARG_DST, for a reorder that quantises: there the sums are an output. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_precomputed_reductions(zemm_primitive_attr_t attr, int arg,
                                                                       int mask, int group_ndims,
                                                                       const zemm_dims_t group_dims,
@@ -322,6 +322,21 @@ zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *
                                                          const_zemm_memory_desc_t bias_desc,
                                                          const_zemm_memory_desc_t dst_desc,
                                                          const_zemm_primitive_attr_t attr);
+/* dst = (src_scale * (src - src_zp) + sum_scale * (dst - dst_zp)) / dst_scale + dst_zp, from any layout and
+ * type to any other, rounded to nearest even, integers saturated; the padding of a blocked dst becomes 0.
+ * Arguments ZEMM_ARG_FROM and ZEMM_ARG_TO; both engines are of one device.
+ * Scales of dst with quantization mode dynamic_fp, a mask of all dimensions and groups 1xG are outputs (zemm's
+ * own extension): f32, f16 or bf16 rows with stride 1 become s8 with scale amax / 127, or u8 with scale
+ * (max - min) / 255 and s32 zero points of dst (same mask, no groups of their own). Precomputed reductions of
+ * dst, groups 1xR, are then the sums of the s8 or u8 values.
+ * invalid_arguments: descriptors or attributes that make no reorder; unimplemented: what zemm does not have. */
+zemm_status_t ZEMM_API zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *reorder_primitive_desc,
+                                                          const_zemm_memory_desc_t src_desc,
+                                                          zemm_engine_t src_engine,
+                                                          const_zemm_memory_desc_t dst_desc,
+                                                          zemm_engine_t dst_engine,
+                                                          const_zemm_primitive_attr_t attr);
+
 /* Moves on to the next implementation; last_impl_reached (and no change) at the end. */
 zemm_status_t ZEMM_API zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd);
 zemm_status_t ZEMM_API zemm_primitive_desc_clone(zemm_primitive_desc_t *pd,

@@ -6,13 +6,15 @@
     y = zemm.matmul(values, wq, src_scales=scales, weights_scales=ws, weights_zero_points=wz,
                     reductions=reductions)
 
-Below matmul() are the objects of the C library (Engine, Stream, MemoryDesc, Memory, Attr, PostOps,
-MatmulPrimitiveDesc, Primitive). Importing opens no loader, driver or runtime; making an Engine does.
+reorder() changes a memory's layout or type. Below are the objects of the C library (Engine, Stream,
+MemoryDesc, Memory, Attr, PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc, Primitive). Importing opens no
+loader, driver or runtime; making an Engine does.
 """
 
 from zemm import _library
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
+from zemm._reorder import reorder
 from zemm.attributes import Attr, PostOps
 from zemm.dtypes import dtype_name, numpy_dtype, pack_int4, unpack_int4
 from zemm.engine import Engine, Stream
@@ -26,7 +28,7 @@ from zemm.errors import (
 )
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
-from zemm.primitive import MatmulPrimitiveDesc, Primitive
+from zemm.primitive import MatmulPrimitiveDesc, Primitive, ReorderPrimitiveDesc
 from zemm.quantization import quantize_activations, quantize_weights
 
 __version__ = version()
@@ -35,6 +37,8 @@ ARG_SRC = ARG["SRC"]
 ARG_DST = ARG["DST"]
 ARG_WEIGHTS = ARG["WEIGHTS"]
 ARG_BIAS = ARG["BIAS"]
+ARG_FROM = ARG["FROM"]
+ARG_TO = ARG["TO"]
 ARG_SCRATCHPAD = ARG["SCRATCHPAD"]
 ARG_ATTR_SCALES = ARG["ATTR_SCALES"]
 ARG_ATTR_ZERO_POINTS = ARG["ATTR_ZERO_POINTS"]
@@ -78,8 +82,10 @@ __all__ = [
     "ARG_ATTR_ZERO_POINTS",
     "ARG_BIAS",
     "ARG_DST",
+    "ARG_FROM",
     "ARG_SCRATCHPAD",
     "ARG_SRC",
+    "ARG_TO",
     "ARG_WEIGHTS",
     "RUNTIME_DIM",
     "Attr",
@@ -93,6 +99,7 @@ __all__ = [
     "OutOfMemoryError",
     "PostOps",
     "Primitive",
+    "ReorderPrimitiveDesc",
     "Stream",
     "UnimplementedError",
     "ZemmError",
@@ -103,6 +110,7 @@ __all__ = [
     "pack_int4",
     "quantize_activations",
     "quantize_weights",
+    "reorder",
     "set_primitive_cache_capacity",
     "set_verbose",
     "unpack_int4",

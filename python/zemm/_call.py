@@ -34,7 +34,7 @@ def default_engine() -> Engine:
         return _engines[0]
 
 
-def _stream_of(engine: Engine) -> Stream:
+def stream_of(engine: Engine) -> Stream:
     """A stream for the calling thread, kept with the engine."""
     streams = engine.thread_local
     if not hasattr(streams, "stream"):
@@ -156,7 +156,7 @@ class Call:
         primitive = Primitive(pd)
         on_host = self.engine.kind == "cpu"
         memory = dst.memory(self.engine) if on_host or self._adds_old_dst else Memory(md, self.engine)
-        stream = _stream_of(self.engine)
+        stream = stream_of(self.engine)
         primitive.execute(stream, {**self._memories, ARG["DST"]: memory})
         stream.wait()
         if not on_host:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matmul primitive: a descriptor picks the implementation, the primitive runs it."""
+"""Primitives: a descriptor picks the implementation, the primitive runs it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from zemm import _library
 from zemm.attributes import Attr
@@ -11,34 +11,19 @@ from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 
+PD = TypeVar("PD", bound="PrimitiveDesc")
 
-class MatmulPrimitiveDesc:
-    """dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n] on an engine, with what attr adds.
 
-    ValueError: shapes or types that make no matmul. NotImplementedError: no implementation takes it.
-    """
+class PrimitiveDesc:
+    """What the descriptors of all kinds have in common."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        src: MemoryDesc,
-        weights: MemoryDesc,
-        dst: MemoryDesc,
-        bias: MemoryDesc | None = None,
-        attr: Attr | None = None,
-    ) -> None:
+    engine: Engine
+
+    def _make(self, engine: Engine, engines: tuple[Engine, ...], function: str, *args: Any) -> None:
         self.engine = engine
-        self._handle: Any = _library.create(
-            "primitive_desc",
-            "matmul_primitive_desc_create",
-            engine._handle,
-            src._handle,
-            weights._handle,
-            bias._handle if bias is not None else _library.NULL,
-            dst._handle,
-            attr._handle if attr is not None else _library.NULL,
-            keep=(engine._handle,),
-        )
+        self._engines = engines
+        keep = tuple(e._handle for e in engines)
+        self._handle: Any = _library.create("primitive_desc", function, *args, keep=keep)
 
     @property
     def impl_info(self) -> str:
@@ -55,11 +40,9 @@ class MatmulPrimitiveDesc:
             raise
         return True
 
-    def clone(self) -> "MatmulPrimitiveDesc":
+    def clone(self: PD) -> PD:
         copy = type(self).__new__(type(self))
-        copy.engine = self.engine
-        args = ("primitive_desc", "primitive_desc_clone", self._handle)
-        copy._handle = _library.create(*args, keep=(self.engine._handle,))
+        copy._make(self.engine, self._engines, "primitive_desc_clone", self._handle)
         return copy
 
     def query_md(self, what: str, index: int = 0) -> MemoryDesc:
@@ -76,12 +59,69 @@ class MatmulPrimitiveDesc:
         return _library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
 
 
-class Primitive:
-    """A matmul ready to run; may be executed from several threads on several streams."""
+class MatmulPrimitiveDesc(PrimitiveDesc):
+    """dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n] on an engine, with what attr adds.
 
-    def __init__(self, pd: MatmulPrimitiveDesc) -> None:
+    ValueError: shapes or types that make no matmul. NotImplementedError: no implementation takes it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        src: MemoryDesc,
+        weights: MemoryDesc,
+        dst: MemoryDesc,
+        bias: MemoryDesc | None = None,
+        attr: Attr | None = None,
+    ) -> None:
+        self._make(
+            engine,
+            (engine,),
+            "matmul_primitive_desc_create",
+            engine._handle,
+            src._handle,
+            weights._handle,
+            bias._handle if bias is not None else _library.NULL,
+            dst._handle,
+            attr._handle if attr is not None else _library.NULL,
+        )
+
+
+class ReorderPrimitiveDesc(PrimitiveDesc):
+    """dst = src in another layout or data type, with what attr adds: scales, zero points, a sum post-op.
+
+    Arguments: ARG_FROM and ARG_TO. dst_engine: default src_engine; another one must be of the same device.
+    Scales of dst with quantization_mode "dynamic_fp" are outputs: see zemm.h.
+    ValueError: what makes no reorder. NotImplementedError: what zemm does not have.
+    """
+
+    def __init__(
+        self,
+        src_engine: Engine,
+        src: MemoryDesc,
+        dst: MemoryDesc,
+        attr: Attr | None = None,
+        dst_engine: Engine | None = None,
+    ) -> None:
+        to = dst_engine if dst_engine is not None else src_engine
+        self._make(
+            to,
+            (src_engine, to),
+            "reorder_primitive_desc_create",
+            src._handle,
+            src_engine._handle,
+            dst._handle,
+            to._handle,
+            attr._handle if attr is not None else _library.NULL,
+        )
+
+
+class Primitive:
+    """A matmul or reorder ready to run; may be executed from several threads on several streams."""
+
+    def __init__(self, pd: PrimitiveDesc) -> None:
         self.engine = pd.engine
-        keep = (pd.engine._handle, pd._handle)
+        keep = (*(e._handle for e in pd._engines), pd._handle)
         self._handle: Any = _library.create("primitive", "primitive_create", pd._handle, keep=keep)
 
     def execute(self, stream: Stream, args: Mapping[int, Memory | None]) -> None:

@@ -6,31 +6,126 @@ group are what keeps the weights' zero points out of the K loop: see oneDNN's RF
 Reductions for GeMM".
 """
 
+from typing import Any, overload
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._reorder import quantize_memory
+from zemm._tensors import tensor
 from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, pack_int4
+from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
+from zemm.memory import Memory
 
 
+@overload
 def quantize_activations(
-    x: ArrayLike, group: int = 128, scale_dtype: str = "f32"
-) -> tuple[NDArray[np.int8], NDArray, NDArray[np.int32]]:
-    """Activations to int8, symmetric, in groups along K.
+    x: Memory,
+    group: int = ...,
+    scale_dtype: str = ...,
+    *,
+    dtype: str = ...,
+    engine: Engine | None = ...,
+    stream: Stream | None = ...,
+) -> tuple[Memory, ...]: ...
+@overload
+def quantize_activations(
+    x: ArrayLike,
+    group: int = ...,
+    scale_dtype: str = ...,
+    *,
+    dtype: str = ...,
+    engine: Engine | None = ...,
+    stream: None = ...,
+) -> tuple[NDArray[Any], ...]: ...
+def quantize_activations(
+    x: ArrayLike | Memory,
+    group: int = 128,
+    scale_dtype: str = "f32",
+    *,
+    dtype: str = "s8",
+    engine: Engine | None = None,
+    stream: Stream | None = None,
+) -> tuple[Any, ...]:
+    """Activations to 8 bits in groups along K.
 
-    x: float [.., M, K] (f16, bf16, f32, f64). group: elements of K that share a scale; divides K. Returns
-    values int8 [.., M, K] in -127..127, scales of scale_dtype ("f32", "f16", "bf16") [.., M, K / group] with
-    x ~ values * scale, and reductions int32 [.., M, K / group], the sums of the values of each group (R of
-    the RFC). A group of zeros has scale 1. ValueError: K not a multiple of group, values that are not finite.
+        values, scales, reductions = zemm.quantize_activations(x)
+        values, scales, zero_points, reductions = zemm.quantize_activations(x, dtype="u8")
+
+    x: float [.., M, K] (f16, bf16, f32; as an array also f64). group: elements of K that share a scale;
+    divides K. Returns values [.., M, K]: int8 in -127..127, symmetric, or for dtype "u8" uint8 over the range
+    from the smallest to the largest element, 0 included; scales of scale_dtype ("f32", "f16", "bf16") [.., M,
+    K / group] with x ~ (values - zero points) * scale; zero points int32 [.., M, K / group] (dtype "u8");
+    and reductions int32 [.., M, K / group], the sums of the values of each group (R of the RFC). Values are
+    made with the scale as rounded to its type. A group of zeros has scale 1.
+
+    x is an array: arrays come back, computed by numpy, or on the engine if there is one, to the same bits.
+    ValueError: K not a multiple of group, values that are not finite, a scale that scale_dtype cannot hold.
+    x is a Memory: memories on its engine come back, and nothing is read by the host: a group that is not
+    finite has a scale that is not, and values 0. stream: submit there and do not wait.
     """
+    if dtype not in ("s8", "u8"):
+        raise InvalidArgumentsError(f"dtype {dtype!r} is neither 's8' nor 'u8'")
+    if isinstance(x, Memory):
+        if engine is not None and engine is not x.engine:
+            raise InvalidArgumentsError(f"x is a memory on {x.engine!r}, not on {engine!r}")
+        _check_scale_dtype(scale_dtype)
+        _group_count(x.md.dims[-1] if x.md.ndims else 0, group, "x", x.md.dims)
+        made = quantize_memory(x, group, scale_dtype, dtype, stream)
+        return tuple(memory for memory in made if memory is not None)
+    if stream is not None:
+        raise InvalidArgumentsError("a stream is for a Memory: arrays are there on return")
+    if engine is not None:
+        return _quantize_on(engine, x, group, scale_dtype, dtype)
     array = _finite(x, "x")
     if array.ndim == 0:
         raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
     groups = _group_count(array.shape[-1], group, "x", array.shape)
     grouped = array.reshape(*array.shape[:-1], groups, array.shape[-1] // max(groups, 1))
+    if dtype == "u8":
+        low = grouped.min(axis=-1, initial=0.0)
+        span = grouped.max(axis=-1, initial=0.0) - low
+        # Ranges are f32, as on a device, where x is not wider.
+        span = span if np.asarray(x).dtype == np.float64 else _as_f32(span)
+        scales = _scales(span, 255, scale_dtype)
+        steps = scales.astype(np.float64)
+        zero_points = np.rint(-low / steps).clip(0, 255)
+        values = (np.rint(grouped / steps[..., None]) + zero_points[..., None]).clip(0, 255).astype(np.uint8)
+        sums = values.sum(axis=-1, dtype=np.int32)
+        return values.reshape(array.shape), scales, zero_points.astype(np.int32), sums
     scales = _scales(np.abs(grouped).max(axis=-1, initial=0.0), 127, scale_dtype)
-    values = np.rint(grouped / scales.astype(np.float64)[..., None]).clip(-127, 127).astype(np.int8)
-    return values.reshape(array.shape), scales, values.sum(axis=-1, dtype=np.int32)
+    codes = np.rint(grouped / scales.astype(np.float64)[..., None]).clip(-127, 127).astype(np.int8)
+    return codes.reshape(array.shape), scales, codes.sum(axis=-1, dtype=np.int32)
+
+
+def _quantize_on(
+    engine: Engine, x: ArrayLike, group: int, scale_dtype: str, dtype: str
+) -> tuple[NDArray[Any], ...]:
+    """On an engine, for arrays."""
+    array = np.asarray(x)
+    name = dtype_name(array.dtype)
+    if name not in ("f32", "f16", "bf16"):
+        raise InvalidArgumentsError(f"x has type {name}; a device quantises f32, f16 and bf16")
+    if array.ndim == 0:
+        raise InvalidArgumentsError("x is a single number; it must have K as its last dimension")
+    _check_scale_dtype(scale_dtype)
+    groups = _group_count(array.shape[-1], group, "x", array.shape)
+    if array.size == 0:
+        return quantize_activations(array, group, scale_dtype, dtype=dtype)
+    rows = tensor(array.reshape(-1, array.shape[-1]), name, 2, engine)
+    made = quantize_memory(rows.memory(engine), group, scale_dtype, dtype, None)
+    values, *parameters = (memory.as_numpy() for memory in made if memory is not None)
+    if not np.isfinite(parameters[0].astype(np.float32)).all():
+        _finite(array, "x")
+        raise InvalidArgumentsError(f"a scale does not fit scale_dtype {scale_dtype}")
+    shape = (*array.shape[:-1], groups)
+    return values.reshape(array.shape), *(values.reshape(shape) for values in parameters)
+
+
+def _as_f32(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(np.float64)
 
 
 def quantize_weights(
@@ -94,8 +189,7 @@ def _group_count(k: int, group: int, name: str, shape: tuple[int, ...]) -> int:
 
 def _scales(span: NDArray[np.float64], steps: int, scale_dtype: str) -> NDArray:
     """span / steps in the scales' type, never 0: 1 for an empty span, else at least the smallest normal."""
-    if scale_dtype not in ("f32", "f16", "bf16"):
-        raise InvalidArgumentsError(f"scale_dtype {scale_dtype!r} is none of f32, f16, bf16")
+    _check_scale_dtype(scale_dtype)
     smallest = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}[scale_dtype]
     wanted = np.where(span == 0, 1.0, np.maximum(span / steps, smallest))
     with np.errstate(over="ignore"):
@@ -103,3 +197,8 @@ def _scales(span: NDArray[np.float64], steps: int, scale_dtype: str) -> NDArray:
     if not np.isfinite(scales.astype(np.float64)).all():
         raise InvalidArgumentsError(f"a scale of {wanted.max():g} does not fit scale_dtype {scale_dtype}")
     return scales
+
+
+def _check_scale_dtype(scale_dtype: str) -> None:
+    if scale_dtype not in ("f32", "f16", "bf16"):
+        raise InvalidArgumentsError(f"scale_dtype {scale_dtype!r} is none of f32, f16, bf16")

@@ -16,7 +16,8 @@ struct argument {
     bool is_on_host = false; // a host scalar of md's type
     bool is_parameter =
         false; // scales, zero points, reductions: any dense memory with as many elements will do
-    bool is_scratchpad = false; // any memory with as many bytes will do
+    bool is_scratchpad = false;     // any memory with as many bytes will do
+    zemm_engine_t engine = nullptr; // where it must be; nullptr: the primitive's
 };
 using argument_map = std::map<int, argument>; // by ZEMM_ARG_...
 

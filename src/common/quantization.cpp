@@ -107,7 +107,8 @@ void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
 
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_precomputed_reductions";
-    if (r.arg != ZEMM_ARG_SRC)
+    // Of dst, which oneDNN does not have: outputs of a reorder that quantises.
+    if (r.arg != ZEMM_ARG_SRC && r.arg != ZEMM_ARG_DST)
         refuse_arg(caller, r.arg);
     if (r.data_type != zemm_s32)
         refuse_type(caller, r.data_type, "s32");

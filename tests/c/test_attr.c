@@ -181,8 +181,9 @@ static void reductions(void) {
     OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, groups, zemm_s32));
     INVALID("wei",
             zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_s32));
-    INVALID("dst",
-            zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_s32));
+    OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_s32));
+    INVALID("src1",
+            zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC_1, 3, 2, groups, zemm_s32));
     INVALID("f32",
             zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, groups, zemm_f32));
     INVALID("mask 0",

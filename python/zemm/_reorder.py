@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.reorder() and quantisation of activations on a device."""
+
+from zemm._call import stream_of
+from zemm._library import ARG
+from zemm.attributes import Attr
+from zemm.engine import Engine, Stream
+from zemm.errors import InvalidArgumentsError
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.primitive import Primitive, ReorderPrimitiveDesc
+
+
+def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Memory:
+    """src in the layout and data type of md, on src's engine: a new memory.
+
+        packed = zemm.reorder(weights, pd.query_md("weights_md"))
+
+    Values are rounded to nearest even and saturated. stream: submit there and do not wait; default: the
+    result is there on return. ValueError: other dims. NotImplementedError: a type or layout that zemm lacks.
+    """
+    engine = _engine_of(src, stream)
+    pd = ReorderPrimitiveDesc(engine, src.md, md)
+    dst = Memory(md, engine)
+    _run(pd, engine, stream, {ARG["FROM"]: src, ARG["TO"]: dst})
+    return dst
+
+
+def quantize_memory(
+    x: Memory, group: int, scale_dtype: str, dtype: str, stream: Stream | None
+) -> tuple[Memory, Memory, Memory | None, Memory]:
+    """Values, scales, zero points (of u8), and the sums of the values of each group."""
+    engine = _engine_of(x, stream)
+    ndims, dims = x.md.ndims, x.md.dims
+    every = 2**ndims - 1
+    groups = (1, group) if ndims > 1 else ()
+    if ndims == 1:
+        raise InvalidArgumentsError(f"x has dims {dims}; a memory needs two dimensions or more, [.., M, K]")
+    attr = Attr()
+    attr.set_scales(ARG["DST"], every, groups, scale_dtype, quantization_mode="dynamic_fp")
+    if dtype == "u8":
+        attr.set_zero_points(ARG["DST"], every)
+    attr.set_precomputed_reductions(ARG["DST"], every, groups)
+    pd = ReorderPrimitiveDesc(engine, x.md, MemoryDesc(dims, dtype), attr)
+    args = {ARG["FROM"]: x}
+    for arg in (ARG["TO"], *(ARG[flag] | ARG["DST"] for flag in _OUTPUTS)):
+        md = pd.query_md("exec_arg_md", arg)
+        if md.ndims:
+            args[arg] = Memory(md, engine)
+    _run(pd, engine, stream, args)
+    scales, zero_points, reductions = (args.get(ARG[flag] | ARG["DST"]) for flag in _OUTPUTS)
+    assert scales is not None
+    assert reductions is not None
+    return args[ARG["TO"]], scales, zero_points, reductions
+
+
+_OUTPUTS = ("ATTR_SCALES", "ATTR_ZERO_POINTS", "ATTR_PRECOMPUTED_REDUCTIONS")
+
+
+def _engine_of(memory: Memory, stream: Stream | None) -> Engine:
+    if memory.engine is None:
+        raise InvalidArgumentsError("a host scalar is on no engine")
+    if stream is not None and stream.engine is not memory.engine:
+        raise InvalidArgumentsError(
+            f"the stream is on {stream.engine!r}, the memory on {memory.engine!r}: another engine object"
+        )
+    return memory.engine
+
+
+def _run(pd: ReorderPrimitiveDesc, engine: Engine, stream: Stream | None, args: dict[int, Memory]) -> None:
+    primitive = Primitive(pd)
+    used = stream if stream is not None else stream_of(engine)
+    primitive.execute(used, args)
+    if stream is None:
+        used.wait()

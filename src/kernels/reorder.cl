@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// dst = (src_scale * (src - src_zp) + beta * (dst - dst_zp)) / dst_scale + dst_zp, from any layout to any
+// other.
+//
+// The loops are those of dst, padding included, which becomes 0. A work-item owns whole runs of dst's
+// innermost loop, so that two 4-bit elements of one byte never belong to two work-items.
+#include "reorder_spec.h"
+
+typedef global const struct reorder_problem *problem;
+typedef global const struct reorder_parameter *parameter;
+
+static inline long blocked_offset(problem p, const __private long *c) {
+    long rest[REORDER_MAX_NDIMS];
+    long offset = p->src_offset, stride = 1;
+    for (int d = 0; d < p->ndims; ++d) {
+        offset += c[d] / p->src_blocks[d] * p->src_strides[d];
+        rest[d] = c[d] % p->src_blocks[d];
+    }
+    for (int i = p->src_inner_nblks - 1; i >= 0; --i) {
+        const long d = p->src_inner_idxs[i], size = p->src_inner_blks[i];
+        offset += rest[d] % size * stride;
+        rest[d] /= size;
+        stride *= size;
+    }
+    return offset;
+}
+
+static inline long parameter_offset(problem p, parameter t, const __private long *c) {
+    long offset = 0;
+    const int n = p->ndims;
+    for (int d = 0; d < n - 2; ++d)
+        offset += c[d] * t->strides[d];
+    if (n > 1)
+        offset += c[n - 2] / t->row_group * t->strides[n - 2];
+    return offset + c[n - 1] / t->column_group * t->strides[n - 1];
+}
+
+static inline float scale_at(problem p, parameter t, ulong address, float host, const __private long *c) {
+    return t->on_host ? host : load_float((bytes)address, t->data_type, parameter_offset(p, t, c));
+}
+
+static inline int zero_point_at(problem p, parameter t, ulong address, int host, const __private long *c) {
+    return t->on_host ? host : load_int((bytes)address, t->data_type, parameter_offset(p, t, c));
+}
+
+static inline void copy_element(bytes src, long from, global uchar *dst, long to) {
+    switch (spec_bits()) {
+    case 4:
+        store_nibble(dst, to, load_u4(src, from));
+        break;
+    case 8:
+        dst[to] = src[from];
+        break;
+    case 16:
+        ((global ushort *)dst)[to] = ((global const ushort *)src)[from];
+        break;
+    case 32:
+        ((global uint *)dst)[to] = ((global const uint *)src)[from];
+        break;
+    default:
+        ((global ulong *)dst)[to] = ((global const ulong *)src)[from];
+        break;
+    }
+}
+
+static inline void store_int(global uchar *dst, long to, long x) {
+    switch (spec_dst_dt()) {
+    case DT_S32:
+        ((global int *)dst)[to] = convert_int_sat(x);
+        break;
+    case DT_S8:
+        ((global char *)dst)[to] = convert_char_sat(x);
+        break;
+    case DT_U8:
+        dst[to] = convert_uchar_sat(x);
+        break;
+    case DT_S4:
+        store_nibble(dst, to, (int)clamp(x, -8l, 7l));
+        break;
+    default:
+        store_nibble(dst, to, (int)clamp(x, 0l, 15l));
+        break;
+    }
+}
+
+static inline void store_value(global uchar *dst, long to, float x) {
+    if (spec_dst_dt() == DT_S4)
+        store_nibble(dst, to, isnan(x) ? 0 : convert_int_rte(clamp(x, -8.f, 7.f)));
+    else if (spec_dst_dt() == DT_U4)
+        store_nibble(dst, to, isnan(x) ? 0 : convert_int_rte(clamp(x, 0.f, 15.f)));
+    else
+        store_float(dst, spec_dst_dt(), to, x);
+}
+
+static inline void store_zero(global uchar *dst, long to) {
+    switch (spec_bits()) {
+    case 4:
+        store_nibble(dst, to, 0);
+        break;
+    case 8:
+        dst[to] = 0;
+        break;
+    case 16:
+        ((global ushort *)dst)[to] = 0;
+        break;
+    case 32:
+        ((global uint *)dst)[to] = 0;
+        break;
+    default:
+        ((global ulong *)dst)[to] = 0;
+        break;
+    }
+}
+
+static inline void convert_element(problem p, const struct reorder_arguments *args, bytes src, long from,
+                                   global uchar *dst, long to, const __private long *c) {
+    if (HAS(REORDER_COPY)) {
+        copy_element(src, from, dst, to);
+        return;
+    }
+    int src_zp = 0, dst_zp = 0;
+    if (HAS(REORDER_SRC_ZP))
+        src_zp = zero_point_at(p, &p->src_zp, args->src_zp, args->host_src_zp, c);
+    if (HAS(REORDER_DST_ZP))
+        dst_zp = zero_point_at(p, &p->dst_zp, args->dst_zp, args->host_dst_zp, c);
+    if (HAS(REORDER_INTEGER)) {
+        store_int(dst, to, (long)load_int(src, spec_src_dt(), from) - src_zp + dst_zp);
+        return;
+    }
+    float x = load_float(src, spec_src_dt(), from);
+    if (HAS(REORDER_SRC_ZP))
+        x -= (float)src_zp;
+    if (HAS(REORDER_SRC_SCALE))
+        x *= scale_at(p, &p->src_scale, args->src_scale, args->host_src_scale, c);
+    if (HAS(REORDER_SUM))
+        x += p->beta * (load_float(dst, spec_dst_dt(), to) - (float)dst_zp);
+    if (HAS(REORDER_DST_SCALE))
+        x /= scale_at(p, &p->dst_scale, args->dst_scale, args->host_dst_scale, c);
+    if (HAS(REORDER_DST_ZP))
+        x += (float)dst_zp;
+    store_value(dst, to, x);
+}
+
+kernel void reorder(bytes src, global uchar *dst, problem p, struct reorder_arguments args) {
+    const long first = (long)get_global_id(0) * p->runs_per_item;
+    const long end = min(first + p->runs_per_item, p->runs);
+    for (long run = first; run < end; ++run) {
+        long c[REORDER_MAX_NDIMS];
+        for (int d = 0; d < p->ndims; ++d)
+            c[d] = 0;
+        long rest = run / p->pieces;
+        const long begin = run % p->pieces * p->piece;
+        const struct reorder_loop inner = p->loops[0];
+        const long count = min(p->piece, inner.size - begin);
+        long from = p->src_offset + begin * inner.src_stride, to = p->dst_offset + begin * inner.dst_stride;
+        c[inner.dim] = begin * inner.step;
+        for (int i = 1; i < p->nloops; ++i) {
+            const long index = rest % p->loops[i].size;
+            rest /= p->loops[i].size;
+            c[p->loops[i].dim] += index * p->loops[i].step;
+            from += index * p->loops[i].src_stride;
+            to += index * p->loops[i].dst_stride;
+        }
+        bool inside = true; // of the tensor, in the dimensions that the inner loop does not move
+        for (int d = 0; d < p->ndims; ++d)
+            inside = inside && (d == inner.dim || c[d] < p->dims[d]);
+        const long room = (p->dims[inner.dim] - c[inner.dim] + inner.step - 1) / inner.step;
+        const long valid = inside ? clamp(room, 0l, count) : 0l;
+        for (long i = 0; i < valid; ++i) {
+            const long at = HAS(REORDER_SRC_BLOCKED) ? blocked_offset(p, c) : from + i * inner.src_stride;
+            convert_element(p, &args, src, at, dst, to + i * inner.dst_stride, c);
+            c[inner.dim] += inner.step;
+        }
+        for (long i = valid; i < count; ++i)
+            store_zero(dst, to + i * inner.dst_stride);
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain weights [.., K, N] to blocks [N / columns][K / (PACK_K units)][PACK_K][columns][unit], as they are,
+// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for those of 4 and 8.
+#include "reorder_spec.h"
+
+// Elements of a unit.
+static inline int unit() {
+    return spec_bits() <= 8 ? 4 : 1;
+}
+
+// From 16 vectors of 16 lanes to their transpose: in step s, lanes with bit s trade places with vectors.
+#define EXCHANGE(v, distance, low, high)                                                                     \
+    for (int i = 0; i < 16; ++i)                                                                             \
+        if (!(i & distance)) {                                                                               \
+            const __typeof__(v[0]) a = v[i], b = v[i + distance];                                            \
+            v[i] = __builtin_shufflevector(a, b, low);                                                       \
+            v[i + distance] = __builtin_shufflevector(a, b, high);                                           \
+        }
+#define LOW1 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define HIGH1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#define LOW2 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define HIGH2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define LOW4 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define HIGH4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define LOW8 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define HIGH8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define TRANSPOSE(v)                                                                                         \
+    {                                                                                                        \
+        _Pragma("unroll") EXCHANGE(v, 1, LOW1, HIGH1) _Pragma("unroll") EXCHANGE(v, 2, LOW2, HIGH2)          \
+            _Pragma("unroll") EXCHANGE(v, 4, LOW4, HIGH4) _Pragma("unroll") EXCHANGE(v, 8, LOW8, HIGH8)      \
+    }
+
+// A whole block whose columns lie along K: rows of units become columns of units. stride: bytes from column
+// to column of src.
+static inline void pack_columns(bytes src, long stride, global uchar *dst, int columns) {
+    for (int n = 0; n < columns; n += 16) {
+        if (spec_bits() == 4 || spec_bits() == 16) {
+            ushort16 v[16];
+#pragma unroll
+            for (int i = 0; i < 16; ++i)
+                v[i] = vload16(0, (global const ushort *)(src + (n + i) * stride));
+            TRANSPOSE(v)
+#pragma unroll
+            for (int i = 0; i < PACK_K; ++i)
+                vstore16(v[i], 0, (global ushort *)dst + i * columns + n);
+        } else {
+            uint16 v[16];
+#pragma unroll
+            for (int i = 0; i < 16; ++i)
+                v[i] = vload16(0, (global const uint *)(src + (n + i) * stride));
+            TRANSPOSE(v)
+#pragma unroll
+            for (int i = 0; i < PACK_K; ++i)
+                vstore16(v[i], 0, (global uint *)dst + i * columns + n);
+        }
+    }
+}
+
+static inline ushort16 nibbles(bytes p) {
+    const uchar8 pairs = vload8(0, p);
+    uchar16 result;
+    result.even = pairs & (uchar8)15;
+    result.odd = pairs >> (uchar8)4;
+    return convert_ushort16(result);
+}
+
+// A whole block whose rows lie along N. stride: bytes from row to row of src.
+static inline void pack_rows(bytes src, long stride, global uchar *dst, int columns) {
+    for (int k = 0; k < PACK_K; ++k) {
+        bytes row = src + (long)k * unit() * stride;
+        for (int n = 0; n < columns; n += 16) {
+            const long to = (long)k * columns + n;
+            switch (spec_bits()) {
+            case 4: {
+                bytes p = row + n / 2;
+                const ushort16 v = nibbles(p) | nibbles(p + stride) << (ushort16)4 |
+                                   nibbles(p + 2 * stride) << (ushort16)8 |
+                                   nibbles(p + 3 * stride) << (ushort16)12;
+                vstore16(v, 0, (global ushort *)dst + to);
+                break;
+            }
+            case 8: {
+                bytes p = row + n;
+                const uint16 v = convert_uint16(vload16(0, p)) | convert_uint16(vload16(0, p + stride)) << 8 |
+                                 convert_uint16(vload16(0, p + 2 * stride)) << 16 |
+                                 convert_uint16(vload16(0, p + 3 * stride)) << 24;
+                vstore16(v, 0, (global uint *)dst + to);
+                break;
+            }
+            case 16:
+                vstore16(vload16(0, (global const ushort *)row + n), 0, (global ushort *)dst + to);
+                break;
+            default:
+                vstore16(vload16(0, (global const uint *)row + n), 0, (global uint *)dst + to);
+                break;
+            }
+        }
+    }
+}
+
+// A block at the end of K or N. src: the block's first element.
+static inline void pack_edge(bytes src, long first, global const struct pack_problem *p, global uchar *dst,
+                             long k_left, long n_left) {
+    for (int k = 0; k < PACK_K * unit(); ++k)
+        for (int n = 0; n < p->columns; ++n) {
+            const long from = first + k * p->src_k + n * p->src_n;
+            const long to = ((long)(k / unit()) * p->columns + n) * unit() + k % unit();
+            const bool inside = k < k_left && n < n_left;
+            switch (spec_bits()) {
+            case 4:
+                store_nibble(dst, to, inside ? load_u4(src, from) : 0);
+                break;
+            case 8:
+                dst[to] = inside ? src[from] : 0;
+                break;
+            case 16:
+                ((global ushort *)dst)[to] = inside ? ((global const ushort *)src)[from] : 0;
+                break;
+            default:
+                ((global uint *)dst)[to] = inside ? ((global const uint *)src)[from] : 0;
+                break;
+            }
+        }
+}
+
+static inline long bytes_of(long elements) {
+    return elements * spec_bits() / 8;
+}
+
+// Grid: blocks of N x runs of k_blocks_per_item blocks of K x the batch.
+kernel void reorder_pack(bytes src, global uchar *dst, global const struct pack_problem *p,
+                         struct reorder_arguments unused) {
+    (void)unused; // all reorder kernels have the same parameters
+    const long column = (long)get_global_id(0) * p->columns;
+    long from = p->src_offset + column * p->src_n, to = p->dst_offset + (long)get_global_id(0) * p->dst_n;
+    long rest = get_global_id(2);
+    for (int d = p->batch_ndims - 1; d >= 0; --d) {
+        from += rest % p->batch_dims[d] * p->src_batch[d];
+        to += rest % p->batch_dims[d] * p->dst_batch[d];
+        rest /= p->batch_dims[d];
+    }
+    const long n_left = p->n - column;
+    const long begin = (long)get_global_id(1) * p->k_blocks_per_item;
+    const long end = min(begin + p->k_blocks_per_item, p->k_blocks);
+    for (long block = begin; block < end; ++block) {
+        const long k = block * PACK_K * unit();
+        const long first = from + k * p->src_k;
+        global uchar *out = dst + bytes_of(to + block * p->dst_k);
+        if (p->k - k < PACK_K * unit() || n_left < p->columns)
+            pack_edge(src, first, p, out, p->k - k, n_left);
+        else if (HAS(PACK_K_CONTIGUOUS))
+            pack_columns(src + bytes_of(first), bytes_of(p->src_n), out, p->columns);
+        else
+            pack_rows(src + bytes_of(first), bytes_of(p->src_k), out, p->columns);
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Specialisation constants of the reorder kernels. Each is read in one place, so that it is one constant in
+// the SPIR-V.
+#pragma once
+
+#include "data_type.h"
+#include "reorder_args.h"
+
+int __attribute__((overloadable)) __spirv_SpecConstant(int id, int default_value);
+
+static inline int spec_src_dt() {
+    return __spirv_SpecConstant(REORDER_SPEC_SRC_DT, DT_F32);
+}
+static inline int spec_dst_dt() {
+    return __spirv_SpecConstant(REORDER_SPEC_DST_DT, DT_S8);
+}
+static inline int spec_flags() {
+    return __spirv_SpecConstant(REORDER_SPEC_FLAGS, 0);
+}
+static inline int spec_bits() {
+    return __spirv_SpecConstant(REORDER_SPEC_BITS, 8);
+}
+static inline int spec_scale_dt() {
+    return __spirv_SpecConstant(REORDER_SPEC_SCALE_DT, DT_F32);
+}
+
+#define HAS(flag) ((spec_flags() & (flag)) != 0)
+
+// Half a byte; its neighbour stays as it is.
+static inline void store_nibble(global uchar *p, long i, int value) {
+    const int shift = (int)(i & 1) * 4;
+    p[i >> 1] = (uchar)((p[i >> 1] & (0xf0 >> shift)) | ((value & 15) << shift));
+}

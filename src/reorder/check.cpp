@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes no reorder (invalid_arguments), and what zemm does not have (unimplemented).
+#include "common/error.hpp"
+#include "common/names.hpp"
+#include "reorder/problem.hpp"
+
+namespace zemm::reorder {
+
+namespace {
+
+const char *tensor_name(int arg) {
+    return arg == ZEMM_ARG_SRC ? "src" : "dst";
+}
+
+bool is_converted(zemm_data_type_t dt) {
+    return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16 || dt == zemm_s32 || is_int8(dt) ||
+           is_int4(dt);
+}
+
+void check_tensor(const char *name, const memory_desc &md) {
+    if (md.ndims == 0)
+        fail(zemm_invalid_arguments, "%s has no dimensions", name);
+    if (md.format_kind == zemm_format_kind_any)
+        fail(zemm_invalid_arguments, "%s has the tag any: a reorder needs to know both layouts", name);
+    if (md.format_kind == zemm_format_kind_host_scalar)
+        fail(zemm_invalid_arguments, "%s is a host scalar, a reorder takes tensors", name);
+    if (md.format_kind == zemm_format_kind_sparse)
+        fail(zemm_unimplemented, "%s: the %s encoding is not implemented", name,
+             sparse_encoding_name(md.encoding));
+    if (md_has_runtime(md))
+        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented (dims %s)", name,
+             dims_text(md).c_str());
+}
+
+void check_entry(const problem &p, int arg, const quant_entry &e, const char *what) {
+    const memory_desc &md = p.tensor(arg);
+    const std::string name = text("%s %s", tensor_name(arg), what);
+    if (e.mask >> md.ndims)
+        fail(zemm_invalid_arguments, "%s: mask %d has bits past the %d dimensions", name.c_str(), e.mask,
+             md.ndims);
+    if (e.group_ndims == 0)
+        return;
+    if (md.ndims < 2)
+        fail(zemm_invalid_arguments, "%s: groups need two dimensions or more, the tensor has 1",
+             name.c_str());
+    for (int i = 0; i < 2; ++i) {
+        const int d = md.ndims - 2 + i;
+        if (!(e.mask >> d & 1))
+            fail(zemm_invalid_arguments,
+                 "%s: groups %lldx%lld need a mask with the last two dimensions, which %d lacks",
+                 name.c_str(), (long long)e.groups[0], (long long)e.groups[1], e.mask);
+        if (md.dims[d] % e.groups[i])
+            fail(zemm_invalid_arguments, "%s: the group %lld does not divide dimension %d = %lld",
+                 name.c_str(), (long long)e.groups[i], d, (long long)md.dims[d]);
+    }
+}
+
+void check_arg(int arg, const char *what) {
+    if (arg != ZEMM_ARG_SRC && arg != ZEMM_ARG_DST)
+        fail(zemm_unimplemented, "%s of argument %d (%s): a reorder has those of src and dst", what, arg,
+             arg_text(arg).c_str());
+}
+
+void check_scales(const problem &p) {
+    for (const auto &[arg, e] : p.attr.scales) {
+        check_arg(arg, "scales");
+        check_entry(p, arg, e, "scales");
+        if (e.data_type != zemm_f32 && e.data_type != zemm_f16 && e.data_type != zemm_bf16)
+            fail(zemm_unimplemented, "%s scales: data type %s is not implemented, f32 f16 bf16 are",
+                 tensor_name(arg), data_type_name(e.data_type));
+        if (arg == ZEMM_ARG_SRC && e.mode != zemm_quantization_mode_static_sazp)
+            fail(zemm_unimplemented, "src scales: quantization mode %s is for dst",
+                 quantization_mode_name(e.mode));
+        if (arg == ZEMM_ARG_SRC && is_int4(p.src.data_type) && e.mask == 0)
+            fail(zemm_invalid_arguments, "src scales: those of a %s src need a mask",
+                 data_type_name(p.src.data_type));
+        if (arg == ZEMM_ARG_DST && e.group_ndims && !p.is_dynamic())
+            fail(zemm_unimplemented, "dst scales: groups need the quantization mode dynamic_fp");
+    }
+}
+
+void check_zero_points(const problem &p) {
+    for (const auto &[arg, e] : p.attr.zero_points) {
+        check_arg(arg, "zero points");
+        check_entry(p, arg, e, "zero points");
+        if (!is_integer(p.tensor(arg).data_type))
+            fail(zemm_invalid_arguments, "%s zero points need an integer %s, not %s", tensor_name(arg),
+                 tensor_name(arg), data_type_name(p.tensor(arg).data_type));
+    }
+}
+
+void check_post_ops(const problem &p) {
+    if (p.attr.post_ops.entries.size() > 1)
+        fail(zemm_unimplemented, "%zu post-ops: a reorder takes one sum", p.attr.post_ops.entries.size());
+    const post_op *op = p.sum();
+    if (!op)
+        return;
+    if (op->kind != zemm_sum)
+        fail(zemm_unimplemented, "post-op 0 is a %s: a reorder takes one sum", primitive_kind_name(op->kind));
+    if (op->zero_point != 0)
+        fail(zemm_unimplemented,
+             "post-op 0: sum's zero point %d is not implemented (dst's own zero point is subtracted)",
+             op->zero_point);
+    if (op->data_type != zemm_data_type_undef && op->data_type != p.dst.data_type)
+        fail(zemm_unimplemented, "post-op 0: sum reads dst as %s, which is not dst's %s",
+             data_type_name(op->data_type), data_type_name(p.dst.data_type));
+}
+
+} // namespace
+
+void check_tensors(const problem &p) {
+    check_tensor("src", p.src);
+    check_tensor("dst", p.dst);
+    bool same = p.src.ndims == p.dst.ndims;
+    for (int d = 0; same && d < p.src.ndims; ++d)
+        same = p.src.dims[d] == p.dst.dims[d];
+    if (!same)
+        fail(zemm_invalid_arguments, "the dimensions differ: src has %s, dst has %s",
+             dims_text(p.src).c_str(), dims_text(p.dst).c_str());
+    for (int d = 0; d < p.dst.ndims; ++d)
+        if (p.dst.strides[d] == 0 && p.dst.dims[d] > 1)
+            fail(zemm_unimplemented, "dst: stride 0 along dimension %d would put %lld elements in one place",
+                 d, (long long)p.dst.dims[d]);
+}
+
+void check_attributes(const problem &p) {
+    if (p.attr.has_dropout)
+        fail(zemm_unimplemented, "dropout is not for a reorder");
+    for (const auto &[arg, mode] : p.attr.rounding)
+        if (mode != zemm_rounding_mode_environment)
+            fail(zemm_unimplemented, "rounding mode %s of %s is not implemented", rounding_mode_name(mode),
+                 arg_text(arg).c_str());
+    check_scales(p);
+    check_zero_points(p);
+    check_post_ops(p);
+    if (!p.is_dynamic() && !p.attr.precomputed_reductions.empty())
+        fail(zemm_unimplemented,
+             "precomputed reductions of a reorder belong to a dst with dynamic_fp scales");
+    if (p.is_copy())
+        return; // of any type
+    for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_DST})
+        if (!is_converted(p.tensor(arg).data_type))
+            fail(zemm_unimplemented,
+                 "%s: conversion of data type %s is not implemented (that of f32 f16 bf16 s32 s8 u8 s4 u4 "
+                 "is; others only to themselves, without attributes)",
+                 tensor_name(arg), data_type_name(p.tensor(arg).data_type));
+}
+
+} // namespace zemm::reorder

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dynamic quantisation: scales (and zero points and sums) of dst are outputs. oneDNN has this for f8 and f4
+// dst; zemm has it for s8 and u8.
+#include "common/error.hpp"
+#include "common/names.hpp"
+#include "reorder/problem.hpp"
+
+namespace zemm::reorder {
+
+namespace {
+
+void check_row_contiguous(const char *name, const memory_desc &md) {
+    const int last = md.ndims - 1;
+    if (md_is_plain(md) && (md.dims[last] == 1 || md.strides[last] == 1))
+        return;
+    fail(zemm_unimplemented,
+         "dynamic dst scales: %s must be plain with stride 1 along the last dimension, it has the layout %s",
+         name, tag_text(md).c_str());
+}
+
+// One value per row, or per group of 1xG in a row.
+void check_groups(const problem &p, const quant_entry &e, const char *name) {
+    const int last = p.dst.ndims - 1, rows = (1 << last) - 1;
+    if ((e.mask & rows) != rows)
+        fail(zemm_unimplemented,
+             "%s: mask %d is not one of %d (a value per row) and %d (per row and group of 1xG)", name, e.mask,
+             rows, rows | 1 << last);
+    if (e.group_ndims && e.groups[0] != 1)
+        fail(zemm_unimplemented, "%s: the group %lld along the last but one dimension must be 1", name,
+             (long long)e.groups[0]);
+    if (e.is_on_host)
+        fail(zemm_unimplemented, "%s are outputs: they cannot be a value on the host", name);
+}
+
+} // namespace
+
+void check_dynamic(const problem &p) {
+    const zemm_data_type_t s = p.src.data_type, d = p.dst.data_type;
+    const quant_entry &scale = *p.scale(ZEMM_ARG_DST), *zero_point = p.zero_point(ZEMM_ARG_DST);
+    if (scale.mode != zemm_quantization_mode_dynamic_fp)
+        fail(zemm_unimplemented, "dst scales: quantization mode %s is not implemented, dynamic_fp is",
+             quantization_mode_name(scale.mode));
+    if (!is_int8(d) || (s != zemm_f32 && s != zemm_f16 && s != zemm_bf16))
+        fail(zemm_unimplemented, "dynamic dst scales quantise f32 f16 bf16 to s8 u8, not %s to %s",
+             data_type_name(s), data_type_name(d));
+    if (d == zemm_u8 && !zero_point)
+        fail(zemm_unimplemented, "dynamic dst scales: a u8 dst needs zero points of dst (or s8 without)");
+    if (d == zemm_s8 && zero_point)
+        fail(zemm_unimplemented, "dynamic dst scales: an s8 dst is symmetric, zero points need a u8 dst");
+    if (p.sum() || p.scale(ZEMM_ARG_SRC) || p.zero_point(ZEMM_ARG_SRC))
+        fail(zemm_unimplemented, "dynamic dst scales exclude scales and zero points of src and post-ops");
+    check_row_contiguous("src", p.src);
+    check_row_contiguous("dst", p.dst);
+    check_groups(p, scale, "dynamic dst scales");
+    if (zero_point) {
+        if (zero_point->mask != scale.mask || zero_point->is_on_host)
+            fail(zemm_unimplemented,
+                 "dst zero points of dynamic scales are outputs with the scales' mask %d, not %d on the %s",
+                 scale.mask, zero_point->mask, zero_point->is_on_host ? "host" : "device");
+    }
+    for (const auto &[arg, e] : p.attr.precomputed_reductions) {
+        if (arg != ZEMM_ARG_DST)
+            fail(zemm_unimplemented, "precomputed reductions of %s: those of a reorder are of dst",
+                 arg_text(arg).c_str());
+        check_groups(p, e, "precomputed reductions of dst");
+        const zemm_dim_t k = p.dst.dims[p.dst.ndims - 1], r = group_of(p, e), g = group_of(p, scale);
+        if (k && k % r != 0)
+            fail(zemm_invalid_arguments,
+                 "precomputed reductions of dst: the group %lld does not divide the last dimension %lld",
+                 (long long)r, (long long)k);
+        if (k && r % g != 0 && g % r != 0)
+            fail(zemm_unimplemented,
+                 "precomputed reductions of dst: the group %lld and the scales' group %lld do not divide one "
+                 "another",
+                 (long long)r, (long long)g);
+    }
+}
+
+} // namespace zemm::reorder

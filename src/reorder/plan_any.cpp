@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// reorder.cl: any layout to any other.
+#include <algorithm>
+
+#include "common/md_check.hpp"
+#include "common/quant_md.hpp"
+#include "reorder/plan.hpp"
+
+namespace zemm::reorder {
+
+namespace {
+
+using kernels::reorder_loop;
+using kernels::reorder_parameter;
+using kernels::reorder_problem;
+
+// dst's loops over its padded dimensions, innermost first, without those of one step.
+std::vector<reorder_loop> loops_of(const problem &p) {
+    const memory_desc &dst = p.dst;
+    const bool src_plain = md_is_plain(p.src);
+    std::vector<reorder_loop> loops;
+    const auto add = [&](zemm_dim_t size, zemm_dim_t d, zemm_dim_t step, zemm_dim_t stride) {
+        if (size > 1)
+            loops.push_back({size, d, step, stride, src_plain ? step * p.src.strides[d] : 0});
+    };
+    zemm_dims_t step;
+    std::fill(step, step + dst.ndims, 1);
+    zemm_dim_t stride = 1;
+    for (int i = dst.inner_nblks - 1; i >= 0; --i) {
+        const zemm_dim_t d = dst.inner_idxs[i], size = dst.inner_blks[i];
+        add(size, d, step[d], stride);
+        step[d] *= size;
+        stride *= size;
+    }
+    for (int d = 0; d < dst.ndims; ++d)
+        add(dst.padded_dims[d] / step[d], d, step[d], dst.strides[d]);
+    std::ranges::stable_sort(loops, {}, &reorder_loop::dst_stride);
+    if (loops.empty())
+        loops.push_back({1, 0, 1, 1, 1});
+    return loops;
+}
+
+reorder_parameter parameter(const memory_desc &tensor, const quant_entry *entry) {
+    reorder_parameter t = {};
+    t.row_group = t.column_group = 1;
+    if (!entry)
+        return t;
+    const memory_desc md = md_of_quant(tensor, *entry);
+    for (int d = 0; d < md.ndims; ++d)
+        t.strides[d] = md.dims[d] == 1 ? 0 : md.strides[d];
+    if (entry->group_ndims == 2) {
+        t.row_group = entry->groups[0];
+        t.column_group = entry->groups[1];
+    }
+    t.data_type = entry->data_type;
+    t.on_host = entry->is_on_host;
+    return t;
+}
+
+uint32_t flags_of(const problem &p) {
+    uint32_t flags = 0;
+    const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
+    set(p.is_copy(), REORDER_COPY);
+    set(is_integer(p.src.data_type) && is_integer(p.dst.data_type) && p.attr.scales.empty() && !p.sum(),
+        REORDER_INTEGER);
+    set(!md_is_plain(p.src), REORDER_SRC_BLOCKED);
+    set(p.scale(ZEMM_ARG_SRC), REORDER_SRC_SCALE);
+    set(p.scale(ZEMM_ARG_DST), REORDER_DST_SCALE);
+    set(p.zero_point(ZEMM_ARG_SRC), REORDER_SRC_ZP);
+    set(p.zero_point(ZEMM_ARG_DST), REORDER_DST_ZP);
+    set(p.sum(), REORDER_SUM);
+    return flags;
+}
+
+} // namespace
+
+bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+    if (p.is_dynamic()) {
+        why = "it computes no scales";
+        return false;
+    }
+    const std::vector<reorder_loop> loops = loops_of(p);
+    const int bits = data_type_bits(p.dst.data_type);
+    if (bits == 4) {
+        const bool split = std::ranges::any_of(
+            loops.begin() + 1, loops.end(), [](zemm_dim_t s) { return s % 2 != 0; },
+            &reorder_loop::dst_stride);
+        if (split || p.dst.offset0 % 2 != 0) {
+            why = "the runs of a 4-bit dst must begin at whole bytes";
+            return false;
+        }
+    }
+    result.kernel = "reorder";
+    result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
+                        {REORDER_SPEC_DST_DT, uint32_t(p.dst.data_type)},
+                        {REORDER_SPEC_FLAGS, flags_of(p)},
+                        {REORDER_SPEC_BITS, uint32_t(bits)}};
+    reorder_problem block = {};
+    block.ndims = p.dst.ndims;
+    block.nloops = int(loops.size());
+    std::copy(p.dst.dims, p.dst.dims + p.dst.ndims, block.dims);
+    std::ranges::copy(loops, block.loops);
+    block.piece = std::min<zemm_dim_t>(loops[0].size, 256);
+    block.pieces = (loops[0].size + block.piece - 1) / block.piece;
+    block.runs = block.pieces;
+    for (size_t i = 1; i < loops.size(); ++i)
+        block.runs *= loops[i].size;
+    // Enough elements for an item to be worth its launch.
+    const zemm_dim_t worth = dev.kind == zemm_cpu ? 4096 : 64;
+    block.runs_per_item = std::max<zemm_dim_t>(1, worth / block.piece);
+    block.src_offset = p.src.offset0;
+    block.dst_offset = p.dst.offset0;
+    const blocks src_blocks = md_blocks(p.src);
+    for (int d = 0; d < p.src.ndims; ++d) {
+        block.src_strides[d] = p.src.strides[d];
+        block.src_blocks[d] = src_blocks.of[d];
+    }
+    block.src_inner_nblks = p.src.inner_nblks;
+    std::copy(p.src.inner_blks, p.src.inner_blks + p.src.inner_nblks, block.src_inner_blks);
+    std::copy(p.src.inner_idxs, p.src.inner_idxs + p.src.inner_nblks, block.src_inner_idxs);
+    block.beta = p.sum() ? p.sum()->scale : 0.f;
+    block.src_scale = parameter(p.src, p.scale(ZEMM_ARG_SRC));
+    block.dst_scale = parameter(p.dst, p.scale(ZEMM_ARG_DST));
+    block.src_zp = parameter(p.src, p.zero_point(ZEMM_ARG_SRC));
+    block.dst_zp = parameter(p.dst, p.zero_point(ZEMM_ARG_DST));
+    result.block = to_bytes(block);
+    result.group_size = dev.kind == zemm_cpu ? 1 : 16;
+    if (!p.empty())
+        result.group_count = {group_count(block.runs, block.runs_per_item * result.group_size), 1, 1};
+    return true;
+}
+
+} // namespace zemm::reorder

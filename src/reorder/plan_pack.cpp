@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// reorder_pack.cl: plain weights [.., K, N] to the packed layouts of the matmul kernels.
+#include <algorithm>
+
+#include "reorder/plan.hpp"
+
+namespace zemm::reorder {
+
+namespace {
+
+// dst's blocks are PACK_K x columns, or PACK_K x columns x 4 for elements of 8 and 4 bits.
+bool is_packed(const memory_desc &md, int unit) {
+    const int k = md.ndims - 2, n = md.ndims - 1;
+    if (md.inner_nblks != (unit == 1 ? 2 : 3) || md.offset0 != 0)
+        return false;
+    const zemm_dim_t *blks = md.inner_blks, *idxs = md.inner_idxs;
+    return idxs[0] == k && blks[0] == PACK_K && idxs[1] == n && blks[1] % 16 == 0 && blks[1] <= 256 &&
+           (unit == 1 || (idxs[2] == k && blks[2] == unit));
+}
+
+// Columns are read in units: each must begin where a unit can.
+bool is_aligned(const memory_desc &src, int unit) {
+    const int k = src.ndims - 2;
+    for (int d = 0; d < src.ndims; ++d)
+        if (d != k && src.dims[d] > 1 && src.strides[d] % unit != 0)
+            return false;
+    return src.offset0 % unit == 0;
+}
+
+} // namespace
+
+bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+    const memory_desc &src = p.src, &dst = p.dst;
+    const int bits = data_type_bits(dst.data_type), unit = bits <= 8 ? 4 : 1;
+    const int k = src.ndims - 2, n = src.ndims - 1;
+    if (!p.is_copy() || bits > 32) {
+        why = "it only moves elements of up to 32 bits";
+        return false;
+    }
+    if (src.ndims < 2 || !md_is_plain(src) || !is_packed(dst, unit)) {
+        why = "it only packs plain tensors into blocks of 16a64b or 16a64b4a";
+        return false;
+    }
+    const bool along_k = src.strides[k] == 1 && (src.strides[n] != 1 || src.dims[n] == 1);
+    if (along_k ? !is_aligned(src, unit) : src.strides[n] != 1 || (bits == 4 && !is_aligned(src, 2))) {
+        why = "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units";
+        return false;
+    }
+    result.kernel = "reorder_pack";
+    result.constants = {{REORDER_SPEC_FLAGS, along_k ? PACK_K_CONTIGUOUS : 0u},
+                        {REORDER_SPEC_BITS, uint32_t(bits)}};
+    kernels::pack_problem block = {};
+    block.k = src.dims[k];
+    block.n = src.dims[n];
+    block.src_offset = src.offset0;
+    block.src_k = src.strides[k];
+    block.src_n = src.strides[n];
+    block.dst_k = dst.strides[k];
+    block.dst_n = dst.strides[n];
+    block.columns = int(dst.inner_blks[1]);
+    block.batch_ndims = src.ndims - 2;
+    zemm_dim_t batch = 1;
+    for (int d = 0; d < src.ndims - 2; ++d) {
+        block.batch_dims[d] = src.dims[d];
+        block.src_batch[d] = src.strides[d];
+        block.dst_batch[d] = dst.strides[d];
+        batch *= src.dims[d];
+    }
+    block.k_blocks = dst.padded_dims[k] / (PACK_K * unit);
+    block.k_blocks_per_item = dev.kind == zemm_cpu ? 16 : 1;
+    result.block = to_bytes(block);
+    if (!p.empty())
+        result.group_count = {group_count(dst.padded_dims[n], block.columns),
+                              group_count(block.k_blocks, block.k_blocks_per_item), group_count(batch, 1)};
+    return true;
+}
+
+} // namespace zemm::reorder

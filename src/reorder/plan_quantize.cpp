@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// quantize.cl: dynamic quantisation.
+#include <algorithm>
+
+#include "reorder/plan.hpp"
+
+namespace zemm::reorder {
+
+bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+    if (!p.is_dynamic()) {
+        why = "it computes the scales of dst";
+        return false;
+    }
+    const int last = p.dst.ndims - 1;
+    const quant_entry &scale = *p.scale(ZEMM_ARG_DST);
+    result.kernel = "quantize";
+    const uint32_t flags = (p.reductions() ? QUANTIZE_REDUCTIONS : 0u) |
+                           (p.dst.data_type == zemm_u8 ? QUANTIZE_ZERO_POINTS : 0u);
+    result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
+                        {REORDER_SPEC_FLAGS, flags},
+                        {REORDER_SPEC_SCALE_DT, uint32_t(scale.data_type)}};
+    kernels::quantize_problem block = {};
+    block.k = p.dst.dims[last];
+    block.group = group_of(p, scale);
+    block.reduction = p.reductions() ? group_of(p, *p.reductions()) : block.group;
+    block.src_offset = p.src.offset0;
+    block.dst_offset = p.dst.offset0;
+    // Rows of dimensions that lie one after the other on both sides are one dimension.
+    for (int d = 0; d < last; ++d) {
+        const int i = block.row_ndims - 1;
+        const bool merge = i >= 0 && p.src.strides[d] * p.src.dims[d] == block.src_strides[i] &&
+                           p.dst.strides[d] * p.dst.dims[d] == block.dst_strides[i];
+        const int to = merge ? i : block.row_ndims++;
+        block.row_dims[to] = (merge ? block.row_dims[to] : 1) * p.dst.dims[d];
+        block.src_strides[to] = p.src.strides[d];
+        block.dst_strides[to] = p.dst.strides[d];
+    }
+    if (!p.empty()) {
+        const zemm_dim_t unit = std::max(block.group, block.reduction);
+        block.units = md_nelems(p.dst) / unit;
+        // Items of some microseconds: enough of them for all cores, each worth its launch.
+        const zemm_dim_t worth = dev.kind == zemm_cpu ? 8192 : 1;
+        block.units_per_item = std::max<zemm_dim_t>(1, worth / unit);
+        result.group_count = {group_count(block.units, block.units_per_item), 1, 1};
+    }
+    result.block = to_bytes(block);
+    return true;
+}
+
+} // namespace zemm::reorder

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reorder/primitive_desc.hpp"
+
+#include "common/error.hpp"
+#include "common/names.hpp"
+#include "common/quant_md.hpp"
+#include "kernels/spirv.hpp"
+
+namespace zemm::reorder {
+
+namespace {
+
+argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engine_t dst_engine) {
+    argument_map map;
+    map[ZEMM_ARG_FROM] = {.md = p.src, .engine = src_engine};
+    map[ZEMM_ARG_TO] = {.md = p.dst, .engine = dst_engine};
+    const auto add = [&](int flag, int arg, const quant_entry &e) {
+        const memory_desc md = e.is_on_host ? md_host_scalar(e.data_type) : md_of_quant(p.tensor(arg), e);
+        map[flag | arg] = {.md = md, .is_on_host = e.is_on_host, .is_parameter = true};
+    };
+    for (const auto &[arg, e] : p.attr.scales)
+        add(ZEMM_ARG_ATTR_SCALES, arg, e);
+    for (const auto &[arg, e] : p.attr.zero_points)
+        add(ZEMM_ARG_ATTR_ZERO_POINTS, arg, p.is_dynamic() ? zero_points_entry(p) : e);
+    for (const auto &[arg, e] : p.attr.precomputed_reductions)
+        add(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, arg, e);
+    return map;
+}
+
+std::shared_ptr<const compiled> build(const primitive_desc &pd) {
+    auto result = std::make_shared<compiled>(pd.engine->device);
+    if (pd.empty())
+        return result;
+    const plan &plan = pd.plan();
+    const bool large = md_size(pd.problem->src) > UINT32_MAX || md_size(pd.problem->dst) > UINT32_MAX;
+    const char *flags =
+        large && pd.engine->kind == zemm_gpu ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+    result->kernel =
+        ze::get_kernel(result->device, kernels::find_spirv(plan.kernel), plan.kernel, plan.constants, flags);
+    const ze::usm kind = result->device->host_pointers ? ze::usm::host : ze::usm::device;
+    result->block = std::make_unique<ze::buffer>(result->device, plan.block.size(), kind);
+    ze::copy_now(*result->device, result->block->data(), plan.block.data(), plan.block.size());
+    return result;
+}
+
+// Memories of both engines must be in reach of one kernel.
+zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst) {
+    if (src->device != dst->device)
+        fail(zemm_unimplemented,
+             "src_engine and dst_engine are different devices (%s, %s): copy with zemm_memory_map_data() and "
+             "reorder on one of them",
+             src->device->name.c_str(), dst->device->name.c_str());
+    return dst;
+}
+
+} // namespace
+
+primitive_desc::primitive_desc(const memory_desc &src, zemm_engine_t s, const memory_desc &dst,
+                               zemm_engine_t d, const zemm_primitive_attr *attr)
+    : zemm_primitive_desc(engine_of(s, d)),
+      problem(std::make_shared<const struct problem>(make_problem(src, dst, attr))), src_engine(s),
+      dst_engine(d),
+      kernels(std::make_shared<const std::vector<std::pair<const implementation *, struct plan>>>(
+          candidates(*problem, *engine->device))) {
+    arguments = arguments_of(*problem, src_engine, dst_engine);
+}
+
+std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
+    return std::make_unique<primitive_desc>(*this);
+}
+
+bool primitive_desc::next_impl() {
+    if (chosen + 1 == kernels->size())
+        return false;
+    ++chosen;
+    return true;
+}
+
+std::unique_ptr<zemm_primitive> primitive_desc::create(bool &cache_hit) const {
+    const std::string key =
+        text("reorder,%p,%s,", (void *)engine->device.get(), impl_name()) + problem_key(*problem);
+    auto found = find_cached(key);
+    cache_hit = found != nullptr;
+    if (!cache_hit)
+        found = keep_cached(key, build(*this));
+    return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(found));
+}
+
+void primitive_desc::query(zemm_query_t what, int index, void *result) const {
+    switch (what) {
+    case zemm_query_reorder_src_engine:
+        *static_cast<zemm_engine_t *>(result) = src_engine;
+        return;
+    case zemm_query_reorder_dst_engine:
+        *static_cast<zemm_engine_t *>(result) = dst_engine;
+        return;
+    default:
+        zemm_primitive_desc::query(what, index, result);
+    }
+}
+
+std::string primitive_desc::log_text() const {
+    const struct problem &p = *problem;
+    return text("%s,reorder,%s,undef,%s %s,%s,,%s", engine_kind_name(engine->kind), impl_name(),
+                md_text("src", p.src).c_str(), md_text("dst", p.dst).c_str(), attr_text(p.attr).c_str(),
+                dims_text(p.src).c_str());
+}
+
+void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                    std::span<const ze_event_handle_t> waits) const {
+    const plan &plan = static_cast<const primitive_desc &>(*pd).plan();
+    stream.keep(compiled_);
+    const bound_arguments bound{memories};
+    kernels::reorder_arguments values = {};
+    values.src_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
+    values.dst_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
+    values.src_zp = bound.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_SRC);
+    values.dst_zp = bound.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
+    values.reductions = bound.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST);
+    values.host_src_scale = bound.scale(ZEMM_ARG_SRC);
+    values.host_dst_scale = bound.scale(ZEMM_ARG_DST);
+    values.host_src_zp = bound.zero_point(ZEMM_ARG_SRC);
+    values.host_dst_zp = bound.zero_point(ZEMM_ARG_DST);
+    const void *src = bound.pointer(ZEMM_ARG_FROM), *dst = bound.pointer(ZEMM_ARG_TO);
+    const void *block = compiled_->block->data();
+    const ze::kernel_argument args[] = {
+        {sizeof(void *), &src}, {sizeof(void *), &dst}, {sizeof(void *), &block}, {sizeof(values), &values}};
+    stream.launch(*compiled_->kernel, {plan.group_size, 1, 1}, plan.group_count, args, waits);
+}
+
+} // namespace zemm::reorder

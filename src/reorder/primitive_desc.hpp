@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reorder's primitive descriptor and primitive.
+#pragma once
+
+#include "common/primitive_cache.hpp"
+#include "common/primitive_desc.hpp"
+#include "reorder/plan.hpp"
+
+namespace zemm::reorder {
+
+class primitive_desc : public zemm_primitive_desc {
+public:
+    // Throws what make_problem and candidates throw.
+    primitive_desc(const memory_desc &src, zemm_engine_t src_engine, const memory_desc &dst,
+                   zemm_engine_t dst_engine, const zemm_primitive_attr *attr);
+
+    zemm_primitive_kind_t kind() const override { return zemm_reorder; }
+    const zemm_primitive_attr &attr() const override { return problem->attr; }
+    const char *impl_name() const override { return (*kernels)[chosen].first->name; }
+    bool empty() const override { return problem->empty(); }
+    std::unique_ptr<zemm_primitive_desc> clone() const override;
+    bool next_impl() override;
+    std::unique_ptr<zemm_primitive> create(bool &cache_hit) const override;
+    void query(zemm_query_t what, int index, void *result) const override;
+    std::string log_text() const override;
+
+    const struct plan &plan() const { return (*kernels)[chosen].second; }
+
+    std::shared_ptr<const struct problem> problem;
+    zemm_engine_t src_engine, dst_engine;
+    std::shared_ptr<const std::vector<std::pair<const implementation *, struct plan>>> kernels;
+    size_t chosen = 0;
+};
+
+// What primitives share through the primitive cache.
+struct compiled : cached {
+    using cached::cached;
+    std::shared_ptr<ze::kernel> kernel; // nullptr for an empty problem
+    std::unique_ptr<ze::buffer> block;  // the plan's block on the device
+};
+
+class primitive : public zemm_primitive {
+public:
+    primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)
+        : zemm_primitive(std::move(pd)), compiled_(std::move(c)) {}
+    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+             std::span<const ze_event_handle_t> waits) const override;
+
+private:
+    const std::shared_ptr<const compiled> compiled_;
+};
+
+} // namespace zemm::reorder
