@@ -26,11 +26,28 @@ static inline uint largest(uint16 v) {
     return max(c.x, c.y);
 }
 
+// a where it is greater, else b: what max instructions do, unlike fmax with its NaNs.
+static inline float16 greater16(float16 a, float16 b) {
+    return select(b, a, a > b);
+}
+
 static inline float greatest(float16 v) {
-    const float8 a = fmax(v.lo, v.hi);
-    const float4 b = fmax(a.lo, a.hi);
-    const float2 c = fmax(b.lo, b.hi);
-    return fmax(c.x, c.y);
+    const float8 a = select(v.lo, v.hi, v.hi > v.lo);
+    const float4 b = select(a.lo, a.hi, a.hi > a.lo);
+    const float2 c = select(b.lo, b.hi, b.hi > b.lo);
+    return c.x > c.y ? c.x : c.y;
+}
+
+// To the nearest integer, half to even: the last bit of 1.5 * 2^23 + x, for |x| < 2^22, is worth 1.
+// Conversions with a rounding mode are function calls on a CPU.
+#define ROUNDER 0x1.8p23f
+static inline int16 nearest16(float16 x, __private float16 *as_float) {
+    const float16 sum = x + (float16)ROUNDER;
+    *as_float = sum - (float16)ROUNDER;
+    return as_int16(sum) - (int16)0x4b400000;
+}
+static inline int nearest(float x) {
+    return as_int(x + ROUNDER) - 0x4b400000;
 }
 
 static inline int total(int16 v) {
@@ -95,8 +112,8 @@ static inline struct range range_of(bytes src, long from, long count) {
         const float16 x = load_float16(src, spec_src_dt(), from + i);
         magnitudes = max(magnitudes, as_uint16(x) & (uint16)0x7fffffff);
         if (is_u8()) {
-            low = fmax(low, -x);
-            high = fmax(high, x);
+            low = greater16(-x, low);
+            high = greater16(x, high);
         }
     }
     uint magnitude = largest(magnitudes);
@@ -117,19 +134,16 @@ static inline struct range range_of(bytes src, long from, long count) {
         return r;
     r.step = r.scale;
     if (is_u8())
-        r.zero_point = clamp(rounded(below, r.step, convert_int_rte(below / r.step)), 0, 255);
+        r.zero_point = clamp(rounded(below, r.step, nearest(below / r.step)), 0, 255);
     return r;
-}
-
-static inline void store16(global uchar *dst, long to, int16 values, int zero_point) {
-    if (is_u8())
-        vstore16(convert_uchar16_sat(max(values + (int16)zero_point, (int16)0)), 0, dst + to);
-    else
-        vstore16(convert_char16_sat(values), 0, (global char *)dst + to);
 }
 
 static inline int16 stored16(int16 values, int zero_point) {
     return is_u8() ? clamp(values + (int16)zero_point, (int16)0, (int16)255) : values;
+}
+
+static inline void store16(global uchar *dst, long to, int16 values) {
+    vstore16(convert_uchar16(values), 0, dst + to); // the low byte of each
 }
 
 // Quantises count elements and returns the sum of what is stored.
@@ -137,34 +151,37 @@ static inline int quantize_part(bytes src, long from, global uchar *dst, long to
                                 struct range r) {
     const float inverse = 1.f / r.step;
     int16 sums = (int16)0;
-    float16 farthest = (float16)0.f; // from an integer
+    uint16 farthest = (uint16)0; // from an integer, as the bits of an f32
     long i = 0;
     for (; i + 16 <= count; i += 16) {
         const float16 q = load_float16(src, spec_src_dt(), from + i) * (float16)inverse;
-        const int16 values = convert_int16_rte(q);
-        farthest = fmax(farthest, fabs(q - convert_float16(values)));
-        sums += stored16(values, r.zero_point);
-        store16(dst, to + i, values, r.zero_point);
+        float16 whole;
+        const int16 values = stored16(nearest16(q, &whole), r.zero_point);
+        farthest = max(farthest, as_uint16(q - whole) & (uint16)0x7fffffff);
+        sums += values;
+        store16(dst, to + i, values);
     }
     // q may be off by 255 * 3 ulp: a value that near to a tie is rounded from the exact remainder.
-    if (greatest(farthest) > 0.4998f) {
+    if (as_float(largest(farthest)) > 0.4998f) {
         sums = (int16)0;
         for (i = 0; i + 16 <= count; i += 16) {
             const float16 x = load_float16(src, spec_src_dt(), from + i);
-            int16 values = convert_int16_rte(x * (float16)inverse);
-            const float16 rest = fma(-convert_float16(values), (float16)r.step, x);
+            float16 whole;
+            int16 values = nearest16(x * (float16)inverse, &whole);
+            const float16 rest = fma(-whole, (float16)r.step, x);
             const float16 twice = fabs(rest) * (float16)2.f;
             const int16 away =
                 (twice > (float16)r.step) | ((twice == (float16)r.step) & ((values & (int16)1) != (int16)0));
             values += select((int16)0, select((int16)-1, (int16)1, rest > (float16)0.f), away);
-            sums += stored16(values, r.zero_point);
-            store16(dst, to + i, values, r.zero_point);
+            values = stored16(values, r.zero_point);
+            sums += values;
+            store16(dst, to + i, values);
         }
     }
     int sum = total(sums);
     for (; i < count; ++i) {
         const float x = load_float(src, spec_src_dt(), from + i);
-        int value = rounded(x, r.step, convert_int_rte(x * inverse));
+        int value = rounded(x, r.step, nearest(x * inverse));
         value = is_u8() ? clamp(value + r.zero_point, 0, 255) : value;
         sum += value;
         dst[to + i] = (uchar)value;
@@ -177,37 +194,44 @@ static inline void clear(global uchar *dst, long to, long count) {
         dst[to + i] = 0;
 }
 
-// Grid: items of units_per_item units; a unit is the larger of a group and a reduction, within one row.
+// Grid: items of units_per_item units; a unit is the larger of a group and a reduction, within one row, a
+// part the smaller one.
 kernel void quantize(bytes src, global uchar *dst, global const struct quantize_problem *p,
                      struct reorder_arguments args) {
     const long first = (long)get_global_id(0) * p->units_per_item;
     const long end = min(first + p->units_per_item, p->units);
-    const long unit = max(p->group, p->reduction), part = min(p->group, p->reduction);
-    const long units_of_row = p->k / unit;
-    for (long u = first; u < end; ++u) {
-        long rest = u / units_of_row;
-        long from = p->src_offset + u % units_of_row * unit, to = p->dst_offset + u % units_of_row * unit;
+    const long group = p->group, part = p->part, parts_of_reduction = p->parts_of_reduction;
+    global int *zero_points = (global int *)args.dst_zp + first * p->groups_of_unit;
+    global int *reductions = (global int *)args.reductions + first * p->reductions_of_unit;
+    long number = first * p->groups_of_unit;
+    long row = first / p->units_of_row, unit_of_row = first % p->units_of_row;
+    for (long u = first; u < end; ++row, unit_of_row = 0) {
+        long from = p->src_offset, to = p->dst_offset, rest = row;
         for (int d = p->row_ndims - 1; d >= 0; --d) {
-            const long index = rest % p->row_dims[d];
-            rest /= p->row_dims[d];
+            const long index = d ? rest % p->row_dims[d] : rest;
+            rest = d ? rest / p->row_dims[d] : 0;
             from += index * p->src_strides[d];
             to += index * p->dst_strides[d];
         }
-        int sum = 0;
-        for (long g = 0; g < unit; g += p->group) {
-            const struct range r = range_of(src, from + g, p->group);
-            const long number = u * (unit / p->group) + g / p->group;
-            store_float((global uchar *)args.dst_scale, spec_scale_dt(), number, r.scale);
-            if (is_u8())
-                ((global int *)args.dst_zp)[number] = r.zero_point;
-            for (long i = 0; i < p->group; i += part) {
-                if (r.finite)
-                    sum += quantize_part(src, from + g + i, dst, to + g + i, part, r);
-                else
-                    clear(dst, to + g + i, part);
-                if (HAS(QUANTIZE_REDUCTIONS) && (g + i + part) % p->reduction == 0) {
-                    ((global int *)args.reductions)[(u * unit + g + i + part) / p->reduction - 1] = sum;
-                    sum = 0;
+        for (; unit_of_row < p->units_of_row && u < end; ++unit_of_row, ++u) {
+            const long at = unit_of_row * p->unit;
+            int sum = 0;
+            long parts = 0; // in the sum
+            for (long g = at; g < at + p->unit; g += group) {
+                const struct range r = range_of(src, from + g, group);
+                store_float((global uchar *)args.dst_scale, spec_scale_dt(), number++, r.scale);
+                if (is_u8())
+                    *zero_points++ = r.zero_point;
+                for (long i = g; i < g + group; i += part) {
+                    if (r.finite)
+                        sum += quantize_part(src, from + i, dst, to + i, part, r);
+                    else
+                        clear(dst, to + i, part);
+                    if (HAS(QUANTIZE_REDUCTIONS) && ++parts == parts_of_reduction) {
+                        *reductions++ = sum;
+                        sum = 0;
+                        parts = 0;
+                    }
                 }
             }
         }

@@ -64,10 +64,11 @@ struct pack_problem {
     reorder_i64 batch_dims[REORDER_MAX_NDIMS], src_batch[REORDER_MAX_NDIMS], dst_batch[REORDER_MAX_NDIMS];
 };
 
-// quantize.cl: rows of k elements to s8 or u8, with a scale per group of `group` elements and a sum per
-// `reduction`; one divides the other, and the larger one (a unit) divides k.
+// quantize.cl: rows to s8 or u8, with a scale per group and a sum per reduction. One divides the other: the
+// larger one is a unit, which divides a row, and the smaller one a part.
 struct quantize_problem {
-    reorder_i64 k, group, reduction;
+    reorder_i64 group, unit, part; // elements
+    reorder_i64 groups_of_unit, reductions_of_unit, parts_of_reduction, units_of_row;
     reorder_i64 units, units_per_item; // in all
     reorder_i64 src_offset, dst_offset;
     reorder_i32 row_ndims; // all dimensions but the last

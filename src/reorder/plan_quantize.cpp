@@ -20,9 +20,8 @@ bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::s
                         {REORDER_SPEC_FLAGS, flags},
                         {REORDER_SPEC_SCALE_DT, uint32_t(scale.data_type)}};
     kernels::quantize_problem block = {};
-    block.k = p.dst.dims[last];
-    block.group = group_of(p, scale);
-    block.reduction = p.reductions() ? group_of(p, *p.reductions()) : block.group;
+    const zemm_dim_t group = group_of(p, scale);
+    const zemm_dim_t reduction = p.reductions() ? group_of(p, *p.reductions()) : group;
     block.src_offset = p.src.offset0;
     block.dst_offset = p.dst.offset0;
     // Rows of dimensions that lie one after the other on both sides are one dimension.
@@ -36,7 +35,14 @@ bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::s
         block.dst_strides[to] = p.dst.strides[d];
     }
     if (!p.empty()) {
-        const zemm_dim_t unit = std::max(block.group, block.reduction);
+        const zemm_dim_t unit = std::max(group, reduction), part = std::min(group, reduction);
+        block.group = group;
+        block.unit = unit;
+        block.part = part;
+        block.groups_of_unit = unit / group;
+        block.reductions_of_unit = unit / reduction;
+        block.parts_of_reduction = reduction / part;
+        block.units_of_row = p.dst.dims[last] / unit;
         block.units = md_nelems(p.dst) / unit;
         // Items of some microseconds: enough of them for all cores, each worth its launch.
         const zemm_dim_t worth = dev.kind == zemm_cpu ? 8192 : 1;
