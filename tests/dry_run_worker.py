@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs small matmuls on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK. Prints JSON.
+"""Runs small matmuls and reorders on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK. Prints JSON.
 
 A process of its own per test: the driver reads its dry-run settings when it is loaded.
 """
@@ -71,7 +71,53 @@ def describe(engine: zemm.Engine, case: Case) -> zemm.MatmulPrimitiveDesc:
     return zemm.MatmulPrimitiveDesc(engine, src, zemm.MemoryDesc((K, N), case.wei), dst, bias, attr)
 
 
-def memories(engine: zemm.Engine, pd: zemm.MatmulPrimitiveDesc) -> dict[int, zemm.Memory]:
+def reorders(engine: zemm.Engine) -> Iterator[zemm.ReorderPrimitiveDesc]:
+    """Conversions, packing and dynamic quantisation, each type once or more."""
+    types = (*FLOATS, "s32", *INTEGERS)
+    for src, dst in zip(types, (*types[3:], *types[:3]), strict=True):
+        attr = zemm.Attr()
+        attr.set_scales(ARG_SRC, 3, (1, GROUP), "f16")
+        if src not in FLOATS:
+            attr.set_zero_points(ARG_SRC, 1, (), "s32")
+        ops = zemm.PostOps()
+        ops.append_sum(0.5)
+        attr.set_post_ops(ops)
+        yield zemm.ReorderPrimitiveDesc(
+            engine, zemm.MemoryDesc((M, K), src, "ba"), zemm.MemoryDesc((M, K), dst, "Ab16a"), attr
+        )
+    for data_type, tag in itertools.product(("f32", "bf16", "s8", "u4"), ("ab", "ba")):
+        packed = "BA16a64b" if data_type in FLOATS else "BA16a64b4a"
+        yield zemm.ReorderPrimitiveDesc(
+            engine, zemm.MemoryDesc((K, N), data_type, tag), zemm.MemoryDesc((K, N), data_type, packed)
+        )
+    for src, dst in itertools.product(FLOATS, ("s8", "u8")):
+        attr = zemm.Attr()
+        attr.set_scales(ARG_DST, 3, (1, GROUP), src, quantization_mode="dynamic_fp")
+        attr.set_precomputed_reductions(ARG_DST, 3, (1, GROUP))
+        if dst == "u8":
+            attr.set_zero_points(ARG_DST, 3)
+        yield zemm.ReorderPrimitiveDesc(
+            engine, zemm.MemoryDesc((M, K), src), zemm.MemoryDesc((M, K), dst), attr
+        )
+
+
+def run_reorders(engine: zemm.Engine) -> dict[str, Any]:
+    """Each reorder by each kernel that takes it."""
+    stream = zemm.Stream(engine)
+    kernels = []
+    for pd in reorders(engine):
+        more = True
+        while more:
+            kernels.append(pd.impl_info)
+            zemm.Primitive(pd).execute(stream, memories(engine, pd))
+            stream.wait()
+            more = pd.next_impl()
+    return {"kernels": kernels}
+
+
+def memories(
+    engine: zemm.Engine, pd: zemm.MatmulPrimitiveDesc | zemm.ReorderPrimitiveDesc
+) -> dict[int, zemm.Memory]:
     """A memory, filled with zeros, of every argument that the descriptor asks for."""
     flags = [ARG["ATTR_SCALES"], ARG["ATTR_ZERO_POINTS"], ARG["ATTR_PRECOMPUTED_REDUCTIONS"]]
     numbers = [ARG_SRC, ARG_WEIGHTS, ARG_BIAS, ARG_DST, zemm.ARG_SCRATCHPAD]
@@ -140,7 +186,7 @@ def run_memory(engine: zemm.Engine) -> dict[str, Any]:
 
 def main() -> None:
     engine = zemm.Engine("gpu")
-    task = {"cases": run_cases, "memory": run_memory}[sys.argv[1]]
+    task = {"cases": run_cases, "memory": run_memory, "reorders": run_reorders}[sys.argv[1]]
     print(json.dumps({"device": engine.name, **task(engine)}))
 
 

@@ -22,6 +22,7 @@ INVALID, UNIMPLEMENTED = 2, 3
 OPTIONAL = {
     ("zemm_matmul_primitive_desc_create", 4),  # bias
     ("zemm_matmul_primitive_desc_create", 6),  # attr
+    ("zemm_reorder_primitive_desc_create", 5),  # attr
     ("zemm_memory_create", 1),  # md: the zero descriptor
     ("zemm_memory_create", 3),  # handle: none
     ("zemm_memory_create_v2", 1),
@@ -136,7 +137,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "zero_points_dst_groups": (zero_points(DST, 3, (1, 32)), ["group_ndims 2"]),
     "zero_points_host_mask": (zero_points(SRC, 1, (), "s32", True), ["mask 1", "host"]),
     "reductions_of_weights": (reductions(WEIGHTS, 3, (1, 32)), ["33"]),
-    "reductions_of_dst": (reductions(DST, 3, (1, 32)), ["17"]),
     "reductions_type": (reductions(SRC, 3, (1, 32), "f32"), ["f32", "s32"]),
     "reductions_group": (reductions(SRC, 3, (1, -4)), ["group_dims[1]", "-4"]),
     "eltwise_alg": (post_op("eltwise", "binary_add"), ["binary_add"]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small matmuls against Intel's GPU driver in its dry-run (AUB) mode, which needs no GPU.
+"""Small matmuls and reorders against Intel's GPU driver in its dry-run (AUB) mode, which needs no GPU.
 
 The driver is the real one: modules are compiled by Intel's compiler, kernels are created, lists are filled.
 It records the work instead of running it, so nothing is computed and timestamps never come: what is checked
@@ -107,6 +107,14 @@ def last_kernel() -> str:
     row = re.findall(r"^ZEMM_MATMUL\((.*)\)", text, re.M)[-1]
     src, wei, dst, m, n, k, policy, *_ = [cell.strip() for cell in row.split(",")]
     return f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_reorders(device: str, tmp_path: Path) -> None:
+    kernels = worker(device, tmp_path, "reorders")["kernels"]
+    counts = {name: kernels.count(name) for name in set(kernels)}
+    # Eight conversions, eight times packing by two kernels, six quantisations.
+    assert counts == {"reorder": 16, "reorder_pack": 8, "quantize": 6}
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -325,11 +325,11 @@ zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *
 /* dst = (src_scale * (src - src_zp) + sum_scale * (dst - dst_zp)) / dst_scale + dst_zp, from any layout and
  * type to any other, rounded to nearest even, integers saturated; the padding of a blocked dst becomes 0.
  * Arguments ZEMM_ARG_FROM and ZEMM_ARG_TO; both engines are of one device.
- * Scales of dst with quantization mode dynamic_fp, a mask of all dimensions and groups 1xG are outputs (zemm's
- * own extension): f32, f16 or bf16 rows with stride 1 become s8 with scale amax / 127, or u8 with scale
- * (max - min) / 255 and s32 zero points of dst (same mask, no groups of their own). Precomputed reductions of
- * dst, groups 1xR, are then the sums of the s8 or u8 values.
- * invalid_arguments: descriptors or attributes that make no reorder; unimplemented: what zemm does not have. */
+ * Scales of dst with quantization mode dynamic_fp, a mask of all dimensions and groups 1xG are outputs
+ * (zemm's own extension): f32, f16 or bf16 rows with stride 1 become s8 with scale amax / 127, or u8 with
+ * scale (max - min) / 255 and s32 zero points of dst (same mask, no groups of their own). Precomputed
+ * reductions of dst, groups 1xR, are then the sums of the s8 or u8 values. invalid_arguments: descriptors or
+ * attributes that make no reorder; unimplemented: what zemm does not have. */
 zemm_status_t ZEMM_API zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *reorder_primitive_desc,
                                                           const_zemm_memory_desc_t src_desc,
                                                           zemm_engine_t src_engine,

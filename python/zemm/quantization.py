@@ -69,7 +69,9 @@ def quantize_activations(
         raise InvalidArgumentsError(f"dtype {dtype!r} is neither 's8' nor 'u8'")
     if isinstance(x, Memory):
         if engine is not None and engine is not x.engine:
-            raise InvalidArgumentsError(f"x is a memory on {x.engine!r}, not on {engine!r}")
+            raise InvalidArgumentsError(
+                f"x is a memory on another engine object ({x.engine!r}) than engine={engine!r}"
+            )
         _check_scale_dtype(scale_dtype)
         _group_count(x.md.dims[-1] if x.md.ndims else 0, group, "x", x.md.dims)
         made = quantize_memory(x, group, scale_dtype, dtype, stream)

@@ -196,8 +196,9 @@ static inline void clear(global uchar *dst, long to, long count) {
 
 // Grid: items of units_per_item units; a unit is the larger of a group and a reduction, within one row, a
 // part the smaller one.
-kernel void quantize(bytes src, global uchar *dst, global const struct quantize_problem *p,
-                     struct reorder_arguments args) {
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void quantize(bytes src, global uchar *dst,
+                                                                    global const struct quantize_problem *p,
+                                                                    struct reorder_arguments args) {
     const long first = (long)get_global_id(0) * p->units_per_item;
     const long end = min(first + p->units_per_item, p->units);
     const long group = p->group, part = p->part, parts_of_reduction = p->parts_of_reduction;

@@ -141,7 +141,8 @@ static inline void convert_element(problem p, const struct reorder_arguments *ar
     store_value(dst, to, x);
 }
 
-kernel void reorder(bytes src, global uchar *dst, problem p, struct reorder_arguments args) {
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder(bytes src, global uchar *dst, problem p,
+                                                                   struct reorder_arguments args) {
     const long first = (long)get_global_id(0) * p->runs_per_item;
     const long end = min(first + p->runs_per_item, p->runs);
     for (long run = first; run < end; ++run) {

@@ -128,8 +128,9 @@ static inline long bytes_of(long elements) {
 }
 
 // Grid: blocks of N x runs of k_blocks_per_item blocks of K x the batch.
-kernel void reorder_pack(bytes src, global uchar *dst, global const struct pack_problem *p,
-                         struct reorder_arguments unused) {
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder_pack(bytes src, global uchar *dst,
+                                                                        global const struct pack_problem *p,
+                                                                        struct reorder_arguments unused) {
     (void)unused; // all reorder kernels have the same parameters
     const long column = (long)get_global_id(0) * p->columns;
     long from = p->src_offset + column * p->src_n, to = p->dst_offset + (long)get_global_id(0) * p->dst_n;

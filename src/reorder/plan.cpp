@@ -11,6 +11,15 @@ namespace zemm::reorder {
 
 namespace {
 
+// Layouts that OpenCL C gives the same structs.
+static_assert(sizeof(kernels::reorder_loop) == 8 * 5);
+static_assert(sizeof(kernels::reorder_parameter) == 8 * 14 + 8);
+static_assert(sizeof(kernels::reorder_problem) ==
+              8 + 8 * 12 + 24 * 40 + 8 * 6 + 8 * 48 + 8 + 4 * sizeof(kernels::reorder_parameter));
+static_assert(sizeof(kernels::pack_problem) == 8 * 10 + 8 + 8 * 36);
+static_assert(sizeof(kernels::quantize_problem) == 8 * 11 + 8 + 8 * 36);
+static_assert(sizeof(kernels::reorder_arguments) == 8 * 5 + 16);
+
 const implementation implementations[] = {
     {"quantize", plan_quantize},
     {"reorder_pack", plan_pack},

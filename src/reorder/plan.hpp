@@ -17,9 +17,8 @@ namespace zemm::reorder {
 struct plan {
     const char *kernel = nullptr; // its row of kernels.def and its entry point
     std::vector<ze::spec_constant> constants;
-    std::vector<uint8_t> block; // copied to the device at creation
-    uint32_t group_size = 1;
-    std::array<uint32_t, 3> group_count = {}; // zeros for an empty problem
+    std::vector<uint8_t> block;               // copied to the device at creation
+    std::array<uint32_t, 3> group_count = {}; // of one work-item; zeros for an empty problem
 };
 
 // A kernel that takes some reorders.

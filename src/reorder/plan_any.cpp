@@ -124,9 +124,8 @@ bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string
     block.src_zp = parameter(p.src, p.zero_point(ZEMM_ARG_SRC));
     block.dst_zp = parameter(p.dst, p.zero_point(ZEMM_ARG_DST));
     result.block = to_bytes(block);
-    result.group_size = dev.kind == zemm_cpu ? 1 : 16;
     if (!p.empty())
-        result.group_count = {group_count(block.runs, block.runs_per_item * result.group_size), 1, 1};
+        result.group_count = {group_count(block.runs, block.runs_per_item), 1, 1};
     return true;
 }
 

@@ -18,11 +18,10 @@ bool is_packed(const memory_desc &md, int unit) {
            (unit == 1 || (idxs[2] == k && blks[2] == unit));
 }
 
-// Columns are read in units: each must begin where a unit can.
-bool is_aligned(const memory_desc &src, int unit) {
-    const int k = src.ndims - 2;
+// Every column, or row, begins where a unit of so many elements can.
+bool is_aligned(const memory_desc &src, int inner, int unit) {
     for (int d = 0; d < src.ndims; ++d)
-        if (d != k && src.dims[d] > 1 && src.strides[d] % unit != 0)
+        if (d != inner && src.dims[d] > 1 && src.strides[d] % unit != 0)
             return false;
     return src.offset0 % unit == 0;
 }
@@ -42,7 +41,8 @@ bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::strin
         return false;
     }
     const bool along_k = src.strides[k] == 1 && (src.strides[n] != 1 || src.dims[n] == 1);
-    if (along_k ? !is_aligned(src, unit) : src.strides[n] != 1 || (bits == 4 && !is_aligned(src, 2))) {
+    const bool rows = src.strides[n] == 1 && is_aligned(src, n, bits == 4 ? 2 : 1);
+    if (along_k ? !is_aligned(src, k, unit) : !rows) {
         why = "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units";
         return false;
     }

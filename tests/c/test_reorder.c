@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reorder primitive through the C API: queries, execution, quantisation with its outputs, and refusals.
+ */
+#include "matmul_call.h"
+
+static zemm_engine_t engine;
+static zemm_stream_t stream;
+
+static void reorder_make(struct call *c, const_zemm_memory_desc_t src, const_zemm_memory_desc_t dst,
+                         const_zemm_primitive_attr_t attr) {
+    memset(c, 0, sizeof *c);
+    c->engine = engine;
+    OK(zemm_reorder_primitive_desc_create(&c->pd, src, engine, dst, engine, attr));
+    OK(zemm_primitive_create(&c->primitive, c->pd));
+}
+
+/* f32 to s8 and into blocks: rounding, saturation, scale, zero point on the host, padding. */
+static void values(void) {
+    static const zemm_dims_t dims = {2, 3};
+    float data[] = {0.5f, 1.5f, -300.f, 2.f, 64.f, 1e9f};
+    float scale = 0.5f;
+    int32_t zero_point = 1;
+    signed char out[64];
+    zemm_memory_desc_t src = dense(2, dims, zemm_f32), dst = NULL;
+    zemm_primitive_attr_t attr = new_attr();
+    struct call c;
+    OK(zemm_memory_desc_create_with_string_tag(&dst, 2, dims, zemm_s8, "Ba4b"));
+    OK(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_DST, 0));
+    OK(zemm_primitive_attr_set_zero_points_v2(attr, ZEMM_ARG_DST, 0, 0, NULL, zemm_s32, 1));
+    reorder_make(&c, src, dst, attr);
+    memset(out, 99, sizeof out);
+    call_arg(&c, ZEMM_ARG_FROM, data);
+    call_arg(&c, ZEMM_ARG_TO, out);
+    call_arg(&c, SCALES(ZEMM_ARG_DST), &scale);
+    call_scalar(&c, ZERO_POINTS(ZEMM_ARG_DST), zemm_s32, &zero_point);
+    call_run(&c, stream);
+    static const signed char want[] = {2, 4, -128, 0, 5, 127, 127, 0, 99};
+    CHECK(memcmp(out, want, sizeof want) == 0);
+    call_free(&c);
+    OK(zemm_primitive_attr_destroy(attr));
+    OK(zemm_memory_desc_destroy(src));
+    OK(zemm_memory_desc_destroy(dst));
+}
+
+static void sum(void) {
+    static const zemm_dims_t dims = {4};
+    float data[] = {1.f, 2.f, 3.f, 4.f}, out[] = {10.f, 20.f, 30.f, 40.f};
+    static const float want[] = {6.f, 12.f, 18.f, 24.f};
+    zemm_memory_desc_t md = dense(1, dims, zemm_f32);
+    zemm_primitive_attr_t attr = new_attr();
+    zemm_post_ops_t ops = NULL;
+    struct call c;
+    OK(zemm_post_ops_create(&ops));
+    OK(zemm_post_ops_append_sum(ops, 0.5f, 0, zemm_data_type_undef));
+    OK(zemm_primitive_attr_set_post_ops(attr, ops));
+    OK(zemm_post_ops_destroy(ops));
+    reorder_make(&c, md, md, attr);
+    call_arg(&c, ZEMM_ARG_FROM, data);
+    call_arg(&c, ZEMM_ARG_TO, out);
+    call_run(&c, stream);
+    CHECK(memcmp(out, want, sizeof want) == 0);
+    call_free(&c);
+    OK(zemm_primitive_attr_destroy(attr));
+    OK(zemm_memory_desc_destroy(md));
+}
+
+/* s8 values, scales and sums of two groups: amax is 127 and 254. */
+static void quantise(void) {
+    static const zemm_dims_t dims = {1, 8};
+    const zemm_dims_t groups = {1, 4};
+    float data[] = {127.f, -1.f, 2.5f, 0.f, -254.f, 3.f, 10.f, 1.f}, scales[2];
+    signed char out[8];
+    int32_t sums[2];
+    zemm_memory_desc_t src = dense(2, dims, zemm_f32), dst = dense(2, dims, zemm_s8);
+    zemm_primitive_attr_t attr = new_attr();
+    struct call c;
+    OK(zemm_primitive_attr_set_scales_v3(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_f32, 0,
+                                         zemm_quantization_mode_dynamic_fp));
+    OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_s32));
+    reorder_make(&c, src, dst, attr);
+    call_arg(&c, ZEMM_ARG_FROM, data);
+    call_arg(&c, ZEMM_ARG_TO, out);
+    call_arg(&c, SCALES(ZEMM_ARG_DST), scales);
+    INVALID("ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST is missing",
+            zemm_primitive_execute(c.primitive, stream, c.nargs, c.args));
+    call_arg(&c, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST, sums);
+    call_run(&c, stream);
+    static const signed char want[] = {127, -1, 2, 0, -127, 2, 5, 0};
+    CHECK(memcmp(out, want, sizeof want) == 0);
+    CHECK(scales[0] == 1.f && scales[1] == 2.f);
+    CHECK(sums[0] == 128 && sums[1] == -120);
+    call_free(&c);
+    OK(zemm_primitive_attr_destroy(attr));
+    OK(zemm_memory_desc_destroy(src));
+    OK(zemm_memory_desc_destroy(dst));
+}
+
+/* Two engines of one device serve: each memory belongs to its own. */
+static void queries(void) {
+    static const zemm_dims_t dims = {64, 64};
+    zemm_memory_desc_t src = dense(2, dims, zemm_s8), dst = NULL;
+    zemm_engine_t other = NULL, found = NULL;
+    zemm_primitive_desc_t pd = NULL, copy = NULL;
+    const_zemm_primitive_attr_t attr = NULL;
+    zemm_primitive_t primitive = NULL;
+    zemm_primitive_kind_t kind = zemm_undefined_primitive;
+    const char *name = NULL;
+    int number = 0;
+    OK(zemm_engine_create(&other, zemm_cpu, 0));
+    OK(zemm_memory_desc_create_with_tag(&dst, 2, dims, zemm_s8, zemm_BA16a64b4a));
+    OK(zemm_reorder_primitive_desc_create(&pd, src, other, dst, engine, NULL));
+    OK(zemm_primitive_desc_query(pd, zemm_query_reorder_src_engine, 0, &found));
+    CHECK(found == other);
+    OK(zemm_primitive_desc_query(pd, zemm_query_reorder_dst_engine, 0, &found));
+    CHECK(found == engine);
+    OK(zemm_primitive_desc_query(pd, zemm_query_primitive_kind, 0, &kind));
+    CHECK(kind == zemm_reorder);
+    CHECK(zemm_primitive_desc_query_s32(pd, zemm_query_num_of_inputs_s32, 0) == 1);
+    CHECK(zemm_primitive_desc_query_s32(pd, zemm_query_num_of_outputs_s32, 0) == 1);
+    CHECK(zemm_memory_desc_equal(zemm_primitive_desc_query_md(pd, zemm_query_src_md, 0), src));
+    CHECK(zemm_memory_desc_equal(zemm_primitive_desc_query_md(pd, zemm_query_dst_md, 0), dst));
+    OK(zemm_memory_desc_query(zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0),
+                              zemm_query_ndims_s32, &number));
+    CHECK(number == 0);
+    UNIMPLEMENTED("reorder", zemm_primitive_desc_query(pd, zemm_query_prop_kind, 0, &number));
+    OK(zemm_primitive_desc_get_attr(pd, &attr));
+    CHECK(attr);
+    OK(zemm_primitive_desc_clone(&copy, pd));
+    OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name));
+    CHECK(strcmp(name, "reorder_pack") == 0);
+    OK(zemm_primitive_desc_next_impl(pd));
+    OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name));
+    CHECK(strcmp(name, "reorder") == 0);
+    CHECK(zemm_primitive_desc_next_impl(pd) == zemm_last_impl_reached);
+    OK(zemm_primitive_desc_query(copy, zemm_query_impl_info_str, 0, &name));
+    CHECK(strcmp(name, "reorder_pack") == 0);
+
+    signed char in[64 * 64], out[64 * 64];
+    zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, NULL}, {ZEMM_ARG_TO, NULL}};
+    for (int i = 0; i < 64 * 64; i++)
+        in[i] = (signed char)(i * 7);
+    OK(zemm_memory_create(&args[0].memory, src, other, in));
+    OK(zemm_memory_create(&args[1].memory, dst, engine, out));
+    OK(zemm_primitive_create(&primitive, copy));
+    OK(zemm_primitive_desc_destroy(copy));
+    INVALID("ZEMM_ARG_DST is missing", zemm_primitive_execute(primitive, stream, 1, args));
+    OK(zemm_primitive_execute(primitive, stream, 2, args));
+    OK(zemm_stream_wait(stream));
+    for (int k = 0; k < 64; k++)
+        for (int n = 0; n < 64; n++)
+            CHECK(out[(k / 4 * 64 + n) * 4 + k % 4] == in[k * 64 + n]);
+    OK(zemm_memory_destroy(args[0].memory));
+    OK(zemm_memory_create(&args[0].memory, src, engine, in));
+    INVALID("another engine", zemm_primitive_execute(primitive, stream, 2, args));
+    OK(zemm_memory_destroy(args[0].memory));
+    OK(zemm_memory_destroy(args[1].memory));
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(pd));
+    OK(zemm_memory_desc_destroy(src));
+    OK(zemm_memory_desc_destroy(dst));
+    OK(zemm_engine_destroy(other));
+}
+
+static void refusals(void) {
+    static const zemm_dims_t dims = {2, 3}, more = {2, 4};
+    zemm_memory_desc_t md = dense(2, dims, zemm_f32), other = dense(2, more, zemm_f32);
+    zemm_primitive_desc_t pd = NULL;
+    INVALID("reorder_primitive_desc is NULL",
+            zemm_reorder_primitive_desc_create(NULL, md, engine, md, engine, NULL));
+    INVALID("src_desc is NULL", zemm_reorder_primitive_desc_create(&pd, NULL, engine, md, engine, NULL));
+    INVALID("src_engine is NULL", zemm_reorder_primitive_desc_create(&pd, md, NULL, md, engine, NULL));
+    INVALID("dst_desc is NULL", zemm_reorder_primitive_desc_create(&pd, md, engine, NULL, engine, NULL));
+    INVALID("dst_engine is NULL", zemm_reorder_primitive_desc_create(&pd, md, engine, md, NULL, NULL));
+    INVALID("2x4", zemm_reorder_primitive_desc_create(&pd, md, engine, other, engine, NULL));
+    CHECK(pd == NULL);
+    OK(zemm_memory_desc_destroy(md));
+    OK(zemm_memory_desc_destroy(other));
+}
+
+int main(void) {
+    OK(zemm_engine_create(&engine, zemm_cpu, 0));
+    OK(zemm_stream_create(&stream, engine, zemm_stream_in_order));
+    values();
+    sum();
+    quantise();
+    queries();
+    refusals();
+    OK(zemm_stream_destroy(stream));
+    OK(zemm_engine_destroy(engine));
+    return 0;
+}

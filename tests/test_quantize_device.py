@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamic quantisation on the device against numpy, bit for bit: scales, zero points, values and sums."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+import zemm
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from zemm import ARG, ARG_DST, ARG_FROM, ARG_TO
+
+SOURCES = ("f32", "f16", "bf16")
+SCALES, ZERO_POINTS = ARG["ATTR_SCALES"] | ARG_DST, ARG["ATTR_ZERO_POINTS"] | ARG_DST
+REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG_DST
+Floats = NDArray[np.floating]
+
+
+def compare(engine: zemm.Engine, x: Floats, group: int, scale_dtype: str, dtype: str) -> None:
+    want = zemm.quantize_activations(x, group, scale_dtype, dtype=dtype)
+    have = zemm.quantize_activations(x, group, scale_dtype, dtype=dtype, engine=engine)
+    assert len(want) == len(have) == (4 if dtype == "u8" else 3)
+    for a, b in zip(want, have, strict=True):
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
+        wrong = a != b
+        assert not wrong.any(), f"{wrong.sum()} of {a.size}: {a[wrong][:5]} in numpy, {b[wrong][:5]}"
+
+
+# Groups below, at and between multiples of the 16 elements of a vector.
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("src", SOURCES)
+def test_groups(engine: zemm.Engine, src: str, scale_dtype: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for group in (1, 7, 15, 16, 17, 24, 32, 100, 128, 384):
+        x = rng.standard_normal((3, 5, 2 * group)) * 2.0 ** rng.integers(-10, 9, (3, 5, 1))
+        compare(engine, x.astype(zemm.numpy_dtype(src)), group, scale_dtype, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
+def test_any_floats(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
+    @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.integers(0, 2**32), st.sampled_from([16, 20, 48]), st.integers(-126, 90))
+    def check(seed: int, group: int, exponent: int) -> None:
+        rng = np.random.default_rng(seed)
+        bits = rng.integers(0, 2**32, (40, group), np.uint32)
+        # Mantissas and signs at random, exponents within 2^30 of one another, denormals among them.
+        low = max(0, exponent + 127 - int(rng.integers(1, 30)))
+        exponents = rng.integers(low, exponent + 128, bits.shape).astype(np.uint32)
+        x = ((bits & np.uint32(0x807FFFFF)) | exponents << np.uint32(23)).view(np.float32)
+        if scale_dtype == "f16":
+            x = x.clip(-8e6, 8e6)
+        compare(engine, x, group, scale_dtype, dtype)
+
+    check()
+
+
+@pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
+def test_ties(engine: zemm.Engine, scale_dtype: str) -> None:
+    """Quotients of exactly k + 1/2, and the floats next to them, for many scales."""
+    rng = np.random.default_rng(1)
+    ties = np.arange(-126.5, 127)
+    for kind, top in (("s8", 127), ("u8", 255)):
+        # Few bits, so that (k + 1/2) * scale is a float.
+        steps = (rng.integers(128, 256, (300, 1)) * 2.0 ** rng.integers(-20, 1, (300, 1))).astype(np.float32)
+        x = np.empty((300, 3 * 256), np.float32)
+        x[:, : 3 * len(ties)] = np.concatenate([ties, ties, ties]) * steps
+        x[:, len(ties) : 2 * len(ties)] = np.nextafter(x[:, len(ties) : 2 * len(ties)], np.float32(np.inf))
+        x[:, 2 * len(ties) : 3 * len(ties)] = np.nextafter(
+            x[:, 2 * len(ties) : 3 * len(ties)], np.float32(-np.inf)
+        )
+        x[:, 3 * len(ties) :] = 0
+        x[:, -1:] = steps * 127
+        if top == 255:
+            x[:, -2:-1] = -steps * 128
+        compare(engine, x, x.shape[1], scale_dtype, kind)
+        scales = zemm.quantize_activations(x, x.shape[1], "f32", dtype=kind)[1]
+        assert (scales == steps).all(), "the scales are not those that make the ties"
+
+
+@pytest.mark.parametrize("scale_dtype", ["f16", "bf16"])
+def test_scales_between_two_of_their_type(engine: zemm.Engine, scale_dtype: str) -> None:
+    """amax / 127 at, just above and just below the middle of two scales."""
+    dtype = zemm.numpy_dtype(scale_dtype)
+    low = np.arange(1.0, 2.0, 1 / 128).astype(dtype).astype(np.float64)
+    gap = 2.0 ** (-10 if scale_dtype == "f16" else -7)
+    amax = ((low + gap / 2) * 127).astype(np.float32)
+    amax = np.concatenate([amax, np.nextafter(amax, np.float32(0)), np.nextafter(amax, np.float32(1000))])
+    x = np.zeros((len(amax), 16), np.float32)
+    x[:, 3] = amax
+    x[:, 4] = -amax / 3
+    compare(engine, x, 16, scale_dtype, "s8")
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
+def test_small_and_zero(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
+    """Groups of zeros have scale 1; scales are never denormal."""
+    rows = [np.zeros(32), np.full(32, -0.0)]
+    rows += [np.linspace(-1, 1, 32) * top for top in (1e-45, 3e-44, 1e-40, 1e-38, 2e-36, 1e-7, 6e-5, 8e-3)]
+    rows += [np.full(32, 5.0), np.full(32, -5.0), np.r_[1e-30, np.zeros(31)]]
+    x = np.array(rows, np.float32)
+    compare(engine, x, 32, scale_dtype, dtype)
+    scales = zemm.quantize_activations(x, 32, scale_dtype, dtype=dtype, engine=engine)[1]
+    assert (scales[:2] == 1).all()
+    assert (scales > 0).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+def test_not_finite(engine: zemm.Engine, dtype: str, bad: float) -> None:
+    """Memories: the scale says it, the values are 0, the other groups are as ever. Arrays: refused."""
+    x = np.random.default_rng(0).standard_normal((3, 48)).astype(np.float32)
+    good = zemm.quantize_activations(x, 24, dtype=dtype)
+    for column in (24, 47):  # in a vector, and after the last whole one
+        y = x.copy()
+        y[1, column] = bad
+        memory = zemm.Memory(zemm.MemoryDesc(y.shape, "f32"), engine)
+        memory.write(y)
+        values, scales, *_, sums = (m.as_numpy() for m in zemm.quantize_activations(memory, 24, dtype=dtype))
+        assert not np.isfinite(scales[1, 1])
+        assert np.isnan(scales[1, 1]) == np.isnan(bad)
+        assert (values[1, 24:] == 0).all()
+        assert sums[1, 1] == 0
+        others = np.ones((3, 2), bool)
+        others[1, 1] = False
+        assert (scales[others] == good[1][others]).all()
+        assert (values.reshape(3, 2, 24)[others] == good[0].reshape(3, 2, 24)[others]).all()
+        for on in (None, engine):
+            with pytest.raises(ValueError, match=rf"x\[1, {column}\]"):
+                zemm.quantize_activations(y, 24, dtype=dtype, engine=on)
+
+
+def test_scale_that_f16_cannot_hold(engine: zemm.Engine) -> None:
+    x = np.full((2, 32), 1e30, np.float32)
+    for on in (None, engine):
+        with pytest.raises(ValueError, match="f16"):
+            zemm.quantize_activations(x, 32, "f16", engine=on)
+
+
+def primitive(
+    engine: zemm.Engine, x: zemm.Memory, dst: zemm.MemoryDesc, group: int | None, reduction: int | None
+) -> dict[int, zemm.Memory]:
+    """A reorder from C's point of view; group None: a scale per row."""
+    ndims = dst.ndims
+    every = 2**ndims - 1
+    attr = zemm.Attr()
+    mask = every >> 1 if group is None else every
+    groups = () if group is None else (1, group)
+    attr.set_scales(ARG_DST, mask, groups, "f32", quantization_mode="dynamic_fp")
+    if dst.data_type == "u8":
+        attr.set_zero_points(ARG_DST, mask)
+    if reduction is not None:
+        attr.set_precomputed_reductions(ARG_DST, every, (1, reduction))
+    pd = zemm.ReorderPrimitiveDesc(engine, x.md, dst, attr)
+    assert pd.impl_info == "quantize"
+    args = {ARG_FROM: x}
+    for arg in (ARG_TO, SCALES, ZERO_POINTS, REDUCTIONS):
+        md = pd.query_md("exec_arg_md", arg)
+        if md.ndims:
+            args[arg] = zemm.Memory(md, engine)
+            args[arg].write(np.full(md.size, 0x5A, np.uint8))
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+    return args
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize(
+    ("group", "reduction"),
+    [(32, None), (32, 32), (32, 96), (96, 32), (96, 16), (24, 192), (None, 32), (None, 192)],
+)
+def test_reductions(engine: zemm.Engine, group: int | None, reduction: int | None, dtype: str) -> None:
+    """Sums over groups that are smaller or larger than the scales', or none."""
+    k = 192
+    x = np.random.default_rng(2).standard_normal((7, k)).astype(np.float32)
+    memory = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine)
+    memory.write(x)
+    made = primitive(engine, memory, zemm.MemoryDesc(x.shape, dtype), group, reduction)
+    values, scales, *_ = zemm.quantize_activations(x, group or k, dtype=dtype)
+    np.testing.assert_array_equal(made[ARG_TO].as_numpy(), values)
+    np.testing.assert_array_equal(made[SCALES].as_numpy(), scales)
+    assert (REDUCTIONS in made) == (reduction is not None)
+    if reduction is not None:
+        sums = values.reshape(7, k // reduction, reduction).sum(axis=-1, dtype=np.int32)
+        np.testing.assert_array_equal(made[REDUCTIONS].as_numpy(), sums)
+
+
+def test_rows_with_gaps(engine: zemm.Engine) -> None:
+    """Batches in another order and rows with gaps on both sides; only the tensor is written."""
+    dims = (2, 3, 4, 64)
+    src_md = zemm.MemoryDesc(dims, "f32", strides=(1000, 80, 240, 1))
+    dst_md = zemm.MemoryDesc(dims, "s8", strides=(70, 1000, 150, 1))
+    rng = np.random.default_rng(3)
+    flat = rng.standard_normal(src_md.size // 4).astype(np.float32)
+    x = np.lib.stride_tricks.as_strided(flat, dims, tuple(4 * s for s in src_md.strides))
+    made = primitive(engine, zemm.Memory(src_md, engine, flat), dst_md, 32, 64)
+    values, scales, _ = zemm.quantize_activations(x, 32)
+    raw = made[ARG_TO].read().view(np.int8)
+    want = np.full(dst_md.size, 0x5A, np.int8)
+    np.lib.stride_tricks.as_strided(want, dims, dst_md.strides)[...] = values
+    np.testing.assert_array_equal(raw, want)
+    np.testing.assert_array_equal(made[SCALES].as_numpy(), scales)
+    sums = values.sum(axis=-1, dtype=np.int32)[..., None]
+    np.testing.assert_array_equal(made[REDUCTIONS].as_numpy(), sums)
+
+
+def test_many_rows(engine: zemm.Engine) -> None:
+    """More than one work-item, the last one short."""
+    x = np.random.default_rng(4).standard_normal((131, 1280)).astype(np.float32)
+    compare(engine, x, 128, "f16", "s8")
+    compare(engine, x.astype(ml_dtypes.bfloat16), 64, "f32", "u8")
+
+
+def test_into_a_matmul(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """f32 in, quantised on the fly, on one stream without waiting in between."""
+    rng = np.random.default_rng(5)
+    x, w = rng.standard_normal((9, 256)).astype(np.float32), rng.standard_normal((256, 40))
+    wq, ws, wz = zemm.quantize_weights(w, 8, group=128)
+    memory = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine)
+    memory.write(x)
+    values, scales, reductions = zemm.quantize_activations(memory, 128, stream=stream)
+    attr = zemm.Attr()
+    attr.set_scales(zemm.ARG_SRC, 3, (1, 128), "f32")
+    attr.set_precomputed_reductions(zemm.ARG_SRC, 3, (1, 128))
+    attr.set_scales(zemm.ARG_WEIGHTS, 3, (128, 1), "f32")
+    attr.set_zero_points(zemm.ARG_WEIGHTS, 3, (128, 1), "u8")
+    dst = zemm.MemoryDesc((9, 40), "f32")
+    pd = zemm.MatmulPrimitiveDesc(engine, values.md, zemm.MemoryDesc((256, 40), "u8"), dst, None, attr)
+    args = {
+        zemm.ARG_SRC: values,
+        zemm.ARG_ATTR_SCALES | zemm.ARG_SRC: scales,
+        zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS | zemm.ARG_SRC: reductions,
+        zemm.ARG_DST: zemm.Memory(dst, engine),
+    }
+    for arg, array, name in (
+        (0, wq, "u8"),
+        (ARG["ATTR_SCALES"], ws, "f32"),
+        (ARG["ATTR_ZERO_POINTS"], wz, "u8"),
+    ):
+        args[arg | zemm.ARG_WEIGHTS] = zemm.Memory(zemm.MemoryDesc(array.shape, name), engine)
+        args[arg | zemm.ARG_WEIGHTS].write(array)
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+    numpy_values, numpy_scales, numpy_reductions = zemm.quantize_activations(x, 128)
+    want = zemm.matmul(
+        numpy_values, wq, src_scales=numpy_scales, weights_scales=ws, weights_zero_points=wz,
+        reductions=numpy_reductions, engine=engine,
+    )  # fmt: skip
+    np.testing.assert_array_equal(args[zemm.ARG_DST].as_numpy(), want)
+
+
+def test_refusals(engine: zemm.Engine) -> None:
+    x = zemm.Memory(zemm.MemoryDesc((4, 64), "f32"), engine)
+    with pytest.raises(ValueError, match=r"64.*48"):
+        zemm.quantize_activations(x, 48)
+    with pytest.raises(ValueError, match="e8m0"):
+        zemm.quantize_activations(x, 32, "e8m0")
+    with pytest.raises(ValueError, match="s4"):
+        zemm.quantize_activations(x, 32, dtype="s4")
+    with pytest.raises(ValueError, match="engine"):
+        zemm.quantize_activations(x, 32, engine=zemm.Engine("cpu"))
+    with pytest.raises(ValueError, match="two dimensions"):
+        zemm.quantize_activations(zemm.Memory(zemm.MemoryDesc((64,), "f32"), engine), 32)
+    with pytest.raises(NotImplementedError, match="s32"):
+        zemm.quantize_activations(zemm.Memory(zemm.MemoryDesc((4, 64), "s32"), engine), 32)
+    with pytest.raises(ValueError, match="f64"):
+        zemm.quantize_activations(np.zeros((4, 64)), 32, engine=engine)
+    with pytest.raises(ValueError, match="stream"):
+        zemm.quantize_activations(np.zeros((4, 64)), 32, stream=zemm.Stream(engine))  # type: ignore[call-overload]
+
+
+def test_empty(engine: zemm.Engine) -> None:
+    for on in (None, engine):
+        values, scales, sums = zemm.quantize_activations(np.zeros((0, 64), np.float32), 32, engine=on)
+        assert (values.shape, scales.shape, sums.shape) == ((0, 64), (0, 2), (0, 2))
