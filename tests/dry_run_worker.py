@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs small matmuls and reorders on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK. Prints JSON.
+"""Runs small primitives on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK. Prints JSON.
 
 A process of its own per test: the driver reads its dry-run settings when it is loaded.
 """
@@ -76,14 +76,14 @@ def reorders(engine: zemm.Engine) -> Iterator[zemm.ReorderPrimitiveDesc]:
     types = (*FLOATS, "s32", *INTEGERS)
     for src, dst in zip(types, (*types[3:], *types[:3]), strict=True):
         attr = zemm.Attr()
-        attr.set_scales(ARG_SRC, 3, (1, GROUP), "f16")
+        attr.set_scales(ARG_SRC, 3, (1, 16), "f16")
         if src not in FLOATS:
             attr.set_zero_points(ARG_SRC, 1, (), "s32")
         ops = zemm.PostOps()
         ops.append_sum(0.5)
         attr.set_post_ops(ops)
         yield zemm.ReorderPrimitiveDesc(
-            engine, zemm.MemoryDesc((M, K), src, "ba"), zemm.MemoryDesc((M, K), dst, "Ab16a"), attr
+            engine, zemm.MemoryDesc((K, N), src, "ba"), zemm.MemoryDesc((K, N), dst, "Ab16a"), attr
         )
     for data_type, tag in itertools.product(("f32", "bf16", "s8", "u4"), ("ab", "ba")):
         packed = "BA16a64b" if data_type in FLOATS else "BA16a64b4a"
