@@ -104,6 +104,22 @@ static inline float scale_of(float span, float steps) {
     return scale;
 }
 
+// magnitude: the bits of the largest absolute value; below, above: how far values go from 0 (u8).
+static inline struct range range_of_extremes(uint magnitude, float below, float above) {
+    struct range r = {as_float(magnitude), 1.f, 0, magnitude < 0x7f800000};
+    if (!r.finite)
+        return r;
+    r.scale = is_u8() ? scale_of(above + below, 255.f) : scale_of(as_float(magnitude), 127.f);
+    // A scale that its type does not hold divides everything to 0.
+    r.finite = as_uint(r.scale) < 0x7f800000;
+    if (!r.finite)
+        return r;
+    r.step = r.scale;
+    if (is_u8())
+        r.zero_point = clamp(rounded(below, r.step, nearest(below / r.step)), 0, 255);
+    return r;
+}
+
 static inline struct range range_of(bytes src, long from, long count) {
     uint16 magnitudes = (uint16)0;
     float16 low = (float16)0.f, high = (float16)0.f;
@@ -124,18 +140,7 @@ static inline struct range range_of(bytes src, long from, long count) {
         below = fmax(below, -x);
         above = fmax(above, x);
     }
-    struct range r = {as_float(magnitude), 1.f, 0, magnitude < 0x7f800000};
-    if (!r.finite)
-        return r;
-    r.scale = is_u8() ? scale_of(above + below, 255.f) : scale_of(as_float(magnitude), 127.f);
-    // A scale that its type does not hold divides everything to 0.
-    r.finite = as_uint(r.scale) < 0x7f800000;
-    if (!r.finite)
-        return r;
-    r.step = r.scale;
-    if (is_u8())
-        r.zero_point = clamp(rounded(below, r.step, nearest(below / r.step)), 0, 255);
-    return r;
+    return range_of_extremes(magnitude, below, above);
 }
 
 static inline int16 stored16(int16 values, int zero_point) {
@@ -146,37 +151,24 @@ static inline void store16(global uchar *dst, long to, int16 values) {
     vstore16(convert_uchar16(values), 0, dst + to); // the low byte of each
 }
 
-// Quantises count elements and returns the sum of what is stored.
-static inline int quantize_part(bytes src, long from, global uchar *dst, long to, long count,
-                                struct range r) {
+// The far side of a tie, from the exact remainder: the sum of what is stored.
+static inline int quantize_exactly(bytes src, long from, global uchar *dst, long to, long count,
+                                   struct range r) {
     const float inverse = 1.f / r.step;
     int16 sums = (int16)0;
-    uint16 farthest = (uint16)0; // from an integer, as the bits of an f32
     long i = 0;
     for (; i + 16 <= count; i += 16) {
-        const float16 q = load_float16(src, spec_src_dt(), from + i) * (float16)inverse;
+        const float16 x = load_float16(src, spec_src_dt(), from + i);
         float16 whole;
-        const int16 values = stored16(nearest16(q, &whole), r.zero_point);
-        farthest = max(farthest, as_uint16(q - whole) & (uint16)0x7fffffff);
+        int16 values = nearest16(x * (float16)inverse, &whole);
+        const float16 rest = fma(-whole, (float16)r.step, x);
+        const float16 twice = fabs(rest) * (float16)2.f;
+        const int16 away =
+            (twice > (float16)r.step) | ((twice == (float16)r.step) & ((values & (int16)1) != (int16)0));
+        values += select((int16)0, select((int16)-1, (int16)1, rest > (float16)0.f), away);
+        values = stored16(values, r.zero_point);
         sums += values;
         store16(dst, to + i, values);
-    }
-    // q may be off by 255 * 3 ulp: a value that near to a tie is rounded from the exact remainder.
-    if (as_float(largest(farthest)) > 0.4998f) {
-        sums = (int16)0;
-        for (i = 0; i + 16 <= count; i += 16) {
-            const float16 x = load_float16(src, spec_src_dt(), from + i);
-            float16 whole;
-            int16 values = nearest16(x * (float16)inverse, &whole);
-            const float16 rest = fma(-whole, (float16)r.step, x);
-            const float16 twice = fabs(rest) * (float16)2.f;
-            const int16 away =
-                (twice > (float16)r.step) | ((twice == (float16)r.step) & ((values & (int16)1) != (int16)0));
-            values += select((int16)0, select((int16)-1, (int16)1, rest > (float16)0.f), away);
-            values = stored16(values, r.zero_point);
-            sums += values;
-            store16(dst, to + i, values);
-        }
     }
     int sum = total(sums);
     for (; i < count; ++i) {
@@ -189,9 +181,73 @@ static inline int quantize_part(bytes src, long from, global uchar *dst, long to
     return sum;
 }
 
+// One vector by the reciprocal of the step. farthest: how far a quotient was from an integer, as bits of an
+// f32.
+static inline int16 quantize16(float16 x, float inverse, int zero_point, global uchar *dst, long to,
+                               __private uint16 *farthest) {
+    const float16 q = x * (float16)inverse;
+    float16 whole;
+    const int16 values = stored16(nearest16(q, &whole), zero_point);
+    *farthest = max(*farthest, as_uint16(q - whole) & (uint16)0x7fffffff);
+    store16(dst, to, values);
+    return values;
+}
+
+// q may be off by 255 * 3 ulp: values that near to a tie are made again from the exact remainder.
+static inline bool is_near_tie(uint16 farthest) {
+    return as_float(largest(farthest)) > 0.4998f;
+}
+
+static inline int quantize_part(bytes src, long from, global uchar *dst, long to, long count,
+                                struct range r) {
+    const float inverse = 1.f / r.step;
+    int16 sums = (int16)0;
+    uint16 farthest = (uint16)0;
+    long i = 0;
+    for (; i + 16 <= count; i += 16)
+        sums += quantize16(load_float16(src, spec_src_dt(), from + i), inverse, r.zero_point, dst, to + i,
+                           &farthest);
+    if (is_near_tie(farthest))
+        return quantize_exactly(src, from, dst, to, count, r);
+    return total(sums) + quantize_exactly(src, from + i, dst, to + i, count - i, r);
+}
+
 static inline void clear(global uchar *dst, long to, long count) {
     for (long i = 0; i < count; ++i)
         dst[to + i] = 0;
+}
+
+// A group of a known number of vectors, which stays in registers between its range and its values.
+static inline int quantize_vectors(bytes src, long from, global uchar *dst, long to,
+                                   __private struct range *result) {
+    float16 x[QUANTIZE_MAX_VECTORS];
+    uint16 magnitudes = (uint16)0;
+    float16 low = (float16)0.f, high = (float16)0.f;
+#pragma unroll
+    for (int v = 0; v < spec_vectors(); ++v) {
+        x[v] = load_float16(src, spec_src_dt(), from + v * 16);
+        magnitudes = max(magnitudes, as_uint16(x[v]) & (uint16)0x7fffffff);
+        if (is_u8()) {
+            low = greater16(-x[v], low);
+            high = greater16(x[v], high);
+        }
+    }
+    const struct range r =
+        range_of_extremes(largest(magnitudes), is_u8() ? greatest(low) : 0.f, is_u8() ? greatest(high) : 0.f);
+    *result = r;
+    if (!r.finite) {
+        clear(dst, to, spec_vectors() * 16);
+        return 0;
+    }
+    const float inverse = 1.f / r.step;
+    int16 sums = (int16)0;
+    uint16 farthest = (uint16)0;
+#pragma unroll
+    for (int v = 0; v < spec_vectors(); ++v)
+        sums += quantize16(x[v], inverse, r.zero_point, dst, to + v * 16, &farthest);
+    if (is_near_tie(farthest))
+        return quantize_exactly(src, from, dst, to, spec_vectors() * 16, r);
+    return total(sums);
 }
 
 // Grid: items of units_per_item units; a unit is the larger of a group and a reduction, within one row, a
@@ -219,12 +275,18 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void quantize(bytes src, g
             int sum = 0;
             long parts = 0; // in the sum
             for (long g = at; g < at + p->unit; g += group) {
-                const struct range r = range_of(src, from + g, group);
+                struct range r;
+                if (spec_vectors())
+                    sum += quantize_vectors(src, from + g, dst, to + g, &r);
+                else
+                    r = range_of(src, from + g, group);
                 store_float((global uchar *)args.dst_scale, spec_scale_dt(), number++, r.scale);
                 if (is_u8())
                     *zero_points++ = r.zero_point;
                 for (long i = g; i < g + group; i += part) {
-                    if (r.finite)
+                    if (spec_vectors())
+                        ; // done
+                    else if (r.finite)
                         sum += quantize_part(src, from + i, dst, to + i, part, r);
                     else
                         clear(dst, to + i, part);

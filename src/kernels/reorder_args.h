@@ -89,6 +89,9 @@ struct reorder_arguments {
 #define REORDER_SPEC_FLAGS 2
 #define REORDER_SPEC_BITS 3     // reorder, pack: bits of an element that is copied as it is
 #define REORDER_SPEC_SCALE_DT 4 // quantize
+#define REORDER_SPEC_VECTORS 5  // quantize: vectors of 16 in a group that is also a part, or 0 for any other
+
+#define QUANTIZE_MAX_VECTORS 8
 
 // Bits of REORDER_SPEC_FLAGS.
 #define REORDER_COPY 1        // same type, no attributes: elements are moved as they are

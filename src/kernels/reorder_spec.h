@@ -24,6 +24,10 @@ static inline int spec_scale_dt() {
     return __spirv_SpecConstant(REORDER_SPEC_SCALE_DT, DT_F32);
 }
 
+static inline int spec_vectors() {
+    return __spirv_SpecConstant(REORDER_SPEC_VECTORS, 0);
+}
+
 #define HAS(flag) ((spec_flags() & (flag)) != 0)
 
 // Half a byte; its neighbour stays as it is.

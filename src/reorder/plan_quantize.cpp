@@ -16,12 +16,14 @@ bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::s
     result.kernel = "quantize";
     const uint32_t flags = (p.reductions() ? QUANTIZE_REDUCTIONS : 0u) |
                            (p.dst.data_type == zemm_u8 ? QUANTIZE_ZERO_POINTS : 0u);
-    result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
-                        {REORDER_SPEC_FLAGS, flags},
-                        {REORDER_SPEC_SCALE_DT, uint32_t(scale.data_type)}};
-    kernels::quantize_problem block = {};
     const zemm_dim_t group = group_of(p, scale);
     const zemm_dim_t reduction = p.reductions() ? group_of(p, *p.reductions()) : group;
+    const bool in_vectors = group % 16 == 0 && group <= 16 * QUANTIZE_MAX_VECTORS && reduction % group == 0;
+    result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
+                        {REORDER_SPEC_FLAGS, flags},
+                        {REORDER_SPEC_SCALE_DT, uint32_t(scale.data_type)},
+                        {REORDER_SPEC_VECTORS, in_vectors ? uint32_t(group / 16) : 0u}};
+    kernels::quantize_problem block = {};
     block.src_offset = p.src.offset0;
     block.dst_offset = p.dst.offset0;
     // Rows of dimensions that lie one after the other on both sides are one dimension.
