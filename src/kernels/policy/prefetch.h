@@ -7,5 +7,5 @@
 void llvm_prefetch(global const uchar *address, int write, int locality, int data) __asm("llvm.prefetch.p1");
 #define prefetch_line(address) llvm_prefetch(address, 0, 3, 1)
 #else
-#define prefetch_line(address)
+#define prefetch_line(address) ((void)(address))
 #endif
