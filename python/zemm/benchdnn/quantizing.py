@@ -63,7 +63,8 @@ def _attributes(zemm: Any, case: Case) -> Any:
     mask = quantization_mask(scales.mask, ndims)
     attr.set_scales(TO, mask, scales.groups, scales.data_type, quantization_mode="dynamic_fp")
     if points:
-        attr.set_zero_points(TO, quantization_mask(points.mask, ndims), points.groups, points.data_type)
+        # They follow the groups of the scales.
+        attr.set_zero_points(TO, quantization_mask(points.mask, ndims), data_type=points.data_type)
     if sums:
         attr.set_precomputed_reductions(TO, quantization_mask(sums.mask, ndims), sums.groups, sums.data_type)
     return attr
