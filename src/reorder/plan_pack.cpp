@@ -33,7 +33,7 @@ bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::strin
     const int bits = data_type_bits(dst.data_type), unit = bits <= 8 ? 4 : 1;
     const int k = src.ndims - 2, n = src.ndims - 1;
     if (!p.is_copy() || bits > 32) {
-        why = "it only moves elements of up to 32 bits";
+        why = "it only moves elements of up to 32 bits as they are";
         return false;
     }
     if (src.ndims < 2 || !md_is_plain(src) || !is_packed(dst, unit)) {
