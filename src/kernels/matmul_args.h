@@ -108,6 +108,8 @@ struct matmul_arguments {
 #define FLAG_DST_SCALE 2048
 #define FLAG_DST_ZP 4096
 #define FLAG_WHOLE_SEGMENTS 16384 // a segment is at most TILE_K long
+#define FLAG_ONE_GROUP 32768      // a tile has at most ROWS rows
+#define FLAG_K_TAIL 65536         // K is no multiple of 4
 #define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
 
 #ifndef __OPENCL_C_VERSION__

@@ -74,12 +74,13 @@ using enum operands;
 using enum ze::feature;
 
 const kernel_row rows[] = {
-#define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows, lanes, group_x, operands, weights,  \
-                    supports)                                                                                \
+#define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows_at_once, lanes, group_x, operands,   \
+                    weights, supports)                                                                       \
     {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
      tile_m,                                                                                                 \
      tile_n,                                                                                                 \
      tile_k,                                                                                                 \
+     rows_at_once,                                                                                           \
      group_x,                                                                                                \
      operands,                                                                                               \
      weights_layout::weights,                                                                                \

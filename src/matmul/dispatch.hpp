@@ -28,6 +28,7 @@ struct kernel_row {
     const char *name;
     int tile_m, tile_n; // rows and columns of dst of one work-item
     int tile_k;         // elements of K in a panel of weights
+    int rows;           // that the policy multiplies at once
     int group_x;        // work-items of a group along the columns
     operands multiplies;
     weights_layout weights; // for tag any

@@ -145,13 +145,15 @@ uint32_t parameter_type(const quant_entry *entry) {
     return entry && !entry->is_on_host ? uint32_t(entry->data_type) : 0;
 }
 
-uint32_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
+zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
     const zemm_dim_t count = (items + per_group - 1) / per_group;
     if (count > UINT32_MAX)
         fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
              (long long)count);
-    return uint32_t(count);
+    return count;
 }
+
+constexpr zemm_dim_t enough_groups = 8; // to share between the cores of a device
 
 } // namespace
 
@@ -159,20 +161,7 @@ plan make_plan(const problem &p, const kernel_row &row) {
     plan result = {};
     result.row = &row;
     const int batch_ndims = p.ndims() - 2;
-    uint32_t flags = flags_of(p, row);
     const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
-    if (segment <= row.tile_k)
-        flags |= FLAG_WHOLE_SEGMENTS;
-    result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
-                        {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
-                        {SPEC_DST_DT, uint32_t(p.dst.data_type)},
-                        {SPEC_FLAGS, flags},
-                        {SPEC_SRC_UNIT, unit_dim(p.src, segment)},
-                        {SPEC_WEI_UNIT, unit_dim(p.wei, segment)},
-                        {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
-                        {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
-                        {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
-                        {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
 
     matmul_problem &block = result.block;
     block.m = p.m();
@@ -201,16 +190,35 @@ plan make_plan(const problem &p, const kernel_row &row) {
     if (p.empty())
         return result; // nothing is launched
 
-    // Tiles of nearly equal height.
-    const zemm_dim_t tiles = groups(block.rows, row.tile_m, "M");
+    const zemm_dim_t along_n = groups(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N");
+    const zemm_dim_t batch = shared_weights ? 1 : groups(p.batch(), 1, "the batch");
+    // Tiles of nearly equal height, and some for every core.
+    const zemm_dim_t wanted = (enough_groups + along_n * batch - 1) / (along_n * batch);
+    const zemm_dim_t tiles = std::max(groups(block.rows, row.tile_m, "M"),
+                                      std::min<zemm_dim_t>(wanted, groups(block.rows, row.rows, "M")));
     block.tile_rows = int32_t((block.rows + tiles - 1) / tiles);
+    const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
+    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), 1};
     if (is_packed(p.wei))
         block.wei_panel = p.wei.strides[p.ndims() - 1];
 
-    const zemm_dim_t along_n = groups(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N");
-    const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
-    result.group_count = {groups(along_m * along_n, 1, "M x N"),
-                          shared_weights ? 1 : groups(p.batch(), 1, "the batch"), 1};
+    uint32_t flags = flags_of(p, row);
+    if (segment <= row.tile_k)
+        flags |= FLAG_WHOLE_SEGMENTS;
+    if (p.k() % 4 != 0)
+        flags |= FLAG_K_TAIL;
+    if (row.multiplies == operands::int8 && is_packed(p.wei) && block.tile_rows <= row.rows)
+        flags |= FLAG_ONE_GROUP;
+    result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
+                        {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
+                        {SPEC_DST_DT, uint32_t(p.dst.data_type)},
+                        {SPEC_FLAGS, flags},
+                        {SPEC_SRC_UNIT, unit_dim(p.src, segment)},
+                        {SPEC_WEI_UNIT, unit_dim(p.wei, segment)},
+                        {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
+                        {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
+                        {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
+                        {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
 
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);
@@ -218,8 +226,8 @@ plan make_plan(const problem &p, const kernel_row &row) {
         result.computes_reductions = !p.reduction();
         if (result.computes_reductions) {
             result.scratchpad_size = md_size(md);
-            result.reduce_count = {groups(p.k() / block.segment, REDUCE_SEGMENTS, "K"),
-                                   groups(p.batch() * p.m(), 1, "M"), 1};
+            result.reduce_count = {uint32_t(groups(p.k() / block.segment, REDUCE_SEGMENTS, "K")),
+                                   uint32_t(groups(p.batch() * p.m(), 1, "M")), 1};
         }
     }
     return result;

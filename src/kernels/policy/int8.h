@@ -11,28 +11,32 @@
 #define PANEL_VECTORS (TILE_K / 4 * NV)
 typedef vec_i panel_vec;
 
-// Quad k of the columns n.. is at in_place[k * PACKED_N + n] where wei_in_place(), else in panel[k * NV + n /
-// LANES].
+// Quad k of the columns n.. begins at element first + 4 * (k * PACKED_N + n) of wei where wei_in_place(),
+// else at panel[k * NV + n / LANES].
 struct b_panel {
-    global const int *in_place;
+    bytes wei;
+    long first;
     __private const vec_i *panel;
 };
 
 static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
-    return wei_in_place() ? load_vec_s32(b.in_place + k * PACKED_N + v * LANES) : b.panel[k * NV + v];
+    return wei_in_place() ? load_packed_quads(b.wei, b.first + 4 * (k * PACKED_N + v * LANES))
+                          : b.panel[k * NV + v];
 }
 
 static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
                                     long k0, int length, int columns, __private const vec_i *wei_zp,
                                     __private panel_vec *panel) {
-    const long packed = begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * 4;
     struct b_panel b;
-    b.in_place = (global const int *)(wei + packed + k0 * PACKED_N);
+    b.wei = wei;
+    b.first = begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * 4 + k0 * PACKED_N;
     b.panel = panel;
     if (wei_in_place())
         return b;
     if (spec_wei_unit() == UNIT_PACKED)
-        unpack_panel(wei, packed, k0, (length + 3) / 4, panel);
+        for (int k = 0; k < (length + 3) / 4; ++k)
+            for (int v = 0; v < NV; ++v)
+                panel[k * NV + v] = load_packed_quads(wei, b.first + 4 * (k * PACKED_N + v * LANES));
     else
         pack_panel(wei, &p->wei, begin + n0 * p->wei.column, k0, length, columns, (__private int *)panel);
     return b;
@@ -49,12 +53,12 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
 
 // Asks for the share [from, to) of [0, of) of the weights of the next block, which follow this one's.
 static inline void prefetch_b(struct b_panel b, int length, int from, int to, int of) {
-    if (!wei_in_place())
+    if (spec_wei_unit() != UNIT_PACKED)
         return;
-    const int lines = length / 4 * PACKED_N / 16;
-    global const int *next = b.in_place + length / 4 * PACKED_N;
+    const int elements = wei_is_int4() ? 128 : 64; // of a line
+    const int lines = length * PACKED_N / elements;
     for (int i = lines * from / of; i < lines * to / of; ++i)
-        prefetch_line((bytes)(next + 16 * i));
+        prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
 }
 
 static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
@@ -95,13 +99,15 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
                 sum[i * NV + v] = dot_quads(sum[i * NV + v], wei[v], (vec_i)quad);
         }
     }
-    const int rest = length - 4 * quads;
-    if (rest == 0)
+    if (!HAS(FLAG_K_TAIL) || length == 4 * quads)
         return;
     for (int i = 0; i < count; ++i) {
-        int quad = 0;
-        for (int j = 0; j < rest; ++j)
-            quad |= a[i][4 * quads + j] << 8 * j;
+        bytes tail = a[i] + 4 * quads;
+        int quad = tail[0];
+        if (length > 4 * quads + 1)
+            quad |= tail[1] << 8;
+        if (length > 4 * quads + 2)
+            quad |= tail[2] << 16;
         for (int v = 0; v < NV; ++v)
             sum[i * NV + v] = dot_quads(sum[i * NV + v], load_b_quads(b, quads, v), (vec_i)quad);
     }

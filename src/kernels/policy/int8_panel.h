@@ -33,9 +33,10 @@ static inline int wei_shift() {
     }
 }
 
-// Weights where the bytes can be multiplied from where they are.
+// Weights that are multiplied from where they are: they need no conversion, or are used only once.
 static inline bool wei_in_place() {
-    return spec_wei_unit() == UNIT_PACKED && spec_wei_dt() == (src_is_signed() ? DT_U8 : DT_S8);
+    return spec_wei_unit() == UNIT_PACKED &&
+           (HAS(FLAG_ONE_GROUP) || spec_wei_dt() == (src_is_signed() ? DT_U8 : DT_S8));
 }
 
 // To the signedness that is multiplied; 4-bit values are in the low halves of the bytes.
@@ -105,24 +106,16 @@ static inline int load_quad(bytes wei, tensor t, long column, long k, int count)
     return to_domain(quad);
 }
 
-// Packed weights: begin is the first byte of the tile's columns at K = 0, for 8-bit types.
-static inline void unpack_panel(bytes wei, long begin, long k0, int quads, __private vec_i *panel) {
-    for (int k = 0; k < quads; ++k)
-        for (int v = 0; v < NV; ++v) {
-            const long i = begin + (k0 + 4 * k) * PACKED_N + v * LANES * 4;
-            vec_i x;
-            if (wei_is_int4()) {
+// Packed weights: the quads of LANES columns, from element i on.
+static inline vec_i load_packed_quads(bytes wei, long i) {
+    if (!wei_is_int4())
+        return to_domain(load_vec_s32((global const int *)(wei + i)));
 #if LANES == 16
-                x = convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
+    const vec_i fours = convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
 #else
-                x = convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
+    const vec_i fours = convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
 #endif
-                x = SPREAD_NIBBLES(vec_i, x);
-            } else {
-                x = load_vec_s32((global const int *)(wei + i));
-            }
-            panel[k * NV + v] = to_domain(x);
-        }
+    return to_domain(SPREAD_NIBBLES(vec_i, fours));
 }
 
 // Weights with stride 1 along K. Columns past the end repeat the last one.
