@@ -332,7 +332,7 @@ for n in order:
 )
 def test_cache(capacity: int, order: list[int], hits: list[int]) -> None:
     command = [sys.executable, "-c", CACHE_SCRIPT, str(capacity), *map(str, order)]
-    environment = os.environ | {"ZEMM_VERBOSE": "profile_create"}
+    environment = os.environ | {"ZEMM_VERBOSE": "profile_create", "ZEMM_CACHE": "0"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if ",create:cache_" in line]
     assert ["cache_hit" in line for line in lines] == [bool(hit) for hit in hits]

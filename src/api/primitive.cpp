@@ -18,6 +18,18 @@ double milliseconds_since(clock_type::time_point start) {
     return std::chrono::duration<double, std::milli>(clock_type::now() - start).count();
 }
 
+const char *cache_result_name(cache_result found) {
+    switch (found) {
+    case cache_result::hit:
+        return "cache_hit";
+    case cache_result::persistent_hit:
+        return "persistent_cache_hit";
+    case cache_result::miss:
+        break;
+    }
+    return "cache_miss";
+}
+
 void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, const zemm_exec_arg_t *args,
              std::span<const ze_event_handle_t> waits) {
     const zemm_primitive_desc &pd = *primitive.pd;
@@ -58,11 +70,11 @@ zemm_status_t zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_prim
         require(primitive, "primitive");
         require(pd, "primitive_desc");
         const auto start = clock_type::now();
-        bool hit = false;
-        *primitive = pd->create(hit).release();
+        cache_result found = cache_result::miss;
+        *primitive = pd->create(found).release();
         if (verbose::enabled(verbose::profile_create))
-            verbose::print(text("primitive,create:%s,%s,%g", hit ? "cache_hit" : "cache_miss",
-                                pd->log_text().c_str(), milliseconds_since(start)));
+            verbose::print(text("primitive,create:%s,%s,%g", cache_result_name(found), pd->log_text().c_str(),
+                                milliseconds_since(start)));
     });
 }
 
@@ -73,7 +85,8 @@ zemm_status_t zemm_primitive_create_from_cache_blob(zemm_primitive_t *primitive,
         require(primitive, "primitive");
         require(pd, "primitive_desc");
         require(cache_blob, "cache_blob");
-        fail(zemm_unimplemented, "engines keep no persistent cache: a cache blob of %zu bytes cannot be used",
+        fail(zemm_unimplemented,
+             "primitives have no cache blobs (built kernels are kept on disk): %zu bytes cannot be used",
              size);
     });
 }
@@ -82,7 +95,7 @@ zemm_status_t zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, si
     return guard([&] {
         require(primitive, "primitive");
         require(size, "size");
-        fail(zemm_unimplemented, "engines keep no persistent cache: there is no cache blob");
+        fail(zemm_unimplemented, "primitives have no cache blobs: built kernels are kept on disk instead");
     });
 }
 

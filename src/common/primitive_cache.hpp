@@ -10,10 +10,14 @@
 
 namespace zemm {
 
+// Where a primitive's kernels were, as the log says it.
+enum class cache_result { miss, persistent_hit, hit };
+
 struct cached {
     explicit cached(std::shared_ptr<ze::device> dev) : device(std::move(dev)) {}
     virtual ~cached() = default;
     const std::shared_ptr<ze::device> device;
+    bool from_disk = false; // no kernel had to be built: all came from the disk cache
 };
 
 // nullptr when there is no such entry.

@@ -9,6 +9,7 @@
 #include "common/arguments.hpp"
 #include "common/attr.hpp"
 #include "common/objects.hpp"
+#include "common/primitive_cache.hpp"
 
 struct zemm_primitive_desc {
     explicit zemm_primitive_desc(zemm_engine_t e) : engine(e) {}
@@ -22,8 +23,8 @@ struct zemm_primitive_desc {
     virtual std::unique_ptr<zemm_primitive_desc> clone() const = 0;
     // False at the end of the list, with no change.
     virtual bool next_impl() = 0;
-    // A primitive that runs this descriptor as it stands; cache_hit says whether its kernels were there.
-    virtual std::unique_ptr<zemm_primitive> create(bool &cache_hit) const = 0;
+    // A primitive that runs this descriptor as it stands; found says where its kernels were.
+    virtual std::unique_ptr<zemm_primitive> create(zemm::cache_result &found) const = 0;
 
     // The descriptor of a zemm_query_..._md; a zero descriptor where the query does not apply.
     virtual const zemm::memory_desc &query_md(zemm_query_t what, int index) const;

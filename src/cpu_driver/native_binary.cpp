@@ -9,7 +9,11 @@
 #include "module.h"
 
 #include <cstring>
+#include <set>
 
+#include <unistd.h>
+
+#include "isa.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -32,11 +36,19 @@ uint64_t checksum(const uint8_t *data, size_t size, uint64_t sum = 0xcbf29ce4842
     return sum;
 }
 
-/// Binaries fit the runtime and the kind of CPU that made them.
+/// Binaries fit the runtime, its settings, and the kind of CPU that made them.
 uint64_t stamp() {
     const DeviceInfo &d = runtime().info;
     std::string text = d.driver_version + "|" + d.name + "|" + std::to_string(d.vector_width_int) + "|" +
                        std::to_string(d.compute_units);
+    for (const char *isa : isa_extensions())
+        text += std::string("|") + isa;
+    std::set<std::string> settings; // in one order
+    for (char **variable = environ; variable && *variable; variable++)
+        if (std::strncmp(*variable, "CL_CONFIG_", 10) == 0)
+            settings.insert(*variable);
+    for (const std::string &setting : settings)
+        text += "|" + setting;
     return checksum(reinterpret_cast<const uint8_t *>(text.data()), text.size());
 }
 

@@ -37,6 +37,8 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     if (plan.computes_reductions)
         result->reduce_src = ze::get_kernel(result->device, kernels::find_spirv("reduce_src"), "reduce_src",
                                             reduce_constants(plan), flags);
+    result->from_disk =
+        result->matmul->from_disk() && (!result->reduce_src || result->reduce_src->from_disk());
     const ze::usm kind = result->device->host_pointers ? ze::usm::host : ze::usm::device;
     result->block = std::make_unique<ze::buffer>(result->device, sizeof(plan.block), kind);
     ze::copy_now(*result->device, result->block->data(), &plan.block, sizeof(plan.block));
@@ -45,13 +47,15 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
 
 } // namespace
 
-std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, bool &hit) {
+std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, cache_result &where) {
     const std::string key =
         text("matmul,%p,%s,", (void *)pd.engine->device.get(), pd.impl_name()) + problem_key(*pd.problem);
     auto found = find_cached(key);
-    hit = found != nullptr;
-    if (!hit)
+    where = cache_result::hit;
+    if (!found) {
         found = keep_cached(key, build(pd));
+        where = found->from_disk ? cache_result::persistent_hit : cache_result::miss;
+    }
     return std::static_pointer_cast<const compiled>(found);
 }
 

@@ -16,8 +16,8 @@ struct compiled : cached {
     std::unique_ptr<ze::buffer> block;      // plan.block on the device
 };
 
-// From the cache, or built and put there. hit says which.
-std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, bool &hit);
+// From the cache, or built and put there. where says which.
+std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, cache_result &where);
 
 class primitive : public zemm_primitive {
 public:

@@ -37,8 +37,8 @@ std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
     return std::make_unique<primitive_desc>(*this);
 }
 
-std::unique_ptr<zemm_primitive> primitive_desc::create(bool &cache_hit) const {
-    return std::make_unique<primitive>(clone(), get_compiled(*this, cache_hit));
+std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
+    return std::make_unique<primitive>(clone(), get_compiled(*this, found));
 }
 
 namespace {

@@ -24,7 +24,7 @@ public:
     bool empty() const override { return problem->empty(); }
     std::unique_ptr<zemm_primitive_desc> clone() const override;
     bool next_impl() override;
-    std::unique_ptr<zemm_primitive> create(bool &cache_hit) const override;
+    std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
     std::string log_text() const override;
 
     std::vector<candidate> kernels;

@@ -37,6 +37,7 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
         large && pd.engine->kind == zemm_gpu ? "-ze-opt-greater-than-4GB-buffer-required" : "";
     result->kernel =
         ze::get_kernel(result->device, kernels::find_spirv(plan.kernel), plan.kernel, plan.constants, flags);
+    result->from_disk = result->kernel->from_disk();
     const ze::usm kind = result->device->host_pointers ? ze::usm::host : ze::usm::device;
     result->block = std::make_unique<ze::buffer>(result->device, plan.block.size(), kind);
     ze::copy_now(*result->device, result->block->data(), plan.block.data(), plan.block.size());
@@ -76,13 +77,15 @@ bool primitive_desc::next_impl() {
     return true;
 }
 
-std::unique_ptr<zemm_primitive> primitive_desc::create(bool &cache_hit) const {
+std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) const {
     const std::string key =
         text("reorder,%p,%s,", (void *)engine->device.get(), impl_name()) + problem_key(*problem);
     auto found = find_cached(key);
-    cache_hit = found != nullptr;
-    if (!cache_hit)
+    where = cache_result::hit;
+    if (!found) {
         found = keep_cached(key, build(*this));
+        where = found->from_disk ? cache_result::persistent_hit : cache_result::miss;
+    }
     return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(found));
 }
 

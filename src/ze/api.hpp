@@ -32,6 +32,7 @@ namespace zemm::ze {
     X(zeMemGetAddressRange)                                                                                  \
     X(zeModuleCreate)                                                                                        \
     X(zeModuleDestroy)                                                                                       \
+    X(zeModuleGetNativeBinary)                                                                               \
     X(zeModuleBuildLogGetString)                                                                             \
     X(zeModuleBuildLogDestroy)                                                                               \
     X(zeKernelCreate)                                                                                        \

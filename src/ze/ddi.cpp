@@ -76,6 +76,7 @@ std::string read_tables(void *library, api &fn) {
     fn.zeMemGetAddressRange = mem.pfnGetAddressRange;
     fn.zeModuleCreate = module_.pfnCreate;
     fn.zeModuleDestroy = module_.pfnDestroy;
+    fn.zeModuleGetNativeBinary = module_.pfnGetNativeBinary;
     fn.zeModuleBuildLogGetString = log.pfnGetString;
     fn.zeModuleBuildLogDestroy = log.pfnDestroy;
     fn.zeKernelCreate = kernel.pfnCreate;

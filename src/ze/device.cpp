@@ -2,6 +2,7 @@
 #include "ze/device.hpp"
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "common/error.hpp"
@@ -61,6 +62,21 @@ uint32_t first_compute_group(const device &dev) {
          dev.name.c_str(), count);
 }
 
+std::string hex(std::span<const uint8_t> bytes) {
+    std::string digits;
+    for (const uint8_t byte : bytes)
+        digits += text("%02x", byte);
+    return digits;
+}
+
+std::string identity_of(const ze_device_properties_t &d, const ze_driver_properties_t &driver,
+                        const feature_set &features) {
+    return text("%d|%s|%x|%x|%s|%u.%u.%u.%u.%u|%s|%x|%s", static_cast<int>(d.type), d.name, d.vendorId,
+                d.deviceId, hex(d.uuid.id).c_str(), d.numSlices, d.numSubslicesPerSlice, d.numEUsPerSubslice,
+                d.numThreadsPerEU, d.physicalEUSimdWidth, features.names().c_str(), driver.driverVersion,
+                hex(driver.uuid.id).c_str());
+}
+
 } // namespace
 
 device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle,
@@ -79,6 +95,7 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     ze_driver_properties_t driver_properties = {};
     driver_properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
     check(fn.zeDriverGetProperties(driver, &driver_properties), "zeDriverGetProperties");
+    identity = identity_of(properties, driver_properties, reported_features(fn, driver, handle, kind));
     ze_api_version_t version = {};
     check(fn.zeDriverGetApiVersion(driver, &version), "zeDriverGetApiVersion");
     api_version = static_cast<uint32_t>(version);

@@ -30,6 +30,7 @@ public:
     const std::string feature_names;
     bool has(feature f) const { return features.has(f); }
     std::string name;
+    std::string identity; // what native binaries depend on: device, driver and their versions, no mask
     uint32_t compute_queue_ordinal = 0; // group of a queue that runs kernels
     uint32_t max_group_size = 0;        // work-items of a group
     size_t max_argument_size = 0;       // bytes of all kernel arguments

@@ -91,9 +91,14 @@ std::string feature_set::names() const {
     return list;
 }
 
+feature_set reported_features(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
+                              zemm_engine_kind_t kind) {
+    return kind == zemm_cpu ? cpu_features(fn, driver) : gpu_features(fn, device);
+}
+
 feature_set features_of(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
                         zemm_engine_kind_t kind) {
-    feature_set set = kind == zemm_cpu ? cpu_features(fn, driver) : gpu_features(fn, device);
+    feature_set set = reported_features(fn, driver, device, kind);
     apply_mask(set);
     return set;
 }

@@ -37,7 +37,10 @@ private:
 };
 
 // Features from the driver's extensions ("ZEX_cpu_<name>", which libze_cpu.so reports; a CPU device of a
-// driver that reports none has none) and the device's properties, less those that ZEMM_DEVICE_MASK names.
+// driver that reports none has none) and the device's properties.
+feature_set reported_features(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
+                              zemm_engine_kind_t kind);
+// Less those that ZEMM_DEVICE_MASK names.
 feature_set features_of(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
                         zemm_engine_kind_t kind);
 

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "common/error.hpp"
+#include "ze/cache_folder.hpp"
+#include "ze/disk_cache.hpp"
 #include "ze/module_cache.hpp"
 
 namespace zemm::ze {
@@ -47,11 +49,61 @@ bool looks_like_spirv(std::span<const uint8_t> words) {
 
 } // namespace
 
+ze_result_t built_module::create(const device &dev, ze_module_desc_t desc, std::string &log) {
+    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
+    ze_module_build_log_handle_t log_handle = nullptr;
+    const ze_result_t result = fn.zeModuleCreate(dev.context, dev.handle, &desc, &handle, &log_handle);
+    log = take_log(fn, log_handle);
+    if (result != ZE_RESULT_SUCCESS)
+        handle = nullptr;
+    return result;
+}
+
+bool built_module::load(const device &dev, const std::string &key, const char *flags) {
+    const auto binary = disk_cache::load(key);
+    if (!binary)
+        return false;
+    ze_module_desc_t desc = {};
+    desc.format = ZE_MODULE_FORMAT_NATIVE;
+    desc.inputSize = binary->size();
+    desc.pInputModule = binary->data();
+    desc.pBuildFlags = flags;
+    std::string log;
+    const ze_result_t result = create(dev, desc, log);
+    if (result != ZE_RESULT_SUCCESS)
+        warn_of_cache(text("the driver of \"%s\" refuses a binary that was kept on disk (%s%s%s), the module "
+                           "is built",
+                           dev.name.c_str(), result_text(result), log.empty() ? "" : ", ", log.c_str()));
+    return result == ZE_RESULT_SUCCESS;
+}
+
+void built_module::store(const std::string &key) const {
+    size_t size = 0;
+    std::vector<uint8_t> binary;
+    ze_result_t result = fn.zeModuleGetNativeBinary(handle, &size, nullptr);
+    if (result == ZE_RESULT_SUCCESS && size) {
+        binary.resize(size);
+        result = fn.zeModuleGetNativeBinary(handle, &size, binary.data());
+    }
+    if (result == ZE_RESULT_SUCCESS && size && size <= binary.size())
+        disk_cache::store(key, {binary.data(), size});
+    else
+        warn_of_cache(
+            text("a built module cannot be kept on disk: zeModuleGetNativeBinary returned %s, %zu bytes",
+                 result_text(result), size));
+}
+
 built_module::built_module(const device &dev, const spirv &binary,
                            const std::vector<spec_constant> &constants, const char *flags)
     : fn(dev.fn) {
     if (!looks_like_spirv(binary.words))
         fail(zemm_runtime_error, "%s (%zu bytes) is no SPIR-V module", binary.name, binary.words.size());
+    const std::string key =
+        disk_cache::enabled() ? disk_cache::key_of(dev, binary, constants, flags) : std::string();
+    if (!key.empty() && load(dev, key, flags)) {
+        from_disk = true;
+        return;
+    }
     std::vector<uint32_t> ids;
     std::vector<const void *> values;
     for (const spec_constant &c : constants) {
@@ -60,20 +112,20 @@ built_module::built_module(const device &dev, const spirv &binary,
     }
     ze_module_constants_t specialization = {static_cast<uint32_t>(ids.size()), ids.data(), values.data()};
     ze_module_desc_t desc = {};
-    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
     desc.format = ZE_MODULE_FORMAT_IL_SPIRV;
     desc.inputSize = binary.words.size();
     desc.pInputModule = binary.words.data();
     desc.pBuildFlags = flags;
     desc.pConstants = ids.empty() ? nullptr : &specialization;
-    ze_module_build_log_handle_t log = nullptr;
-    const ze_result_t result = fn.zeModuleCreate(dev.context, dev.handle, &desc, &handle, &log);
-    const std::string sentence = take_log(fn, log);
+    std::string log;
+    const ze_result_t result = create(dev, desc, log);
     if (result != ZE_RESULT_SUCCESS)
         fail(zemm_runtime_error,
              "building %s (%zu bytes, flags \"%s\") for device \"%s\": zeModuleCreate returned %s%s%s",
              binary.name, binary.words.size(), flags, dev.name.c_str(), result_text(result),
-             sentence.empty() ? "" : ", build log: ", sentence.c_str());
+             log.empty() ? "" : ", build log: ", log.c_str());
+    if (!key.empty())
+        store(key);
 }
 
 built_module::~built_module() {
@@ -84,6 +136,10 @@ built_module::~built_module() {
 kernel::~kernel() {
     if (handle)
         module_->fn.zeKernelDestroy(handle);
+}
+
+bool kernel::from_disk() const {
+    return module_->from_disk;
 }
 
 std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,

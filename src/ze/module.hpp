@@ -37,6 +37,7 @@ public:
     std::mutex lock;
     ze_kernel_handle_t handle = nullptr;
     std::atomic<bool> built_now = false; // false when it came from the module cache (for tests)
+    bool from_disk() const;              // its module was built by another process, or another time
 
 private:
     friend class module_cache;

@@ -14,7 +14,7 @@
 
 namespace zemm::ze {
 
-// A module handle that destroys itself.
+// A module handle that destroys itself: loaded from the disk cache, or built from SPIR-V and kept there.
 struct built_module {
     built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
                  const char *flags);
@@ -23,6 +23,12 @@ struct built_module {
     built_module &operator=(const built_module &) = delete;
     const api &fn;
     ze_module_handle_t handle = nullptr;
+    bool from_disk = false;
+
+private:
+    ze_result_t create(const device &dev, ze_module_desc_t desc, std::string &log);
+    bool load(const device &dev, const std::string &key, const char *flags);
+    void store(const std::string &key) const;
 };
 
 class module_cache {

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ze/cache_folder.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/env.hpp"
+#include "common/error.hpp"
+#include "common/verbose.hpp"
+
+namespace zemm::ze {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t megabyte = 1 << 20, default_limit = 512;
+constexpr char temporary_prefix[] = ".new-";
+constexpr time_t abandoned_seconds = 3600; // a temporary file of a process that died
+
+struct file_handle {
+    int fd;
+    ~file_handle() {
+        if (fd >= 0)
+            close(fd);
+    }
+};
+
+// Nobody but this user and root could have written it.
+bool is_trusted(const struct stat &s) {
+    return (s.st_uid == geteuid() || s.st_uid == 0) && !(s.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+// "" where the environment names no place.
+std::string default_path() {
+    const std::string xdg = env("XDG_CACHE_HOME"), home = env("HOME");
+    if (xdg.starts_with('/'))
+        return xdg + "/zemm";
+    return home.starts_with('/') ? home + "/.cache/zemm" : "";
+}
+
+// Makes the folder and those above it, for this user alone. False with errno.
+bool make_folders(const std::string &path) {
+    for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        const std::string part = path.substr(0, end);
+        struct stat s;
+        if (mkdir(part.c_str(), 0700) && errno != EEXIST && (stat(part.c_str(), &s) || !S_ISDIR(s.st_mode)))
+            return false;
+        if (end == std::string::npos)
+            return true;
+    }
+}
+
+// "" if the folder is there, or has been made, and can be trusted; else why not.
+std::string problem_of(const std::string &path) {
+    struct stat s;
+    if (!make_folders(path) || stat(path.c_str(), &s))
+        return text("cannot be made (%s)", std::strerror(errno));
+    if (!S_ISDIR(s.st_mode))
+        return "is no folder";
+    if (!is_trusted(s))
+        return "is writable by other users, and machine code is loaded from it: chmod go-w it, and it must "
+               "belong to the user that runs the program";
+    return "";
+}
+
+uint64_t limit_from_environment() {
+    const std::string value = env("ZEMM_CACHE_SIZE");
+    uint64_t limit = default_limit;
+    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), limit);
+    if (!value.empty() &&
+        (failure != std::errc() || end != value.data() + value.size() || limit > (1u << 30))) {
+        warn_of_cache(text("ZEMM_CACHE_SIZE: \"%s\" is no number of megabytes, it stays %zu", value.c_str(),
+                           size_t(default_limit)));
+        limit = default_limit;
+    }
+    return limit * megabyte;
+}
+
+bool write_all(int fd, std::span<const uint8_t> content) {
+    while (!content.empty()) {
+        const ssize_t written = ::write(fd, content.data(), content.size());
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        content = content.subspan(size_t(written));
+    }
+    return true;
+}
+
+} // namespace
+
+void warn_of_cache(const std::string &sentence) {
+    static auto &lock = *new std::mutex;
+    static auto &said = *new std::set<std::string>;
+    if (!verbose::enabled(verbose::warn))
+        return;
+    const std::lock_guard hold(lock);
+    if (said.insert(sentence).second)
+        verbose::print("common,warn," + sentence);
+}
+
+cache_folder::cache_folder() : limit_(limit_from_environment()), unpruned_(limit_) {
+    if (env("ZEMM_CACHE") == "0")
+        return;
+    std::string path = env("ZEMM_CACHE_DIR");
+    if (path.empty())
+        path = default_path();
+    if (path.empty()) {
+        warn_of_cache("built modules are not kept: neither ZEMM_CACHE_DIR, XDG_CACHE_HOME nor HOME names a "
+                      "folder for them");
+        return;
+    }
+    std::error_code failure;
+    path = fs::absolute(path, failure).string();
+    const std::string problem = failure ? failure.message() : problem_of(path);
+    if (problem.empty())
+        path_ = path;
+    else
+        warn_of_cache(text("built modules are not kept: the folder %s %s (ZEMM_CACHE_DIR names another, "
+                           "ZEMM_CACHE=0 does without)",
+                           path.c_str(), problem.c_str()));
+}
+
+bool cache_folder::read(const std::string &name, size_t limit, std::vector<uint8_t> &content,
+                        std::string &why) const {
+    // Neither through a link nor waiting for a pipe's other end.
+    const file_handle file{open(this->file(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+    struct stat s;
+    if (file.fd < 0 || fstat(file.fd, &s)) {
+        why = errno == ENOENT ? "" : std::strerror(errno);
+        return false;
+    }
+    if (!S_ISREG(s.st_mode) || !is_trusted(s)) {
+        why = S_ISREG(s.st_mode) ? "other users can write to it" : "it is no ordinary file";
+        return false;
+    }
+    if (uint64_t(s.st_size) > limit) {
+        why = "it is too large";
+        return false;
+    }
+    content.resize(size_t(s.st_size));
+    size_t filled = 0;
+    while (filled < content.size()) {
+        const ssize_t got = ::read(file.fd, content.data() + filled, content.size() - filled);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            why = got < 0 ? std::strerror(errno) : "it ends early";
+            return false;
+        }
+        filled += size_t(got);
+    }
+    futimens(file.fd, nullptr); // may fail in a folder that is only readable
+    return true;
+}
+
+void cache_folder::write(const std::string &name, std::span<const uint8_t> content) {
+    if (content.size() > limit_)
+        return;
+    if ((unpruned_ += content.size()) > limit_ / 16) { // always true of a process's first entry
+        prune();
+        unpruned_ = 0;
+    }
+    std::string temporary = file(temporary_prefix + name + "XXXXXX");
+    const file_handle to{mkostemp(temporary.data(), O_CLOEXEC)}; // mode 0600
+    const bool made = to.fd >= 0;
+    if (made && write_all(to.fd, content) && !rename(temporary.c_str(), file(name).c_str()))
+        return;
+    const int reason = errno;
+    if (made)
+        unlink(temporary.c_str());
+    warn_of_cache(text("a built module cannot be kept in %s: %s", path_.c_str(), std::strerror(reason)));
+}
+
+void cache_folder::prune() const {
+    struct entry {
+        std::string path;
+        uint64_t size;
+        timespec used;
+    };
+    std::vector<entry> entries;
+    uint64_t total = 0;
+    std::error_code failure;
+    for (fs::directory_iterator it(path_, failure), end; !failure && it != end; it.increment(failure)) {
+        const std::string name = it->path().filename().string();
+        const bool temporary =
+            name.starts_with(temporary_prefix) && name.find(entry_suffix) != std::string::npos;
+        struct stat s;
+        if ((!temporary && !name.ends_with(entry_suffix)) || lstat(it->path().c_str(), &s) ||
+            !S_ISREG(s.st_mode))
+            continue;
+        if (temporary && s.st_mtim.tv_sec < std::time(nullptr) - abandoned_seconds) {
+            unlink(it->path().c_str());
+        } else if (!temporary) {
+            entries.push_back({it->path().string(), uint64_t(s.st_size), s.st_mtim});
+            total += entries.back().size;
+        }
+    }
+    // Down to less than the limit, so that there is room for a while.
+    const uint64_t target = limit_ - limit_ / 8;
+    if (total <= target)
+        return;
+    std::ranges::sort(entries, [](const entry &a, const entry &b) {
+        return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+    });
+    for (const entry &e : entries) {
+        if (total <= target)
+            return;
+        if (!unlink(e.path.c_str()))
+            total -= e.size;
+    }
+}
+
+} // namespace zemm::ze

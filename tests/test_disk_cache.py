@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The disk cache of built modules, by what processes that share a folder log."""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# A matmul whose zero points make it sum its src: two modules. The result is compared, so that a module that
+# came from the folder is known to be the right one.
+SCRIPT = """
+import sys, numpy as np, zemm
+rng = np.random.default_rng(1)
+n = int(sys.argv[1]) if len(sys.argv) > 1 else 24
+a = rng.integers(-128, 128, (5, 64), dtype=np.int8)
+b = rng.integers(0, 256, (64, n), dtype=np.uint8)
+zp = rng.integers(0, 256, (1, n), dtype=np.uint8)
+y = zemm.matmul(a, b, weights_zero_points=zp, dst_dtype="f32")
+assert np.array_equal(y, (a.astype(np.int64) @ (b.astype(np.int64) - zp)).astype(np.float32))
+"""
+VARIABLES = (
+    "ZEMM_CACHE",
+    "ZEMM_CACHE_DIR",
+    "ZEMM_CACHE_SIZE",
+    "XDG_CACHE_HOME",
+    "ZEMM_KERNEL",
+    "ZEMM_DEVICE_MASK",
+)
+MODULES = 2
+
+
+def start(
+    folder: Path | str | None = None, *, cwd: Path | None = None, **variables: str
+) -> subprocess.Popen[str]:
+    env = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    if folder is not None:
+        env["ZEMM_CACHE_DIR"] = str(folder)
+    env |= {"ZEMM_VERBOSE": "warn,profile_create"} | variables
+    command = [sys.executable, "-c", SCRIPT]
+    return subprocess.Popen(
+        command, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[str, list[str]]:
+    """What the creation found, and the warnings."""
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    (found,) = re.findall(r"primitive,create:(\w+),", output)
+    return found, [line for line in output.splitlines() if ",warn," in line]
+
+
+def run(
+    folder: Path | str | None = None, *, cwd: Path | None = None, **variables: str
+) -> tuple[str, list[str]]:
+    return finish(start(folder, cwd=cwd, **variables))
+
+
+MISS: tuple[str, list[str]] = ("cache_miss", [])
+HIT: tuple[str, list[str]] = ("persistent_cache_hit", [])
+
+
+def entries(folder: Path) -> list[Path]:
+    """Its files, which are entries and nothing else."""
+    files = sorted(folder.iterdir())
+    assert all(re.fullmatch(r"[0-9a-f]{32}\.zemm", file.name) for file in files), files
+    return files
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("original") / "cache"
+    assert run(folder) == MISS
+    return {file.name: file.read_bytes() for file in entries(folder)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, original: dict[str, bytes]) -> Path:
+    """A folder that has all entries."""
+    made = tmp_path / "cache"
+    made.mkdir(0o700)
+    for name, content in original.items():
+        (made / name).write_bytes(content)
+        (made / name).chmod(0o600)
+    return made
+
+
+def test_second_process_hits(tmp_path: Path) -> None:
+    folder = tmp_path / "not" / "yet"
+    assert run(folder) == MISS
+    assert len(entries(folder)) == MODULES
+    assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
+    assert {file.stat().st_mode & 0o777 for file in entries(folder)} == {0o600}
+    before = [file.read_bytes() for file in entries(folder)]
+    assert run(folder) == HIT
+    assert [file.read_bytes() for file in entries(folder)] == before
+
+
+def test_one_module_missing_is_a_miss(folder: Path) -> None:
+    entries(folder)[0].unlink()
+    assert run(folder) == MISS
+    assert run(folder) == HIT
+
+
+def flip(position: int) -> Callable[[bytes], bytes]:
+    def damage(content: bytes) -> bytes:
+        damaged = bytearray(content)
+        damaged[position] ^= 0x10
+        return bytes(damaged)
+
+    return damage
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "magic": flip(0),
+    "version": flip(7),
+    "checksum": flip(12),
+    "key size": flip(17),
+    "binary size": flip(30),
+    "key": flip(50),
+    "binary": flip(4096),
+    "last byte": flip(-1),
+    "empty": lambda content: b"",
+    "in the header": lambda content: content[:20],
+    "in the key": lambda content: content[:60],
+    "half": lambda content: content[: len(content) // 2],
+    "one byte less": lambda content: content[:-1],
+    "one byte more": lambda content: content + b"\0",
+    "foreign": lambda content: b"\x7fELF" + bytes(range(256)) * 40,
+    "zeros": lambda content: bytes(len(content)),
+    "huge": lambda content: content + bytes(65 << 20),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_entry_is_replaced(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+    victim = entries(folder)[0]
+    victim.write_bytes(damage(victim.read_bytes()))
+    found, warnings = run(folder)
+    assert found == "cache_miss"
+    (warning,) = warnings
+    assert victim.name in warning
+    assert run(folder) == HIT
+
+
+def test_entry_of_another_module(folder: Path) -> None:
+    """Whole, but not what was asked for."""
+    first, second = entries(folder)
+    first.write_bytes(second.read_bytes())
+    found, warnings = run(folder)
+    assert (found, len(warnings)) == ("cache_miss", 1)
+    assert first.name in warnings[0]
+    assert "another module" in warnings[0]
+    assert run(folder) == HIT
+
+
+def test_link_is_replaced(folder: Path, tmp_path: Path) -> None:
+    victim = entries(folder)[0]
+    target = tmp_path / "elsewhere"
+    victim.rename(target)
+    victim.symlink_to(target)
+    before = target.read_bytes()
+    found, warnings = run(folder)
+    assert (found, len(warnings)) == ("cache_miss", 1)
+    assert not victim.is_symlink()
+    assert target.read_bytes() == before
+    assert run(folder) == HIT
+
+
+def test_pipe_is_replaced(folder: Path) -> None:
+    victim = entries(folder)[0]
+    victim.unlink()
+    os.mkfifo(victim)
+    assert run(folder)[0] == "cache_miss"
+    assert run(folder) == HIT
+
+
+def test_folder_in_place_of_an_entry(folder: Path) -> None:
+    victim = entries(folder)[0]
+    victim.unlink()
+    victim.mkdir()
+    found, warnings = run(folder)
+    assert found == "cache_miss"
+    assert len(warnings) == 2  # cannot be read, cannot be replaced
+    assert victim.is_dir()
+
+
+def test_entry_that_others_can_write_is_not_trusted(folder: Path) -> None:
+    victim = entries(folder)[0]
+    victim.chmod(0o666)
+    found, warnings = run(folder)
+    assert (found, len(warnings)) == ("cache_miss", 1)
+    assert victim.stat().st_mode & 0o777 == 0o600
+    assert run(folder) == HIT
+
+
+def test_binary_that_the_driver_refuses_is_replaced(folder: Path) -> None:
+    """The CPU driver's binaries are of one set of settings of its OpenCL runtime."""
+    found, warnings = run(folder, CL_CONFIG_ZEMM_TEST="1")
+    assert found == "cache_miss"
+    assert warnings
+    assert all("ZE_RESULT_ERROR_INVALID_NATIVE_BINARY" in warning for warning in warnings)
+    assert run(folder, CL_CONFIG_ZEMM_TEST="1") == HIT
+    assert len(entries(folder)) == MODULES
+
+
+def test_masks_share_entries(tmp_path: Path) -> None:
+    """A mask chooses among kernels and changes none of them."""
+    kernel = "matmul_any_any_any_64x32x64_generic"
+    folder = tmp_path / "cache"
+    assert run(folder, ZEMM_KERNEL=kernel) == MISS
+    assert run(folder, ZEMM_KERNEL=kernel, ZEMM_DEVICE_MASK="avx2") == HIT
+
+
+# ---- folders
+
+
+@pytest.mark.parametrize("below_a_file", [False, True])
+def test_folder_that_cannot_be_made(tmp_path: Path, below_a_file: bool) -> None:
+    (tmp_path / "file").write_text("mine")
+    folder = tmp_path / "file" / "cache" if below_a_file else tmp_path / "file"
+    found, warnings = run(folder)
+    assert found == "cache_miss"
+    (warning,) = warnings
+    assert str(folder) in warning
+    assert "ZEMM_CACHE=0" in warning
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+def test_folder_that_others_can_write(folder: Path, mode: int) -> None:
+    folder.chmod(mode)
+    before = entries(folder)
+    found, warnings = run(folder)
+    assert found == "cache_miss"
+    (warning,) = warnings
+    assert "chmod go-w" in warning
+    assert entries(folder) == before
+
+
+def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """Files end at 1000 bytes, as on a full disk."""
+    folder = tmp_path / "cache"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        process = start(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    found, warnings = finish(process)
+    assert found == "cache_miss"
+    (warning,) = warnings
+    assert str(folder) in warning
+    assert entries(folder) == []
+
+
+def test_off(folder: Path, tmp_path: Path) -> None:
+    assert run(folder, ZEMM_CACHE="0") == MISS
+    assert run(tmp_path / "none", ZEMM_CACHE="0") == MISS
+    assert not (tmp_path / "none").exists()
+
+
+def test_default_places(tmp_path: Path) -> None:
+    xdg, home = tmp_path / "xdg", tmp_path / "home"
+    run(XDG_CACHE_HOME=str(xdg), HOME=str(home))
+    assert len(entries(xdg / "zemm")) == MODULES
+    assert not home.exists()
+    # A relative XDG_CACHE_HOME is to be ignored, says its specification; an empty variable is none.
+    run("", XDG_CACHE_HOME="relative", HOME=str(home), cwd=tmp_path)
+    assert len(entries(home / ".cache" / "zemm")) == MODULES
+    assert not (tmp_path / "relative").exists()
+    run("relative", HOME="/nowhere", cwd=tmp_path)
+    assert len(entries(tmp_path / "relative")) == MODULES
+    found, warnings = run(HOME="")
+    assert found == "cache_miss"
+    (warning,) = warnings
+    assert "ZEMM_CACHE_DIR" in warning
+
+
+# ---- several processes, and size
+
+
+def test_processes_at_once(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    processes = [start(folder) for _ in range(4)]
+    assert {finish(process)[0] for process in processes} <= {"cache_miss", "persistent_cache_hit"}
+    assert len(entries(folder)) == MODULES
+    assert run(folder) == HIT
+
+
+def test_processes_that_repair_at_once(folder: Path) -> None:
+    for file in entries(folder):
+        file.write_bytes(b"")
+    for process in [start(folder) for _ in range(3)]:
+        finish(process)
+    assert run(folder) == HIT
+
+
+def test_oldest_entries_leave(folder: Path) -> None:
+    old = [folder / f"{i:032x}.zemm" for i in range(8)]
+    for i, file in enumerate(old):
+        file.write_bytes(bytes(200 << 10))
+        os.utime(file, (1000 + i, 1000 + i))
+    kept = [folder / "notes.txt", folder / ".new-fresh.zemm123456"]
+    for file in kept:
+        file.write_bytes(bytes(2 << 20))
+    os.utime(kept[0], (1, 1))
+    stale = folder / ".new-stale.zemm123456"
+    stale.write_bytes(b"")
+    os.utime(stale, (1, 1))
+    mine = [file for file in folder.iterdir() if file not in (*old, *kept, stale)]
+    mine[0].unlink()  # so that one is written
+    assert run(folder, ZEMM_CACHE_SIZE="1") == MISS
+    assert all(file.exists() for file in (*mine, *kept))
+    assert not stale.exists()
+    left = [file.exists() for file in old]
+    assert left == sorted(left)  # the oldest went
+    assert sum(file.stat().st_size for file in folder.glob("*.zemm")) <= 1 << 20
+    assert left[-1]
+
+
+def test_a_hit_makes_an_entry_young(folder: Path) -> None:
+    for file in entries(folder):
+        os.utime(file, (1, 1))
+    assert run(folder) == HIT
+    assert all(file.stat().st_mtime > 1e9 for file in entries(folder))
+
+
+def test_size(tmp_path: Path) -> None:
+    found, warnings = run(tmp_path / "cache", ZEMM_CACHE_SIZE="many")
+    assert found == "cache_miss"
+    (warning,) = warnings
+    assert '"many"' in warning
+    assert len(entries(tmp_path / "cache")) == MODULES
+    assert run(tmp_path / "none", ZEMM_CACHE_SIZE="0") == MISS
+    assert entries(tmp_path / "none") == []
