@@ -22,9 +22,22 @@ def offsets(dims: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
     return total
 
 
-def put(buffer: np.ndarray, values: np.ndarray, dt: str, strides: tuple[int, ...]) -> None:
+def places(md: zemm.MemoryDesc) -> np.ndarray:
+    """The place of each element in the buffer, in elements; of blocked layouts, too."""
+    at = np.zeros(md.dims, np.int64)
+    coordinates = list(np.indices(md.dims, sparse=True))
+    step = 1
+    for axis, size in reversed(list(zip(md.inner_idxs, md.inner_blks, strict=True))):
+        at += coordinates[axis] % size * step
+        coordinates[axis] = coordinates[axis] // size
+        step *= size
+    for coordinate, stride in zip(coordinates, md.strides, strict=True):
+        at += coordinate * stride
+    return at
+
+
+def put(buffer: np.ndarray, values: np.ndarray, dt: str, at: np.ndarray) -> None:
     """Write logical values to their places in a buffer of bytes."""
-    at = offsets(values.shape, strides)
     if dt in ("s4", "u4"):
         nibbles = (values.astype(np.int64) & 15).astype(np.uint8)
         for odd in (0, 1):
@@ -50,7 +63,7 @@ def memory(engine: zemm.Engine, values: np.ndarray, dt: str, tag: str | None = N
     dims = (values.size,) if dt in ("s4", "u4") else values.shape
     md = zemm.MemoryDesc(dims, dt, tag)
     buffer = np.zeros(max(md.size, 1), np.uint8)
-    put(buffer, values.reshape(dims), dt, md.strides)
+    put(buffer, values.reshape(dims), dt, places(md))
     return zemm.Memory(md, engine, buffer)
 
 
@@ -128,12 +141,14 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
     for name, values in (("src", data.src), ("wei", data.wei)):
         md = pd.query_md({"src": "src_md", "wei": "weights_md"}[name])
         buffer = rng.integers(0, 256, max(md.size, 1)).astype(np.uint8)  # gaps hold anything
-        put(buffer, values, getattr(p, f"{name}_dt"), md.strides)
+        if md.inner_nblks:
+            buffer[:] = 0  # the padding of a blocked layout is zeros
+        put(buffer, values, getattr(p, f"{name}_dt"), places(md))
         args[ARGS[name]] = zemm.Memory(md, engine, buffer)
     md = pd.query_md("dst_md")
     whole = rng.integers(0, 256, md.size + 2 * GUARD).astype(np.uint8)
     inside = whole[GUARD : GUARD + md.size]
-    put(inside, data.dst, p.dst_dt, md.strides)
+    put(inside, data.dst, p.dst_dt, places(md))
     args[ARGS["dst"]] = zemm.Memory(md, engine, inside if md.size else np.zeros(1, np.uint8))
     if data.bias is not None:
         assert p.bias_dt
