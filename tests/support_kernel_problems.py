@@ -31,6 +31,22 @@ PROBLEMS = {
     "unit_nowhere": Problem((4, 9, 20), (4, 20, 33), src_order="bca", wei_order="bca", dst_order="bca"),
     "int4_unit_nowhere": Problem((4, 9, 20), (4, 20, 34), "s8", "s4", "s32", wei_order="bca"),
     "any_tags": Problem((9, 20), (20, 34), any_tags=True, bias_dt="f32"),
+    # packed weights, with tails along K and N
+    "packed_u8": Problem((5, 71), (71, 70), "s8", "u8", "s32", wei_tag="BA16a64b4a"),
+    "packed_s8": Problem((7, 65), (65, 65), "s8", "s8", "s32", wei_tag="BA16a64b4a"),
+    "packed_s8_in_place": Problem((121, 259), (259, 1), "u8", "s8", "s32", wei_tag="BA16a64b4a"),
+    "packed_u4": Problem(
+        (3, 67), (67, 63), "u8", "u4", "f32", wei_tag="BA16a64b4a", src_zp=zero_point(), wei_zp=zero_point(2)
+    ),
+    "packed_s4_groups": Problem(
+        (6, 96), (96, 33), "s8", "s4", "f32", wei_tag="BA16a64b4a", wei_scale=Quant(3, (48, 1))
+    ),
+    "packed_batch": Problem((2, 9, 20), (2, 20, 66), "s8", "s8", "s32", wei_tag="aCB16b64c4b"),
+    "packed_f32": Problem((7, 67), (67, 70), wei_tag="BA16a64b"),
+    "packed_f16": Problem((121, 17), (17, 65), "f16", "f16", "f32", wei_tag="BA16a64b"),
+    "packed_weight_only": Problem(
+        (9, 67), (67, 65), "f32", "u4", "f32", wei_tag="BA16a64b4a", fpmath=("strict", True)
+    ),
     # batches
     "batch": Problem((3, 9, 20), (3, 20, 33)),
     "shared_weights": Problem((3, 9, 20), (1, 20, 33), "s8", "s8", "s32"),

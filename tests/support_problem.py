@@ -56,6 +56,7 @@ class Problem:
     wei_pad: int = 0
     dst_pad: int = 0
     any_tags: bool = False
+    wei_tag: str | None = None  # a blocked layout, into which the weights are reordered
     bias_dt: str | None = None
     bias_mask: int = 0
     src_scale: Quant | None = None
@@ -70,6 +71,7 @@ class Problem:
     scratchpad: str = "library"
     huge_zero_points: bool = False
     rough: bool = False  # floats with all their digits, scales that are no powers of two
+    limit: int = 2**31  # largest size of an integer of src or weights, and of their zero points
     seed: int = 0
 
     @cached_property
@@ -156,8 +158,8 @@ def scale_values(rng: np.random.Generator, dt: str, shape: tuple[int, ...], roug
 def make_data(p: Problem) -> Data:
     rng = np.random.default_rng(p.seed)
     data = Data(
-        values(rng, p.src_dt, p.src_dims, rough=p.rough),
-        values(rng, p.wei_dt, p.wei_dims, rough=p.rough),
+        values(rng, p.src_dt, p.src_dims, p.limit, p.rough),
+        values(rng, p.wei_dt, p.wei_dims, p.limit, p.rough),
         values(rng, p.dst_dt, p.dst_dims, limit=100),
     )
     if p.bias_dt:
@@ -170,7 +172,7 @@ def make_data(p: Problem) -> Data:
             )
         zp: Quant | None = getattr(p, f"{name}_zp")
         if zp:
-            limit = 2**31 if p.huge_zero_points and name != "dst" else 100
+            limit = 2**31 if p.huge_zero_points and name != "dst" else min(100, p.limit)
             data.quants[f"{name}_zp"] = values(rng, zp.dt, quant_dims(p.dims(name), zp), limit)
     if p.reduction_group:
         groups = data.src.reshape(*p.src_dims[:-1], p.k // p.reduction_group, p.reduction_group)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every matmul kernel of kernels.def, forced by name, over problems of every type, layout class and flag."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -13,25 +12,9 @@ import reference
 import zemm
 from support_kernel_problems import PROBLEMS
 from support_problem import Data, PostOp, Problem, Quant, make_data
+from support_rows import ROWS
 from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
 from zemm._library import names_of
-
-KERNELS = Path(__file__).parents[1] / "src" / "kernels"
-
-
-def matmul_rows() -> list[str]:
-    """The names as the build makes them."""
-    spec = importlib.util.spec_from_file_location("build_kernels", KERNELS / "build_kernels.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [
-        name for name, (source, _) in module.kernels(KERNELS / "kernels.def").items() if source == "matmul.cl"
-    ]
-
-
-ROWS = matmul_rows()
 
 
 def refused(engine: zemm.Engine, problem: Problem) -> str:
@@ -74,7 +57,7 @@ def test_nothing_past_the_end_is_touched() -> None:
     script = Path(__file__).with_name("support_guard_pages.py")
     environment = os.environ | {"ZEMM_TEST_ROWS": " ".join(ROWS)}
     done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, env=environment, timeout=120
+        [sys.executable, script], capture_output=True, text=True, env=environment, timeout=900
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"ended in {lines[-1:]} with {done.returncode}: {done.stderr[-2000:]}"

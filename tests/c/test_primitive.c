@@ -121,16 +121,21 @@ static void test_queries(void) {
     OK(zemm_memory_desc_destroy(zero));
 }
 
-/* Format any becomes dense row-major, with and without attributes. */
+/* Format any becomes dense row-major; weights become what the chosen kernel reads best, as plain or packed. */
 static void test_any(void) {
     zemm_primitive_desc_t pd = NULL;
+    zemm_memory_desc_t packed = NULL;
+    const char *name = NULL;
     zemm_memory_desc_t s = tagged(2, DIMS(2, 32), zemm_f32, zemm_format_tag_any),
                        w = tagged(2, DIMS(32, 16), zemm_f32, zemm_format_tag_any),
                        b = tagged(2, DIMS(1, 16), zemm_f32, zemm_format_tag_any),
                        d = tagged(2, DIMS(2, 16), zemm_f32, zemm_format_tag_any);
     OK(zemm_matmul_primitive_desc_create(&pd, engine, s, w, b, d, NULL));
     CHECK(query_equals(pd, zemm_query_src_md, 0, f32_2x32));
-    CHECK(query_equals(pd, zemm_query_weights_md, 0, f32_32x16));
+    OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name));
+    OK(zemm_memory_desc_create_with_string_tag(&packed, 2, DIMS(32, 16), zemm_f32, "BA16a64b"));
+    CHECK(query_equals(pd, zemm_query_weights_md, 0, strstr(name, "generic") ? f32_32x16 : packed));
+    OK(zemm_memory_desc_destroy(packed));
     CHECK(query_equals(pd, zemm_query_weights_md, 1, f32_1x16));
     CHECK(query_equals(pd, zemm_query_dst_md, 0, f32_2x16));
     OK(zemm_primitive_desc_destroy(pd));

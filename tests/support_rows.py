@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matmul kernels of kernels.def."""
+
+import importlib.util
+from pathlib import Path
+
+KERNELS = Path(__file__).parents[1] / "src" / "kernels"
+
+
+def matmul_rows() -> list[str]:
+    """The names as the build makes them."""
+    spec = importlib.util.spec_from_file_location("build_kernels", KERNELS / "build_kernels.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [
+        name for name, (source, _) in module.kernels(KERNELS / "kernels.def").items() if source == "matmul.cl"
+    ]
+
+
+ROWS = matmul_rows()

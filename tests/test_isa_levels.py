@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels that each ISA level of a CPU chooses, by ZEMM_DEVICE_MASK on a machine that has them all."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from support_problem import Problem, Quant, make_data, zero_point
+from support_rows import ROWS
+from support_run import GUARD, check_dst, make_call
+
+# The policies of the integer and of the float matmul.
+LEVELS = {
+    "": ("avx512_vnni", "avx512"),
+    "avx512_vnni": ("avx512", "avx512"),
+    "avx512": ("avx2_vnni", "avx2_fma"),
+    "avx512,avx_vnni": ("avx2", "avx2_fma"),
+    "avx2": ("generic", "generic"),
+}
+INT8 = Problem(
+    (121, 320),
+    (320, 130),
+    "s8",
+    "u8",
+    "s32",
+    any_tags=True,
+    src_zp=zero_point(),
+    wei_zp=zero_point(2, (), "u8"),
+)
+PROBLEMS = {
+    "int8": INT8,
+    "int8_plain": replace(INT8, src_dt="u8", wei_order="ba", any_tags=False),
+    "int4": Problem(
+        (37, 256),
+        (256, 66),
+        "s8",
+        "u4",
+        "f32",
+        limit=3,
+        any_tags=True,
+        src_scale=Quant(3, (1, 128)),
+        wei_scale=Quant(3, (128, 1)),
+        wei_zp=zero_point(3, (128, 1), "u8"),
+    ),
+    "f32": Problem((121, 320), (320, 130), any_tags=True),  # eighths: sums are exact
+}
+
+
+def result(engine: zemm.Engine, problem: Problem) -> tuple[str, np.ndarray]:
+    """The kernel, and dst's bytes; they equal numpy's."""
+    data = make_data(problem)
+    call = make_call(engine, problem, data)
+    stream = zemm.Stream(engine)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    assert check_dst(problem, data, call), "the problem's result is not exact"
+    return call.pd.impl_info, call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
+
+
+def main() -> None:
+    """In a process whose device has the mask: what runs, and whether the generic kernel computes the same."""
+    engine = zemm.Engine("cpu")
+    report: dict[str, Any] = {}
+    for name, problem in PROBLEMS.items():
+        os.environ.pop("ZEMM_KERNEL", None)
+        chosen, dst = result(engine, problem)
+        os.environ["ZEMM_KERNEL"] = next(row for row in ROWS if row.endswith("generic"))
+        generic, expected = result(engine, problem)
+        report[name] = [chosen, generic, bool(np.array_equal(dst, expected))]
+    print(json.dumps(report))
+
+
+@pytest.mark.parametrize("mask", LEVELS)
+def test_level(engine: zemm.Engine, mask: str) -> None:
+    missing = {"avx2", "avx_vnni", "avx512", "avx512_vnni"} - set(engine.features)
+    if missing:
+        pytest.skip(f"the levels of a CPU with everything; this one lacks {', '.join(sorted(missing))}")
+    environment = {**os.environ, "ZEMM_DEVICE_MASK": mask}
+    done = subprocess.run(
+        [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    integer, floats = LEVELS[mask]
+    for name, (chosen, generic, equal) in json.loads(done.stdout).items():
+        assert chosen.split("_", 5)[5] == (floats if name == "f32" else integer)
+        assert generic.endswith("_generic")
+        assert equal
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every matmul kernel of kernels.def, forced by name, over M, N and K around each tile and group size."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import zemm
+from support_problem import Problem, make_data, zero_point
+from support_rows import ROWS
+from support_run import check_dst, make_call, make_pd
+from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
+
+VARIANTS = INTEGERS | FLOATS
+
+
+def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
+    """Why a row does not take a variant: words of its sentence; "" if it has to take it."""
+    policy = row.split("_", 5)[5]
+    feature = {"avx2_vnni": "avx_vnni", "avx2_fma": "avx2"}.get(policy, policy)
+    if policy != "generic" and feature not in engine.features:
+        return f"does not report {feature}"
+    if row.startswith("matmul_int8") and not variant.base.integer:
+        return f"src is {variant.base.src_dt}"
+    if policy == "generic" and variant.base.wei_tag:
+        return "it reads plain weights"
+    return ""
+
+
+def run(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> bool:
+    """Whether the result had to be exact."""
+    data = make_data(problem)
+    call = make_call(engine, problem, data)
+    assert call.pd.impl_info == row
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    return check_dst(problem, data, call)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("row", ROWS)
+def test_tails(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    variant, variants = VARIANTS[name], INTEGERS if name in INTEGERS else FLOATS
+    why = refusal(engine, row, variant)
+    for seed, (m, n, k) in enumerate(shapes(variants, name)):
+        problem = variant.of_shape(m, n, k, seed)
+        if why:
+            with pytest.raises(NotImplementedError, match=why):
+                make_pd(engine, problem)
+            return
+        try:
+            exact = run(engine, stream, row, problem)
+        except AssertionError as error:
+            raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
+        assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
+
+
+@pytest.mark.parametrize("name", [name for name in FLOATS if not FLOATS[name].group])
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.startswith("matmul_int8")])
+def test_rough_tails(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """Floats with all their digits: each product and each addition may round once, in any order."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    if refusal(engine, row, FLOATS[name]):
+        return  # test_tails has seen why
+    inexact = 0
+    for seed, (m, n, k) in enumerate(itertools.islice(shapes(FLOATS, name), 0, None, 4)):
+        inexact += not run(engine, stream, row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
+    assert inexact > 5
+
+
+def test_shapes_meet_in_all_pairs() -> None:
+    for variants in (INTEGERS, FLOATS):
+        all_shapes = [
+            shape for name in variants if not variants[name].group for shape in shapes(variants, name)
+        ]
+        pairs = [{(shape[i], shape[j]) for shape in all_shapes} for i, j in ((0, 2), (1, 2), (0, 1))]
+        assert pairs[0] >= set(itertools.product(MS, KS))
+        assert pairs[1] >= set(itertools.product(NS, KS))
+        assert pairs[2] >= set(itertools.product(MS, NS))
+    assert set(UNIT_SHAPES) <= set(shapes(INTEGERS, "s8_s8_ab"))
+
+
+def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
+    """What was refused above is refused for a reason; of the rest each row has types and layouts enough."""
+    for row in ROWS:
+        whys = [refusal(engine, row, variant) for variant in VARIANTS.values()]
+        taken = whys.count("")
+        assert taken == (0 if "report" in "".join(whys) else taken)
+        if taken:
+            assert taken >= (7 if row.endswith("generic") else 14)
+
+
+REFUSED = {
+    "stride of src": (Problem((5, 8), (8, 17), "s8", "u8", "s32", src_order="ba"), "whose stride is 5"),
+    "groups of 6": (
+        Problem((5, 12), (12, 17), "s8", "u8", "s32", wei_zp=zero_point(), reduction_group=6),
+        "multiples of 4, the greatest common divisor here is 6",
+    ),
+    "packed, groups of 6": (
+        Problem((5, 12), (12, 17), "s8", "u8", "s32", wei_zp=zero_point(), reduction_group=6, wei_tag=PACKED),
+        "multiples of 4, the greatest common divisor here is 6",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.startswith("matmul_int8")])
+def test_int8_rows_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem, why = REFUSED[name]
+    why = refusal(engine, row, Variant(problem)) or why
+    with pytest.raises(NotImplementedError, match=f"{row}: [^;]*{why}"):
+        make_pd(engine, problem)
+
+
+@pytest.mark.parametrize("name", ["stride of src", "groups of 6"])
+def test_another_row_takes_it(engine: zemm.Engine, stream: zemm.Stream, name: str) -> None:
+    """Without force a problem that the int8 rows refuse runs all the same."""
+    problem = REFUSED[name][0]
+    row = make_pd(engine, problem).impl_info
+    assert not row.startswith("matmul_int8")
+    run(engine, stream, row, problem)
