@@ -57,6 +57,14 @@ def wrap32(x: Array) -> Array:
     return x.astype(np.uint64).astype(np.uint32).astype(np.int32).astype(np.int64)
 
 
+def exact_product(a: Array, b: Array) -> Array:
+    """a @ b of integers modulo 2^64; by way of f64, which is faster, where no sum leaves its 53 bits."""
+    size = max(float(np.abs(a).max(initial=0)), 1.0) * max(float(np.abs(b).max(initial=0)), 1.0)
+    if size * a.shape[-1] < 2.0**53:
+        return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
+    return a @ b
+
+
 def integer_product(p: Problem, data: Data, k: slice) -> Array:
     """s32 sum over a stretch of K, modulo 2^32."""
     src, wei = data.src[..., k].astype(np.int64), data.wei[..., k, :].astype(np.int64)
@@ -66,13 +74,16 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     if p.wei_zp:
         zw = expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
     if data.reductions is None:
-        return wrap32((src if zs is None else src - zs) @ (wei if zw is None else wei - zw))
+        return wrap32(exact_product(src if zs is None else src - zs, wei if zw is None else wei - zw))
     assert zw is not None
     # The caller's sums replace those of src; zero points are constant over the stretch.
     assert p.reduction_group
     column = k.start // p.reduction_group
     first = zw[..., :1, :]
-    total = (src if zs is None else src - zs) @ wei - data.reductions[..., column : column + 1] * first
+    total = (
+        exact_product(src if zs is None else src - zs, wei)
+        - data.reductions[..., column : column + 1] * first
+    )
     if zs is not None:
         total = total + (k.stop - k.start) * first * zs[..., :1]
     return wrap32(total)

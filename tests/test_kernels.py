@@ -57,7 +57,7 @@ def test_nothing_past_the_end_is_touched() -> None:
     script = Path(__file__).with_name("support_guard_pages.py")
     environment = os.environ | {"ZEMM_TEST_ROWS": " ".join(ROWS)}
     done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, env=environment, timeout=900
+        [sys.executable, script], capture_output=True, text=True, env=environment, timeout=600
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"ended in {lines[-1:]} with {done.returncode}: {done.stderr[-2000:]}"

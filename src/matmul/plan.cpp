@@ -205,7 +205,7 @@ plan make_plan(const problem &p, const kernel_row &row) {
     uint32_t flags = flags_of(p, row);
     if (segment <= row.tile_k)
         flags |= FLAG_WHOLE_SEGMENTS;
-    if (p.k() % 4 != 0)
+    if (row.multiplies == operands::int8 && p.k() % 4 != 0)
         flags |= FLAG_K_TAIL;
     if (row.multiplies == operands::int8 && is_packed(p.wei) && block.tile_rows <= row.rows)
         flags |= FLAG_ONE_GROUP;

@@ -121,7 +121,8 @@ static void test_queries(void) {
     OK(zemm_memory_desc_destroy(zero));
 }
 
-/* Format any becomes dense row-major; weights become what the chosen kernel reads best, as plain or packed. */
+/* Format any becomes dense row-major; weights become what the chosen kernel reads best, as plain or packed.
+ */
 static void test_any(void) {
     zemm_primitive_desc_t pd = NULL;
     zemm_memory_desc_t packed = NULL;
