@@ -121,8 +121,7 @@ static void test_queries(void) {
     OK(zemm_memory_desc_destroy(zero));
 }
 
-/* Format any becomes dense row-major; weights become what the chosen kernel reads best, as plain or packed.
- */
+/* Format any becomes dense row-major, of weights the layout that the chosen kernel reads best. */
 static void test_any(void) {
     zemm_primitive_desc_t pd = NULL;
     zemm_memory_desc_t packed = NULL;
