@@ -31,6 +31,7 @@ VARIABLES = (
     "ZEMM_KERNEL",
     "ZEMM_DEVICE_MASK",
 )
+KERNEL = "matmul_any_any_any_8x1x16_generic"  # the one that is built soonest
 MODULES = 2
 
 
@@ -40,7 +41,7 @@ def start(
     env = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     if folder is not None:
         env["ZEMM_CACHE_DIR"] = str(folder)
-    env |= {"ZEMM_VERBOSE": "warn,profile_create"} | variables
+    env |= {"ZEMM_VERBOSE": "warn,profile_create", "ZEMM_KERNEL": KERNEL} | variables
     command = [sys.executable, "-c", SCRIPT]
     return subprocess.Popen(
         command, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -211,10 +212,14 @@ def test_binary_that_the_driver_refuses_is_replaced(folder: Path) -> None:
 
 def test_masks_share_entries(tmp_path: Path) -> None:
     """A mask chooses among kernels and changes none of them."""
-    kernel = "matmul_any_any_any_64x32x64_generic"
     folder = tmp_path / "cache"
-    assert run(folder, ZEMM_KERNEL=kernel) == MISS
-    assert run(folder, ZEMM_KERNEL=kernel, ZEMM_DEVICE_MASK="avx2") == HIT
+    assert run(folder) == MISS
+    assert run(folder, ZEMM_DEVICE_MASK="avx2") == HIT
+
+
+def test_rows_do_not_share_entries(folder: Path) -> None:
+    assert run(folder, ZEMM_KERNEL="matmul_any_any_any_64x32x64_generic") == MISS
+    assert len(entries(folder)) == MODULES + 1  # the sums of src are the same kernel
 
 
 # ---- folders
