@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/arguments.hpp"
 
+#include "common/quant_md.hpp"
+
 namespace zemm::matmul {
 
 namespace {
@@ -8,7 +10,7 @@ namespace {
 void add_parameters(argument_map &map, const problem &p, const quant_map &entries, int flag) {
     for (const auto &[arg, entry] : entries) {
         const memory_desc md =
-            entry.is_on_host ? md_host_scalar(entry.data_type) : quant_md(p.tensor(arg), entry);
+            entry.is_on_host ? md_host_scalar(entry.data_type) : md_of_quant(p.tensor(arg), entry);
         map[flag | arg] = {md, entry.is_on_host, true};
     }
 }

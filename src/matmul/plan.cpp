@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/error.hpp"
+#include "common/quant_md.hpp"
 #include "matmul/packing.hpp"
 
 namespace zemm::matmul {
@@ -33,7 +34,7 @@ tensor_arg tensor(const memory_desc &md) {
 tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
     if (!entry)
         return tensor(memory_desc());
-    tensor_arg t = tensor(quant_md(md, *entry));
+    tensor_arg t = tensor(md_of_quant(md, *entry));
     if (entry->group_ndims == 2) {
         if (entry->mask & row_bit(md.ndims))
             t.row_group = entry->groups[0];
@@ -52,7 +53,7 @@ memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
     entry.group_ndims = 2;
     entry.groups[1] = segment;
     entry.data_type = zemm_s32;
-    return quant_md(p.src, entry);
+    return md_of_quant(p.src, entry);
 }
 
 void fill_post_ops(const problem &p, matmul_problem &block) {

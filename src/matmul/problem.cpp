@@ -106,31 +106,6 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
     return p;
 }
 
-memory_desc dense_md(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
-    memory_desc md;
-    md.ndims = ndims;
-    md.data_type = dt;
-    md.format_kind = zemm_blocked;
-    zemm_dim_t stride = 1;
-    for (int d = ndims - 1; d >= 0; --d) {
-        md.dims[d] = md.padded_dims[d] = dims[d];
-        md.strides[d] = stride;
-        stride *= dims[d];
-    }
-    return md;
-}
-
-memory_desc quant_md(const memory_desc &tensor, const quant_entry &entry) {
-    const int ndims = tensor.ndims;
-    zemm_dims_t dims = {};
-    for (int d = 0; d < ndims; ++d) {
-        dims[d] = entry.mask >> d & 1 ? tensor.dims[d] : 1;
-        if (entry.group_ndims == 2 && d >= ndims - 2 && (entry.mask >> d & 1))
-            dims[d] /= entry.groups[d - (ndims - 2)];
-    }
-    return dense_md(ndims, dims, entry.data_type);
-}
-
 memory_desc prelu_md(const memory_desc &dst, int mask) {
     zemm_dims_t dims = {}, strides = {};
     for (int d = 0; d < dst.ndims; ++d)

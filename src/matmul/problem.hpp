@@ -56,11 +56,6 @@ inline int full_mask(int ndims) {
     return (1 << ndims) - 1;
 }
 
-// Dense row-major. Unlike md_with_strides it takes 4-bit types with odd dimensions, as parameters have them.
-memory_desc dense_md(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt);
-// Descriptor of the parameter tensor (scales, zero points, reductions) of a tensor: the tensor's dimension
-// where the mask has its bit and 1 elsewhere, the last two divided by the groups; dense row-major.
-memory_desc quant_md(const memory_desc &tensor, const quant_entry &entry);
 // Descriptor of the slopes that a prelu post-op takes: dst's dimensions where the mask has a bit, layout axb,
 // f32.
 memory_desc prelu_md(const memory_desc &dst, int mask);
