@@ -63,8 +63,24 @@ static inline float load_float(bytes p, int data_type, long i) {
     }
 }
 
+// The 4-bit elements of 4 and 8 bytes, one in each element of the vector.
+static inline uchar8 load_nibbles8(bytes p) {
+    const uchar4 pairs = vload4(0, p);
+    uchar8 nibbles;
+    nibbles.even = pairs & (uchar4)15;
+    nibbles.odd = pairs >> (uchar4)4;
+    return nibbles;
+}
+static inline uchar16 load_nibbles16(bytes p) {
+    const uchar8 pairs = vload8(0, p);
+    uchar16 nibbles;
+    nibbles.even = pairs & (uchar8)15;
+    nibbles.odd = pairs >> (uchar8)4;
+    return nibbles;
+}
+
 // N neighbours that start at element i (even for 4-bit types), as f32.
-#define DEFINE_LOAD_FLOATS(N, HALF_N)                                                                        \
+#define DEFINE_LOAD_FLOATS(N)                                                                                \
     static inline float##N load_float##N(bytes p, int data_type, long i) {                                   \
         switch (data_type) {                                                                                 \
         case DT_F32:                                                                                         \
@@ -80,18 +96,15 @@ static inline float load_float(bytes p, int data_type, long i) {
         case DT_U8:                                                                                          \
             return convert_float##N(vload##N(0, p + i));                                                     \
         default: {                                                                                           \
-            const uchar##HALF_N pairs = vload##HALF_N(0, p + (i >> 1));                                      \
-            uchar##N nibbles;                                                                                \
-            nibbles.even = pairs & (uchar##HALF_N)15;                                                        \
-            nibbles.odd = pairs >> (uchar##HALF_N)4;                                                         \
+            const uchar##N nibbles = load_nibbles##N(p + (i >> 1));                                          \
             if (data_type == DT_U4)                                                                          \
                 return convert_float##N(nibbles);                                                            \
             return convert_float##N(as_char##N(nibbles ^ (uchar##N)8) - (char##N)8);                         \
         }                                                                                                    \
         }                                                                                                    \
     }
-DEFINE_LOAD_FLOATS(8, 4)
-DEFINE_LOAD_FLOATS(16, 8)
+DEFINE_LOAD_FLOATS(8)
+DEFINE_LOAD_FLOATS(16)
 
 // Integers saturate, then round half to even (NaN gives 0); floats round half to even, f16 overflows to
 // infinity.

@@ -204,10 +204,9 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
             t.src_zp[i] = row_offset(p, &p->src_zp, &r);
         if (HAS(FLAG_REDUCTIONS))
             t.reductions[i] = row_offset(p, &p->reductions, &r);
-        for (int v = 0; v < NV; ++v) {
-            t.sum[i * NV + v] = (vec_i)0;
-            t.result[i * NV + v] = (vec_f)0.f;
-        }
+        if (SEGMENTS_ARE_SCALED)
+            for (int v = 0; v < NV; ++v)
+                t.result[i * NV + v] = (vec_f)0.f;
     }
     const long wei_begin = batch_offset(p, &p->wei, &first);
 

@@ -2,33 +2,12 @@
 // Plain weights [.., K, N] to blocks [N / columns][K / (PACK_K units)][PACK_K][columns][unit], as they are,
 // with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for those of 4 and 8.
 #include "reorder_spec.h"
+#include "transpose.h"
 
 // Elements of a unit.
 static inline int unit() {
     return spec_bits() <= 8 ? 4 : 1;
 }
-
-// From 16 vectors of 16 lanes to their transpose: in step s, lanes with bit s trade places with vectors.
-#define EXCHANGE(v, distance, low, high)                                                                     \
-    for (int i = 0; i < 16; ++i)                                                                             \
-        if (!(i & distance)) {                                                                               \
-            const __typeof__(v[0]) a = v[i], b = v[i + distance];                                            \
-            v[i] = __builtin_shufflevector(a, b, low);                                                       \
-            v[i + distance] = __builtin_shufflevector(a, b, high);                                           \
-        }
-#define LOW1 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
-#define HIGH1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
-#define LOW2 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
-#define HIGH2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
-#define LOW4 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
-#define HIGH4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
-#define LOW8 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
-#define HIGH8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
-#define TRANSPOSE(v)                                                                                         \
-    {                                                                                                        \
-        _Pragma("unroll") EXCHANGE(v, 1, LOW1, HIGH1) _Pragma("unroll") EXCHANGE(v, 2, LOW2, HIGH2)          \
-            _Pragma("unroll") EXCHANGE(v, 4, LOW4, HIGH4) _Pragma("unroll") EXCHANGE(v, 8, LOW8, HIGH8)      \
-    }
 
 // A whole block whose columns lie along K: rows of units become columns of units. stride: bytes from column
 // to column of src.
@@ -39,7 +18,7 @@ static inline void pack_columns(bytes src, long stride, global uchar *dst, int c
 #pragma unroll
             for (int i = 0; i < 16; ++i)
                 v[i] = vload16(0, (global const ushort *)(src + (n + i) * stride));
-            TRANSPOSE(v)
+            transpose16(v);
 #pragma unroll
             for (int i = 0; i < PACK_K; ++i)
                 vstore16(v[i], 0, (global ushort *)dst + i * columns + n);
@@ -48,20 +27,12 @@ static inline void pack_columns(bytes src, long stride, global uchar *dst, int c
 #pragma unroll
             for (int i = 0; i < 16; ++i)
                 v[i] = vload16(0, (global const uint *)(src + (n + i) * stride));
-            TRANSPOSE(v)
+            transpose16(v);
 #pragma unroll
             for (int i = 0; i < PACK_K; ++i)
                 vstore16(v[i], 0, (global uint *)dst + i * columns + n);
         }
     }
-}
-
-static inline ushort16 nibbles(bytes p) {
-    const uchar8 pairs = vload8(0, p);
-    uchar16 result;
-    result.even = pairs & (uchar8)15;
-    result.odd = pairs >> (uchar8)4;
-    return convert_ushort16(result);
 }
 
 // A whole block whose rows lie along N. stride: bytes from row to row of src.
@@ -73,9 +44,10 @@ static inline void pack_rows(bytes src, long stride, global uchar *dst, int colu
             switch (spec_bits()) {
             case 4: {
                 bytes p = row + n / 2;
-                const ushort16 v = nibbles(p) | nibbles(p + stride) << (ushort16)4 |
-                                   nibbles(p + 2 * stride) << (ushort16)8 |
-                                   nibbles(p + 3 * stride) << (ushort16)12;
+                const ushort16 v = convert_ushort16(load_nibbles16(p)) |
+                                   convert_ushort16(load_nibbles16(p + stride)) << (ushort16)4 |
+                                   convert_ushort16(load_nibbles16(p + 2 * stride)) << (ushort16)8 |
+                                   convert_ushort16(load_nibbles16(p + 3 * stride)) << (ushort16)12;
                 vstore16(v, 0, (global ushort *)dst + to);
                 break;
             }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes 16 x 16 elements of 32 bits in place: r[i][j] becomes r[j][i].
+// Transposes 16 x 16 elements in place: r[i][j] becomes r[j][i].
 #pragma once
 
 // Exchanges the upper right and the lower left quarter of each block of 2S x 2S elements.
 #define TRANSPOSE_STAGE(S)                                                                                   \
     _Pragma("unroll") for (int i = 0; i < 16; ++i) {                                                         \
         if ((i & S) == 0) {                                                                                  \
-            const int16 first = r[i], second = r[i + S];                                                     \
+            const __typeof__(r[0]) first = r[i], second = r[i + S];                                          \
             r[i] = SHUFFLE_FIRST_##S(first, second);                                                         \
             r[i + S] = SHUFFLE_SECOND_##S(first, second);                                                    \
         }                                                                                                    \
@@ -28,9 +28,13 @@
 #define SHUFFLE_SECOND_8(x, y)                                                                               \
     __builtin_shufflevector(x, y, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
 
-static inline void transpose16(__private int16 *r) {
-    TRANSPOSE_STAGE(8)
-    TRANSPOSE_STAGE(4)
-    TRANSPOSE_STAGE(2)
-    TRANSPOSE_STAGE(1)
-}
+#define DEFINE_TRANSPOSE16(T)                                                                                \
+    static inline __attribute__((overloadable)) void transpose16(__private T *r) {                           \
+        TRANSPOSE_STAGE(8)                                                                                   \
+        TRANSPOSE_STAGE(4)                                                                                   \
+        TRANSPOSE_STAGE(2)                                                                                   \
+        TRANSPOSE_STAGE(1)                                                                                   \
+    }
+DEFINE_TRANSPOSE16(int16)
+DEFINE_TRANSPOSE16(uint16)
+DEFINE_TRANSPOSE16(ushort16)

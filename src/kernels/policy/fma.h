@@ -5,6 +5,7 @@
 
 #include "lanes.h"
 #include "matmul_args.h"
+#include "policy/packed.h"
 #include "policy/prefetch.h"
 #include "spec.h"
 #include "tensor.h"
@@ -45,26 +46,17 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
 
 #if LANES > 1
 static inline bool wei_is_packed_in_quads() {
-    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 || spec_wei_dt() == DT_S4 ||
-           spec_wei_dt() == DT_U4;
+    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 || wei_is_int4();
 }
 
 // Packed integers; begin: the first element of the tile's columns at k0.
 static inline void unpack_quads(bytes wei, long begin, int length, __private vec_f *panel) {
-    const int bits = spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4 ? 4 : 8;
+    const int bits = wei_is_int4() ? 4 : 8;
     const bool is_signed = spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
     for (int k = 0; k < length; k += 4)
         for (int v = 0; v < NV; ++v) {
             const long i = begin + k * PACKED_N + v * LANES * 4;
-            vec_i quad;
-            if (bits == 8)
-                quad = load_vec_s32((global const int *)(wei + i));
-            else
-#if LANES == 16
-                quad = convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
-#else
-                quad = convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
-#endif
+            const vec_i quad = load_packed(wei, i);
 #pragma unroll
             for (int j = 0; j < 4; ++j)
                 if (k + j < length) {

@@ -8,15 +8,13 @@
 
 #include "lanes.h"
 #include "matmul_args.h"
+#include "policy/packed.h"
 #include "spec.h"
 #include "tensor.h"
 #include "transpose.h"
 
 static inline bool src_is_signed() {
     return spec_src_dt() == DT_S8;
-}
-static inline bool wei_is_int4() {
-    return spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4;
 }
 
 // What the bytes of the panel lack: w - byte.
@@ -90,11 +88,7 @@ static inline int16 load_half_quads_along_k(bytes wei, long i) {
 static inline int16 load_along_n(bytes wei, long i) {
     if (!wei_is_int4())
         return convert_int16(vload16(0, wei + i));
-    const uchar8 pairs = vload8(0, wei + (i >> 1));
-    uchar16 nibbles;
-    nibbles.even = pairs & (uchar8)15;
-    nibbles.odd = pairs >> (uchar8)4;
-    return convert_int16(nibbles);
+    return convert_int16(load_nibbles16(wei + (i >> 1)));
 }
 
 // One quad, element by element; what lies past the end of K is 0.
@@ -108,14 +102,8 @@ static inline int load_quad(bytes wei, tensor t, long column, long k, int count)
 
 // Packed weights: the quads of LANES columns, from element i on.
 static inline vec_i load_packed_quads(bytes wei, long i) {
-    if (!wei_is_int4())
-        return to_domain(load_vec_s32((global const int *)(wei + i)));
-#if LANES == 16
-    const vec_i fours = convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
-#else
-    const vec_i fours = convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
-#endif
-    return to_domain(SPREAD_NIBBLES(vec_i, fours));
+    const vec_i quads = load_packed(wei, i);
+    return to_domain(wei_is_int4() ? SPREAD_NIBBLES(vec_i, quads) : quads);
 }
 
 // Weights with stride 1 along K. Columns past the end repeat the last one.
