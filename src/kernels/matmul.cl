@@ -51,10 +51,11 @@ struct row_parameters {
     float src_scale[ROWS];
 };
 
-static inline void load_row_parameters(int count, int i0, global const struct matmul_problem *p,
-                                       const struct matmul_arguments *args, __private const struct tile *t,
-                                       const struct block *block, __private struct row_parameters *rows) {
-#pragma unroll 1
+static inline __attribute__((always_inline)) void
+load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
+                    const struct matmul_arguments *args, __private const struct tile *t,
+                    const struct block *block, __private struct row_parameters *rows) {
+#pragma unroll
     for (int i = 0; i < count; ++i) {
         if (HAS(FLAG_SRC_ZP))
             rows->src_zp[i] = load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp,
@@ -127,9 +128,9 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         const int count = each + (larger-- > 0 ? 1 : 0);
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
+        load_row_parameters(n, i, p, args, t, block, &rows);                                                 \
         multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
         break;
-        load_row_parameters(count, i, p, args, t, block, &rows);
         if (t->rows > 8 * ROWS) // else the weights come faster than they are used up
             prefetch_b(b, block->length, i, i + count, t->rows);
         if (i + count < t->rows)
