@@ -41,6 +41,7 @@ struct block {
     long k0, segment; // first element, number of the segment
     int length;
     bool first, last;       // of the segment
+    bool opens;             // the range of K
     long src_scale, src_zp; // what to add to a row's offsets
 };
 
@@ -82,7 +83,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
     vec_f fsum[ROWS * NV];
     __private vec_i *carried = t->sum + i0 * NV;
     __private vec_f *result = t->result + i0 * NV;
-    const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->k0 == 0;
+    const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->opens;
     const bool ends = SEGMENTS_ARE_SCALED && block->last;
 #pragma unroll
     for (int i = 0; i < count * NV; ++i) {
@@ -146,6 +147,14 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
             CASE(5)
             CASE(6)
 #endif
+#if ROWS > 6
+            CASE(7)
+            CASE(8)
+            CASE(9)
+            CASE(10)
+            CASE(11)
+            CASE(12)
+#endif
         }
         i += count;
     }
@@ -157,23 +166,87 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
 #endif
 }
 
-// Zero points and scales of the columns, in the segment that begins at k0.
+// Zero points and scales of the columns, in the segment that begins at k0; opens: nothing is loaded yet.
 static inline void load_column_parameters(global const struct matmul_problem *p,
                                           const struct matmul_arguments *args, const struct row_index *r,
-                                          long k0, __private struct tile *t) {
-    if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || k0 == 0))
+                                          long k0, bool opens, __private struct tile *t) {
+    if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || opens))
         load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
                                 batch_offset(p, &p->wei_zp, r) + k0 / p->wei_zp.row_group * p->wei_zp.row,
                                 t->n0, t->columns);
     // The policy's weights are w - WEI_SHIFT, and so are their zero points.
-    if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || k0 == 0))
+    if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (vec_i)0) - (vec_i)WEI_SHIFT;
-    if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || k0 == 0))
+    if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || opens))
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, spec_wei_scale_dt(),
                            args->host_wei_scale,
                            batch_offset(p, &p->wei_scale, r) + k0 / p->wei_scale.row_group * p->wei_scale.row,
                            t->n0, t->columns);
+}
+
+// The sums of a range of K, from first_row of dst on.
+static inline global int *partial_sums(global const struct matmul_problem *p,
+                                       const struct matmul_arguments *args, long first_row, long n0) {
+    return (global int *)args->partials + first_row * p->partial_row + n0;
+}
+
+static inline void store_partials(global const struct matmul_problem *p, __private const struct tile *t,
+                                  global int *to) {
+    for (int i = 0; i < t->rows; ++i)
+        for (int v = 0; v < NV; ++v) {
+            const int j = i * NV + v;
+            store_vec_s32(SEGMENTS_ARE_SCALED ? as_vec_i(t->result[j]) : t->sum[j],
+                          to + i * p->partial_row + v * LANES);
+        }
+}
+
+// Adds up the ranges in their order, so that floats always round alike.
+static inline void load_partials(global const struct matmul_problem *p, __private struct tile *t,
+                                 global const int *from) {
+    for (int i = 0; i < t->rows; ++i)
+        for (int v = 0; v < NV; ++v) {
+            global const int *at = from + i * p->partial_row + v * LANES;
+            vec_i sum = load_vec_s32(at);
+            for (long k = p->k_range; k < p->k; k += p->k_range) {
+                at += p->partial_range;
+                const vec_i next = load_vec_s32(at);
+                sum = HAS(FLAG_INTEGER) && !SEGMENTS_ARE_SCALED ? sum + next
+                                                                : as_vec_i(as_vec_f(sum) + as_vec_f(next));
+            }
+            if (SEGMENTS_ARE_SCALED)
+                t->result[i * NV + v] = as_vec_f(sum);
+            else
+                t->sum[i * NV + v] = sum;
+        }
+}
+
+// The tile's sums over K from k_begin to k_end.
+static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
+                             const struct matmul_arguments *args, const struct row_index *first, long k_begin,
+                             long k_end, __private struct tile *t) {
+    panel_vec panel[PANEL_VECTORS];
+    const long wei_begin = batch_offset(p, &p->wei, first);
+    for (struct block block = {.k0 = k_begin}; block.k0 < k_end; block.k0 += block.length) {
+        block.segment = block.k0 / p->segment;
+        const long segment_end = min((block.segment + 1) * p->segment, k_end);
+        block.length = (int)min((long)TILE_K, segment_end - block.k0);
+        block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == block.segment * p->segment;
+        block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == segment_end;
+        block.src_scale = column_offset(&p->src_scale, block.k0);
+        block.src_zp = column_offset(&p->src_zp, block.k0);
+        block.opens = block.k0 == k_begin;
+        if (block.first || block.opens) {
+            load_column_parameters(p, args, first, block.k0, block.opens, t);
+            for (int v = 0; v < NV; ++v)
+                t->wei_sum[v] = (vec_i)0;
+        }
+        const struct b_panel b =
+            load_b(wei, p, wei_begin, t->n0, block.k0, block.length, t->columns, t->wei_zp, panel);
+        if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+            add_wei_sums(b, block.length, t->wei_sum);
+        multiply_tile(src, p, args, t, &block, b);
+    }
 }
 
 __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes src, bytes wei,
@@ -184,7 +257,8 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
     const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
     const long group = get_group_id(0);
     const long n0 = (group % groups_along_n * GROUP_X + get_local_id(0)) * TILE_N;
-    const long row0 = group / groups_along_n * p->tile_rows;
+    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
+    const long row0 = group / groups_along_n * tile_rows;
     const long first_row = get_group_id(1) * p->rows + row0; // in the whole of dst
     if (n0 >= p->n)
         return;
@@ -192,7 +266,7 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
     struct tile t;
     t.n0 = n0;
     t.columns = (int)min((long)TILE_N, p->n - n0);
-    t.rows = (int)min((long)p->tile_rows, p->rows - row0);
+    t.rows = (int)min((long)tile_rows, p->rows - row0);
     // The weights and their parameters depend on the batch, never on the row within a tile.
     const struct row_index first = row_at(p, first_row);
     const int padded_rows = (t.rows + ROWS - 1) / ROWS * ROWS;
@@ -209,29 +283,18 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
             for (int v = 0; v < NV; ++v)
                 t.result[i * NV + v] = (vec_f)0.f;
     }
-    const long wei_begin = batch_offset(p, &p->wei, &first);
 
-    panel_vec panel[PANEL_VECTORS];
-    for (struct block block = {.k0 = 0}; block.k0 < p->k; block.k0 += block.length) {
-        block.segment = block.k0 / p->segment;
-        const long segment_end = (block.segment + 1) * p->segment;
-        block.length = (int)min((long)TILE_K, segment_end - block.k0);
-        block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == block.segment * p->segment;
-        block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == segment_end;
-        block.src_scale = column_offset(&p->src_scale, block.k0);
-        block.src_zp = column_offset(&p->src_zp, block.k0);
-        if (block.first) {
-            load_column_parameters(p, &args, &first, block.k0, &t);
-            for (int v = 0; v < NV; ++v)
-                t.wei_sum[v] = (vec_i)0;
-        }
-        const struct b_panel b =
-            load_b(wei, p, wei_begin, n0, block.k0, block.length, t.columns, t.wei_zp, panel);
-        if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
-            add_wei_sums(b, block.length, t.wei_sum);
-        multiply_tile(src, p, &args, &t, &block, b);
+    if (HAS(FLAG_FINISH)) {
+        load_partials(p, &t, partial_sums(p, &args, first_row, n0));
+        load_column_parameters(p, &args, &first, 0, true, &t);
+    } else {
+        const long k_begin = get_group_id(2) * p->k_range;
+        sum_range(src, wei, p, &args, &first, k_begin, min(k_begin + p->k_range, p->k), &t);
     }
-
+    if (HAS(FLAG_PARTIAL)) {
+        store_partials(p, &t, partial_sums(p, &args, first_row, n0) + get_group_id(2) * p->partial_range);
+        return;
+    }
     for (int i = 0; i < t.rows; ++i) {
         const struct row_index r = row_at(p, first_row + i);
         if (HAS(FLAG_EXACT_S32)) {

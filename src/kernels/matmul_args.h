@@ -47,10 +47,14 @@ struct post_op_arg {
 struct matmul_problem {
     arg_i64 m, n, k;
     arg_i64 rows;
-    arg_i64 segment;   // elements of K between two applications of scales and zero points; divides k
-    arg_i64 wei_panel; // packed weights: elements from one panel of 64 columns to the next
-    arg_i32 tile_rows; // rows of one work-item, at most TILE_M
-    arg_i32 padding;
+    arg_i64 segment;     // elements of K between two applications of scales and zero points; divides k
+    arg_i64 wei_panel;   // packed weights: elements from one panel of 64 columns to the next
+    arg_i32 tile_rows;   // rows of one work-item, at most TILE_M
+    arg_i32 finish_rows; // of one work-item with FLAG_FINISH
+    arg_i64 k_range;     // elements of K of one work-item
+    // Elements from row to row, and from range of K to range of K, of the sums with FLAG_PARTIAL; rows are
+    // those of dst, of the whole batch.
+    arg_i64 partial_row, partial_range;
     arg_i32 batch_ndims;
     arg_i32 post_ops_len;
     arg_i64 batch_dims[MATMUL_MAX_BATCH_NDIMS]; // of dst
@@ -63,7 +67,7 @@ struct matmul_problem {
 
 // Passed by value at each execution. The 64-bit members are addresses on the device.
 struct matmul_arguments {
-    arg_u64 bias, src_scale, wei_scale, dst_scale, src_zp, wei_zp, dst_zp, reductions;
+    arg_u64 bias, src_scale, wei_scale, dst_scale, src_zp, wei_zp, dst_zp, reductions, partials;
     arg_u64 post_op_src1[MATMUL_MAX_POST_OPS];
     arg_u64 post_op_src2[MATMUL_MAX_POST_OPS];
     float host_src_scale, host_wei_scale, host_dst_scale; // read where on_host is 1
@@ -111,6 +115,8 @@ struct matmul_arguments {
 #define FLAG_ONE_GROUP 32768      // a tile has at most ROWS rows
 #define FLAG_K_TAIL 65536         // K is no multiple of 4
 #define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
+#define FLAG_PARTIAL 131072       // K is split: a work-item leaves the sums of its range of K in partials
+#define FLAG_FINISH 262144        // adds up the partials and goes on from there
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -25,6 +25,13 @@ std::vector<ze::spec_constant> reduce_constants(const plan &plan) {
     return result;
 }
 
+std::unique_ptr<ze::buffer> to_device(const std::shared_ptr<ze::device> &dev, const void *data, size_t size) {
+    auto buffer =
+        std::make_unique<ze::buffer>(dev, size, dev->host_pointers ? ze::usm::host : ze::usm::device);
+    ze::copy_now(*dev, buffer->data(), data, size);
+    return buffer;
+}
+
 std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     auto result = std::make_shared<compiled>(pd.engine->device);
     result->plan = pd.plan;
@@ -32,16 +39,23 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
         return result;
     const plan &plan = result->plan;
     const char *flags = build_flags(pd);
-    result->matmul =
-        ze::get_kernel(result->device, kernels::find_spirv(plan.row->name), "matmul", plan.constants, flags);
+    result->from_disk = true;
+    const auto get = [&](const char *name, const char *entry,
+                         const std::vector<ze::spec_constant> &constants) {
+        auto kernel = ze::get_kernel(result->device, kernels::find_spirv(name), entry, constants, flags);
+        result->from_disk = result->from_disk && kernel->from_disk();
+        return kernel;
+    };
+    result->matmul = get(plan.row->name, "matmul", plan.constants);
+    result->block = to_device(result->device, &plan.block, sizeof(plan.block));
+    if (!plan.finish_constants.empty())
+        result->finish = get(plan.row->name, "matmul", plan.finish_constants);
     if (plan.computes_reductions)
-        result->reduce_src = ze::get_kernel(result->device, kernels::find_spirv("reduce_src"), "reduce_src",
-                                            reduce_constants(plan), flags);
-    result->from_disk =
-        result->matmul->from_disk() && (!result->reduce_src || result->reduce_src->from_disk());
-    const ze::usm kind = result->device->host_pointers ? ze::usm::host : ze::usm::device;
-    result->block = std::make_unique<ze::buffer>(result->device, sizeof(plan.block), kind);
-    ze::copy_now(*result->device, result->block->data(), &plan.block, sizeof(plan.block));
+        result->reduce_src = get("reduce_src", "reduce_src", reduce_constants(plan));
+    if (plan.pack.kernel) {
+        result->pack = get(plan.pack.kernel, plan.pack.kernel, plan.pack.constants);
+        result->pack_block = to_device(result->device, plan.pack.block.data(), plan.pack.block.size());
+    }
     return result;
 }
 

@@ -30,6 +30,7 @@ struct kernel_row {
     int tile_k;         // elements of K in a panel of weights
     int rows;           // that the policy multiplies at once
     int group_x;        // work-items of a group along the columns
+    int wide_n;         // columns of the tile that is better unless it computes a third too much; 0: none
     operands multiplies;
     weights_layout weights; // for tag any
     // True if the kernel takes the problem on the device; else says why not.
@@ -40,6 +41,7 @@ struct kernel_row {
 struct candidate {
     const kernel_row *row;
     std::shared_ptr<const struct problem> problem;
+    bool transposed; // it computes dst' = wei' * src': few rows of dst are its narrow tile's columns
 };
 
 // The rows that take the problem, in the order of kernels.def. Refusals go to the log

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/compiled.hpp"
 
+#include <utility>
+
 namespace zemm::matmul {
 
 namespace {
 
-kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p, const void *reductions) {
+kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p, bool transposed) {
+    const int src = transposed ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC;
+    const int wei = transposed ? ZEMM_ARG_SRC : ZEMM_ARG_WEIGHTS;
     kernels::matmul_arguments a = {};
     a.bias = b.address(ZEMM_ARG_BIAS);
-    a.src_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
-    a.wei_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS);
+    a.src_scale = b.address(ZEMM_ARG_ATTR_SCALES | src);
+    a.wei_scale = b.address(ZEMM_ARG_ATTR_SCALES | wei);
     a.dst_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
-    a.src_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_SRC);
-    a.wei_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS);
+    a.src_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | src);
+    a.wei_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | wei);
     a.dst_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
-    a.reductions = reinterpret_cast<uint64_t>(reductions);
-    a.host_src_scale = b.scale(ZEMM_ARG_SRC);
-    a.host_wei_scale = b.scale(ZEMM_ARG_WEIGHTS);
+    a.reductions = b.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC);
+    a.host_src_scale = b.scale(src);
+    a.host_wei_scale = b.scale(wei);
     a.host_dst_scale = b.scale(ZEMM_ARG_DST);
-    a.host_src_zp = b.zero_point(ZEMM_ARG_SRC);
-    a.host_wei_zp = b.zero_point(ZEMM_ARG_WEIGHTS);
+    a.host_src_zp = b.zero_point(src);
+    a.host_wei_zp = b.zero_point(wei);
     a.host_dst_zp = b.zero_point(ZEMM_ARG_DST);
     for (size_t i = 0; i < p.attr.post_ops.entries.size(); ++i) {
         const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(int(i));
@@ -41,22 +45,48 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
     const plan &plan = c.plan;
     const void *src = bound.pointer(ZEMM_ARG_SRC), *wei = bound.pointer(ZEMM_ARG_WEIGHTS);
     const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.block->data();
-    const void *reductions = bound.pointer(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC);
+    const char *scratchpad = nullptr;
+    if (plan.scratchpad_size != 0)
+        scratchpad =
+            static_cast<const char *>(md_is_zero(pd.scratchpad) ? stream.scratchpad(plan.scratchpad_size)
+                                                                : bound.pointer(ZEMM_ARG_SCRATCHPAD));
+    kernels::matmul_arguments values = by_value(bound, *pd.problem, plan.transposed);
+    const auto launch = [&](ze::kernel &kernel, std::array<uint32_t, 3> group_size,
+                            std::array<uint32_t, 3> group_count,
+                            std::span<const ze::kernel_argument> arguments) {
+        stream.launch(kernel, group_size, group_count, arguments, waits);
+        waits = {};
+    };
+
+    if (plan.pack.kernel) {
+        const void *packed = scratchpad + plan.packed_at, *pack_block = c.pack_block->data();
+        const kernels::reorder_arguments none = {};
+        const ze::kernel_argument args[] = {{sizeof(void *), &wei},
+                                            {sizeof(void *), &packed},
+                                            {sizeof(void *), &pack_block},
+                                            {sizeof(none), &none}};
+        launch(*c.pack, {1, 1, 1}, plan.pack.group_count, args);
+        wei = packed;
+    }
     if (plan.computes_reductions) {
-        reductions = md_is_zero(pd.scratchpad) ? stream.scratchpad(plan.scratchpad_size)
-                                               : bound.pointer(ZEMM_ARG_SCRATCHPAD);
+        const void *reductions = scratchpad + plan.reductions_at;
+        values.reductions = reinterpret_cast<uint64_t>(reductions);
         const ze::kernel_argument args[] = {
             {sizeof(void *), &src}, {sizeof(void *), &reductions}, {sizeof(void *), &block}};
-        stream.launch(*c.reduce_src, {1, 1, 1}, plan.reduce_count, args, waits);
-        waits = {};
+        launch(*c.reduce_src, {1, 1, 1}, plan.reduce_count, args);
     }
-    const kernels::matmul_arguments values = by_value(bound, *pd.problem, reductions);
+    values.partials = reinterpret_cast<uint64_t>(scratchpad + plan.partials_at);
+    if (plan.transposed)
+        std::swap(src, wei);
     const ze::kernel_argument args[] = {{sizeof(void *), &src},
                                         {sizeof(void *), &wei},
                                         {sizeof(void *), &dst},
                                         {sizeof(void *), &block},
                                         {sizeof(values), &values}};
-    stream.launch(*c.matmul, {uint32_t(plan.row->group_x), 1, 1}, plan.group_count, args, waits);
+    const std::array<uint32_t, 3> group_size = {uint32_t(plan.row->group_x), 1, 1};
+    launch(*c.matmul, group_size, plan.group_count, args);
+    if (c.finish)
+        launch(*c.finish, group_size, plan.finish_count, args);
 }
 
 } // namespace zemm::matmul

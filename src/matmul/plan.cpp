@@ -5,6 +5,7 @@
 
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
+#include "matmul/block.hpp"
 #include "matmul/packing.hpp"
 
 namespace zemm::matmul {
@@ -12,38 +13,6 @@ namespace zemm::matmul {
 namespace {
 
 using kernels::matmul_problem;
-using kernels::tensor_arg;
-
-// Strides of a plain tensor; dimensions of 1 have stride 0, so that any coordinate of dst fits.
-tensor_arg tensor(const memory_desc &md) {
-    tensor_arg t = {};
-    t.row_group = t.column_group = 1;
-    t.data_type = md.data_type;
-    if (md.ndims == 0)
-        return t;
-    const int batch = md.ndims - 2;
-    const auto stride = [&](int d) { return md.dims[d] == 1 ? 0 : md.strides[d]; };
-    t.offset0 = md.offset0;
-    for (int d = 0; d < batch; ++d)
-        t.batch[d] = stride(d);
-    t.row = stride(batch);
-    t.column = stride(batch + 1);
-    return t;
-}
-
-tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
-    if (!entry)
-        return tensor(memory_desc());
-    tensor_arg t = tensor(md_of_quant(md, *entry));
-    if (entry->group_ndims == 2) {
-        if (entry->mask & row_bit(md.ndims))
-            t.row_group = entry->groups[0];
-        if (entry->mask & column_bit(md.ndims))
-            t.column_group = entry->groups[1];
-    }
-    t.on_host = entry->is_on_host;
-    return t;
-}
 
 // Sums of src over segments, [src batch.., M, K / segment] s32, dense: what reduce_src writes or the caller
 // passes.
@@ -54,27 +23,6 @@ memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
     entry.groups[1] = segment;
     entry.data_type = zemm_s32;
     return md_of_quant(p.src, entry);
-}
-
-void fill_post_ops(const problem &p, matmul_problem &block) {
-    for (const post_op &op : p.attr.post_ops.entries) {
-        kernels::post_op_arg &arg = block.post_ops[block.post_ops_len++];
-        arg = {};
-        arg.alg = op.alg;
-        arg.alpha = op.alpha;
-        arg.beta = op.beta;
-        arg.src1 = tensor(op.src1);
-        arg.src2 = tensor(op.src2);
-        if (op.kind == zemm_sum) {
-            arg.alg = POST_OP_SUM;
-            arg.alpha = op.scale;
-            arg.zero_point = op.zero_point;
-            arg.src1.data_type = op.data_type == zemm_data_type_undef ? p.dst.data_type : op.data_type;
-        } else if (op.kind == zemm_prelu) {
-            arg.alg = POST_OP_PRELU;
-            arg.src1 = tensor(prelu_md(p.dst, op.mask));
-        }
-    }
 }
 
 // Whether bytes of the weights and of src have the same signedness, where a policy needs the opposite one.
@@ -91,7 +39,19 @@ bool changes_signedness(const problem &p) {
     }
 }
 
-uint32_t flags_of(const problem &p, const kernel_row &row) {
+// Tiles of full height, from which on packing plain weights into the scratchpad is worth it.
+constexpr zemm_dim_t tiles_to_pack_for = 2;
+
+// Bytes of the scratchpad; where they begin.
+size_t take(plan &p, size_t bytes) {
+    constexpr size_t alignment = 64; // a cache line
+    const size_t at = (p.scratchpad_size + alignment - 1) / alignment * alignment;
+    p.scratchpad_size = at + bytes;
+    return at;
+}
+
+// As the kernel sees the problem.
+uint32_t flags_of(const problem &p, const candidate &c) {
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
     const quant_entry *src_scale = p.scale(ZEMM_ARG_SRC), *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
@@ -100,15 +60,16 @@ uint32_t flags_of(const problem &p, const kernel_row &row) {
         return entry && k_group(p, *entry, k_is_row) != p.k();
     };
     set(p.integer(), FLAG_INTEGER);
-    set(p.zero_point(ZEMM_ARG_SRC), FLAG_SRC_ZP);
-    set(wei_zp, FLAG_WEI_ZP);
-    set(along_k(wei_zp, true), FLAG_WEI_ZP_K);
-    set(p.integer() && (wei_zp || (row.multiplies == operands::int8 && changes_signedness(p))),
+    set(p.zero_point(ZEMM_ARG_SRC), c.transposed ? FLAG_WEI_ZP : FLAG_SRC_ZP);
+    set(wei_zp, c.transposed ? FLAG_SRC_ZP : FLAG_WEI_ZP);
+    set(along_k(wei_zp, true) && !c.transposed, FLAG_WEI_ZP_K);
+    set(p.integer() && !c.transposed &&
+            (wei_zp || (c.row->multiplies == operands::int8 && !c.transposed && changes_signedness(p))),
         FLAG_REDUCTIONS);
-    set(src_scale, FLAG_SRC_SCALE);
-    set(wei_scale, FLAG_WEI_SCALE);
-    set(along_k(src_scale, false), FLAG_SRC_SCALE_K);
-    set(along_k(wei_scale, true), FLAG_WEI_SCALE_K);
+    set(src_scale, c.transposed ? FLAG_WEI_SCALE : FLAG_SRC_SCALE);
+    set(wei_scale, c.transposed ? FLAG_SRC_SCALE : FLAG_WEI_SCALE);
+    set(along_k(src_scale, false), c.transposed ? FLAG_WEI_SCALE_K : FLAG_SRC_SCALE_K);
+    set(along_k(wei_scale, true), c.transposed ? FLAG_SRC_SCALE_K : FLAG_WEI_SCALE_K);
     set(p.has_bias(), FLAG_BIAS);
     set(!p.attr.post_ops.entries.empty(), FLAG_POST_OPS);
     set(p.scale(ZEMM_ARG_DST), FLAG_DST_SCALE);
@@ -141,6 +102,10 @@ uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     return UNIT_NONE;
 }
 
+uint32_t transposed_unit(uint32_t unit) {
+    return unit == UNIT_ROW ? UNIT_COLUMN : unit == UNIT_COLUMN ? UNIT_ROW : unit;
+}
+
 // As the specialisation constants have it: 0 for host scalars, and where there is no parameter.
 uint32_t parameter_type(const quant_entry *entry) {
     return entry && !entry->is_on_host ? uint32_t(entry->data_type) : 0;
@@ -154,79 +119,129 @@ zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
     return count;
 }
 
-constexpr zemm_dim_t enough_groups = 8; // to share between the cores of a device
+zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+// Less than this is not worth a second launch: some microseconds of one core.
+constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds of at least 16 rows
+constexpr zemm_dim_t shortest_range = 512;      // of K
+
+// The share of each work-item: tiles of nearly equal height, and some groups for every core. Where there are
+// too few columns for that, tiles get lower, then K is split, then tiles get as low as they can.
+void cut(const candidate &c, const ze::device &dev, zemm_dim_t batch, zemm_dim_t along_n,
+         bool segments_matter, plan &result) {
+    const kernel_row &row = *c.row;
+    matmul_problem &block = result.block;
+    const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
+    const zemm_dim_t wanted = groups(enough, along_n * batch, "a device");
+    const zemm_dim_t fewest = groups(block.rows, row.tile_m, "M");
+    const auto tiles_of = [&](zemm_dim_t rows) {
+        return std::max(fewest, std::min(wanted, groups(block.rows, rows, "M")));
+    };
+    zemm_dim_t tiles = tiles_of(up(16, row.rows)), ranges = 1;
+    block.k_range = block.k;
+    if (std::max<zemm_dim_t>(block.rows, 16) * batch * block.n >= worth_splitting / block.k) {
+        const zemm_dim_t unit = segments_matter ? block.segment : row.tile_k;
+        ranges = std::min(groups(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
+        ranges = std::max<zemm_dim_t>(ranges, 1);
+        block.k_range = std::min(block.k, up(groups(block.k, ranges, "K"), unit));
+        ranges = groups(block.k, block.k_range, "K");
+    }
+    if (ranges == 1)
+        tiles = tiles_of(row.rows);
+    block.tile_rows = int32_t(groups(block.rows, tiles, "M"));
+    const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
+    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
+    if (ranges == 1)
+        return;
+    block.finish_rows = int32_t(groups(block.rows, std::min(block.rows, wanted), "M"));
+    block.partial_row = along_n * row.tile_n * row.group_x;
+    block.partial_range = block.partial_row * block.rows * batch;
+    result.finish_count = {uint32_t(groups(groups(block.rows, block.finish_rows, "M") * along_n, 1, "M x N")),
+                           uint32_t(batch), 1};
+    result.partials_at = take(result, size_t(block.partial_range * ranges) * sizeof(float));
+}
+
+// Plain weights that many tiles read: arranged once, in the scratchpad, instead of by every tile.
+std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device &dev, plan &result) {
+    const problem &p = *c.problem;
+    const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
+    if (c.transposed || c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
+        p.batch() * p.m() < tiles_to_pack_for * c.row->tile_m || (segment % 4 != 0 && segment != p.k()) ||
+        std::any_of(p.wei.dims, p.wei.dims + p.ndims() - 2, [](zemm_dim_t d) { return d != 1; }))
+        return c.problem;
+    auto packed = std::make_shared<problem>(p);
+    std::string why; // not needed: tiles arrange their weights themselves
+    try {
+        packed->wei = packed_weights(p.wei);
+    } catch (const error &) {
+        return c.problem;
+    }
+    reorder::problem move;
+    move.src = p.wei;
+    move.dst = packed->wei;
+    if (!reorder::plan_pack(move, dev, result.pack, why))
+        return c.problem;
+    result.packed_at = take(result, md_size(packed->wei));
+    return packed;
+}
 
 } // namespace
 
-plan make_plan(const problem &p, const kernel_row &row) {
+plan make_plan(const candidate &c, const ze::device &dev) {
     plan result = {};
+    const kernel_row &row = *c.row;
     result.row = &row;
-    const int batch_ndims = p.ndims() - 2;
-    const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
-
+    result.transposed = c.transposed;
+    const std::shared_ptr<const problem> run = packed_first(c, dev, result);
+    const problem &p = *run;
+    result.block = make_block(p, c.transposed);
     matmul_problem &block = result.block;
-    block.m = p.m();
-    block.n = p.n();
-    block.k = p.k();
-    block.segment = segment;
-    block.batch_ndims = batch_ndims;
-    for (int d = 0; d < batch_ndims; ++d)
-        block.batch_dims[d] = p.dst.dims[d];
-    // Weights that are the same for the whole batch see it as more rows.
-    const bool shared_weights =
-        std::all_of(p.wei.dims, p.wei.dims + batch_ndims, [](zemm_dim_t d) { return d == 1; });
-    block.rows = shared_weights ? p.batch() * p.m() : p.m();
-    block.src = tensor(p.src);
-    block.wei = tensor(p.wei);
-    block.dst = tensor(p.dst);
-    block.bias = tensor(p.bias);
-    block.src_scale = quant_tensor(p.src, p.scale(ZEMM_ARG_SRC));
-    block.wei_scale = quant_tensor(p.wei, p.scale(ZEMM_ARG_WEIGHTS));
-    block.dst_scale = quant_tensor(p.dst, p.scale(ZEMM_ARG_DST));
-    block.src_zp = quant_tensor(p.src, p.zero_point(ZEMM_ARG_SRC));
-    block.wei_zp = quant_tensor(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS));
-    block.dst_zp = quant_tensor(p.dst, p.zero_point(ZEMM_ARG_DST));
-    fill_post_ops(p, block);
-
     if (p.empty())
         return result; // nothing is launched
-
-    const zemm_dim_t along_n = groups(p.n(), zemm_dim_t(row.tile_n) * row.group_x, "N");
-    const zemm_dim_t batch = shared_weights ? 1 : groups(p.batch(), 1, "the batch");
-    // Tiles of nearly equal height, and some for every core.
-    const zemm_dim_t wanted = (enough_groups + along_n * batch - 1) / (along_n * batch);
-    const zemm_dim_t tiles = std::max(groups(block.rows, row.tile_m, "M"),
-                                      std::min<zemm_dim_t>(wanted, groups(block.rows, row.rows, "M")));
-    block.tile_rows = int32_t((block.rows + tiles - 1) / tiles);
-    const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
-    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), 1};
     if (is_packed(p.wei))
         block.wei_panel = p.wei.strides[p.ndims() - 1];
 
-    uint32_t flags = flags_of(p, row);
-    if (segment <= row.tile_k)
+    uint32_t flags = flags_of(p, c);
+    const bool segments_matter = block.segment < block.k;
+    const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
+    const zemm_dim_t batch = groups(p.batch() * block.m / block.rows, 1, "the batch");
+    cut(c, dev, batch, along_n, segments_matter, result);
+
+    if (block.segment <= row.tile_k)
         flags |= FLAG_WHOLE_SEGMENTS;
     if (row.multiplies == operands::int8 && p.k() % 4 != 0)
         flags |= FLAG_K_TAIL;
     if (row.multiplies == operands::int8 && is_packed(p.wei) && block.tile_rows <= row.rows)
         flags |= FLAG_ONE_GROUP;
-    result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
-                        {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
-                        {SPEC_DST_DT, uint32_t(p.dst.data_type)},
-                        {SPEC_FLAGS, flags},
-                        {SPEC_SRC_UNIT, unit_dim(p.src, segment)},
-                        {SPEC_WEI_UNIT, unit_dim(p.wei, segment)},
-                        {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
-                        {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
-                        {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
-                        {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
+    const bool is_split = block.k_range < block.k;
+    const memory_desc &src = c.transposed ? p.wei : p.src, &wei = c.transposed ? p.src : p.wei;
+    const uint32_t src_unit = unit_dim(src, block.segment), wei_unit = unit_dim(wei, block.segment);
+    const auto constants = [&](uint32_t all_flags) {
+        std::vector<ze::spec_constant> result = {
+            {SPEC_SRC_DT, uint32_t(src.data_type)},
+            {SPEC_WEI_DT, uint32_t(wei.data_type)},
+            {SPEC_DST_DT, uint32_t(p.dst.data_type)},
+            {SPEC_FLAGS, all_flags},
+            {SPEC_SRC_UNIT, c.transposed ? transposed_unit(src_unit) : src_unit},
+            {SPEC_WEI_UNIT, c.transposed ? transposed_unit(wei_unit) : wei_unit},
+            {SPEC_SRC_SCALE_DT, parameter_type(p.scale(c.transposed ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC))},
+            {SPEC_WEI_SCALE_DT, parameter_type(p.scale(c.transposed ? ZEMM_ARG_SRC : ZEMM_ARG_WEIGHTS))},
+            {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(c.transposed ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC))},
+            {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(c.transposed ? ZEMM_ARG_SRC : ZEMM_ARG_WEIGHTS))}};
+        return result;
+    };
+    result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);
+    if (is_split)
+        result.finish_constants = constants(flags | FLAG_FINISH);
 
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);
         block.reductions = tensor(md);
         result.computes_reductions = !p.reduction();
         if (result.computes_reductions) {
-            result.scratchpad_size = md_size(md);
+            result.reductions_at = take(result, md_size(md));
             result.reduce_count = {uint32_t(groups(p.k() / block.segment, REDUCE_SEGMENTS, "K")),
                                    uint32_t(groups(p.batch() * p.m(), 1, "M")), 1};
         }

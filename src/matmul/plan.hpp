@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one kernel runs one problem: its constants, its argument block, its grid and its scratchpad.
+// How one kernel runs one problem: its constants, its argument block, its launches and its scratchpad.
 #pragma once
 
 #include <array>
@@ -8,20 +8,32 @@
 #include "kernels/matmul_args.h"
 #include "matmul/dispatch.hpp"
 #include "matmul/problem.hpp"
+#include "reorder/plan.hpp"
 #include "ze/module.hpp"
 
 namespace zemm::matmul {
 
 struct plan {
     const kernel_row *row;
+    bool transposed = false; // dst' = wei' * src': src and weights change places
     std::vector<ze::spec_constant> constants;
-    kernels::matmul_problem block;        // copied to the device at creation
-    std::array<uint32_t, 3> group_count;  // groups of row->group_x work-items
-    bool computes_reductions = false;     // reduce_src runs first, into the scratchpad
+    kernels::matmul_problem block;       // copied to the device at creation
+    std::array<uint32_t, 3> group_count; // groups of row->group_x work-items: tiles, batch, ranges of K
+
+    // What runs before and after, with data in the scratchpad at so many bytes.
+    reorder::plan pack; // the weights, first; kernel is nullptr if they are taken as they are
+    size_t packed_at = 0;
+    bool computes_reductions = false;     // by reduce_src
     std::array<uint32_t, 3> reduce_count; // work-items of reduce_src: parts of a row, rows of dst
-    size_t scratchpad_size = 0;           // bytes
+    size_t reductions_at = 0;
+    // K split in ranges: each leaves its sums, and the kernel with these constants adds them up.
+    std::vector<ze::spec_constant> finish_constants; // empty if K is not split
+    std::array<uint32_t, 3> finish_count;
+    size_t partials_at = 0;
+
+    size_t scratchpad_size = 0; // bytes
 };
 
-plan make_plan(const problem &p, const kernel_row &row);
+plan make_plan(const candidate &c, const ze::device &dev);
 
 } // namespace zemm::matmul

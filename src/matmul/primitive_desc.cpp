@@ -14,7 +14,7 @@ primitive_desc::primitive_desc(zemm_engine_t e, struct problem p)
 
 void primitive_desc::choose(size_t index) {
     const candidate &c = kernels[index];
-    struct plan new_plan = make_plan(*c.problem, *c.row);
+    struct plan new_plan = make_plan(c, *engine->device);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
     argument_map new_arguments = arguments_of(*c.problem, new_scratchpad);
     // From here on nothing throws: a failure leaves the descriptor as it was.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ze/device.hpp"
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <vector>
@@ -89,6 +90,8 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     check(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties");
     name = properties.name;
     max_allocation = properties.maxMemAllocSize;
+    compute_units =
+        std::max(1u, properties.numSlices * properties.numSubslicesPerSlice * properties.numEUsPerSubslice);
     const uint32_t bits = properties.kernelTimestampValidBits;
     timestamp_mask = bits == 0 || bits >= 64 ? ~0ull : (1ull << bits) - 1;
 

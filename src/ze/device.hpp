@@ -32,6 +32,7 @@ public:
     std::string name;
     std::string identity; // what native binaries depend on: device, driver and their versions, no mask
     uint32_t compute_queue_ordinal = 0; // group of a queue that runs kernels
+    uint32_t compute_units = 1;         // cores of a CPU, execution units of a GPU
     uint32_t max_group_size = 0;        // work-items of a group
     size_t max_argument_size = 0;       // bytes of all kernel arguments
     double timestamp_period_ns = 1.0;   // of kernel timestamps

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/block.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/quant_md.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+using kernels::matmul_problem;
+using kernels::tensor_arg;
+
+tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
+    if (!entry)
+        return tensor(memory_desc());
+    tensor_arg t = tensor(md_of_quant(md, *entry));
+    if (entry->group_ndims == 2) {
+        if (entry->mask & row_bit(md.ndims))
+            t.row_group = entry->groups[0];
+        if (entry->mask & column_bit(md.ndims))
+            t.column_group = entry->groups[1];
+    }
+    t.on_host = entry->is_on_host;
+    return t;
+}
+
+void fill_post_ops(const problem &p, matmul_problem &block) {
+    for (const post_op &op : p.attr.post_ops.entries) {
+        kernels::post_op_arg &arg = block.post_ops[block.post_ops_len++];
+        arg = {};
+        arg.alg = op.alg;
+        arg.alpha = op.alpha;
+        arg.beta = op.beta;
+        arg.src1 = tensor(op.src1);
+        arg.src2 = tensor(op.src2);
+        if (op.kind == zemm_sum) {
+            arg.alg = POST_OP_SUM;
+            arg.alpha = op.scale;
+            arg.zero_point = op.zero_point;
+            arg.src1.data_type = op.data_type == zemm_data_type_undef ? p.dst.data_type : op.data_type;
+        } else if (op.kind == zemm_prelu) {
+            arg.alg = POST_OP_PRELU;
+            arg.src1 = tensor(prelu_md(p.dst, op.mask));
+        }
+    }
+}
+
+// Rows and columns change places.
+void transpose(tensor_arg &t) {
+    std::swap(t.row, t.column);
+    std::swap(t.row_group, t.column_group);
+}
+
+// dst' = wei' * src': everything that belongs to src belongs to the weights, and the other way round.
+void transpose(matmul_problem &block) {
+    std::swap(block.m, block.n);
+    std::swap(block.src, block.wei);
+    std::swap(block.src_scale, block.wei_scale);
+    std::swap(block.src_zp, block.wei_zp);
+    for (tensor_arg *t : {&block.src, &block.wei, &block.dst, &block.bias, &block.src_scale, &block.wei_scale,
+                          &block.dst_scale, &block.src_zp, &block.wei_zp, &block.dst_zp})
+        transpose(*t);
+    for (int i = 0; i < block.post_ops_len; ++i) {
+        transpose(block.post_ops[i].src1);
+        transpose(block.post_ops[i].src2);
+    }
+}
+
+} // namespace
+
+tensor_arg tensor(const memory_desc &md) {
+    tensor_arg t = {};
+    t.row_group = t.column_group = 1;
+    t.data_type = md.data_type;
+    if (md.ndims == 0)
+        return t;
+    const int batch = md.ndims - 2;
+    const auto stride = [&](int d) { return md.dims[d] == 1 ? 0 : md.strides[d]; };
+    t.offset0 = md.offset0;
+    for (int d = 0; d < batch; ++d)
+        t.batch[d] = stride(d);
+    t.row = stride(batch);
+    t.column = stride(batch + 1);
+    return t;
+}
+
+matmul_problem make_block(const problem &p, bool transposed) {
+    matmul_problem block = {};
+    block.m = p.m();
+    block.n = p.n();
+    block.k = p.k();
+    block.segment = p.empty() ? 1 : k_segment(p);
+    block.batch_ndims = p.ndims() - 2;
+    for (int d = 0; d < block.batch_ndims; ++d)
+        block.batch_dims[d] = p.dst.dims[d];
+    block.src = tensor(p.src);
+    block.wei = tensor(p.wei);
+    block.dst = tensor(p.dst);
+    block.bias = tensor(p.bias);
+    block.src_scale = quant_tensor(p.src, p.scale(ZEMM_ARG_SRC));
+    block.wei_scale = quant_tensor(p.wei, p.scale(ZEMM_ARG_WEIGHTS));
+    block.dst_scale = quant_tensor(p.dst, p.scale(ZEMM_ARG_DST));
+    block.src_zp = quant_tensor(p.src, p.zero_point(ZEMM_ARG_SRC));
+    block.wei_zp = quant_tensor(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS));
+    block.dst_zp = quant_tensor(p.dst, p.zero_point(ZEMM_ARG_DST));
+    fill_post_ops(p, block);
+    if (transposed)
+        transpose(block);
+    // Weights that are the same for the whole batch see it as more rows.
+    const memory_desc &panel = transposed ? p.src : p.wei;
+    const bool shared =
+        std::all_of(panel.dims, panel.dims + block.batch_ndims, [](zemm_dim_t d) { return d == 1; });
+    block.rows = shared ? p.batch() * block.m : block.m;
+    return block;
+}
+
+} // namespace zemm::matmul
