@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From one row of sums to dst: bias, post-ops, scale and zero point of dst, conversion.
+// From rows of sums to dst: bias, post-ops, scale and zero point of dst, conversion.
 #pragma once
 
 #include "lanes.h"
@@ -12,20 +12,9 @@ static inline bool is_dense_row(tensor t, int columns) {
     return t->column == 1 && columns == TILE_N;
 }
 
-static inline void store_row_s32(global const struct matmul_problem *p, global uchar *dst,
-                                 const struct row_index *r, long n0, int columns, __private const vec_i *x) {
-    global int *row = (global int *)dst + row_offset(p, &p->dst, r) + n0 * p->dst.column;
-    if (is_dense_row(&p->dst, columns))
-        for (int v = 0; v < NV; ++v)
-            store_vec_s32(x[v], row + v * LANES);
-    else
-        for (int n = 0; n < columns; ++n)
-            row[n * p->dst.column] = ((__private const int *)x)[n];
-}
-
-// x[NV]: the results of row r from column n0 on.
+// x[NV]: the sums of row r from column n0 on, to the values of dst.
 static inline void finish_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                              global uchar *dst, const struct row_index *r, long n0, int columns,
+                              global const uchar *dst, const struct row_index *r, long n0, int columns,
                               __private vec_f *x) {
     __private float *elements = (__private float *)x;
     if (HAS(FLAG_BIAS)) {
@@ -38,7 +27,7 @@ static inline void finish_row(global const struct matmul_problem *p, const struc
                 elements[n] += load_float((bytes)args->bias, p->bias.data_type, bias + n * p->bias.column);
     }
     if (HAS(FLAG_POST_OPS))
-        apply_post_ops(p, args, (bytes)dst, r, n0, columns, elements);
+        apply_post_ops(p, args, dst, r, n0, columns, elements);
     if (HAS(FLAG_DST_SCALE)) {
         const long scale = row_offset(p, &p->dst_scale, r);
         for (int n = 0; n < columns; ++n)
@@ -53,8 +42,25 @@ static inline void finish_row(global const struct matmul_problem *p, const struc
                                                      : load_int((bytes)args->dst_zp, p->dst_zp.data_type,
                                                                 zp + column_offset(&p->dst_zp, n0 + n)));
     }
+}
+
+// Values are f32, or bits of an s32 where FLAG_EXACT_S32.
+static inline void store_row(global const struct matmul_problem *p, global uchar *dst,
+                             const struct row_index *r, long n0, int columns, __private const vec_f *x) {
+    __private const float *elements = (__private const float *)x;
     const long row = row_offset(p, &p->dst, r) + n0 * p->dst.column;
-    if (is_dense_row(&p->dst, columns))
+    const bool dense = is_dense_row(&p->dst, columns);
+    if (HAS(FLAG_EXACT_S32)) {
+        global int *to = (global int *)dst + row;
+        if (dense)
+            for (int v = 0; v < NV; ++v)
+                store_vec_s32(as_vec_i(x[v]), to + v * LANES);
+        else
+            for (int n = 0; n < columns; ++n)
+                to[n * p->dst.column] = as_int(elements[n]);
+        return;
+    }
+    if (dense)
         for (int v = 0; v < NV; ++v)
             store_vec_f(dst, spec_dst_dt(), row + v * LANES, x[v]);
     else

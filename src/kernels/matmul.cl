@@ -120,20 +120,26 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct block *block, struct b_panel b) {
-    const int groups = (t->rows + ROWS - 1) / ROWS;
     struct row_parameters rows;
 #if ANY_ROW_COUNT
+#if ROWS > 6
+    // Of variants for 1 to ROWS rows there would be too many to compile: the last group repeats its last row.
+    for (int i = 0; i < t->rows;) {
+        const int left = t->rows - i;
+        const int count = left > 8 ? ROWS : left > 4 ? 8 : left == 3 ? 4 : left;
+#else
+    const int groups = (t->rows + ROWS - 1) / ROWS;
     const int each = t->rows / groups;
     int larger = t->rows - each * groups; // groups with one row more
     for (int i = 0; i < t->rows;) {
         const int count = each + (larger-- > 0 ? 1 : 0);
+#endif
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
         load_row_parameters(n, i, p, args, t, block, &rows);                                                 \
         multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
         break;
-        if (t->rows > 8 * ROWS) // else the weights come faster than they are used up
-            prefetch_b(b, block->length, i, i + count, t->rows);
+        prefetch_b(b, block->length, i, i + count, t->rows);
         if (i + count < t->rows)
             prefetch_a(src, t->src + i + count, count, block->k0, block->length);
         else
@@ -141,27 +147,24 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         switch (count) {
             CASE(1)
             CASE(2)
-            CASE(3)
             CASE(4)
-#if ROWS > 4
+#if ROWS > 6
+            CASE(8)
+            CASE(ROWS)
+#else
+            CASE(3)
+#endif
+#if ROWS == 6
             CASE(5)
             CASE(6)
-#endif
-#if ROWS > 6
-            CASE(7)
-            CASE(8)
-            CASE(9)
-            CASE(10)
-            CASE(11)
-            CASE(12)
 #endif
         }
         i += count;
     }
 #else
-    for (int i = 0; i < groups; ++i) {
-        load_row_parameters(ROWS, i * ROWS, p, args, t, block, &rows);
-        multiply_rows(ROWS, i * ROWS, src, p, t, &rows, block, b);
+    for (int i = 0; i < t->rows; i += ROWS) {
+        load_row_parameters(ROWS, i, p, args, t, block, &rows);
+        multiply_rows(ROWS, i, src, p, t, &rows, block, b);
     }
 #endif
 }
@@ -249,6 +252,31 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     }
 }
 
+// The values of dst in row i of the tile, which is row r.
+static inline void finish_tile_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                   global const uchar *dst, const struct row_index *r,
+                                   __private const struct tile *t, int i, __private vec_f *x) {
+    float src_scale = 1.f;
+    if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
+        src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, t->src_scale[i]);
+    for (int v = 0; v < NV; ++v) {
+        const int j = i * NV + v;
+        if (HAS(FLAG_EXACT_S32)) {
+            x[v] = as_vec_f(t->sum[j]);
+            continue;
+        }
+        x[v] = SEGMENTS_ARE_SCALED ? t->result[j]
+               : HAS(FLAG_INTEGER) ? to_vec_f(t->sum[j])
+                                   : as_vec_f(t->sum[j]);
+        if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
+            x[v] *= (vec_f)src_scale;
+        if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))
+            x[v] *= t->wei_scale[v];
+    }
+    if (!HAS(FLAG_EXACT_S32))
+        finish_row(p, args, dst, r, t->n0, t->columns, x);
+}
+
 __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes src, bytes wei,
                                                                         global uchar *dst,
                                                                         global const struct matmul_problem *p,
@@ -297,24 +325,8 @@ __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes sr
     }
     for (int i = 0; i < t.rows; ++i) {
         const struct row_index r = row_at(p, first_row + i);
-        if (HAS(FLAG_EXACT_S32)) {
-            store_row_s32(p, dst, &r, n0, t.columns, t.sum + i * NV);
-            continue;
-        }
         vec_f x[NV];
-        float src_scale = 1.f;
-        if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
-            src_scale = load_scale(args.src_scale, spec_src_scale_dt(), args.host_src_scale, t.src_scale[i]);
-        for (int v = 0; v < NV; ++v) {
-            const int j = i * NV + v;
-            x[v] = SEGMENTS_ARE_SCALED ? t.result[j]
-                   : HAS(FLAG_INTEGER) ? to_vec_f(t.sum[j])
-                                       : as_vec_f(t.sum[j]);
-            if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
-                x[v] *= (vec_f)src_scale;
-            if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))
-                x[v] *= t.wei_scale[v];
-        }
-        finish_row(p, &args, dst, &r, n0, t.columns, x);
+        finish_tile_row(p, &args, dst, &r, &t, i, x);
+        store_row(p, dst, &r, n0, t.columns, x);
     }
 }

@@ -19,6 +19,11 @@ static inline bool columns_are_vectors(tensor t, int data_type, long offset, int
     return t->column == 1 && t->column_group == 1 && columns == TILE_N && !nibble;
 }
 
+// Without the division for each column, where columns have no groups.
+static inline long parameter_offset(tensor t, long column) {
+    return t->column_group == 1 ? column * t->column : column_offset(t, column);
+}
+
 // scale[v]: of the columns n0.. of a weights tensor; begin: the offset of its row (and batch).
 static inline void load_column_scales(__private vec_f *scale, ulong address, tensor t, int data_type,
                                       float host, long begin, long n0, int columns) {
@@ -31,7 +36,7 @@ static inline void load_column_scales(__private vec_f *scale, ulong address, ten
     } else {
         for (int n = 0; n < TILE_N; ++n)
             ((__private float *)scale)[n] =
-                load_scale(address, data_type, host, begin + column_offset(t, n0 + min(n, columns - 1)));
+                load_scale(address, data_type, host, begin + parameter_offset(t, n0 + min(n, columns - 1)));
     }
 }
 
@@ -45,7 +50,7 @@ static inline void load_column_zero_points(__private vec_i *zero_point, ulong ad
             zero_point[v] = load_vec_i((bytes)address, data_type, begin + n0 + v * LANES);
     } else {
         for (int n = 0; n < TILE_N; ++n)
-            ((__private int *)zero_point)[n] =
-                load_zero_point(address, data_type, host, begin + column_offset(t, n0 + min(n, columns - 1)));
+            ((__private int *)zero_point)[n] = load_zero_point(
+                address, data_type, host, begin + parameter_offset(t, n0 + min(n, columns - 1)));
     }
 }

@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes 16 x 16 elements in place: r[i][j] becomes r[j][i].
+// Transposes 16 x 16 elements in place: r[i][j] becomes r[j][i]. Every shuffle is one instruction of AVX512
+// for elements of 32 bits: within lanes of 128 bits first, then of whole lanes.
 #pragma once
 
-// Exchanges the upper right and the lower left quarter of each block of 2S x 2S elements.
-#define TRANSPOSE_STAGE(S)                                                                                   \
-    _Pragma("unroll") for (int i = 0; i < 16; ++i) {                                                         \
-        if ((i & S) == 0) {                                                                                  \
-            const __typeof__(r[0]) first = r[i], second = r[i + S];                                          \
-            r[i] = SHUFFLE_FIRST_##S(first, second);                                                         \
-            r[i + S] = SHUFFLE_SECOND_##S(first, second);                                                    \
-        }                                                                                                    \
-    }
-#define SHUFFLE_FIRST_1(x, y)                                                                                \
-    __builtin_shufflevector(x, y, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30)
-#define SHUFFLE_SECOND_1(x, y)                                                                               \
-    __builtin_shufflevector(x, y, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)
-#define SHUFFLE_FIRST_2(x, y)                                                                                \
-    __builtin_shufflevector(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
-#define SHUFFLE_SECOND_2(x, y)                                                                               \
-    __builtin_shufflevector(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
-#define SHUFFLE_FIRST_4(x, y)                                                                                \
-    __builtin_shufflevector(x, y, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27)
-#define SHUFFLE_SECOND_4(x, y)                                                                               \
-    __builtin_shufflevector(x, y, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31)
-#define SHUFFLE_FIRST_8(x, y)                                                                                \
-    __builtin_shufflevector(x, y, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23)
-#define SHUFFLE_SECOND_8(x, y)                                                                               \
-    __builtin_shufflevector(x, y, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31)
+#define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#define LOWER_ELEMENTS(x, y) SHUFFLE(x, y, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define UPPER_ELEMENTS(x, y) SHUFFLE(x, y, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define LOWER_PAIRS(x, y) SHUFFLE(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define UPPER_PAIRS(x, y) SHUFFLE(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#define EVEN_LANES(x, y) SHUFFLE(x, y, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)
+#define ODD_LANES(x, y) SHUFFLE(x, y, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
 
 #define DEFINE_TRANSPOSE16(T)                                                                                \
     static inline __attribute__((overloadable)) void transpose16(__private T *r) {                           \
-        TRANSPOSE_STAGE(8)                                                                                   \
-        TRANSPOSE_STAGE(4)                                                                                   \
-        TRANSPOSE_STAGE(2)                                                                                   \
-        TRANSPOSE_STAGE(1)                                                                                   \
+        T a[16];                                                                                             \
+        _Pragma("unroll") for (int i = 0; i < 16; i += 2) {                                                  \
+            a[i] = LOWER_ELEMENTS(r[i], r[i + 1]);                                                           \
+            a[i + 1] = UPPER_ELEMENTS(r[i], r[i + 1]);                                                       \
+        }                                                                                                    \
+        T b[16]; /* b[4 * i + j]: columns j, j + 4, j + 8, j + 12 of rows 4 * i .. 4 * i + 3, a lane each */ \
+        _Pragma("unroll") for (int i = 0; i < 16; i += 4) {                                                  \
+            b[i] = LOWER_PAIRS(a[i], a[i + 2]);                                                              \
+            b[i + 1] = UPPER_PAIRS(a[i], a[i + 2]);                                                          \
+            b[i + 2] = LOWER_PAIRS(a[i + 1], a[i + 3]);                                                      \
+            b[i + 3] = UPPER_PAIRS(a[i + 1], a[i + 3]);                                                      \
+        }                                                                                                    \
+        _Pragma("unroll") for (int j = 0; j < 4; ++j) {                                                      \
+            const T even_above = EVEN_LANES(b[j], b[j + 4]), even_below = EVEN_LANES(b[j + 8], b[j + 12]);   \
+            const T odd_above = ODD_LANES(b[j], b[j + 4]), odd_below = ODD_LANES(b[j + 8], b[j + 12]);       \
+            r[j] = EVEN_LANES(even_above, even_below);                                                       \
+            r[j + 4] = EVEN_LANES(odd_above, odd_below);                                                     \
+            r[j + 8] = ODD_LANES(even_above, even_below);                                                    \
+            r[j + 12] = ODD_LANES(odd_above, odd_below);                                                     \
+        }                                                                                                    \
     }
 DEFINE_TRANSPOSE16(int16)
 DEFINE_TRANSPOSE16(uint16)

@@ -2,7 +2,6 @@
 #include "matmul/block.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "common/quant_md.hpp"
 
@@ -48,27 +47,6 @@ void fill_post_ops(const problem &p, matmul_problem &block) {
     }
 }
 
-// Rows and columns change places.
-void transpose(tensor_arg &t) {
-    std::swap(t.row, t.column);
-    std::swap(t.row_group, t.column_group);
-}
-
-// dst' = wei' * src': everything that belongs to src belongs to the weights, and the other way round.
-void transpose(matmul_problem &block) {
-    std::swap(block.m, block.n);
-    std::swap(block.src, block.wei);
-    std::swap(block.src_scale, block.wei_scale);
-    std::swap(block.src_zp, block.wei_zp);
-    for (tensor_arg *t : {&block.src, &block.wei, &block.dst, &block.bias, &block.src_scale, &block.wei_scale,
-                          &block.dst_scale, &block.src_zp, &block.wei_zp, &block.dst_zp})
-        transpose(*t);
-    for (int i = 0; i < block.post_ops_len; ++i) {
-        transpose(block.post_ops[i].src1);
-        transpose(block.post_ops[i].src2);
-    }
-}
-
 } // namespace
 
 tensor_arg tensor(const memory_desc &md) {
@@ -87,7 +65,7 @@ tensor_arg tensor(const memory_desc &md) {
     return t;
 }
 
-matmul_problem make_block(const problem &p, bool transposed) {
+matmul_problem make_block(const problem &p) {
     matmul_problem block = {};
     block.m = p.m();
     block.n = p.n();
@@ -107,12 +85,9 @@ matmul_problem make_block(const problem &p, bool transposed) {
     block.wei_zp = quant_tensor(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS));
     block.dst_zp = quant_tensor(p.dst, p.zero_point(ZEMM_ARG_DST));
     fill_post_ops(p, block);
-    if (transposed)
-        transpose(block);
     // Weights that are the same for the whole batch see it as more rows.
-    const memory_desc &panel = transposed ? p.src : p.wei;
     const bool shared =
-        std::all_of(panel.dims, panel.dims + block.batch_ndims, [](zemm_dim_t d) { return d == 1; });
+        std::all_of(p.wei.dims, p.wei.dims + block.batch_ndims, [](zemm_dim_t d) { return d == 1; });
     block.rows = shared ? p.batch() * block.m : block.m;
     return block;
 }

@@ -10,7 +10,6 @@ namespace zemm::matmul {
 // Strides of a plain tensor; dimensions of 1 have stride 0, so that any coordinate of dst fits.
 kernels::tensor_arg tensor(const memory_desc &md);
 
-// transposed: dst' = wei' * src', where src takes the place of the weights and the weights that of src.
-kernels::matmul_problem make_block(const problem &p, bool transposed);
+kernels::matmul_problem make_block(const problem &p);
 
 } // namespace zemm::matmul

@@ -106,33 +106,13 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
     return result;
 }
 
-// Whether so many columns leave too much of a wide tile empty.
-bool suits_narrow(zemm_dim_t columns, const kernel_row &row) {
-    const auto padded = [&](zemm_dim_t unit) { return (columns + unit - 1) / unit * unit; };
-    return 4 * padded(row.tile_n) <= 3 * padded(row.wide_n);
-}
-
-// Whether dst' = wei' * src' can be computed, where the weights are read row by row as they are.
-bool can_transpose(const problem &p, const kernel_row &row) {
-    const int k = p.ndims() - 2;
-    if (p.empty() || !md_is_plain(p.wei) || p.wei.strides[k] != 1)
-        return false;
-    if (row.multiplies == operands::f32)
-        return p.wei.data_type == zemm_f32;
-    // Weights zero points become those of src, whose sums are made on the way; those of src would need sums
-    // of the weights, and so would weights of src's signedness.
-    return is_int8(p.wei.data_type) && p.wei.data_type != p.src.data_type && !p.zero_point(ZEMM_ARG_SRC);
-}
-
-// Whether a row for few columns is better than the wide one after it, for dst or for its transpose.
-bool suits(const problem &p, const kernel_row &row, bool &transposed, std::string &why) {
-    transposed = false;
-    if (row.wide_n == 0 || suits_narrow(p.n(), row))
+// A narrow tile leaves to the wide one after it what fills enough of that one.
+bool suits(const problem &p, const kernel_row &row, std::string &why) {
+    const auto padded = [&](zemm_dim_t unit) { return (p.n() + unit - 1) / unit * unit; };
+    if (row.wide_n == 0 || 4 * padded(row.tile_n) <= 3 * padded(row.wide_n))
         return true;
-    transposed = suits_narrow(p.m(), row) && can_transpose(p, row);
-    if (!transposed)
-        why = text("columns in tiles of %d are better", row.wide_n);
-    return transposed;
+    why = text("a tile of %d columns is better", row.wide_n);
+    return false;
 }
 
 } // namespace
@@ -148,10 +128,8 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         else
             try {
                 auto resolved = std::make_shared<const problem>(resolve_weights(p, row));
-                bool transposed;
-                if (row.supports(*resolved, dev, why) &&
-                    (suits(*resolved, row, transposed, why) || !forced.empty())) {
-                    result.push_back({&row, std::move(resolved), transposed});
+                if (row.supports(*resolved, dev, why) && (!forced.empty() || suits(p, row, why))) {
+                    result.push_back({&row, std::move(resolved)});
                     continue;
                 }
             } catch (const error &e) { // the layout does not exist, such as odd rows of a 4-bit type

@@ -41,7 +41,6 @@ struct kernel_row {
 struct candidate {
     const kernel_row *row;
     std::shared_ptr<const struct problem> problem;
-    bool transposed; // it computes dst' = wei' * src': few rows of dst are its narrow tile's columns
 };
 
 // The rows that take the problem, in the order of kernels.def. Refusals go to the log

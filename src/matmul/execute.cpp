@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/compiled.hpp"
 
-#include <utility>
-
 namespace zemm::matmul {
 
 namespace {
 
-kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p, bool transposed) {
-    const int src = transposed ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC;
-    const int wei = transposed ? ZEMM_ARG_SRC : ZEMM_ARG_WEIGHTS;
+kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p) {
     kernels::matmul_arguments a = {};
     a.bias = b.address(ZEMM_ARG_BIAS);
-    a.src_scale = b.address(ZEMM_ARG_ATTR_SCALES | src);
-    a.wei_scale = b.address(ZEMM_ARG_ATTR_SCALES | wei);
+    a.src_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
+    a.wei_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS);
     a.dst_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
-    a.src_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | src);
-    a.wei_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | wei);
+    a.src_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_SRC);
+    a.wei_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS);
     a.dst_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
     a.reductions = b.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC);
-    a.host_src_scale = b.scale(src);
-    a.host_wei_scale = b.scale(wei);
+    a.host_src_scale = b.scale(ZEMM_ARG_SRC);
+    a.host_wei_scale = b.scale(ZEMM_ARG_WEIGHTS);
     a.host_dst_scale = b.scale(ZEMM_ARG_DST);
-    a.host_src_zp = b.zero_point(src);
-    a.host_wei_zp = b.zero_point(wei);
+    a.host_src_zp = b.zero_point(ZEMM_ARG_SRC);
+    a.host_wei_zp = b.zero_point(ZEMM_ARG_WEIGHTS);
     a.host_dst_zp = b.zero_point(ZEMM_ARG_DST);
     for (size_t i = 0; i < p.attr.post_ops.entries.size(); ++i) {
         const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(int(i));
@@ -50,7 +46,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
         scratchpad =
             static_cast<const char *>(md_is_zero(pd.scratchpad) ? stream.scratchpad(plan.scratchpad_size)
                                                                 : bound.pointer(ZEMM_ARG_SCRATCHPAD));
-    kernels::matmul_arguments values = by_value(bound, *pd.problem, plan.transposed);
+    kernels::matmul_arguments values = by_value(bound, *pd.problem);
     const auto launch = [&](ze::kernel &kernel, std::array<uint32_t, 3> group_size,
                             std::array<uint32_t, 3> group_count,
                             std::span<const ze::kernel_argument> arguments) {
@@ -76,8 +72,6 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
         launch(*c.reduce_src, {1, 1, 1}, plan.reduce_count, args);
     }
     values.partials = reinterpret_cast<uint64_t>(scratchpad + plan.partials_at);
-    if (plan.transposed)
-        std::swap(src, wei);
     const ze::kernel_argument args[] = {{sizeof(void *), &src},
                                         {sizeof(void *), &wei},
                                         {sizeof(void *), &dst},

@@ -50,8 +50,7 @@ size_t take(plan &p, size_t bytes) {
     return at;
 }
 
-// As the kernel sees the problem.
-uint32_t flags_of(const problem &p, const candidate &c) {
+uint32_t flags_of(const problem &p, const kernel_row &row) {
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
     const quant_entry *src_scale = p.scale(ZEMM_ARG_SRC), *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
@@ -60,16 +59,15 @@ uint32_t flags_of(const problem &p, const candidate &c) {
         return entry && k_group(p, *entry, k_is_row) != p.k();
     };
     set(p.integer(), FLAG_INTEGER);
-    set(p.zero_point(ZEMM_ARG_SRC), c.transposed ? FLAG_WEI_ZP : FLAG_SRC_ZP);
-    set(wei_zp, c.transposed ? FLAG_SRC_ZP : FLAG_WEI_ZP);
-    set(along_k(wei_zp, true) && !c.transposed, FLAG_WEI_ZP_K);
-    set(p.integer() && !c.transposed &&
-            (wei_zp || (c.row->multiplies == operands::int8 && !c.transposed && changes_signedness(p))),
+    set(p.zero_point(ZEMM_ARG_SRC), FLAG_SRC_ZP);
+    set(wei_zp, FLAG_WEI_ZP);
+    set(along_k(wei_zp, true), FLAG_WEI_ZP_K);
+    set(p.integer() && (wei_zp || (row.multiplies == operands::int8 && changes_signedness(p))),
         FLAG_REDUCTIONS);
-    set(src_scale, c.transposed ? FLAG_WEI_SCALE : FLAG_SRC_SCALE);
-    set(wei_scale, c.transposed ? FLAG_SRC_SCALE : FLAG_WEI_SCALE);
-    set(along_k(src_scale, false), c.transposed ? FLAG_WEI_SCALE_K : FLAG_SRC_SCALE_K);
-    set(along_k(wei_scale, true), c.transposed ? FLAG_SRC_SCALE_K : FLAG_WEI_SCALE_K);
+    set(src_scale, FLAG_SRC_SCALE);
+    set(wei_scale, FLAG_WEI_SCALE);
+    set(along_k(src_scale, false), FLAG_SRC_SCALE_K);
+    set(along_k(wei_scale, true), FLAG_WEI_SCALE_K);
     set(p.has_bias(), FLAG_BIAS);
     set(!p.attr.post_ops.entries.empty(), FLAG_POST_OPS);
     set(p.scale(ZEMM_ARG_DST), FLAG_DST_SCALE);
@@ -100,10 +98,6 @@ uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row) && whole_segments)
         return UNIT_ROW;
     return UNIT_NONE;
-}
-
-uint32_t transposed_unit(uint32_t unit) {
-    return unit == UNIT_ROW ? UNIT_COLUMN : unit == UNIT_COLUMN ? UNIT_ROW : unit;
 }
 
 // As the specialisation constants have it: 0 for host scalars, and where there is no parameter.
@@ -167,7 +161,7 @@ void cut(const candidate &c, const ze::device &dev, zemm_dim_t batch, zemm_dim_t
 std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device &dev, plan &result) {
     const problem &p = *c.problem;
     const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
-    if (c.transposed || c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
+    if (c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
         p.batch() * p.m() < tiles_to_pack_for * c.row->tile_m || (segment % 4 != 0 && segment != p.k()) ||
         std::any_of(p.wei.dims, p.wei.dims + p.ndims() - 2, [](zemm_dim_t d) { return d != 1; }))
         return c.problem;
@@ -193,17 +187,16 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     plan result = {};
     const kernel_row &row = *c.row;
     result.row = &row;
-    result.transposed = c.transposed;
     const std::shared_ptr<const problem> run = packed_first(c, dev, result);
     const problem &p = *run;
-    result.block = make_block(p, c.transposed);
+    result.block = make_block(p);
     matmul_problem &block = result.block;
     if (p.empty())
         return result; // nothing is launched
     if (is_packed(p.wei))
         block.wei_panel = p.wei.strides[p.ndims() - 1];
 
-    uint32_t flags = flags_of(p, c);
+    uint32_t flags = flags_of(p, row);
     const bool segments_matter = block.segment < block.k;
     const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     const zemm_dim_t batch = groups(p.batch() * block.m / block.rows, 1, "the batch");
@@ -216,21 +209,18 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (row.multiplies == operands::int8 && is_packed(p.wei) && block.tile_rows <= row.rows)
         flags |= FLAG_ONE_GROUP;
     const bool is_split = block.k_range < block.k;
-    const memory_desc &src = c.transposed ? p.wei : p.src, &wei = c.transposed ? p.src : p.wei;
-    const uint32_t src_unit = unit_dim(src, block.segment), wei_unit = unit_dim(wei, block.segment);
     const auto constants = [&](uint32_t all_flags) {
-        std::vector<ze::spec_constant> result = {
-            {SPEC_SRC_DT, uint32_t(src.data_type)},
-            {SPEC_WEI_DT, uint32_t(wei.data_type)},
+        return std::vector<ze::spec_constant>{
+            {SPEC_SRC_DT, uint32_t(p.src.data_type)},
+            {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
             {SPEC_FLAGS, all_flags},
-            {SPEC_SRC_UNIT, c.transposed ? transposed_unit(src_unit) : src_unit},
-            {SPEC_WEI_UNIT, c.transposed ? transposed_unit(wei_unit) : wei_unit},
-            {SPEC_SRC_SCALE_DT, parameter_type(p.scale(c.transposed ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC))},
-            {SPEC_WEI_SCALE_DT, parameter_type(p.scale(c.transposed ? ZEMM_ARG_SRC : ZEMM_ARG_WEIGHTS))},
-            {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(c.transposed ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC))},
-            {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(c.transposed ? ZEMM_ARG_SRC : ZEMM_ARG_WEIGHTS))}};
-        return result;
+            {SPEC_SRC_UNIT, unit_dim(p.src, block.segment)},
+            {SPEC_WEI_UNIT, unit_dim(p.wei, block.segment)},
+            {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
+            {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
+            {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
+            {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
     };
     result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);
     if (is_split)

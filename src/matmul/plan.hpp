@@ -15,7 +15,6 @@ namespace zemm::matmul {
 
 struct plan {
     const kernel_row *row;
-    bool transposed = false; // dst' = wei' * src': src and weights change places
     std::vector<ze::spec_constant> constants;
     kernels::matmul_problem block;       // copied to the device at creation
     std::array<uint32_t, 3> group_count; // groups of row->group_x work-items: tiles, batch, ranges of K

@@ -140,7 +140,7 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
 
 // Asks for the share [from, to) of [0, of) of the weights of the next block, which follow this one's.
 static inline void prefetch_b(struct b_panel b, int length, int from, int to, int of) {
-    if (!wei_in_place())
+    if (!wei_in_place() || of <= 8 * ROWS) // else they come faster than they are used up
         return;
     const int lines = length * PACKED_N / 16;
     global const float *next = b.in_place + length * PACKED_N;

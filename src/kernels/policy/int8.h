@@ -15,8 +15,10 @@ typedef vec_i panel_vec;
 // else at panel[k * NV + n / LANES].
 struct b_panel {
     bytes wei;
-    long first;
+    long first; // of plain weights: of the block
     __private const vec_i *panel;
+    tensor plain;
+    int columns;
 };
 
 static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
@@ -31,14 +33,18 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
     b.wei = wei;
     b.first = begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * 4 + k0 * PACKED_N;
     b.panel = panel;
+    b.plain = &p->wei;
+    b.columns = columns;
     if (wei_in_place())
         return b;
     if (spec_wei_unit() == UNIT_PACKED)
         for (int k = 0; k < (length + 3) / 4; ++k)
             for (int v = 0; v < NV; ++v)
                 panel[k * NV + v] = load_packed_quads(wei, b.first + 4 * (k * PACKED_N + v * LANES));
-    else
-        pack_panel(wei, &p->wei, begin + n0 * p->wei.column, k0, length, columns, (__private int *)panel);
+    else {
+        b.first = begin + n0 * p->wei.column + k0 * p->wei.row;
+        pack_panel(wei, &p->wei, b.first, length, columns, (__private int *)panel);
+    }
     return b;
 }
 
@@ -53,12 +59,26 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
 
 // Asks for the share [from, to) of [0, of) of the weights of the next block, which follow this one's.
 static inline void prefetch_b(struct b_panel b, int length, int from, int to, int of) {
-    if (spec_wei_unit() != UNIT_PACKED)
-        return;
-    const int elements = wei_is_int4() ? 128 : 64; // of a line
-    const int lines = length * PACKED_N / elements;
-    for (int i = lines * from / of; i < lines * to / of; ++i)
-        prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
+    const int line = wei_is_int4() ? 128 : 64; // elements
+    switch (spec_wei_unit()) {
+    case UNIT_PACKED: {
+        if (of <= 8 * ROWS) // they come faster than they are used up
+            return;
+        const int lines = length * PACKED_N / line;
+        for (int i = lines * from / of; i < lines * to / of; ++i)
+            prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
+        break;
+    }
+    case UNIT_ROW:
+        for (int n = b.columns * from / of; n < b.columns * to / of; ++n)
+            for (int k = length; k < 2 * length; k += line)
+                prefetch_line(b.wei + ((b.first + n * b.plain->column + k) >> wei_is_int4()));
+        break;
+    case UNIT_COLUMN:
+        for (int k = length + length * from / of; k < length + length * to / of; ++k)
+            prefetch_line(b.wei + ((b.first + k * b.plain->row) >> wei_is_int4()));
+        break;
+    }
 }
 
 static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {

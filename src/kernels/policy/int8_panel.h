@@ -107,28 +107,39 @@ static inline vec_i load_packed_quads(bytes wei, long i) {
 }
 
 // Weights with stride 1 along K. Columns past the end repeat the last one.
-static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
+static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int columns, int length,
                                __private int *panel) {
+    long column[16];
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+        column[i] = begin + min(n + i, columns - 1) * t->column;
     int16 r[16];
     int k = 0;
-    for (; k + 32 <= length; k += length - k >= 64 ? 64 : 32) {
-        const bool whole = length - k >= 64;
-        for (int i = 0; i < 16; ++i) {
-            const long from = begin + min(n + i, columns - 1) * t->column + k0 + k;
-            r[i] = whole ? load_quads_along_k(wei, from) : load_half_quads_along_k(wei, from);
-        }
+    for (; k + 64 <= length; k += 64) {
+#pragma unroll
+        for (int i = 0; i < 16; ++i)
+            r[i] = load_quads_along_k(wei, column[i] + k);
         transpose16(r);
-        const int quads = whole ? 16 : 8;
-        for (int q = 0; q < quads; ++q)
+#pragma unroll
+        for (int q = 0; q < 16; ++q)
             vstore16(to_domain(r[q]), 0, panel + (k / 4 + q) * TILE_N + n);
+    }
+    if (k + 32 <= length) {
+#pragma unroll
+        for (int i = 0; i < 16; ++i)
+            r[i] = load_half_quads_along_k(wei, column[i] + k);
+        transpose16(r);
+#pragma unroll
+        for (int q = 0; q < 8; ++q)
+            vstore16(to_domain(r[q]), 0, panel + (k / 4 + q) * TILE_N + n);
+        k += 32;
     }
     return k;
 }
 
 // Weights with stride 1 along N.
-static inline int pack_along_n(bytes wei, tensor t, long begin, int n, long k0, int length,
-                               __private int *panel) {
-    const long from = begin + n + k0 * t->row;
+static inline int pack_along_n(bytes wei, tensor t, long begin, int n, int length, __private int *panel) {
+    const long from = begin + n;
     int k = 0;
     for (; k + 4 <= length; k += 4) {
         int16 quads = 0;
@@ -139,17 +150,18 @@ static inline int pack_along_n(bytes wei, tensor t, long begin, int n, long k0, 
     return k;
 }
 
-static inline void pack_panel(bytes wei, tensor t, long begin, long k0, int length, int columns,
+// begin: the first element of the block.
+static inline void pack_panel(bytes wei, tensor t, long begin, int length, int columns,
                               __private int *panel) {
     for (int n = 0; n < TILE_N; n += 16) {
         int k = 0;
         if (spec_wei_unit() == UNIT_ROW)
-            k = pack_along_k(wei, t, begin, n, columns, k0, length, panel);
+            k = pack_along_k(wei, t, begin, n, columns, length, panel);
         else if (spec_wei_unit() == UNIT_COLUMN && n + 16 <= columns)
-            k = pack_along_n(wei, t, begin, n, k0, length, panel);
+            k = pack_along_n(wei, t, begin, n, length, panel);
         for (; k < length; k += 4)
             for (int i = n; i < n + 16; ++i)
                 panel[k / 4 * TILE_N + i] =
-                    load_quad(wei, t, begin + min(i, columns - 1) * t->column, k0 + k, min(4, length - k));
+                    load_quad(wei, t, begin + min(i, columns - 1) * t->column, k, min(4, length - k));
     }
 }
