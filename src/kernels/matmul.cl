@@ -121,6 +121,15 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct block *block, struct b_panel b) {
     struct row_parameters rows;
+    if (HAS(FLAG_ALONG_K)) {
+#pragma unroll 1
+        for (int i = 0; i < t->rows; ++i) {
+            load_row_parameters(1, i, p, args, t, block, &rows);
+            prefetch_b(b, block->length, i, i + 1, t->rows);
+            multiply_rows(1, i, src, p, t, &rows, block, b);
+        }
+        return;
+    }
 #if ANY_ROW_COUNT
 #if ROWS > 6
     // Of variants for 1 to ROWS rows there would be too many to compile: the last group repeats its last row.

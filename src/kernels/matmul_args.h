@@ -115,6 +115,7 @@ struct matmul_arguments {
 #define FLAG_ONE_GROUP 32768      // a tile has at most ROWS rows
 #define FLAG_K_TAIL 65536         // K is no multiple of 4
 #define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
+#define FLAG_ALONG_K 524288       // few rows, weights that lie along K in segments of whole vectors
 #define FLAG_PARTIAL 131072       // K is split: a work-item leaves the sums of its range of K in partials
 #define FLAG_FINISH 262144        // adds up the partials and goes on from there
 

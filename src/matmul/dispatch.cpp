@@ -5,6 +5,7 @@
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "matmul/packing.hpp"
+#include "matmul/plan.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -81,6 +82,7 @@ const kernel_row rows[] = {
      tile_n,                                                                                                 \
      tile_k,                                                                                                 \
      rows_at_once,                                                                                           \
+     lanes,                                                                                                  \
      group_x,                                                                                                \
      wide_n,                                                                                                 \
      operands,                                                                                               \
@@ -106,10 +108,11 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
     return result;
 }
 
-// A narrow tile leaves to the wide one after it what fills enough of that one.
+// A narrow tile leaves to the wide one after it what fills enough of that one, unless each of its columns is
+// a stream of its own in memory.
 bool suits(const problem &p, const kernel_row &row, std::string &why) {
     const auto padded = [&](zemm_dim_t unit) { return (p.n() + unit - 1) / unit * unit; };
-    if (row.wide_n == 0 || 4 * padded(row.tile_n) <= 3 * padded(row.wide_n))
+    if (row.wide_n == 0 || multiplies_along_k(p, row) || 4 * padded(row.tile_n) <= 3 * padded(row.wide_n))
         return true;
     why = text("a tile of %d columns is better", row.wide_n);
     return false;
@@ -128,7 +131,7 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         else
             try {
                 auto resolved = std::make_shared<const problem>(resolve_weights(p, row));
-                if (row.supports(*resolved, dev, why) && (!forced.empty() || suits(p, row, why))) {
+                if (row.supports(*resolved, dev, why) && (!forced.empty() || suits(*resolved, row, why))) {
                     result.push_back({&row, std::move(resolved)});
                     continue;
                 }

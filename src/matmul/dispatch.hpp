@@ -29,6 +29,7 @@ struct kernel_row {
     int tile_m, tile_n; // rows and columns of dst of one work-item
     int tile_k;         // elements of K in a panel of weights
     int rows;           // that the policy multiplies at once
+    int lanes;          // columns in one of its vectors
     int group_x;        // work-items of a group along the columns
     int wide_n;         // columns of the tile that is better unless it computes a third too much; 0: none
     operands multiplies;

@@ -183,6 +183,13 @@ std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device
 
 } // namespace
 
+bool multiplies_along_k(const problem &p, const kernel_row &row) {
+    constexpr zemm_dim_t most_rows = 6; // with more it is better to arrange the weights as a panel
+    return row.multiplies == operands::int8 && row.lanes == 16 && !p.empty() &&
+           p.batch() * p.m() <= most_rows && k_segment(p) % 64 == 0 &&
+           unit_dim(p.wei, k_segment(p)) == UNIT_ROW;
+}
+
 plan make_plan(const candidate &c, const ze::device &dev) {
     plan result = {};
     const kernel_row &row = *c.row;
@@ -206,8 +213,10 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         flags |= FLAG_WHOLE_SEGMENTS;
     if (row.multiplies == operands::int8 && p.k() % 4 != 0)
         flags |= FLAG_K_TAIL;
-    if (row.multiplies == operands::int8 && is_packed(p.wei) && block.tile_rows <= row.rows)
+    if (is_packed(p.wei) && block.tile_rows <= row.rows)
         flags |= FLAG_ONE_GROUP;
+    if (multiplies_along_k(p, row))
+        flags |= FLAG_ALONG_K;
     const bool is_split = block.k_range < block.k;
     const auto constants = [&](uint32_t all_flags) {
         return std::vector<ze::spec_constant>{

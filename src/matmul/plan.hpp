@@ -33,6 +33,10 @@ struct plan {
     size_t scratchpad_size = 0; // bytes
 };
 
+// Few rows, and plain 8-bit or 4-bit weights that lie along K: the row's kernel makes no panel of them
+// (FLAG_ALONG_K).
+bool multiplies_along_k(const problem &p, const kernel_row &row);
+
 plan make_plan(const candidate &c, const ze::device &dev);
 
 } // namespace zemm::matmul

@@ -32,41 +32,64 @@ static inline bool wei_in_place() {
     return spec_wei_dt() == DT_F32 && spec_wei_unit() == UNIT_PACKED;
 }
 
-// Row k of the columns n.. is at in_place[k * PACKED_N + n] where wei_in_place(), else in panel[k * NV + n /
-// LANES].
-struct b_panel {
-    global const float *in_place;
-    __private const vec_f *panel;
-};
-
-static inline vec_f load_b_row(struct b_panel b, int k, int v) {
-    return wei_in_place() ? load_vec_f((bytes)b.in_place, DT_F32, k * PACKED_N + v * LANES)
-                          : b.panel[k * NV + v];
+// Packed weights that are used only once: converted on the way from memory to the product.
+static inline bool wei_in_registers() {
+    return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_PACKED;
 }
-
-#if LANES > 1
 static inline bool wei_is_packed_in_quads() {
     return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 || wei_is_int4();
 }
 
-// Packed integers; begin: the first element of the tile's columns at k0.
-static inline void unpack_quads(bytes wei, long begin, int length, __private vec_f *panel) {
+// Row k of the columns n.. is in panel[k * NV + n / LANES], or in memory: element k of the columns begins at
+// first + k * PACKED_N, in quads at first + k * PACKED_N with those of four k side by side.
+struct b_panel {
+    bytes wei;
+    long first;
+    __private const vec_f *panel;
+    __private const vec_i *zero_points;
+};
+
+#if LANES > 1
+// Element j of each of the fours that load_packed() gives.
+static inline vec_i of_quads(vec_i quads, int j) {
     const int bits = wei_is_int4() ? 4 : 8;
-    const bool is_signed = spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
-    for (int k = 0; k < length; k += 4)
-        for (int v = 0; v < NV; ++v) {
-            const long i = begin + k * PACKED_N + v * LANES * 4;
-            const vec_i quad = load_packed(wei, i);
-#pragma unroll
-            for (int j = 0; j < 4; ++j)
-                if (k + j < length) {
-                    const vec_i low = quad << (32 - bits - bits * j);
-                    panel[(k + j) * NV + v] = is_signed ? to_vec_f(low >> (32 - bits))
-                                                        : to_vec_f((quad >> (bits * j)) & ((1 << bits) - 1));
-                }
-        }
+    if (spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4)
+        return (quads << (32 - bits - bits * j)) >> (32 - bits);
+    return (quads >> (bits * j)) & ((1 << bits) - 1);
 }
 
+static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
+    return load_packed(b.wei, b.first + k * PACKED_N + v * LANES * 4);
+}
+
+static inline void unpack_quads(struct b_panel b, int length, __private vec_f *panel) {
+    for (int k = 0; k < length; k += 4)
+        for (int v = 0; v < NV; ++v) {
+            const vec_i quads = load_b_quads(b, k, v);
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+                if (k + j < length)
+                    panel[(k + j) * NV + v] = to_vec_f(of_quads(quads, j));
+        }
+}
+#endif
+
+static inline vec_f load_b_row(struct b_panel b, int k, int v) {
+    if (wei_in_place())
+        return load_vec_f(b.wei, DT_F32, b.first + k * PACKED_N + v * LANES);
+    if (!wei_in_registers())
+        return b.panel[k * NV + v];
+#if LANES > 1
+    if (wei_is_packed_in_quads()) {
+        const vec_i row = of_quads(load_b_quads(b, k & ~3, v), k & 3);
+        return to_vec_f(HAS(FLAG_WEI_ZP) ? row - b.zero_points[v] : row);
+    }
+#endif
+    const vec_f row = load_vec_f(b.wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
+    return HAS(FLAG_WEI_ZP) ? row - to_vec_f(b.zero_points[v]) : row;
+}
+
+#if LANES > 1
 // Weights with stride 1 along K, sixteen columns from n on; columns past the end repeat the last one.
 static inline int load_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
                                __private float *panel) {
@@ -112,22 +135,19 @@ static inline void load_columns(bytes wei, tensor t, long begin, long k0, int le
 static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
                                     long k0, int length, int columns, __private const vec_i *wei_zp,
                                     __private panel_vec *panel) {
-    struct b_panel b;
-    b.in_place =
-        (global const float *)wei + begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N + k0 * PACKED_N;
-    b.panel = panel;
-    if (wei_in_place())
+    const int unit = wei_is_packed_in_quads() ? 4 : 1;
+    struct b_panel b = {wei, begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * unit + k0 * PACKED_N,
+                        panel, wei_zp};
+    if (wei_in_place() || wei_in_registers())
         return b;
 #if LANES > 1
     if (spec_wei_unit() == UNIT_PACKED) {
-        const long first = begin + n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
         if (wei_is_packed_in_quads())
-            unpack_quads(wei, first + n0 % PACKED_N * 4, length, panel);
+            unpack_quads(b, length, panel);
         else
             for (int k = 0; k < length; ++k)
                 for (int v = 0; v < NV; ++v)
-                    panel[k * NV + v] =
-                        load_vec_f(wei, spec_wei_dt(), first + n0 % PACKED_N + k * PACKED_N + v * LANES);
+                    panel[k * NV + v] = load_vec_f(wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
     } else
 #endif
         load_columns(wei, &p->wei, begin + n0 * p->wei.column, k0, length, columns, (__private float *)panel);
@@ -143,7 +163,7 @@ static inline void prefetch_b(struct b_panel b, int length, int from, int to, in
     if (!wei_in_place() || of <= 8 * ROWS) // else they come faster than they are used up
         return;
     const int lines = length * PACKED_N / 16;
-    global const float *next = b.in_place + length * PACKED_N;
+    global const float *next = (global const float *)b.wei + b.first + length * PACKED_N;
     for (int i = lines * from / of; i < lines * to / of; ++i)
         prefetch_line((bytes)(next + 16 * i));
 }
@@ -196,12 +216,16 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
     }
 #pragma unroll 1
     for (int k = 0; k < length; ++k) {
+        vec_f wei[NV];
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            wei[v] = load_b_row(b, k, v);
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             const float value = src_in_place() ? row[i][k] : a[i * TILE_K + k];
 #pragma unroll
             for (int v = 0; v < NV; ++v)
-                sum[i * NV + v] = fma((vec_f)value, load_b_row(b, k, v), sum[i * NV + v]);
+                sum[i * NV + v] = fma((vec_f)value, wei[v], sum[i * NV + v]);
         }
     }
 #pragma unroll

@@ -6,6 +6,12 @@
 #include "policy/int8_panel.h"
 #include "policy/prefetch.h"
 
+static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
+    return src_is_signed() ? DOT(sum, wei, src) : DOT(sum, src, wei);
+}
+
+#include "policy/int8_along_k.h"
+
 #define ANY_ROW_COUNT 1
 #define WEI_SHIFT wei_shift()
 #define PANEL_VECTORS (TILE_K / 4 * NV)
@@ -43,7 +49,8 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
                 panel[k * NV + v] = load_packed_quads(wei, b.first + 4 * (k * PACKED_N + v * LANES));
     else {
         b.first = begin + n0 * p->wei.column + k0 * p->wei.row;
-        pack_panel(wei, &p->wei, b.first, length, columns, (__private int *)panel);
+        if (!HAS(FLAG_ALONG_K))
+            pack_panel(wei, &p->wei, b.first, length, columns, (__private int *)panel);
     }
     return b;
 }
@@ -81,12 +88,16 @@ static inline void prefetch_b(struct b_panel b, int length, int from, int to, in
     }
 }
 
-static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
-    return src_is_signed() ? DOT(sum, wei, src) : DOT(sum, src, wei);
-}
-
 // sum[v] += the weights of the panel, column by column.
 static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *sum) {
+#if LANES == 16
+    if (HAS(FLAG_ALONG_K)) {
+#pragma unroll 1
+        for (int v = 0; v < NV; ++v)
+            sum[v] = dot_along_k(sum[v], b.wei, b.plain, b.first, v * LANES, b.columns, length, 0);
+        return;
+    }
+#endif
     const int rest = length & 3;
     for (int k = 0; k < length; k += 4) {
         const int ones = length - k >= 4 ? 0x01010101 : 0x01010101 & ((1 << 8 * rest) - 1);
@@ -100,6 +111,15 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
                                                            __private const long *rows, long k0, int length,
                                                            struct b_panel b, __private vec_i *sum,
                                                            __private vec_f *unused) {
+#if LANES == 16
+    if (HAS(FLAG_ALONG_K)) {
+#pragma unroll 1
+        for (int i = 0; i < count * NV; ++i)
+            sum[i] = dot_along_k(sum[i], b.wei, b.plain, b.first, i % NV * LANES, b.columns, length,
+                                 src + rows[i / NV] + k0);
+        return;
+    }
+#endif
     bytes a[ROWS];
 #pragma unroll
     for (int i = 0; i < count; ++i)

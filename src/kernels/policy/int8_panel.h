@@ -137,11 +137,46 @@ static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int colum
     return k;
 }
 
-// Weights with stride 1 along N.
-static inline int pack_along_n(bytes wei, tensor t, long begin, int n, int length, __private int *panel) {
+// Four rows of 64 bytes to 64 quads: the bytes of each four columns change places with those of the four
+// rows, then the columns come back into their order.
+static inline void quads_of_rows(bytes wei, long i, long stride, __private int16 *quads) {
+    int16 r[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+        r[j] = vload16(0, (global const int *)(wei + i + j * stride));
+    const int16 even = 0x00ff00ff, odd = ~0x00ff00ff, low = 0xffff, high = ~0xffff;
+    int16 pairs[4]; // columns 0 and 2, 1 and 3 of the first two rows; likewise of the last two
+#pragma unroll
+    for (int j = 0; j < 4; j += 2) {
+        pairs[j] = (r[j] & even) | ((r[j + 1] << 8) & odd);
+        pairs[j + 1] = (as_int16(as_uint16(r[j]) >> 8) & even) | (r[j + 1] & odd);
+    }
+    const int16 column0 = (pairs[0] & low) | (pairs[2] << 16);
+    const int16 column1 = (pairs[1] & low) | (pairs[3] << 16);
+    const int16 column2 = as_int16(as_uint16(pairs[0]) >> 16) | (pairs[2] & high);
+    const int16 column3 = as_int16(as_uint16(pairs[1]) >> 16) | (pairs[3] & high);
+    const int16 a = LOWER_HALVES(column0, column2), b = LOWER_HALVES(column1, column3);
+    const int16 c = UPPER_HALVES(column0, column2), d = UPPER_HALVES(column1, column3);
+    quads[0] = LOWER_HALVES(a, b);
+    quads[1] = UPPER_HALVES(a, b);
+    quads[2] = LOWER_HALVES(c, d);
+    quads[3] = UPPER_HALVES(c, d);
+}
+
+// Weights with stride 1 along N, columns from n on: 64 where `wide`, else 16.
+static inline int pack_along_n(bytes wei, tensor t, long begin, int n, bool wide, int length,
+                               __private int *panel) {
     const long from = begin + n;
     int k = 0;
     for (; k + 4 <= length; k += 4) {
+        if (wide) {
+            int16 quads[4];
+            quads_of_rows(wei, from + k * t->row, t->row, quads);
+#pragma unroll
+            for (int v = 0; v < 4; ++v)
+                vstore16(to_domain(quads[v]), v, panel + k / 4 * TILE_N + n);
+            continue;
+        }
         int16 quads = 0;
         for (int j = 0; j < 4; ++j)
             quads |= load_along_n(wei, from + (k + j) * t->row) << (8 * j);
@@ -153,14 +188,16 @@ static inline int pack_along_n(bytes wei, tensor t, long begin, int n, int lengt
 // begin: the first element of the block.
 static inline void pack_panel(bytes wei, tensor t, long begin, int length, int columns,
                               __private int *panel) {
-    for (int n = 0; n < TILE_N; n += 16) {
+    const bool wide = TILE_N == 64 && !wei_is_int4() && spec_wei_unit() == UNIT_COLUMN && columns == 64;
+    const int step = wide ? 64 : 16;
+    for (int n = 0; n < TILE_N; n += step) {
         int k = 0;
         if (spec_wei_unit() == UNIT_ROW)
             k = pack_along_k(wei, t, begin, n, columns, length, panel);
         else if (spec_wei_unit() == UNIT_COLUMN && n + 16 <= columns)
-            k = pack_along_n(wei, t, begin, n, length, panel);
+            k = pack_along_n(wei, t, begin, n, wide, length, panel);
         for (; k < length; k += 4)
-            for (int i = n; i < n + 16; ++i)
+            for (int i = n; i < n + step; ++i)
                 panel[k / 4 * TILE_N + i] =
                     load_quad(wei, t, begin + min(i, columns - 1) * t->column, k, min(4, length - k));
     }
