@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a matmul is cut: K in ranges, weights packed first, few rows with weights along K, tiles of few columns."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zemm
+from support_problem import PostOp, Problem, Quant, make_data, zero_point
+from support_rows import ROWS
+from support_run import GUARD, check_dst, make_call, make_pd
+
+PACKED = "BA16a64b4a"
+
+
+def scratchpad(engine: zemm.Engine, problem: Problem) -> int:
+    """Bytes that the chosen kernel keeps between its launches."""
+    return make_pd(engine, replace(problem, scratchpad="user")).query_md("scratchpad_md").size
+
+
+def run(engine: zemm.Engine, stream: zemm.Stream, problem: Problem) -> tuple[bool, np.ndarray]:
+    """Whether the result had to be exact, and its bytes."""
+    data = make_data(problem)
+    call = make_call(engine, problem, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    exact = check_dst(problem, data, call)
+    return exact, call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
+
+
+def takes(engine: zemm.Engine, problem: Problem) -> bool:
+    try:
+        make_pd(engine, problem)
+    except NotImplementedError:
+        return False
+    return True
+
+
+# ---- K in ranges
+
+INT8 = Problem((1, 1), (1, 1), "s8", "u8", "s32", src_zp=zero_point(), wei_zp=zero_point(2, (), "u8"))
+SPLIT = {
+    "integers": (INT8, 1),
+    "integers, scaled at the end": (
+        replace(
+            INT8, dst_dt="f16", limit=1, src_scale=Quant(1), wei_scale=Quant(2), bias_dt="f32", bias_mask=2
+        ),
+        1,
+    ),
+    "packed, groups of 128": (
+        Problem(
+            (1, 1),
+            (1, 1),
+            "s8",
+            "u4",
+            "f32",
+            limit=1,
+            wei_tag=PACKED,
+            src_scale=Quant(3, (1, 128)),
+            wei_scale=Quant(3, (128, 1)),
+            wei_zp=zero_point(3, (128, 1), "u8"),
+            reduction_group=128,
+            post_ops=(PostOp("eltwise", "eltwise_relu"), PostOp("sum", alpha=2.0)),
+        ),
+        128,
+    ),
+    "src zero points along K": (
+        Problem((1, 1), (1, 1), "u8", "s8", "s32", wei_order="ba", src_zp=zero_point(3, (1, 64))),
+        64,
+    ),
+    "floats": (Problem((1, 1), (1, 1)), 1),
+    "weight-only": (
+        Problem(
+            (1, 1),
+            (1, 1),
+            "f32",
+            "u8",
+            "f32",
+            limit=1,
+            wei_tag=PACKED,
+            wei_scale=Quant(2),
+            wei_zp=zero_point(3, (64, 1), "u8"),
+            fpmath=("any", True),
+        ),
+        64,
+    ),
+}
+# M, N, K: one tile or few of every row, K no multiple of what a range is made of.
+SHAPES = ((1, 15, 30004), (3, 40, 8200), (33, 16, 9000), (17, 5, 60001))
+
+
+@pytest.mark.parametrize("name", SPLIT)
+@pytest.mark.parametrize("row", ROWS)
+def test_k_in_ranges(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """Sums of ranges are added up: exactly for integers, whatever zero points and scales there are."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    base, unit = SPLIT[name]
+    if not takes(engine, replace(base, src_dims=(1, 64 * unit), wei_dims=(64 * unit, 8))):
+        return  # test_kernel_tails has the reasons
+    for seed, (m, n, any_k) in enumerate(SHAPES):
+        k = any_k // unit * unit
+        problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
+        assert scratchpad(engine, problem) >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
+        exact, _ = run(engine, stream, problem)
+        assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
+
+
+def test_ranges_are_added_in_their_order(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Floats with all their digits round alike in every run."""
+    problem = Problem((2, 20000), (20000, 24), rough=True)
+    assert scratchpad(engine, problem) > 0
+    _, first = run(engine, stream, problem)
+    for _ in range(5):
+        _, again = run(engine, stream, problem)
+        assert np.array_equal(first, again)
+
+
+def test_batches_of_ranges(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    problem = Problem(
+        (2, 3, 20000), (2, 20000, 24), "s8", "s8", "s32", src_zp=zero_point(), scratchpad="user"
+    )
+    assert scratchpad(engine, problem) > 0
+    exact, _ = run(engine, stream, problem)
+    assert exact
+
+
+@pytest.mark.parametrize(
+    "dims",
+    [((1, 512), (512, 16)), ((4, 1000), (1000, 64)), ((31, 2560), (2560, 2560)), ((1, 64), (64, 4096))],
+)
+def test_short_or_wide_problems_are_not_split(
+    engine: zemm.Engine, dims: tuple[tuple[int, int], tuple[int, int]]
+) -> None:
+    assert scratchpad(engine, Problem(*dims, "s8", "u8", "s32", any_tags=True, src_zp=zero_point())) == 0
+
+
+# ---- weights packed first
+
+PACK_FIRST = {
+    "u8, along K, with reductions computed": replace(INT8, wei_order="ba"),
+    "s8, along N": Problem((1, 1), (1, 1), "s8", "s8", "s32", wei_pad=3),
+    "u4, along K, groups": Problem(
+        (1, 1),
+        (1, 1),
+        "s8",
+        "u4",
+        "f32",
+        limit=3,
+        wei_order="ba",
+        src_scale=Quant(3, (1, 64)),
+        wei_scale=Quant(3, (64, 1)),
+        wei_zp=zero_point(3, (64, 1), "u8"),
+        reduction_group=64,
+    ),
+    "f16, along K": Problem((1, 1), (1, 1), "f32", "f16", "f32", wei_order="ba"),
+    "f32, along N": Problem((1, 1), (1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", PACK_FIRST)
+@pytest.mark.parametrize("shape", [(240, 65, 64), (300, 130, 320), (481, 64, 192)])
+def test_weights_packed_first(
+    engine: zemm.Engine, stream: zemm.Stream, name: str, shape: tuple[int, int, int]
+) -> None:
+    """Plain weights that many tiles read go through the scratchpad, in either mode of it."""
+    m, n, k = shape
+    problem = replace(PACK_FIRST[name], src_dims=(m, k), wei_dims=(k, n))
+    if make_pd(engine, problem).impl_info.endswith("generic"):
+        pytest.skip("the generic kernels read plain weights as they are")
+    bits = {"u4": 4, "u8": 8, "s8": 8, "f16": 16, "f32": 32}[problem.wei_dt]
+    assert scratchpad(engine, problem) >= k * n * bits // 8
+    for mode in ("library", "user"):
+        exact, _ = run(engine, stream, replace(problem, scratchpad=mode))
+        assert exact
+    assert scratchpad(engine, replace(problem, src_dims=(100, k))) < k * n * bits // 8
+
+
+def test_batched_weights_are_not_packed_first(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    problem = Problem((2, 300, 64), (2, 64, 70), "s8", "s8", "s32")
+    exact, _ = run(engine, stream, problem)
+    assert exact
+
+
+# ---- few rows, weights along K
+
+ALONG_K = {
+    "u8": replace(INT8, wei_order="ba"),
+    "s8, padded": Problem((1, 1), (1, 1), "s8", "s8", "s32", wei_order="ba", wei_pad=7, src_pad=3),
+    "u8 by s8": Problem((1, 1), (1, 1), "u8", "s8", "s32", wei_order="ba", src_zp=zero_point()),
+    "s4": Problem((1, 1), (1, 1), "u8", "s4", "s32", wei_order="ba", wei_zp=zero_point(2)),
+    "u4, groups of 64": PACK_FIRST["u4, along K, groups"],
+    "s8, groups of 192": Problem(
+        (1, 1),
+        (1, 1),
+        "s8",
+        "s8",
+        "f32",
+        limit=3,
+        wei_order="ba",
+        src_scale=Quant(3, (1, 192)),
+        wei_scale=Quant(3, (192, 1)),
+        src_zp=zero_point(2, (1, 192)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALONG_K)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.startswith("matmul_int8")])
+def test_few_rows_along_k(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """M up to 6 and past it, N around vectors and tiles, whole vectors of K and more than a block."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    base = ALONG_K[name]
+    if not takes(engine, replace(base, src_dims=(1, 192), wei_dims=(192, 8))):
+        return
+    ks = (192, 384, 1536) if base.wei_scale else (64, 192, 256, 320, 1024)
+    for seed, k in enumerate(ks):
+        for m in (1, 2, 5, 6, 7):
+            for n in (1, 15, 16, 17, 63, 64, 130):
+                problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
+                exact, _ = run(engine, stream, problem)
+                assert exact, (m, n, k)
+
+
+def test_batch_of_one_row_along_k(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Weights that the batch shares, and weights of each."""
+    for wei in ((1, 192, 40), (3, 192, 40)):
+        problem = Problem((3, 1, 192), wei, "s8", "u8", "s32", wei_order="acb", wei_zp=zero_point())
+        exact, _ = run(engine, stream, problem)
+        assert exact
+
+
+# ---- tiles of few columns
+
+WIDE, NARROW = "120x64x256_avx512_vnni", "120x16x256_avx512_vnni"
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "order", "tile"),
+    [
+        (128, 16, None, NARROW),
+        (128, 48, None, NARROW),
+        (128, 49, None, WIDE),
+        (128, 64, None, WIDE),
+        (128, 80, None, NARROW),
+        (128, 256, None, WIDE),
+        (6, 4096, "ba", NARROW),
+        (7, 4096, "ba", WIDE),
+        (6, 4096, None, WIDE),
+    ],
+)
+def test_tile_of_few_columns(engine: zemm.Engine, m: int, n: int, order: str | None, tile: str) -> None:
+    if "avx512_vnni" not in engine.features:
+        pytest.skip("the device does not report avx512_vnni")
+    problem = Problem((m, 256), (256, n), "s8", "u8", "s32", wei_order=order, any_tags=order is None)
+    assert make_pd(engine, problem).impl_info.endswith(tile)
