@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a matmul is cut: K in ranges, weights packed first, few rows with weights along K, tiles of few columns."""
+"""How a matmul is cut: K in ranges, weights packed first, few rows along K, tiles of few columns."""
 
 from dataclasses import replace
 
