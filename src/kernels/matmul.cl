@@ -125,19 +125,20 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
 #pragma unroll 1
         for (int i = 0; i < t->rows; ++i) {
             load_row_parameters(1, i, p, args, t, block, &rows);
-            prefetch_b(b, block->length, i, i + 1, t->rows);
+            prefetch_b(b, block->length, i, t->rows);
             multiply_rows(1, i, src, p, t, &rows, block, b);
         }
         return;
     }
 #if ANY_ROW_COUNT
+    const int groups = (t->rows + ROWS - 1) / ROWS;
+    int group = 0;
 #if ROWS > 6
     // Of variants for 1 to ROWS rows there would be too many to compile: the last group repeats its last row.
     for (int i = 0; i < t->rows;) {
         const int left = t->rows - i;
         const int count = left > 8 ? ROWS : left > 4 ? 8 : left == 3 ? 4 : left;
 #else
-    const int groups = (t->rows + ROWS - 1) / ROWS;
     const int each = t->rows / groups;
     int larger = t->rows - each * groups; // groups with one row more
     for (int i = 0; i < t->rows;) {
@@ -148,7 +149,7 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         load_row_parameters(n, i, p, args, t, block, &rows);                                                 \
         multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
         break;
-        prefetch_b(b, block->length, i, i + count, t->rows);
+        prefetch_b(b, block->length, group++, groups);
         if (i + count < t->rows)
             prefetch_a(src, t->src + i + count, count, block->k0, block->length);
         else

@@ -158,13 +158,15 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
     return b;
 }
 
-// Asks for the share [from, to) of [0, of) of the weights of the next block, which follow this one's.
-static inline void prefetch_b(struct b_panel b, int length, int from, int to, int of) {
-    if (!wei_in_place() || of <= 8 * ROWS) // else they come faster than they are used up
+// Asks for one of so many parts of the weights of the next block, which follow this one's.
+static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
+    if (!wei_in_place() || parts <= 8) // else they come faster than they are used up
         return;
     const int lines = length * PACKED_N / 16;
+    const int each = (lines + parts - 1) / parts;
+    const int end = min((part + 1) * each, lines);
     global const float *next = (global const float *)b.wei + b.first + length * PACKED_N;
-    for (int i = lines * from / of; i < lines * to / of; ++i)
+    for (int i = part * each; i < end; ++i)
         prefetch_line((bytes)(next + 16 * i));
 }
 

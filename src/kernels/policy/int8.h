@@ -64,28 +64,28 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
             prefetch_line(src + rows[i] + k0 + k);
 }
 
-// Asks for the share [from, to) of [0, of) of the weights of the next block, which follow this one's.
-static inline void prefetch_b(struct b_panel b, int length, int from, int to, int of) {
+// Asks for one of so many parts of the weights of the next block, which follow this one's.
+static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
     const int line = wei_is_int4() ? 128 : 64; // elements
-    switch (spec_wei_unit()) {
-    case UNIT_PACKED: {
-        if (of <= 8 * ROWS) // they come faster than they are used up
-            return;
-        const int lines = length * PACKED_N / line;
-        for (int i = lines * from / of; i < lines * to / of; ++i)
-            prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
-        break;
-    }
-    case UNIT_ROW:
-        for (int n = b.columns * from / of; n < b.columns * to / of; ++n)
+    const int pieces = spec_wei_unit() == UNIT_PACKED ? length * PACKED_N / line
+                       : spec_wei_unit() == UNIT_ROW  ? b.columns
+                                                      : length;
+    const int each = (pieces + parts - 1) / parts;
+    const int end = min((part + 1) * each, pieces);
+    for (int i = part * each; i < end; ++i)
+        switch (spec_wei_unit()) {
+        case UNIT_PACKED:
+            if (parts > 8) // else they come faster than they are used up
+                prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
+            break;
+        case UNIT_ROW:
             for (int k = length; k < 2 * length; k += line)
-                prefetch_line(b.wei + ((b.first + n * b.plain->column + k) >> wei_is_int4()));
-        break;
-    case UNIT_COLUMN:
-        for (int k = length + length * from / of; k < length + length * to / of; ++k)
-            prefetch_line(b.wei + ((b.first + k * b.plain->row) >> wei_is_int4()));
-        break;
-    }
+                prefetch_line(b.wei + ((b.first + i * b.plain->column + k) >> wei_is_int4()));
+            break;
+        case UNIT_COLUMN:
+            prefetch_line(b.wei + ((b.first + (length + i) * b.plain->row) >> wei_is_int4()));
+            break;
+        }
 }
 
 // sum[v] += the weights of the panel, column by column.

@@ -110,9 +110,10 @@ static inline vec_i load_packed_quads(bytes wei, long i) {
 static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int columns, int length,
                                __private int *panel) {
     long column[16];
+    column[0] = begin + min(n, columns - 1) * t->column;
 #pragma unroll
-    for (int i = 0; i < 16; ++i)
-        column[i] = begin + min(n + i, columns - 1) * t->column;
+    for (int i = 1; i < 16; ++i)
+        column[i] = column[i - 1] + (n + i < columns ? t->column : 0);
     int16 r[16];
     int k = 0;
     for (; k + 64 <= length; k += 64) {
