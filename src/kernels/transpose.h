@@ -44,3 +44,26 @@
 DEFINE_TRANSPOSE16(int16)
 DEFINE_TRANSPOSE16(uint16)
 DEFINE_TRANSPOSE16(ushort16)
+
+// The same for 16 x 8 elements, two rows in a vector: rows i and i + 4 in r[i], 8 + i and 12 + i in r[4 + i],
+// for i < 4. r[j] becomes column j.
+static inline void transpose_pairs(__private int16 *r) {
+    int16 a[8], b[8];
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+        a[i] = LOWER_ELEMENTS(r[i], r[i + 1]);
+        a[i + 1] = UPPER_ELEMENTS(r[i], r[i + 1]);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i += 4) {
+        b[i] = LOWER_PAIRS(a[i], a[i + 2]);
+        b[i + 1] = UPPER_PAIRS(a[i], a[i + 2]);
+        b[i + 2] = LOWER_PAIRS(a[i + 1], a[i + 3]);
+        b[i + 3] = UPPER_PAIRS(a[i + 1], a[i + 3]);
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        r[j] = EVEN_LANES(b[j], b[j + 4]);
+        r[j + 4] = ODD_LANES(b[j], b[j + 4]);
+    }
+}

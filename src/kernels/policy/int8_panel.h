@@ -63,25 +63,27 @@ DEFINE_TO_DOMAIN(int16)
         (pairs | (pairs << 4)) & 0x0f0f0f0f;                                                                 \
     })
 
-// 64 neighbours along K of one column, from element i on (for 4-bit types an even one), as 16 quads.
-static inline int16 load_quads_along_k(bytes wei, long i) {
-    if (!wei_is_int4())
-        return vload16(0, (global const int *)(wei + i));
-    const int8 eights = vload8(0, (global const int *)(wei + (i >> 1)));
+static inline int16 spread_eights(int8 eights) {
     int16 fours;
     fours.even = eights & 0xffff;
     fours.odd = as_int8(as_uint8(eights) >> 16);
     return SPREAD_NIBBLES(int16, fours);
 }
 
-static inline int16 load_half_quads_along_k(bytes wei, long i) {
+// 64 neighbours along K of one column, from element i on (for 4-bit types an even one), as 16 quads.
+static inline int16 load_quads_along_k(bytes wei, long i) {
     if (!wei_is_int4())
-        return (int16)(vload8(0, (global const int *)(wei + i)), (int8)0);
-    const int4 eights = vload4(0, (global const int *)(wei + (i >> 1)));
-    int8 fours;
-    fours.even = eights & 0xffff;
-    fours.odd = as_int4(as_uint4(eights) >> 16);
-    return (int16)(SPREAD_NIBBLES(int8, fours), (int8)0);
+        return vload16(0, (global const int *)(wei + i));
+    return spread_eights(vload8(0, (global const int *)(wei + (i >> 1))));
+}
+
+// 32 neighbours along K of each of two columns, as 8 quads each.
+static inline int16 load_two_columns(bytes wei, long first, long second) {
+    if (!wei_is_int4())
+        return (int16)(vload8(0, (global const int *)(wei + first)),
+                       vload8(0, (global const int *)(wei + second)));
+    return spread_eights((int8)(vload4(0, (global const int *)(wei + (first >> 1))),
+                                vload4(0, (global const int *)(wei + (second >> 1)))));
 }
 
 // Sixteen neighbours along N of one row of K, one in each element.
@@ -114,26 +116,18 @@ static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int colum
 #pragma unroll
     for (int i = 1; i < 16; ++i)
         column[i] = column[i - 1] + (n + i < columns ? t->column : 0);
-    int16 r[16];
     int k = 0;
-    for (; k + 64 <= length; k += 64) {
+    for (; k + 32 <= length; k += 32) {
+        int16 r[8];
 #pragma unroll
-        for (int i = 0; i < 16; ++i)
-            r[i] = load_quads_along_k(wei, column[i] + k);
-        transpose16(r);
-#pragma unroll
-        for (int q = 0; q < 16; ++q)
-            vstore16(to_domain(r[q]), 0, panel + (k / 4 + q) * TILE_N + n);
-    }
-    if (k + 32 <= length) {
-#pragma unroll
-        for (int i = 0; i < 16; ++i)
-            r[i] = load_half_quads_along_k(wei, column[i] + k);
-        transpose16(r);
+        for (int i = 0; i < 8; ++i) {
+            const int first = (i & 3) + 2 * (i & 4);
+            r[i] = load_two_columns(wei, column[first] + k, column[first + 4] + k);
+        }
+        transpose_pairs(r);
 #pragma unroll
         for (int q = 0; q < 8; ++q)
             vstore16(to_domain(r[q]), 0, panel + (k / 4 + q) * TILE_N + n);
-        k += 32;
     }
     return k;
 }
