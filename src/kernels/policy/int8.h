@@ -75,7 +75,7 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
     for (int i = part * each; i < end; ++i)
         switch (spec_wei_unit()) {
         case UNIT_PACKED:
-            if (parts > 8) // else they come faster than they are used up
+            if (parts > 3) // else it comes in the way of reading this block
                 prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
             break;
         case UNIT_ROW:
