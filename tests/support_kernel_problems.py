@@ -142,4 +142,8 @@ PROBLEMS = {
     ),
     "32_post_ops": Problem((9, 20), (20, 17), post_ops=(BINARY_ADD,) * 32),
     "user_scratchpad": Problem((9, 20), (20, 17), "s8", "s8", "s32", wei_zp=zero_point(2), scratchpad="user"),
+    "k_in_ranges": Problem((3, 9000), (9000, 17), "s8", "u8", "f32", wei_scale=Quant(2), scratchpad="user"),
+    "packed_first": Problem((241, 68), (68, 65), "s8", "s8", "s32", wei_order="ba", scratchpad="user"),
+    "few_rows_along_k": Problem((3, 192), (192, 33), "s8", "u8", "s32", wei_order="ba", wei_zp=zero_point()),
+    "whole_tiles_along_n": Problem((9, 64), (64, 64), "u8", "s8", "s32"),
 }

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from support_problem import Problem, Quant, make_data, zero_point
+from support_problem import Problem, Quant, zero_point
 from support_rows import ROWS
-from support_run import GUARD, check_dst, make_call
+from support_run import run
 
 # The policies of the integer and of the float matmul.
 LEVELS = {
@@ -54,13 +54,9 @@ PROBLEMS = {
 
 def result(engine: zemm.Engine, problem: Problem) -> tuple[str, np.ndarray]:
     """The kernel, and dst's bytes; they equal numpy's."""
-    data = make_data(problem)
-    call = make_call(engine, problem, data)
-    stream = zemm.Stream(engine)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
-    assert check_dst(problem, data, call), "the problem's result is not exact"
-    return call.pd.impl_info, call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
+    call = run(engine, zemm.Stream(engine), problem)
+    assert call.exact, "the problem's result is not exact"
+    return call.pd.impl_info, call.dst
 
 
 def main() -> None:

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import zemm
-from support_problem import PostOp, Problem, Quant, make_data, zero_point
+from support_problem import PostOp, Problem, Quant, zero_point
 from support_rows import ROWS
-from support_run import GUARD, check_dst, make_call, make_pd
+from support_run import make_pd, run
 
 PACKED = "BA16a64b4a"
 
@@ -16,16 +16,6 @@ PACKED = "BA16a64b4a"
 def scratchpad(engine: zemm.Engine, problem: Problem) -> int:
     """Bytes that the chosen kernel keeps between its launches."""
     return make_pd(engine, replace(problem, scratchpad="user")).query_md("scratchpad_md").size
-
-
-def run(engine: zemm.Engine, stream: zemm.Stream, problem: Problem) -> tuple[bool, np.ndarray]:
-    """Whether the result had to be exact, and its bytes."""
-    data = make_data(problem)
-    call = make_call(engine, problem, data)
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
-    exact = check_dst(problem, data, call)
-    return exact, call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
 
 
 def takes(engine: zemm.Engine, problem: Problem) -> bool:
@@ -103,18 +93,19 @@ def test_k_in_ranges(
         k = any_k // unit * unit
         problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
         assert scratchpad(engine, problem) >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
-        exact, _ = run(engine, stream, problem)
-        assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
+        assert run(engine, stream, problem).exact, (
+            f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
+        )
 
 
 def test_ranges_are_added_in_their_order(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """Floats with all their digits round alike in every run."""
     problem = Problem((2, 20000), (20000, 24), rough=True)
     assert scratchpad(engine, problem) > 0
-    _, first = run(engine, stream, problem)
+    first = run(engine, stream, problem)
+    assert not first.exact
     for _ in range(5):
-        _, again = run(engine, stream, problem)
-        assert np.array_equal(first, again)
+        assert np.array_equal(first.dst, run(engine, stream, problem).dst)
 
 
 def test_batches_of_ranges(engine: zemm.Engine, stream: zemm.Stream) -> None:
@@ -122,8 +113,7 @@ def test_batches_of_ranges(engine: zemm.Engine, stream: zemm.Stream) -> None:
         (2, 3, 20000), (2, 20000, 24), "s8", "s8", "s32", src_zp=zero_point(), scratchpad="user"
     )
     assert scratchpad(engine, problem) > 0
-    exact, _ = run(engine, stream, problem)
-    assert exact
+    assert run(engine, stream, problem).exact
 
 
 @pytest.mark.parametrize(
@@ -172,15 +162,13 @@ def test_weights_packed_first(
     bits = {"u4": 4, "u8": 8, "s8": 8, "f16": 16, "f32": 32}[problem.wei_dt]
     assert scratchpad(engine, problem) >= k * n * bits // 8
     for mode in ("library", "user"):
-        exact, _ = run(engine, stream, replace(problem, scratchpad=mode))
-        assert exact
+        assert run(engine, stream, replace(problem, scratchpad=mode)).exact
     assert scratchpad(engine, replace(problem, src_dims=(100, k))) < k * n * bits // 8
 
 
 def test_batched_weights_are_not_packed_first(engine: zemm.Engine, stream: zemm.Stream) -> None:
     problem = Problem((2, 300, 64), (2, 64, 70), "s8", "s8", "s32")
-    exact, _ = run(engine, stream, problem)
-    assert exact
+    assert run(engine, stream, problem).exact
 
 
 # ---- few rows, weights along K
@@ -221,16 +209,14 @@ def test_few_rows_along_k(
         for m in (1, 2, 5, 6, 7):
             for n in (1, 15, 16, 17, 63, 64, 130):
                 problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
-                exact, _ = run(engine, stream, problem)
-                assert exact, (m, n, k)
+                assert run(engine, stream, problem).exact, (m, n, k)
 
 
 def test_batch_of_one_row_along_k(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """Weights that the batch shares, and weights of each."""
     for wei in ((1, 192, 40), (3, 192, 40)):
         problem = Problem((3, 1, 192), wei, "s8", "u8", "s32", wei_order="acb", wei_zp=zero_point())
-        exact, _ = run(engine, stream, problem)
-        assert exact
+        assert run(engine, stream, problem).exact
 
 
 # ---- tiles of few columns

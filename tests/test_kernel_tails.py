@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 import zemm
-from support_problem import Problem, make_data, zero_point
+from support_problem import Problem, zero_point
 from support_rows import ROWS
-from support_run import check_dst, make_call, make_pd
+from support_run import make_pd, run
 from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
 
 VARIANTS = INTEGERS | FLOATS
@@ -27,14 +27,11 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
     return ""
 
 
-def run(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> bool:
+def run_on(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> bool:
     """Whether the result had to be exact."""
-    data = make_data(problem)
-    call = make_call(engine, problem, data)
+    call = run(engine, stream, problem)
     assert call.pd.impl_info == row
-    zemm.Primitive(call.pd).execute(stream, call.args)
-    stream.wait()
-    return check_dst(problem, data, call)
+    return call.exact
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -52,7 +49,7 @@ def test_tails(
                 make_pd(engine, problem)
             return
         try:
-            exact = run(engine, stream, row, problem)
+            exact = run_on(engine, stream, row, problem)
         except AssertionError as error:
             raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
         assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
@@ -69,7 +66,7 @@ def test_rough_tails(
         return  # test_tails has seen why
     inexact = 0
     for seed, (m, n, k) in enumerate(itertools.islice(shapes(FLOATS, name), 0, None, 4)):
-        inexact += not run(engine, stream, row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
+        inexact += not run_on(engine, stream, row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
     assert inexact > 5
 
 
@@ -124,4 +121,4 @@ def test_another_row_takes_it(engine: zemm.Engine, stream: zemm.Stream, name: st
     problem = REFUSED[name][0]
     row = make_pd(engine, problem).impl_info
     assert not row.startswith("matmul_int8")
-    run(engine, stream, row, problem)
+    run_on(engine, stream, row, problem)
