@@ -188,10 +188,13 @@ static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *s
             sum[v] += to_vec_i(b.panel[k * NV + v]);
 }
 
-// a[k]: one row of src from element i on, as f32.
-static inline void load_row(bytes src, long i, long stride, int length, __private float *a) {
+// a[k]: one row of src from element i on, as f32. A function of its own: in every variant of multiply its
+// branches take longer to compile than all the rest.
+static __attribute__((noinline)) void load_row(bytes src, long i, long stride, int length,
+                                               __private float *a) {
     int k = 0;
     if (spec_src_unit() == UNIT_COLUMN)
+#pragma unroll 1
         for (; k + 16 <= length; k += 16)
             vstore16(load_float16(src, spec_src_dt(), i + k), 0, a + k);
     for (; k < length; ++k)
@@ -207,11 +210,13 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
     float a[ROWS * TILE_K];
     global const float *row[ROWS];
     vec_f sum[ROWS * NV];
+    if (!src_in_place())
+#pragma unroll 1
+        for (int i = 0; i < count; ++i)
+            load_row(src, rows[i] + k0 * src_tensor->column, src_tensor->column, length, a + i * TILE_K);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
         row[i] = (global const float *)src + rows[i] + k0;
-        if (!src_in_place())
-            load_row(src, rows[i] + k0 * src_tensor->column, src_tensor->column, length, a + i * TILE_K);
 #pragma unroll
         for (int v = 0; v < NV; ++v)
             sum[i * NV + v] = HAS(FLAG_INTEGER) ? (vec_f)0.f : fsum[i * NV + v];
