@@ -18,23 +18,27 @@
 #define LOWER_HALVES(x, y) SHUFFLE(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define UPPER_HALVES(x, y) SHUFFLE(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
+// Of each four of so many rows, at most 16: r[4 * i + j] becomes columns j, j + 4, j + 8, j + 12 of rows
+// 4 * i .. 4 * i + 3, a lane each.
+#define DEFINE_TRANSPOSE_FOURS(T)                                                                            \
+    static inline __attribute__((overloadable, always_inline)) void transpose_fours(__private T *r,          \
+                                                                                    const int rows) {        \
+        _Pragma("unroll") for (int i = 0; i < rows; i += 4) {                                                \
+            const T a = LOWER_ELEMENTS(r[i], r[i + 1]), b = UPPER_ELEMENTS(r[i], r[i + 1]);                  \
+            const T c = LOWER_ELEMENTS(r[i + 2], r[i + 3]), d = UPPER_ELEMENTS(r[i + 2], r[i + 3]);          \
+            r[i] = LOWER_PAIRS(a, c);                                                                        \
+            r[i + 1] = UPPER_PAIRS(a, c);                                                                    \
+            r[i + 2] = LOWER_PAIRS(b, d);                                                                    \
+            r[i + 3] = UPPER_PAIRS(b, d);                                                                    \
+        }                                                                                                    \
+    }
 #define DEFINE_TRANSPOSE16(T)                                                                                \
+    DEFINE_TRANSPOSE_FOURS(T)                                                                                \
     static inline __attribute__((overloadable)) void transpose16(__private T *r) {                           \
-        T a[16];                                                                                             \
-        _Pragma("unroll") for (int i = 0; i < 16; i += 2) {                                                  \
-            a[i] = LOWER_ELEMENTS(r[i], r[i + 1]);                                                           \
-            a[i + 1] = UPPER_ELEMENTS(r[i], r[i + 1]);                                                       \
-        }                                                                                                    \
-        T b[16]; /* b[4 * i + j]: columns j, j + 4, j + 8, j + 12 of rows 4 * i .. 4 * i + 3, a lane each */ \
-        _Pragma("unroll") for (int i = 0; i < 16; i += 4) {                                                  \
-            b[i] = LOWER_PAIRS(a[i], a[i + 2]);                                                              \
-            b[i + 1] = UPPER_PAIRS(a[i], a[i + 2]);                                                          \
-            b[i + 2] = LOWER_PAIRS(a[i + 1], a[i + 3]);                                                      \
-            b[i + 3] = UPPER_PAIRS(a[i + 1], a[i + 3]);                                                      \
-        }                                                                                                    \
+        transpose_fours(r, 16);                                                                              \
         _Pragma("unroll") for (int j = 0; j < 4; ++j) {                                                      \
-            const T even_above = EVEN_LANES(b[j], b[j + 4]), even_below = EVEN_LANES(b[j + 8], b[j + 12]);   \
-            const T odd_above = ODD_LANES(b[j], b[j + 4]), odd_below = ODD_LANES(b[j + 8], b[j + 12]);       \
+            const T even_above = EVEN_LANES(r[j], r[j + 4]), even_below = EVEN_LANES(r[j + 8], r[j + 12]);   \
+            const T odd_above = ODD_LANES(r[j], r[j + 4]), odd_below = ODD_LANES(r[j + 8], r[j + 12]);       \
             r[j] = EVEN_LANES(even_above, even_below);                                                       \
             r[j + 4] = EVEN_LANES(odd_above, odd_below);                                                     \
             r[j + 8] = ODD_LANES(even_above, even_below);                                                    \
@@ -48,22 +52,11 @@ DEFINE_TRANSPOSE16(ushort16)
 // The same for 16 x 8 elements, two rows in a vector: rows i and i + 4 in r[i], 8 + i and 12 + i in r[4 + i],
 // for i < 4. r[j] becomes column j.
 static inline void transpose_pairs(__private int16 *r) {
-    int16 a[8], b[8];
-#pragma unroll
-    for (int i = 0; i < 8; i += 2) {
-        a[i] = LOWER_ELEMENTS(r[i], r[i + 1]);
-        a[i + 1] = UPPER_ELEMENTS(r[i], r[i + 1]);
-    }
-#pragma unroll
-    for (int i = 0; i < 8; i += 4) {
-        b[i] = LOWER_PAIRS(a[i], a[i + 2]);
-        b[i + 1] = UPPER_PAIRS(a[i], a[i + 2]);
-        b[i + 2] = LOWER_PAIRS(a[i + 1], a[i + 3]);
-        b[i + 3] = UPPER_PAIRS(a[i + 1], a[i + 3]);
-    }
+    transpose_fours(r, 8);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-        r[j] = EVEN_LANES(b[j], b[j + 4]);
-        r[j + 4] = ODD_LANES(b[j], b[j + 4]);
+        const int16 even = EVEN_LANES(r[j], r[j + 4]);
+        r[j + 4] = ODD_LANES(r[j], r[j + 4]);
+        r[j] = even;
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/block.hpp"
 
-#include <algorithm>
-
 #include "common/quant_md.hpp"
 
 namespace zemm::matmul {
@@ -86,9 +84,7 @@ matmul_problem make_block(const problem &p) {
     block.dst_zp = quant_tensor(p.dst, p.zero_point(ZEMM_ARG_DST));
     fill_post_ops(p, block);
     // Weights that are the same for the whole batch see it as more rows.
-    const bool shared =
-        std::all_of(p.wei.dims, p.wei.dims + block.batch_ndims, [](zemm_dim_t d) { return d == 1; });
-    block.rows = shared ? p.batch() * block.m : block.m;
+    block.rows = p.shares_weights() ? p.batch() * block.m : block.m;
     return block;
 }
 

@@ -25,13 +25,6 @@ std::vector<ze::spec_constant> reduce_constants(const plan &plan) {
     return result;
 }
 
-std::unique_ptr<ze::buffer> to_device(const std::shared_ptr<ze::device> &dev, const void *data, size_t size) {
-    auto buffer =
-        std::make_unique<ze::buffer>(dev, size, dev->host_pointers ? ze::usm::host : ze::usm::device);
-    ze::copy_now(*dev, buffer->data(), data, size);
-    return buffer;
-}
-
 std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     auto result = std::make_shared<compiled>(pd.engine->device);
     result->plan = pd.plan;
@@ -47,14 +40,15 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
         return kernel;
     };
     result->matmul = get(plan.row->name, "matmul", plan.constants);
-    result->block = to_device(result->device, &plan.block, sizeof(plan.block));
+    result->block = ze::copy_for_kernels(result->device, &plan.block, sizeof(plan.block));
     if (!plan.finish_constants.empty())
         result->finish = get(plan.row->name, "matmul", plan.finish_constants);
     if (plan.computes_reductions)
         result->reduce_src = get("reduce_src", "reduce_src", reduce_constants(plan));
     if (plan.pack.kernel) {
         result->pack = get(plan.pack.kernel, plan.pack.kernel, plan.pack.constants);
-        result->pack_block = to_device(result->device, plan.pack.block.data(), plan.pack.block.size());
+        result->pack_block =
+            ze::copy_for_kernels(result->device, plan.pack.block.data(), plan.pack.block.size());
     }
     return result;
 }

@@ -22,7 +22,7 @@ bool has(const ze::device &dev, ze::feature feature, std::string &why) {
 }
 
 bool reads_weights(const problem &p, std::string &why) {
-    if (!is_packed(p.wei) || k_segment(p) % 4 == 0 || k_segment(p) == p.k())
+    if (!is_packed(p.wei) || segments_are_quads(p))
         return true;
     why = text(
         "packed weights need groups of K that are multiples of 4, the greatest common divisor here is %lld",
@@ -46,10 +46,9 @@ template <ze::feature feature> bool int8_on(const problem &p, const ze::device &
                    (long long)p.src.strides[p.ndims() - 1]);
         return false;
     }
-    const zemm_dim_t segment = k_segment(p);
-    if (segment % 4 != 0 && segment != p.k()) {
+    if (!segments_are_quads(p)) {
         why = text("it needs groups of K that are multiples of 4, the greatest common divisor here is %lld",
-                   (long long)segment);
+                   (long long)k_segment(p));
         return false;
     }
     return true;
@@ -99,9 +98,7 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
     problem result = p;
     if (p.wei.format_kind != zemm_format_kind_any)
         return result;
-    const zemm_dim_t segment = k_segment(p);
-    const bool quads = segment % 4 == 0 || segment == p.k();
-    if (row.weights == weights_layout::packed && quads && !p.empty())
+    if (row.weights == weights_layout::packed && segments_are_quads(p) && !p.empty())
         result.wei = packed_weights(p.wei);
     else
         md_resolve_any(result.wei);

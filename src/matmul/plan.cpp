@@ -123,10 +123,10 @@ constexpr zemm_dim_t shortest_range = 512;      // of K
 
 // The share of each work-item: tiles of nearly equal height, and some groups for every core. Where there are
 // too few columns for that, tiles get lower, then K is split, then tiles get as low as they can.
-void cut(const candidate &c, const ze::device &dev, zemm_dim_t batch, zemm_dim_t along_n,
-         bool segments_matter, plan &result) {
-    const kernel_row &row = *c.row;
+void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
+    const kernel_row &row = *result.row;
     matmul_problem &block = result.block;
+    const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
     const zemm_dim_t wanted = groups(enough, along_n * batch, "a device");
     const zemm_dim_t fewest = groups(block.rows, row.tile_m, "M");
@@ -136,7 +136,7 @@ void cut(const candidate &c, const ze::device &dev, zemm_dim_t batch, zemm_dim_t
     zemm_dim_t tiles = tiles_of(up(16, row.rows)), ranges = 1;
     block.k_range = block.k;
     if (std::max<zemm_dim_t>(block.rows, 16) * batch * block.n >= worth_splitting / block.k) {
-        const zemm_dim_t unit = segments_matter ? block.segment : row.tile_k;
+        const zemm_dim_t unit = block.segment < block.k ? block.segment : row.tile_k;
         ranges = std::min(groups(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
         ranges = std::max<zemm_dim_t>(ranges, 1);
         block.k_range = std::min(block.k, up(groups(block.k, ranges, "K"), unit));
@@ -160,10 +160,9 @@ void cut(const candidate &c, const ze::device &dev, zemm_dim_t batch, zemm_dim_t
 // Plain weights that many tiles read: arranged once, in the scratchpad, instead of by every tile.
 std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device &dev, plan &result) {
     const problem &p = *c.problem;
-    const zemm_dim_t segment = p.empty() ? 1 : k_segment(p);
     if (c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
-        p.batch() * p.m() < tiles_to_pack_for * c.row->tile_m || (segment % 4 != 0 && segment != p.k()) ||
-        std::any_of(p.wei.dims, p.wei.dims + p.ndims() - 2, [](zemm_dim_t d) { return d != 1; }))
+        p.batch() * p.m() < tiles_to_pack_for * c.row->tile_m || !segments_are_quads(p) ||
+        !p.shares_weights())
         return c.problem;
     auto packed = std::make_shared<problem>(p);
     std::string why; // not needed: tiles arrange their weights themselves
@@ -204,10 +203,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         block.wei_panel = p.wei.strides[p.ndims() - 1];
 
     uint32_t flags = flags_of(p, row);
-    const bool segments_matter = block.segment < block.k;
-    const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
-    const zemm_dim_t batch = groups(p.batch() * block.m / block.rows, 1, "the batch");
-    cut(c, dev, batch, along_n, segments_matter, result);
+    cut(dev, groups(p.batch() * block.m / block.rows, 1, "the batch"), result);
 
     if (block.segment <= row.tile_k)
         flags |= FLAG_WHOLE_SEGMENTS;

@@ -53,6 +53,10 @@ zemm_dim_t problem::batch() const {
     return product;
 }
 
+bool problem::shares_weights() const {
+    return std::all_of(wei.dims, wei.dims + ndims() - 2, [](zemm_dim_t d) { return d == 1; });
+}
+
 bool problem::empty() const {
     return md_nelems(src) == 0 || md_nelems(wei) == 0 || md_nelems(dst) == 0;
 }
@@ -141,6 +145,11 @@ zemm_dim_t k_segment(const problem &p) {
     narrow(p.zero_point(ZEMM_ARG_WEIGHTS), true);
     narrow(p.reduction(), false);
     return segment;
+}
+
+bool segments_are_quads(const problem &p) {
+    const zemm_dim_t segment = k_segment(p);
+    return segment % 4 == 0 || segment == p.k();
 }
 
 std::string dims_line(const problem &p) {

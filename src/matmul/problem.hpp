@@ -26,6 +26,7 @@ struct problem {
     bool has_bias() const { return bias.ndims != 0; }
     bool empty() const; // some tensor has no elements: nothing is computed
     bool integer() const { return is_int8(src.data_type); } // s32 accumulation
+    bool shares_weights() const;                            // one matrix of weights for the whole batch
     bool weight_only() const { return !integer() && is_integer(wei.data_type); }
     const memory_desc &tensor(int arg) const; // SRC, WEIGHTS, DST or BIAS
 
@@ -65,6 +66,8 @@ memory_desc prelu_md(const memory_desc &dst, int mask);
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);
 // Elements of K in which no parameter changes: the greatest common divisor of all K groups.
 zemm_dim_t k_segment(const problem &p);
+// Whether every segment begins at a multiple of 4, as layouts and instructions in fours of K need it.
+bool segments_are_quads(const problem &p);
 
 // Dimensions as the driver writes them, "2x3:3x4": for messages and the log.
 std::string dims_line(const problem &p);

@@ -38,9 +38,7 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     result->kernel =
         ze::get_kernel(result->device, kernels::find_spirv(plan.kernel), plan.kernel, plan.constants, flags);
     result->from_disk = result->kernel->from_disk();
-    const ze::usm kind = result->device->host_pointers ? ze::usm::host : ze::usm::device;
-    result->block = std::make_unique<ze::buffer>(result->device, plan.block.size(), kind);
-    ze::copy_now(*result->device, result->block->data(), plan.block.data(), plan.block.size());
+    result->block = ze::copy_for_kernels(result->device, plan.block.data(), plan.block.size());
     return result;
 }
 

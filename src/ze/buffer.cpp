@@ -82,4 +82,10 @@ void copy_now(device &dev, void *to, const void *from, size_t size) {
           "zeCommandListAppendMemoryCopy");
 }
 
+std::unique_ptr<buffer> copy_for_kernels(const std::shared_ptr<device> &dev, const void *data, size_t size) {
+    auto copy = std::make_unique<buffer>(dev, size, dev->host_pointers ? usm::host : usm::device);
+    copy_now(*dev, copy->data(), data, size);
+    return copy;
+}
+
 } // namespace zemm::ze

@@ -33,5 +33,7 @@ size_t usm_bytes_from(const device &dev, const void *pointer);
 bool host_reads(const device &dev, const void *pointer);
 // Copies between any two of USM and host memory, and waits.
 void copy_now(device &dev, void *to, const void *from, size_t size);
+// A copy of host memory that kernels can read.
+std::unique_ptr<buffer> copy_for_kernels(const std::shared_ptr<device> &dev, const void *data, size_t size);
 
 } // namespace zemm::ze
