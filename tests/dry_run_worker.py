@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import zemm
-from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS
+from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS, _probe
 
 M, K, N, GROUP = 9, 64, 48, 32
 FLOATS = ("f32", "f16", "bf16")
@@ -184,10 +184,26 @@ def run_memory(engine: zemm.Engine) -> dict[str, Any]:
     return {"wrong": wrong, "refused": refused}
 
 
+def run_model(engine: zemm.Engine) -> dict[str, Any]:
+    """What the library and the doctor say of the device; a matmul runs on it."""
+    pd = describe(engine, Case("s8", "u8", "f32", False))
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, memories(engine, pd))
+    stream.wait()
+    return {
+        "model": engine.model,
+        "features": engine.features,
+        "doctor": _probe.describe(engine),
+        "kernel": pd.impl_info,
+    }
+
+
+TASKS = {"cases": run_cases, "memory": run_memory, "model": run_model, "reorders": run_reorders}
+
+
 def main() -> None:
     engine = zemm.Engine("gpu")
-    task = {"cases": run_cases, "memory": run_memory, "reorders": run_reorders}[sys.argv[1]]
-    print(json.dumps({"device": engine.name, **task(engine)}))
+    print(json.dumps({"device": engine.name, **TASKS[sys.argv[1]](engine)}))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 SCRIPT = "import zemm; print(*zemm.Engine('cpu').features, sep=',')"
-NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", "dp4a")
+SOFTWARE = {"xmx", "block_2d", "tf32"}  # those of Xe GPUs, by libze_cpu.so
+NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", "dp4a", *SOFTWARE)
 
 
 def cpu_flags() -> set[str]:
@@ -19,7 +20,7 @@ def cpu_flags() -> set[str]:
 
 def expected() -> set[str]:
     flags = cpu_flags()
-    found = set()
+    found = set(SOFTWARE)
     if {"avx2", "fma"} <= flags:
         found.add("avx2")
         if "avx_vnni" in flags:
@@ -58,6 +59,9 @@ def test_features_are_the_processors() -> None:
         ("avx512,avx_vnni", {"avx512", "avx512_vnni", "avx_vnni"}),
         ("avx2", {"avx2", "avx512", "avx512_vnni", "avx_vnni"}),
         (",avx512,,", {"avx512", "avx512_vnni"}),
+        ("xmx", {"xmx", "tf32"}),
+        ("tf32", {"tf32"}),
+        ("block_2d", {"block_2d"}),
     ],
 )
 def test_mask(mask: str, hidden: set[str]) -> None:

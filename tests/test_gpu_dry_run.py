@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,16 @@ import pytest
 from dry_run_worker import cases
 
 ROOT = Path(__file__).resolve().parents[1]
-DEVICES = {"pvc": "1x8x8", "dg2": "1x8x16"}
+# The driver's settings: the size of the device, and for dg2 an id, as it otherwise reports 0.
+DEVICES = {
+    "pvc": {"ProductFamilyOverride": "pvc", "HardwareInfoOverride": "1x8x8"},
+    "dg2": {
+        "ProductFamilyOverride": "dg2",
+        "HardwareInfoOverride": "1x8x16",
+        "ForceDeviceId": "0x56a0",
+    },
+}
+UNKNOWN = {"ProductFamilyOverride": "dg2", "HardwareInfoOverride": "1x8x16"}
 # The packages of the loader and of the driver, by the library that a process opens.
 PACKAGES = {"libze_loader.so.1": "libze1", "libze_intel_gpu.so.1": "intel-opencl-icd"}
 
@@ -41,19 +51,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def dry_run(device: str, tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def dry_run(settings: Mapping[str, str], tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ZE_", "ZEMM_"))}
     env |= {
         "ZEMM_CACHE": "0",  # Intel's compiler is to build everything
         "NEOReadDebugKeys": "1",
         "SetCommandStreamReceiver": "1",
-        "ProductFamilyOverride": device,
-        "HardwareInfoOverride": DEVICES[device],
         "AUBDumpCaptureFileName": "/dev/null",
         # Copies by the host are done; those by the GPU are recorded only.
         "ExperimentalCopyThroughLock": "1",
         "ExperimentalH2DCpuCopyThreshold": str(1 << 30),
         "ExperimentalD2HCpuCopyThreshold": str(1 << 30),
+        **settings,
     }
     result = subprocess.run(
         [sys.executable, *command],
@@ -69,8 +78,8 @@ def dry_run(device: str, tmp_path: Path, *command: str) -> subprocess.CompletedP
     return result
 
 
-def worker(device: str, tmp_path: Path, task: str) -> dict[str, Any]:
-    result = dry_run(device, tmp_path, str(ROOT / "tests" / "dry_run_worker.py"), task)
+def worker(settings: Mapping[str, str], tmp_path: Path, task: str) -> dict[str, Any]:
+    result = dry_run(settings, tmp_path, str(ROOT / "tests" / "dry_run_worker.py"), task)
     answer: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     return answer
 
@@ -90,7 +99,7 @@ def kernels_for_gpus() -> set[str]:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_matmuls(device: str, tmp_path: Path) -> None:
-    answer = worker(device, tmp_path, "cases")
+    answer = worker(DEVICES[device], tmp_path, "cases")
     assert answer["cases"] == [case.name for case in cases()]
     assert answer["executions"] >= 2 * len(answer["cases"])
     # Rows that need an instruction set which neither device has are not created there.
@@ -112,7 +121,7 @@ def last_kernel() -> str:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_reorders(device: str, tmp_path: Path) -> None:
-    kernels = worker(device, tmp_path, "reorders")["kernels"]
+    kernels = worker(DEVICES[device], tmp_path, "reorders")["kernels"]
     counts = {name: kernels.count(name) for name in set(kernels)}
     # Eight conversions, eight times packing by two kernels, six quantisations.
     assert counts == {"reorder": 16, "reorder_pack": 8, "quantize": 6}
@@ -120,10 +129,74 @@ def test_reorders(device: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_memory(device: str, tmp_path: Path) -> None:
-    answer = worker(device, tmp_path, "memory")
+    answer = worker(DEVICES[device], tmp_path, "memory")
     assert answer["wrong"] == []
     (sentence,) = answer["refused"]
     assert "write()" in sentence
+
+
+# The size is what HardwareInfoOverride says; clocks and caches are 0 in a dry run.
+PVC = {
+    "family": "xe_hpc",
+    "name": "Xe-HPC",
+    "ip": "12.60",
+    "xe_cores": 8,
+    "xves_per_core": 8,
+    "sub_group": 16,
+    "xmx_int8_ops": 1024,
+    "xmx_f16_ops": 512,
+    "grf_bytes": 64,
+    "threads_128": 8,
+    "threads_256": 4,
+    "slm_per_core": 128 << 10,
+    "slm_per_group": 128 << 10,
+    "l1_per_core": 512 << 10,
+}
+DG2 = PVC | {
+    "family": "xe_hpg",
+    "name": "Xe-HPG",
+    "ip": "12.55",
+    "xves_per_core": 16,
+    "sub_group": 8,
+    "xmx_int8_ops": 256,
+    "xmx_f16_ops": 128,
+    "grf_bytes": 32,
+    "slm_per_group": 64 << 10,
+    "l1_per_core": 192 << 10,
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "model", "features", "sentence"),
+    [
+        (DEVICES["pvc"], PVC, ["dp4a", "xmx", "block_2d", "tf32"], "8 Xe cores of 8 XVEs"),
+        (DEVICES["dg2"], DG2, ["dp4a", "xmx"], "XMX of 256 int8 operations"),
+        (DEVICES["pvc"] | {"ZEMM_DEVICE_MASK": "xmx"}, PVC, ["dp4a", "block_2d"], "Xe-HPC (IP 12.60)"),
+        (DEVICES["pvc"] | {"ZEMM_DEVICE_MASK": "block_2d,dp4a"}, PVC, ["xmx", "tf32"], "128 KB SLM"),
+        (
+            UNKNOWN,
+            {
+                "family": "unknown",
+                "name": "unknown",
+                "xe_cores": 8,
+                "xves_per_core": 16,
+                "sub_group": 8,
+                "slm_per_group": 64 << 10,
+            },
+            [],
+            "unknown, 8 Xe cores of 16 XVEs, sub-groups of 8",
+        ),
+    ],
+    ids=["pvc", "dg2", "pvc without xmx", "pvc without block_2d", "a GPU that is not in the table"],
+)
+def test_model(
+    tmp_path: Path, settings: dict[str, str], model: dict[str, str | int], features: list[str], sentence: str
+) -> None:
+    answer = worker(settings, tmp_path, "model")
+    assert answer["model"] == model
+    assert answer["features"] == features
+    assert sentence in answer["doctor"]["model"]
+    assert answer["kernel"] in kernels_for_gpus()
 
 
 # Kinds of cases that the worker does not have, by the driver: batches, transposed layouts, reductions, empty.
@@ -143,7 +216,7 @@ def test_driver(device: str, tmp_path: Path) -> None:
     batch.write_text(DRIVER_CASES)
     for mode in "IR":
         result = dry_run(
-            device,
+            DEVICES[device],
             tmp_path,
             "-m",
             "zemm.benchdnn",

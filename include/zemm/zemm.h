@@ -72,8 +72,15 @@ size_t ZEMM_API zemm_engine_get_count(zemm_engine_kind_t kind);
 zemm_status_t ZEMM_API zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index);
 zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind);
 /* What the device can run beyond the baseline, less what ZEMM_DEVICE_MASK hides, separated by commas: of
- * avx2, avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, dp4a. The text lives as long as the engine. */
+ * avx2, avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, dp4a, and xmx (DPAS), block_2d (2-D block
+ * loads), tf32, which the CPU device has in software. The text lives as long as the engine. */
 zemm_status_t ZEMM_API zemm_engine_get_features(zemm_engine_t engine, const char **features);
+/* What a GPU is made of, as "family=xe_hpc,name=Xe-HPC,ip=12.60,xe_cores=8,xves_per_core=8,sub_group=16,...";
+ * further keys, each only where it applies and is known: xmx_int8_ops and xmx_f16_ops (per clock and XVE),
+ * grf_bytes (of a register), threads_128 and threads_256 (of an XVE, by registers of a thread), slm_per_core,
+ * slm_per_group, l1_per_core, l2_bytes, clock_mhz. family: unknown, older, xe_lp, xe_hpg, xe_hpc, xe2, xe3.
+ * "" for a CPU. ZEMM_DEVICE_MASK changes nothing here. The text lives as long as the engine. */
+zemm_status_t ZEMM_API zemm_engine_get_model(zemm_engine_t engine, const char **model);
 /* What the device can do at most, measured on it now, by kernels that do nothing else (best of several runs
  * by its timestamps; well below a second): operations or bytes per second. Keep the device idle meanwhile.
  * unimplemented: the device lacks what the kernel is made of (int8: a CPU with AVX512-VNNI; all: a CPU). */

@@ -5,6 +5,7 @@ python -m zemm.doctor --probe loader|cpu|gpu INDEX
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import zemm
 from zemm import _levelzero
 
 Facts = dict[str, Any]
+
+XE_FEATURES = ("xmx", "block_2d", "tf32")  # of Intel GPUs; libze_cpu.so has them in software
 
 
 def loaded_library(stem: str) -> str | None:
@@ -41,13 +44,43 @@ def probe_device(kind: str, index: int) -> Facts:
     try:
         engine = zemm.Engine(kind, index)
         facts["name"] = engine.name
-        facts["features"] = ", ".join(engine.features) or "none beyond the baseline"
+        facts |= describe(engine)
         facts |= check_matmul(engine)
     except zemm.ZemmError as error:
         facts["error"] = str(error)
     facts["driver"] = loaded_library("libze_cpu.so" if kind == "cpu" else "libze_intel_gpu")
     facts["runtime"] = loaded_library("libintelocl.so")
     return facts
+
+
+def describe(engine: zemm.Engine) -> Facts:
+    """What the device can run, and for a GPU what it is made of."""
+    in_software = XE_FEATURES if engine.kind == "cpu" else ()
+    native = [name for name in engine.features if name not in in_software]
+    facts: Facts = {"features": ", ".join(native) or "none beyond the baseline"}
+    if software := [name for name in engine.features if name in in_software]:
+        facts["software"] = f"{', '.join(software)} (for kernels that ZEMM_KERNEL forces)"
+    if engine.model:
+        facts["model"] = model_sentence(engine.model)
+    return facts
+
+
+def model_sentence(model: Mapping[str, str | int]) -> str:
+    """The facts of Engine.model that are known, in words."""
+    ip = f" (IP {model['ip']})" if "ip" in model else ""
+    parts = [f"{model['name']}{ip}"]
+    parts.append(f"{model['xe_cores']} Xe cores of {model['xves_per_core']} XVEs")
+    if "xmx_int8_ops" in model:
+        parts.append(f"XMX of {model['xmx_int8_ops']} int8 operations a clock")
+    parts.append(f"sub-groups of {model['sub_group']}")
+    if "grf_bytes" in model:
+        parts.append(f"registers of {model['grf_bytes']} bytes")
+        threads = f"{model['threads_128']} threads of 128"
+        parts.append(threads + (f" or {model['threads_256']} of 256" if "threads_256" in model else ""))
+    for key, name in (("slm_per_core", "SLM"), ("l1_per_core", "L1"), ("l2_bytes", "L2")):
+        if key in model:
+            parts.append(f"{int(model[key]) >> 10} KB {name}")
+    return ", ".join(parts)
 
 
 def small_problem() -> tuple[dict[str, Any], np.ndarray]:

@@ -113,7 +113,7 @@ def report_device(kind: str, index: int) -> bool:
     """One device; whether it just multiplied right."""
     print(f"Device {kind}:{index}")
     facts = run_probe(kind, index)
-    for name in ("name", "features", "driver", "runtime", "kernel"):
+    for name in ("name", "model", "features", "software", "driver", "runtime", "kernel"):
         if facts.get(name):
             line(name, facts[name])
         if name == "features" and (mask := os.environ.get("ZEMM_DEVICE_MASK")):

@@ -44,6 +44,14 @@ class Engine:
         text = _library.text("engine_get_features", self._handle)
         return tuple(text.split(",")) if text else ()
 
+    @property
+    def model(self) -> dict[str, str | int]:
+        """What a GPU is made of: family ("xe_hpg", "xe_hpc", "xe2", ..., "unknown"), name, xe_cores,
+        xves_per_core, sub_group, ... (zemm_engine_get_model has the keys). Empty for a CPU."""
+        text = _library.text("engine_get_model", self._handle)
+        pairs = (item.split("=", 1) for item in text.split(",") if item)
+        return {key: int(value) if value.isdigit() else value for key, value in pairs}
+
     def measure_peak(self, what: str) -> float:
         """The most that the device does, measured now: "int8" or "f32" operations per second (a multiply-add
         is two), "copy" (read and written) or "read" bytes per second. NotImplementedError: the device lacks

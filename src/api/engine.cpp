@@ -38,6 +38,14 @@ zemm_status_t zemm_engine_get_features(zemm_engine_t engine, const char **featur
     });
 }
 
+zemm_status_t zemm_engine_get_model(zemm_engine_t engine, const char **model) {
+    return guard([&] {
+        require(engine, "engine");
+        require(model, "model");
+        *model = engine->device->model_text.c_str();
+    });
+}
+
 zemm_status_t zemm_engine_destroy(zemm_engine_t engine) {
     return guard([&] {
         // An interop caller may destroy its context next: nothing of the library's may be left in it.

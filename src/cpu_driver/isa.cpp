@@ -9,7 +9,7 @@ namespace ze_cpu {
 namespace {
 
 std::vector<const char *> find() {
-    std::vector<const char *> names;
+    std::vector<const char *> names = {"ZEX_cpu_xe_builtins"};
 #if defined(__x86_64__)
     // __builtin_cpu_supports looks at what the operating system saves, too.
     __builtin_cpu_init();

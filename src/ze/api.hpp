@@ -21,6 +21,7 @@ namespace zemm::ze {
     X(zeDeviceGetProperties)                                                                                 \
     X(zeDeviceGetComputeProperties)                                                                          \
     X(zeDeviceGetModuleProperties)                                                                           \
+    X(zeDeviceGetCacheProperties)                                                                            \
     X(zeDeviceGetMemoryAccessProperties)                                                                     \
     X(zeDeviceGetCommandQueueGroupProperties)                                                                \
     X(zeContextCreate)                                                                                       \

@@ -65,6 +65,7 @@ std::string read_tables(void *library, api &fn) {
     fn.zeDeviceGetProperties = device.pfnGetProperties;
     fn.zeDeviceGetComputeProperties = device.pfnGetComputeProperties;
     fn.zeDeviceGetModuleProperties = device.pfnGetModuleProperties;
+    fn.zeDeviceGetCacheProperties = device.pfnGetCacheProperties;
     fn.zeDeviceGetMemoryAccessProperties = device.pfnGetMemoryAccessProperties;
     fn.zeDeviceGetCommandQueueGroupProperties = device.pfnGetCommandQueueGroupProperties;
     fn.zeContextCreate = context.pfnCreate;

@@ -83,7 +83,10 @@ std::string identity_of(const ze_device_properties_t &d, const ze_driver_propert
 device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle,
                ze_context_handle_t context, bool owns_context)
     : fn(fn), driver(driver), handle(handle), context(context), kind(kind_of(fn, handle)),
-      features(features_of(fn, driver, handle, kind)), feature_names(features.names()),
+      model(kind == zemm_gpu ? gpu_model_of(fn, driver, handle) : gpu_model()),
+      model_text(kind == zemm_gpu ? model.text() : ""),
+      all_features(kind == zemm_gpu ? gpu_features(model) : cpu_features(fn, driver)),
+      features(masked(all_features)), feature_names(features.names()),
       modules(std::make_unique<module_cache>()), owns_context_(owns_context) {
     ze_device_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
@@ -98,7 +101,7 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     ze_driver_properties_t driver_properties = {};
     driver_properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
     check(fn.zeDriverGetProperties(driver, &driver_properties), "zeDriverGetProperties");
-    identity = identity_of(properties, driver_properties, reported_features(fn, driver, handle, kind));
+    identity = identity_of(properties, driver_properties, all_features);
     ze_api_version_t version = {};
     check(fn.zeDriverGetApiVersion(driver, &version), "zeDriverGetApiVersion");
     api_version = static_cast<uint32_t>(version);

@@ -8,6 +8,7 @@
 
 #include "ze/api.hpp"
 #include "ze/features.hpp"
+#include "ze/gpu_model.hpp"
 #include "zemm/zemm_types.h"
 
 namespace zemm::ze {
@@ -26,7 +27,10 @@ public:
     const ze_context_handle_t context;
     const zemm_engine_kind_t kind;                  // zemm_cpu or zemm_gpu
     bool adopted() const { return !owns_context_; } // the context is an interop caller's
-    const feature_set features;                     // less what ZEMM_DEVICE_MASK hides
+    const gpu_model model;                          // of a GPU
+    const std::string model_text;                   // "" for a CPU
+    const feature_set all_features;
+    const feature_set features; // less what ZEMM_DEVICE_MASK hides
     const std::string feature_names;
     bool has(feature f) const { return features.has(f); }
     std::string name;

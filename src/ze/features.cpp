@@ -2,16 +2,17 @@
 #include "ze/features.hpp"
 
 #include <cstring>
-#include <vector>
 
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "ze/extensions.hpp"
 
 namespace zemm::ze {
 namespace {
 
-constexpr const char *feature_names[feature_count] = {"avx2", "avx_vnni", "avx512", "avx512_vnni", "dp4a"};
+constexpr const char *feature_names[feature_count] = {"avx2", "avx_vnni", "avx512",   "avx512_vnni",
+                                                      "dp4a", "xmx",      "block_2d", "tf32"};
 
 // False for a name that is none.
 bool find_feature(const char *name, feature &found) {
@@ -23,36 +24,38 @@ bool find_feature(const char *name, feature &found) {
     return false;
 }
 
+} // namespace
+
 feature_set cpu_features(const api &fn, ze_driver_handle_t driver) {
-    constexpr char prefix[] = "ZEX_cpu_";
-    constexpr size_t prefix_length = sizeof prefix - 1;
+    const std::string prefix = "ZEX_cpu_";
     feature_set set;
-    uint32_t count = 0;
-    check(fn.zeDriverGetExtensionProperties(driver, &count, nullptr), "zeDriverGetExtensionProperties");
-    std::vector<ze_driver_extension_properties_t> extensions(count);
-    if (count)
-        check(fn.zeDriverGetExtensionProperties(driver, &count, extensions.data()),
-              "zeDriverGetExtensionProperties");
     feature found;
-    for (const ze_driver_extension_properties_t &e : extensions)
-        if (std::strncmp(e.name, prefix, prefix_length) == 0 && find_feature(e.name + prefix_length, found))
+    for (const std::string &name : extensions_of(fn, driver)) {
+        if (name.starts_with(prefix) && find_feature(name.c_str() + prefix.size(), found))
             set.add(found);
+        if (name == "ZEX_cpu_xe_builtins")
+            for (feature f : {feature::xmx, feature::block_2d, feature::tf32})
+                set.add(f);
+    }
     if (set.has(feature::avx512_vnni))
         set.add(feature::avx_vnni); // the same instruction, and VL is part of avx512
     return set;
 }
 
-feature_set gpu_features(const api &fn, ze_device_handle_t device) {
+feature_set gpu_features(const gpu_model &model) {
     feature_set set;
-    ze_device_module_properties_t properties = {};
-    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
-    check(fn.zeDeviceGetModuleProperties(device, &properties), "zeDeviceGetModuleProperties");
-    if (properties.flags & ZE_DEVICE_MODULE_FLAG_DP4A)
-        set.add(feature::dp4a);
+    const auto add = [&](bool there, feature f) {
+        if (there)
+            set.add(f);
+    };
+    add(model.dp4a, feature::dp4a);
+    add(model.xmx, feature::xmx);
+    add(model.block_2d, feature::block_2d);
+    add(model.xmx && model.tf32, feature::tf32);
     return set;
 }
 
-void apply_mask(feature_set &set) {
+feature_set masked(feature_set set) {
     for (const std::string &word : comma_list(env("ZEMM_DEVICE_MASK"))) {
         feature hidden;
         if (find_feature(word.c_str(), hidden)) {
@@ -66,9 +69,8 @@ void apply_mask(feature_set &set) {
                      word.c_str(), valid.c_str()));
         }
     }
+    return set;
 }
-
-} // namespace
 
 const char *feature_name(feature f) {
     return feature_names[static_cast<unsigned>(f)];
@@ -81,6 +83,8 @@ void feature_set::hide(feature f) {
             bits_ &= ~bit(above);
     if (f == feature::avx512)
         bits_ &= ~bit(feature::avx512_vnni);
+    if (f == feature::xmx)
+        bits_ &= ~bit(feature::tf32);
 }
 
 std::string feature_set::names() const {
@@ -89,18 +93,6 @@ std::string feature_set::names() const {
         if (has(static_cast<feature>(i)))
             list += (list.empty() ? "" : ",") + std::string(feature_names[i]);
     return list;
-}
-
-feature_set reported_features(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
-                              zemm_engine_kind_t kind) {
-    return kind == zemm_cpu ? cpu_features(fn, driver) : gpu_features(fn, device);
-}
-
-feature_set features_of(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
-                        zemm_engine_kind_t kind) {
-    feature_set set = reported_features(fn, driver, device, kind);
-    apply_mask(set);
-    return set;
 }
 
 } // namespace zemm::ze

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ze/api.hpp"
-#include "zemm/zemm_types.h"
+#include "ze/gpu_model.hpp"
 
 namespace zemm::ze {
 
@@ -16,8 +16,12 @@ enum class feature : unsigned {
     avx512,      // F, BW, DQ and VL
     avx512_vnni, // vpdpbusd on 512 bits
     dp4a,        // GPUs: dot products of four bytes
+    // GPUs, and the CPU device, whose driver has them in software:
+    xmx,      // DPAS on bytes, 4-bit integers, f16 and bf16
+    block_2d, // 2-D block loads, stores and prefetches
+    tf32,     // DPAS on tf32
 };
-constexpr unsigned feature_count = 5;
+constexpr unsigned feature_count = 8;
 
 const char *feature_name(feature f); // "avx512_vnni"
 
@@ -25,8 +29,8 @@ class feature_set {
 public:
     bool has(feature f) const { return bits_ >> static_cast<unsigned>(f) & 1; }
     void add(feature f) { bits_ |= bit(f); }
-    // Takes away a feature and what is never there without it: without avx2 no feature of a CPU, without
-    // avx512 no avx512_vnni.
+    // Takes away a feature and what is never there without it: without avx2 no other AVX, without avx512 no
+    // avx512_vnni, without xmx no tf32.
     void hide(feature f);
     std::string names() const; // "avx2,avx512", "" if there are none
     bool operator==(const feature_set &) const = default;
@@ -36,12 +40,11 @@ private:
     uint32_t bits_ = 0;
 };
 
-// Features from the driver's extensions ("ZEX_cpu_<name>", which libze_cpu.so reports; a CPU device of a
-// driver that reports none has none) and the device's properties.
-feature_set reported_features(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
-                              zemm_engine_kind_t kind);
+// Of a CPU device, from the driver's extensions: "ZEX_cpu_<name>", which libze_cpu.so reports, and
+// "ZEX_cpu_xe_builtins" for those of GPUs in software. A driver that reports none has none.
+feature_set cpu_features(const api &fn, ze_driver_handle_t driver);
+feature_set gpu_features(const gpu_model &model);
 // Less those that ZEMM_DEVICE_MASK names.
-feature_set features_of(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device,
-                        zemm_engine_kind_t kind);
+feature_set masked(feature_set set);
 
 } // namespace zemm::ze

@@ -31,6 +31,11 @@ static void test_kind(zemm_engine_kind_t kind) {
         CHECK(zemm_engine_get_features(second, &features) == zemm_success && features);
         CHECK(zemm_engine_get_features(second, NULL) == zemm_invalid_arguments);
         CHECK(zemm_engine_get_features(NULL, &features) == zemm_invalid_arguments);
+        const char *model = NULL;
+        CHECK(zemm_engine_get_model(second, &model) == zemm_success && model);
+        CHECK((model[0] != 0) == (kind == zemm_gpu));
+        CHECK(zemm_engine_get_model(second, NULL) == zemm_invalid_arguments);
+        CHECK(zemm_engine_get_model(NULL, &model) == zemm_invalid_arguments);
         printf("  features: %s\n", features);
         CHECK(zemm_engine_destroy(engine) == zemm_success);
         CHECK(zemm_engine_destroy(second) == zemm_success);
