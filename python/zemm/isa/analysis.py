@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one compiled kernel does in its K loop, and what the model makes of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from zemm.isa.compiler import Compiled
+from zemm.isa.errors import IsaError
+from zemm.isa.loops import DPAS, k_loop
+from zemm.isa.messages import Traffic, traffic
+from zemm.isa.model import Count, Family, Prediction, predict
+from zemm.isa.pipes import CALLS, Pipe, dpas_depth, repeat_count
+
+
+@dataclass
+class Analysis:
+    grf: int
+    threads: int  # of an XVE
+    spill: int
+    private: int | None
+    build_seconds: float
+    calls: int  # in the loop: functions that the compiler does not know
+    k: int  # elements of K of one trip of the K loop
+    trips: int  # of the K loop in one of the loop around it
+    group: bool  # whether the figures are of the loop around it (per group of K)
+    inner: Count  # one trip of the K loop
+    count: Count  # what the figures are of
+    moved: Traffic
+    operations: float  # multiply-adds, one thread
+    prediction: Prediction
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "grf": self.grf,
+            "threads_per_xve": self.threads,
+            "spill_bytes": self.spill,
+            "private_bytes": self.private,
+            "build_seconds": round(self.build_seconds, 2),
+            "calls": self.calls,
+            "k_per_trip": self.k,
+            "trips": self.trips,
+            "per_group": self.group,
+            "inner_instructions": {p.value: n for p, n in self.inner.number.items()},
+            "instructions": {p.value: n for p, n in self.count.number.items()},
+            "cycles": {name: round(c, 2) for name, c in self.prediction.cycles.items()},
+            "bytes_loaded": self.moved.loaded,
+            "bytes_loaded_slm": self.moved.slm_loaded,
+            "bytes_stored": self.moved.stored,
+            "loads": self.moved.loads,
+            "prefetches": self.moved.prefetches,
+            "spill_messages": self.moved.spill,
+            "multiply_adds": self.operations,
+            "bound": self.prediction.bound,
+            "utilisation": round(self.prediction.utilisation, 4),
+            "serial_utilisation": round(self.prediction.serial, 4),
+        }
+
+
+def analyse(compiled: Compiled, family: Family, group_k: int | None = None) -> Analysis:
+    """group_k: elements of K of a group where a loop over groups is around the K loop; None: leave it out."""
+    kernel = compiled.kernel
+    found = k_loop(kernel)
+    if not found:
+        raise IsaError(f"the kernel {kernel.name} has no loop with DPAS for this device")
+    if kernel.grf not in family.threads:
+        raise IsaError(
+            f"the kernel has {kernel.grf} registers, the model of {family.name} knows "
+            f"{', '.join(map(str, family.threads))}"
+        )
+    inner = found.inner.instructions()
+    multiplies = [i for i in inner if i.op in DPAS]
+    # Each sum is added to once per step of K; a loop that is unrolled adds several times.
+    sums = {i.operands.split()[0] for i in multiplies}
+    depth = sum(dpas_depth(i) for i in multiplies) // len(sums)
+    outer = found.outer_only() if group_k else []
+    trips = 1
+    if outer and group_k:
+        if group_k % depth:
+            raise IsaError(f"a group of {group_k} elements of K is no multiple of the {depth} of one trip")
+        trips = group_k // depth
+    inner_count = Count.of(inner, family)
+    count = inner_count.plus(Count.of(outer, family), trips)
+    moved = Traffic()
+    for i in inner:
+        moved = moved + traffic(i, family.grf_bytes)
+    moved = moved * trips
+    for i in outer:
+        moved = moved + traffic(i, family.grf_bytes)
+    work = sum(repeat_count(i) * i.lanes * dpas_depth(i) for i in multiplies) * trips
+    work += sum(repeat_count(i) * i.lanes * dpas_depth(i) for i in outer if i.op in DPAS)
+    return Analysis(
+        grf=kernel.grf,
+        threads=family.threads[kernel.grf],
+        spill=kernel.spill,
+        private=compiled.private,
+        build_seconds=compiled.seconds,
+        calls=sum(i.op in CALLS for i in inner + outer),
+        k=depth,
+        trips=trips,
+        group=bool(outer),
+        inner=inner_count,
+        count=count,
+        moved=moved,
+        operations=work,
+        prediction=predict(count, moved, family),
+    )
+
+
+__all__ = ["Analysis", "Pipe", "analyse"]

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cycles of a vector engine (XVE) for what one thread runs in a loop. docs/xe.md has the sources.
+
+Pipes run side by side for different threads of an XVE, so a loop takes as long as its busiest pipe or as its
+loads, if the threads hide each other's latency; run one after the other they take the sum.
+"""
+
+from dataclasses import dataclass
+
+from zemm.isa.assembly import Instruction
+from zemm.isa.errors import IsaError
+from zemm.isa.messages import Traffic
+from zemm.isa.pipes import BITS, MULTIPLIES, Pipe, dpas_depth, pipe_of, repeat_count, widest
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    grf_bytes: int
+    sub_group: int  # lanes of a DPAS
+    xve: int  # of an Xe core
+    threads: dict[int, int]  # of an XVE, by registers of a thread
+    lanes: int  # of 32 bits a cycle, float and int pipe; 16-bit floats: twice
+    math_lanes: int
+    math_shares_int: bool  # one port for integer and extended math
+    dpas_row_cycles: int  # of one row (repeat) of a DPAS, any type
+    l1_bytes: int  # that an Xe core loads a cycle from its L1 cache
+    slm_bytes: int
+    block2d: bool
+
+
+HPG = Family("Xe-HPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 2, 256, 128, False)
+HPC = Family("Xe-HPC", 64, 16, 8, {128: 8, 256: 4}, 16, 4, False, 1, 512, 128, True)
+XE2 = Family("Xe2", 64, 16, 8, {128: 8, 256: 4}, 16, 4, True, 2, 256, 128, True)
+XE3 = Family("Xe3", 64, 16, 8, {128: 8, 160: 6, 192: 5, 256: 4}, 16, 4, True, 2, 256, 128, True)
+
+DEVICES = {
+    "pvc": HPC, "dg2": HPG, "acm-g10": HPG, "acm-g11": HPG, "acm-g12": HPG, "bmg": XE2, "lnl-m": XE2,
+    "ptl": XE3,
+}  # fmt: skip
+
+
+def family_of(device: str) -> Family:
+    if device not in DEVICES:
+        raise IsaError(f"device {device!r} is not in the model; it has {', '.join(DEVICES)}")
+    return DEVICES[device]
+
+
+def cycles(i: Instruction, family: Family) -> float:
+    """In which its pipe takes no other instruction."""
+    pipe = pipe_of(i)
+    if pipe is Pipe.XMX:
+        dpas_depth(i)  # refuses unknown types; every type's depth is made such that a row takes the same time
+        return repeat_count(i) * family.dpas_row_cycles
+    if pipe in (Pipe.SYNC, Pipe.BRANCH, Pipe.SEND):
+        return 1 if pipe is not Pipe.SYNC else 0
+    bits = widest(i)
+    lanes = family.math_lanes if pipe is Pipe.MATH else family.lanes
+    if pipe is Pipe.FLOAT and bits <= 16 and all(t in ("hf", "bf") for t in i.types):
+        lanes *= 2
+    if bits == 64:
+        lanes //= 2
+    if pipe is Pipe.INT and i.op in MULTIPLIES and sum(BITS[t] >= 32 for t in i.types[1:3]) == 2:
+        lanes //= 4
+    return max(1.0, i.lanes / max(lanes, 1))
+
+
+@dataclass
+class Count:
+    """Of instructions: how many and how long, by pipe."""
+
+    number: dict[Pipe, int]
+    busy: dict[Pipe, float]
+
+    @staticmethod
+    def of(instructions: list[Instruction], family: Family) -> "Count":
+        count = Count(dict.fromkeys(Pipe, 0), dict.fromkeys(Pipe, 0.0))
+        for i in instructions:
+            pipe = pipe_of(i)
+            count.number[pipe] += 1
+            count.busy[pipe] += cycles(i, family)
+        return count
+
+    def plus(self, other: "Count", times: int) -> "Count":
+        """This `times` times, and the other once."""
+        return Count(
+            {p: times * self.number[p] + other.number[p] for p in Pipe},
+            {p: times * self.busy[p] + other.busy[p] for p in Pipe},
+        )
+
+
+@dataclass
+class Prediction:
+    cycles: dict[str, float]  # by bound: the pipes, and memory
+    bound: str
+    utilisation: float  # of XMX, pipes side by side
+    serial: float  # of XMX if nothing but loads ran beside it
+
+
+def predict(count: Count, moved: Traffic, family: Family) -> Prediction:
+    busy = {
+        "XMX": count.busy[Pipe.XMX],
+        "float": count.busy[Pipe.FLOAT] + count.busy[Pipe.LONG],
+        "int": count.busy[Pipe.INT] + (count.busy[Pipe.MATH] if family.math_shares_int else 0),
+        "math": count.busy[Pipe.MATH],
+        "send": count.busy[Pipe.SEND],
+        "L1": family.xve * (moved.loaded - moved.slm_loaded + moved.stored) / family.l1_bytes,
+        "SLM": family.xve * moved.slm_loaded / family.slm_bytes,
+    }
+    bound = max(busy, key=lambda name: busy[name])
+    in_turn = busy["XMX"] + busy["float"] + busy["int"] + count.busy[Pipe.BRANCH]
+    if not family.math_shares_int:
+        in_turn += busy["math"]
+    longest = busy[bound]
+    return Prediction(
+        busy,
+        bound,
+        busy["XMX"] / longest if longest else 0.0,
+        busy["XMX"] / max(in_turn, longest) if longest else 0.0,
+    )
