@@ -12,8 +12,8 @@ from pathlib import Path
 
 from cffi import FFI
 
-HEADERS = ("zemm/zemm_types.h", "zemm/zemm.h")
-SOURCE = "#include <zemm/zemm.h>\n"
+HEADERS = ("zemm/zemm_types.h", "zemm/zemm.h", "zemm/zemm_ze.h")
+SOURCE = "#include <zemm/zemm_ze.h>\n"
 
 
 def without_comments(text: str) -> str:
@@ -36,6 +36,8 @@ def declarations(text: str) -> str:
     """The types and functions of a header without preprocessor lines, linkage and attributes."""
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", "", text, flags=re.MULTILINE)
     text = re.sub(r'extern "C" \{(.*)\}', r"\1", text, flags=re.DOTALL)
+    # Functions with Level Zero's handles: Python has none.
+    text = re.sub(r"\bzemm_status_t ZEMM_API [^;]*\bze_\w+_handle_t\b[^;]*;", "", text)
     text = re.sub(r"static const union \{.*?\} \w+ = \{.*?\};", "", text, flags=re.DOTALL)
     return re.sub(r"\bZEMM_API\b", "", text)
 

@@ -41,6 +41,8 @@ OPTIONAL = {
     ("zemm_primitive_attr_get_dropout_v2", 4),
     ("zemm_primitive_attr_get_fpmath_mode_v2", 1),
     ("zemm_primitive_attr_get_fpmath_mode_v2", 2),
+    ("zemm_ze_interop_engine_get_cache_blob", 2),  # asks for the size
+    ("zemm_ze_interop_primitive_desc_get_modules", 2),  # asks for the number
 }
 UNSUPPORTED = {
     ("zemm_memory_desc_create_with_grouped_encoding", 2),  # of other than 2 dimensions

@@ -194,6 +194,24 @@ class TestPrimitive:
         assert len(set(names)) == len(names)
         assert pd.impl_info == names[-1]
 
+    def test_modules(self, engine: zemm.Engine) -> None:
+        """What the kernels are built from changes with the implementation and with the problem."""
+        floats, empty = zemm.MemoryDesc((64, 64), "f32"), zemm.MemoryDesc((0, 64), "f32")
+        pd = zemm.MatmulPrimitiveDesc(engine, floats, floats, floats)
+        (module, *_) = pd.modules()
+        assert (module.name, module.kernel, module.build_flags) == (pd.impl_info, "matmul", "")
+        assert module.spirv[:4] == b"\x03\x02\x23\x07"
+        assert set(module.constants) == set(range(len(module.constants)))
+        halves = zemm.MemoryDesc((64, 64), "f16")
+        (other, *_) = zemm.MatmulPrimitiveDesc(engine, halves, floats, floats).modules()
+        assert (other.name, other.spirv) == (module.name, module.spirv)
+        assert {i for i in module.constants if module.constants[i] != other.constants[i]} == {0}  # src's type
+        assert pd.next_impl()
+        assert pd.modules()[0].name == pd.impl_info != module.name
+        assert zemm.MatmulPrimitiveDesc(engine, empty, floats, empty).modules() == ()
+        (reorder,) = zemm.ReorderPrimitiveDesc(engine, floats, zemm.MemoryDesc((64, 64), "f16")).modules()
+        assert reorder.name == reorder.kernel
+
     def test_bad_shapes(self, engine: zemm.Engine) -> None:
         a, b, c = (zemm.MemoryDesc(dims, "f32", "ab") for dims in ((2, 3), (5, 4), (2, 4)))
         with pytest.raises(ValueError, match=r"3.*5"):

@@ -53,6 +53,27 @@ zemm_status_t ZEMM_API zemm_ze_interop_primitive_execute(const_zemm_primitive_t 
                                                          const ze_event_handle_t *deps,
                                                          ze_event_handle_t *return_event);
 
+/* How the library builds one of its kernels: what zeModuleCreate() and zeKernelCreate() get. */
+#define ZEMM_ZE_MAX_CONSTANTS 16
+#define ZEMM_ZE_MAX_BUILD_FLAGS 128
+typedef struct {
+    const char *name;     /* of the SPIR-V, as in the log; lives as long as the library */
+    const char *kernel;   /* the entry point */
+    const uint8_t *spirv; /* lives as long as the library */
+    size_t spirv_size;    /* bytes */
+    uint32_t num_constants;
+    uint32_t constant_ids[ZEMM_ZE_MAX_CONSTANTS]; /* specialization constants, 32 bits each */
+    uint32_t constant_values[ZEMM_ZE_MAX_CONSTANTS];
+    char build_flags[ZEMM_ZE_MAX_BUILD_FLAGS];
+} zemm_ze_module_t;
+
+/* The modules of a matmul's or a reorder's chosen implementation, first the one that does the work, then
+ * those that run beside it; no module for an empty problem. Nothing is built. On any engine an implementation
+ * for GPUs (ZEMM_KERNEL forces one) gets the build flags of a GPU. modules NULL: writes the number to *count.
+ * Else *count is the room, and then the number. invalid_arguments: pd or count NULL, too little room. */
+zemm_status_t ZEMM_API zemm_ze_interop_primitive_desc_get_modules(const_zemm_primitive_desc_t pd, int *count,
+                                                                  zemm_ze_module_t *modules);
+
 #ifdef __cplusplus
 }
 #endif

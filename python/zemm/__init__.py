@@ -28,7 +28,7 @@ from zemm.errors import (
 )
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
-from zemm.primitive import MatmulPrimitiveDesc, Primitive, ReorderPrimitiveDesc
+from zemm.primitive import MatmulPrimitiveDesc, Module, Primitive, ReorderPrimitiveDesc
 from zemm.quantization import quantize_activations, quantize_weights
 
 __version__ = version()
@@ -95,6 +95,7 @@ __all__ = [
     "MatmulPrimitiveDesc",
     "Memory",
     "MemoryDesc",
+    "Module",
     "NoDeviceError",
     "OutOfMemoryError",
     "PostOps",

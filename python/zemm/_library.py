@@ -205,6 +205,25 @@ def text(function: str, handle: Any) -> str:
     return ffi.string(output("const char *", function, handle)).decode()
 
 
+def modules_of(handle: Any) -> list[tuple[str, str, bytes, dict[int, int], str]]:
+    """Name, entry point, SPIR-V, constants and build flags of each kernel of a primitive descriptor."""
+    function = "ze_interop_primitive_desc_get_modules"
+    count = ffi.new("int *")
+    call(function, handle, count, NULL)
+    modules = ffi.new("zemm_ze_module_t[]", count[0])
+    call(function, handle, count, modules)
+    return [
+        (
+            ffi.string(m.name).decode(),
+            ffi.string(m.kernel).decode(),
+            bytes(ffi.buffer(m.spirv, m.spirv_size)),
+            {m.constant_ids[i]: m.constant_values[i] for i in range(m.num_constants)},
+            ffi.string(m.build_flags).decode(),
+        )
+        for m in modules
+    ]
+
+
 def query_dims(handle: Any, what: str, ndims: int) -> tuple[int, ...]:
     """A memory descriptor's query that answers with a pointer to a zemm_dims_t."""
     if ndims == 0:

@@ -2,7 +2,7 @@
 """Primitives: a descriptor picks the implementation, the primitive runs it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from zemm import _library
 from zemm.attributes import Attr
@@ -12,6 +12,16 @@ from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 
 PD = TypeVar("PD", bound="PrimitiveDesc")
+
+
+class Module(NamedTuple):
+    """What zeModuleCreate() and zeKernelCreate() get for a kernel."""
+
+    name: str
+    kernel: str
+    spirv: bytes
+    constants: dict[int, int]  # values of the specialization constants by their ids
+    build_flags: str
 
 
 class PrimitiveDesc:
@@ -57,6 +67,10 @@ class PrimitiveDesc:
     def query_s64(self, what: str, index: int = 0) -> int:
         """ "memory_consumption_s64": bytes of scratchpad that the library keeps."""
         return _library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
+
+    def modules(self) -> tuple[Module, ...]:
+        """What the kernels of the chosen implementation are built from, the one that does the work first."""
+        return tuple(Module(*fields) for fields in _library.modules_of(self._handle))
 
 
 class MatmulPrimitiveDesc(PrimitiveDesc):

@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "common/arguments.hpp"
 #include "common/attr.hpp"
 #include "common/objects.hpp"
 #include "common/primitive_cache.hpp"
+#include "ze/module.hpp"
 
 struct zemm_primitive_desc {
     explicit zemm_primitive_desc(zemm_engine_t e) : engine(e) {}
@@ -25,6 +27,8 @@ struct zemm_primitive_desc {
     virtual bool next_impl() = 0;
     // A primitive that runs this descriptor as it stands; found says where its kernels were.
     virtual std::unique_ptr<zemm_primitive> create(zemm::cache_result &found) const = 0;
+    // The kernels that it runs, the one that gives it its name first; none for an empty problem.
+    virtual std::vector<zemm::ze::kernel_source> sources() const = 0;
 
     // The descriptor of a zemm_query_..._md; a zero descriptor where the query does not apply.
     virtual const zemm::memory_desc &query_md(zemm_query_t what, int index) const;

@@ -32,11 +32,9 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     if (pd.empty())
         return result;
     const plan &plan = pd.plan();
-    const bool large = md_size(pd.problem->src) > UINT32_MAX || md_size(pd.problem->dst) > UINT32_MAX;
-    const char *flags =
-        large && pd.engine->kind == zemm_gpu ? "-ze-opt-greater-than-4GB-buffer-required" : "";
-    result->kernel =
-        ze::get_kernel(result->device, kernels::find_spirv(plan.kernel), plan.kernel, plan.constants, flags);
+    const ze::kernel_source source = pd.sources().front();
+    result->kernel = ze::get_kernel(result->device, kernels::find_spirv(source.name), source.entry,
+                                    source.constants, source.flags);
     result->from_disk = result->kernel->from_disk();
     result->block = ze::copy_for_kernels(result->device, plan.block.data(), plan.block.size());
     return result;
@@ -66,6 +64,14 @@ primitive_desc::primitive_desc(const memory_desc &src, zemm_engine_t s, const me
 
 std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
     return std::make_unique<primitive_desc>(*this);
+}
+
+std::vector<ze::kernel_source> primitive_desc::sources() const {
+    if (empty())
+        return {};
+    const bool large = md_size(problem->src) > UINT32_MAX || md_size(problem->dst) > UINT32_MAX;
+    const char *flags = large && engine->kind == zemm_gpu ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+    return {{plan().kernel, plan().kernel, plan().constants, flags}};
 }
 
 bool primitive_desc::next_impl() {

@@ -21,6 +21,7 @@ public:
     std::unique_ptr<zemm_primitive_desc> clone() const override;
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
+    std::vector<ze::kernel_source> sources() const override;
     void query(zemm_query_t what, int index, void *result) const override;
     std::string log_text() const override;
 

@@ -26,6 +26,14 @@ struct spirv {
     std::span<const uint8_t> words;
 };
 
+// How a kernel is built: what get_kernel() takes but for the device, by the name of the SPIR-V.
+struct kernel_source {
+    const char *name = nullptr;  // in kernels.def
+    const char *entry = nullptr; // in the module
+    std::vector<spec_constant> constants;
+    const char *flags = ""; // a literal
+};
+
 struct built_module;
 
 class kernel : public std::enable_shared_from_this<kernel> {

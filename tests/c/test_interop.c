@@ -119,6 +119,58 @@ static void test_memory(zemm_engine_t engine) {
     zemm_memory_desc_destroy(scalar);
 }
 
+static void check_modules(const_zemm_primitive_desc_t pd, int expected) {
+    zemm_ze_module_t modules[4];
+    int count = -1, room = 4, none = 0, one_less;
+    CHECK(zemm_ze_interop_primitive_desc_get_modules(pd, &count, NULL) == zemm_success && count == expected);
+    CHECK(zemm_ze_interop_primitive_desc_get_modules(pd, &room, modules) == zemm_success && room == count);
+    for (int i = 0; i < count; i++) {
+        const uint8_t magic[4] = {0x03, 0x02, 0x23, 0x07};
+        const zemm_ze_module_t *m = &modules[i];
+        CHECK(m->name[0] && m->kernel[0] && m->spirv_size % 4 == 0 && m->spirv_size > 20);
+        CHECK(!memcmp(m->spirv, magic, sizeof magic));
+        CHECK(m->num_constants > 0 && m->num_constants <= ZEMM_ZE_MAX_CONSTANTS);
+        CHECK(strlen(m->build_flags) < ZEMM_ZE_MAX_BUILD_FLAGS);
+    }
+    if (!count)
+        return;
+    one_less = count - 1;
+    CHECK(zemm_ze_interop_primitive_desc_get_modules(pd, &one_less, modules) == zemm_invalid_arguments);
+    CHECK(one_less == count - 1);
+    CHECK(zemm_ze_interop_primitive_desc_get_modules(pd, &none, modules) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_primitive_desc_get_modules(NULL, &count, modules) == zemm_invalid_arguments);
+    CHECK(zemm_ze_interop_primitive_desc_get_modules(pd, NULL, modules) == zemm_invalid_arguments);
+}
+
+static void test_modules(zemm_engine_t engine) {
+    const zemm_dims_t dims = {64, 64}, nothing = {0, 64};
+    zemm_memory_desc_t floats = NULL, bytes = NULL, empty = NULL;
+    zemm_primitive_desc_t pd = NULL;
+    CHECK(zemm_memory_desc_create_with_tag(&floats, 2, dims, zemm_f32, zemm_ab) == zemm_success);
+    CHECK(zemm_memory_desc_create_with_tag(&bytes, 2, dims, zemm_s8, zemm_ba) == zemm_success);
+    CHECK(zemm_memory_desc_create_with_tag(&empty, 2, nothing, zemm_f32, zemm_ab) == zemm_success);
+    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, floats, floats, NULL, floats, NULL) == zemm_success);
+    do { /* each implementation with its own modules */
+        zemm_ze_module_t modules[4];
+        const char *name = NULL;
+        int count = 4;
+        CHECK(zemm_ze_interop_primitive_desc_get_modules(pd, &count, modules) == zemm_success);
+        check_modules(pd, count);
+        CHECK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name) == zemm_success);
+        CHECK(!strcmp(modules[0].name, name) && !strcmp(modules[0].kernel, "matmul"));
+    } while (zemm_primitive_desc_next_impl(pd) == zemm_success);
+    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
+    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, empty, floats, NULL, empty, NULL) == zemm_success);
+    check_modules(pd, 0);
+    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
+    CHECK(zemm_reorder_primitive_desc_create(&pd, floats, engine, bytes, engine, NULL) == zemm_success);
+    check_modules(pd, 1);
+    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
+    zemm_memory_desc_destroy(floats);
+    zemm_memory_desc_destroy(bytes);
+    zemm_memory_desc_destroy(empty);
+}
+
 int main(void) {
     zemm_engine_t engine = NULL;
     ze_context_handle_t context = NULL;
@@ -135,6 +187,7 @@ int main(void) {
     test_blob(engine, driver, device, context);
     test_stream(engine);
     test_memory(engine);
+    test_modules(engine);
     CHECK(zemm_engine_destroy(engine) == zemm_success);
     return 0;
 }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/sources.hpp"
+
+#include <cstring>
+
+namespace zemm::matmul {
+
+namespace {
+
+// Rows of GPU policies are built as for a GPU on whatever engine.
+bool is_for_gpu(const primitive_desc &pd) {
+    return pd.engine->kind == zemm_gpu || std::strstr(pd.plan.row->name, "_xe_");
+}
+
+// The build flags of all kernels of a matmul.
+const char *build_flags(const primitive_desc &pd) {
+    if (!is_for_gpu(pd))
+        return ""; // CPUs have none
+    // GPUs that address a buffer by 32-bit offsets have to be told of larger ones.
+    const auto is_large = [](const memory_desc &md) { return md_size(md) > UINT32_MAX; };
+    const problem &p = *pd.problem;
+    const bool large =
+        is_large(p.src) || is_large(p.wei) || is_large(p.dst) || pd.plan.scratchpad_size > UINT32_MAX;
+    return large ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+}
+
+// Those of the matmul that reduce_src reads.
+std::vector<ze::spec_constant> reduce_constants(const plan &plan) {
+    std::vector<ze::spec_constant> result;
+    for (const ze::spec_constant &c : plan.constants)
+        if (c.id == SPEC_SRC_DT || c.id == SPEC_SRC_UNIT)
+            result.push_back(c);
+    return result;
+}
+
+} // namespace
+
+kernel_sources sources_of(const primitive_desc &pd) {
+    kernel_sources result;
+    if (pd.empty())
+        return result;
+    const plan &plan = pd.plan;
+    const char *flags = build_flags(pd);
+    result.matmul = {plan.row->name, "matmul", plan.constants, flags};
+    if (!plan.finish_constants.empty())
+        result.finish = {plan.row->name, "matmul", plan.finish_constants, flags};
+    if (plan.computes_reductions)
+        result.reduce_src = {"reduce_src", "reduce_src", reduce_constants(plan), flags};
+    if (plan.pack.kernel)
+        result.pack = {plan.pack.kernel, plan.pack.kernel, plan.pack.constants, flags};
+    return result;
+}
+
+std::vector<ze::kernel_source> primitive_desc::sources() const {
+    std::vector<ze::kernel_source> result;
+    const kernel_sources all = sources_of(*this);
+    for (const ze::kernel_source *source : {&all.matmul, &all.finish, &all.reduce_src, &all.pack})
+        if (source->name)
+            result.push_back(*source);
+    return result;
+}
+
+} // namespace zemm::matmul
