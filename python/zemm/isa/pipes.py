@@ -42,8 +42,8 @@ _FLOATS = {"f", "hf", "bf", "bf8", "hf8", "tf32", "vf"}
 
 BITS = {
     "df": 64, "q": 64, "uq": 64, "f": 32, "d": 32, "ud": 32, "tf32": 32, "vf": 32, "v": 16, "uv": 16,
-    "hf": 16, "bf": 16, "w": 16, "uw": 16, "b": 8, "ub": 8, "bf8": 8, "hf8": 8, "s8": 8, "u8": 8, "s4": 4, "u4": 4,
-    "s2": 2, "u2": 2, "u1": 1,
+    "hf": 16, "bf": 16, "w": 16, "uw": 16, "b": 8, "ub": 8, "bf8": 8, "hf8": 8, "s8": 8, "u8": 8,
+    "s4": 4, "u4": 4, "s2": 2, "u2": 2, "u1": 1,
 }  # fmt: skip
 
 _COMMENTED = {"int": Pipe.INT, "float": Pipe.FLOAT, "long": Pipe.LONG, "math": Pipe.MATH}
