@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <set>
 
 #include "border.h"
+#include "builtins.h"
 #include "entry_points.h"
 #include "runtime.h"
 
@@ -29,6 +32,12 @@ struct Input {
     size_t size;
     const char *flags;
     const ze_module_constants_t *constants;
+};
+
+/// What the inputs of a module need of each other and of the driver.
+struct Linkage {
+    std::vector<ImportedFunction> imports;
+    std::set<std::string> exports;
 };
 
 void append_log(cl::Program program, std::string &log) {
@@ -71,7 +80,8 @@ bool set_constants(cl::Program program, const Input &input, const SpirvInfo &inf
     return true;
 }
 
-ze_result_t create_from_il(const Input &input, BuiltModule &module, Program &program, std::string &log) {
+ze_result_t create_from_il(const Input &input, BuiltModule &module, Program &program, Linkage &linkage,
+                           std::string &log) {
     SpirvInfo info;
     std::string error;
     if (!read_spirv(input.data, input.size, info, error)) {
@@ -87,7 +97,63 @@ ze_result_t create_from_il(const Input &input, BuiltModule &module, Program &pro
     if (!set_constants(program.get(), input, info, log))
         return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
     std::move(info.kernels.begin(), info.kernels.end(), std::back_inserter(module.kernels));
+    std::move(info.imports.begin(), info.imports.end(), std::back_inserter(linkage.imports));
+    linkage.exports.merge(info.exports);
     return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t compile(cl::Program program, const std::string &options, std::string &log) {
+    cl::Device device = runtime().device;
+    cl::Int status = opencl().clCompileProgram(program, 1, &device, options.c_str(), 0, nullptr, nullptr,
+                                               nullptr, nullptr);
+    append_log(program, log);
+    return status == cl::success ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
+}
+
+/// Compiles each text once in the process. Programs stay until its end, when the runtime may be gone before
+/// us.
+cl::Program compiled_builtins(const std::string &text, std::string &log) {
+    static std::mutex mutex;
+    static auto &programs = *new std::map<std::string, cl::Program>;
+    std::lock_guard lock(mutex);
+    cl::Program &program = programs[text];
+    if (program)
+        return program;
+    const char *data = text.data();
+    const size_t size = text.size();
+    cl::Int status = cl::success;
+    Program made(opencl().clCreateProgramWithSource(runtime().context, 1, &data, &size, &status));
+    if (!made.get() || compile(made.get(), "-cl-std=CL3.0", log) != ZE_RESULT_SUCCESS) {
+        log += "the OpenCL runtime cannot compile the software versions of the imported builtins\n";
+        return nullptr;
+    }
+    return program = made.release();
+}
+
+/// The compiled software versions of what is imported; null if nothing of that is.
+ze_result_t builtins_for(const Linkage &linkage, cl::Program &program, std::string &log) {
+    std::vector<ImportedFunction> wanted;
+    for (const ImportedFunction &import : linkage.imports)
+        if (!linkage.exports.count(import.name))
+            wanted.push_back(import);
+    std::string text, error;
+    if (!compose_builtins(wanted, text, error)) {
+        log += error + "\n";
+        return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
+    }
+    program = text.empty() ? nullptr : compiled_builtins(text, log);
+    return text.empty() || program ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
+}
+
+/// Says in plain words which imports the runtime complains of.
+ze_result_t name_missing(const Linkage &linkage, ze_result_t result, std::string &log) {
+    std::string names;
+    for (const ImportedFunction &import : linkage.imports)
+        if (log.find(import.name) != std::string::npos && names.find(import.name) == std::string::npos)
+            names += (names.empty() ? "" : ", ") + import.name;
+    if (!names.empty())
+        log += "the module imports " + names + ", which neither the OpenCL runtime nor this driver has\n";
+    return result;
 }
 
 ze_result_t build(Program program, const std::string &options, BuiltModule &module, std::string &log) {
@@ -102,32 +168,42 @@ ze_result_t build(Program program, const std::string &options, BuiltModule &modu
                                             : ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
 }
 
-ze_result_t build_linked(const std::vector<Input> &inputs, const std::string &options, BuiltModule &module,
-                         std::string &log) {
+ze_result_t link(const std::vector<cl::Program> &programs, const std::string &options, BuiltModule &module,
+                 std::string &log) {
     cl::Device device = runtime().device;
-    std::vector<Program> programs;
-    std::vector<cl::Program> handles;
-    for (const Input &input : inputs) {
-        Program program;
-        if (ze_result_t result = create_from_il(input, module, program, log); result != ZE_RESULT_SUCCESS)
-            return result;
-        std::string own = translate_flags(input.flags, log);
-        cl::Int status = opencl().clCompileProgram(program.get(), 1, &device, own.c_str(), 0, nullptr,
-                                                   nullptr, nullptr, nullptr);
-        append_log(program.get(), log);
-        if (status != cl::success)
-            return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
-        handles.push_back(program.get());
-        programs.push_back(std::move(program));
-    }
     cl::Int status = cl::success;
     Program linked(opencl().clLinkProgram(runtime().context, 1, &device, options.c_str(),
-                                          cl::Uint(handles.size()), handles.data(), nullptr, nullptr,
+                                          cl::Uint(programs.size()), programs.data(), nullptr, nullptr,
                                           &status));
     append_log(linked.get(), log);
     module.program = std::move(linked);
     return status == cl::success && module.program.get() ? ZE_RESULT_SUCCESS
                                                          : ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
+}
+
+ze_result_t build_linked(const std::vector<Input> &inputs, const std::string &options, BuiltModule &module,
+                         std::string &log) {
+    std::vector<Program> programs;
+    std::vector<cl::Program> handles;
+    Linkage linkage;
+    for (const Input &input : inputs) {
+        Program program;
+        if (ze_result_t result = create_from_il(input, module, program, linkage, log);
+            result != ZE_RESULT_SUCCESS)
+            return result;
+        if (ze_result_t result = compile(program.get(), translate_flags(input.flags, log), log);
+            result != ZE_RESULT_SUCCESS)
+            return result;
+        handles.push_back(program.get());
+        programs.push_back(std::move(program));
+    }
+    cl::Program builtins = nullptr;
+    if (ze_result_t result = builtins_for(linkage, builtins, log); result != ZE_RESULT_SUCCESS)
+        return result;
+    if (builtins)
+        handles.push_back(builtins);
+    ze_result_t result = link(handles, options, module, log);
+    return result == ZE_RESULT_SUCCESS ? result : name_missing(linkage, result, log);
 }
 
 ze_result_t build_native(const ze_module_desc_t &desc, BuiltModule &module, std::string &log) {
@@ -170,9 +246,19 @@ ze_result_t build_il(const ze_module_desc_t &desc, BuiltModule &module, std::str
         return ZE_RESULT_ERROR_INVALID_SIZE;
     Program program;
     const Input input{desc.pInputModule, desc.inputSize, nullptr, desc.pConstants};
-    if (ze_result_t result = create_from_il(input, module, program, log); result != ZE_RESULT_SUCCESS)
+    Linkage linkage;
+    if (ze_result_t result = create_from_il(input, module, program, linkage, log);
+        result != ZE_RESULT_SUCCESS)
         return result;
-    return build(std::move(program), options, module, log);
+    cl::Program builtins = nullptr;
+    if (ze_result_t result = builtins_for(linkage, builtins, log); result != ZE_RESULT_SUCCESS)
+        return result;
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    if (!builtins)
+        result = build(std::move(program), options, module, log);
+    else if (result = compile(program.get(), options, log); result == ZE_RESULT_SUCCESS)
+        result = link({program.get(), builtins}, options, module, log);
+    return result == ZE_RESULT_SUCCESS ? result : name_missing(linkage, result, log);
 }
 
 } // namespace

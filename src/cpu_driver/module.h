@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <level_zero/ze_api.h>
@@ -27,6 +28,7 @@ public:
     Program &operator=(Program &&other) noexcept;
     ~Program();
     cl::Program get() const { return handle_; }
+    cl::Program release() { return std::exchange(handle_, nullptr); }
 
 private:
     cl::Program handle_ = nullptr;

@@ -103,6 +103,7 @@ inline constexpr Uint profiling_command_end = 0x1283;
     X(clFlush, Int, (Queue))                                                                                 \
     X(clFinish, Int, (Queue))                                                                                \
     X(clCreateProgramWithIL, Program, (Context, const void *, size_t, Int *))                                \
+    X(clCreateProgramWithSource, Program, (Context, Uint, const char **, const size_t *, Int *))             \
     X(clCreateProgramWithBinary, Program,                                                                    \
       (Context, Uint, const Device *, const size_t *, const unsigned char **, Int *, Int *))                 \
     X(clSetProgramSpecializationConstant, Int, (Program, Uint, size_t, const void *))                        \

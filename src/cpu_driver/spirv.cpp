@@ -68,13 +68,18 @@ private:
             for (uint32_t n = 2; n < i.count; n++)
                 join_group(w[1], w[n]);
             return true;
+        case op_type_void:
+            spelling_[w[1]] = "v";
+            return true;
         case op_type_bool:
             types_[w[1]] = {Type::number, 1, 1, 0, 0};
             return true;
         case op_type_int:
         case op_type_float:
+            spelling_[w[1]] = (i.op == op_type_int ? "i" : "f") + std::to_string(w[2]);
             return number(w[1], w[2]);
         case op_type_vector:
+            spelling_[w[1]] = spelling(w[2]) + "x" + std::to_string(w[3]);
             return vector(w[1], w[2], w[3]);
         case op_type_array:
             return array(w[1], w[2], w[3]);
@@ -82,6 +87,7 @@ private:
             return structure(i);
         case op_type_pointer:
             types_[w[1]] = {Type::pointer, 8, 8, w[2], w[3]};
+            spelling_[w[1]] = "p" + std::to_string(w[2]);
             return true;
         case op_constant:
             if (type(w[1]).kind == Type::number)
@@ -97,6 +103,7 @@ private:
         case op_function:
             function_ = w[2];
             functions_[function_] = {};
+            results_[function_] = w[1];
             return true;
         case op_function_parameter:
             functions_[function_].push_back(w[1]);
@@ -132,6 +139,21 @@ private:
             spec_ids_[i.word[1]] = i.word[3];
         else if (i.word[2] == decoration_packed)
             packed_.insert(i.word[1]);
+        else if (i.word[2] == decoration_linkage) // a string and the type follow, as was checked
+            (i.word[i.count - 1] == linkage_import ? imports_ : exports_)[i.word[1]] =
+                reinterpret_cast<const char *>(i.word + 3);
+    }
+
+    std::string spelling(uint32_t type_id) const {
+        auto found = spelling_.find(type_id);
+        return found == spelling_.end() ? "?" : found->second;
+    }
+
+    std::string signature(uint32_t function) const {
+        std::string text = spelling(results_.at(function)) + "(";
+        for (uint32_t type_id : functions_.at(function))
+            text += (text.back() == '(' ? "" : ",") + spelling(type_id);
+        return text + ")";
     }
 
     /// Group decorations come after those of the group and before all types and functions.
@@ -213,6 +235,11 @@ private:
         for (auto [id, spec_id] : spec_ids_)
             if (auto found = spec_constants_.find(id); found != spec_constants_.end() && found->second)
                 info_.constant_sizes[spec_id] = found->second;
+        for (const auto &[id, name] : imports_) // variables have linkage, too
+            if (functions_.count(id))
+                info_.imports.push_back({name, signature(id)});
+        for (const auto &[id, name] : exports_)
+            info_.exports.insert(name);
         return true;
     }
 
@@ -224,6 +251,9 @@ private:
     std::unordered_map<uint32_t, uint32_t> spec_constants_, spec_ids_;
     std::unordered_map<uint32_t, std::vector<uint32_t>> functions_; // parameter types by id
     std::unordered_map<uint32_t, KernelInfo> modes_;
+    std::unordered_map<uint32_t, uint32_t> results_;     // result types by function's id
+    std::unordered_map<uint32_t, std::string> spelling_; // of types, as in ImportedFunction
+    std::map<uint32_t, std::string> imports_, exports_;  // names by id
     std::vector<Entry> entries_;
     std::set<uint32_t> packed_;
 };

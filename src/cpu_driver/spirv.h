@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,18 @@ struct KernelInfo {
     uint32_t required_sub_groups = 0;              // 0: free
 };
 
+/// A function that the module calls and does not have.
+struct ImportedFunction {
+    std::string name;
+    /// Result and parameters: v, i32, f32x8, p1 (a pointer, with its storage class), ? (anything else); for
+    /// example "i32x8(i16x8,i32x8,i32x8)".
+    std::string signature;
+};
+
 struct SpirvInfo {
     std::vector<KernelInfo> kernels;
+    std::vector<ImportedFunction> imports;
+    std::set<std::string> exports;               // functions for other modules
     std::map<uint32_t, uint32_t> constant_sizes; // SpecId -> bytes
 };
 

@@ -26,6 +26,7 @@ enum Op : uint16_t {
     op_entry_point = 15,
     op_execution_mode = 16,
     op_capability = 17,
+    op_type_void = 19,
     op_type_bool = 20,
     op_type_int = 21,
     op_type_float = 22,
@@ -61,6 +62,7 @@ inline constexpr uint32_t execution_model_kernel = 6;
 inline constexpr uint32_t mode_local_size = 17, mode_subgroup_size = 35, mode_subgroups_per_workgroup = 36;
 inline constexpr uint32_t decoration_spec_id = 1, decoration_packed = 10, decoration_built_in = 11,
                           decoration_func_param_attr = 38, decoration_linkage = 41, decoration_alignment = 44;
+inline constexpr uint32_t linkage_import = 1;
 inline constexpr uint32_t storage_workgroup = 4, storage_function = 7;
 
 struct Instruction {

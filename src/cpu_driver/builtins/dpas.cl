@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cl_intel_subgroup_matrix_multiply_accumulate: acc[M x LANES] + a[M x K] * b[K x LANES].
+//
+// Lane n has column n of b and of acc. A row of a lies in K / A_PACKED lanes that follow each other, A_PACKED
+// elements in each; where this is fewer lanes than the sub-group has, a component of `a` is of several rows
+// (tf32). Integers wrap. Floats are added one after the other to acc with rising k, in f32, with one rounding
+// each.
+//
+//   SYMBOL, FUNCTION                        the name to define, and one for the compiler
+//   M, K, LANES
+//   A, A_WORD, A_PACKED, A_VALUE            type of a, unsigned integer of the size of its components,
+//   elements in one,
+//                                           element i of one
+//   B, B_PACKED, B_VALUE                    type of b, elements in 32 bits, element i of these
+//   ACC, ACC_SCALAR, SUM, MAD               type of acc, of its components, what sums are kept in, a * b +
+//   sum FROM_ACC, TO_ACC                        conversions between the two
+ACC FUNCTION(A a, B b, ACC acc) __asm(SYMBOL);
+
+/// Not inlined, and not all unrolled, for the sake of build times: kernels call it dozens of times. The
+/// runtime vectorises it as it does kernels.
+__attribute__((noinline)) ACC FUNCTION(A a, B b, ACC acc) {
+    union {
+        A vector;
+        A_WORD word[(M * K / A_PACKED + LANES - 1) / LANES];
+    } rows = {a};
+    union {
+        B vector;
+        uint word[K / B_PACKED];
+    } column = {b};
+    union {
+        ACC vector;
+        ACC_SCALAR scalar[M];
+    } result = {acc};
+    SUM sum[M];
+    __attribute__((opencl_unroll_hint)) for (int m = 0; m < M; m++) sum[m] = FROM_ACC(result.scalar[m]);
+#pragma nounroll
+    for (int part = 0; part < K / A_PACKED; part++) {
+        __attribute__((opencl_unroll_hint)) for (int m = 0; m < M; m++) {
+            const int at = m * (K / A_PACKED) + part;
+            const uint word = (uint)sub_group_broadcast((int)rows.word[at / LANES], at % LANES);
+            __attribute__((opencl_unroll_hint)) for (int i = 0; i < A_PACKED; i++) {
+                const int k = part * A_PACKED + i;
+                sum[m] = MAD(A_VALUE(word, i), B_VALUE(column.word[k / B_PACKED], k % B_PACKED), sum[m]);
+            }
+        }
+    }
+    __attribute__((opencl_unroll_hint)) for (int m = 0; m < M; m++) result.scalar[m] = TO_ACC(sum[m]);
+    return result.vector;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// As much of the Itanium mangling as OpenCL builtins need: numbers, vectors, pointers with an address space
+// and qualifiers, substitutions. Names come from modules and may be anything.
+#include "builtins.h"
+
+#include <cstring>
+
+namespace ze_cpu {
+namespace {
+
+constexpr size_t longest_name = 300, longest_vector = 16;
+
+class Parser {
+public:
+    explicit Parser(const std::string &symbol) : at_(symbol.c_str()), end_(at_ + symbol.size()) {}
+
+    std::optional<MangledName> run() {
+        MangledName result;
+        uint32_t length = 0;
+        if (end_ - at_ > ptrdiff_t(longest_name) || !skip("_Z") || !number(length) || length == 0 ||
+            length > size_t(end_ - at_))
+            return {};
+        result.name.assign(at_, length);
+        at_ += length;
+        while (at_ < end_) {
+            MangledType type;
+            if (!parameter(type))
+                return {};
+            result.parameters.push_back(type);
+        }
+        return result;
+    }
+
+private:
+    bool skip(const char *text) {
+        const size_t length = std::strlen(text);
+        if (size_t(end_ - at_) < length || std::strncmp(at_, text, length) != 0)
+            return false;
+        at_ += length;
+        return true;
+    }
+    bool number(uint32_t &value) {
+        const char *first = at_;
+        for (value = 0; at_ < end_ && *at_ >= '0' && *at_ <= '9'; at_++)
+            if ((value = value * 10 + uint32_t(*at_ - '0')) > longest_name)
+                return false;
+        return at_ > first;
+    }
+
+    bool parameter(MangledType &type) {
+        if (skip("S"))
+            return substitution(type);
+        if (!skip("P"))
+            return value(type);
+        // Qualifiers and type together may be substituted, and so may the pointer to it.
+        bool qualified = false;
+        for (;; qualified = true) {
+            if (skip("K") || skip("V"))
+                continue;
+            if (!skip("U3AS"))
+                break;
+            if (!number(type.address_space))
+                return false;
+        }
+        const uint32_t space = type.address_space;
+        if (!value(type) || type.components != 1)
+            return false;
+        if (qualified)
+            seen_.push_back({MangledType::pointer, '?', 0, 0}); // never a parameter by itself
+        type.kind = MangledType::pointer;
+        type.address_space = space;
+        seen_.push_back(type);
+        return true;
+    }
+
+    bool value(MangledType &type) {
+        type = {};
+        const bool is_vector = skip("Dv");
+        if (is_vector && (!number(type.components) || !skip("_") || type.components < 2 ||
+                          type.components > longest_vector))
+            return false;
+        if (skip("Dh"))
+            type.letter = 'H';
+        else if (at_ < end_ && std::strchr("vcahstijlmfd", *at_) && *at_)
+            type.letter = *at_++;
+        else
+            return false;
+        if (is_vector)
+            seen_.push_back(type);
+        return true;
+    }
+
+    bool substitution(MangledType &type) {
+        size_t index = 0;
+        if (!skip("_")) {
+            for (; at_ < end_ && *at_ != '_'; at_++) {
+                const bool digit = *at_ >= '0' && *at_ <= '9';
+                if ((!digit && (*at_ < 'A' || *at_ > 'Z')) || index > longest_name)
+                    return false;
+                index = index * 36 + size_t(digit ? *at_ - '0' : *at_ - 'A' + 10);
+            }
+            if (!skip("_"))
+                return false;
+            index++;
+        }
+        if (index >= seen_.size() || seen_[index].letter == '?')
+            return false;
+        type = seen_[index];
+        return true;
+    }
+
+    const char *at_, *end_;
+    std::vector<MangledType> seen_;
+};
+
+} // namespace
+
+std::optional<MangledName> demangle(const std::string &symbol) {
+    return Parser(symbol).run();
+}
+
+uint32_t bits_of(char letter) {
+    switch (letter) {
+    case 'c':
+    case 'a':
+    case 'h':
+        return 8;
+    case 's':
+    case 't':
+    case 'H':
+        return 16;
+    case 'i':
+    case 'j':
+    case 'f':
+        return 32;
+    case 'l':
+    case 'm':
+    case 'd':
+        return 64;
+    default:
+        return 0;
+    }
+}
+
+} // namespace ze_cpu

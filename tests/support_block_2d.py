@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cl_intel_subgroup_2d_block_io: its functions, kernels that call one each, and what they do in numpy.
+
+How a block's elements are dealt to lanes is stated in SPV_INTEL_2d_block_io. There a transposed block of 32 rows gives
+each lane two neighbouring columns; Intel's compiler leaves the registers as the load fills them, so that the halves of
+the columns follow each other, and so it is here.
+"""
+
+import functools
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+LANES = 16
+SCALARS = {8: "uchar", 16: "ushort", 32: "uint"}
+
+
+class Block(NamedTuple):
+    access: str
+    bits: int
+    rows: int
+    columns: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.access}_{self.bits}b_{self.rows}r{self.columns}x{self.count}c"
+
+    @property
+    def value_bits(self) -> int:
+        if self.access == "read_transform":
+            return 32
+        return self.bits * 2 if self.columns == 32 else self.bits
+
+    @property
+    def values(self) -> int:
+        """Of a lane."""
+        of_a_block = -(-self.rows * self.columns * self.bits // (LANES * self.value_bits))
+        return self.count * of_a_block
+
+
+def _all_blocks() -> list[Block]:
+    powers = (1, 2, 4, 8, 16, 32)
+    plain = [
+        *itertools.product((8,), powers, (32,), (1, 2)),
+        *itertools.product((16,), powers, (16,), (1, 2)),
+    ]
+    plain += [*itertools.product((32,), powers, (8,), (1, 2)), *itertools.product((32,), powers, (16,), (1,))]
+    plain += itertools.product((8,), (8, 16, 32), (16,), (4,))
+    transform = [
+        *itertools.product((8,), (32,), (16,), (1, 2, 4)),
+        *itertools.product((16,), (16, 32), (16,), (1, 2)),
+    ]
+    writes = [
+        *itertools.product((8,), powers[:4], (16, 32), (1,)),
+        *itertools.product((16, 32), powers[:4], (16,), (1,)),
+    ]
+    result = [Block("read", *shape) for shape in plain]
+    result += [Block("read_transform", *shape) for shape in transform]
+    result += [Block("read_transpose", 32, rows, 8, 1) for rows in (16, 32)]
+    result += [Block("write", *shape) for shape in writes]
+    prefetches = [*plain, (8, 32, 16, 1), (8, 32, 16, 2)]
+    return result + [Block("prefetch", *shape) for shape in prefetches]
+
+
+BLOCKS = _all_blocks()
+
+
+def block_kernel(b: Block) -> str:
+    """Sub-group i has a matrix of its own, works at coords[i] and has its part of `data`, lane after lane."""
+    name = f"intel_sub_group_2d_block_{b}"
+    scalar = SCALARS[b.value_bits]
+    values = ", __private uint *values".replace("uint", scalar) if b.access != "prefetch" else ""
+    before = f"for (int i = 0; i < {b.values}; i++) values[i] = data[i];" if b.access == "write" else ""
+    after = f"for (int i = 0; i < {b.values}; i++) data[i] = values[i];" if "read" in b.access else ""
+    return f"""
+void __attribute__((overloadable)) {name}(global void *base, int width, int height, int pitch, int2 coord{values});
+__attribute__((intel_reqd_sub_group_size({LANES}))) kernel void {b}(
+    global uchar *base, int width, int height, int pitch, global int2 *coords, int n, global {scalar} *data) {{
+    const int at = get_group_id(0) * get_num_sub_groups() + get_sub_group_id();
+    if (at >= n)
+        return;
+    {scalar} values[{b.values}];
+    base += at * height * pitch;
+    data += (at * {LANES} + get_sub_group_local_id()) * {b.values};
+    {before}
+    {name}(base, width, height, pitch, coords[at]{", values" if values else ""});
+    {after}
+}}"""
+
+
+@functools.cache
+def dealt(b: Block) -> np.ndarray:
+    """(lane, value, part) -> row, column over all blocks; row -1 where a lane has nothing."""
+    where = np.full((LANES, b.values, b.value_bits // b.bits, 2), -1)
+    for block, row, column in itertools.product(range(b.count), range(b.rows), range(b.columns)):
+        at = row, block * b.columns + column
+        if b.access == "read_transform":
+            packed = 32 // b.bits
+            where[column, block * (b.rows // packed) + row // packed, row % packed] = at
+        elif b.access == "read_transpose":
+            where[row % LANES, column * (b.rows // LANES) + row // LANES, 0] = at
+        else:
+            in_lane = max(1, b.columns // LANES)
+            element = row * b.columns + column  # of the block: row after row over the lanes
+            lane, value = element // in_lane % LANES, element // in_lane // LANES
+            where[lane, block * (b.values // b.count) + value, element % in_lane] = at
+    return where
+
+
+def _places(b: Block, shape: tuple[int, ...], x: int, y: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(lane, value, part) -> row and column of the matrix, and whether there is an element."""
+    where = dealt(b)
+    rows, columns = where[..., 0] + y, where[..., 1] + x
+    inside = (where[..., 0] >= 0) & (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
+    return rows, columns, inside
+
+
+def read(b: Block, matrix: np.ndarray, x: int, y: int) -> np.ndarray:
+    """Values by lane of the blocks at (x, y) of a matrix of elements."""
+    rows, columns, inside = _places(b, matrix.shape, x, y)
+    parts = np.zeros(inside.shape, matrix.dtype)
+    parts[inside] = matrix[rows[inside], columns[inside]]
+    return parts.view(f"u{b.value_bits // 8}")[..., 0]
+
+
+def written(b: Block, matrix: np.ndarray, x: int, y: int, values: np.ndarray) -> np.ndarray:
+    """The matrix after the lanes' values were written to (x, y)."""
+    rows, columns, inside = _places(b, matrix.shape, x, y)
+    result = matrix.copy()
+    result[rows[inside], columns[inside]] = values[..., None].view(matrix.dtype)[inside]
+    return result
