@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """cl_intel_subgroup_2d_block_io: its functions, kernels that call one each, and what they do in numpy.
 
-How a block's elements are dealt to lanes is stated in SPV_INTEL_2d_block_io. There a transposed block of 32 rows gives
-each lane two neighbouring columns; Intel's compiler leaves the registers as the load fills them, so that the halves of
-the columns follow each other, and so it is here.
+How a block's elements are dealt to lanes is stated in SPV_INTEL_2d_block_io. There a transposed block of 32
+rows gives each lane two neighbouring columns; Intel's compiler leaves the registers as the load fills them (a
+column's first 16 rows, then the others), and so it is here.
 """
 
 import functools
@@ -74,9 +74,11 @@ def block_kernel(b: Block) -> str:
     before = f"for (int i = 0; i < {b.values}; i++) values[i] = data[i];" if b.access == "write" else ""
     after = f"for (int i = 0; i < {b.values}; i++) data[i] = values[i];" if "read" in b.access else ""
     return f"""
-void __attribute__((overloadable)) {name}(global void *base, int width, int height, int pitch, int2 coord{values});
+void __attribute__((overloadable)) {name}(
+    global void *base, int width, int height, int pitch, int2 coord{values});
 __attribute__((intel_reqd_sub_group_size({LANES}))) kernel void {b}(
-    global uchar *base, int width, int height, int pitch, global int2 *coords, int n, global {scalar} *data) {{
+    global uchar *base, int width, int height, int pitch, global int2 *coords, int n,
+    global {scalar} *data) {{
     const int at = get_group_id(0) * get_num_sub_groups() + get_sub_group_id();
     if (at >= n)
         return;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel's sub-group builtins as their specifications have them: lists, kernels that call one each, and numpy.
 
-cl_intel_subgroup_matrix_multiply_accumulate and its tf32 part; the compilers also have mixes of 8, 4 and 2 bits.
+cl_intel_subgroup_matrix_multiply_accumulate and its tf32 part; compilers also have mixes of 8, 4 and 2 bits.
 """
 
 import itertools
@@ -139,7 +139,7 @@ def random_words(rng: np.random.Generator, kind: str, shape: tuple[int, ...], bi
 
 
 def multiply(d: Dpas, a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> np.ndarray:
-    """What the sub-group returns: bits by lane and row, from those of a (lane, component), b and acc (lane, row)."""
+    """What the sub-group returns: bits by lane and row, from those of a and b by lane and component."""
     if d.a == "tf32":  # eight lanes have a row, so a component is of two
         rows = elements(a.T.reshape(-1, 8, 1), 32, "tf32").reshape(-1, 8)[: d.m]
     else:

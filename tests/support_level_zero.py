@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCL C to SPIR-V as the build does it, and a few calls of the Level Zero CPU driver, without zemm in between."""
+"""OpenCL C to SPIR-V as the build does it, and a few calls of the CPU driver, without zemm in between."""
 
 import ctypes
 import functools
@@ -20,7 +20,7 @@ PAIRS = [(f"clang-{version}", f"llvm-spirv-{version}") for version in range(21, 
 
 @functools.cache
 def compilers() -> tuple[str, str] | None:
-    """The first pair that is there, in meson.build's order; None where the package was installed as a wheel."""
+    """The first pair that is there, in meson.build's order; a wheel needs none."""
     for clang, llvm_spirv in PAIRS:
         if shutil.which(clang) and shutil.which(llvm_spirv):
             return clang, llvm_spirv

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CPU driver's software versions of Intel's sub-group builtins, each against its specification in numpy.
 
-The kernels below are SPIR-V that imports the builtins; the driver links its own. Every sub-group has data of its own.
+The kernels are SPIR-V that imports the builtins; the driver links its own. Each sub-group has its own data.
 """
 
 import functools
@@ -69,7 +69,7 @@ def positions(b: Block, columns: int, rows: int) -> np.ndarray:
     )
 
 
-# The specification wants a width of 64 bytes, a pitch of a multiple of 16, an aligned base; the driver does not.
+# The specification wants 64 bytes of width, a pitch of whole 16 bytes and an aligned base; the driver does not.
 @pytest.mark.parametrize(("width", "height", "pitch", "offset"), [(144, 40, 160, 64), (73, 37, 77, 3)])
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.access != "prefetch"], ids=str)
 def test_block_2d(driver: Driver, block: Block, width: int, height: int, pitch: int, offset: int) -> None:
