@@ -69,7 +69,7 @@ def positions(b: Block, columns: int, rows: int) -> np.ndarray:
     )
 
 
-# The specification wants 64 bytes of width, a pitch of whole 16 bytes and an aligned base; the driver does not.
+# The specification wants a width of 64 bytes, a pitch of 16 and an aligned base; the driver does not.
 @pytest.mark.parametrize(("width", "height", "pitch", "offset"), [(144, 40, 160, 64), (73, 37, 77, 3)])
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.access != "prefetch"], ids=str)
 def test_block_2d(driver: Driver, block: Block, width: int, height: int, pitch: int, offset: int) -> None:
