@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MATMUL = re.compile(r"^ZEMM_MATMUL\(([^)]*)\)", re.MULTILINE)
+MATMUL = re.compile(r"^ZEMM_(XE_)?MATMUL\(([^)]*)\)", re.MULTILINE)
 HELPER = re.compile(r"^ZEMM_HELPER\((\w+)\)", re.MULTILINE)
 
 
@@ -23,8 +23,15 @@ def kernels(definition: Path) -> dict[str, tuple[str, list[str]]]:
     text = definition.read_text()
     rows: dict[str, tuple[str, list[str]]] = {}
     for match in MATMUL.finditer(text):
-        src, wei, dst, m, n, k, policy, rows_, lanes, group_x, *_ = (f.strip() for f in match[1].split(","))
-        settings = {"TILE_M": m, "TILE_N": n, "TILE_K": k, "ROWS": rows_, "LANES": lanes, "GROUP_X": group_x}
+        fields = [f.strip() for f in match[2].split(",")]
+        if match[1]:
+            src, wei, dst, m, n, k, policy, lanes, group_x, *_ = fields
+            rows_, work_items = "8", lanes
+        else:
+            src, wei, dst, m, n, k, policy, rows_, lanes, group_x, *_ = fields
+            work_items = "1"
+        settings = {"TILE_M": m, "TILE_N": n, "TILE_K": k, "ROWS": rows_, "LANES": lanes}
+        settings |= {"GROUP_X": group_x, "WORK_ITEMS": work_items}
         options = [f"-D{key}={value}" for key, value in settings.items()]
         options.append(f'-DPOLICY="policy/{policy}.h"')
         rows[f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"] = ("matmul.cl", options)

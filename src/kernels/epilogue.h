@@ -7,46 +7,49 @@
 #include "spec.h"
 #include "tensor.h"
 
-// Whether all columns of the tile lie in a row of dst, side by side.
+// Whether all columns of the work-item are there, and neighbours side by side.
 static inline bool is_dense_row(tensor t, int columns) {
-    return t->column == 1 && columns == TILE_N;
+    return t->column == 1 && columns == TILE_COLUMNS;
 }
 
-// x[NV]: the sums of row r from column n0 on, to the values of dst.
+// x[NV]: the sums of row r, of so many columns from n0 on, to the values of dst.
 static inline void finish_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
                               global const uchar *dst, const struct row_index *r, long n0, int columns,
-                              __private vec_f *x) {
+                              __private column_f *x) {
     __private float *elements = (__private float *)x;
     if (HAS(FLAG_BIAS)) {
         const long bias = row_offset(p, &p->bias, r) + n0 * p->bias.column;
         if (is_dense_row(&p->bias, columns))
             for (int v = 0; v < NV; ++v)
-                x[v] += load_vec_f((bytes)args->bias, p->bias.data_type, bias + v * LANES);
+                x[v] += load_column_f((bytes)args->bias, p->bias.data_type, bias + v * LANES);
         else
             for (int n = 0; n < columns; ++n)
-                elements[n] += load_float((bytes)args->bias, p->bias.data_type, bias + n * p->bias.column);
+                elements[n] +=
+                    load_float((bytes)args->bias, p->bias.data_type, bias + n * COLUMN_STEP * p->bias.column);
     }
     if (HAS(FLAG_POST_OPS))
         apply_post_ops(p, args, dst, r, n0, columns, elements);
     if (HAS(FLAG_DST_SCALE)) {
         const long scale = row_offset(p, &p->dst_scale, r);
         for (int n = 0; n < columns; ++n)
-            elements[n] /= p->dst_scale.on_host ? args->host_dst_scale
-                                                : load_float((bytes)args->dst_scale, p->dst_scale.data_type,
-                                                             scale + column_offset(&p->dst_scale, n0 + n));
+            elements[n] /= p->dst_scale.on_host
+                               ? args->host_dst_scale
+                               : load_float((bytes)args->dst_scale, p->dst_scale.data_type,
+                                            scale + column_offset(&p->dst_scale, n0 + n * COLUMN_STEP));
     }
     if (HAS(FLAG_DST_ZP)) {
         const long zp = row_offset(p, &p->dst_zp, r);
         for (int n = 0; n < columns; ++n)
-            elements[n] += (float)(p->dst_zp.on_host ? args->host_dst_zp
-                                                     : load_int((bytes)args->dst_zp, p->dst_zp.data_type,
-                                                                zp + column_offset(&p->dst_zp, n0 + n)));
+            elements[n] +=
+                (float)(p->dst_zp.on_host ? args->host_dst_zp
+                                          : load_int((bytes)args->dst_zp, p->dst_zp.data_type,
+                                                     zp + column_offset(&p->dst_zp, n0 + n * COLUMN_STEP)));
     }
 }
 
 // Values are f32, or bits of an s32 where FLAG_EXACT_S32.
 static inline void store_row(global const struct matmul_problem *p, global uchar *dst,
-                             const struct row_index *r, long n0, int columns, __private const vec_f *x) {
+                             const struct row_index *r, long n0, int columns, __private const column_f *x) {
     __private const float *elements = (__private const float *)x;
     const long row = row_offset(p, &p->dst, r) + n0 * p->dst.column;
     const bool dense = is_dense_row(&p->dst, columns);
@@ -54,16 +57,16 @@ static inline void store_row(global const struct matmul_problem *p, global uchar
         global int *to = (global int *)dst + row;
         if (dense)
             for (int v = 0; v < NV; ++v)
-                store_vec_s32(as_vec_i(x[v]), to + v * LANES);
+                store_column_s32(as_column_i(x[v]), to + v * LANES);
         else
             for (int n = 0; n < columns; ++n)
-                to[n * p->dst.column] = as_int(elements[n]);
+                to[n * COLUMN_STEP * p->dst.column] = as_int(elements[n]);
         return;
     }
     if (dense)
         for (int v = 0; v < NV; ++v)
-            store_vec_f(dst, spec_dst_dt(), row + v * LANES, x[v]);
+            store_column_f(dst, spec_dst_dt(), row + v * LANES, x[v]);
     else
         for (int n = 0; n < columns; ++n)
-            store_float(dst, spec_dst_dt(), row + n * p->dst.column, elements[n]);
+            store_float(dst, spec_dst_dt(), row + n * COLUMN_STEP * p->dst.column, elements[n]);
 }

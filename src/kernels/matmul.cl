@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // dst = post_ops(sum over segments of scales * (src - src_zp) * (wei - wei_zp) + bias), tile by tile.
 //
-// One work-item owns up to TILE_M rows and TILE_N columns of dst. K runs in segments, inside which scales and
-// zero points are constant, and these in blocks of at most TILE_K. The weights of a block become a panel that
-// stays in the first cache level while groups of up to ROWS rows are multiplied with it, sums in registers.
-// Zero points leave the loop over K (RFC "User's Precomputed Reductions for GeMM"):
+// A work-item, or a sub-group (lanes.h), owns up to TILE_M rows and TILE_N columns of dst. K runs in
+// segments, inside which scales and zero points are constant, and these in blocks of at most TILE_K. The
+// weights of a block become a panel that stays in the first cache level, or in registers, while groups of up
+// to ROWS rows are multiplied with it, sums in registers. Zero points leave the loop over K (RFC "User's
+// Precomputed Reductions for GeMM"):
 //   sum (s - zs)(w - zw) = sum s w  -  zw * R  -  zs * sum w  +  length * zs * zw,   R = sum s
 // R comes from the caller or from reduce_src.cl. Integer arithmetic is exact modulo 2^32.
 //
-// A policy is the ISA below this nest; int8.h and fma.h have one each. It defines
+// A policy is the ISA below this nest; int8.h, fma.h and xe.h have one each. It defines
 //   ANY_ROW_COUNT      1: one variant of the inner loop for each number of rows up to ROWS; 0: ROWS always
 //   panel_vec, PANEL_VECTORS   private memory for the weights of a block
 //   struct b_panel, load_b     the weights of a block, there or where they lie
@@ -17,61 +18,39 @@
 #include "epilogue.h"
 #include "lanes.h"
 #include "parameters.h"
+#include "rows.h"
 #include "spec.h"
 #include "tensor.h"
 
 #include POLICY
 
+#ifndef BLOCK_K
+#define BLOCK_K TILE_K
+#endif
+// Where a segment is more than one block, registers are too few to carry its sum: each block is scaled on its
+// own.
+#if WORK_ITEMS > 1
+#define IF_SEGMENT(condition) true
+#else
+#define IF_SEGMENT(condition) (condition)
+#endif
 #define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
 
+// Vectors of so many rows of the tile, and of all of them.
+#define VECTORS(rows) ((rows) / VEC_ROWS * NV)
+#define TILE_VECTORS VECTORS(TILE_M)
+
 struct tile {
-    int rows, columns; // inside the matrix
-    long n0;
-    // Where each row begins, in elements; rows past the end repeat the last one.
-    long src[TILE_M], src_scale[TILE_M], src_zp[TILE_M], reductions[TILE_M];
+    int count, columns; // rows, and columns of this work-item, inside the matrix
+    long n0;            // the work-item's first column
+    struct tile_rows rows;
+    struct column_source wei_zp_at, wei_scale_at;
     // Of the tile's columns, in the current segment.
-    vec_i wei_zp[NV], wei_sum[NV];
-    vec_f wei_scale[NV];
-    vec_i sum[TILE_M * NV];    // not yet scaled; bits of an f32 unless FLAG_INTEGER
-    vec_f result[TILE_M * NV]; // sum of scaled segments
+    column_i wei_zp[NV], wei_sum[NV];
+    column_f wei_scale[NV];
+    vec_i sum[TILE_VECTORS];    // not yet scaled; bits of an f32 unless FLAG_INTEGER
+    vec_f result[TILE_VECTORS]; // sum of scaled segments
 };
-
-// A block of K and its place in its segment.
-struct block {
-    long k0, segment; // first element, number of the segment
-    int length;
-    bool first, last;       // of the segment
-    bool opens;             // the range of K
-    long src_scale, src_zp; // what to add to a row's offsets
-};
-
-// What a group of rows needs of the current segment, row by row.
-struct row_parameters {
-    int correction[ROWS]; // multiplies the zero points of the weights: R - length * zs
-    int src_zp[ROWS];
-    float src_scale[ROWS];
-};
-
-static inline __attribute__((always_inline)) void
-load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
-                    const struct matmul_arguments *args, __private const struct tile *t,
-                    const struct block *block, __private struct row_parameters *rows) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-        if (HAS(FLAG_SRC_ZP))
-            rows->src_zp[i] = load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp,
-                                              t->src_zp[i0 + i] + block->src_zp);
-        if (HAS(FLAG_REDUCTIONS)) {
-            rows->correction[i] = load_int((bytes)args->reductions, DT_S32,
-                                           t->reductions[i0 + i] + block->segment * p->reductions.column);
-            if (HAS(FLAG_SRC_ZP))
-                rows->correction[i] -= (int)p->segment * rows->src_zp[i];
-        }
-        if (HAS(FLAG_SRC_SCALE_K))
-            rows->src_scale[i] = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
-                                            t->src_scale[i0 + i] + block->src_scale);
-    }
-}
 
 // The sums of a group of `count` rows from row i0 of the tile on, over one block.
 static inline __attribute__((always_inline)) void multiply_rows(const int count, int i0, bytes src,
@@ -79,33 +58,35 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
                                                                 __private struct tile *t,
                                                                 __private const struct row_parameters *rows,
                                                                 const struct block *block, struct b_panel b) {
-    vec_i isum[ROWS * NV];
-    vec_f fsum[ROWS * NV];
-    __private vec_i *carried = t->sum + i0 * NV;
-    __private vec_f *result = t->result + i0 * NV;
-    const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->opens;
-    const bool ends = SEGMENTS_ARE_SCALED && block->last;
+    vec_i isum[VECTORS(ROWS)];
+    vec_f fsum[VECTORS(ROWS)];
+    __private vec_i *carried = t->sum + VECTORS(i0);
+    __private vec_f *result = t->result + VECTORS(i0);
+    const bool begins = SEGMENTS_ARE_SCALED ? IF_SEGMENT(block->first) : block->opens;
+    const bool ends = SEGMENTS_ARE_SCALED && IF_SEGMENT(block->last);
 #pragma unroll
-    for (int i = 0; i < count * NV; ++i) {
+    for (int i = 0; i < VECTORS(count); ++i) {
         const vec_i sum = begins ? (vec_i)0 : carried[i];
         if (HAS(FLAG_INTEGER))
             isum[i] = sum;
         else
             fsum[i] = as_vec_f(sum);
-        if (HAS(FLAG_REDUCTIONS) && block->first)
-            isum[i] -= t->wei_zp[i % NV] * (vec_i)rows->correction[i / NV];
+        if (HAS(FLAG_REDUCTIONS) && !HAS(FLAG_FLOAT_ZP) && block->first)
+            isum[i] -= (vec_i)t->wei_zp[i % NV] * (vec_i)rows->correction[i / NV];
     }
 
-    multiply(count, src, &p->src, t->src + i0, block->k0, block->length, b, isum, fsum);
+    multiply(count, src, p, &t->rows, i0, block->k0, block->length, b, isum, fsum);
 
 #pragma unroll
-    for (int i = 0; i < count * NV; ++i) {
+    for (int i = 0; i < VECTORS(count); ++i) {
         if (HAS(FLAG_SRC_ZP) && block->last)
-            isum[i] -= t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
+            isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
         if (ends) {
             vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
+            if (HAS(FLAG_FLOAT_ZP) && block->first)
+                scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * to_vec_f((vec_i)rows->correction[i / NV]);
             if (HAS(FLAG_WEI_SCALE_K))
-                scaled *= t->wei_scale[i % NV];
+                scaled *= (vec_f)t->wei_scale[i % NV];
             if (HAS(FLAG_SRC_SCALE_K))
                 result[i] = fma(scaled, (vec_f)rows->src_scale[i / NV], result[i]);
             else
@@ -121,39 +102,57 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct block *block, struct b_panel b) {
     struct row_parameters rows;
+    load_block_rows(p, args, block, &t->rows);
+#if WORK_ITEMS > 1
+    // Sums stay in registers, which have no addresses: all groups of the tile, unrolled by hand, because not
+    // every compiler does it to the end.
+#define GROUP(i)                                                                                             \
+    if ((i) < TILE_M) {                                                                                      \
+        load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);                                       \
+        multiply_rows(ROWS, i, src, p, t, &rows, block, b);                                                  \
+    }
+    GROUP(0)
+    GROUP(8)
+    GROUP(16)
+    GROUP(24)
+    GROUP(32)
+    GROUP(40)
+    GROUP(48)
+    GROUP(56)
+#else
     if (HAS(FLAG_ALONG_K)) {
 #pragma unroll 1
-        for (int i = 0; i < t->rows; ++i) {
-            load_row_parameters(1, i, p, args, t, block, &rows);
-            prefetch_b(b, block->length, i, t->rows);
+        for (int i = 0; i < t->count; ++i) {
+            load_row_parameters(1, i, p, args, &t->rows, block, &rows);
+            prefetch_b(b, block->length, i, t->count);
             multiply_rows(1, i, src, p, t, &rows, block, b);
         }
         return;
     }
 #if ANY_ROW_COUNT
-    const int groups = (t->rows + ROWS - 1) / ROWS;
+    const int groups = (t->count + ROWS - 1) / ROWS;
     int group = 0;
 #if ROWS > 6
     // Of variants for 1 to ROWS rows there would be too many to compile: the last group repeats its last row.
-    for (int i = 0; i < t->rows;) {
-        const int left = t->rows - i;
+    for (int i = 0; i < t->count;) {
+        const int left = t->count - i;
         const int count = left > 8 ? ROWS : left > 4 ? 8 : left == 3 ? 4 : left;
 #else
-    const int each = t->rows / groups;
-    int larger = t->rows - each * groups; // groups with one row more
-    for (int i = 0; i < t->rows;) {
+    const int each = t->count / groups;
+    int larger = t->count - each * groups; // groups with one row more
+    for (int i = 0; i < t->count;) {
         const int count = each + (larger-- > 0 ? 1 : 0);
 #endif
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
-        load_row_parameters(n, i, p, args, t, block, &rows);                                                 \
+        load_row_parameters(n, i, p, args, &t->rows, block, &rows);                                          \
         multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
         break;
         prefetch_b(b, block->length, group++, groups);
-        if (i + count < t->rows)
-            prefetch_a(src, t->src + i + count, count, block->k0, block->length);
+        if (i + count < t->count)
+            prefetch_a(src, t->rows.src + i + count, count, block->k0, block->length);
         else
-            prefetch_a(src, t->src, count, block->k0 + block->length, block->length);
+            prefetch_a(src, t->rows.src, count, block->k0 + block->length, block->length);
         switch (count) {
             CASE(1)
             CASE(2)
@@ -172,31 +171,48 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         i += count;
     }
 #else
-    for (int i = 0; i < t->rows; i += ROWS) {
-        load_row_parameters(ROWS, i, p, args, t, block, &rows);
+    for (int i = 0; i < t->count; i += ROWS) {
+        load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);
         multiply_rows(ROWS, i, src, p, t, &rows, block, b);
     }
 #endif
+#endif
 }
 
-// Zero points and scales of the columns, in the segment that begins at k0; opens: nothing is loaded yet.
-static inline void load_column_parameters(global const struct matmul_problem *p,
-                                          const struct matmul_arguments *args, const struct row_index *r,
-                                          long k0, bool opens, __private struct tile *t) {
-    if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || opens))
-        load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
-                                batch_offset(p, &p->wei_zp, r) + k0 / p->wei_zp.row_group * p->wei_zp.row,
-                                t->n0, t->columns);
-    // The policy's weights are w - WEI_SHIFT, and so are their zero points.
-    if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || opens))
-        for (int v = 0; v < NV; ++v)
-            t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (vec_i)0) - (vec_i)WEI_SHIFT;
-    if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || opens))
-        load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, spec_wei_scale_dt(),
-                           args->host_wei_scale,
-                           batch_offset(p, &p->wei_scale, r) + k0 / p->wei_scale.row_group * p->wei_scale.row,
-                           t->n0, t->columns);
+// Number of the group of K that the block is in.
+static inline long along_k(global const struct matmul_problem *p, const struct block *block, long group) {
+    return HAS(FLAG_EQUAL_GROUPS) ? block->segment : block->k0 / group;
 }
+
+// Zero points and scales of the columns, in the block's segment.
+static inline void load_column_parameters(global const struct matmul_problem *p,
+                                          const struct matmul_arguments *args, const struct block *block,
+                                          __private struct tile *t) {
+    if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
+        load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
+                                &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * p->wei_zp.row);
+    // The policy's weights are w - WEI_SHIFT, and so are their zero points.
+    if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
+        for (int v = 0; v < NV; ++v)
+            t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
+    if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || block->opens))
+        load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, spec_wei_scale_dt(),
+                           args->host_wei_scale, &t->wei_scale_at,
+                           along_k(p, block, p->wei_scale.row_group) * p->wei_scale.row);
+}
+
+#if WORK_ITEMS > 1
+// Registers have no addresses: the sums of the tile, row by row, in memory.
+static inline void store_values(__private const struct tile *t, __private column_f *values) {
+#pragma unroll
+    for (int i = 0; i < TILE_VECTORS; ++i) {
+        const vec_f x = SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
+#pragma unroll
+        for (int r = 0; r < VEC_ROWS; ++r)
+            values[(i / NV * VEC_ROWS + r) * NV + i % NV] = ((__private const float *)&x)[r];
+    }
+}
+#endif
 
 // The sums of a range of K, from first_row of dst on.
 static inline global int *partial_sums(global const struct matmul_problem *p,
@@ -205,32 +221,27 @@ static inline global int *partial_sums(global const struct matmul_problem *p,
 }
 
 static inline void store_partials(global const struct matmul_problem *p, __private const struct tile *t,
-                                  global int *to) {
-    for (int i = 0; i < t->rows; ++i)
-        for (int v = 0; v < NV; ++v) {
-            const int j = i * NV + v;
-            store_vec_s32(SEGMENTS_ARE_SCALED ? as_vec_i(t->result[j]) : t->sum[j],
-                          to + i * p->partial_row + v * LANES);
-        }
+                                  __private const column_f *values, global int *to) {
+    for (int i = 0; i < t->count; ++i)
+        for (int v = 0; v < NV; ++v)
+            store_column_s32(as_column_i(values[i * NV + v]), to + i * p->partial_row + v * LANES);
 }
 
 // Adds up the ranges in their order, so that floats always round alike.
-static inline void load_partials(global const struct matmul_problem *p, __private struct tile *t,
-                                 global const int *from) {
-    for (int i = 0; i < t->rows; ++i)
+static inline void load_partials(global const struct matmul_problem *p, __private const struct tile *t,
+                                 __private column_f *values, global const int *from) {
+    for (int i = 0; i < t->count; ++i)
         for (int v = 0; v < NV; ++v) {
             global const int *at = from + i * p->partial_row + v * LANES;
-            vec_i sum = load_vec_s32(at);
+            column_i sum = load_column_s32(at);
             for (long k = p->k_range; k < p->k; k += p->k_range) {
                 at += p->partial_range;
-                const vec_i next = load_vec_s32(at);
-                sum = HAS(FLAG_INTEGER) && !SEGMENTS_ARE_SCALED ? sum + next
-                                                                : as_vec_i(as_vec_f(sum) + as_vec_f(next));
+                const column_i next = load_column_s32(at);
+                sum = HAS(FLAG_INTEGER) && !SEGMENTS_ARE_SCALED
+                          ? sum + next
+                          : as_column_i(as_column_f(sum) + as_column_f(next));
             }
-            if (SEGMENTS_ARE_SCALED)
-                t->result[i * NV + v] = as_vec_f(sum);
-            else
-                t->sum[i * NV + v] = sum;
+            values[i * NV + v] = as_column_f(sum);
         }
 }
 
@@ -240,19 +251,23 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
                              long k_end, __private struct tile *t) {
     panel_vec panel[PANEL_VECTORS];
     const long wei_begin = batch_offset(p, &p->wei, first);
-    for (struct block block = {.k0 = k_begin}; block.k0 < k_end; block.k0 += block.length) {
-        block.segment = block.k0 / p->segment;
-        const long segment_end = min((block.segment + 1) * p->segment, k_end);
-        block.length = (int)min((long)TILE_K, segment_end - block.k0);
-        block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == block.segment * p->segment;
+    struct block block = {.k0 = k_begin, .segment = k_begin / p->segment};
+    long segment_end = (block.segment + 1) * p->segment;
+    for (; block.k0 < k_end; block.k0 += block.length) {
+        if (block.k0 == segment_end) {
+            ++block.segment;
+            segment_end += p->segment;
+        }
+        block.length = (int)min((long)BLOCK_K, min(segment_end, k_end) - block.k0);
+        block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - p->segment;
         block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == segment_end;
-        block.src_scale = column_offset(&p->src_scale, block.k0);
-        block.src_zp = column_offset(&p->src_zp, block.k0);
+        block.src_scale = along_k(p, &block, p->src_scale.column_group) * p->src_scale.column;
+        block.src_zp = along_k(p, &block, p->src_zp.column_group) * p->src_zp.column;
         block.opens = block.k0 == k_begin;
         if (block.first || block.opens) {
-            load_column_parameters(p, args, first, block.k0, block.opens, t);
+            load_column_parameters(p, args, &block, t);
             for (int v = 0; v < NV; ++v)
-                t->wei_sum[v] = (vec_i)0;
+                t->wei_sum[v] = (column_i)0;
         }
         const struct b_panel b =
             load_b(wei, p, wei_begin, t->n0, block.k0, block.length, t->columns, t->wei_zp, panel);
@@ -265,78 +280,93 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
 // The values of dst in row i of the tile, which is row r.
 static inline void finish_tile_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    global const uchar *dst, const struct row_index *r,
-                                   __private const struct tile *t, int i, __private vec_f *x) {
+                                   __private const struct tile *t, __private column_f *x) {
+    if (HAS(FLAG_EXACT_S32))
+        return;
     float src_scale = 1.f;
     if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
-        src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, t->src_scale[i]);
+        src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
+                               row_offset(p, &p->src_scale, r));
     for (int v = 0; v < NV; ++v) {
-        const int j = i * NV + v;
-        if (HAS(FLAG_EXACT_S32)) {
-            x[v] = as_vec_f(t->sum[j]);
-            continue;
-        }
-        x[v] = SEGMENTS_ARE_SCALED ? t->result[j]
-               : HAS(FLAG_INTEGER) ? to_vec_f(t->sum[j])
-                                   : as_vec_f(t->sum[j]);
+        if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER))
+            x[v] = to_column_f(as_column_i(x[v]));
         if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
-            x[v] *= (vec_f)src_scale;
+            x[v] *= (column_f)src_scale;
         if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))
             x[v] *= t->wei_scale[v];
     }
-    if (!HAS(FLAG_EXACT_S32))
-        finish_row(p, args, dst, r, t->n0, t->columns, x);
+    finish_row(p, args, dst, r, t->n0, t->columns, x);
 }
 
-__attribute__((reqd_work_group_size(GROUP_X, 1, 1))) kernel void matmul(bytes src, bytes wei,
-                                                                        global uchar *dst,
-                                                                        global const struct matmul_problem *p,
-                                                                        struct matmul_arguments args) {
+#if WORK_ITEMS == 1
+__attribute__((reqd_work_group_size(GROUP_X, 1, 1)))
+#else
+__attribute__((intel_reqd_sub_group_size(LANES)))
+#endif
+kernel void
+matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_problem *restrict p,
+       struct matmul_arguments args) {
     // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
     const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
     const long group = get_group_id(0);
-    const long n0 = (group % groups_along_n * GROUP_X + get_local_id(0)) * TILE_N;
     const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
-    const long row0 = group / groups_along_n * tile_rows;
+    const long tile_n0 = (group % groups_along_n * GROUP_X + get_local_id(0) / WORK_ITEMS) * TILE_N;
+    const long row0 = (group / groups_along_n * get_local_size(1) + get_local_id(1)) * tile_rows;
     const long first_row = get_group_id(1) * p->rows + row0; // in the whole of dst
-    if (n0 >= p->n)
+    if (tile_n0 >= p->n || row0 >= p->rows)
         return;
 
     struct tile t;
-    t.n0 = n0;
-    t.columns = (int)min((long)TILE_N, p->n - n0);
-    t.rows = (int)min((long)tile_rows, p->rows - row0);
+#if WORK_ITEMS == 1
+    t.n0 = tile_n0;
+    t.columns = (int)min((long)TILE_N, p->n - tile_n0);
+#else
+    const int lane = get_sub_group_local_id();
+    t.n0 = tile_n0 + lane;
+    t.columns = (int)min((long)NV, (p->n - t.n0 + LANES - 1) / LANES); // 0 or less: none
+#endif
+    t.count = (int)min((long)tile_rows, p->rows - row0);
     // The weights and their parameters depend on the batch, never on the row within a tile.
     const struct row_index first = row_at(p, first_row);
-    const int padded_rows = (t.rows + ROWS - 1) / ROWS * ROWS;
-    for (int i = 0; i < padded_rows; ++i) {
-        const struct row_index r = row_at(p, first_row + min(i, t.rows - 1));
-        t.src[i] = row_offset(p, &p->src, &r);
-        if (HAS(FLAG_SRC_SCALE))
-            t.src_scale[i] = row_offset(p, &p->src_scale, &r);
-        if (HAS(FLAG_SRC_ZP))
-            t.src_zp[i] = row_offset(p, &p->src_zp, &r);
-        if (HAS(FLAG_REDUCTIONS))
-            t.reductions[i] = row_offset(p, &p->reductions, &r);
-        if (SEGMENTS_ARE_SCALED)
-            for (int v = 0; v < NV; ++v)
-                t.result[i * NV + v] = (vec_f)0.f;
-    }
-
+    if (HAS(FLAG_WEI_ZP))
+        t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
+    if (HAS(FLAG_WEI_SCALE))
+        t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
+        // values: the sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not
+        // scaled.
+#if WORK_ITEMS == 1
+    __private column_f *values = SEGMENTS_ARE_SCALED ? t.result : (__private column_f *)t.sum;
+    const int vectors = (t.count + ROWS - 1) / ROWS * ROWS * NV;
+#else
+    column_f values[TILE_M * NV];
+    const int vectors = TILE_VECTORS;
+#endif
     if (HAS(FLAG_FINISH)) {
-        load_partials(p, &t, partial_sums(p, &args, first_row, n0));
-        load_column_parameters(p, &args, &first, 0, true, &t);
+        load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
+        const struct block all = {.opens = true};
+        load_column_parameters(p, &args, &all, &t);
     } else {
+        find_rows(p, first_row, row0, t.count, &t.rows);
+        if (SEGMENTS_ARE_SCALED)
+#if WORK_ITEMS > 1
+#pragma unroll
+#endif
+            for (int i = 0; i < vectors; ++i)
+                t.result[i] = (vec_f)0.f;
         const long k_begin = get_group_id(2) * p->k_range;
         sum_range(src, wei, p, &args, &first, k_begin, min(k_begin + p->k_range, p->k), &t);
+#if WORK_ITEMS > 1
+        store_values(&t, values);
+#endif
     }
     if (HAS(FLAG_PARTIAL)) {
-        store_partials(p, &t, partial_sums(p, &args, first_row, n0) + get_group_id(2) * p->partial_range);
+        store_partials(p, &t, values,
+                       partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
         return;
     }
-    for (int i = 0; i < t.rows; ++i) {
+    for (int i = 0; i < t.count; ++i) {
         const struct row_index r = row_at(p, first_row + i);
-        vec_f x[NV];
-        finish_tile_row(p, &args, dst, &r, &t, i, x);
-        store_row(p, dst, &r, n0, t.columns, x);
+        finish_tile_row(p, &args, dst, &r, &t, values + i * NV);
+        store_row(p, dst, &r, t.n0, t.columns, values + i * NV);
     }
 }

@@ -85,6 +85,8 @@ struct matmul_arguments {
 #define SPEC_WEI_SCALE_DT 7
 #define SPEC_SRC_ZP_DT 8
 #define SPEC_WEI_ZP_DT 9
+#define SPEC_BLOCK_K                                                                                         \
+    10 // Xe rows: elements of K in a block, at most TILE_K, which divide each segment but all of K
 
 #define REDUCE_SEGMENTS 32 // of a row, summed by one work-item of reduce_src
 
@@ -116,8 +118,13 @@ struct matmul_arguments {
 #define FLAG_K_TAIL 65536         // K is no multiple of 4
 #define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
 #define FLAG_ALONG_K 524288       // few rows, weights that lie along K in segments of whole vectors
-#define FLAG_PARTIAL 131072       // K is split: a work-item leaves the sums of its range of K in partials
-#define FLAG_FINISH 262144        // adds up the partials and goes on from there
+#define FLAG_EQUAL_GROUPS 4194304 // all parameters that change along K do so at each segment
+#define FLAG_ONE_MATRIX 8388608   // a tile's rows are rows of one matrix of the batch
+#define FLAG_FLOAT_ZP 16777216 // zero points of the weights times sums of src are exact in f32, see plan.cpp
+#define FLAG_SRC_2D 1048576    // 2-D block loads can read src
+#define FLAG_WEI_2D 2097152    // and the weights
+#define FLAG_PARTIAL 131072    // K is split: a work-item leaves the sums of its range of K in partials
+#define FLAG_FINISH 262144     // adds up the partials and goes on from there
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "data_type.h"
+#include "lanes.h"
 #include "tensor.h"
 
 // zemm_alg_kind_t; checked against the public header by the host.
@@ -99,7 +100,8 @@ static inline float binary(int alg, float x, float s) {
     }
 }
 
-// x[0, width): the results of row r from column first on; dst: still the old contents (for sum).
+// x[0, width): the results of row r, of every COLUMN_STEP-th column from first on; dst: still the old
+// contents (for sum).
 static void apply_post_ops(global const struct matmul_problem *p, const struct matmul_arguments *args,
                            bytes dst, const struct row_index *r, long first, int width, private float *x) {
     for (int i = 0; i < p->post_ops_len; ++i) {
@@ -108,8 +110,8 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
         if (alg == POST_OP_SUM) {
             const long row = row_offset(p, &p->dst, r);
             for (int j = 0; j < width; ++j) {
-                const float old =
-                    load_float(dst, op->src1.data_type, row + column_offset(&p->dst, first + j));
+                const float old = load_float(dst, op->src1.data_type,
+                                             row + column_offset(&p->dst, first + j * COLUMN_STEP));
                 x[j] += op->alpha * (old - (float)op->zero_point);
             }
         } else if (alg == POST_OP_PRELU || alg >= ALG_ADD) {
@@ -118,12 +120,13 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
             const long row1 = row_offset(p, &op->src1, r);
             const long row2 = row_offset(p, &op->src2, r);
             for (int j = 0; j < width; ++j) {
-                const float s =
-                    load_float(src1, op->src1.data_type, row1 + column_offset(&op->src1, first + j));
+                const float s = load_float(src1, op->src1.data_type,
+                                           row1 + column_offset(&op->src1, first + j * COLUMN_STEP));
                 if (alg == POST_OP_PRELU)
                     x[j] = x[j] >= 0.f ? x[j] : x[j] * s;
                 else if (alg == ALG_SELECT)
-                    x[j] = load_int(src2, op->src2.data_type, row2 + column_offset(&op->src2, first + j))
+                    x[j] = load_int(src2, op->src2.data_type,
+                                    row2 + column_offset(&op->src2, first + j * COLUMN_STEP))
                                ? x[j]
                                : s;
                 else

@@ -40,4 +40,8 @@ static inline int spec_wei_zp_dt() {
     return __spirv_SpecConstant(SPEC_WEI_ZP_DT, 0);
 }
 
+static inline int spec_block_k() {
+    return __spirv_SpecConstant(SPEC_BLOCK_K, 32);
+}
+
 #define HAS(flag) ((spec_flags() & (flag)) != 0)

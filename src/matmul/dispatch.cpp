@@ -54,6 +54,26 @@ template <ze::feature feature> bool int8_on(const problem &p, const ze::device &
     return true;
 }
 
+// 2-D block loads and loops over K count in 32 bits; a DPAS multiplies 32 bytes of K.
+template <ze::feature loads> bool dpas_int8_on(const problem &p, const ze::device &dev, std::string &why) {
+    if (!has(dev, ze::feature::xmx, why) || !has(dev, loads, why))
+        return false;
+    if (!p.integer()) {
+        why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
+        return false;
+    }
+    constexpr zemm_dim_t limit = 1 << 30;
+    if (p.k() > limit || p.n() > limit || p.batch() * p.m() > limit) {
+        why = "it counts rows, columns and K up to 2^30";
+        return false;
+    }
+    if (p.empty() || k_segment(p) % 32 == 0 || k_segment(p) == p.k())
+        return true;
+    why = text("it needs groups of K that are multiples of 32, the greatest common divisor here is %lld",
+               (long long)k_segment(p));
+    return false;
+}
+
 bool on_any(const problem &p, const ze::device &, std::string &why) {
     if (!is_packed(p.wei))
         return true;
@@ -84,11 +104,31 @@ const kernel_row rows[] = {
      lanes,                                                                                                  \
      group_x,                                                                                                \
      wide_n,                                                                                                 \
+     1,                                                                                                      \
+     1,                                                                                                      \
+     0,                                                                                                      \
      operands,                                                                                               \
      weights_layout::weights,                                                                                \
      supports},
+#define ZEMM_XE_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf,          \
+                       operands, supports)                                                                   \
+    {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
+     tile_m,                                                                                                 \
+     tile_n,                                                                                                 \
+     tile_k,                                                                                                 \
+     8,                                                                                                      \
+     lanes,                                                                                                  \
+     group_x,                                                                                                \
+     0,                                                                                                      \
+     lanes,                                                                                                  \
+     group_y,                                                                                                \
+     grf,                                                                                                    \
+     operands,                                                                                               \
+     weights_layout::packed,                                                                                 \
+     supports},
 #define ZEMM_HELPER(name)
 #include "kernels/kernels.def"
+#undef ZEMM_XE_MATMUL
 #undef ZEMM_MATMUL
 #undef ZEMM_HELPER
 };
@@ -125,6 +165,9 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         std::string why;
         if (!forced.empty() && forced != row.name)
             why = "ZEMM_KERNEL asks for another kernel";
+        else if (forced.empty() && row.work_items > 1 && dev.kind == zemm_cpu)
+            why = "it is for GPUs; on the CPU device, which has its instructions in software, only "
+                  "ZEMM_KERNEL takes it";
         else
             try {
                 auto resolved = std::make_shared<const problem>(resolve_weights(p, row));

@@ -13,8 +13,9 @@ namespace zemm::matmul {
 
 // What a policy multiplies (src/kernels/policy).
 enum class operands {
-    int8, // bytes of src as they are with bytes of weights of the other signedness
-    f32,  // everything as f32
+    int8,      // bytes of src as they are with bytes of weights of the other signedness
+    f32,       // everything as f32
+    dpas_int8, // bytes of src with bytes or 4-bit weights, whatever their signedness
 };
 
 // The layout of weights that a kernel asks for when the caller leaves it open.
@@ -30,8 +31,11 @@ struct kernel_row {
     int tile_k;         // elements of K in a panel of weights
     int rows;           // that the policy multiplies at once
     int lanes;          // columns in one of its vectors
-    int group_x;        // work-items of a group along the columns
+    int group_x;        // tiles of a group along the columns
     int wide_n;         // columns of the tile that is better unless it computes a third too much; 0: none
+    int work_items;     // that share a tile: 1, or those of a sub-group
+    int group_y;        // tiles of a group along the rows, at most
+    int grf;            // registers of a GPU's thread; 0: no choice
     operands multiplies;
     weights_layout weights; // for tag any
     // True if the kernel takes the problem on the device; else says why not.

@@ -77,10 +77,9 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
                                         {sizeof(void *), &dst},
                                         {sizeof(void *), &block},
                                         {sizeof(values), &values}};
-    const std::array<uint32_t, 3> group_size = {uint32_t(plan.row->group_x), 1, 1};
-    launch(*c.matmul, group_size, plan.group_count, args);
+    launch(*c.matmul, plan.group_size, plan.group_count, args);
     if (c.finish)
-        launch(*c.finish, group_size, plan.finish_count, args);
+        launch(*c.finish, plan.group_size, plan.finish_count, args);
 }
 
 } // namespace zemm::matmul

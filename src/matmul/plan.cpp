@@ -7,6 +7,7 @@
 #include "common/quant_md.hpp"
 #include "matmul/block.hpp"
 #include "matmul/packing.hpp"
+#include "matmul/plan_xe.hpp"
 
 namespace zemm::matmul {
 
@@ -41,14 +42,6 @@ bool changes_signedness(const problem &p) {
 
 // Tiles of full height, from which on packing plain weights into the scratchpad is worth it.
 constexpr zemm_dim_t tiles_to_pack_for = 2;
-
-// Bytes of the scratchpad; where they begin.
-size_t take(plan &p, size_t bytes) {
-    constexpr size_t alignment = 64; // a cache line
-    const size_t at = (p.scratchpad_size + alignment - 1) / alignment * alignment;
-    p.scratchpad_size = at + bytes;
-    return at;
-}
 
 uint32_t flags_of(const problem &p, const kernel_row &row) {
     uint32_t flags = 0;
@@ -105,14 +98,6 @@ uint32_t parameter_type(const quant_entry *entry) {
     return entry && !entry->is_on_host ? uint32_t(entry->data_type) : 0;
 }
 
-zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
-    const zemm_dim_t count = (items + per_group - 1) / per_group;
-    if (count > UINT32_MAX)
-        fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
-             (long long)count);
-    return count;
-}
-
 zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
     return (value + unit - 1) / unit * unit;
 }
@@ -126,6 +111,7 @@ constexpr zemm_dim_t shortest_range = 512;      // of K
 void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
     matmul_problem &block = result.block;
+    result.group_size = {uint32_t(row.group_x), 1, 1};
     const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
     const zemm_dim_t wanted = groups(enough, along_n * batch, "a device");
@@ -182,6 +168,21 @@ std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device
 
 } // namespace
 
+size_t take(plan &p, size_t bytes) {
+    constexpr size_t alignment = 64; // a cache line
+    const size_t at = (p.scratchpad_size + alignment - 1) / alignment * alignment;
+    p.scratchpad_size = at + bytes;
+    return at;
+}
+
+zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
+    const zemm_dim_t count = (items + per_group - 1) / per_group;
+    if (count > UINT32_MAX)
+        fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
+             (long long)count);
+    return count;
+}
+
 bool multiplies_along_k(const problem &p, const kernel_row &row) {
     constexpr zemm_dim_t most_rows = 6; // with more it is better to arrange the weights as a panel
     return row.multiplies == operands::int8 && row.lanes == 16 && !p.empty() &&
@@ -202,20 +203,31 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (is_packed(p.wei))
         block.wei_panel = p.wei.strides[p.ndims() - 1];
 
+    const bool is_xe = row.work_items > 1;
+    if (is_xe && !src_rows_are_linear(p))
+        block.rows = block.m;
     uint32_t flags = flags_of(p, row);
-    cut(dev, groups(p.batch() * block.m / block.rows, 1, "the batch"), result);
+    const zemm_dim_t batch = groups(p.batch() * block.m / block.rows, 1, "the batch");
+    int block_k = row.tile_k;
+    if (is_xe) {
+        block_k = xe_block_k(p, row);
+        flags |= xe_flags(p, block);
+        xe_cut(dev, batch, result);
+    } else {
+        cut(dev, batch, result);
+    }
 
-    if (block.segment <= row.tile_k)
+    if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
     if (row.multiplies == operands::int8 && p.k() % 4 != 0)
         flags |= FLAG_K_TAIL;
-    if (is_packed(p.wei) && block.tile_rows <= row.rows)
+    if (!is_xe && is_packed(p.wei) && block.tile_rows <= row.rows)
         flags |= FLAG_ONE_GROUP;
     if (multiplies_along_k(p, row))
         flags |= FLAG_ALONG_K;
     const bool is_split = block.k_range < block.k;
     const auto constants = [&](uint32_t all_flags) {
-        return std::vector<ze::spec_constant>{
+        std::vector<ze::spec_constant> result = {
             {SPEC_SRC_DT, uint32_t(p.src.data_type)},
             {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
@@ -226,6 +238,9 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
             {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
             {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
+        if (is_xe)
+            result.push_back({SPEC_BLOCK_K, uint32_t(block_k)});
+        return result;
     };
     result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);
     if (is_split)

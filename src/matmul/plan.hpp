@@ -17,7 +17,8 @@ struct plan {
     const kernel_row *row;
     std::vector<ze::spec_constant> constants;
     kernels::matmul_problem block;       // copied to the device at creation
-    std::array<uint32_t, 3> group_count; // groups of row->group_x work-items: tiles, batch, ranges of K
+    std::array<uint32_t, 3> group_size;  // work-items of a group
+    std::array<uint32_t, 3> group_count; // tiles, batch, ranges of K
 
     // What runs before and after, with data in the scratchpad at so many bytes.
     reorder::plan pack; // the weights, first; kernel is nullptr if they are taken as they are
@@ -36,6 +37,11 @@ struct plan {
 // Few rows, and plain 8-bit or 4-bit weights that lie along K: the row's kernel makes no panel of them
 // (FLAG_ALONG_K).
 bool multiplies_along_k(const problem &p, const kernel_row &row);
+
+// How many groups, for a launch; unimplemented if they are too many.
+zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
+// Bytes of the scratchpad; where they begin.
+size_t take(plan &p, size_t bytes);
 
 plan make_plan(const candidate &c, const ze::device &dev);
 

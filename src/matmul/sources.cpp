@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/sources.hpp"
 
-#include <cstring>
-
 namespace zemm::matmul {
 
 namespace {
 
 // Rows of GPU policies are built as for a GPU on whatever engine.
 bool is_for_gpu(const primitive_desc &pd) {
-    return pd.engine->kind == zemm_gpu || std::strstr(pd.plan.row->name, "_xe_");
+    return pd.engine->kind == zemm_gpu || pd.plan.row->work_items > 1;
 }
 
-// The build flags of all kernels of a matmul.
-const char *build_flags(const primitive_desc &pd) {
+// The build flags of a kernel of a matmul; with_large_grf: its threads have 256 registers.
+const char *build_flags(const primitive_desc &pd, bool with_large_grf = false) {
     if (!is_for_gpu(pd))
         return ""; // CPUs have none
     // GPUs that address a buffer by 32-bit offsets have to be told of larger ones.
@@ -21,6 +19,9 @@ const char *build_flags(const primitive_desc &pd) {
     const problem &p = *pd.problem;
     const bool large =
         is_large(p.src) || is_large(p.wei) || is_large(p.dst) || pd.plan.scratchpad_size > UINT32_MAX;
+    if (with_large_grf)
+        return large ? "-ze-opt-large-register-file -ze-opt-greater-than-4GB-buffer-required"
+                     : "-ze-opt-large-register-file";
     return large ? "-ze-opt-greater-than-4GB-buffer-required" : "";
 }
 
@@ -41,9 +42,10 @@ kernel_sources sources_of(const primitive_desc &pd) {
         return result;
     const plan &plan = pd.plan;
     const char *flags = build_flags(pd);
-    result.matmul = {plan.row->name, "matmul", plan.constants, flags};
+    const char *row_flags = build_flags(pd, plan.row->grf == 256);
+    result.matmul = {plan.row->name, "matmul", plan.constants, row_flags};
     if (!plan.finish_constants.empty())
-        result.finish = {plan.row->name, "matmul", plan.finish_constants, flags};
+        result.finish = {plan.row->name, "matmul", plan.finish_constants, row_flags};
     if (plan.computes_reductions)
         result.reduce_src = {"reduce_src", "reduce_src", reduce_constants(plan), flags};
     if (plan.pack.kernel)

@@ -76,7 +76,7 @@ static inline void unpack_quads(struct b_panel b, int length, __private vec_f *p
 
 static inline vec_f load_b_row(struct b_panel b, int k, int v) {
     if (wei_in_place())
-        return load_vec_f(b.wei, DT_F32, b.first + k * PACKED_N + v * LANES);
+        return load_column_f(b.wei, DT_F32, b.first + k * PACKED_N + v * LANES);
     if (!wei_in_registers())
         return b.panel[k * NV + v];
 #if LANES > 1
@@ -85,7 +85,7 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
         return to_vec_f(HAS(FLAG_WEI_ZP) ? row - b.zero_points[v] : row);
     }
 #endif
-    const vec_f row = load_vec_f(b.wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
+    const vec_f row = load_column_f(b.wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
     return HAS(FLAG_WEI_ZP) ? row - to_vec_f(b.zero_points[v]) : row;
 }
 
@@ -133,7 +133,7 @@ static inline void load_columns(bytes wei, tensor t, long begin, long k0, int le
 }
 
 static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
-                                    long k0, int length, int columns, __private const vec_i *wei_zp,
+                                    long k0, int length, int columns, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     const int unit = wei_is_packed_in_quads() ? 4 : 1;
     struct b_panel b = {wei, begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * unit + k0 * PACKED_N,
@@ -147,7 +147,7 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
         else
             for (int k = 0; k < length; ++k)
                 for (int v = 0; v < NV; ++v)
-                    panel[k * NV + v] = load_vec_f(wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
+                    panel[k * NV + v] = load_column_f(wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
     } else
 #endif
         load_columns(wei, &p->wei, begin + n0 * p->wei.column, k0, length, columns, (__private float *)panel);
@@ -182,7 +182,7 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
 }
 
 // sum[v] += the weights of the panel, column by column.
-static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *sum) {
+static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
     for (int k = 0; k < length; ++k)
         for (int v = 0; v < NV; ++v)
             sum[v] += to_vec_i(b.panel[k * NV + v]);
@@ -201,19 +201,20 @@ static __attribute__((noinline)) void load_row(bytes src, long i, long stride, i
         a[k] = load_float(src, spec_src_dt(), i + k * stride);
 }
 
-// isum or fsum[i][v] += row i of src times the panel; rows: the element of src at which each of the count
-// rows begins.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src, tensor src_tensor,
-                                                           __private const long *rows, long k0, int length,
-                                                           struct b_panel b, __private vec_i *isum,
-                                                           __private vec_f *fsum) {
+// isum or fsum[i][v] += row i0 + i of the tile times the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
+                                                           global const struct matmul_problem *p,
+                                                           __private const struct tile_rows *t, int i0,
+                                                           long k0, int length, struct b_panel b,
+                                                           __private vec_i *isum, __private vec_f *fsum) {
+    __private const long *rows = t->src + i0;
     float a[ROWS * TILE_K];
     global const float *row[ROWS];
     vec_f sum[ROWS * NV];
     if (!src_in_place())
 #pragma unroll 1
         for (int i = 0; i < count; ++i)
-            load_row(src, rows[i] + k0 * src_tensor->column, src_tensor->column, length, a + i * TILE_K);
+            load_row(src, rows[i] + k0 * p->src.column, p->src.column, length, a + i * TILE_K);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
         row[i] = (global const float *)src + rows[i] + k0;

@@ -33,7 +33,7 @@ static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
 }
 
 static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
-                                    long k0, int length, int columns, __private const vec_i *wei_zp,
+                                    long k0, int length, int columns, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     struct b_panel b;
     b.wei = wei;
@@ -89,7 +89,7 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
 }
 
 // sum[v] += the weights of the panel, column by column.
-static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *sum) {
+static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
 #pragma unroll 1
@@ -106,11 +106,13 @@ static inline void add_wei_sums(struct b_panel b, int length, __private vec_i *s
     }
 }
 
-// sum[i][v] += row i of src times the panel; rows: the element of src at which each of the count rows begins.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src, tensor src_tensor,
-                                                           __private const long *rows, long k0, int length,
-                                                           struct b_panel b, __private vec_i *sum,
-                                                           __private vec_f *unused) {
+// sum[i][v] += row i0 + i of the tile times the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
+                                                           global const struct matmul_problem *p,
+                                                           __private const struct tile_rows *t, int i0,
+                                                           long k0, int length, struct b_panel b,
+                                                           __private vec_i *sum, __private vec_f *unused) {
+    __private const long *rows = t->src + i0;
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
 #pragma unroll 1

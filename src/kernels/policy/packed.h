@@ -9,11 +9,11 @@ static inline bool wei_is_int4() {
     return spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4;
 }
 
-#if LANES > 1
+#if WORK_ITEMS == 1 && LANES > 1
 // The fours of K of LANES columns, from element i on: 8 bits each, or 4 bits each in the low 16.
 static inline vec_i load_packed(bytes wei, long i) {
     if (!wei_is_int4())
-        return load_vec_s32((global const int *)(wei + i));
+        return load_column_s32((global const int *)(wei + i));
 #if LANES == 16
     return convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
 #else

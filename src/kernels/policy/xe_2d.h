@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// 2-D block loads (cl_intel_subgroup_2d_block_io): a matrix in memory as its hardware wants it. What lies
+// outside the matrix reads as 0.
+#pragma once
+
+#include "data_type.h"
+
+struct surface {
+    global void *base; // a multiple of 64
+    int width, height; // bytes of a row, rows
+    int pitch;         // bytes from row to row
+    int x0;            // bytes from base to the first column
+};
+
+// width, pitch: in bytes. The plan sees to what the hardware wants: FLAG_SRC_2D, FLAG_WEI_2D.
+static inline struct surface make_surface(bytes first, long width, long height, long pitch) {
+    const ulong address = (ulong)first;
+    struct surface s;
+    s.x0 = (int)(address & 63);
+    s.base = (global void *)(address - s.x0);
+    s.width = (int)width + s.x0;
+    s.height = (int)height;
+    s.pitch = (int)pitch;
+    return s;
+}
+
+// By the names of the builtins behind cl_intel_subgroup_2d_block_io, which return what they read: older
+// compilers do not know that extension, and know only some shapes. u8_m8k32v2: 8 rows of two blocks of 32
+// bytes. transform: neighbouring rows become neighbours in an int. transpose: rows become lanes.
+#define DECLARE_READ_2D(shape, type)                                                                         \
+    type __builtin_IB_subgroup_block_read_flat_##shape(long base, int width_less_1, int height_less_1,       \
+                                                       int pitch_less_1, int2 at);
+DECLARE_READ_2D(u8_m8k32v1, ushort8)
+DECLARE_READ_2D(u8_m8k32v2, ushort16)
+DECLARE_READ_2D(u32_m8k16v1, uint8)
+DECLARE_READ_2D(transform_u8_k32, uint8)
+DECLARE_READ_2D(transform_u16_k16, uint8)
+DECLARE_READ_2D(transpose_u32_k8, uint8)
+
+// at: x in elements, y in rows.
+#define READ_2D(shape, s, at)                                                                                \
+    __builtin_IB_subgroup_block_read_flat_##shape((long)(s).base, (s).width - 1, (s).height - 1,             \
+                                                  (s).pitch - 1, at)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/plan_xe.hpp"
+
+#include <algorithm>
+
+#include "matmul/packing.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+constexpr zemm_dim_t step_bytes = 32; // of K in a row of src for one DPAS
+
+zemm_dim_t bytes_of(const memory_desc &md, zemm_dim_t elements) {
+    return elements * data_type_bits(md.data_type) / 8;
+}
+
+// What the hardware asks of a matrix that 2-D block loads read: where it begins, how long its rows are and
+// how far apart, all in bytes. The rows of `inner` elements must be whole fours of bytes, lest the load reads
+// on.
+bool can_read_2d(const memory_desc &md, int inner, int outer) {
+    constexpr zemm_dim_t limit = 1 << 24;
+    const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {
+        const zemm_dim_t bytes = bytes_of(md, elements);
+        return (!is_int4(md.data_type) || elements % 2 == 0) && bytes % unit == 0;
+    };
+    if (md.strides[inner] != 1 || md.dims[outer] >= limit || !is_multiple(md.dims[inner], 4) ||
+        bytes_of(md, md.dims[inner]) < 64 || bytes_of(md, md.dims[inner]) > limit - 64 ||
+        !is_multiple(md.offset0, 4))
+        return false;
+    for (int d = 0; d < md.ndims - 2; ++d)
+        if (md.dims[d] > 1 && !is_multiple(md.strides[d], 4))
+            return false;
+    const zemm_dim_t pitch = md.dims[outer] == 1 ? zemm_dim_t(64) : md.strides[outer];
+    return is_multiple(pitch, 16) && bytes_of(md, pitch) < limit;
+}
+
+// Whether every parameter that changes along K does so at each segment.
+bool groups_are_equal(const problem &p) {
+    const zemm_dim_t segment = k_segment(p);
+    const auto fits = [&](const quant_entry *entry, bool k_is_row) {
+        if (!entry)
+            return true;
+        const zemm_dim_t group = k_group(p, *entry, k_is_row);
+        return group == segment || group == p.k();
+    };
+    return fits(p.scale(ZEMM_ARG_SRC), false) && fits(p.zero_point(ZEMM_ARG_SRC), false) &&
+           fits(p.scale(ZEMM_ARG_WEIGHTS), true) && fits(p.zero_point(ZEMM_ARG_WEIGHTS), true);
+}
+
+// Sums of products of bytes, and zero points of a byte times sums of src, below 2^24 in magnitude.
+bool zero_points_fit_f32(const problem &p) {
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS), *scale = p.scale(ZEMM_ARG_SRC);
+    const quant_entry *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
+    const bool scaled =
+        (scale && k_group(p, *scale, false) != p.k()) || (wei_scale && k_group(p, *wei_scale, true) != p.k());
+    return p.integer() && zp && !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) &&
+           !p.zero_point(ZEMM_ARG_SRC) && scaled && k_segment(p) <= 256;
+}
+
+} // namespace
+
+bool src_rows_are_linear(const problem &p) {
+    const int row = p.ndims() - 2;
+    zemm_dim_t rows = p.src.dims[row];
+    for (int d = row - 1; d >= 0; --d) {
+        if (p.dst.dims[d] == 1)
+            continue;
+        if (p.src.dims[d] != p.dst.dims[d] || p.src.strides[d] != rows * p.src.strides[row])
+            return false;
+        rows *= p.src.dims[d];
+    }
+    return true;
+}
+
+int xe_block_k(const problem &p, const kernel_row &row) {
+    const zemm_dim_t segment = k_segment(p), step = step_bytes / bytes_of(p.src, 1);
+    zemm_dim_t block = row.tile_k;
+    while (segment != p.k() && segment % block != 0)
+        block -= step;
+    return int(block);
+}
+
+void xe_cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
+    const kernel_row &row = *result.row;
+    kernels::matmul_problem &block = result.block;
+    const zemm_dim_t tiles_m = groups(block.rows, row.tile_m, "M");
+    const zemm_dim_t group_y = std::min<zemm_dim_t>(row.group_y, tiles_m);
+    const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
+    const zemm_dim_t along_m = groups(tiles_m, group_y, "M");
+    block.tile_rows = block.finish_rows = row.tile_m;
+    result.group_size = {uint32_t(row.group_x * row.work_items), uint32_t(group_y), 1};
+
+    // K is split until every thread that the device can hold has a tile, but not below a few blocks.
+    constexpr zemm_dim_t shortest_range = 1024;
+    const zemm_dim_t per_xve = row.grf == 256 ? dev.model.threads_256 : dev.model.threads_128;
+    const zemm_dim_t threads = std::max<zemm_dim_t>(1, dev.model.xves() * per_xve);
+    const zemm_dim_t tiles = along_m * group_y * along_n * row.group_x * batch;
+    zemm_dim_t ranges = std::max<zemm_dim_t>(1, std::min(threads / tiles, block.k / shortest_range));
+    const zemm_dim_t unit = block.segment < block.k ? block.segment : row.tile_k;
+    block.k_range = std::min(block.k, groups(groups(block.k, ranges, "K"), unit, "K") * unit);
+    ranges = groups(block.k, block.k_range, "K");
+
+    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
+    if (ranges == 1)
+        return;
+    block.partial_row = along_n * row.tile_n * row.group_x;
+    block.partial_range = block.partial_row * block.rows * batch;
+    result.finish_count = {result.group_count[0], uint32_t(batch), 1};
+    result.partials_at = take(result, size_t(block.partial_range * ranges) * sizeof(float));
+}
+
+uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block) {
+    uint32_t flags = 0;
+    const int row = p.ndims() - 2, column = row + 1;
+    if (can_read_2d(p.src, column, row))
+        flags |= FLAG_SRC_2D;
+    if (!is_packed(p.wei) &&
+        ((!is_int4(p.wei.data_type) && can_read_2d(p.wei, column, row)) || can_read_2d(p.wei, row, column)))
+        flags |= FLAG_WEI_2D;
+    if (groups_are_equal(p))
+        flags |= FLAG_EQUAL_GROUPS;
+    if (block.rows == block.m)
+        flags |= FLAG_ONE_MATRIX;
+    if (zero_points_fit_f32(p))
+        flags |= FLAG_FLOAT_ZP;
+    return flags;
+}
+
+} // namespace zemm::matmul

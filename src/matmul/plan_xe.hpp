@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is particular about plans for Intel GPUs with XMX: rows of kernels.def where a sub-group owns a tile.
+#pragma once
+
+#include "matmul/dispatch.hpp"
+#include "matmul/plan.hpp"
+
+namespace zemm::matmul {
+
+// Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
+bool src_rows_are_linear(const problem &p);
+// Elements of K in a block: the most steps of a DPAS that divide a segment.
+int xe_block_k(const problem &p, const kernel_row &row);
+// The grid, tiles of full height, and the ranges of K where there are too few tiles for the device.
+void xe_cut(const ze::device &dev, zemm_dim_t batch, plan &result);
+// FLAG_SRC_2D and the other flags of such rows; block: of the problem.
+uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block);
+
+} // namespace zemm::matmul
