@@ -9,7 +9,7 @@ from zemm.isa.errors import IsaError
 from zemm.isa.loops import DPAS, k_loop
 from zemm.isa.messages import Traffic, traffic
 from zemm.isa.model import Count, Family, Prediction, predict
-from zemm.isa.pipes import CALLS, Pipe, dpas_depth, repeat_count
+from zemm.isa.pipes import CALLS, dpas_depth, repeat_count
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Analysis:
     private: int | None
     build_seconds: float
     calls: int  # in the loop: functions that the compiler does not know
-    k: int  # elements of K of one trip of the K loop
+    k: int  # elements of K of one trip of the K loop; 0 where it has no DPAS
     trips: int  # of the K loop in one of the loop around it
     group: bool  # whether the figures are of the loop around it (per group of K)
     inner: Count  # one trip of the K loop
@@ -35,7 +35,6 @@ class Analysis:
             "threads_per_xve": self.threads,
             "spill_bytes": self.spill,
             "private_bytes": self.private,
-            "build_seconds": round(self.build_seconds, 2),
             "calls": self.calls,
             "k_per_trip": self.k,
             "trips": self.trips,
@@ -56,12 +55,12 @@ class Analysis:
         }
 
 
-def analyse(compiled: Compiled, family: Family, group_k: int | None = None) -> Analysis:
-    """group_k: elements of K of a group where a loop over groups is around the K loop; None: leave it out."""
+def analyse(compiled: Compiled, family: Family, group_k: int = 0) -> Analysis:
+    """group_k: elements of K of a group where a loop over groups is around the K loop; 0: leave it out."""
     kernel = compiled.kernel
     found = k_loop(kernel)
     if not found:
-        raise IsaError(f"the kernel {kernel.name} has no loop with DPAS for this device")
+        raise IsaError(f"the kernel {kernel.name} has no loop")
     if kernel.grf not in family.threads:
         raise IsaError(
             f"the kernel has {kernel.grf} registers, the model of {family.name} knows "
@@ -71,8 +70,8 @@ def analyse(compiled: Compiled, family: Family, group_k: int | None = None) -> A
     multiplies = [i for i in inner if i.op in DPAS]
     # Each sum is added to once per step of K; a loop that is unrolled adds several times.
     sums = {i.operands.split()[0] for i in multiplies}
-    depth = sum(dpas_depth(i) for i in multiplies) // len(sums)
-    outer = found.outer_only() if group_k else []
+    depth = sum(dpas_depth(i) for i in multiplies) // len(sums) if sums else 0
+    outer = found.outer_only() if group_k and depth else []
     trips = 1
     if outer and group_k:
         if group_k % depth:
@@ -104,6 +103,3 @@ def analyse(compiled: Compiled, family: Family, group_k: int | None = None) -> A
         operations=work,
         prediction=predict(count, moved, family),
     )
-
-
-__all__ = ["Analysis", "Pipe", "analyse"]

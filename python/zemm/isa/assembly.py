@@ -86,11 +86,9 @@ def _names(text: str) -> tuple[str, ...]:
 def parse(text: str) -> Kernel:
     """The kernel of one dump. Raises IsaError for what is no such dump."""
     header = {key: pattern.search(text) for key, pattern in _HEADER.items()}
-    for key in ("name", "platform", "grf"):
+    for key, start in (("name", "//.kernel"), ("platform", "//.platform"), ("grf", "//.thread_config")):
         if not header[key]:
-            raise IsaError(
-                f"the assembly has no line {_HEADER[key].pattern.split(' ')[0][3:]!r} in its header"
-            )
+            raise IsaError(f"the assembly has no line {start} in its header")
     blocks: list[Block] = []
     for number, line in enumerate(text.splitlines(), 1):
         block = _BLOCK.match(line)

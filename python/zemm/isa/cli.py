@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of `python -m zemm.isa`."""
+"""Compile the Xe kernels with Intel's offline compiler and say what their K loops do (docs/xe.md)."""
 
 import argparse
 import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from zemm.isa import report
 from zemm.isa.analysis import analyse
-from zemm.isa.compiler import compile_spirv
+from zemm.isa.compiler import Compiler
 from zemm.isa.errors import IsaError
-from zemm.isa.model import family_of
+from zemm.isa.model import Family, family_of
+from zemm.isa.report import Line
+from zemm.isa.spirv import specialised
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -20,8 +21,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--device", default="pvc,dg2", help="ocloc's names, with commas (default: %(default)s)"
     )
+    parser.add_argument("--row", default="", help="names in kernels.def, with commas (default: the Xe rows)")
     parser.add_argument("--ocloc", default="", help="compiler: COMMAND INPUT.spv DEVICE FOLDER OPTIONS")
     parser.add_argument("--json", metavar="FILE", help="write the figures")
+    parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the modules and the compiler's dumps there")
     bare = parser.add_argument_group("a module instead of zemm's rows")
     bare.add_argument("--spirv", metavar="FILE")
@@ -33,41 +36,103 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _module(args: argparse.Namespace) -> int:
-    spirv = Path(args.spirv).resolve()
-    if not spirv.is_file():
-        raise IsaError(f"--spirv {args.spirv}: there is no such file")
-    rows: list[list[str]] = []
-    figures: list[dict[str, Any]] = []
-    for device in args.device.split(","):
-        family = family_of(device)
+class _Run:
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        self.compiler = Compiler(args.ocloc)
+        self.devices: dict[str, Family] = {name: family_of(name) for name in args.device.split(",")}
+        self.lines: list[Line] = []
+        self.skipped: list[str] = []
+
+    def module(
+        self, module: bytes, options: str, kernel: str, line: tuple[str, str, str], group: int
+    ) -> None:
+        name, problem, device = line
         with tempfile.TemporaryDirectory(prefix="zemm-isa-") as temporary:
-            folder = Path(args.keep).resolve() / device if args.keep else Path(temporary)
-            folder.mkdir(parents=True, exist_ok=True)
-            compiled = compile_spirv(spirv, device, args.options, folder, args.ocloc, args.kernel)
-        a = analyse(compiled, family, args.group_k)
-        rows.append(report.row(compiled.kernel.name, device, a))
-        figures.append({"kernel": compiled.kernel.name, "device": device} | a.json())
-        if a.calls:
-            print(
-                f"{device}: the loop calls {a.calls} functions that the compiler does not know",
-                file=sys.stderr,
+            folder = Path(temporary)
+            if self.args.keep:
+                plain = "_".join(part.replace(" ", "-").replace(":", "-") for part in line if part)
+                folder = Path(self.args.keep).resolve() / plain.replace(",", "")
+                folder.mkdir(parents=True, exist_ok=True)
+            spirv = folder / "module.spv"
+            spirv.write_bytes(module)
+            try:
+                compiled = self.compiler.run(spirv, device, options, folder, kernel)
+                analysis = analyse(compiled, self.devices[device], group)
+            except IsaError as error:
+                raise IsaError(
+                    f"{' on '.join(part for part in (name, problem, device) if part)}: {error}"
+                ) from None
+        if analysis.calls:
+            raise IsaError(
+                f"{name} on {device}: the loop calls {analysis.calls} functions, which the compiler does not "
+                "know"
             )
-    print(report.table(rows))
-    if args.json:
-        Path(args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    return 0
+        self.lines.append(Line(name, problem, device, analysis))
+
+    def bare(self) -> None:
+        path = Path(self.args.spirv)
+        if not path.is_file():
+            raise IsaError(f"--spirv {path}: there is no such file")
+        module = specialised(path.read_bytes(), {})  # checks that it is one
+        for device in self.devices:
+            line = (path.stem, "", device)
+            self.module(module, self.args.options, self.args.kernel, line, self.args.group_k or 0)
+
+    def rows(self) -> None:
+        from zemm.isa.modules import engine, module_of
+        from zemm.isa.rows import PROBLEMS, chosen
+
+        rows = chosen(self.args.row)
+        if not rows:
+            raise IsaError("kernels.def has no Xe rows: name others with --row")
+        cpu = engine()
+        for row in rows:
+            reasons = []
+            for problem in PROBLEMS:
+                module, why = module_of(cpu, row, problem)
+                if not module:
+                    reasons.append(f"{problem.name}: {why}")
+                    continue
+                spirv = specialised(module.spirv, module.constants)
+                for device, family in self.devices.items():
+                    impossible = row.why_not(family)
+                    if impossible:
+                        skip = f"{row.name} on {device}: {impossible}"
+                        self.skipped += [skip] if skip not in self.skipped else []
+                        continue
+                    line = (row.name, problem.name, device)
+                    self.module(spirv, module.build_flags, module.kernel, line, problem.group)
+            if len(reasons) == len(PROBLEMS):
+                raise IsaError(
+                    f"{row.name} takes none of the problems of python/zemm/isa/rows.py: {'; '.join(reasons)}"
+                )
+
+    def print(self) -> None:
+        print(report.markdown(self.lines) if self.args.markdown else report.text(self.lines))
+        if not self.args.markdown:
+            print("".join(f"skipped: {sentence}\n" for sentence in self.skipped), end="")
+        if self.args.json:
+            figures = {
+                "compiler": self.compiler.version(),
+                "skipped": self.skipped,
+                "figures": [line.json() for line in self.lines],
+            }
+            Path(self.args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     try:
+        run = _Run(args)
         if args.spirv:
-            return _module(args)
-        raise IsaError("name a module with --spirv")
+            run.bare()
+        else:
+            run.rows()
+        run.print()
+        return 0
     except IsaError as error:
         print(f"zemm.isa: {error}", file=sys.stderr)
-        return 2
     except OSError as error:
         print(f"zemm.isa: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
+    return 2

@@ -6,6 +6,8 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,42 +76,48 @@ def _dumps(folder: Path) -> list[assembly.Kernel]:
     return list(best.values())
 
 
-def compile_spirv(
-    spirv: Path, device: str, options: str, folder: Path, command: str = "", kernel: str = ""
-) -> Compiled:
-    """folder: an empty one for the dumps. command: `COMMAND INPUT.spv DEVICE FOLDER OPTIONS`; empty: ocloc.
+class Compiler:
+    """Debian's ocloc, or `COMMAND INPUT.spv DEVICE FOLDER OPTIONS`, which leaves the dumps in FOLDER."""
 
-    kernel: which one of the module; empty: the only one, or the one with a K loop comes later to say.
-    """
-    import time
-
-    begin = time.monotonic()
-    if command:
-        _run([*shlex.split(command), str(spirv), device, str(folder), options], folder, {})
-    else:
-        ocloc = shutil.which("ocloc")
-        if not ocloc:
+    def __init__(self, command: str = "") -> None:
+        self.command = shlex.split(command)
+        self._ocloc = "" if self.command else shutil.which("ocloc") or ""
+        if not self.command and not self._ocloc:
             raise IsaError(
                 "there is no ocloc: install it (Debian: intel-opencl-icd), or name another compiler with "
                 "--ocloc"
             )
-        _run(
-            [ocloc, "compile", "-q", "-file", str(spirv), "-spirv_input", "-device", device,
-             "-options", options, "--format", "zebin", "-output", "k", "-out_dir", str(folder)],
-            folder,
-            {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(folder)},
-        )  # fmt: skip
-    seconds = time.monotonic() - begin
-    found = _dumps(folder)
-    if kernel:
-        found = [k for k in found if k.name == kernel]
-    if not found:
-        raise IsaError(
-            f"the compiler left no assembly of {kernel or 'a kernel'} in its folder (*.asm), as it does with "
-            "IGC_ShaderDumpEnable=1"
-        )
-    if len(found) > 1:
-        raise IsaError(
-            f"the module has the kernels {', '.join(k.name for k in found)}: choose one with --kernel"
-        )
-    return Compiled(found[0], _private(folder, found[0].name), seconds)
+
+    def version(self) -> str:
+        """Of ocloc; another compiler's name."""
+        if self.command:
+            return Path(self.command[0]).name
+        with tempfile.TemporaryDirectory(prefix="zemm-isa-") as folder:  # the answer is a file
+            _run([self._ocloc, "query", "OCL_DRIVER_VERSION"], Path(folder), {})
+            return f"ocloc {(Path(folder) / 'OCL_DRIVER_VERSION').read_text().strip()}"
+
+    def run(self, spirv: Path, device: str, options: str, folder: Path, kernel: str = "") -> Compiled:
+        """folder: for the dumps. kernel: which one of the module; empty: the only one."""
+        for old in (*folder.glob("*.asm"), *folder.glob("*.bin")):
+            old.unlink()
+        begin = time.monotonic()
+        if self.command:
+            _run([*self.command, str(spirv), device, str(folder), options], folder, {})
+        else:
+            _run(
+                [self._ocloc, "compile", "-q", "-file", str(spirv), "-spirv_input", "-device", device,
+                 "-options", options, "--format", "zebin", "-output", "k", "-out_dir", str(folder)],
+                folder,
+                {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(folder)},
+            )  # fmt: skip
+        seconds = time.monotonic() - begin
+        found = [k for k in _dumps(folder) if not kernel or k.name == kernel]
+        if not found:
+            raise IsaError(
+                f"the compiler left no assembly of {kernel or 'a kernel'} in its folder (*.asm), as it does "
+                "with IGC_ShaderDumpEnable=1"
+            )
+        if len(found) > 1:
+            names = ", ".join(k.name for k in found)
+            raise IsaError(f"the module has the kernels {names}: choose one with --kernel")
+        return Compiled(found[0], _private(folder, found[0].name), seconds)

@@ -63,7 +63,7 @@ def loops(kernel: Kernel) -> list[Loop]:
 
 @dataclass
 class KLoop:
-    """The innermost loop with the most DPAS, and the loop around it (over groups of K), if there is one."""
+    """The K loop, and the loop around it (over groups of K), if there is one."""
 
     inner: Loop
     outer: Loop | None
@@ -73,11 +73,12 @@ class KLoop:
 
 
 def k_loop(kernel: Kernel) -> KLoop | None:
-    """None where no loop multiplies."""
-    found = [loop for loop in loops(kernel) if loop.dpas()]
+    """The innermost loop with the most DPAS; without any, that with the most instructions. None: no loops."""
+    found = loops(kernel)
+    found = [loop for loop in found if loop.dpas()] or found
     innermost = [a for a in found if not any(b.body < a.body for b in found)]
     if not innermost:
         return None
-    inner = max(innermost, key=Loop.dpas)
+    inner = max(innermost, key=lambda loop: (loop.dpas(), len(loop.instructions())))
     around = [loop for loop in found if inner.body < loop.body]
     return KLoop(inner, min(around, key=lambda loop: len(loop.body)) if around else None)

@@ -29,10 +29,10 @@ class Family:
     block2d: bool
 
 
-HPG = Family("Xe-HPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 2, 256, 128, False)
+HPG = Family("Xe-HPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 2, 128, 128, False)
 HPC = Family("Xe-HPC", 64, 16, 8, {128: 8, 256: 4}, 16, 4, False, 1, 512, 128, True)
-XE2 = Family("Xe2", 64, 16, 8, {128: 8, 256: 4}, 16, 4, True, 2, 256, 128, True)
-XE3 = Family("Xe3", 64, 16, 8, {128: 8, 160: 6, 192: 5, 256: 4}, 16, 4, True, 2, 256, 128, True)
+XE2 = Family("Xe2", 64, 16, 8, {128: 8, 256: 4}, 16, 4, True, 2, 128, 128, True)
+XE3 = Family("Xe3", 64, 16, 8, {128: 8, 160: 6, 192: 5, 256: 4}, 16, 4, True, 2, 128, 128, True)
 
 DEVICES = {
     "pvc": HPC, "dg2": HPG, "acm-g10": HPG, "acm-g11": HPG, "acm-g12": HPG, "bmg": XE2, "lnl-m": XE2,

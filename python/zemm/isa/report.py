@@ -1,42 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table, as text."""
+"""The table: one line for each kernel, problem and device."""
+
+from dataclasses import dataclass
+from typing import Any
 
 from zemm.isa.analysis import Analysis
 from zemm.isa.pipes import Pipe
 
-COLUMNS = ("XMX", "float", "int", "math", "send", "branch")
-
-
-def row(name: str, device: str, a: Analysis) -> list[str]:
-    busy = a.prediction.cycles
-    return [
-        name,
-        device,
-        f"{a.grf}/{a.threads}",
-        str(a.spill),
-        "?" if a.private is None else str(a.private),
-        f"{a.k * a.trips}" + (f" ({a.trips}x{a.k})" if a.group else ""),
-        *(str(a.count.number[Pipe(p)]) for p in COLUMNS),
-        str(a.moved.loaded),
-        f"{busy['XMX']:.0f}",
-        f"{busy['float']:.0f}",
-        f"{busy['int']:.0f}",
-        f"{busy['L1'] + busy['SLM']:.0f}",
-        a.prediction.bound,
-        f"{100 * a.prediction.utilisation:.1f} %",
-        f"{100 * a.prediction.serial:.1f} %",
-    ]
-
-
+PIPES = ("XMX", "float", "int", "math", "send", "branch")
 HEADER = [
-    "kernel", "device", "GRF/threads", "spill B", "private B", "K", *COLUMNS, "bytes", "XMX cyc", "float cyc",
-    "int cyc", "load cyc", "bound", "XMX used", "in turn",
+    "kernel", "problem", "device", "GRF", "spill", "private", "K", *PIPES, "bytes", "XMX cyc", "float cyc",
+    "int cyc", "load cyc", "bound", "XMX used", "in turn", "build s",
 ]  # fmt: skip
 
 
-def table(rows: list[list[str]]) -> str:
-    lines = [HEADER, *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
+@dataclass
+class Line:
+    kernel: str
+    problem: str
+    device: str
+    analysis: Analysis
+
+    def cells(self) -> list[str]:
+        a = self.analysis
+        busy = a.prediction.cycles
+        return [
+            self.kernel,
+            self.problem,
+            self.device,
+            str(a.grf),
+            str(a.spill),
+            "?" if a.private is None else str(a.private),
+            f"{a.trips} x {a.k}" if a.group else str(a.k),
+            *(str(a.count.number[Pipe(p)]) for p in PIPES),
+            str(a.moved.loaded),
+            f"{busy['XMX']:.0f}",
+            f"{busy['float']:.0f}",
+            f"{busy['int']:.0f}",
+            f"{busy['L1'] + busy['SLM']:.0f}",
+            a.prediction.bound,
+            f"{100 * a.prediction.utilisation:.1f} %",
+            f"{100 * a.prediction.serial:.1f} %",
+            f"{a.build_seconds:.1f}",
+        ]
+
+    def json(self) -> dict[str, Any]:
+        names = {"kernel": self.kernel, "problem": self.problem, "device": self.device}
+        return names | self.analysis.json()
+
+
+def text(lines: list[Line]) -> str:
+    cells = [HEADER, *(line.cells() for line in lines)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADER))]
     return "\n".join(
-        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells
     )
+
+
+def markdown(lines: list[Line]) -> str:
+    left = 3
+    rule = ["---"] * left + ["---:"] * (len(HEADER) - left)
+    cells = [HEADER, rule, *(line.cells() for line in lines)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)

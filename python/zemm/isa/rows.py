@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matmul rows of kernels.def, and the problems that stand for what each of them runs."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from zemm.isa.errors import IsaError
+from zemm.isa.model import Family
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    policy: str
+    tile_m: int
+    lanes: int  # of a sub-group; 0 for rows of other devices than GPUs with XMX
+    block2d: bool  # reads by 2-D block loads
+
+    @property
+    def is_xe(self) -> bool:
+        return self.policy.startswith("xe_")
+
+    def why_not(self, family: Family) -> str:
+        """Why the row cannot be for the family; empty if it can."""
+        if self.block2d and not family.block2d:
+            return f"{family.name} has no 2-D block loads"
+        if self.lanes and self.lanes != family.sub_group:
+            return f"a DPAS of {family.name} has {family.sub_group} lanes, the row is for {self.lanes}"
+        return ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """words: as zemm-benchdnn --matmul takes them, {m} rows; group: elements of K in a group, 0 for none."""
+
+    name: str
+    words: str
+    group: int
+
+
+_GROUPED = (
+    "--attr-scales=src:per_tensor:f16:1x128+wei:per_tensor:f16:128x1 "
+    "--attr-zero-points=wei:per_tensor:u8:128x1 --attr-precomputed-reductions=src:per_tensor:s32:1x128"
+)
+_WEIGHTS_ONLY = (
+    "--attr-scales=wei:per_tensor:f16:128x1 --attr-zero-points=wei:per_tensor:u8:128x1 --attr-fpmath=f16:true"
+)
+_SHAPE = "{m}x4096:4096x14336"
+
+PROBLEMS = [
+    Problem("s8:u8 groups, any", f"--dt=s8:u8:f16 --wtag=any {_GROUPED} {_SHAPE}", 128),
+    Problem("s8:u8 groups, ab", f"--dt=s8:u8:f16 --wtag=ab {_GROUPED} {_SHAPE}", 128),
+    Problem("s8:u8 groups, ba", f"--dt=s8:u8:f16 --wtag=ba {_GROUPED} {_SHAPE}", 128),
+    Problem("s8:u4 groups, any", f"--dt=s8:u4:f16 --wtag=any {_GROUPED} {_SHAPE}", 128),
+    Problem("u8:s8 per column, any", f"--dt=u8:s8:f16 --wtag=any --attr-scales=wei:per_oc:f32 {_SHAPE}", 0),
+    Problem("f16:f16, ab", f"--dt=f16:f16:f16 --wtag=ab {_SHAPE}", 0),
+    Problem("f16:f16, any", f"--dt=f16:f16:f16 --wtag=any {_SHAPE}", 0),
+    Problem("bf16:bf16, any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
+    Problem("f16:u8 groups, any", f"--dt=f16:u8:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
+    Problem("f16:u4 groups, any", f"--dt=f16:u4:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
+    Problem("f32:f32 tf32, any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=tf32 {_SHAPE}", 0),
+]
+
+FEW_ROWS = 16  # up to this tile height a row is for as many rows of src
+MANY_ROWS = 2172
+
+_MATMUL = re.compile(r"^ZEMM_(XE_)?MATMUL\(([^)]*)\)", re.MULTILINE)
+
+
+def rows(definition: Path | None = None) -> list[Row]:
+    """Of kernels.def, which is installed beside this file."""
+    path = definition or Path(__file__).with_name("kernels.def")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise IsaError(f"the list of kernels cannot be read: {path}: {error.strerror}") from None
+    found = []
+    for match in _MATMUL.finditer(text):
+        fields = [field.strip() for field in match[2].split(",")]
+        src, wei, dst, m, n, k, policy = fields[:7]
+        lanes = int(fields[7]) if match[1] else 0
+        name = f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"
+        found.append(Row(name, policy, int(m), lanes, "block_2d" in match[2]))
+    return found
+
+
+def chosen(names: str) -> list[Row]:
+    """The rows named, with commas; all Xe rows for an empty text."""
+    known = rows()
+    if not names:
+        return [row for row in known if row.is_xe]
+    by_name = {row.name: row for row in known}
+    result = []
+    for name in names.split(","):
+        if name not in by_name:
+            raise IsaError(f"kernels.def has no row {name!r}; its matmul rows are {', '.join(by_name)}")
+        result.append(by_name[name])
+    return result
+
+
+def words_of(row: Row, problem: Problem) -> str:
+    return problem.words.format(m=row.tile_m if row.tile_m <= FEW_ROWS else MANY_ROWS)
+
+
+@contextmanager
+def forced(row: Row) -> Iterator[None]:
+    """ZEMM_KERNEL, which the library reads for each primitive descriptor."""
+    before = os.environ.get("ZEMM_KERNEL")
+    os.environ["ZEMM_KERNEL"] = row.name
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["ZEMM_KERNEL"]
+        else:
+            os.environ["ZEMM_KERNEL"] = before

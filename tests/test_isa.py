@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of `python -m zemm.isa`: reading assembly, finding the K loop, the model, SPIR-V constants."""
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+import zemm
+from support_isa import NEWER, OLDER
+from zemm.isa import analysis, assembly, loops, messages, model, pipes, rows, spirv
+from zemm.isa.compiler import Compiled
+from zemm.isa.errors import IsaError
+from zemm.isa.pipes import Pipe
+
+
+def line(text: str) -> assembly.Instruction:
+    kernel = assembly.parse(NEWER + text + "\n")
+    return kernel.blocks[-1].instructions[-1]
+
+
+class TestAssembly:
+    def test_older_compiler(self) -> None:
+        kernel = assembly.parse(OLDER)
+        assert (kernel.name, kernel.platform, kernel.grf, kernel.spill) == ("matmul", "PVCXT", 256, 0)
+        assert [(b.name, b.predecessors, b.successors) for b in kernel.blocks] == [
+            ("B000", (), ("B001",)),
+            ("B001", ("B003", "B000"), ("B002",)),
+            ("B002", ("B002", "B001"), ("B003", "B002")),
+            ("B003", ("B002",), ("B004", "B001")),
+            ("B004", ("B003",), ()),
+        ]
+        block = kernel.blocks[2].instructions
+        assert [i.op for i in block] == [
+            *("mov", "load_block2d", "load_block2d", "load_block2d", "sync", "dpas", "dpas", "dpas", "dpas"),
+            *("cmp", "jmpi"),
+        ]
+        assert (block[1].suffixes, block[1].lanes) == (("ugm", "d8v", "a64"), 16)
+        assert block[5].types == ("d", "d", "ub", "b")
+        assert (block[0].lanes, block[0].types) == (1, ("ud", "d"))
+
+    def test_newer_compiler(self) -> None:
+        kernel = assembly.parse(NEWER)
+        assert (kernel.platform, kernel.grf, kernel.spill) == ("XE2", 128, 64)
+        assert [i.op for i in kernel.blocks[1].instructions] == [
+            *("bfn", "mov", "mul", "math", "store", "load", "dpas", "goto"),
+        ]
+        assert kernel.blocks[1].instructions[0].suffixes == ("(s0&s1|s2)",)
+        assert kernel.blocks[1].instructions[3].pipe_comment == "math"
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("", "//.kernel"),
+            ("//.kernel k\n//.platform DG2\n", "//.thread_config"),
+            ("//.kernel k\n//.platform DG2\n//.thread_config numGRF=128, x\n", "no basic blocks"),
+            (OLDER + "        ??? (1|M0) r1\n", "??? (1|M0) r1"),
+        ],
+    )
+    def test_refuses_what_is_no_dump(self, text: str, words: str) -> None:
+        with pytest.raises(IsaError, match=re.escape(words)):
+            assembly.parse(text)
+
+
+class TestLoops:
+    def test_nested(self) -> None:
+        kernel = assembly.parse(OLDER)
+        assert {(loop.header, loop.body) for loop in loops.loops(kernel)} == {
+            ("B001", frozenset({"B001", "B002", "B003"})),
+            ("B002", frozenset({"B002"})),
+        }
+        found = loops.k_loop(kernel)
+        assert found
+        assert found.outer
+        assert (found.inner.header, found.outer.header) == ("B002", "B001")
+        assert [i.op for i in found.outer_only()] == ["mov"] * 4 + ["mad"] * 2 + ["load", "jmpi"]
+
+    def test_single(self) -> None:
+        found = loops.k_loop(assembly.parse(NEWER))
+        assert found
+        assert (found.inner.header, found.outer, found.outer_only()) == ("B001", None, [])
+
+    def test_none(self) -> None:
+        straight = OLDER.replace("{B003, B000}", "{B000}").replace("{B002, B001}", "{B001}")
+        straight = straight.replace("{B003, B002}", "{B003}").replace("{B004, B001}", "{B004}")
+        assert loops.k_loop(assembly.parse(straight)) is None
+
+
+class TestPipes:
+    @pytest.mark.parametrize(
+        ("text", "pipe", "xe2", "hpg"),
+        [
+            ("dpas.8x8 (16|M0) r10:d r10:d r40:ub r60.0:b {$2}", Pipe.XMX, 16, 16),
+            ("dpas.8x1 (16|M0) r10:d r10:d r40:u4 r60.0:b", Pipe.XMX, 2, 2),
+            ("add (16|M0) r1.0<1>:d r2.0<1;1,0>:d r3.0<1;1,0>:d", Pipe.INT, 1, 2),
+            ("add (1|M0) r1.0<1>:d r2.0<0;1,0>:d 32:w", Pipe.INT, 1, 1),
+            ("mul (16|M0) acc0.0<1>:d r2.0<1;1,0>:d r3.0<0;1,0>:uw", Pipe.INT, 1, 2),
+            ("macl (16|M0) r1.0<1>:d r2.0<1;1,0>:d r3.0<0;1,0>:d", Pipe.INT, 4, 8),
+            ("mov (16|M0) r1.0<1>:f r2.0<1;1,0>:d", Pipe.FLOAT, 1, 2),
+            ("mov (16|M0) r1.0<1>:d r2.0<1;1,0>:f", Pipe.INT, 1, 2),
+            ("mad (32|M0) r5.0<1>:hf -r7.0<0;0>:hf acc0.0<1;0>:hf r10.0<0>:hf", Pipe.FLOAT, 1, 2),
+            ("mad (32|M0) r5.0<1>:f r7.0<0;0>:f r4.0<1;0>:hf r10.0<0>:f", Pipe.FLOAT, 2, 4),
+            ("add (16|M0) r1.0<1>:uq r2.0<0;1,0>:uq r3.0<2;1,0>:d", Pipe.INT, 2, 4),
+            ("math.exp (16|M0) r1.0<1>:f r2.0<1;1,0>:f", Pipe.MATH, 4, 8),
+            ("send.dc0 (8|M0) r2 r255 null:0 0x0 0x022843FD {$0} // wr:1h+0, rd:2; x", Pipe.SEND, 1, 1),
+            ("sync.nop null {$1.src}", Pipe.SYNC, 0, 0),
+            ("(W&~f0.1) jmpi _0_015", Pipe.BRANCH, 1, 1),
+        ],
+    )
+    def test_pipe_and_cycles(self, text: str, pipe: Pipe, xe2: int, hpg: int) -> None:
+        instruction = line(text)
+        assert pipes.pipe_of(instruction) is pipe
+        assert model.cycles(instruction, model.XE2) == xe2
+        assert model.cycles(instruction, model.HPG) == hpg
+
+    def test_agrees_with_what_the_compiler_says(self) -> None:
+        said = [
+            i
+            for b in assembly.parse(NEWER).blocks
+            for i in b.instructions
+            if i.pipe_comment and i.op != "goto"
+        ]
+        assert [pipes.by_opcode(i).value for i in said] == [i.pipe_comment for i in said]
+        assert len(said) == 5
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("frobnicate (16|M0) r1.0<1>:d r2.0<1;1,0>:d", "'frobnicate'"),
+            ("mov (16|M0) r1.0<1>:d r2.0<1;1,0>:d //  ALU pipe: warp; $1", "'warp'"),
+            ("dpas.8x9 (16|M0) r10:d r10:d r40:ub r60.0:b", "dpas.8xR"),
+            ("dpas.8x8 (16|M0) r10:d r10:d r40:ub", "3 operand types"),
+        ],
+    )
+    def test_unknown_is_refused_by_name(self, text: str, words: str) -> None:
+        with pytest.raises(IsaError, match=words):
+            model.cycles(line(text), model.XE2)
+
+    @pytest.mark.parametrize(
+        ("types", "depth"),
+        [("d d ub b", 32), ("d d u4 b", 32), ("d d s4 u4", 64), ("f f hf hf", 16), ("f f tf32 tf32", 8)],
+    )
+    def test_depth(self, types: str, depth: int) -> None:
+        operands = " ".join(f"r{10 + i}:{t}" for i, t in enumerate(types.split()))
+        assert pipes.dpas_depth(line(f"dpas.8x8 (16|M0) {operands}")) == depth
+
+
+@pytest.mark.parametrize(
+    ("text", "grf", "moved"),
+    [
+        ("load_block2d.ugm.d8v.a64 (1|M0) r3:8 [r53:1]", 64, {"loaded": 512, "loads": 1}),
+        ("load_block2d.ugm.d8.a64 (1|M0) null:0 [r53:1]", 64, {"prefetches": 1}),
+        ("load.ugm.d32.a64.ca.ca (16|M0) null:0 [r5:2]", 64, {"prefetches": 1}),
+        ("load.ugm.d32x64t.a32 (1|M0) r60:8 bss[a0.0][r4:1]", 32, {"loaded": 256, "loads": 1}),
+        ("load.ugm.d32x8.a64 (16|M0) r7:8 [r5:2]", 64, {"loaded": 512, "loads": 1}),
+        ("load.ugm.d16u32.a64.ca.ca (8|M0) r35:1 [r34:1]", 32, {"loaded": 16, "loads": 1}),
+        ("load.slm.d32x8t.a32 (1|M0) r7:1 [r5:1]", 32, {"loaded": 32, "loads": 1, "slm_loaded": 32}),
+        ("store.ugm.d32x8.a64 (16|M0) [r5:2] r7:8", 64, {"stored": 512, "stores": 1}),
+        ("store_block2d.ugm.d32.a64 (1|M0) [r5:1] r7:8", 64, {"stored": 512, "stores": 1}),
+        ("send.dc0 (16|M0) r61 r2 null:0 0x0 0x024844 // wr:1h+0, rd:4; oword aligned block read x8", 32,
+         {"loaded": 128, "loads": 1}),
+        ("send.dc0 (8|M0) null r246 r2:1 0x0 0x020F // wr:1h+1, rd:0; hword scratch block write x1", 32,
+         {"stored": 32, "stores": 1, "spill": 1}),
+        ("add (16|M0) r1.0<1>:d r2.0<1;1,0>:d r3.0<1;1,0>:d", 64, {}),
+    ],
+)  # fmt: skip
+def test_messages(text: str, grf: int, moved: dict[str, int]) -> None:
+    assert messages.traffic(line(text), grf) == messages.Traffic(**moved)
+
+
+def test_spills_are_seen() -> None:
+    block = assembly.parse(NEWER).blocks[1].instructions
+    assert [messages.traffic(i, 64).spill for i in block] == [0, 0, 0, 0, 1, 1, 0, 0]
+
+
+class TestAnalysis:
+    def compiled(self, text: str) -> Compiled:
+        return Compiled(assembly.parse(text), 0, 1.0)
+
+    def test_of_the_k_loop(self) -> None:
+        a = analysis.analyse(self.compiled(OLDER), model.HPC)
+        assert (a.k, a.trips, a.group, a.threads) == (64, 1, False, 4)
+        assert (a.count.number[Pipe.XMX], a.count.number[Pipe.SEND], a.count.number[Pipe.INT]) == (4, 3, 2)
+        assert a.operations == 4 * 8 * 16 * 32
+        assert (a.moved.loaded, a.moved.loads, a.moved.prefetches) == ((8 + 16) * 64, 2, 1)
+        # 4 DPAS of 8 cycles; 1536 bytes for one of 8 vector engines of a core that loads 512 bytes a cycle.
+        assert (a.prediction.cycles["XMX"], a.prediction.cycles["L1"]) == (32, 24)
+        assert (a.prediction.bound, a.prediction.utilisation) == ("XMX", 1.0)
+        assert a.prediction.serial == pytest.approx(32 / (32 + 2 + 1))
+
+    def test_of_a_group(self) -> None:
+        a = analysis.analyse(self.compiled(OLDER), model.HPC, 128)
+        assert (a.k, a.trips, a.group) == (64, 2, True)
+        assert a.count.number[Pipe.XMX] == 8
+        assert a.count.number[Pipe.FLOAT] == 4
+        assert a.count.number[Pipe.INT] == 2 * 2 + 2
+        assert a.moved.loaded == 2 * (8 + 16) * 64 + 2 * 16
+        assert a.operations == 2 * 4 * 8 * 16 * 32
+
+    def test_loads_bound(self) -> None:
+        a = analysis.analyse(self.compiled(OLDER.replace("r60:16", "r60:32")), model.HPC)
+        assert a.prediction.bound == "L1"
+        assert a.prediction.utilisation == pytest.approx(32 / (8 * (8 + 32) * 64 / 512))
+
+    @pytest.mark.parametrize(
+        ("change", "group", "words"),
+        [
+            (("numGRF=256", "numGRF=96"), 0, "96 registers"),
+            (("numGRF=256", "numGRF=256"), 100, "100 elements"),
+        ],
+    )
+    def test_refusals(self, change: tuple[str, str], group: int, words: str) -> None:
+        compiled = self.compiled(OLDER.replace(*change))
+        with pytest.raises(IsaError, match=words):
+            analysis.analyse(compiled, model.HPC, group)
+
+
+class TestModel:
+    def test_is_the_documents_peak(self) -> None:
+        """Operations (two a multiply-add) of an Xe core and cycle, of a DPAS with 8 rows."""
+        peak = {
+            family.name: [
+                2 * 8 * family.sub_group * depth * family.xve // (8 * family.dpas_row_cycles)
+                for depth in (16, 32)
+            ]
+            for family in (model.HPG, model.HPC, model.XE2, model.XE3)
+        }
+        assert peak == {
+            "Xe-HPG": [2048, 4096],
+            "Xe-HPC": [4096, 8192],
+            "Xe2": [2048, 4096],
+            "Xe3": [2048, 4096],
+        }
+
+    # The B580 record's counters (10^9), and its TFLOPS with and without `-noschedule`; 118.8 are the roof.
+    RECORD = (
+        (163.53, 178.80, 105.91, 28, 51),
+        (136.89, 125.70, 105.78, 44, 63),
+        (110.78, 125.84, 105.91, 47, 66),
+        (79.55, 77.85, 105.91, 59, 75),
+        (92.79, 90.89, 105.91, 55, 69),
+        (49.70, 48.22, 106.75, 78, 83),
+    )
+
+    @pytest.mark.parametrize(("alu0", "alu1", "alu2", "slow", "fast"), RECORD)
+    def test_brackets_the_record(self, alu0: float, alu1: float, alu2: float, slow: int, fast: int) -> None:
+        """The roof is above what was measured; what runs in turn is between its two measurements."""
+        number = dict.fromkeys(Pipe, 0)
+        busy = dict.fromkeys(Pipe, 0.0)
+        busy |= {Pipe.FLOAT: alu0, Pipe.INT: alu1, Pipe.XMX: alu2 * model.XE2.dpas_row_cycles}
+        found = model.predict(model.Count(number, busy), messages.Traffic(), model.XE2)
+        roof = 2.9 * 20 * 8 * 256 / 1000
+        assert found.utilisation * roof > fast
+        assert slow < found.serial * roof < fast
+
+    def test_unknown_device(self) -> None:
+        with pytest.raises(IsaError, match="'xyz' is not in the model"):
+            model.family_of("xyz")
+
+
+# ---- specialisation constants
+
+
+def module_of(*instructions: tuple[int, ...]) -> bytes:
+    """A module of instructions (opcode, operands..), which need not make sense otherwise."""
+    words = [0x07230203, 0x00010200, 0, 100, 0]
+    for opcode, *operands in instructions:
+        words += [(len(operands) + 1) << 16 | opcode, *operands]
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+class TestSpirv:
+    MODULE = (
+        (71, 7, 1, 3),  # OpDecorate %7 SpecId 3
+        (71, 8, 1, 4),
+        (71, 9, 44, 5),  # another decoration
+        (50, 1, 7, 10),  # %7 = OpSpecConstant %1 10
+        (50, 1, 9, 11),  # not decorated
+        (49, 2, 8),  # %8 = OpSpecConstantFalse %2
+        (43, 1, 12, 13),  # OpConstant
+    )
+
+    def test_literals_change_and_nothing_else(self) -> None:
+        wanted = list(self.MODULE)
+        wanted[3] = (50, 1, 7, 0xFFFFFFFF)
+        wanted[5] = (48, 2, 8)  # OpSpecConstantTrue
+        changed = spirv.specialised(module_of(*self.MODULE), {3: 0xFFFFFFFF, 4: 1, 5: 99, 1000: 7})
+        assert changed == module_of(*wanted)
+
+    def test_no_constants(self) -> None:
+        assert spirv.specialised(module_of(*self.MODULE), {}) == module_of(*self.MODULE)
+
+    @pytest.mark.parametrize(
+        ("module", "words"),
+        [
+            (b"", "0 bytes"),
+            (b"\x03\x02\x23\x07" * 4 + b"\0\0\0", "19 bytes"),
+            (b"\x7fELF" + bytes(16), "0x464c457f"),
+            (module_of() + struct.pack("<I", 0), "damaged"),
+            (module_of() + struct.pack("<I", 9 << 16 | 50), "damaged"),
+            (module_of((71, 7, 1, 3), (50, 1, 7, 10, 11)), "32 bits"),
+        ],
+    )
+    def test_refusals(self, module: bytes, words: str) -> None:
+        with pytest.raises(IsaError, match=words):
+            spirv.specialised(module, {3: 1})
+
+    def test_of_a_kernel(self) -> None:
+        """Every constant of a row's module is one word, and setting it changes only that."""
+        md = zemm.MemoryDesc((64, 64), "f32")
+        pd = zemm.MatmulPrimitiveDesc(zemm.Engine("cpu"), md, md, md)
+        module = pd.modules()[0]
+        known = set(spirv.spec_ids(module.spirv).values())
+        assert known <= set(module.constants)
+        for spec_id in known:
+            both = [spirv.specialised(module.spirv, {spec_id: value}) for value in (0x1234, 0x4321)]
+            different = [a != b for a, b in zip(*(memoryview(m).cast("I") for m in both), strict=True)]
+            assert sum(different) == 1
+        assert len(known) > 5
+
+
+# ---- the list of rows
+
+DEFINITION = """\
+ZEMM_XE_MATMUL(int8, any, any, 32, 64, 64, xe_int8, 16, 4, 8, 256, dpas_int8, dpas_int8_on<feature::block_2d>)
+ZEMM_XE_MATMUL(int8, any, any, 8, 32, 64, xe_int8_hpg, 8, 4, 8, 256, dpas_int8, dpas_int8_on<feature::xmx>)
+// Not this one: ZEMM_MATMUL(no)
+ZEMM_MATMUL(any, any, any, 8, 1, 16, generic, 8, 1, 16, 0, f32, plain, on_any)
+ZEMM_HELPER(reduce_src)
+"""
+
+
+def test_rows(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.def"
+    path.write_text(DEFINITION)
+    wide, few, generic = rows.rows(path)
+    assert wide == rows.Row("matmul_int8_any_any_32x64x64_xe_int8", "xe_int8", 32, 16, True)
+    assert few == rows.Row("matmul_int8_any_any_8x32x64_xe_int8_hpg", "xe_int8_hpg", 8, 8, False)
+    assert generic == rows.Row("matmul_any_any_any_8x1x16_generic", "generic", 8, 0, False)
+    assert [row.is_xe for row in (wide, few, generic)] == [True, True, False]
+    assert not wide.why_not(model.HPC)
+    assert "2-D block loads" in wide.why_not(model.HPG)
+    assert not few.why_not(model.HPG)
+    assert "16 lanes" in few.why_not(model.XE2)
+    assert not generic.why_not(model.HPG)
+    problem = rows.PROBLEMS[0]
+    assert rows.words_of(wide, problem).endswith(" 2172x4096:4096x14336")
+    assert rows.words_of(few, problem).endswith(" 8x4096:4096x14336")
+
+
+def test_rows_without_a_list(tmp_path: Path) -> None:
+    with pytest.raises(IsaError, match=r"nothing\.def"):
+        rows.rows(tmp_path / "nothing.def")
