@@ -108,10 +108,7 @@ class _Run:
                     f"{row.name} takes none of the problems of python/zemm/isa/rows.py: {'; '.join(reasons)}"
                 )
 
-    def print(self) -> None:
-        print(report.markdown(self.lines) if self.args.markdown else report.text(self.lines))
-        if not self.args.markdown:
-            print("".join(f"skipped: {sentence}\n" for sentence in self.skipped), end="")
+    def write(self) -> None:
         if self.args.json:
             figures = {
                 "compiler": self.compiler.version(),
@@ -119,6 +116,9 @@ class _Run:
                 "figures": [line.json() for line in self.lines],
             }
             Path(self.args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        print(report.markdown(self.lines) if self.args.markdown else report.text(self.lines))
+        if not self.args.markdown:
+            print("".join(f"skipped: {sentence}\n" for sentence in self.skipped), end="")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
             run.bare()
         else:
             run.rows()
-        run.print()
+        run.write()
         return 0
     except IsaError as error:
         print(f"zemm.isa: {error}", file=sys.stderr)
