@@ -334,9 +334,9 @@ def test_rows(tmp_path: Path) -> None:
     path = tmp_path / "kernels.def"
     path.write_text(DEFINITION)
     wide, few, generic = rows.rows(path)
-    assert wide == rows.Row("matmul_int8_any_any_32x64x64_xe_int8", "xe_int8", 32, 16, True)
-    assert few == rows.Row("matmul_int8_any_any_8x32x64_xe_int8_hpg", "xe_int8_hpg", 8, 8, False)
-    assert generic == rows.Row("matmul_any_any_any_8x1x16_generic", "generic", 8, 0, False)
+    assert wide == rows.Row("matmul_int8_any_any_32x64x64_xe_int8", "xe_int8", 32, 64, 16, True)
+    assert few == rows.Row("matmul_int8_any_any_8x32x64_xe_int8_hpg", "xe_int8_hpg", 8, 32, 8, False)
+    assert generic == rows.Row("matmul_any_any_any_8x1x16_generic", "generic", 8, 1, 0, False)
     assert [row.is_xe for row in (wide, few, generic)] == [True, True, False]
     assert not wide.why_not(model.HPC)
     assert "2-D block loads" in wide.why_not(model.HPG)

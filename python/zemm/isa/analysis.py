@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from zemm.isa.assembly import Instruction
 from zemm.isa.compiler import Compiled
 from zemm.isa.errors import IsaError
 from zemm.isa.loops import DPAS, k_loop
@@ -26,7 +27,7 @@ class Analysis:
     inner: Count  # one trip of the K loop
     count: Count  # what the figures are of
     moved: Traffic
-    operations: float  # multiply-adds, one thread
+    operations: int  # multiply-adds, one thread
     prediction: Prediction
 
     def json(self) -> dict[str, Any]:
@@ -55,8 +56,35 @@ class Analysis:
         }
 
 
-def analyse(compiled: Compiled, family: Family, group_k: int = 0) -> Analysis:
-    """group_k: elements of K of a group where a loop over groups is around the K loop; 0: leave it out."""
+def _depth(multiplies: list[Instruction], tile: tuple[int, int] | None) -> int:
+    """Elements of K that the DPAS of a trip multiply for each sum; 0 without any."""
+    if not multiplies:
+        return 0
+    if not tile:  # each sum is a register; an unrolled loop adds to it several times
+        sums = {i.operands.split()[0] for i in multiplies}
+        return sum(dpas_depth(i) for i in multiplies) // len(sums)
+    step = tile[0] * tile[1] * dpas_depth(multiplies[0])
+    steps, rest = divmod(_work(multiplies), step)
+    if rest:
+        raise IsaError(
+            f"the innermost loop has {len(multiplies)} DPAS, which are no whole steps of K of a tile of "
+            f"{tile[0]}x{tile[1]}: it is not unrolled over the tile"
+        )
+    return steps * dpas_depth(multiplies[0])
+
+
+def _work(instructions: list[Instruction]) -> int:
+    """Multiply-adds of a thread."""
+    return sum(repeat_count(i) * i.lanes * dpas_depth(i) for i in instructions if i.op in DPAS)
+
+
+def analyse(
+    compiled: Compiled, family: Family, group_k: int = 0, tile: tuple[int, int] | None = None
+) -> Analysis:
+    """group_k: elements of K of a group where a loop over groups is around the K loop; 0: leave it out.
+
+    tile: rows and columns of a thread's sums; None: by the registers that the DPAS write.
+    """
     kernel = compiled.kernel
     found = k_loop(kernel)
     if not found:
@@ -68,9 +96,7 @@ def analyse(compiled: Compiled, family: Family, group_k: int = 0) -> Analysis:
         )
     inner = found.inner.instructions()
     multiplies = [i for i in inner if i.op in DPAS]
-    # Each sum is added to once per step of K; a loop that is unrolled adds several times.
-    sums = {i.operands.split()[0] for i in multiplies}
-    depth = sum(dpas_depth(i) for i in multiplies) // len(sums) if sums else 0
+    depth = _depth(multiplies, tile)
     outer = found.outer_only() if group_k and depth else []
     trips = 1
     if outer and group_k:
@@ -85,8 +111,6 @@ def analyse(compiled: Compiled, family: Family, group_k: int = 0) -> Analysis:
     moved = moved * trips
     for i in outer:
         moved = moved + traffic(i, family.grf_bytes)
-    work = sum(repeat_count(i) * i.lanes * dpas_depth(i) for i in multiplies) * trips
-    work += sum(repeat_count(i) * i.lanes * dpas_depth(i) for i in outer if i.op in DPAS)
     return Analysis(
         grf=kernel.grf,
         threads=family.threads[kernel.grf],
@@ -100,6 +124,6 @@ def analyse(compiled: Compiled, family: Family, group_k: int = 0) -> Analysis:
         inner=inner_count,
         count=count,
         moved=moved,
-        operations=work,
+        operations=trips * _work(inner) + _work(outer),
         prediction=predict(count, moved, family),
     )

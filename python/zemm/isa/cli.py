@@ -3,12 +3,13 @@
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 from zemm.isa import report
-from zemm.isa.analysis import analyse
+from zemm.isa.analysis import Analysis, analyse
 from zemm.isa.compiler import Compiler
 from zemm.isa.errors import IsaError
 from zemm.isa.model import Family, family_of
@@ -31,9 +32,19 @@ def _parser() -> argparse.ArgumentParser:
     bare.add_argument("--options", default="-ze-opt-large-register-file", help="build flags (%(default)s)")
     bare.add_argument("--kernel", default="", help="which one of several")
     bare.add_argument(
-        "--group-k", type=int, help="elements of K of a group: counts the loop over groups, too"
+        "--group-k", type=int, default=0, help="elements of K of a group: counts the loop over groups, too"
     )
+    bare.add_argument("--tile", default="", help="MxN sums of a thread (default: those that DPAS write)")
     return parser
+
+
+def _tile(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    found = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", text)
+    if not found:
+        raise IsaError(f"--tile {text} is not of the form 32x64")
+    return int(found[1]), int(found[2])
 
 
 class _Run:
@@ -43,32 +54,46 @@ class _Run:
         self.devices: dict[str, Family] = {name: family_of(name) for name in args.device.split(",")}
         self.lines: list[Line] = []
         self.skipped: list[str] = []
+        self.failures: list[str] = []
 
     def module(
-        self, module: bytes, options: str, kernel: str, line: tuple[str, str, str], group: int
+        self,
+        module: bytes,
+        options: str,
+        kernel: str,
+        names: tuple[str, str, str],
+        group: int,
+        tile: tuple[int, int] | None,
     ) -> None:
-        name, problem, device = line
+        """Compile and judge one; a failure does not keep the others from being judged."""
+        try:
+            self.lines.append(Line(*names, self.analysis(module, options, kernel, names, group, tile)))
+        except IsaError as error:
+            self.failures.append(f"{', '.join(name for name in names if name)}: {error}")
+
+    def analysis(
+        self,
+        module: bytes,
+        options: str,
+        kernel: str,
+        names: tuple[str, str, str],
+        group: int,
+        tile: tuple[int, int] | None,
+    ) -> Analysis:
+        device = names[2]
         with tempfile.TemporaryDirectory(prefix="zemm-isa-") as temporary:
             folder = Path(temporary)
             if self.args.keep:
-                plain = "_".join(part.replace(" ", "-").replace(":", "-") for part in line if part)
-                folder = Path(self.args.keep).resolve() / plain.replace(",", "")
+                plain = "_".join(re.sub(r"\W+", "-", name) for name in names if name)
+                folder = Path(self.args.keep).resolve() / plain
                 folder.mkdir(parents=True, exist_ok=True)
             spirv = folder / "module.spv"
             spirv.write_bytes(module)
-            try:
-                compiled = self.compiler.run(spirv, device, options, folder, kernel)
-                analysis = analyse(compiled, self.devices[device], group)
-            except IsaError as error:
-                raise IsaError(
-                    f"{' on '.join(part for part in (name, problem, device) if part)}: {error}"
-                ) from None
+            compiled = self.compiler.run(spirv, device, options, folder, kernel)
+        analysis = analyse(compiled, self.devices[device], group, tile)
         if analysis.calls:
-            raise IsaError(
-                f"{name} on {device}: the loop calls {analysis.calls} functions, which the compiler does not "
-                "know"
-            )
-        self.lines.append(Line(name, problem, device, analysis))
+            raise IsaError(f"the loop calls {analysis.calls} functions, which the compiler does not know")
+        return analysis
 
     def bare(self) -> None:
         path = Path(self.args.spirv)
@@ -76,8 +101,9 @@ class _Run:
             raise IsaError(f"--spirv {path}: there is no such file")
         module = specialised(path.read_bytes(), {})  # checks that it is one
         for device in self.devices:
-            line = (path.stem, "", device)
-            self.module(module, self.args.options, self.args.kernel, line, self.args.group_k or 0)
+            names = (path.stem, "", device)
+            tile = _tile(self.args.tile)
+            self.module(module, self.args.options, self.args.kernel, names, self.args.group_k, tile)
 
     def rows(self) -> None:
         from zemm.isa.modules import engine, module_of
@@ -101,10 +127,11 @@ class _Run:
                         skip = f"{row.name} on {device}: {impossible}"
                         self.skipped += [skip] if skip not in self.skipped else []
                         continue
-                    line = (row.name, problem.name, device)
-                    self.module(spirv, module.build_flags, module.kernel, line, problem.group)
+                    names = (row.name, problem.name, device)
+                    tile = (row.tile_m, row.tile_n) if row.is_xe else None
+                    self.module(spirv, module.build_flags, module.kernel, names, problem.group, tile)
             if len(reasons) == len(PROBLEMS):
-                raise IsaError(
+                self.failures.append(
                     f"{row.name} takes none of the problems of python/zemm/isa/rows.py: {'; '.join(reasons)}"
                 )
 
@@ -113,9 +140,14 @@ class _Run:
             figures = {
                 "compiler": self.compiler.version(),
                 "skipped": self.skipped,
+                "failures": self.failures,
                 "figures": [line.json() for line in self.lines],
             }
             Path(self.args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        for failure in self.failures:
+            print(f"zemm.isa: {failure}", file=sys.stderr)
+        if not self.lines:
+            return
         print(report.markdown(self.lines) if self.args.markdown else report.text(self.lines))
         if not self.args.markdown:
             print("".join(f"skipped: {sentence}\n" for sentence in self.skipped), end="")
@@ -130,7 +162,7 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             run.rows()
         run.write()
-        return 0
+        return 2 if run.failures else 0
     except IsaError as error:
         print(f"zemm.isa: {error}", file=sys.stderr)
     except OSError as error:

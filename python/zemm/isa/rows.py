@@ -17,6 +17,7 @@ class Row:
     name: str
     policy: str
     tile_m: int
+    tile_n: int
     lanes: int  # of a sub-group; 0 for rows of other devices than GPUs with XMX
     block2d: bool  # reads by 2-D block loads
 
@@ -84,7 +85,7 @@ def rows(definition: Path | None = None) -> list[Row]:
         src, wei, dst, m, n, k, policy = fields[:7]
         lanes = int(fields[7]) if match[1] else 0
         name = f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"
-        found.append(Row(name, policy, int(m), lanes, "block_2d" in match[2]))
+        found.append(Row(name, policy, int(m), int(n), lanes, "block_2d" in match[2]))
     return found
 
 
