@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builtin_families.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace ze_cpu {
+namespace {
+
+/// An element type of a matrix: how names spell it.
+struct Element {
+    const char *name;
+    uint32_t bits;
+    char kind; // i, u: integers; f: floats
+};
+constexpr Element elements[] = {{"i8", 8, 'i'},   {"u8", 8, 'u'},    {"i4", 4, 'i'},
+                                {"u4", 4, 'u'},   {"i2", 2, 'i'},    {"u2", 2, 'u'},
+                                {"f16", 16, 'f'}, {"bf16", 16, 'f'}, {"tf32", 32, 'f'}};
+
+const Element *element_of(const std::string &name) {
+    for (const Element &element : elements)
+        if (name == element.name)
+            return &element;
+    return nullptr;
+}
+
+} // namespace
+
+/// intel_sub_group_<a>_<b>_matrix_mad_k<K>(a, b, acc)
+std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &mangled,
+                                 const std::string &function) {
+    char of_a[5] = {}, of_b[5] = {};
+    uint32_t k = 0;
+    int length = 0;
+    if (std::sscanf(mangled.name.c_str(), "intel_sub_group_%4[a-z0-9]_%4[a-z0-9]_matrix_mad_k%2u%n", of_a,
+                    of_b, &k, &length) != 3 ||
+        size_t(length) != mangled.name.size() || mangled.parameters.size() != 3)
+        return {};
+    const Element *a = element_of(of_a), *b = element_of(of_b);
+    const MangledType &a_type = mangled.parameters[0], &b_type = mangled.parameters[1],
+                      &acc = mangled.parameters[2];
+    if (!a || !b || acc.kind != MangledType::number || a_type.kind != MangledType::number ||
+        b_type.kind != MangledType::number || !is_one_of(acc.components, {1, 2, 4, 8}))
+        return {};
+    const bool is_float = a->kind == 'f', is_tf32 = a->bits == 32;
+    const uint32_t m = acc.components, a_bits = bits_of(a_type.letter);
+    // Eight steps of 32 bits, as many elements as the wider type lets fit.
+    if (k != 8 * 32 / std::max({a->bits, b->bits, 4u}) || (is_float && a != b) ||
+        (b->kind == 'f') != is_float)
+        return {};
+    if (b_type.components * 32 != k * b->bits || b_type.letter != (is_tf32          ? 'f'
+                                                                   : b->kind == 'u' ? 'j'
+                                                                                    : 'i'))
+        return {};
+    if (a_bits < a->bits ||
+        (is_tf32 ? a_type.letter != 'f' : !std::strchr(a->kind == 'u' ? "htj" : "csi", a_type.letter)))
+        return {};
+    const uint32_t a_packed = a_bits / a->bits, row_lanes = k / a_packed, lanes = is_tf32 ? 16 : row_lanes;
+    if (!is_one_of(lanes, {8, 16}) || a_type.components != (m * row_lanes + lanes - 1) / lanes)
+        return {};
+    const bool to_f16 = acc.letter == 'H' && std::string(of_a) == "f16" && lanes == 16;
+    const bool to_bf16 = acc.letter == 's' && std::string(of_a) == "bf16" && lanes == 16;
+    if (!to_f16 && !to_bf16 && acc.letter != (is_float ? 'f' : 'i'))
+        return {};
+
+    Instance instance;
+    instance.define("SYMBOL", "\"" + symbol + "\"");
+    instance.define("FUNCTION", function);
+    instance.define("M", m);
+    instance.define("K", k);
+    instance.define("LANES", lanes);
+    instance.define("A", type_name(a_type));
+    instance.define("A_WORD", unsigned_of(a_bits));
+    instance.define("A_PACKED", a_packed);
+    instance.define("A_VALUE", std::string("ze_") + of_a);
+    instance.define("B", type_name(b_type));
+    instance.define("B_PACKED", 32 / b->bits);
+    instance.define("B_VALUE", std::string("ze_") + of_b);
+    instance.define("ACC", type_name(acc));
+    instance.define("ACC_SCALAR", scalar_name(acc.letter));
+    instance.define("SUM", is_float ? "float" : "int");
+    instance.define("MAD", is_float ? "ze_mad_float" : "ze_mad_integer");
+    instance.define("FROM_ACC", to_f16     ? "ze_from_half"
+                                : to_bf16  ? "ze_from_bf16"
+                                : is_float ? "ze_same_float"
+                                           : "ze_same_integer");
+    instance.define("TO_ACC", to_f16     ? "ze_to_half"
+                              : to_bf16  ? "ze_to_bf16"
+                              : is_float ? "ze_same_float"
+                                         : "ze_same_integer");
+    const std::string out = signature_of(acc);
+    return Builtin{out + "(" + signature_of(a_type) + "," + signature_of(b_type) + "," + out + ")",
+                   instance.around(builtin_dpas)};
+}
+
+} // namespace ze_cpu
