@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "common/error.hpp"
+#include "common/fallback.hpp"
 #include "common/primitive_desc.hpp"
 #include "common/verbose.hpp"
 #include "zemm/zemm.h"
@@ -71,10 +72,11 @@ zemm_status_t zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_prim
         require(pd, "primitive_desc");
         const auto start = clock_type::now();
         cache_result found = cache_result::miss;
-        *primitive = pd->create(found).release();
+        auto created = create_primitive(*pd, found);
         if (verbose::enabled(verbose::profile_create))
-            verbose::print(text("primitive,create:%s,%s,%g", cache_result_name(found), pd->log_text().c_str(),
-                                milliseconds_since(start)));
+            verbose::print(text("primitive,create:%s,%s,%g", cache_result_name(found),
+                                created->pd->log_text().c_str(), milliseconds_since(start)));
+        *primitive = created.release();
     });
 }
 

@@ -2,6 +2,7 @@
 // Entry points of primitive descriptors of any kind.
 #include "common/primitive_desc.hpp"
 #include "common/error.hpp"
+#include "common/fallback.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -10,7 +11,7 @@ zemm_status_t zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd) {
     bool moved = false;
     const zemm_status_t status = guard([&] {
         require(pd, "primitive_desc");
-        moved = pd->next_impl();
+        moved = next_working_impl(*pd);
     });
     return status != zemm_success || moved ? status : zemm_last_impl_reached;
 }

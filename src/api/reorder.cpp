@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry point of the reorder primitive descriptor.
 #include "common/error.hpp"
+#include "common/fallback.hpp"
 #include "reorder/primitive_desc.hpp"
 #include "zemm/zemm.h"
 
@@ -15,6 +16,9 @@ zemm_status_t zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *pd, cons
         require(src_engine, "src_engine");
         require(dst_desc, "dst_desc");
         require(dst_engine, "dst_engine");
-        *pd = new reorder::primitive_desc(*src_desc, src_engine, *dst_desc, dst_engine, attr);
+        auto made =
+            std::make_unique<reorder::primitive_desc>(*src_desc, src_engine, *dst_desc, dst_engine, attr);
+        skip_failed(*made);
+        *pd = made.release();
     });
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iterator>
 #include <mutex>
+#include <set>
 
 #include "common/env.hpp"
 #include "common/error.hpp"
@@ -78,8 +79,8 @@ void write_header() {
 
 } // namespace
 
-bool enabled(flag f) {
-    return flags().load(std::memory_order_relaxed) & f;
+bool enabled(unsigned wanted) {
+    return flags().load(std::memory_order_relaxed) & wanted;
 }
 
 void set_level(int level) {
@@ -92,6 +93,16 @@ void print(const std::string &line) {
     static std::once_flag header;
     std::call_once(header, write_header);
     write(line);
+}
+
+void print_once(unsigned levels, const std::string &line) {
+    static auto &lock = *new std::mutex;
+    static auto &said = *new std::set<std::string>;
+    if (!enabled(levels))
+        return;
+    const std::lock_guard hold(lock);
+    if (said.insert(line).second)
+        print(line);
 }
 
 } // namespace zemm::verbose

@@ -18,9 +18,11 @@ enum flag : unsigned {
     profile_exec = 32,
 };
 
-bool enabled(flag f);
-void set_level(int level); // 0, 1 or 2, as zemm_set_verbose()
+bool enabled(unsigned flags); // any of them
+void set_level(int level);    // 0, 1 or 2, as zemm_set_verbose()
 // Prints "zemm_verbose,v1,[timestamp,]" and the line, and a header once.
 void print(const std::string &line);
+// Prints unless no such level is on, or a line of the same text has been printed so before.
+void print_once(unsigned levels, const std::string &line);
 
 } // namespace zemm::verbose

@@ -103,13 +103,7 @@ bool write_all(int fd, std::span<const uint8_t> content) {
 } // namespace
 
 void warn_of_cache(const std::string &sentence) {
-    static auto &lock = *new std::mutex;
-    static auto &said = *new std::set<std::string>;
-    if (!verbose::enabled(verbose::warn))
-        return;
-    const std::lock_guard hold(lock);
-    if (said.insert(sentence).second)
-        verbose::print("common,warn," + sentence);
+    verbose::print_once(verbose::warn, "common,warn," + sentence);
 }
 
 cache_folder::cache_folder() : limit_(limit_from_environment()), unpruned_(limit_) {

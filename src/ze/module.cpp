@@ -47,7 +47,35 @@ bool looks_like_spirv(std::span<const uint8_t> words) {
     return magic == 0x07230203;
 }
 
+// What another module, or another try, would not meet as well.
+bool is_fault_of_module(ze_result_t result) {
+    switch (result) {
+    case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
+    case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
+    case ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED: // Intel's driver tells of an unknown builtin so
+    case ZE_RESULT_ERROR_INVALID_NATIVE_BINARY:
+    case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:
+    case ZE_RESULT_ERROR_INVALID_ARGUMENT:
+    case ZE_RESULT_ERROR_UNKNOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 } // namespace
+
+void fail_build(const spirv &binary, const std::string &log, ze_result_t result, const std::string &call) {
+    const bool memory =
+        result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+    std::string message = call + " returned " + result_text(result);
+    if (!log.empty())
+        message += ", build log: " + log;
+    if (!is_fault_of_module(result))
+        throw error(memory ? zemm_out_of_memory : zemm_runtime_error, std::move(message));
+    const std::string first_line = log.substr(0, log.find("; "));
+    throw build_error(binary, std::move(message), first_line.empty() ? result_text(result) : first_line);
+}
 
 ze_result_t built_module::create(const device &dev, ze_module_desc_t desc, std::string &log) {
     desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
@@ -117,13 +145,11 @@ built_module::built_module(const device &dev, const spirv &binary,
     desc.pInputModule = binary.words.data();
     desc.pBuildFlags = flags;
     desc.pConstants = ids.empty() ? nullptr : &specialization;
-    std::string log;
     const ze_result_t result = create(dev, desc, log);
     if (result != ZE_RESULT_SUCCESS)
-        fail(zemm_runtime_error,
-             "building %s (%zu bytes, flags \"%s\") for device \"%s\": zeModuleCreate returned %s%s%s",
-             binary.name, binary.words.size(), flags, dev.name.c_str(), result_text(result),
-             log.empty() ? "" : ", build log: ", log.c_str());
+        fail_build(binary, log, result,
+                   text("building %s (%zu bytes, flags \"%s\") for device \"%s\": zeModuleCreate",
+                        binary.name, binary.words.size(), flags, dev.name.c_str()));
     if (!key.empty())
         store(key);
 }
@@ -156,6 +182,16 @@ std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &bin
     held->dev = std::move(dev);
     kernel *k = held->k.get();
     return {std::move(held), k};
+}
+
+bool has_build_failures(const device &dev) {
+    return dev.modules->has_failures();
+}
+
+std::string build_failure(const device &dev, const spirv &binary, const char *entry,
+                          std::vector<spec_constant> constants, const char *flags) {
+    std::ranges::sort(constants, {}, &spec_constant::id);
+    return dev.modules->failure(binary, entry, constants, flags ? flags : "");
 }
 
 } // namespace zemm::ze

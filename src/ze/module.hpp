@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/error.hpp"
 #include "ze/device.hpp"
 
 namespace zemm::ze {
@@ -34,6 +35,18 @@ struct kernel_source {
     const char *flags = ""; // a literal
 };
 
+// The driver makes no kernel of a module: a fault that stays, unlike a lack of memory or a lost device.
+class build_error : public error {
+public:
+    build_error(const spirv &binary, std::string message, std::string reason)
+        : error(zemm_runtime_error, std::move(message)), module_(binary.name), reason_(std::move(reason)) {}
+    const std::string &module() const { return module_; } // the SPIR-V's name
+    const std::string &reason() const { return reason_; } // the build log's first line
+
+private:
+    std::string module_, reason_;
+};
+
 struct built_module;
 
 class kernel : public std::enable_shared_from_this<kernel> {
@@ -53,11 +66,17 @@ private:
     std::shared_ptr<built_module> module_;
 };
 
-// The kernel `entry` of a SPIR-V binary. Throws runtime_error with the build log when the driver refuses it.
+// The kernel `entry` of a SPIR-V binary. Throws build_error with the build log when the driver refuses it; it
+// is not asked again.
 // Kernels may reach any USM of the context through pointers in their arguments (indirect access is set).
 // Two calls with the same arguments get the same kernel as long as the cache of the device keeps it. The
 // kernel keeps the device open. flags: build flags such as "-ze-opt-large-register-file" ("" for none).
 std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
                                    std::vector<spec_constant> constants, const char *flags);
+
+bool has_build_failures(const device &dev);
+// The reason of the build_error that get_kernel() with these arguments has thrown before; "" if it has not.
+std::string build_failure(const device &dev, const spirv &binary, const char *entry,
+                          std::vector<spec_constant> constants, const char *flags);
 
 } // namespace zemm::ze

@@ -35,25 +35,63 @@ std::shared_ptr<module_cache::slot> module_cache::find_or_add(std::string key) {
     return newest_first_.front().second;
 }
 
+void module_cache::throw_if_failed(const std::string &kernel_key) {
+    if (!has_failures_)
+        return;
+    std::lock_guard hold(lock_);
+    if (const auto found = failures_.find(kernel_key); found != failures_.end())
+        throw found->second;
+}
+
+std::string module_cache::failure(const spirv &binary, const char *entry,
+                                  const std::vector<spec_constant> &constants, const char *flags) {
+    if (!has_failures_)
+        return "";
+    const std::string key = key_of(binary, constants, flags) + entry;
+    std::lock_guard hold(lock_);
+    const auto found = failures_.find(key);
+    return found == failures_.end() ? "" : found->second.reason();
+}
+
 std::shared_ptr<kernel> module_cache::get(const device &dev, const spirv &binary, const char *entry,
                                           const std::vector<spec_constant> &constants, const char *flags) {
-    const std::shared_ptr<slot> s = find_or_add(key_of(binary, constants, flags));
+    const std::string key = key_of(binary, constants, flags);
+    throw_if_failed(key + entry);
+    const std::shared_ptr<slot> s = find_or_add(key);
     std::lock_guard hold(s->lock);
-    const bool build = !s->built;
-    if (build)
-        s->built = std::make_shared<built_module>(dev, binary, constants, flags);
-    std::shared_ptr<kernel> &k = s->kernels[entry];
+    throw_if_failed(key + entry); // while this thread waited
+    try {
+        return build(*s, dev, binary, entry, constants, flags);
+    } catch (const build_error &e) {
+        std::lock_guard hold_list(lock_);
+        if (failures_.size() == capacity_)
+            failures_.clear();
+        failures_.emplace(key + entry, e);
+        has_failures_ = true;
+        throw;
+    }
+}
+
+// Under the slot's lock.
+std::shared_ptr<kernel> module_cache::build(slot &s, const device &dev, const spirv &binary,
+                                            const char *entry, const std::vector<spec_constant> &constants,
+                                            const char *flags) {
+    const bool build_now = !s.built;
+    if (build_now)
+        s.built = std::make_shared<built_module>(dev, binary, constants, flags);
+    std::shared_ptr<kernel> &k = s.kernels[entry];
     if (!k) {
         std::shared_ptr<kernel> fresh(new kernel);
-        fresh->module_ = s->built;
+        fresh->module_ = s.built;
         ze_kernel_desc_t desc = {};
         desc.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC;
         desc.pKernelName = entry;
-        const ze_result_t result = dev.fn.zeKernelCreate(s->built->handle, &desc, &fresh->handle);
+        const ze_result_t result = dev.fn.zeKernelCreate(s.built->handle, &desc, &fresh->handle);
         if (result != ZE_RESULT_SUCCESS) {
             fresh->handle = nullptr;
-            fail(zemm_runtime_error, "kernel %s of %s on device \"%s\": zeKernelCreate returned %s", entry,
-                 binary.name, dev.name.c_str(), result_text(result));
+            fail_build(binary, s.built->log, result,
+                       text("kernel %s of %s on device \"%s\": zeKernelCreate", entry, binary.name,
+                            dev.name.c_str()));
         }
         check(dev.fn.zeKernelSetIndirectAccess(fresh->handle, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST |
                                                                   ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
@@ -61,7 +99,7 @@ std::shared_ptr<kernel> module_cache::get(const device &dev, const spirv &binary
               "zeKernelSetIndirectAccess");
         k = std::move(fresh);
     }
-    k->built_now = build;
+    k->built_now = build_now;
     return k;
 }
 

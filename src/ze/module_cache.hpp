@@ -3,6 +3,7 @@
 // outlives the context that it was built in; kernels in use stay alive on their own.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <map>
 #include <memory>
@@ -24,12 +25,17 @@ struct built_module {
     const api &fn;
     ze_module_handle_t handle = nullptr;
     bool from_disk = false;
+    std::string log; // of the build, in one line
 
 private:
     ze_result_t create(const device &dev, ze_module_desc_t desc, std::string &log);
     bool load(const device &dev, const std::string &key, const char *flags);
     void store(const std::string &key) const;
 };
+
+// Throws build_error, or for what is no fault of the module an error; call: "zeModuleCreate" and of what.
+[[noreturn]] void fail_build(const spirv &binary, const std::string &log, ze_result_t result,
+                             const std::string &call);
 
 class module_cache {
 public:
@@ -38,6 +44,10 @@ public:
 
     std::shared_ptr<kernel> get(const device &dev, const spirv &binary, const char *entry,
                                 const std::vector<spec_constant> &constants, const char *flags);
+    bool has_failures() const { return has_failures_; }
+    // Why get() failed to build the kernel earlier, "" if it did not.
+    std::string failure(const spirv &binary, const char *entry, const std::vector<spec_constant> &constants,
+                        const char *flags);
 
 private:
     struct slot {
@@ -48,11 +58,16 @@ private:
     using order = std::list<std::pair<std::string, std::shared_ptr<slot>>>;
 
     std::shared_ptr<slot> find_or_add(std::string key);
+    std::shared_ptr<kernel> build(slot &s, const device &dev, const spirv &binary, const char *entry,
+                                  const std::vector<spec_constant> &constants, const char *flags);
+    void throw_if_failed(const std::string &kernel_key);
 
     const size_t capacity_;
     std::mutex lock_;
     order newest_first_;
     std::unordered_map<std::string, order::iterator> by_key_;
+    std::unordered_map<std::string, build_error> failures_; // by module and entry point
+    std::atomic<bool> has_failures_ = false;                // spares looking
 };
 
 } // namespace zemm::ze
