@@ -138,6 +138,15 @@ class Primitive:
         keep = (*(e._handle for e in pd._engines), pd._handle)
         self._handle: Any = _library.create("primitive", "primitive_create", pd._handle, keep=keep)
 
+    @property
+    def impl_info(self) -> str:
+        """Name of the implementation that runs: the descriptor's, or the one after it if the driver failed to
+        build that (a line in the log says so)."""
+        return _library.query_string("primitive_desc_query", self._desc(), "impl_info_str", 0)
+
+    def _desc(self) -> Any:
+        return _library.output("const_zemm_primitive_desc_t", "primitive_get_primitive_desc", self._handle)
+
     def execute(self, stream: Stream, args: Mapping[int, Memory | None]) -> None:
         """Submit to the stream; args: ARG number to memory. The memories stay alive until stream.wait()."""
         handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}

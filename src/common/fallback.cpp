@@ -85,6 +85,7 @@ bool next_working_impl(zemm_primitive_desc &pd) {
 
 std::unique_ptr<zemm_primitive> create_primitive(const zemm_primitive_desc &pd, cache_result &found) {
     std::unique_ptr<zemm_primitive_desc> later;
+    bool passed_over = false; // implementations that need other descriptors
     for (;;) {
         const zemm_primitive_desc &current = later ? *later : pd;
         try {
@@ -95,19 +96,19 @@ std::unique_ptr<zemm_primitive> create_primitive(const zemm_primitive_desc &pd, 
                 throw;
             if (!later)
                 later = pd.clone();
-            bool more = false, taken = false;
+            bool taken = false;
             while (!taken && next_working_impl(*later)) {
-                more = true;
                 taken = fits(*later, pd);
+                passed_over = passed_over || !taken;
             }
-            if (!more)
+            if (!taken && !passed_over)
                 throw;
             if (!taken)
-                fail(
-                    zemm_runtime_error,
-                    "%s; the kernels that are left need other weights or more scratchpad than this primitive "
-                    "descriptor says: create it again, and it leaves %s out",
-                    e.what(), failed.c_str());
+                fail(zemm_runtime_error,
+                     "create the primitive descriptor again: it then leaves %s out, and the kernels that are "
+                     "left "
+                     "need other weights or more scratchpad than this one says; %s",
+                     failed.c_str(), e.what());
             verbose::print_once(verbose::error | verbose::warn,
                                 text("primitive,warn,%s,%s is left out: %s; %s runs instead",
                                      primitive_kind_name(pd.kind()), failed.c_str(), e.what(),

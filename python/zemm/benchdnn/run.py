@@ -107,7 +107,9 @@ def _create(case: Case, engine: Any, result: Result) -> Any:
         if not case.is_dense:
             result.end(verdict.UNIMPLEMENTED, sentence="zemm-benchdnn fills dense tensors only")
         with result.timed("create_prim"):
-            return pd, zemm.Primitive(pd)
+            primitive = zemm.Primitive(pd)
+        result.impl = primitive.impl_info
+        return pd, primitive
     except NotImplementedError as error:
         result.end(verdict.UNIMPLEMENTED, sentence=str(error))
     except ValueError as error:

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens when the driver fails to build a module: test_build_failure refusing_driver.so. The driver is
+// the CPU driver, but refuses what each section names. Linked with libzemm's objects, which tell it the
+// SPIR-V.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "kernels/spirv.hpp"
+#include "matmul/plan.hpp"
+#include "refusing_driver.h"
+
+namespace {
+
+#define OK(call) CHECK((call) == zemm_success)
+
+// ---- the driver
+
+std::set<std::string> refused; // names of SPIR-V modules
+bool only_finish = false;      // of those, only the ones with FLAG_FINISH
+ze_result_t answer = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
+std::atomic<int> refusals, refused_kernels;
+constexpr char log_text[] = "error: no such builtin\nin function matmul\n";
+
+refusal judge_module(const ze_module_desc_t &desc) {
+    for (const std::string &name : refused) {
+        const zemm::ze::spirv binary = zemm::kernels::find_spirv(name);
+        if (binary.words.size() != desc.inputSize ||
+            std::memcmp(binary.words.data(), desc.pInputModule, desc.inputSize))
+            continue;
+        uint32_t flags = 0;
+        for (uint32_t i = 0; desc.pConstants && i < desc.pConstants->numConstants; i++)
+            if (desc.pConstants->pConstantIds[i] == SPEC_FLAGS)
+                std::memcpy(&flags, desc.pConstants->pConstantValues[i], sizeof flags);
+        if (only_finish && !(flags & FLAG_FINISH))
+            continue;
+        ++refusals;
+        return {answer, log_text};
+    }
+    return {ZE_RESULT_SUCCESS, ""};
+}
+
+std::atomic<int> kernels_to_refuse = 0;
+
+ze_result_t judge_kernel(const ze_kernel_desc_t &) {
+    if (kernels_to_refuse == 0)
+        return ZE_RESULT_SUCCESS;
+    --kernels_to_refuse;
+    return ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
+}
+
+void refuse(std::set<std::string> names) {
+    refused = std::move(names);
+    refusals = 0;
+}
+
+// ---- the log: stdout is a file
+
+char log_path[] = "/tmp/zemm-build-failure-XXXXXX";
+
+// What has been written since the last call.
+std::string said() {
+    static std::streamoff at = 0;
+    std::fflush(stdout);
+    std::ifstream file(log_path);
+    file.seekg(at);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    at += std::streamoff(text.size());
+    return text;
+}
+
+bool has(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::string verbosity() {
+    const char *value = std::getenv("ZEMM_VERBOSE");
+    return value ? value : "";
+}
+
+// ---- problems
+
+zemm_engine_t engine;
+zemm_stream_t stream;
+
+struct problem {
+    zemm_dim_t m, k, n;
+    zemm_data_type_t src = zemm_f32, wei = zemm_f32;
+    zemm_format_tag_t wei_tag = zemm_ab;
+    bool wei_zp = false;
+    bool user_scratchpad = false;
+};
+
+zemm_memory_desc_t md_of(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t dt, zemm_format_tag_t tag) {
+    const zemm_dims_t dims = {rows, columns};
+    zemm_memory_desc_t md = nullptr;
+    OK(zemm_memory_desc_create_with_tag(&md, 2, dims, dt, tag));
+    return md;
+}
+
+zemm_status_t try_describe(const problem &p, zemm_primitive_desc_t *pd) {
+    zemm_primitive_attr_t attr = nullptr;
+    OK(zemm_primitive_attr_create(&attr));
+    if (p.wei_zp)
+        OK(zemm_primitive_attr_set_zero_points_mask(attr, ZEMM_ARG_WEIGHTS, 0));
+    if (p.user_scratchpad)
+        OK(zemm_primitive_attr_set_scratchpad_mode(attr, zemm_scratchpad_mode_user));
+    const zemm_memory_desc_t src = md_of(p.m, p.k, p.src, zemm_ab), wei = md_of(p.k, p.n, p.wei, p.wei_tag),
+                             dst = md_of(p.m, p.n, zemm_f32, zemm_ab);
+    const zemm_status_t status = zemm_matmul_primitive_desc_create(pd, engine, src, wei, nullptr, dst, attr);
+    for (zemm_memory_desc_t md : {src, wei, dst})
+        OK(zemm_memory_desc_destroy(md));
+    OK(zemm_primitive_attr_destroy(attr));
+    return status;
+}
+
+zemm_primitive_desc_t describe(const problem &p) {
+    zemm_primitive_desc_t pd = nullptr;
+    OK(try_describe(p, &pd));
+    return pd;
+}
+
+std::string impl(const_zemm_primitive_desc_t pd) {
+    const char *name = nullptr;
+    OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name));
+    return name;
+}
+
+std::string impl(const_zemm_primitive_t primitive) {
+    const_zemm_primitive_desc_t pd = nullptr;
+    OK(zemm_primitive_get_primitive_desc(primitive, &pd));
+    return impl(pd);
+}
+
+size_t bytes(const_zemm_memory_desc_t md) {
+    return zemm_memory_desc_get_size(md);
+}
+
+struct row {
+    std::string name;
+    bool same_weights; // as the first row's
+    size_t scratchpad; // bytes, in user mode
+};
+
+// Those that a new descriptor goes through.
+std::vector<row> rows_of(const problem &p) {
+    const zemm_primitive_desc_t first = describe(p), pd = describe(p);
+    std::vector<row> rows;
+    do
+        rows.push_back(
+            {impl(pd),
+             zemm_memory_desc_equal(zemm_primitive_desc_query_md(first, zemm_query_weights_md, 0),
+                                    zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0)) != 0,
+             bytes(zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0))});
+    while (zemm_primitive_desc_next_impl(pd) == zemm_success);
+    OK(zemm_primitive_desc_destroy(first));
+    OK(zemm_primitive_desc_destroy(pd));
+    return rows;
+}
+
+zemm_primitive_t create(const_zemm_primitive_desc_t pd) {
+    zemm_primitive_t primitive = nullptr;
+    OK(zemm_primitive_create(&primitive, pd));
+    return primitive;
+}
+
+template <typename T> std::vector<T> values(size_t count, int low, int high) {
+    std::vector<T> v(count);
+    unsigned state = 11;
+    for (T &x : v) {
+        state = state * 1664525u + 1013904223u;
+        x = T(low + int(state >> 8) % (high - low + 1));
+    }
+    return v;
+}
+
+// Runs the primitive on arguments made by pd, which is not always the one that it runs by: dst is right.
+void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_t primitive) {
+    const bool integer = p.src != zemm_f32;
+    const auto src8 = values<int8_t>(size_t(p.m * p.k), p.src == zemm_u8 ? 0 : -9, 9),
+               wei8 = values<int8_t>(size_t(p.k * p.n), 0, 9);
+    const std::vector<float> src32(src8.begin(), src8.end()), wei32(wei8.begin(), wei8.end());
+    std::vector<float> dst(size_t(p.m * p.n));
+    std::vector<zemm_exec_arg_t> args;
+    const auto add = [&](int arg, const_zemm_memory_desc_t md, const void *data) {
+        zemm_memory_t memory = nullptr;
+        OK(zemm_memory_create(&memory, md, engine, const_cast<void *>(data)));
+        args.push_back({arg, memory});
+        return memory;
+    };
+    const auto arg_md = [&](int arg) {
+        return zemm_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg);
+    };
+    add(ZEMM_ARG_SRC, arg_md(ZEMM_ARG_SRC), integer ? (const void *)src8.data() : src32.data());
+    add(ZEMM_ARG_DST, arg_md(ZEMM_ARG_DST), dst.data());
+    // The weights go where the descriptor wants them.
+    const zemm_memory_desc_t plain = md_of(p.k, p.n, integer ? zemm_s8 : zemm_f32, zemm_ab);
+    const const_zemm_memory_desc_t wei_md = arg_md(ZEMM_ARG_WEIGHTS);
+    std::vector<char> arranged(bytes(wei_md) + 64);
+    const zemm_memory_t wei = add(ZEMM_ARG_WEIGHTS, wei_md, arranged.data());
+    zemm_memory_t from = nullptr;
+    OK(zemm_memory_create(&from, plain, engine,
+                          const_cast<void *>(integer ? (const void *)wei8.data() : wei32.data())));
+    zemm_primitive_desc_t reorder = nullptr;
+    OK(zemm_reorder_primitive_desc_create(&reorder, plain, engine, wei_md, engine, nullptr));
+    const zemm_primitive_t move = create(reorder);
+    const zemm_exec_arg_t move_args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, wei}};
+    OK(zemm_primitive_execute(move, stream, 2, move_args));
+
+    const int32_t zero_point = p.wei_zp ? 3 : 0;
+    if (p.wei_zp)
+        add(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS,
+            arg_md(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS), &zero_point);
+    const const_zemm_memory_desc_t scratchpad_md =
+        zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0);
+    std::vector<char> scratchpad(bytes(scratchpad_md));
+    if (!scratchpad.empty())
+        add(ZEMM_ARG_SCRATCHPAD, scratchpad_md, scratchpad.data());
+    OK(zemm_primitive_execute(primitive, stream, int(args.size()), args.data()));
+    OK(zemm_stream_wait(stream));
+    for (zemm_dim_t m = 0; m < p.m; m++)
+        for (zemm_dim_t n = 0; n < p.n; n++) {
+            long sum = 0;
+            for (zemm_dim_t k = 0; k < p.k; k++)
+                sum += src8[size_t(m * p.k + k)] * (wei8[size_t(k * p.n + n)] - zero_point);
+            CHECK(dst[size_t(m * p.n + n)] == float(sum));
+        }
+    for (const zemm_exec_arg_t &arg : args)
+        OK(zemm_memory_destroy(arg.memory));
+    OK(zemm_memory_destroy(from));
+    OK(zemm_memory_desc_destroy(plain));
+    OK(zemm_primitive_destroy(move));
+    OK(zemm_primitive_desc_destroy(reorder));
+}
+
+// ---- sections; each with specialisation constants of its own, as what has failed is remembered
+
+void test_next_row_runs() {
+    const problem p = {21, 64, 48};
+    const std::vector<row> rows = rows_of(p);
+    CHECK(rows.size() >= 2);
+    const zemm_primitive_desc_t pd = describe(p);
+    said();
+    refuse({rows[0].name});
+    const zemm_primitive_t primitive = create(pd);
+    std::string text = said();
+    CHECK(impl(primitive) == rows[1].name && impl(pd) == rows[0].name);
+    CHECK(refusals == 1);
+    run(p, pd, primitive);
+    if (verbosity() == "none") {
+        CHECK(text.empty());
+    } else {
+        CHECK(has(text, "primitive,warn,matmul," + rows[0].name + " is left out"));
+        CHECK(has(text, "build log: error: no such builtin; in function matmul"));
+        CHECK(has(text, rows[1].name + " runs instead"));
+    }
+    // It is not tried again, and told once.
+    const zemm_primitive_t again = create(pd);
+    CHECK(impl(again) == rows[1].name && refusals == 1);
+    text = said();
+    CHECK(!has(text, "primitive,warn"));
+    // New descriptors leave it out.
+    const std::vector<row> left = rows_of(p);
+    CHECK(left.size() == rows.size() - 1);
+    for (size_t i = 0; i < left.size(); i++)
+        CHECK(left[i].name == rows[i + 1].name);
+    text = said();
+    const std::string reason = "dispatch,matmul," + rows[0].name +
+                               ",the driver failed to build it: error: no such builtin,21x64:64x48";
+    CHECK(has(text, reason) == (verbosity() == "dispatch"));
+    // A problem with other constants asks the driver again.
+    problem other = p;
+    other.wei_tag = zemm_ba;
+    CHECK(rows_of(other).front().name == rows[0].name);
+    // A descriptor that has it in its list passes over it.
+    zemm_primitive_desc_t list = describe(other);
+    const zemm_primitive_t fourth = create(list);
+    CHECK(impl(fourth) != rows[0].name && refusals == 2);
+    OK(zemm_primitive_destroy(fourth));
+    OK(zemm_primitive_desc_destroy(list));
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_destroy(again));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+void test_last_row_and_none() {
+    const problem p = {5, 64, 48, zemm_s8, zemm_f32}; // no such matmul
+    zemm_primitive_desc_t pd = nullptr;
+    CHECK(try_describe(p, &pd) != zemm_success);
+    const problem q = {21, 64, 48, zemm_s8, zemm_s8, zemm_ba};
+    const std::vector<row> rows = rows_of(q);
+    std::set<std::string> all;
+    for (const row &r : rows)
+        all.insert(r.name);
+    pd = describe(q);
+    refuse(all);
+    zemm_primitive_t primitive = nullptr;
+    CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error);
+    CHECK(has(zemm_last_error(), "no such builtin") && has(zemm_last_error(), rows.back().name));
+    CHECK(refusals == int(rows.size()));
+    zemm_primitive_desc_t none = nullptr;
+    CHECK(try_describe(q, &none) == zemm_unimplemented && !none);
+    CHECK(has(zemm_last_error(), "the driver failed to build it: error: no such builtin"));
+    // Walking an old list ends at once and changes nothing.
+    CHECK(zemm_primitive_desc_next_impl(pd) == zemm_last_impl_reached && impl(pd) == rows[0].name);
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+// The next row takes weights that are packed already.
+void test_packed_weights() {
+    const problem p = {21, 128, 80, zemm_s8, zemm_s8, zemm_format_tag_any};
+    const std::vector<row> rows = rows_of(p);
+    const auto next = std::find_if(rows.begin() + 1, rows.end(), [](const row &r) { return r.same_weights; });
+    if (next == rows.end()) {
+        std::fprintf(stderr, "  one row packs weights on this machine\n");
+        return;
+    }
+    const zemm_primitive_desc_t pd = describe(p);
+    refuse({rows[0].name});
+    const zemm_primitive_t primitive = create(pd);
+    CHECK(impl(primitive) == next->name);
+    run(p, pd, primitive);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+// None is left for weights packed so: the caller has to ask anew.
+void test_other_weights() {
+    const problem p = {21, 128, 80, zemm_u8, zemm_s8, zemm_format_tag_any};
+    std::set<std::string> same, other;
+    for (const row &r : rows_of(p))
+        (r.same_weights ? same : other).insert(r.name);
+    if (other.empty()) {
+        std::fprintf(stderr, "  every row takes the same weights on this machine\n");
+        return;
+    }
+    const zemm_primitive_desc_t pd = describe(p);
+    refuse(same);
+    zemm_primitive_t primitive = nullptr;
+    CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error && !primitive);
+    CHECK(has(zemm_last_error(), "no such builtin") &&
+          has(zemm_last_error(), "create the primitive descriptor again"));
+    CHECK(refusals == int(same.size()));
+    const zemm_primitive_desc_t anew = describe(p);
+    primitive = create(anew);
+    CHECK(impl(primitive) == impl(anew) && other.contains(impl(anew)));
+    run(p, anew, primitive);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(anew));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+// Rows need scratchpads of several sizes for a split K: the caller's has the size that the first one asked
+// for.
+void test_user_scratchpad() {
+    const problem p = {16, 32768, 16, zemm_u8, zemm_s8, zemm_ab, false, true};
+    const std::vector<row> rows = rows_of(p);
+    const auto fits = [&](const row &r) { return r.scratchpad <= rows[0].scratchpad; };
+    const auto larger = std::find_if_not(rows.begin(), rows.end(), fits);
+    const auto next = std::find_if(larger, rows.end(), fits);
+    if (next == rows.end()) {
+        std::fprintf(stderr, "  every row needs as much or less on this machine\n");
+        return;
+    }
+    std::set<std::string> before, fitting;
+    for (auto r = rows.begin(); r != rows.end(); ++r) {
+        if (r < larger)
+            before.insert(r->name);
+        if (fits(*r))
+            fitting.insert(r->name);
+    }
+    const zemm_primitive_desc_t pd = describe(p);
+    refuse(before);
+    zemm_primitive_t primitive = create(pd);
+    CHECK(impl(primitive) == next->name);
+    run(p, pd, primitive);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(pd));
+
+    const problem q = {16, 32768, 16, zemm_s8, zemm_s8, zemm_ab, false, true};
+    const zemm_primitive_desc_t full = describe(q);
+    refuse(fitting);
+    primitive = nullptr;
+    CHECK(zemm_primitive_create(&primitive, full) == zemm_runtime_error && !primitive);
+    CHECK(has(zemm_last_error(), "more scratchpad") &&
+          has(zemm_last_error(), "create the primitive descriptor again"));
+    const zemm_primitive_desc_t anew = describe(q);
+    CHECK(impl(anew) == larger->name);
+    primitive = create(anew);
+    run(q, anew, primitive);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(anew));
+    OK(zemm_primitive_desc_destroy(full));
+}
+
+void test_forced() {
+    const problem p = {21, 64, 48, zemm_f32, zemm_bf16};
+    const std::vector<row> rows = rows_of(p);
+    setenv("ZEMM_KERNEL", rows[0].name.c_str(), 1);
+    const zemm_primitive_desc_t pd = describe(p);
+    refuse({rows[0].name});
+    said();
+    for (int i = 0; i < 2; i++) {
+        zemm_primitive_t primitive = nullptr;
+        CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error && !primitive);
+        CHECK(has(zemm_last_error(), "no such builtin; in function matmul"));
+        CHECK(refusals == 1);
+    }
+    CHECK(!has(said(), "runs instead"));
+    const zemm_primitive_desc_t still = describe(p);
+    CHECK(impl(still) == rows[0].name);
+    unsetenv("ZEMM_KERNEL");
+    OK(zemm_primitive_desc_destroy(still));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+// What is no fault of the module is an error, no other row, and is tried again.
+void test_passing_failures() {
+    const problem p = {21, 64, 48, zemm_f32, zemm_f16};
+    const zemm_primitive_desc_t pd = describe(p);
+    const std::string name = impl(pd);
+    const std::pair<ze_result_t, zemm_status_t> failures[] = {
+        {ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, zemm_out_of_memory},
+        {ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, zemm_out_of_memory},
+        {ZE_RESULT_ERROR_DEVICE_LOST, zemm_runtime_error}};
+    for (const auto &[result, status] : failures) {
+        answer = result;
+        refuse({name});
+        zemm_primitive_t primitive = nullptr;
+        CHECK(zemm_primitive_create(&primitive, pd) == status && !primitive);
+        CHECK(refusals == 1 && has(zemm_last_error(), name));
+        CHECK(rows_of(p).front().name == name);
+    }
+    answer = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
+    refuse({});
+    const zemm_primitive_t primitive = create(pd);
+    CHECK(impl(primitive) == name);
+    run(p, pd, primitive);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+void test_modules_beside() {
+    const problem p = {21, 64, 48, zemm_u8, zemm_u8, zemm_ab, true};
+    const zemm_primitive_desc_t pd = describe(p);
+    refuse({"reduce_src"});
+    for (int i = 0; i < 2; i++) {
+        zemm_primitive_t primitive = nullptr;
+        CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error && !primitive);
+        CHECK(has(zemm_last_error(), "reduce_src") && has(zemm_last_error(), "no such builtin"));
+        CHECK(refusals == 1);
+    }
+    const zemm_primitive_desc_t again = describe(p);
+    CHECK(impl(again) == impl(pd));
+    OK(zemm_primitive_desc_destroy(again));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+// The second module of a row whose K is split.
+void test_finish() {
+    const problem p = {16, 32768, 16, zemm_f32, zemm_f32};
+    const std::vector<row> rows = rows_of(p);
+    const zemm_primitive_desc_t pd = describe(p);
+    only_finish = true;
+    refuse({rows[0].name});
+    const zemm_primitive_t primitive = create(pd);
+    only_finish = false;
+    if (refusals == 0) {
+        std::fprintf(stderr, "  K is not split on this machine\n");
+    } else {
+        CHECK(impl(primitive) == rows[1].name);
+        CHECK(rows_of(p).front().name == rows[1].name);
+    }
+    run(p, pd, primitive);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+// A driver that builds the module and then has no kernel of it, as Intel's does for an unknown builtin.
+void test_kernel() {
+    const problem p = {21, 64, 48, zemm_f32, zemm_f16, zemm_ba};
+    const std::vector<row> rows = rows_of(p);
+    const zemm_primitive_desc_t pd = describe(p);
+    refuse({});
+    kernels_to_refuse = 1;
+    said();
+    const zemm_primitive_t primitive = create(pd);
+    CHECK(kernels_to_refuse == 0 && impl(primitive) == rows[1].name);
+    CHECK(has(said(), "ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED") == (verbosity() != "none"));
+    CHECK(rows_of(p).front().name == rows[1].name);
+    run(p, pd, primitive);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+void test_threads() {
+    const problem p = {21, 64, 48, zemm_f32, zemm_bf16, zemm_ba};
+    const std::vector<row> rows = rows_of(p);
+    const zemm_primitive_desc_t pd = describe(p);
+    refuse({rows[0].name});
+    std::vector<zemm_primitive_t> primitives(6);
+    std::vector<std::thread> threads;
+    for (zemm_primitive_t &primitive : primitives)
+        threads.emplace_back([&] { primitive = create(pd); });
+    for (std::thread &t : threads)
+        t.join();
+    CHECK(refusals == 1);
+    for (zemm_primitive_t primitive : primitives) {
+        CHECK(impl(primitive) == rows[1].name);
+        OK(zemm_primitive_destroy(primitive));
+    }
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+void test_reorder() {
+    const zemm_memory_desc_t plain = md_of(96, 80, zemm_f32, zemm_ab);
+    zemm_memory_desc_t packed = nullptr;
+    const zemm_dims_t dims = {96, 80};
+    OK(zemm_memory_desc_create_with_string_tag(&packed, 2, dims, zemm_f32, "BA16a64b"));
+    zemm_primitive_desc_t pd = nullptr;
+    OK(zemm_reorder_primitive_desc_create(&pd, plain, engine, packed, engine, nullptr));
+    CHECK(impl(pd) == "reorder_pack");
+    refuse({"reorder_pack"});
+    const zemm_primitive_t primitive = create(pd);
+    CHECK(impl(primitive) == "reorder" && refusals == 1);
+    const std::vector<float> in = values<float>(96 * 80, -99, 99);
+    std::vector<float> out(bytes(packed) / sizeof(float));
+    zemm_memory_t from = nullptr, to = nullptr;
+    OK(zemm_memory_create(&from, plain, engine, const_cast<float *>(in.data())));
+    OK(zemm_memory_create(&to, packed, engine, out.data()));
+    const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, to}};
+    OK(zemm_primitive_execute(primitive, stream, 2, args));
+    OK(zemm_stream_wait(stream));
+    for (size_t k = 0; k < 96; k++)
+        for (size_t n = 0; n < 80; n++)
+            CHECK(out[n / 64 * 96 * 64 + k * 64 + n % 64] == in[k * 80 + n]);
+    OK(zemm_memory_destroy(from));
+    OK(zemm_memory_destroy(to));
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(pd));
+    OK(zemm_memory_desc_destroy(plain));
+    OK(zemm_memory_desc_destroy(packed));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        return 2;
+    const int fd = mkstemp(log_path);
+    CHECK(fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
+    setenv("ZEMM_CPU_DRIVER", argv[1], 1);
+    void *driver = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    CHECK(driver);
+    const auto set_judges = reinterpret_cast<set_judges_function>(dlsym(driver, set_judges_name));
+    CHECK(set_judges);
+    if (zemm_engine_create(&engine, zemm_cpu, 0) != zemm_success) {
+        std::fprintf(stderr, "no CPU device: %s\n", zemm_last_error());
+        return SKIP;
+    }
+    set_judges({judge_module, judge_kernel});
+    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    const std::pair<const char *, void (*)()> tests[] = {{"the next row runs", test_next_row_runs},
+                                                         {"no row is left", test_last_row_and_none},
+                                                         {"packed weights", test_packed_weights},
+                                                         {"other weights", test_other_weights},
+                                                         {"user scratchpad", test_user_scratchpad},
+                                                         {"ZEMM_KERNEL", test_forced},
+                                                         {"passing failures", test_passing_failures},
+                                                         {"modules beside", test_modules_beside},
+                                                         {"finish", test_finish},
+                                                         {"kernel", test_kernel},
+                                                         {"threads", test_threads},
+                                                         {"reorder", test_reorder}};
+    for (const auto &[name, test] : tests) {
+        if (!verbosity().empty() && test != test_next_row_runs && test != test_kernel)
+            continue; // says the same at every level of the log
+        std::fprintf(stderr, "%s\n", name);
+        test();
+    }
+    OK(zemm_stream_destroy(stream));
+    OK(zemm_engine_destroy(engine));
+    unlink(log_path);
+}
