@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: E501
-"""Assembly as Intel's compilers dump it, in short: kernels of our own, cut down and put together."""
+"""Assembly and binaries as Intel's compilers dump it, in short: kernels of our own, cut down and put together."""
+
+import struct
 
 # The older compiler (IGC 1.0.12504) names no pipes. Two steps of K in a trip, then a scale for each sum.
 OLDER = """\
@@ -62,3 +64,17 @@ L512:
 (~f0.0) goto (16|M0)                         _0_054            _0_054                                //  ALU pipe: int; $8
 // B002: Preds:{B001},  Succs:{}
 """
+
+
+def elf(contents: dict[str, bytes]) -> bytes:
+    """A 64-bit ELF file with these sections and one of their names."""
+    names, data, headers = b"\0", b"", b""
+    contents = {**contents, ".strtab": b""}
+    for name, content in contents.items():
+        at = len(names)
+        names += name.encode() + b"\0"
+        content = names if name == ".strtab" else content
+        headers += struct.pack("<I20xQQ24x", at, 64 + len(data), len(content))
+        data += content
+    start = struct.pack("<5s35xQ10xHHH", b"\x7fELF\x02", 64 + len(data), 64, len(contents), len(contents) - 1)
+    return start + data + headers

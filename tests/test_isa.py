@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import zemm
-from support_isa import NEWER, OLDER
-from zemm.isa import analysis, assembly, loops, messages, model, pipes, rows, spirv
+from support_isa import NEWER, OLDER, elf
+from zemm.isa import analysis, assembly, binary, loops, messages, model, pipes, rows, spirv
 from zemm.isa.compiler import Compiled
 from zemm.isa.errors import IsaError
 from zemm.isa.pipes import Pipe
@@ -351,3 +351,47 @@ def test_rows(tmp_path: Path) -> None:
 def test_rows_without_a_list(tmp_path: Path) -> None:
     with pytest.raises(IsaError, match=r"nothing\.def"):
         rows.rows(tmp_path / "nothing.def")
+
+
+# ---- native binaries
+
+
+ZE_INFO = """\
+kernels:
+  - name:            matmul
+    per_thread_memory_buffers:
+      - type:            scratch
+        usage:           spill_fill_space
+        size:            65536
+      - type:            global
+        usage:           private_space
+        size:            240
+  - name:            other
+    execution_env:
+      grf_count:       256
+"""
+
+
+def test_binary(tmp_path: Path) -> None:
+    path = tmp_path / "k.bin"
+    path.write_bytes(elf({".text.matmul": bytes(96), ".ze_info": ZE_INFO.encode()}))
+    found = binary.sections(path)
+    assert set(found) == {".text.matmul", ".ze_info", ".strtab"}
+    assert (binary.code_size(found, "matmul"), binary.code_size(found, "other")) == (96, None)
+    assert (binary.private_size(found, "matmul"), binary.private_size(found, "other")) == (240, 0)
+    assert binary.private_size(found, "third") is None
+
+
+@pytest.mark.parametrize("cut", [0, 4, 63, 64, 100])
+def test_damaged_binary(cut: int, tmp_path: Path) -> None:
+    path = tmp_path / "k.bin"
+    path.write_bytes(elf({".text.matmul": bytes(96)})[:cut])
+    assert binary.sections(path) == {}
+
+
+def test_code_size() -> None:
+    """As many bytes as the compiler's encoding has: what tells two dumps of one kernel apart."""
+    kernel = assembly.parse(NEWER)
+    assert sum(len(block.instructions) for block in kernel.blocks) == 9
+    assert kernel.code_bytes == 9 * 16
+    assert assembly.parse(OLDER).code_bytes == 16 * 21 - 8 * 4

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support_isa import NEWER, OLDER
+from support_isa import NEWER, OLDER, elf
 
 MODULE = struct.pack("<5I", 0x07230203, 0x00010200, 0, 1, 0)
 
@@ -114,6 +114,19 @@ class TestModule:
         assert json.loads(out.read_text())["figures"][0]["k_per_trip"] == 64
         fails("not unrolled over the tile", *usual, "--tile", "48x32")
         fails("not of the form", *usual, "--tile", "8 by 32")
+
+    def test_takes_what_the_binary_has(self, tmp_path: Path, spirv: Path) -> None:
+        """Of two dumps, that with as many bytes of code, even if it spills."""
+        longer = OLDER.replace("//.instCount", "//.spill size 640\n//.instCount")
+        longer = longer.replace("// B004", 40 * "        nop\n" + "// B004")
+        out = tmp_path / "figures.json"
+        for size, spill in ((16 * 21 - 8 * 4 + 112, 0), (16 * 61 - 8 * 4 + 112, 640)):
+            command = dumping(tmp_path, OLDER, longer)
+            (tmp_path / "binary").write_bytes(elf({".text.matmul": bytes(size), ".ze_info": b"kernels:\n"}))
+            with command.open("a") as script:
+                script.write(f'cp "{tmp_path}/binary" "$3/k.bin"\n')
+            assert isa("--spirv", spirv, "--ocloc", command, "--device", "pvc", "--json", out).returncode == 0
+            assert json.loads(out.read_text())["figures"][0]["spill_bytes"] == spill
 
     def test_keep(self, tmp_path: Path, spirv: Path) -> None:
         command = dumping(tmp_path, OLDER)

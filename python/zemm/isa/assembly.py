@@ -43,6 +43,7 @@ class Kernel:
     grf: int
     spill: int  # bytes a thread
     blocks: list[Block]
+    code_bytes: int  # of its instructions: 16 each, 8 if compacted
 
 
 _HEADER = {
@@ -101,4 +102,7 @@ def parse(text: str) -> Kernel:
     if not blocks:
         raise IsaError("the assembly has no basic blocks (lines such as '// B000: Preds:{},  Succs:{B001}')")
     value = {key: found[1] if found else "0" for key, found in header.items()}
-    return Kernel(value["name"], value["platform"], int(value["grf"]), int(value["spill"]), blocks)
+    instructions = sum(len(block.instructions) for block in blocks)
+    code_bytes = 16 * instructions - 8 * len(re.findall(r"[{,]Compacted[,}]", text))
+    grf, spill = int(value["grf"]), int(value["spill"])
+    return Kernel(value["name"], value["platform"], grf, spill, blocks, code_bytes)

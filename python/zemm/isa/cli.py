@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zemm.isa import report
 from zemm.isa.analysis import Analysis, analyse
-from zemm.isa.compiler import Compiler
+from zemm.isa.compiler import Compiled, Compiler
 from zemm.isa.errors import IsaError
 from zemm.isa.model import Family, family_of
 from zemm.isa.report import Line
@@ -55,6 +55,7 @@ class _Run:
         self.lines: list[Line] = []
         self.skipped: list[str] = []
         self.failures: list[str] = []
+        self._compiled: dict[tuple[bytes, str, str, str], Compiled] = {}
 
     def module(
         self,
@@ -81,6 +82,17 @@ class _Run:
         tile: tuple[int, int] | None,
     ) -> Analysis:
         device = names[2]
+        same = (module, options, kernel, device)  # problems for which zemm builds the same module
+        if same not in self._compiled:
+            self._compiled[same] = self.compile(*same, names)
+        analysis = analyse(self._compiled[same], self.devices[device], group, tile)
+        if analysis.calls:
+            raise IsaError(f"the loop calls {analysis.calls} functions, which the compiler does not know")
+        return analysis
+
+    def compile(
+        self, module: bytes, options: str, kernel: str, device: str, names: tuple[str, str, str]
+    ) -> Compiled:
         with tempfile.TemporaryDirectory(prefix="zemm-isa-") as temporary:
             folder = Path(temporary)
             if self.args.keep:
@@ -89,11 +101,7 @@ class _Run:
                 folder.mkdir(parents=True, exist_ok=True)
             spirv = folder / "module.spv"
             spirv.write_bytes(module)
-            compiled = self.compiler.run(spirv, device, options, folder, kernel)
-        analysis = analyse(compiled, self.devices[device], group, tile)
-        if analysis.calls:
-            raise IsaError(f"the loop calls {analysis.calls} functions, which the compiler does not know")
-        return analysis
+            return self.compiler.run(spirv, device, options, folder, kernel)
 
     def bare(self) -> None:
         path = Path(self.args.spirv)

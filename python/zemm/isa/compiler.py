@@ -2,7 +2,6 @@
 """Runs Intel's offline compiler on a SPIR-V module and finds the dump of its kernel."""
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -12,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zemm.isa import assembly
+from zemm.isa.binary import code_size, private_size, sections
 from zemm.isa.errors import IsaError
 
+PADDING = 136  # bytes after the code, about: 112 to 168 were seen
 SECONDS = 300  # after which a compiler is ended; the real one takes two
 
 
@@ -50,30 +51,28 @@ def _run(command: list[str], folder: Path, variables: dict[str, str]) -> None:
         raise IsaError(f"the compiler returned {done.returncode}: {shlex.join(command)}; it said: {said}")
 
 
-def _private(folder: Path, name: str) -> int | None:
-    """From the section .ze_info of the binary, which is YAML."""
-    for path in folder.glob("*.bin"):
-        text = path.read_bytes().decode("latin-1")
-        entry = re.search(
-            rf"\n  - name: +{re.escape(name)}\n(.*?)(?=\n  - name:|\n\S|\x00|$)", text, re.DOTALL
-        )
-        if not entry:
-            continue
-        sizes = re.findall(r"usage: +private_space\s+size: +(\d+)", entry[1])
-        return sum(int(size) for size in sizes)
-    return None
+def _kernels(folder: Path) -> list[tuple[assembly.Kernel, int | None]]:
+    """Those of a module with their private memory.
 
-
-def _dumps(folder: Path) -> list[assembly.Kernel]:
-    """The kernels in their order. A compiler that tries twice dumps twice and keeps what spills less."""
-    best: dict[str, assembly.Kernel] = {}
+    A compiler that tries twice dumps twice. The binary has the one that spills less; its size says which.
+    """
+    binary: dict[str, bytes] = {}
+    for path in sorted(folder.glob("*.bin")):
+        binary = binary or sections(path)
+    dumps: dict[str, list[assembly.Kernel]] = {}
     for path in sorted(folder.glob("*.asm")):
         kernel = assembly.parse(path.read_text(encoding="utf-8", errors="replace"))
-        if kernel.name == "Intel_Symbol_Table_Void_Program":
-            continue
-        if kernel.name not in best or kernel.spill <= best[kernel.name].spill:
-            best[kernel.name] = kernel
-    return list(best.values())
+        if kernel.name != "Intel_Symbol_Table_Void_Program":
+            dumps.setdefault(kernel.name, []).append(kernel)
+    result = []
+    for name, tries in dumps.items():
+        size = code_size(binary, name)
+        if size is None:
+            best = min(tries, key=lambda k: k.spill)
+        else:
+            best = min(tries, key=lambda k: abs(size - PADDING - k.code_bytes))
+        result.append((best, private_size(binary, name)))
+    return result
 
 
 class Compiler:
@@ -111,13 +110,13 @@ class Compiler:
                 {"IGC_ShaderDumpEnable": "1", "IGC_DumpToCustomDir": str(folder)},
             )  # fmt: skip
         seconds = time.monotonic() - begin
-        found = [k for k in _dumps(folder) if not kernel or k.name == kernel]
+        found = [(k, private) for k, private in _kernels(folder) if not kernel or k.name == kernel]
         if not found:
             raise IsaError(
                 f"the compiler left no assembly of {kernel or 'a kernel'} in its folder (*.asm), as it does "
                 "with IGC_ShaderDumpEnable=1"
             )
         if len(found) > 1:
-            names = ", ".join(k.name for k in found)
+            names = ", ".join(k.name for k, _ in found)
             raise IsaError(f"the module has the kernels {names}: choose one with --kernel")
-        return Compiled(found[0], _private(folder, found[0].name), seconds)
+        return Compiled(*found[0], seconds)
