@@ -75,10 +75,18 @@ static inline int dpas_ones(int8 wei, int sum) {
 
 // ---- src
 
-static inline ushort gather_pair(bytes src, global const struct matmul_problem *p, long row, int k) {
-    const int first = k < p->k ? src[row + k * p->src.column] : 0;
-    const int second = k + 1 < p->k ? src[row + (k + 1) * p->src.column] : 0;
-    return (ushort)(first | second << 8);
+// Any strides, element by element: this lane's pair of K from k on, of eight rows from `row` on. A function
+// of its own, as everything for tensors that the hardware's loads cannot read: it is needed once for each
+// step.
+static __attribute__((noinline)) ushort8 gather_rows(bytes src, global const struct matmul_problem *p,
+                                                     long begin, long row, int k) {
+    ushort pairs[8];
+#pragma unroll 1
+    for (int i = 0; i < 8; ++i) {
+        bytes first = src + begin + min(row + i, p->rows - 1) * p->src.row + k * p->src.column;
+        pairs[i] = (ushort)((k < p->k ? first[0] : 0) | (k + 1 < p->k ? first[p->src.column] : 0) << 8);
+    }
+    return vload8(0, pairs);
 }
 
 // Rows row.. + 7: a[s][i] is this lane's pair of K of row i.
@@ -89,10 +97,7 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))
-                for (int i = 0; i < 8; ++i)
-                    ((__private ushort *)&a[s])[i] =
-                        gather_pair(src, p, rows->src + min((long)row + i, p->rows - 1) * p->src.row,
-                                    (int)k0 + s * STEP_K + 2 * lane);
+                a[s] = gather_rows(src, p, rows->src, row, (int)k0 + s * STEP_K + 2 * lane);
         return;
     }
     const struct surface m = make_surface(src + rows->src, p->k, p->rows, p->src.row);
@@ -167,31 +172,32 @@ static inline void read_columns(bytes wei, global const struct matmul_problem *p
                             (int2)((m.x0 + (((int)k0 + s * STEP_K) >> nibbles)) / 4, (int)n0 + v * LANES)));
 }
 
-// Any strides: element by element.
+// Any strides: the weights of a DPAS of the column that begins at `column`, from k on.
+static __attribute__((noinline)) int8 gather_column(bytes wei, global const struct matmul_problem *p,
+                                                    long column, long k) {
+    const int bits = wei_is_int4() ? 4 : 8;
+    int words[8];
+#pragma unroll 1
+    for (int j = 0; j < 8; ++j) {
+        words[j] = 0;
+#pragma unroll 1
+        for (int i = 0; i < 32 && j * 32 / bits < STEP_K; i += bits, ++k)
+            if (k < p->k)
+                words[j] |= (load_int(wei, spec_wei_dt(), column + k * p->wei.row) & ((1 << bits) - 1)) << i;
+    }
+    return vload8(0, words);
+}
+
 static inline void gather_columns(bytes wei, global const struct matmul_problem *p, long begin, long n0,
                                   long k0, __private panel_vec *to) {
-    const int nibbles = wei_is_int4(), bits = nibbles ? 4 : 8, each = 32 / bits;
     const int lane = get_sub_group_local_id();
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s))
 #pragma unroll
-            for (int v = 0; v < NV; ++v) {
-                const long column = begin + min(n0 + v * LANES + lane, p->n - 1) * p->wei.column;
-#pragma unroll
-                for (int j = 0; j < 8; ++j) {
-                    int four = 0;
-                    if (j * each < STEP_K)
-                        for (int i = 0; i < each; ++i) {
-                            const long k = k0 + s * STEP_K + j * each + i;
-                            if (k < p->k)
-                                four |= (load_int(wei, spec_wei_dt(), column + k * p->wei.row) &
-                                         ((1 << bits) - 1))
-                                        << (i * bits);
-                        }
-                    ((__private int *)&to[s * NV + v])[j] = four;
-                }
-            }
+            for (int v = 0; v < NV; ++v)
+                to[s * NV + v] = gather_column(
+                    wei, p, begin + min(n0 + v * LANES + lane, p->n - 1) * p->wei.column, k0 + s * STEP_K);
 }
 
 static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
