@@ -232,14 +232,16 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
             {SPEC_FLAGS, all_flags},
-            {SPEC_SRC_UNIT, unit_dim(p.src, block.segment)},
             {SPEC_WEI_UNIT, unit_dim(p.wei, block.segment)},
             {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
             {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
             {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
+        // Drivers refuse constants that a module has not.
         if (is_xe)
             result.push_back({SPEC_BLOCK_K, uint32_t(block_k)});
+        else
+            result.push_back({SPEC_SRC_UNIT, unit_dim(p.src, block.segment)});
         return result;
     };
     result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);
@@ -251,6 +253,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         block.reductions = tensor(md);
         result.computes_reductions = !p.reduction();
         if (result.computes_reductions) {
+            result.reduce_constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
+                                       {SPEC_SRC_UNIT, unit_dim(p.src, block.segment)}};
             result.reductions_at = take(result, md_size(md));
             result.reduce_count = {uint32_t(groups(p.k() / block.segment, REDUCE_SEGMENTS, "K")),
                                    uint32_t(groups(p.batch() * p.m(), 1, "M")), 1};

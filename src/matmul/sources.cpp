@@ -25,15 +25,6 @@ const char *build_flags(const primitive_desc &pd, bool with_large_grf = false) {
     return large ? "-ze-opt-greater-than-4GB-buffer-required" : "";
 }
 
-// Those of the matmul that reduce_src reads.
-std::vector<ze::spec_constant> reduce_constants(const plan &plan) {
-    std::vector<ze::spec_constant> result;
-    for (const ze::spec_constant &c : plan.constants)
-        if (c.id == SPEC_SRC_DT || c.id == SPEC_SRC_UNIT)
-            result.push_back(c);
-    return result;
-}
-
 } // namespace
 
 kernel_sources sources_of(const primitive_desc &pd) {
@@ -47,7 +38,7 @@ kernel_sources sources_of(const primitive_desc &pd) {
     if (!plan.finish_constants.empty())
         result.finish = {plan.row->name, "matmul", plan.finish_constants, row_flags};
     if (plan.computes_reductions)
-        result.reduce_src = {"reduce_src", "reduce_src", reduce_constants(plan), flags};
+        result.reduce_src = {"reduce_src", "reduce_src", plan.reduce_constants, flags};
     if (plan.pack.kernel)
         result.pack = {plan.pack.kernel, plan.pack.kernel, plan.pack.constants, flags};
     return result;
