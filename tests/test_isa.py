@@ -149,6 +149,7 @@ class TestPipes:
     ("text", "grf", "moved"),
     [
         ("load_block2d.ugm.d8v.a64 (1|M0) r3:8 [r53:1]", 64, {"loaded": 512, "loads": 1}),
+        ("load_block2d.ugm.d16.a64 (1|M0) r3:31 [r53:1]", 64, {"loaded": 2048, "loads": 1}),
         ("load_block2d.ugm.d8.a64 (1|M0) null:0 [r53:1]", 64, {"prefetches": 1}),
         ("load.ugm.d32.a64.ca.ca (16|M0) null:0 [r5:2]", 64, {"prefetches": 1}),
         ("load.ugm.d32x64t.a32 (1|M0) r60:8 bss[a0.0][r4:1]", 32, {"loaded": 256, "loads": 1}),
@@ -161,6 +162,12 @@ class TestPipes:
          {"loaded": 128, "loads": 1}),
         ("send.dc0 (8|M0) null r246 r2:1 0x0 0x020F // wr:1h+1, rd:0; hword scratch block write x1", 32,
          {"stored": 32, "stores": 1, "spill": 1}),
+        ("send.ugm (16|M0) r18 r16 null:0 0x0 0x04403580 // wr:2+0, rd:4; load.ugm.d32x4.a64 // $12", 64,
+         {"loaded": 256, "loads": 1}),
+        ("send.ugm (1|M0) null r16 null:0 0x0 0x04403580 // wr:1+0, rd:0; load_block2d.ugm.d8.a64 // $12", 64,
+         {"prefetches": 1}),
+        ("send.ugm (1|M0) r2 r246 null:0 0x0 0x0214031F {$9} // wr:1+0, rd:1; fence.ugm.none.local", 64, {}),
+        ("send.gtwy (1|M0) null r255 null:0 0x0 0x02 {EOT} // wr:1+0, rd:0; end of thread // $28", 64, {}),
         ("add (16|M0) r1.0<1>:d r2.0<1;1,0>:d r3.0<1;1,0>:d", 64, {}),
     ],
 )  # fmt: skip

@@ -40,7 +40,8 @@ def _lsc_bytes(i: Instruction, grf_bytes: int) -> int:
     operands = i.operands.split()
     register = next((o for o in operands if re.match(r"^r\d+:\d+$", o)), "")
     if "block2d" in i.op:
-        return _register_bytes(register, grf_bytes)
+        size = _register_bytes(register, grf_bytes)
+        return size + grf_bytes if size == 31 * grf_bytes else size  # 32 registers are written as 31
     for suffix in i.suffixes:
         found = _DATA.match(suffix)
         if found:
@@ -49,23 +50,31 @@ def _lsc_bytes(i: Instruction, grf_bytes: int) -> int:
     raise IsaError(f"line {i.line}: {i.op}.{'.'.join(i.suffixes)} does not say what it moves")
 
 
-def _legacy(i: Instruction, grf_bytes: int) -> Traffic:
-    """send.dc0 and the like: the comment has `wr:1h+1, rd:4; name`."""
-    found = re.search(r"wr:(\d+)h?\+(\d+), rd:(\d+)", i.comment)
-    if not found:
+def _by_comment(i: Instruction, grf_bytes: int) -> Traffic:
+    """send.dc0 and the like, and every message of Xe3: the comment has `wr:1h+1, rd:4; name`."""
+    found = re.search(r"wr:(\d+)h?\+(\d+), rd:(\d+); (.*)", i.comment)
+    if not found or re.search(r"\b(fence|end of thread|barrier)\b", found[4]):
         return Traffic()
     written, read = int(found[2]) * grf_bytes, int(found[3]) * grf_bytes
-    spill = int("scratch" in i.comment)
+    spill = int(_is_spill(i))
     slm = read if "slm" in i.suffixes or "slm" in i.comment.lower() else 0
+    if read == 31 * grf_bytes and "block2d" in found[4]:
+        read += grf_bytes  # 32 registers are written as 31
     if read:
         return Traffic(loaded=read, loads=1, spill=spill, slm_loaded=slm)
-    return Traffic(stored=written, stores=1, spill=spill) if written else Traffic()
+    if written:
+        return Traffic(stored=written, stores=1, spill=spill)
+    return Traffic(prefetches=int(found[4].startswith("load")))
+
+
+def _is_spill(i: Instruction) -> bool:
+    return bool(re.search(r"\b(fill from|spill to|scratch block)\b", i.comment))
 
 
 def traffic(i: Instruction, grf_bytes: int) -> Traffic:
     if pipe_of(i) is not Pipe.SEND:
         return Traffic()
-    spill = int(bool(re.search(r"\b(fill from|spill to)\b", i.comment)))
+    spill = int(_is_spill(i))
     if i.op.startswith("load"):
         if re.match(r"null\b", i.operands):
             return Traffic(prefetches=1)
@@ -74,5 +83,5 @@ def traffic(i: Instruction, grf_bytes: int) -> Traffic:
     if i.op.startswith("store"):
         return Traffic(stored=_lsc_bytes(i, grf_bytes), stores=1, spill=spill)
     if i.op.startswith("send"):
-        return _legacy(i, grf_bytes)
+        return _by_comment(i, grf_bytes)
     return Traffic(stores=1)
