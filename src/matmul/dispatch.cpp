@@ -54,24 +54,45 @@ template <ze::feature feature> bool int8_on(const problem &p, const ze::device &
     return true;
 }
 
-// 2-D block loads and loops over K count in 32 bits; a DPAS multiplies 32 bytes of K.
-template <ze::feature loads> bool dpas_int8_on(const problem &p, const ze::device &dev, std::string &why) {
+// What all rows with DPAS have in common; unit: elements of K that one takes.
+bool has_dpas(const problem &p, const ze::device &dev, ze::feature loads, zemm_dim_t unit, std::string &why) {
     if (!has(dev, ze::feature::xmx, why) || !has(dev, loads, why))
         return false;
-    if (!p.integer()) {
-        why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
-        return false;
-    }
-    constexpr zemm_dim_t limit = 1 << 30;
+    constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
     if (p.k() > limit || p.n() > limit || p.batch() * p.m() > limit) {
         why = "it counts rows, columns and K up to 2^30";
         return false;
     }
-    if (p.empty() || k_segment(p) % 32 == 0 || k_segment(p) == p.k())
+    if (p.empty() || k_segment(p) % unit == 0 || k_segment(p) == p.k())
         return true;
-    why = text("it needs groups of K that are multiples of 32, the greatest common divisor here is %lld",
-               (long long)k_segment(p));
+    why = text("it needs groups of K that are multiples of %lld, the greatest common divisor here is %lld",
+               (long long)unit, (long long)k_segment(p));
     return false;
+}
+
+template <ze::feature loads> bool dpas_int8_on(const problem &p, const ze::device &dev, std::string &why) {
+    if (p.integer())
+        return has_dpas(p, dev, loads, 32, why);
+    why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
+    return false;
+}
+
+template <ze::feature loads> bool dpas_half_on(const problem &p, const ze::device &dev, std::string &why) {
+    const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
+    if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
+        why = text("it multiplies f16 by f16 or integers, bf16 by bf16 or integers, not %s by %s",
+                   zemm_dt2str(src), zemm_dt2str(wei));
+        return false;
+    }
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
+    if (p.weight_only() && zp && (zp->is_on_host || !(is_int8(zp->data_type) || is_int4(zp->data_type)))) {
+        why = text(
+            "weights less their zero points are %s in it, for which zero points have to be 8-bit or 4-bit "
+            "tensors",
+            zemm_dt2str(src));
+        return false;
+    }
+    return has_dpas(p, dev, loads, p.weight_only() ? 32 : 16, why);
 }
 
 bool on_any(const problem &p, const ze::device &, std::string &why) {
@@ -145,6 +166,23 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
     return result;
 }
 
+// Whether a GPU's registers hold what a tile needs: its sums, where segments are scaled another set of them
+// for eight rows, a block's weights and eight rows of src.
+bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
+    if (row.work_items == 1)
+        return true;
+    const quant_entry *src = p.scale(ZEMM_ARG_SRC), *wei = p.scale(ZEMM_ARG_WEIGHTS);
+    const bool scaled = (src && k_group(p, *src, false) != p.k()) || (wei && k_group(p, *wei, true) != p.k());
+    constexpr int others = 48; // addresses, parameters of rows and columns, what is under way
+    const int bytes = p.src.data_type == zemm_s8 || p.src.data_type == zemm_u8 ? 1 : 2;
+    const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
+    const int operands = (row.tile_n + 8) * row.tile_k * bytes / (4 * row.lanes);
+    if (sums + operands + others <= row.grf)
+        return true;
+    why = text("sums that are scaled along K do not fit into its registers");
+    return false;
+}
+
 // A narrow tile leaves to the wide one after it what fills enough of that one, unless each of its columns is
 // a stream of its own in memory.
 bool suits(const problem &p, const kernel_row &row, std::string &why) {
@@ -171,7 +209,8 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         else
             try {
                 auto resolved = std::make_shared<const problem>(resolve_weights(p, row));
-                if (row.supports(*resolved, dev, why) && (!forced.empty() || suits(*resolved, row, why))) {
+                if (row.supports(*resolved, dev, why) && has_registers(*resolved, row, why) &&
+                    (!forced.empty() || suits(*resolved, row, why))) {
                     result.push_back({&row, std::move(resolved)});
                     continue;
                 }

@@ -23,7 +23,7 @@ struct plan {
     // What runs before and after, with data in the scratchpad at so many bytes.
     reorder::plan pack; // the weights, first; kernel is nullptr if they are taken as they are
     size_t packed_at = 0;
-    bool computes_reductions = false;     // by reduce_src
+    bool computes_reductions = false; // by reduce_src
     std::vector<ze::spec_constant> reduce_constants;
     std::array<uint32_t, 3> reduce_count; // work-items of reduce_src: parts of a row, rows of dst
     size_t reductions_at = 0;

@@ -74,7 +74,9 @@ bool src_rows_are_linear(const problem &p) {
 }
 
 int xe_block_k(const problem &p, const kernel_row &row) {
-    const zemm_dim_t segment = k_segment(p), step = step_bytes / bytes_of(p.src, 1);
+    // Integer weights of floats are read 32 at a time, too.
+    const zemm_dim_t segment = k_segment(p);
+    const zemm_dim_t step = p.weight_only() ? step_bytes : step_bytes / bytes_of(p.src, 1);
     zemm_dim_t block = row.tile_k;
     while (segment != p.k() && segment % block != 0)
         block -= step;

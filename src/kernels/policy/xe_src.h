@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of src as DPAS takes them: 32 bytes of K of eight rows, two bytes a lane.
+#pragma once
+
+#include "policy/xe_2d.h"
+#include "rows.h"
+
+#define STEP_BYTES 32
+
+static inline int src_bytes() { // of an element
+    return spec_src_dt() == DT_S8 || spec_src_dt() == DT_U8 ? 1 : 2;
+}
+// The most steps of a block, and those that it has: loops over them are unrolled, so that sums never leave
+// their registers.
+#define STEPS (TILE_K / STEP_K)
+static inline bool has_step(int s) {
+    return s * STEP_K < spec_block_k();
+}
+
+// Any strides, element by element: what this lane has of eight rows from `row` on, from element k on. A
+// function of its own, as everything for tensors that the hardware's loads cannot read: it is needed once for
+// each step.
+static __attribute__((noinline)) ushort8 gather_rows(bytes src, global const struct matmul_problem *p,
+                                                     long begin, long row, int k) {
+    ushort values[8];
+#pragma unroll 1
+    for (int i = 0; i < 8; ++i) {
+        const long at = begin + min(row + i, p->rows - 1) * p->src.row + k * p->src.column;
+        if (src_bytes() == 1)
+            values[i] =
+                (ushort)((k < p->k ? src[at] : 0) | (k + 1 < p->k ? src[at + p->src.column] : 0) << 8);
+        else
+            values[i] = k < p->k ? ((global const ushort *)src)[at] : 0;
+    }
+    return vload8(0, values);
+}
+
+// a[s]: step s of the block from k0 on, of rows row.. + 7.
+static inline void load_a(bytes src, global const struct matmul_problem *p,
+                          __private const struct tile_rows *rows, int row, long k0, __private ushort8 *a) {
+    if (!HAS(FLAG_SRC_2D)) {
+        const int first = (int)k0 + (int)get_sub_group_local_id() * (2 / src_bytes());
+#pragma unroll
+        for (int s = 0; s < STEPS; ++s)
+            if (has_step(s))
+                a[s] = gather_rows(src, p, rows->src, row, first + s * STEP_K);
+        return;
+    }
+    const int size = src_bytes();
+    const struct surface m = make_surface(src + rows->src * size, p->k * size, p->rows, p->src.row * size);
+#pragma unroll
+    for (int s = 0; s < STEPS; s += 2) {
+        const int2 at = (int2)(m.x0 + (int)k0 * size + s * STEP_BYTES, row);
+        if (has_step(s + 1)) {
+            const ushort16 two = READ_2D(u8_m8k32v2, m, at);
+            a[s] = two.lo;
+            a[s + 1] = two.hi;
+        } else if (has_step(s)) {
+            a[s] = READ_2D(u8_m8k32v1, m, at);
+        }
+    }
+}
