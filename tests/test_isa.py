@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zemm
 from support_isa import NEWER, OLDER, elf
-from zemm.isa import analysis, assembly, binary, loops, messages, model, pipes, rows, spirv
+from zemm.isa import analysis, assembly, binary, loops, messages, model, overflow, pipes, rows, spirv
 from zemm.isa.compiler import Compiled
 from zemm.isa.errors import IsaError
 from zemm.isa.pipes import Pipe
@@ -178,6 +178,37 @@ def test_messages(text: str, grf: int, moved: dict[str, int]) -> None:
 def test_spills_are_seen() -> None:
     block = assembly.parse(NEWER).blocks[1].instructions
     assert [messages.traffic(i, 64).spill for i in block] == [0, 0, 0, 0, 1, 1, 0, 0]
+
+
+class TestOverflow:
+    """A block load into a variable that is too small for it."""
+
+    DECLARATIONS = """\
+//.declare V0050 (58)  rf=r size=512 type=d align=32 words (r40.0)
+//.declare V0051 (59)  rf=r size={} type=w align=32 words (r60.0)
+//.declare V0052 (60)  rf=r size=8 type=uq align=4 words (r60.3)
+"""
+
+    def kernel(self, size: int) -> assembly.Kernel:
+        return assembly.parse(OLDER.replace("//.instCount", self.DECLARATIONS.format(size) + "//.instCount"))
+
+    def test_fits(self) -> None:
+        assert overflow.overflows(self.kernel(1024), 64) == []
+        assert overflow.overflows(assembly.parse(OLDER), 64) == []  # nothing is known
+
+    def test_too_small(self) -> None:
+        (sentence,) = overflow.overflows(self.kernel(512), 64)
+        assert "writes 1024 bytes from r60 on" in sentence
+        assert "a variable of 512" in sentence
+        with pytest.raises(IsaError, match="wrong code of 1 block loads"):
+            analysis.analyse(Compiled(self.kernel(512), 0, 1.0), model.HPC)
+
+    def test_into_a_part(self) -> None:
+        """Of a variable that begins before."""
+        text = OLDER.replace("r60:16", "r44:4").replace("//.instCount", self.DECLARATIONS + "//.instCount")
+        assert overflow.overflows(assembly.parse(text), 64) == []
+        (sentence,) = overflow.overflows(assembly.parse(text.replace("r44:4", "r46:4")), 64)
+        assert "a variable of 128" in sentence
 
 
 class TestAnalysis:

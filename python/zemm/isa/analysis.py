@@ -10,6 +10,7 @@ from zemm.isa.errors import IsaError
 from zemm.isa.loops import DPAS, k_loop
 from zemm.isa.messages import Traffic, traffic
 from zemm.isa.model import Count, Family, Prediction, predict
+from zemm.isa.overflow import overflows
 from zemm.isa.pipes import CALLS, dpas_depth, repeat_count
 
 
@@ -94,6 +95,9 @@ def analyse(
             f"the kernel has {kernel.grf} registers, the model of {family.name} knows "
             f"{', '.join(map(str, family.threads))}"
         )
+    wrong = overflows(kernel, family.grf_bytes)
+    if wrong:
+        raise IsaError(f"the compiler makes wrong code of {len(wrong)} block loads, the first in {wrong[0]}")
     inner = found.inner.instructions()
     multiplies = [i for i in inner if i.op in DPAS]
     depth = _depth(multiplies, tile)

@@ -44,6 +44,7 @@ class Kernel:
     spill: int  # bytes a thread
     blocks: list[Block]
     code_bytes: int  # of its instructions: 16 each, 8 if compacted
+    variables: list[tuple[int, int]]  # first register and bytes, of those that begin with a register
 
 
 _HEADER = {
@@ -52,6 +53,7 @@ _HEADER = {
     "grf": re.compile(r"^//\.thread_config numGRF=(\d+)", re.MULTILINE),
     "spill": re.compile(r"^//\.spill size (\d+)", re.MULTILINE),
 }
+_VARIABLE = re.compile(r"^//\.declare .*rf=r size=(\d+) .*\(r(\d+)\.0\)", re.MULTILINE)
 _BLOCK = re.compile(r"^// (B\d+):.*?Preds:\{([^}]*)\},\s+Succs:\{([^}]*)\}")
 _LABEL = re.compile(r"^\S+:$")
 _INSTRUCTION = re.compile(
@@ -105,4 +107,5 @@ def parse(text: str) -> Kernel:
     instructions = sum(len(block.instructions) for block in blocks)
     code_bytes = 16 * instructions - 8 * len(re.findall(r"[{,]Compacted[,}]", text))
     grf, spill = int(value["grf"]), int(value["spill"])
-    return Kernel(value["name"], value["platform"], grf, spill, blocks, code_bytes)
+    variables = [(int(register), int(size)) for size, register in _VARIABLE.findall(text)]
+    return Kernel(value["name"], value["platform"], grf, spill, blocks, code_bytes, variables)
