@@ -29,4 +29,18 @@ std::string translate_flags(const char *flags, std::string &log) {
     return result;
 }
 
+std::string link_options(const std::string &options) {
+    // What the runtime's linker takes. It refuses the others, which were of use when the inputs were
+    // compiled.
+    constexpr const char *known[] = {"-cl-denorms-are-zero", "-cl-finite-math-only",
+                                     "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math"};
+    std::string result;
+    std::istringstream words(options);
+    for (std::string word; words >> word;)
+        for (const char *option : known)
+            if (word == option)
+                result += (result.empty() ? "" : " ") + word;
+    return result;
+}
+
 } // namespace ze_cpu

@@ -172,7 +172,8 @@ ze_result_t link(const std::vector<cl::Program> &programs, const std::string &op
                  std::string &log) {
     cl::Device device = runtime().device;
     cl::Int status = cl::success;
-    Program linked(opencl().clLinkProgram(runtime().context, 1, &device, options.c_str(),
+    const std::string for_link = link_options(options);
+    Program linked(opencl().clLinkProgram(runtime().context, 1, &device, for_link.c_str(),
                                           cl::Uint(programs.size()), programs.data(), nullptr, nullptr,
                                           &status));
     append_log(linked.get(), log);

@@ -49,6 +49,9 @@ bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &ke
 /// out.
 std::string translate_flags(const char *flags, std::string &log);
 
+/// Those of the options of a build that are for the linker, too.
+std::string link_options(const std::string &options);
+
 } // namespace ze_cpu
 
 struct _ze_module_handle_t {

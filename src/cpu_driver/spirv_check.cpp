@@ -345,9 +345,13 @@ private:
 
     bool same(uint32_t a, uint32_t b) const { return a == b || ((a == 0 || b == 0) && !all_known_); }
     static bool vector_count(uint32_t n) { return (n >= 2 && n <= 4) || n == 8 || n == 16; }
-    static bool access_fits(const Instruction &i, uint32_t at) {
-        return i.count <= at ||
-               (i.word[at] & 2 ? i.count > at + 1 && (i.word[at + 1] & (i.word[at + 1] - 1)) == 0 : true);
+    bool access_fits(const Instruction &i, uint32_t at) const {
+        if (i.count <= at)
+            return true;
+        const uint32_t mask = i.word[at];
+        if (mask & ~7u && !has_extension_) // volatile, aligned, nontemporal
+            return false;
+        return !(mask & 2) || (i.count > at + 1 && (i.word[at + 1] & (i.word[at + 1] - 1)) == 0);
     }
     bool number_fits(const Instruction &i) const {
         const Id &type = id(i.word[1]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Damaged SPIR-V must be refused or built, never crash. Each case runs in a process of its own; argument 2 is
-// the number of cases, 3 the seed. What the driver lets pass goes to the OpenCL runtime, so crashes are
-// counted apart by where they are: in our reader none is allowed.
+// the number of cases, 3 the seed, 4 the file. What the driver lets pass goes to the OpenCL runtime, so
+// crashes are counted apart by where they are: in our reader none is allowed.
 #include <csignal>
 #include <ctime>
 #include <random>
@@ -31,7 +31,7 @@ static Outcome attempt(const std::vector<uint8_t> &code) {
 int main(int argc, char **argv) {
     const int cases = argc > 2 ? std::atoi(argv[2]) : 40;
     std::mt19937 random(argc > 3 ? unsigned(std::atoi(argv[3])) : 1u);
-    std::vector<uint8_t> original = read_file("importer.spv");
+    std::vector<uint8_t> original = read_file(argc > 4 ? argv[4] : "importer.spv");
     int counts[4] = {};
     for (int i = 0; i < cases; i++) {
         auto code = original;
