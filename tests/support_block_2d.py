@@ -91,6 +91,34 @@ __attribute__((intel_reqd_sub_group_size({LANES}))) kernel void {b}(
 }}"""
 
 
+# The older of Intel's compilers know these reads by other names, which return the values, and no others.
+FLAT = [b for b in BLOCKS if b.access == "read" and b.count == 2 and b.rows <= 8 and b.bits < 32]
+FLAT += [Block("read", 8, 8, 32, 1), Block("read", 32, 8, 16, 1), Block("read_transform", 8, 32, 16, 1)]
+FLAT += [Block("read_transform", 16, 16, 16, 1), Block("read_transpose", 32, 16, 8, 1)]
+
+
+def flat_kernel(b: Block) -> str:
+    """As block_kernel, by the compiler's own name; all sub-groups share one matrix."""
+    shape = {
+        "read": f"u{b.bits}_m{b.rows}k{b.columns}v{b.count}",
+        "read_transform": f"transform_u{b.bits}_k{b.rows}",
+        "read_transpose": f"transpose_u{b.bits}_k{b.columns}",
+    }[b.access]
+    name = f"__builtin_IB_subgroup_block_read_flat_{shape}"
+    vector = SCALARS[b.value_bits] + str(b.values)
+    return f"""
+{vector} {name}(long base, int width_less_1, int height_less_1, int pitch_less_1, int2 coord);
+__attribute__((intel_reqd_sub_group_size({LANES}))) kernel void flat_{b}(
+    global uchar *base, int width, int height, int pitch, global int2 *coords, int n,
+    global {vector} *data) {{
+    const int at = get_group_id(0) * get_num_sub_groups() + get_sub_group_id();
+    if (at >= n)
+        return;
+    data[at * {LANES} + get_sub_group_local_id()] =
+        {name}((long)base, width - 1, height - 1, pitch - 1, coords[at]);
+}}"""
+
+
 @functools.cache
 def dealt(b: Block) -> np.ndarray:
     """(lane, value, part) -> row, column over all blocks; row -1 where a lane has nothing."""

@@ -5,11 +5,12 @@ The kernels are SPIR-V that imports the builtins; the driver links its own. Each
 """
 
 import functools
+import zlib
 
 import numpy as np
 import pytest
-from support_block_2d import BLOCKS, LANES, Block, block_kernel, dealt, read, written
-from support_builtins import DPAS, Dpas, dpas_kernel, multiply, random_words
+from support_block_2d import BLOCKS, FLAT, LANES, Block, block_kernel, dealt, flat_kernel, read, written
+from support_builtins import DPAS, Dpas, dpas_kernel, multiply, random_words, to_bits, to_float
 from support_guard_pages import before_a_guard
 from support_level_zero import Driver, Module, compile_opencl, compilers
 
@@ -32,13 +33,29 @@ def dpas_module(driver: Driver, lanes: int) -> Module:
 
 @pytest.mark.parametrize("builtin", DPAS, ids=str)
 def test_dpas(driver: Driver, builtin: Dpas) -> None:
-    rng = np.random.default_rng(len(str(builtin)) * 8 + builtin.m)
+    rng = np.random.default_rng(zlib.crc32(str(builtin).encode()))
     a = random_words(rng, builtin.a, (SUB_GROUPS, builtin.lanes, builtin.a_components), builtin.a_bits)
     b = random_words(rng, builtin.b, (SUB_GROUPS, builtin.lanes, builtin.b_components), 32)
     acc = random_words(rng, builtin.acc, (SUB_GROUPS, builtin.lanes, builtin.m), builtin.acc_bits)
     expected = np.stack([multiply(builtin, *of_one) for of_one in zip(a, b, acc, strict=True)])
     dpas_module(driver, builtin.lanes).run(str(builtin), [a, b, acc], 1, SUB_GROUPS * builtin.lanes)
     np.testing.assert_array_equal(acc, expected)
+
+
+@pytest.mark.parametrize("builtin", [d for d in DPAS if d.acc != "s32" and d.m == 1], ids=str)
+def test_dpas_of_special_values(driver: Driver, builtin: Dpas) -> None:
+    """One element of a for each column, times 1, on zeros: infinities, NaN, the largest, the smallest."""
+    tiny = {"f16": 2.0**-24, "bf16": 2.0**-126, "tf32": 2.0**-126}[builtin.a]
+    large = {"f16": 65504.0, "bf16": 3.3895314e38, "tf32": 3.4011621e38}[builtin.a]
+    kind = "f32" if builtin.a == "tf32" else builtin.a
+    for value in (np.inf, -np.inf, np.nan, tiny, large, -0.0, 1.5):
+        a = np.zeros((builtin.lanes, 1), f"u{builtin.a_bits // 8}")
+        a[0, 0] = to_bits(np.float32([value]), kind)[0]  # k = 0 is in the lowest bits of lane 0
+        b = np.zeros((builtin.lanes, builtin.b_components), np.uint32)
+        b[:, 0] = to_bits(np.float32([1]), kind)[0]
+        acc = np.zeros((builtin.lanes, 1), f"u{builtin.acc_bits // 8}")
+        dpas_module(driver, builtin.lanes).run(str(builtin), [a, b, acc], 1, builtin.lanes)
+        np.testing.assert_array_equal(to_float(acc, builtin.acc), np.full(acc.shape, np.float32(value)))
 
 
 @functools.cache
@@ -97,6 +114,25 @@ def test_block_2d(driver: Driver, block: Block, width: int, height: int, pitch: 
     np.testing.assert_array_equal(matrices, before)
 
 
+@functools.cache
+def flat_module(driver: Driver) -> Module:
+    return driver.module(compile_opencl("\n".join(flat_kernel(b) for b in FLAT)))
+
+
+@pytest.mark.parametrize("block", FLAT, ids=str)
+def test_block_2d_by_the_compilers_own_names(driver: Driver, block: Block) -> None:
+    rng = np.random.default_rng(8)
+    width, height, pitch, size = 144, 40, 160, block.bits // 8
+    coords = positions(block, width // size, height)
+    memory = rng.integers(1, 256, (height, pitch), dtype=np.uint8)
+    data = np.zeros((len(coords), LANES, block.values), f"u{block.value_bits // 8}")
+    arguments = [memory, width, height, pitch, coords, len(coords), data]
+    flat_module(driver).run(f"flat_{block}", arguments, -(-len(coords) // 4), 4 * LANES)
+    matrix = np.ascontiguousarray(memory[:, :width]).view(f"u{size}")
+    for i, (x, y) in enumerate(coords.tolist()):
+        np.testing.assert_array_equal(data[i], read(block, matrix, x, y), f"at {x}, {y}")
+
+
 def test_prefetch_does_nothing(driver: Driver) -> None:
     prefetches = [b for b in BLOCKS if b.access == "prefetch"]
     module = driver.module(compile_opencl("\n".join(block_kernel(b) for b in prefetches)))
@@ -105,3 +141,96 @@ def test_prefetch_does_nothing(driver: Driver) -> None:
     for block in prefetches:
         module.run(str(block), [memory, 64, 64, 64, coords, len(coords), memory], 1, 4 * LANES)
     np.testing.assert_array_equal(memory, np.arange(64 * 64, dtype=np.uint8))
+
+
+TF32_KERNEL = """
+float{n} {overloadable} intel_convert_tfloat32{n}_as_float{n}(float{n} value);
+kernel void convert(global float *from, global float *to) {{
+    const size_t i = get_global_id(0);
+    ((global float{n} *)to)[i] = intel_convert_tfloat32{n}_as_float{n}(((global float{n} *)from)[i]);
+}}
+"""
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("overloadable", ["", "__attribute__((overloadable))"])
+def test_tf32_conversion(driver: Driver, n: int, overloadable: str) -> None:
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 2**32, 1024, dtype=np.uint64).astype(np.uint32)
+    bits[:6] = [0x3F801000, 0x3F803000, 0x3F801001, 0x7F7FFFFF, 0x7F800000, 0x7FC00000]  # ties, overflow
+    source = TF32_KERNEL.format(n=n if n > 1 else "", overloadable=overloadable)
+    to = np.zeros(1024, np.uint32)
+    driver.module(compile_opencl(source)).run("convert", [bits, to], 64 // n, 16)
+    below = bits & 0xFFFFE000
+    above = below + 0x2000
+    rest = bits - below
+    up = (rest > 0x1000) | ((rest == 0x1000) & (below >> 13 & 1 == 1))
+    finite = (bits & 0x7F800000) != 0x7F800000
+    np.testing.assert_array_equal(to, np.where(finite, np.where(up, above, below), bits))
+
+
+OTHER_KERNELS = """
+#define OVERLOADABLE __attribute__((overloadable))
+void OVERLOADABLE intel_work_group_barrier_arrive(cl_mem_fence_flags flags);
+void OVERLOADABLE intel_work_group_barrier_wait(cl_mem_fence_flags flags);
+void OVERLOADABLE intel_sub_group_block_prefetch_ui4(const global uint *p);
+void OVERLOADABLE intel_sub_group_block_prefetch_us(const global ushort *p);
+
+__attribute__((intel_reqd_sub_group_size(16))) kernel void reverse(global int *data) {
+    local int copy[256];
+    const int i = get_local_id(0), last = get_local_size(0) - 1;
+    intel_sub_group_block_prefetch_ui4((global uint *)data);
+    intel_sub_group_block_prefetch_us((global ushort *)data);
+    for (int round = 0; round < 3; round++) {
+        copy[i] = data[i];
+        intel_work_group_barrier_arrive(CLK_LOCAL_MEM_FENCE);
+        data[i] = 0;
+        intel_work_group_barrier_wait(CLK_LOCAL_MEM_FENCE);
+        data[i] = copy[last - i] + round;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+"""
+
+
+def test_split_barrier(driver: Driver) -> None:
+    data = np.arange(128, dtype=np.int32)
+    driver.module(compile_opencl(OTHER_KERNELS)).run("reverse", [data], 1, 128)
+    np.testing.assert_array_equal(data, np.arange(128)[::-1] + 0 + 1 + 2)
+
+
+# These the OpenCL runtime has: if it loses one, Xe kernels no longer run here.
+BLOCKS_1D = [
+    (suffix, scalar, size, n)
+    for suffix, scalar, size in (
+        ("uc", "uchar", 1),
+        ("us", "ushort", 2),
+        ("ui", "uint", 4),
+        ("ul", "ulong", 8),
+    )
+    for n in (1, 2, 4, 8)
+]
+
+
+@pytest.mark.parametrize("lanes", [8, 16])
+def test_block_1d(driver: Driver, lanes: int) -> None:
+    source = ""
+    for suffix, scalar, _, n in BLOCKS_1D:
+        vector, name = (f"{scalar}{n}", f"{suffix}{n}") if n > 1 else (scalar, suffix)
+        source += f"""
+{vector} __attribute__((overloadable)) intel_sub_group_block_read_{name}(const global {scalar} *p);
+void __attribute__((overloadable)) intel_sub_group_block_write_{name}(global {scalar} *p, {vector} value);
+__attribute__((intel_reqd_sub_group_size({lanes}))) kernel void copy_{suffix}{n}(
+    const global {scalar} *from, global {vector} *lane_after_lane, global {scalar} *to) {{
+    const int block = get_sub_group_id() * {n * lanes};
+    const {vector} value = intel_sub_group_block_read_{name}(from + block);
+    lane_after_lane[get_global_id(0)] = value;
+    intel_sub_group_block_write_{name}(to + block, value);
+}}"""
+    module = driver.module(compile_opencl(source))
+    for suffix, _, size, n in BLOCKS_1D:
+        source_data = np.random.default_rng(n).integers(0, 256, (3, n, lanes, size), dtype=np.uint8)
+        by_lane, copy = np.zeros((3, lanes, n, size), np.uint8), np.zeros_like(source_data)
+        module.run(f"copy_{suffix}{n}", [source_data, by_lane, copy], 1, 3 * lanes)
+        np.testing.assert_array_equal(by_lane, source_data.transpose(0, 2, 1, 3), f"{suffix}{n}")
+        np.testing.assert_array_equal(copy, source_data, f"{suffix}{n}")

@@ -45,6 +45,7 @@ std::optional<Builtin> find_builtin(const std::string &symbol, const std::string
 /// sentence in `error` if a module uses one with other types than its name has.
 bool compose_builtins(const std::vector<ImportedFunction> &imports, std::string &program, std::string &error);
 
-extern const char builtin_common[], builtin_dpas[], builtin_block_2d[], builtin_block_2d_flat[];
+extern const char builtin_common[], builtin_dpas[], builtin_block_2d[], builtin_block_2d_flat[],
+    builtin_other[];
 
 } // namespace ze_cpu

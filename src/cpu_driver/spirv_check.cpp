@@ -81,6 +81,10 @@ private:
         const uint32_t operands = 1 + shape.has_type + shape.has_result;
         if (i.count < std::max(least_words(i.op), operands))
             return fail(i, "is too short");
+        if (is_no_op(i.op))
+            return fail(i, "does not exist");
+        if (exact_words(i.op) && i.count != exact_words(i.op))
+            return fail(i, "has the wrong number of operands");
         has_memory_model_ = has_memory_model_ || i.op == op_memory_model;
         if (i.op == op_function)
             function_ = i.word[2];
@@ -241,7 +245,9 @@ private:
         case op_execution_mode:
             return is(w[1], {Id::function}) && mode_fits(i);
         case op_source:
-            return w[1] <= 12 && (i.count == 3 || id(w[3]).op == op_string);
+            // Unknown, OpenCL C, OpenCL C++, C++ for OpenCL: the runtime has no use for others.
+            return (w[1] == 0 || w[1] == 3 || w[1] == 4 || w[1] == 6) &&
+                   (i.count == 3 || id(w[3]).op == op_string);
         case op_type_int:
             return i.count == 4 && w[2] >= 1 && w[2] <= 64 && w[3] <= 1;
         case op_type_float:
