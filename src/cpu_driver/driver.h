@@ -12,6 +12,9 @@ struct _ze_context_handle_t {
 
 namespace ze_cpu {
 
+/// Raised when modules are built in another way: caches of native binaries know them by it.
+inline constexpr uint32_t own_version = ZE_MAKE_VERSION(1, 1);
+
 ze_driver_handle_t the_driver();
 ze_device_handle_t the_device();
 

@@ -13,6 +13,7 @@
 
 #include <unistd.h>
 
+#include "driver.h"
 #include "isa.h"
 #include "runtime.h"
 
@@ -36,11 +37,11 @@ uint64_t checksum(const uint8_t *data, size_t size, uint64_t sum = 0xcbf29ce4842
     return sum;
 }
 
-/// Binaries fit the runtime, its settings, and the kind of CPU that made them.
+/// Binaries fit this driver, the runtime, its settings, and the kind of CPU that made them.
 uint64_t stamp() {
     const DeviceInfo &d = runtime().info;
-    std::string text = d.driver_version + "|" + d.name + "|" + std::to_string(d.vector_width_int) + "|" +
-                       std::to_string(d.compute_units);
+    std::string text = std::to_string(own_version) + "|" + d.driver_version + "|" + d.name + "|" +
+                       std::to_string(d.vector_width_int) + "|" + std::to_string(d.compute_units);
     for (const char *isa : isa_extensions())
         text += std::string("|") + isa;
     std::set<std::string> settings; // in one order

@@ -178,6 +178,10 @@ private:
     bool is_type(uint32_t n) const { return is(n, {Id::type}); }
     bool is_value(uint32_t n) const { return is(n, {Id::constant, Id::value}); }
     bool is_type_of(uint32_t n, uint16_t op) const { return is_type(n) && (id(n).op == op || !id(n).op); }
+    bool is_op(uint32_t n, std::initializer_list<uint16_t> ops) const {
+        return (in_range(n) && !id(n).op && !all_known_) ||
+               std::find(ops.begin(), ops.end(), id(n).op) != ops.end();
+    }
     bool is_scalar(uint32_t n) const {
         return is_type(n) && (!id(n).op || (id(n).op >= 20 && id(n).op <= 22));
     }
@@ -278,6 +282,13 @@ private:
         case op_store:
             return is_pointer(w[1]) && is_value(w[2]) && same(pointee(w[1]), id(w[2]).type_id) &&
                    access_fits(i, 3);
+        case op_copy_memory:
+            return is_pointer(w[1]) && is_pointer(w[2]) && same(pointee(w[1]), pointee(w[2])) &&
+                   access_fits(i, 3);
+        case op_composite_insert:
+            return i.count >= 5 && is_value(w[3]) && is_value(w[4]) && same(id(w[4]).type_id, w[1]);
+        case op_type_opaque:
+            return ends_in_string(i, 2, true);
         case op_ext_inst: // some take literals among their operands: vloadn, vstore_half_r
             return is(w[3], {Id::other}) && id(w[3]).op == op_ext_inst_import && w[4] < 512;
         case op_branch:
@@ -337,7 +348,9 @@ private:
         const uint32_t last = i.word[i.count - 1];
         switch (i.word[2]) {
         case decoration_func_param_attr:
-            return i.count == 4 && (last <= 7 || (has_extension_ && last >= 4400));
+            return i.count == 4 &&
+                   is_op(i.word[1], {op_function, op_function_parameter, op_decoration_group}) &&
+                   (last <= 7 || (has_extension_ && last >= 4400));
         case decoration_linkage:
             return i.count >= 5 && last <= 2 && ends_in_string(i, 3, false);
         case decoration_alignment:

@@ -33,6 +33,7 @@ enum Op : uint16_t {
     op_type_vector = 23,
     op_type_array = 28,
     op_type_struct = 30,
+    op_type_opaque = 31,
     op_type_pointer = 32,
     op_type_function = 33,
     op_constant = 43,
@@ -48,8 +49,11 @@ enum Op : uint16_t {
     op_variable = 59,
     op_load = 61,
     op_store = 62,
+    op_copy_memory = 63,
     op_decorate = 71,
+    op_decoration_group = 73,
     op_group_decorate = 74,
+    op_composite_insert = 82,
     op_phi = 245,
     op_label = 248,
     op_branch = 249,
@@ -141,6 +145,7 @@ constexpr uint32_t least_words(uint16_t op) {
     case op_load:
         return 4;
     case op_store:
+    case op_copy_memory:
         return 3;
     case op_capability:
         return 2;
