@@ -6,15 +6,19 @@ A process of its own per test: the driver reads its dry-run settings when it is 
 
 import itertools
 import json
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import zemm
+from support_kernel_problems import PROBLEMS
+from support_run import make_pd
 from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS, _probe
 
 M, K, N, GROUP = 9, 64, 48, 32
+SAMPLE = 8  # problems of a row, or some more
 FLOATS = ("f32", "f16", "bf16")
 INTEGERS = ("u8", "s8", "u4", "s4")
 DESTINATIONS = ("f32", "s8", "f16", "s32", "bf16", "u8")
@@ -122,15 +126,18 @@ def memories(
     flags = [ARG["ATTR_SCALES"], ARG["ATTR_ZERO_POINTS"], ARG["ATTR_PRECOMPUTED_REDUCTIONS"]]
     numbers = [ARG_SRC, ARG_WEIGHTS, ARG_BIAS, ARG_DST, zemm.ARG_SCRATCHPAD]
     numbers += [flag | arg for flag in flags for arg in (ARG_SRC, ARG_WEIGHTS, ARG_DST)]
-    for i in range(4):
+    for i in range(32):
         numbers += [
             zemm.ARG_ATTR_MULTIPLE_POST_OP(i) | ARG["SRC_1"],
+            zemm.ARG_ATTR_MULTIPLE_POST_OP(i) | ARG["SRC_2"],
             zemm.ARG_ATTR_MULTIPLE_POST_OP(i) | ARG_WEIGHTS,
         ]
     found = {}
     for number in numbers:
         md = pd.query_md("exec_arg_md", number)
-        if md.ndims:
+        if md.format_kind == "host_scalar":
+            found[number] = zemm.Memory.host_scalar(md, 1)
+        elif md.ndims:
             found[number] = zemm.Memory(md, engine)
             found[number].write(np.zeros(md.size, np.uint8))
     return found
@@ -184,6 +191,28 @@ def run_memory(engine: zemm.Engine) -> dict[str, Any]:
     return {"wrong": wrong, "refused": refused}
 
 
+def run_row(engine: zemm.Engine) -> dict[str, Any]:
+    """A row by its name: a sample of the problems that it takes is created, built and launched."""
+    row = os.environ["ZEMM_KERNEL"] = sys.argv[2]
+    descriptors, reasons = {}, set()
+    for name, problem in PROBLEMS.items():
+        try:
+            descriptors[name] = make_pd(engine, problem)
+        except NotImplementedError as error:
+            reasons.add(str(error).split(f"{row}: ")[-1].split(";")[0])
+    names = list(descriptors)
+    sample = names[:: max(1, len(names) // SAMPLE)]
+    stream = zemm.Stream(engine)
+    for name in sample:
+        print(name, flush=True)  # what the log's next lines are about
+        pd = descriptors[name]
+        primitive = zemm.Primitive(pd)
+        assert primitive.impl_info == row
+        primitive.execute(stream, memories(engine, pd))
+        stream.wait()
+    return {"sample": sample, "reasons": sorted(reasons)}
+
+
 def run_model(engine: zemm.Engine) -> dict[str, Any]:
     """What the library and the doctor say of the device; a matmul runs on it."""
     pd = describe(engine, Case("s8", "u8", "f32", False))
@@ -198,7 +227,13 @@ def run_model(engine: zemm.Engine) -> dict[str, Any]:
     }
 
 
-TASKS = {"cases": run_cases, "memory": run_memory, "model": run_model, "reorders": run_reorders}
+TASKS = {
+    "cases": run_cases,
+    "memory": run_memory,
+    "model": run_model,
+    "reorders": run_reorders,
+    "row": run_row,
+}
 
 
 def main() -> None:

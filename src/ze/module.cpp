@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/error.hpp"
+#include "common/verbose.hpp"
 #include "ze/cache_folder.hpp"
 #include "ze/disk_cache.hpp"
 #include "ze/module_cache.hpp"
@@ -150,6 +151,9 @@ built_module::built_module(const device &dev, const spirv &binary,
         fail_build(binary, log, result,
                    text("building %s (%zu bytes, flags \"%s\") for device \"%s\": zeModuleCreate",
                         binary.name, binary.words.size(), flags, dev.name.c_str()));
+    if (log.find("warning") != std::string::npos) // such as registers that were spilled
+        verbose::print_once(verbose::warn, text("common,warn,building %s for device \"%s\", flags \"%s\": %s",
+                                                binary.name, dev.name.c_str(), flags, log.c_str()));
     if (!key.empty())
         store(key);
 }
