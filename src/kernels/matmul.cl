@@ -10,6 +10,7 @@
 // R comes from the caller or from reduce_src.cl. Integer arithmetic is exact modulo 2^32.
 //
 // A policy is the ISA below this nest; int8.h, fma.h and xe.h have one each. It defines
+//   SUM_FACTOR         if its sums have to be multiplied by something
 //   ANY_ROW_COUNT      1: one variant of the inner loop for each number of rows up to ROWS; 0: ROWS always
 //   panel_vec, PANEL_VECTORS   private memory for the weights of a block
 //   struct b_panel, load_b     the weights of a block, there or where they lie
@@ -199,6 +200,11 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, spec_wei_scale_dt(),
                            args->host_wei_scale, &t->wei_scale_at,
                            along_k(p, block, p->wei_scale.row_group) * p->wei_scale.row);
+#ifdef SUM_FACTOR
+    if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || block->opens))
+        for (int v = 0; v < NV; ++v)
+            t->wei_scale[v] *= SUM_FACTOR;
+#endif
 }
 
 #if WORK_ITEMS > 1
@@ -290,6 +296,10 @@ static inline void finish_tile_row(global const struct matmul_problem *p, const 
     for (int v = 0; v < NV; ++v) {
         if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER))
             x[v] = to_column_f(as_column_i(x[v]));
+#ifdef SUM_FACTOR
+        if (!HAS(FLAG_WEI_SCALE))
+            x[v] *= SUM_FACTOR;
+#endif
         if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
             x[v] *= (column_f)src_scale;
         if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))

@@ -4,6 +4,8 @@
 // sums. Builtins of DPAS: cl_intel_subgroup_matrix_multiply_accumulate.
 #pragma once
 
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
 #define STEP_K 16 // elements of K of one DPAS
 
 #include "policy/xe_src.h"
@@ -34,37 +36,53 @@ static inline float8 dpas(ushort8 src, int8 wei, float8 sum) {
                                    : intel_sub_group_bf16_bf16_matrix_mad_k16(as_short8(src), wei, sum);
 }
 
-// What unsigned weights have more than they are: signed ones have their sign bit turned.
+// Integers become f16 by their bits: those of u are the denormal u * 2^-24, and (u - zero point) * 2^-9 is
+// exact. What is left of the factor is up to the scales.
+static inline bool is_widened_to_f16() {
+    return wei_bits() != 16 && spec_src_dt() == DT_F16;
+}
+#define SUM_FACTOR (is_widened_to_f16() ? 512.f : 1.f)
+
+// What weights have more than they are once signed ones have their sign bit turned.
 static inline int sign_bit() {
     return spec_wei_dt() == DT_S8 ? 128 : spec_wei_dt() == DT_S4 ? 8 : 0;
 }
 
-// Two weights, in the low bits of an int, as values of src's type; less: the zero point and the sign bit.
-static inline int widen_pair(int pair, int less) {
-    const int bits = wei_is_int4() ? 4 : 8, mask = (1 << bits) - 1;
-    const int both = (pair & mask) | ((pair << (16 - bits)) & (mask << 16));
+// Two weights as values of src's type; less: the zero point and the sign bit.
+static inline int widen_pair(ushort first, ushort second, int less) {
     if (spec_src_dt() == DT_F16) {
-        // 1024 and the weight are the bits of their sum.
-        const half2 biased = as_half2((both ^ (sign_bit() * 0x10001)) | 0x64006400);
-        return as_int(biased - (half2)(1024 + less));
+        const half zero = (half)(less * -0x1p-9f);
+        return as_int(
+            (half2)(fma(as_half(first), (half)0x1p15f, zero), fma(as_half(second), (half)0x1p15f, zero)));
     }
-    const int2 values = ((int2)(both & 0xffff, both >> 16) ^ (int2)sign_bit()) - (int2)less;
-    const uint2 floats = as_uint2(convert_float2(values));
-    return (int)(floats.x >> 16 | (floats.y & 0xffff0000u)); // exact: at most eight bits
+    // At most eight bits: the rest of the f32 is zero.
+    return as_int(
+        (ushort2)(as_ushort2((float)((int)first - less)).hi, as_ushort2((float)((int)second - less)).hi));
 }
 
-// A step of integers, 32 of K, as two of halves.
+// Four bytes as four values of src's type; eight nibbles as eight.
+static inline int2 widen_bytes(int bytes, int less) {
+    const ushort2 b = as_ushort2(bytes ^ (sign_bit() * 0x01010101));
+    return (int2)(widen_pair(b.s0 & 0xff, b.s0 >> 8, less), widen_pair(b.s1 & 0xff, b.s1 >> 8, less));
+}
+static inline int4 widen_nibbles(int nibbles, int less) {
+    const ushort2 b = as_ushort2(nibbles ^ (sign_bit() * 0x11111111));
+    return (
+        int4)(widen_pair(b.s0 & 15, (b.s0 >> 4) & 15, less), widen_pair((b.s0 >> 8) & 15, b.s0 >> 12, less),
+              widen_pair(b.s1 & 15, (b.s1 >> 4) & 15, less), widen_pair((b.s1 >> 8) & 15, b.s1 >> 12, less));
+}
+
+// A step of integers, 32 of K, as two of src's type.
 static inline void widen_step(int8 step, int less, __private int8 *first, __private int8 *second) {
-    int words[16];
-    const int bits = wei_is_int4() ? 4 : 8;
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-        const int at = i * 2 * bits; // of the pair, in bits
-        const int word = ((__private const int *)&step)[at / 32];
-        words[i] = widen_pair((int)((uint)word >> (at % 32)), less);
+    if (wei_is_int4()) {
+        *first = (int8)(widen_nibbles(step.s0, less), widen_nibbles(step.s1, less));
+        *second = (int8)(widen_nibbles(step.s2, less), widen_nibbles(step.s3, less));
+    } else {
+        *first = (int8)(widen_bytes(step.s0, less), widen_bytes(step.s1, less), widen_bytes(step.s2, less),
+                        widen_bytes(step.s3, less));
+        *second = (int8)(widen_bytes(step.s4, less), widen_bytes(step.s5, less), widen_bytes(step.s6, less),
+                         widen_bytes(step.s7, less));
     }
-    *first = vload8(0, words);
-    *second = vload8(1, words);
 }
 
 static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
