@@ -13,7 +13,8 @@
 //   SUM_FACTOR         if its sums have to be multiplied by something
 //   ANY_ROW_COUNT      1: one variant of the inner loop for each number of rows up to ROWS; 0: ROWS always
 //   panel_vec, PANEL_VECTORS   private memory for the weights of a block
-//   struct b_panel, load_b     the weights of a block, there or where they lie
+//   struct wei_source, open_wei   the weights of a tile
+//   struct b_panel, load_b        those of a block, there or where they lie
 //   add_wei_sums       sums of the panel's columns
 //   multiply           adds the products of a group of rows and the panel to isum (integers) or fsum
 #include "epilogue.h"
@@ -86,12 +87,12 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
             vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
             if (HAS(FLAG_FLOAT_ZP) && block->first)
                 scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * to_vec_f((vec_i)rows->correction[i / NV]);
-            if (HAS(FLAG_WEI_SCALE_K))
+            if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                 scaled *= (vec_f)t->wei_scale[i % NV];
             if (HAS(FLAG_SRC_SCALE_K))
                 result[i] = fma(scaled, (vec_f)rows->src_scale[i / NV], result[i]);
             else
-                result[i] += scaled;
+                result[i] = fma(scaled, (vec_f)t->wei_scale[i % NV], result[i]);
         } else {
             carried[i] = HAS(FLAG_INTEGER) ? isum[i] : as_vec_i(fsum[i]);
         }
@@ -256,7 +257,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
                              const struct matmul_arguments *args, const struct row_index *first, long k_begin,
                              long k_end, __private struct tile *t) {
     panel_vec panel[PANEL_VECTORS];
-    const long wei_begin = batch_offset(p, &p->wei, first);
+    const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
     struct block block = {.k0 = k_begin, .segment = k_begin / p->segment};
     long segment_end = (block.segment + 1) * p->segment;
     for (; block.k0 < k_end; block.k0 += block.length) {
@@ -275,8 +276,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
             for (int v = 0; v < NV; ++v)
                 t->wei_sum[v] = (column_i)0;
         }
-        const struct b_panel b =
-            load_b(wei, p, wei_begin, t->n0, block.k0, block.length, t->columns, t->wei_zp, panel);
+        const struct b_panel b = load_b(&source, p, block.k0, block.length, t->wei_zp, panel);
         if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
             add_wei_sums(b, block.length, t->wei_sum);
         multiply_tile(src, p, args, t, &block, b);
@@ -356,7 +356,7 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
         const struct block all = {.opens = true};
         load_column_parameters(p, &args, &all, &t);
     } else {
-        find_rows(p, first_row, row0, t.count, &t.rows);
+        find_rows(src, p, first_row, row0, t.count, &t.rows);
         if (SEGMENTS_ARE_SCALED)
 #if WORK_ITEMS > 1
 #pragma unroll

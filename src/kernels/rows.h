@@ -7,6 +7,9 @@
 #include "parameters.h"
 #include "spec.h"
 #include "tensor.h"
+#if WORK_ITEMS > 1
+#include "policy/xe_2d.h"
+#endif
 
 // A block of K and its place in its segment.
 struct block {
@@ -46,8 +49,8 @@ struct tile_rows {
 };
 
 // first: number of the tile's first row in the whole of dst; in_matrix: within its matrix.
-static inline void find_rows(global const struct matmul_problem *p, long first, long in_matrix, int count,
-                             __private struct tile_rows *rows) {
+static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
+                             int count, __private struct tile_rows *rows) {
     const int padded = (count + ROWS - 1) / ROWS * ROWS;
     for (int i = 0; i < padded; ++i) {
         const struct row_index r = row_at(p, first + min(i, count - 1));
@@ -97,17 +100,20 @@ static inline struct row_index next_row(global const struct matmul_problem *p, c
 
 // Row v * LANES + i of the tile is in lane i of element v.
 struct tile_rows {
-    long src;  // where the first row of the matrix begins
-    int first; // number of the tile's first row in it
+    long src;              // where the first row of the matrix begins
+    struct surface matrix; // for 2-D block loads
+    int first;             // number of the tile's first row in it
     long src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // where each row begins
     float scale[ROW_VECTORS];                                                  // of the current block
     int zp[ROW_VECTORS], correction[ROW_VECTORS];
 };
 
-static inline void find_rows(global const struct matmul_problem *p, long first, long in_matrix, int count,
-                             __private struct tile_rows *rows) {
+static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
+                             int count, __private struct tile_rows *rows) {
     const struct row_index origin = row_at(p, first), top = row_at(p, first - in_matrix);
     rows->src = row_offset(p, &p->src, &top);
+    const int size = src_bytes();
+    rows->matrix = make_surface(src + rows->src * size, p->k * size, p->rows, p->src.row * size);
     rows->first = (int)in_matrix;
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v) {

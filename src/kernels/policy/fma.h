@@ -132,11 +132,12 @@ static inline void load_columns(bytes wei, tensor t, long begin, long k0, int le
 #endif
 }
 
-static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
-                                    long k0, int length, int columns, __private const column_i *wei_zp,
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     const int unit = wei_is_packed_in_quads() ? 4 : 1;
-    struct b_panel b = {wei, begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * unit + k0 * PACKED_N,
+    struct b_panel b = {w->wei,
+                        w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
                         panel, wei_zp};
     if (wei_in_place() || wei_in_registers())
         return b;
@@ -147,10 +148,12 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
         else
             for (int k = 0; k < length; ++k)
                 for (int v = 0; v < NV; ++v)
-                    panel[k * NV + v] = load_column_f(wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
+                    panel[k * NV + v] =
+                        load_column_f(w->wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
     } else
 #endif
-        load_columns(wei, &p->wei, begin + n0 * p->wei.column, k0, length, columns, (__private float *)panel);
+        load_columns(w->wei, &p->wei, w->begin + w->n0 * p->wei.column, k0, length, w->columns,
+                     (__private float *)panel);
     if (!HAS(FLAG_INTEGER) && HAS(FLAG_WEI_ZP))
         for (int k = 0; k < length; ++k)
             for (int v = 0; v < NV; ++v)

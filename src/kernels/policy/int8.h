@@ -32,25 +32,25 @@ static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
                           : b.panel[k * NV + v];
 }
 
-static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
-                                    long k0, int length, int columns, __private const column_i *wei_zp,
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     struct b_panel b;
-    b.wei = wei;
-    b.first = begin + n0 / PACKED_N * p->wei_panel + n0 % PACKED_N * 4 + k0 * PACKED_N;
+    b.wei = w->wei;
+    b.first = w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * 4 + k0 * PACKED_N;
     b.panel = panel;
     b.plain = &p->wei;
-    b.columns = columns;
+    b.columns = w->columns;
     if (wei_in_place())
         return b;
     if (spec_wei_unit() == UNIT_PACKED)
         for (int k = 0; k < (length + 3) / 4; ++k)
             for (int v = 0; v < NV; ++v)
-                panel[k * NV + v] = load_packed_quads(wei, b.first + 4 * (k * PACKED_N + v * LANES));
+                panel[k * NV + v] = load_packed_quads(w->wei, b.first + 4 * (k * PACKED_N + v * LANES));
     else {
-        b.first = begin + n0 * p->wei.column + k0 * p->wei.row;
+        b.first = w->begin + w->n0 * p->wei.column + k0 * p->wei.row;
         if (!HAS(FLAG_ALONG_K))
-            pack_panel(wei, &p->wei, b.first, length, columns, (__private int *)panel);
+            pack_panel(w->wei, &p->wei, b.first, length, w->columns, (__private int *)panel);
     }
     return b;
 }

@@ -9,6 +9,20 @@ static inline bool wei_is_int4() {
     return spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4;
 }
 
+#if WORK_ITEMS == 1
+// The weights of a tile: the matrix of the batch, the tile's columns.
+struct wei_source {
+    bytes wei;
+    long begin, n0;
+    int columns;
+};
+
+static inline struct wei_source open_wei(bytes wei, global const struct matmul_problem *p, long begin,
+                                         long n0, int columns) {
+    return (struct wei_source){wei, begin, n0, columns};
+}
+#endif
+
 #if WORK_ITEMS == 1 && LANES > 1
 // The fours of K of LANES columns, from element i on: 8 bits each, or 4 bits each in the low 16.
 static inline vec_i load_packed(bytes wei, long i) {

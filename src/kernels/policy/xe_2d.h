@@ -4,6 +4,11 @@
 #pragma once
 
 #include "data_type.h"
+#include "spec.h"
+
+static inline int src_bytes() { // of an element
+    return spec_src_dt() == DT_S8 || spec_src_dt() == DT_U8 ? 1 : 2;
+}
 
 struct surface {
     global void *base; // a multiple of 64

@@ -48,35 +48,38 @@ static inline int sign_bit() {
     return spec_wei_dt() == DT_S8 ? 128 : spec_wei_dt() == DT_S4 ? 8 : 0;
 }
 
-// Two weights as values of src's type; less: the zero point and the sign bit.
-static inline int widen_pair(ushort first, ushort second, int less) {
-    if (spec_src_dt() == DT_F16) {
-        const half zero = (half)(less * -0x1p-9f);
-        return as_int(
-            (half2)(fma(as_half(first), (half)0x1p15f, zero), fma(as_half(second), (half)0x1p15f, zero)));
-    }
-    // At most eight bits: the rest of the f32 is zero.
-    return as_int(
-        (ushort2)(as_ushort2((float)((int)first - less)).hi, as_ushort2((float)((int)second - less)).hi));
+// A weight as the bits of a value of src's type: `bits` of at most eight, `shift` of them below it; less: the
+// zero point and the sign bit.
+static inline ushort widen(ushort bits, int shift, int less) {
+    if (spec_src_dt() == DT_F16)
+        return as_ushort(fma(as_half(bits), (half)(float)(1 << (15 - shift)), (half)(less * -0x1p-9f)));
+    return as_ushort2((float)((int)(bits >> shift) - less))
+        .hi; // at most eight bits: the rest of the f32 is zero
+}
+static inline int pair(ushort first, ushort second) {
+    return as_int((ushort2)(first, second));
 }
 
-// Four bytes as four values of src's type; eight nibbles as eight.
+// Four bytes as four values of src's type; four nibbles likewise.
 static inline int2 widen_bytes(int bytes, int less) {
     const ushort2 b = as_ushort2(bytes ^ (sign_bit() * 0x01010101));
-    return (int2)(widen_pair(b.s0 & 0xff, b.s0 >> 8, less), widen_pair(b.s1 & 0xff, b.s1 >> 8, less));
+    return (int2)(pair(widen(b.s0 & 0xff, 0, less), widen(b.s0 >> 8, 0, less)),
+                  pair(widen(b.s1 & 0xff, 0, less), widen(b.s1 >> 8, 0, less)));
 }
-static inline int4 widen_nibbles(int nibbles, int less) {
-    const ushort2 b = as_ushort2(nibbles ^ (sign_bit() * 0x11111111));
-    return (
-        int4)(widen_pair(b.s0 & 15, (b.s0 >> 4) & 15, less), widen_pair((b.s0 >> 8) & 15, b.s0 >> 12, less),
-              widen_pair(b.s1 & 15, (b.s1 >> 4) & 15, less), widen_pair((b.s1 >> 8) & 15, b.s1 >> 12, less));
+static inline int2 widen_nibbles(ushort nibbles, int less) {
+    const ushort low = nibbles ^ (ushort)(sign_bit() * 0x1111), high = low >> 8;
+    return (int2)(pair(widen(low & 15, 0, less), widen(low & 0xf0, 4, less)),
+                  pair(widen(high & 15, 0, less), widen(high & 0xf0, 4, less)));
+}
+static inline int4 widen_ints(int nibbles, int less) {
+    return (int4)(widen_nibbles(as_ushort2(nibbles).lo, less), widen_nibbles(as_ushort2(nibbles).hi, less));
 }
 
 // A step of integers, 32 of K, as two of src's type.
 static inline void widen_step(int8 step, int less, __private int8 *first, __private int8 *second) {
     if (wei_is_int4()) {
-        *first = (int8)(widen_nibbles(step.s0, less), widen_nibbles(step.s1, less));
-        *second = (int8)(widen_nibbles(step.s2, less), widen_nibbles(step.s3, less));
+        *first = (int8)(widen_ints(step.s0, less), widen_ints(step.s1, less));
+        *second = (int8)(widen_ints(step.s2, less), widen_ints(step.s3, less));
     } else {
         *first = (int8)(widen_bytes(step.s0, less), widen_bytes(step.s1, less), widen_bytes(step.s2, less),
                         widen_bytes(step.s3, less));
@@ -85,10 +88,9 @@ static inline void widen_step(int8 step, int less, __private int8 *first, __priv
     }
 }
 
-static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
-                                    long k0, int length, int columns, __private const column_i *wei_zp,
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const long tile_n0 = n0 - get_sub_group_local_id();
     const struct b_panel b = {panel};
     if (wei_bits() == 16) {
 #pragma unroll
@@ -96,8 +98,8 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
             if (has_step(s))
 #pragma unroll
                 for (int v = 0; v < NV; ++v)
-                    read_steps(wei, p, begin, tile_n0 + v * LANES, (int)k0 + s * STEP_K, has_step(s + 1),
-                               &panel[s * NV + v], &panel[(s + 1) * NV + v]);
+                    read_steps(w, p, v * LANES, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV + v],
+                               &panel[(s + 1) * NV + v]);
         return b;
     }
 #pragma unroll
@@ -107,8 +109,7 @@ static inline struct b_panel load_b(bytes wei, global const struct matmul_proble
             for (int v = 0; v < NV; ++v) {
                 const int less = sign_bit() + (HAS(FLAG_WEI_ZP) ? wei_zp[v] : 0);
                 int8 first, second;
-                read_steps(wei, p, begin, tile_n0 + v * LANES, (int)k0 + s * STEP_K, has_step(s + 2), &first,
-                           &second);
+                read_steps(w, p, v * LANES, (int)k0 + s * STEP_K, has_step(s + 2), &first, &second);
                 widen_step(first, less, &panel[s * NV + v], &panel[(s + 1) * NV + v]);
                 if (has_step(s + 2))
                     widen_step(second, less, &panel[(s + 2) * NV + v], &panel[(s + 3) * NV + v]);

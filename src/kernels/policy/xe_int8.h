@@ -64,18 +64,17 @@ static inline int dpas_ones(int8 wei, int sum) {
     DPAS_OF(i8, (short)0x0101, wei, sum)
 }
 
-static inline struct b_panel load_b(bytes wei, global const struct matmul_problem *p, long begin, long n0,
-                                    long k0, int length, int columns, __private const column_i *wei_zp,
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const long tile_n0 = n0 - get_sub_group_local_id();
     const struct b_panel b = {panel};
 #pragma unroll
     for (int s = 0; s < STEPS; s += 2)
         if (has_step(s))
 #pragma unroll
             for (int v = 0; v < NV; ++v)
-                read_steps(wei, p, begin, tile_n0 + v * LANES, (int)k0 + s * STEP_K, has_step(s + 1),
-                           &panel[s * NV + v], &panel[(s + 1) * NV + v]);
+                read_steps(w, p, v * LANES, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV + v],
+                           &panel[(s + 1) * NV + v]);
     return b;
 }
 

@@ -7,9 +7,6 @@
 
 #define STEP_BYTES 32
 
-static inline int src_bytes() { // of an element
-    return spec_src_dt() == DT_S8 || spec_src_dt() == DT_U8 ? 1 : 2;
-}
 // The most steps of a block, and those that it has: loops over them are unrolled, so that sums never leave
 // their registers.
 #define STEPS (TILE_K / STEP_K)
@@ -47,7 +44,7 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
         return;
     }
     const int size = src_bytes();
-    const struct surface m = make_surface(src + rows->src * size, p->k * size, p->rows, p->src.row * size);
+    const struct surface m = rows->matrix;
 #pragma unroll
     for (int s = 0; s < STEPS; s += 2) {
         const int2 at = (int2)(m.x0 + (int)k0 * size + s * STEP_BYTES, row);

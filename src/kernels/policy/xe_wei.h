@@ -33,72 +33,73 @@ static __attribute__((noinline)) int8 gather_column(bytes wei, global const stru
     return vload8(0, words);
 }
 
-// Panels of 64 columns; a row of a panel is four of K of integers, one of K of halves. The matrix of a panel
-// is read in units of a column.
-static inline struct surface packed_panel(bytes wei, global const struct matmul_problem *p, long begin,
-                                          long n0) {
-    const int per_row = wei_bits() == 16 ? 1 : 4;
-    const int pitch = PACKED_N * per_row * wei_bits() / 8;
-    return make_surface(wei + (begin + n0 / PACKED_N * p->wei_panel) * wei_bits() / 8, pitch,
-                        p->wei_panel / (PACKED_N * per_row), pitch);
+// The weights of a tile. Packed: panels of 64 columns; a row of a panel is four of K of integers, one of K of
+// halves, and 2-D block loads read it in units of a column.
+struct wei_source {
+    struct surface matrix;
+    int x; // of the tile's first column (packed, tag ab), or of K (tag ba), in what 2-D block loads count
+    long begin, first; // of the batch's matrix; the tile's first column
+    bytes wei;
+};
+
+// n0: this lane's first column.
+static inline struct wei_source open_wei(bytes wei, global const struct matmul_problem *p, long begin,
+                                         long n0, int columns) {
+    const int bits = wei_bits();
+    struct wei_source w;
+    w.wei = wei;
+    w.begin = begin;
+    w.first = sub_group_broadcast(n0, 0);
+    if (spec_wei_unit() == UNIT_PACKED) {
+        const int per_row = bits == 16 ? 1 : 4, pitch = PACKED_N * per_row * bits / 8;
+        w.matrix = make_surface(wei + (begin + w.first / PACKED_N * p->wei_panel) * bits / 8, pitch,
+                                p->wei_panel / (PACKED_N * per_row), pitch);
+        w.x = w.matrix.x0 * PACKED_N / pitch + (int)(w.first % PACKED_N);
+    } else if (spec_wei_unit() == UNIT_COLUMN) {
+        w.matrix = make_surface(wei + begin * bits / 8, p->n * bits / 8, p->k, p->wei.row * bits / 8);
+        w.x = w.matrix.x0 * 8 / bits + (int)w.first;
+    } else {
+        w.matrix = make_surface(wei + begin * bits / 8, p->k * bits / 8, p->n, p->wei.column * bits / 8);
+        w.x = w.matrix.x0 / 4;
+    }
+    return w;
 }
 
-// Two steps, from column n0 and element k on; n0 is the same in all lanes.
-static inline void read_steps(bytes wei, global const struct matmul_problem *p, long begin, long n0, int k,
+// Two steps, from column n of the tile and element k on; n is the same in all lanes.
+static inline void read_steps(const struct wei_source *w, global const struct matmul_problem *p, int n, int k,
                               bool both, __private int8 *first, __private int8 *second) {
-    const int bits = wei_bits(), step = wei_step();
-    if (spec_wei_unit() == UNIT_PACKED) {
-        const struct surface m = packed_panel(wei, p, begin, n0);
-        const int column = (int)(n0 % PACKED_N);
-        if (bits == 8) {
-            *first = as_int8(READ_2D(u32_m8k16v1, m, (int2)(m.x0 / 4 + column, k / 4)));
-            if (both)
-                *second = as_int8(READ_2D(u32_m8k16v1, m, (int2)(m.x0 / 4 + column, k / 4 + 8)));
-        } else if (bits == 4) {
-            // Two rows of halves make an int: eight of K.
-            const int8 two = as_int8(READ_2D(transform_u16_k16, m, (int2)(m.x0 / 2 + column, k / 4)));
-            *first = (int8)(two.lo, (int4)0);
-            *second = (int8)(two.hi, (int4)0);
-        } else {
-            *first = as_int8(READ_2D(transform_u16_k16, m, (int2)(m.x0 / 2 + column, k)));
-            if (both)
-                *second = as_int8(READ_2D(transform_u16_k16, m, (int2)(m.x0 / 2 + column, k + 16)));
-        }
-        return;
-    }
-    if (!HAS(FLAG_WEI_2D)) {
-        const long column = begin + min(n0 + (int)get_sub_group_local_id(), p->n - 1) * p->wei.column;
-        *first = gather_column(wei, p, column, k);
+    const struct surface m = w->matrix;
+    const int bits = wei_bits(), step = wei_step(), x = w->x + n;
+    if (spec_wei_unit() == UNIT_PACKED && bits == 8) {
+        *first = as_int8(READ_2D(u32_m8k16v1, m, (int2)(x, k / 4)));
         if (both)
-            *second = gather_column(wei, p, column, k + step);
-        return;
+            *second = as_int8(READ_2D(u32_m8k16v1, m, (int2)(x, k / 4 + 8)));
+    } else if (spec_wei_unit() == UNIT_PACKED && bits == 4) {
+        // Two rows of halves make an int: eight of K.
+        const int8 two = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k / 4)));
+        *first = (int8)(two.lo, (int4)0);
+        *second = (int8)(two.hi, (int4)0);
+    } else if (spec_wei_unit() != UNIT_PACKED && !HAS(FLAG_WEI_2D)) {
+        const long column = min(w->first + n + (int)get_sub_group_local_id(), p->n - 1);
+        *first = gather_column(w->wei, p, w->begin + column * p->wei.column, k);
+        if (both)
+            *second = gather_column(w->wei, p, w->begin + column * p->wei.column, k + step);
+    } else if (spec_wei_unit() == UNIT_ROW) {
+        // Columns lie along K: ints of K, one row of the matrix a lane.
+        const int2 at = (int2)(w->x + k * bits / 32, (int)w->first + n);
+        const int8 read = as_int8(READ_2D(transpose_u32_k8, m, at));
+        *first = bits == 4 ? (int8)(read.lo, (int4)0) : read;
+        if (bits == 4)
+            *second = (int8)(read.hi, (int4)0);
+        else if (both)
+            *second = as_int8(READ_2D(transpose_u32_k8, m, at + (int2)(8, 0)));
+    } else if (bits == 8) {
+        *first = as_int8(READ_2D(transform_u8_k32, m, (int2)(x, k)));
+        if (both)
+            *second = as_int8(READ_2D(transform_u8_k32, m, (int2)(x, k + step)));
+    } else {
+        *first = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k)));
+        if (both)
+            *second = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k + step)));
     }
-    if (spec_wei_unit() == UNIT_COLUMN) {
-        const struct surface m =
-            make_surface(wei + begin * bits / 8, p->n * bits / 8, p->k, p->wei.row * bits / 8);
-        const int x = m.x0 * 8 / bits + (int)n0;
-        if (bits == 8) {
-            *first = as_int8(READ_2D(transform_u8_k32, m, (int2)(x, k)));
-            if (both)
-                *second = as_int8(READ_2D(transform_u8_k32, m, (int2)(x, k + step)));
-        } else {
-            *first = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k)));
-            if (both)
-                *second = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k + step)));
-        }
-        return;
-    }
-    // Columns lie along K: ints of K, one row of the matrix a lane.
-    const struct surface m =
-        make_surface(wei + begin * bits / 8, p->k * bits / 8, p->n, p->wei.column * bits / 8);
-    const int x = (m.x0 + k * bits / 8) / 4;
-    const int8 read = as_int8(READ_2D(transpose_u32_k8, m, (int2)(x, (int)n0)));
-    if (bits == 4) {
-        *first = (int8)(read.lo, (int4)0);
-        *second = (int8)(read.hi, (int4)0);
-        return;
-    }
-    *first = read;
-    if (both)
-        *second = as_int8(READ_2D(transpose_u32_k8, m, (int2)(x + 8, (int)n0)));
 }
