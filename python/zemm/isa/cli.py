@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from zemm.isa import report
 from zemm.isa.analysis import Analysis, analyse
@@ -15,6 +16,9 @@ from zemm.isa.errors import IsaError
 from zemm.isa.model import Family, family_of
 from zemm.isa.report import Line
 from zemm.isa.spirv import specialised
+
+if TYPE_CHECKING:
+    from zemm.isa.rows import Problem
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,6 +51,13 @@ def _tile(text: str) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
+class _Source(NamedTuple):
+    spirv: bytes
+    flags: str
+    kernel: str
+    group: int
+
+
 class _Run:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
@@ -55,7 +66,6 @@ class _Run:
         self.lines: list[Line] = []
         self.skipped: list[str] = []
         self.failures: list[str] = []
-        self._compiled: dict[tuple[bytes, str, str, str], Compiled] = {}
 
     def module(
         self,
@@ -82,10 +92,8 @@ class _Run:
         tile: tuple[int, int] | None,
     ) -> Analysis:
         device = names[2]
-        same = (module, options, kernel, device)  # problems for which zemm builds the same module
-        if same not in self._compiled:
-            self._compiled[same] = self.compile(*same, names)
-        analysis = analyse(self._compiled[same], self.devices[device], group, tile)
+        compiled = self.compile(module, options, kernel, device, names)
+        analysis = analyse(compiled, self.devices[device], group, tile)
         if analysis.calls:
             raise IsaError(f"the loop calls {analysis.calls} functions, which the compiler does not know")
         return analysis
@@ -115,7 +123,7 @@ class _Run:
 
     def rows(self) -> None:
         from zemm.isa.modules import engine, module_of
-        from zemm.isa.rows import PROBLEMS, chosen
+        from zemm.isa.rows import PROBLEMS, chosen, names_of
 
         rows = chosen(self.args.row)
         if not rows:
@@ -123,25 +131,28 @@ class _Run:
         cpu = engine()
         for row in rows:
             reasons = []
+            problems: dict[_Source, list[Problem]] = {}  # those for which zemm builds the same
             for problem in PROBLEMS:
                 module, why = module_of(cpu, row, problem)
-                if not module:
-                    reasons.append(f"{problem.name}: {why}")
-                    continue
-                spirv = specialised(module.spirv, module.constants)
-                for device, family in self.devices.items():
-                    impossible = row.why_not(family)
-                    if impossible:
-                        skip = f"{row.name} on {device}: {impossible}"
-                        self.skipped += [skip] if skip not in self.skipped else []
-                        continue
-                    names = (row.name, problem.name, device)
-                    tile = (row.tile_m, row.tile_n) if row.is_xe else None
-                    self.module(spirv, module.build_flags, module.kernel, names, problem.group, tile)
-            if len(reasons) == len(PROBLEMS):
+                if module:
+                    spirv = specialised(module.spirv, module.constants)
+                    source = _Source(spirv, module.build_flags, module.kernel, problem.group)
+                    problems.setdefault(source, []).append(problem)
+                else:
+                    reasons.append(f"{problem.name} {problem.tag}: {why}")
+            if not problems:
                 self.failures.append(
                     f"{row.name} takes none of the problems of python/zemm/isa/rows.py: {'; '.join(reasons)}"
                 )
+            for device, family in self.devices.items():
+                impossible = row.why_not(family)
+                if impossible:
+                    self.skipped.append(f"{row.name} on {device}: {impossible}")
+                    continue
+                tile = (row.tile_m, row.tile_n) if row.is_xe else None
+                for source, same in problems.items():
+                    names = (row.name, names_of(same), device)
+                    self.module(source.spirv, source.flags, source.kernel, names, source.group, tile)
 
     def write(self) -> None:
         if self.args.json:

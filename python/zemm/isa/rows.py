@@ -36,9 +36,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """words: as zemm-benchdnn --matmul takes them, {m} rows; group: elements of K in a group, 0 for none."""
+    """words: as zemm-benchdnn --matmul takes them, {m} rows; group: elements of K in a group, 0 for none.
+
+    tag: of the weights.
+    """
 
     name: str
+    tag: str
     words: str
     group: int
 
@@ -53,17 +57,17 @@ _WEIGHTS_ONLY = (
 _SHAPE = "{m}x4096:4096x14336"
 
 PROBLEMS = [
-    Problem("s8:u8 groups, any", f"--dt=s8:u8:f16 --wtag=any {_GROUPED} {_SHAPE}", 128),
-    Problem("s8:u8 groups, ab", f"--dt=s8:u8:f16 --wtag=ab {_GROUPED} {_SHAPE}", 128),
-    Problem("s8:u8 groups, ba", f"--dt=s8:u8:f16 --wtag=ba {_GROUPED} {_SHAPE}", 128),
-    Problem("s8:u4 groups, any", f"--dt=s8:u4:f16 --wtag=any {_GROUPED} {_SHAPE}", 128),
-    Problem("u8:s8 per column, any", f"--dt=u8:s8:f16 --wtag=any --attr-scales=wei:per_oc:f32 {_SHAPE}", 0),
-    Problem("f16:f16, ab", f"--dt=f16:f16:f16 --wtag=ab {_SHAPE}", 0),
-    Problem("f16:f16, any", f"--dt=f16:f16:f16 --wtag=any {_SHAPE}", 0),
-    Problem("bf16:bf16, any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
-    Problem("f16:u8 groups, any", f"--dt=f16:u8:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
-    Problem("f16:u4 groups, any", f"--dt=f16:u4:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
-    Problem("f32:f32 tf32, any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=tf32 {_SHAPE}", 0),
+    *(
+        Problem("s8:u8 groups", tag, f"--dt=s8:u8:f16 --wtag={tag} {_GROUPED} {_SHAPE}", 128)
+        for tag in ("any", "ab", "ba")
+    ),
+    Problem("s8:u4 groups", "any", f"--dt=s8:u4:f16 --wtag=any {_GROUPED} {_SHAPE}", 128),
+    Problem("u8:s8", "any", f"--dt=u8:s8:f16 --wtag=any --attr-scales=wei:per_oc:f32 {_SHAPE}", 0),
+    *(Problem("f16:f16", tag, f"--dt=f16:f16:f16 --wtag={tag} {_SHAPE}", 0) for tag in ("any", "ab", "ba")),
+    Problem("bf16:bf16", "any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
+    Problem("f16:u8 groups", "any", f"--dt=f16:u8:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
+    Problem("f16:u4 groups", "any", f"--dt=f16:u4:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
+    Problem("f32:f32 tf32", "any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=tf32 {_SHAPE}", 0),
 ]
 
 FEW_ROWS = 16  # up to this tile height a row is for as many rows of src
@@ -105,6 +109,14 @@ def chosen(names: str) -> list[Row]:
 
 def words_of(row: Row, problem: Problem) -> str:
     return problem.words.format(m=row.tile_m if row.tile_m <= FEW_ROWS else MANY_ROWS)
+
+
+def names_of(problems: list[Problem]) -> str:
+    """In one text: s8:u8 groups (any, ab)."""
+    tags: dict[str, list[str]] = {}
+    for problem in problems:
+        tags.setdefault(problem.name, []).append(problem.tag)
+    return "; ".join(f"{name} ({', '.join(found)})" for name, found in tags.items())
 
 
 @contextmanager
