@@ -6,6 +6,7 @@
 #include "common/verbose.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan.hpp"
+#include "matmul/plan_xe.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -183,6 +184,17 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     return false;
 }
 
+// Reading element by element is for the smallest tile: others have no registers for that.
+bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
+    if (row.work_items == 1 || row.tile_m == row.rows || p.empty() || (reads_src_2d(p) && reads_wei_2d(p)))
+        return true;
+    why = text(
+        "2-D block loads cannot read %s: they want stride 1 in rows or columns, rows of at least 64 bytes "
+        "in fours, and 16 bytes times a whole number from row to row",
+        reads_src_2d(p) ? "the weights" : "src");
+    return false;
+}
+
 // A narrow tile leaves to the wide one after it what fills enough of that one, unless each of its columns is
 // a stream of its own in memory.
 bool suits(const problem &p, const kernel_row &row, std::string &why) {
@@ -210,7 +222,7 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
             try {
                 auto resolved = std::make_shared<const problem>(resolve_weights(p, row));
                 if (row.supports(*resolved, dev, why) && has_registers(*resolved, row, why) &&
-                    (!forced.empty() || suits(*resolved, row, why))) {
+                    reads_blocks(*resolved, row, why) && (!forced.empty() || suits(*resolved, row, why))) {
                     result.push_back({&row, std::move(resolved)});
                     continue;
                 }

@@ -146,7 +146,8 @@ void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
 // Plain weights that many tiles read: arranged once, in the scratchpad, instead of by every tile.
 std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device &dev, plan &result) {
     const problem &p = *c.problem;
-    if (c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
+    if (dev.kind == zemm_gpu || c.row->work_items > 1 || // these read plain weights as they are
+        c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
         p.batch() * p.m() < tiles_to_pack_for * c.row->tile_m || !segments_are_quads(p) ||
         !p.shares_weights())
         return c.problem;

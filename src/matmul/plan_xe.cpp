@@ -60,6 +60,17 @@ bool zero_points_fit_f32(const problem &p) {
 
 } // namespace
 
+bool reads_src_2d(const problem &p) {
+    return can_read_2d(p.src, p.ndims() - 1, p.ndims() - 2);
+}
+
+bool reads_wei_2d(const problem &p) {
+    const int row = p.ndims() - 2, column = row + 1;
+    if (is_packed(p.wei))
+        return true;
+    return (!is_int4(p.wei.data_type) && can_read_2d(p.wei, column, row)) || can_read_2d(p.wei, row, column);
+}
+
 bool src_rows_are_linear(const problem &p) {
     const int row = p.ndims() - 2;
     zemm_dim_t rows = p.src.dims[row];
@@ -114,11 +125,9 @@ void xe_cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
 
 uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block) {
     uint32_t flags = 0;
-    const int row = p.ndims() - 2, column = row + 1;
-    if (can_read_2d(p.src, column, row))
+    if (reads_src_2d(p))
         flags |= FLAG_SRC_2D;
-    if (!is_packed(p.wei) &&
-        ((!is_int4(p.wei.data_type) && can_read_2d(p.wei, column, row)) || can_read_2d(p.wei, row, column)))
+    if (!is_packed(p.wei) && reads_wei_2d(p))
         flags |= FLAG_WEI_2D;
     if (groups_are_equal(p))
         flags |= FLAG_EQUAL_GROUPS;

@@ -7,6 +7,9 @@
 
 namespace zemm::matmul {
 
+// Whether 2-D block loads can read src, and the weights; else they are read element by element.
+bool reads_src_2d(const problem &p);
+bool reads_wei_2d(const problem &p);
 // Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
 bool src_rows_are_linear(const problem &p);
 // Elements of K in a block: the most steps of a DPAS that divide a segment.
