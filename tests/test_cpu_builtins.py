@@ -143,6 +143,60 @@ def test_prefetch_does_nothing(driver: Driver) -> None:
     np.testing.assert_array_equal(memory, np.arange(64 * 64, dtype=np.uint8))
 
 
+DIVERGENT_KERNELS = """
+int8 __attribute__((overloadable)) intel_sub_group_i8_i8_matrix_mad_k32({a} a, int8 b, int8 acc);
+
+/// Sub-group i multiplies i times; the third one leaves.
+__attribute__((intel_reqd_sub_group_size({lanes}))) kernel void leave(
+    global {a} *a, global int8 *b, global int8 *acc) {{
+    const size_t i = get_global_id(0);
+    if (get_sub_group_id() == 2)
+        return;
+    for (uint n = 0; n < get_sub_group_id(); n++)
+        acc[i] = intel_sub_group_i8_i8_matrix_mad_k32(a[i], b[i], acc[i]);
+}}
+
+/// Every other sub-group multiplies; then all sums of a lane are added up through local memory.
+__attribute__((intel_reqd_sub_group_size({lanes}))) kernel void meet(
+    global {a} *a, global int8 *b, global int8 *acc) {{
+    local int8 sums[64];
+    const size_t i = get_local_id(0);
+    sums[i] = acc[i];
+    if (get_sub_group_id() % 2)
+        sums[i] = intel_sub_group_i8_i8_matrix_mad_k32(a[i], b[i], acc[i]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int8 sum = 0;
+    for (uint n = get_sub_group_local_id(); n < get_local_size(0); n += {lanes})
+        sum += sums[n];
+    acc[i] = sum;
+}}
+"""
+
+
+@pytest.mark.parametrize("lanes", [8, 16])
+def test_sub_groups_go_their_own_ways(driver: Driver, lanes: int) -> None:
+    builtin = Dpas("i8", "i8", "s32", lanes, 8, 32)
+    source = DIVERGENT_KERNELS.format(lanes=lanes, a="int8" if lanes == 8 else "short8")
+    module = driver.module(compile_opencl(source))
+    rng = np.random.default_rng(lanes)
+    a = random_words(rng, "i8", (4, lanes, 8), builtin.a_bits)
+    b = random_words(rng, "i8", (4, lanes, 8), 32)
+    acc = random_words(rng, "s32", (4, lanes, 8), 32)
+    expected = acc.copy()
+    for group, times in enumerate((0, 1, 0, 3)):
+        for _ in range(times):
+            expected[group] = multiply(builtin, a[group], b[group], expected[group])
+    got = acc.copy()
+    module.run("leave", [a, b, got], 1, 4 * lanes)
+    np.testing.assert_array_equal(got, expected)
+    sums = acc.copy()
+    for group in (1, 3):
+        sums[group] = multiply(builtin, a[group], b[group], acc[group])
+    got = acc.copy()
+    module.run("meet", [a, b, got], 1, 4 * lanes)
+    np.testing.assert_array_equal(got, np.broadcast_to(sums.sum(0, dtype=np.uint32), got.shape))
+
+
 TF32_KERNEL = """
 float{n} {overloadable} intel_convert_tfloat32{n}_as_float{n}(float{n} value);
 kernel void convert(global float *from, global float *to) {{

@@ -5,6 +5,7 @@
 #include "ze_test.h"
 
 #include <random>
+#include <thread>
 
 using Code = std::vector<uint8_t>;
 constexpr int lanes = 16, groups = 2, rows = 2, depth = 32;
@@ -127,6 +128,24 @@ static void native(const Code &code) {
     OK(ze.zeModuleDestroy(again));
 }
 
+/// The driver keeps what it compiled for all: four threads need the same at once.
+static void in_threads(const Code &code) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++)
+        threads.emplace_back([&code, i] {
+            const int factor = i + 2;
+            const uint32_t id = 3;
+            const void *value = &factor;
+            const ze_module_constants_t constants{1, &id, &value};
+            ze_module_handle_t module = nullptr;
+            OK(create({code}, &module, nullptr, ZE_MODULE_FORMAT_IL_SPIRV, &constants));
+            check_multiply(module, factor, product);
+            OK(ze.zeModuleDestroy(module));
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+}
+
 static void linked(const Code &code) {
     const Code library = read_file("library.spv"), importer = read_file("builtins_importer.spv");
     ze_module_handle_t module = nullptr;
@@ -195,6 +214,7 @@ static void damaged_names(const Code &code) {
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     const Code code = read_file("builtins.spv");
+    in_threads(code);
     alone(code);
     native(code);
     linked(code);
