@@ -64,7 +64,7 @@ def _all_dpas() -> list[Dpas]:
         k = 256 // max(BITS[a], BITS[b], 4)
         if lanes == 8 and (acc in ("f16", "bf16") or a == "tf32"):
             continue
-        if k // lanes * BITS[a] >= 8:
+        if a == "tf32" or k // lanes * BITS[a] >= 8:
             result.append(Dpas(a, b, acc, lanes, m, k))
     return result
 

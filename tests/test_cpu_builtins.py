@@ -58,6 +58,23 @@ def test_dpas_of_special_values(driver: Driver, builtin: Dpas) -> None:
         np.testing.assert_array_equal(to_float(acc, builtin.acc), np.full(acc.shape, np.float32(value)))
 
 
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_dpas_rounds_to_even(driver: Driver, kind: str) -> None:
+    """Sums in the middle between two values of the accumulator, and next to it."""
+    builtin = Dpas(kind, kind, kind, 16, 1, 16)
+    step = 2.0 ** (-10 if kind == "f16" else -7)  # of the values from 1 to 2
+    acc_values = np.float32(1 + step * np.arange(16))
+    for share in (0.5, 0.5 + 2.0**-6, 0.5 - 2.0**-6):
+        a, b = np.zeros((16, 1), np.uint16), np.zeros((16, 8), np.uint32)
+        a[0, 0] = to_bits(np.float32([share]), kind)[0]
+        b[:, 0] = to_bits(np.float32([step]), kind)[0]
+        acc = to_bits(acc_values, kind).reshape(16, 1)
+        dpas_module(driver, 16).run(str(builtin), [a, b, acc], 1, 16)
+        sums = acc_values.astype(np.float64) + step * share
+        expected = np.float32(np.rint((sums - 1) / step) * step + 1)  # rint: ties to even
+        np.testing.assert_array_equal(to_float(acc, kind)[:, 0], expected)
+
+
 @functools.cache
 def block_module(driver: Driver, access: str) -> Module:
     return driver.module(compile_opencl("\n".join(block_kernel(b) for b in BLOCKS if b.access == access)))
