@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/dispatch.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "matmul/cost.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/plan_xe.hpp"
@@ -172,11 +176,9 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
 bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     if (row.work_items == 1)
         return true;
-    const quant_entry *src = p.scale(ZEMM_ARG_SRC), *wei = p.scale(ZEMM_ARG_WEIGHTS);
-    const bool scaled = (src && k_group(p, *src, false) != p.k()) || (wei && k_group(p, *wei, true) != p.k());
     constexpr int others = 48; // addresses, parameters of rows and columns, what is under way
     const int bytes = p.src.data_type == zemm_s8 || p.src.data_type == zemm_u8 ? 1 : 2;
-    const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
+    const int sums = (row.tile_m + (scales_along_k(p) ? 8 : 0)) * row.tile_n / row.lanes;
     const int operands = (row.tile_n + 8) * row.tile_k * bytes / (4 * row.lanes);
     if (sums + operands + others <= row.grf)
         return true;
@@ -203,6 +205,24 @@ bool suits(const problem &p, const kernel_row &row, std::string &why) {
         return true;
     why = text("a tile of %d columns is better", row.wide_n);
     return false;
+}
+
+// Of rows that differ in their tile the cheapest first.
+void sort_tiles(const problem &p, const ze::device &dev, std::vector<candidate> &found) {
+    if (p.empty())
+        return;
+    const auto is_tile = [](const candidate &c) { return c.row->work_items > 1; };
+    const auto end = std::partition_point(found.begin(), found.end(), is_tile);
+    std::map<const kernel_row *, cost> costs;
+    for (auto c = found.begin(); c != end; ++c) {
+        const cost estimated = costs[c->row] = estimate(*c->problem, *c->row, dev);
+        if (verbose::enabled(verbose::dispatch))
+            verbose::print(text("primitive,create:cost,matmul,%s,%s,%s", c->row->name,
+                                estimated.text().c_str(), dims_line(p).c_str()));
+    }
+    std::stable_sort(found.begin(), end, [&](const candidate &a, const candidate &b) {
+        return costs[a.row].clocks < costs[b.row].clocks;
+    });
 }
 
 } // namespace
@@ -234,6 +254,7 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
                                 dims_line(p).c_str()));
         reasons += text("; %s: %s", row.name, why.c_str());
     }
+    sort_tiles(p, dev, result);
     if (result.empty())
         fail(zemm_unimplemented, "no kernel takes the matmul %s%s", dims_line(p).c_str(), reasons.c_str());
     return result;

@@ -213,7 +213,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (is_xe) {
         block_k = xe_block_k(p, row);
         flags |= xe_flags(p, block);
-        xe_cut(dev, batch, result);
+        xe_cut(p, dev, batch, result);
     } else {
         cut(dev, batch, result);
     }

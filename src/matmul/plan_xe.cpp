@@ -50,12 +50,15 @@ bool groups_are_equal(const problem &p) {
 
 // Sums of products of bytes, and zero points of a byte times sums of src, below 2^24 in magnitude.
 bool zero_points_fit_f32(const problem &p) {
-    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS), *scale = p.scale(ZEMM_ARG_SRC);
-    const quant_entry *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
-    const bool scaled =
-        (scale && k_group(p, *scale, false) != p.k()) || (wei_scale && k_group(p, *wei_scale, true) != p.k());
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
     return p.integer() && zp && !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) &&
-           !p.zero_point(ZEMM_ARG_SRC) && scaled && k_segment(p) <= 256;
+           !p.zero_point(ZEMM_ARG_SRC) && scales_along_k(p) && k_segment(p) <= 256;
+}
+
+// Elements of K in each of at most so many ranges: whole segments, or whole blocks where there is only one.
+zemm_dim_t k_range(const problem &p, const kernel_row &row, zemm_dim_t ranges) {
+    const zemm_dim_t unit = k_segment(p) < p.k() ? k_segment(p) : row.tile_k;
+    return std::min(p.k(), groups(groups(p.k(), ranges, "K"), unit, "K") * unit);
 }
 
 } // namespace
@@ -84,6 +87,11 @@ bool src_rows_are_linear(const problem &p) {
     return true;
 }
 
+bool scales_along_k(const problem &p) {
+    const quant_entry *src = p.scale(ZEMM_ARG_SRC), *wei = p.scale(ZEMM_ARG_WEIGHTS);
+    return (src && k_group(p, *src, false) != p.k()) || (wei && k_group(p, *wei, true) != p.k());
+}
+
 int xe_block_k(const problem &p, const kernel_row &row) {
     // Integer weights of floats are read 32 at a time, too.
     const zemm_dim_t segment = k_segment(p);
@@ -94,26 +102,37 @@ int xe_block_k(const problem &p, const kernel_row &row) {
     return int(block);
 }
 
-void xe_cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
+zemm_dim_t tiles_of(const problem &p, const kernel_row &row) {
+    const zemm_dim_t rows = p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
+    return groups(rows, row.tile_m, "M") * groups(p.n(), row.tile_n, "N") * (p.batch() * p.m() / rows);
+}
+
+// The CPU device runs these rows to check them: as if it were a small GPU.
+static zemm_dim_t threads_of(const kernel_row &row, const ze::device &dev) {
+    constexpr zemm_dim_t small_gpu = 64;
+    const zemm_dim_t per_xve = row.grf == 256 ? dev.model.threads_256 : dev.model.threads_128;
+    return dev.kind == zemm_cpu ? small_gpu : std::max<zemm_dim_t>(1, dev.model.xves() * per_xve);
+}
+
+zemm_dim_t k_ranges(const problem &p, const kernel_row &row, const ze::device &dev) {
+    constexpr zemm_dim_t shortest_range = 1024; // a second launch costs as much as some hundred of K
+    const zemm_dim_t wanted = std::min(threads_of(row, dev) / tiles_of(p, row), p.k() / shortest_range);
+    if (wanted <= 1)
+        return 1;
+    return groups(p.k(), k_range(p, row, wanted), "K");
+}
+
+void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
     kernels::matmul_problem &block = result.block;
     const zemm_dim_t tiles_m = groups(block.rows, row.tile_m, "M");
     const zemm_dim_t group_y = std::min<zemm_dim_t>(row.group_y, tiles_m);
     const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     const zemm_dim_t along_m = groups(tiles_m, group_y, "M");
+    const zemm_dim_t ranges = k_ranges(p, row, dev);
     block.tile_rows = block.finish_rows = row.tile_m;
+    block.k_range = ranges == 1 ? block.k : k_range(p, row, ranges);
     result.group_size = {uint32_t(row.group_x * row.work_items), uint32_t(group_y), 1};
-
-    // K is split until every thread that the device can hold has a tile, but not below a few blocks.
-    constexpr zemm_dim_t shortest_range = 1024;
-    const zemm_dim_t per_xve = row.grf == 256 ? dev.model.threads_256 : dev.model.threads_128;
-    const zemm_dim_t threads = std::max<zemm_dim_t>(1, dev.model.xves() * per_xve);
-    const zemm_dim_t tiles = along_m * group_y * along_n * row.group_x * batch;
-    zemm_dim_t ranges = std::max<zemm_dim_t>(1, std::min(threads / tiles, block.k / shortest_range));
-    const zemm_dim_t unit = block.segment < block.k ? block.segment : row.tile_k;
-    block.k_range = std::min(block.k, groups(groups(block.k, ranges, "K"), unit, "K") * unit);
-    ranges = groups(block.k, block.k_range, "K");
-
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
     if (ranges == 1)
         return;

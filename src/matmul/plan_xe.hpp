@@ -12,10 +12,16 @@ bool reads_src_2d(const problem &p);
 bool reads_wei_2d(const problem &p);
 // Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
 bool src_rows_are_linear(const problem &p);
+// Whether scales change along K: sums of blocks are scaled.
+bool scales_along_k(const problem &p);
 // Elements of K in a block: the most steps of a DPAS that divide a segment.
 int xe_block_k(const problem &p, const kernel_row &row);
+// Tiles of dst, of the whole batch.
+zemm_dim_t tiles_of(const problem &p, const kernel_row &row);
+// Ranges of K, where there are too few tiles for the device's threads.
+zemm_dim_t k_ranges(const problem &p, const kernel_row &row, const ze::device &dev);
 // The grid, tiles of full height, and the ranges of K where there are too few tiles for the device.
-void xe_cut(const ze::device &dev, zemm_dim_t batch, plan &result);
+void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result);
 // FLAG_SRC_2D and the other flags of such rows; block: of the problem.
 uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block);
 

@@ -33,9 +33,10 @@ struct gpu_row {
     uint32_t threads_128 = 0; // of an XVE whose threads have 128 registers
     uint32_t threads_256 = 0; // and 256 (-ze-opt-large-register-file); 0: no such mode
     uint32_t slm_per_core = 0;
-    uint32_t l1_per_core = 0; // with SLM, where they are one memory
-    bool block_2d = false;    // 2-D block loads
-    bool tf32 = false;        // DPAS of tf32
+    uint32_t l1_per_core = 0;        // with SLM, where they are one memory
+    uint32_t l1_bytes_per_clock = 0; // that an Xe core loads; docs/xe.md has the sources
+    bool block_2d = false;           // 2-D block loads
+    bool tf32 = false;               // DPAS of tf32
 };
 
 struct gpu_model : gpu_row {

@@ -21,18 +21,19 @@ struct release_row {
 };
 
 constexpr release_row releases[] = {
-    // family, name, int8, f16, sub-group, GRF bytes, threads 128, 256, SLM, L1, block_2d, tf32
-    {12, 0, 10, {xe_lp, "Xe-LP", 0, 0, 8, 32, 7, 0, 128 * KB, 0, false, false}},
-    {12, 55, 57, {xe_hpg, "Xe-HPG", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, false, false}},
-    {12, 60, 60, {xe_hpc, "Xe-HPC", 1024, 512, 16, 64, 8, 4, 128 * KB, 512 * KB, true, true}},
+    // family, name, int8, f16, sub-group, GRF bytes, threads 128, 256, SLM, L1, bytes of L1 a clock,
+    // block_2d, tf32
+    {12, 0, 10, {xe_lp, "Xe-LP", 0, 0, 8, 32, 7, 0, 128 * KB, 0, 0, false, false}},
+    {12, 55, 57, {xe_hpg, "Xe-HPG", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
+    {12, 60, 60, {xe_hpc, "Xe-HPC", 1024, 512, 16, 64, 8, 4, 128 * KB, 512 * KB, 512, true, true}},
     // Sold without matrix engines.
-    {12, 61, 61, {xe_hpc, "Xe-HPC VG", 0, 0, 16, 64, 8, 4, 128 * KB, 512 * KB, true, false}},
-    {12, 70, 71, {xe_hpg, "Xe-LPG", 0, 0, 8, 32, 8, 4, 128 * KB, 192 * KB, false, false}},
-    {12, 74, 74, {xe_hpg, "Xe-LPG+", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, false, false}},
-    {20, 1, 2, {xe2, "Xe2-HPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, true, true}},
-    {20, 4, 4, {xe2, "Xe2-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 192 * KB, true, true}},
+    {12, 61, 61, {xe_hpc, "Xe-HPC VG", 0, 0, 16, 64, 8, 4, 128 * KB, 512 * KB, 512, true, false}},
+    {12, 70, 71, {xe_hpg, "Xe-LPG", 0, 0, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
+    {12, 74, 74, {xe_hpg, "Xe-LPG+", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
+    {20, 1, 2, {xe2, "Xe2-HPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, 128, true, true}},
+    {20, 4, 4, {xe2, "Xe2-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 192 * KB, 128, true, true}},
     // Up to 10 threads with fewer than 128 registers.
-    {30, 0, 5, {xe3, "Xe3-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, true, true}},
+    {30, 0, 5, {xe3, "Xe3-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, 128, true, true}},
 };
 
 struct id_range {
