@@ -314,6 +314,10 @@ private:
                     return false;
             return true;
         }
+        if (i.op == op_vector_shuffle || i.op == op_composite_extract)
+            for (uint32_t n = 0; n < leading_ids(i.op); n++)
+                if (first + n >= i.count || !is_value(i.word[first + n]))
+                    return false;
         // Other instructions of function bodies whose operands are all ids take values only.
         return i.op < first_body_op || leading_ids(i.op) != UINT32_MAX || all_values(i, first);
     }

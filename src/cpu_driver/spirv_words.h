@@ -53,6 +53,8 @@ enum Op : uint16_t {
     op_decorate = 71,
     op_decoration_group = 73,
     op_group_decorate = 74,
+    op_vector_shuffle = 79,
+    op_composite_extract = 81,
     op_composite_insert = 82,
     op_phi = 245,
     op_label = 248,
