@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zemm
 from support_problem import PostOp, Problem, Quant, zero_point
-from support_rows import ROWS
+from support_rows import CPU_ROWS
 from support_run import make_pd, run
 
 PACKED = "BA16a64b4a"
@@ -80,7 +80,7 @@ SHAPES = ((1, 15, 30004), (3, 40, 8200), (33, 16, 9000), (17, 5, 60001))
 
 
 @pytest.mark.parametrize("name", SPLIT)
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", CPU_ROWS)
 def test_k_in_ranges(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
@@ -195,7 +195,7 @@ ALONG_K = {
 
 
 @pytest.mark.parametrize("name", ALONG_K)
-@pytest.mark.parametrize("row", [row for row in ROWS if row.startswith("matmul_int8")])
+@pytest.mark.parametrize("row", [row for row in CPU_ROWS if row.startswith("matmul_int8")])
 def test_few_rows_along_k(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:

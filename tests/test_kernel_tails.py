@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import zemm
 from support_problem import Problem, zero_point
-from support_rows import ROWS
+from support_rows import CPU_ROWS
 from support_run import make_pd, run
 from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
 
@@ -35,7 +35,7 @@ def run_on(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", CPU_ROWS)
 def test_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
@@ -56,7 +56,7 @@ def test_tails(
 
 
 @pytest.mark.parametrize("name", [name for name in FLOATS if not FLOATS[name].group])
-@pytest.mark.parametrize("row", [row for row in ROWS if not row.startswith("matmul_int8")])
+@pytest.mark.parametrize("row", [row for row in CPU_ROWS if not row.startswith("matmul_int8")])
 def test_rough_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
@@ -84,7 +84,7 @@ def test_shapes_meet_in_all_pairs() -> None:
 
 def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
     """What was refused above is refused for a reason; of the rest each row has types and layouts enough."""
-    for row in ROWS:
+    for row in CPU_ROWS:
         whys = [refusal(engine, row, variant) for variant in VARIANTS.values()]
         taken = whys.count("")
         assert taken == (0 if "report" in "".join(whys) else taken)
@@ -106,7 +106,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("row", [row for row in ROWS if row.startswith("matmul_int8")])
+@pytest.mark.parametrize("row", [row for row in CPU_ROWS if row.startswith("matmul_int8")])
 def test_int8_rows_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem, why = REFUSED[name]
