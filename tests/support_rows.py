@@ -20,5 +20,6 @@ def matmul_rows() -> list[str]:
 
 
 ROWS = matmul_rows()
-XE_ROWS = [row for row in ROWS if "_xe_" in row]  # for Intel GPUs with XMX; the CPU device runs them if forced
+# For Intel GPUs with XMX; the CPU device runs them if forced.
+XE_ROWS = [row for row in ROWS if "_xe_" in row]
 CPU_ROWS = [row for row in ROWS if row not in XE_ROWS]

@@ -117,7 +117,7 @@ def kernels_named(text: str) -> list[str]:
 
 
 def test_kernels_are_those_of_the_list() -> None:
-    rows = re.findall(r"(?m)^ZEMM_MATMUL\((.*)\)", text_of("src/kernels/kernels.def"))
+    rows = re.findall(r"(?m)^ZEMM_(?:XE_)?MATMUL\((.*)\)", text_of("src/kernels/kernels.def"))
     assert rows
     names = set()
     for row in rows:
