@@ -46,6 +46,8 @@ std::optional<Builtin> find_other(const std::string &symbol, const MangledName *
                                   const std::string &function) {
     if (auto found = tf32(symbol, mangled ? mangled->name : symbol, function))
         return found;
+    if (symbol == "__builtin_IB_lsc_prefetch_global_uint") // the compiler's own name: pointer, offset, caches
+        return make(symbol, function, "LINE_PREFETCH", "v(p5,i32,i32)");
     if (!mangled || mangled->parameters.size() != 1)
         return {};
     const std::string &name = mangled->name;

@@ -42,6 +42,13 @@ typedef int vec_i;
 #define as_vec_f(x) as_float(x)
 #endif
 
+// Counts along K: 2-D block loads have 32 bits, and so have the loops around them.
+#if WORK_ITEMS > 1
+typedef int k_index;
+#else
+typedef long k_index;
+#endif
+
 // What one vector's columns have in common for all rows, and its rows for all columns.
 #if WORK_ITEMS > 1
 typedef float column_f;

@@ -29,13 +29,6 @@
 #ifndef BLOCK_K
 #define BLOCK_K TILE_K
 #endif
-// Where a segment is more than one block, registers are too few to carry its sum: each block is scaled on its
-// own.
-#if WORK_ITEMS > 1
-#define IF_SEGMENT(condition) true
-#else
-#define IF_SEGMENT(condition) (condition)
-#endif
 #define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
 
 // Vectors of so many rows of the tile, and of all of them.
@@ -64,8 +57,14 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
     vec_f fsum[VECTORS(ROWS)];
     __private vec_i *carried = t->sum + VECTORS(i0);
     __private vec_f *result = t->result + VECTORS(i0);
-    const bool begins = SEGMENTS_ARE_SCALED ? IF_SEGMENT(block->first) : block->opens;
-    const bool ends = SEGMENTS_ARE_SCALED && IF_SEGMENT(block->last);
+#if WORK_ITEMS > 1
+    // Sums are zero at first. Where a segment is more than one block, registers are too few to carry its sum:
+    // each block is scaled on its own.
+    const bool begins = SEGMENTS_ARE_SCALED, ends = SEGMENTS_ARE_SCALED;
+#else
+    const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->opens;
+    const bool ends = SEGMENTS_ARE_SCALED && block->last;
+#endif
 #pragma unroll
     for (int i = 0; i < VECTORS(count); ++i) {
         const vec_i sum = begins ? (vec_i)0 : carried[i];
@@ -86,7 +85,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
         if (ends) {
             vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
             if (HAS(FLAG_FLOAT_ZP) && block->first)
-                scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * to_vec_f((vec_i)rows->correction[i / NV]);
+                scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)rows->float_correction[i / NV];
             if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                 scaled *= (vec_f)t->wei_scale[i % NV];
             if (HAS(FLAG_SRC_SCALE_K))
@@ -254,28 +253,38 @@ static inline void load_partials(global const struct matmul_problem *p, __privat
 
 // The tile's sums over K from k_begin to k_end.
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
-                             const struct matmul_arguments *args, const struct row_index *first, long k_begin,
-                             long k_end, __private struct tile *t) {
+                             const struct matmul_arguments *args, const struct row_index *first,
+                             k_index k_begin, k_index k_end, __private struct tile *t) {
     panel_vec panel[PANEL_VECTORS];
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
-    struct block block = {.k0 = k_begin, .segment = k_begin / p->segment};
-    long segment_end = (block.segment + 1) * p->segment;
+#if WORK_ITEMS > 1
+    struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin);
+#endif
+    const k_index segment = (k_index)p->segment;
+    struct block block = {.k0 = k_begin, .segment = k_begin / segment};
+    k_index segment_end = (block.segment + 1) * segment;
     for (; block.k0 < k_end; block.k0 += block.length) {
         if (block.k0 == segment_end) {
             ++block.segment;
-            segment_end += p->segment;
+            segment_end += segment;
         }
-        block.length = (int)min((long)BLOCK_K, min(segment_end, k_end) - block.k0);
-        block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - p->segment;
+        block.length = (int)min((k_index)BLOCK_K, min(segment_end, k_end) - block.k0);
+        block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - segment;
         block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == segment_end;
-        block.src_scale = along_k(p, &block, p->src_scale.column_group) * p->src_scale.column;
-        block.src_zp = along_k(p, &block, p->src_zp.column_group) * p->src_zp.column;
+        if (HAS(FLAG_SRC_SCALE_K))
+            block.src_scale = along_k(p, &block, p->src_scale.column_group) * p->src_scale.column;
+        if (HAS(FLAG_SRC_ZP))
+            block.src_zp = along_k(p, &block, p->src_zp.column_group) * p->src_zp.column;
         block.opens = block.k0 == k_begin;
         if (block.first || block.opens) {
             load_column_parameters(p, args, &block, t);
             for (int v = 0; v < NV; ++v)
                 t->wei_sum[v] = (column_i)0;
         }
+#if WORK_ITEMS > 1
+        if (block.k0 + 2 * BLOCK_K <= k_end)
+            prefetch_block(&ahead);
+#endif
         const struct b_panel b = load_b(&source, p, block.k0, block.length, t->wei_zp, panel);
         if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
             add_wei_sums(b, block.length, t->wei_sum);
@@ -349,7 +358,6 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
     const int vectors = (t.count + ROWS - 1) / ROWS * ROWS * NV;
 #else
     column_f values[TILE_M * NV];
-    const int vectors = TILE_VECTORS;
 #endif
     if (HAS(FLAG_FINISH)) {
         load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
@@ -357,14 +365,18 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
         load_column_parameters(p, &args, &all, &t);
     } else {
         find_rows(src, p, first_row, row0, t.count, &t.rows);
-        if (SEGMENTS_ARE_SCALED)
 #if WORK_ITEMS > 1
 #pragma unroll
+        for (int i = 0; i < TILE_VECTORS; ++i) {
+            t.sum[i] = (vec_i)0;
+            t.result[i] = (vec_f)0.f;
+        }
+#else
+        for (int i = 0; i < (SEGMENTS_ARE_SCALED ? vectors : 0); ++i)
+            t.result[i] = (vec_f)0.f;
 #endif
-            for (int i = 0; i < vectors; ++i)
-                t.result[i] = (vec_f)0.f;
         const long k_begin = get_group_id(2) * p->k_range;
-        sum_range(src, wei, p, &args, &first, k_begin, min(k_begin + p->k_range, p->k), &t);
+        sum_range(src, wei, p, &args, &first, (k_index)k_begin, (k_index)min(k_begin + p->k_range, p->k), &t);
 #if WORK_ITEMS > 1
         store_values(&t, values);
 #endif

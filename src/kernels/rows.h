@@ -13,7 +13,7 @@
 
 // A block of K and its place in its segment.
 struct block {
-    long k0, segment; // first element, number of the segment
+    k_index k0, segment; // first element, number of the segment
     int length;
     bool first, last;       // of the segment
     bool opens;             // the range of K
@@ -22,7 +22,8 @@ struct block {
 
 // What a group of rows needs of the current segment.
 struct row_parameters {
-    row_i correction[ROWS / VEC_ROWS]; // multiplies the zero points of the weights: R - length * zs
+    row_i correction[ROWS / VEC_ROWS];       // multiplies the zero points of the weights: R - length * zs
+    row_f float_correction[ROWS / VEC_ROWS]; // the same where FLAG_FLOAT_ZP
     row_i src_zp[ROWS / VEC_ROWS];
     row_f src_scale[ROWS / VEC_ROWS];
 };
@@ -104,7 +105,7 @@ struct tile_rows {
     struct surface matrix; // for 2-D block loads
     int first;             // number of the tile's first row in it
     long src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // where each row begins
-    float scale[ROW_VECTORS];                                                  // of the current block
+    float scale[ROW_VECTORS], float_correction[ROW_VECTORS];                   // of the current block
     int zp[ROW_VECTORS], correction[ROW_VECTORS];
 };
 
@@ -137,6 +138,8 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
         if (HAS(FLAG_REDUCTIONS))
             rows->correction[v] =
                 load_correction(p, args, block, rows->reductions[v], HAS(FLAG_SRC_ZP) ? rows->zp[v] : 0);
+        if (HAS(FLAG_FLOAT_ZP))
+            rows->float_correction[v] = (float)rows->correction[v];
         if (HAS(FLAG_SRC_SCALE_K))
             rows->scale[v] = load_src_scale(args, block, rows->src_scale[v]);
     }
@@ -156,7 +159,9 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
     const int v = i0 / LANES, lane = i0 % LANES;
     if (HAS(FLAG_SRC_ZP))
         rows->src_zp[0] = EIGHT_LANES(int8, t->zp[v], lane);
-    if (HAS(FLAG_REDUCTIONS))
+    if (HAS(FLAG_FLOAT_ZP))
+        rows->float_correction[0] = EIGHT_LANES(float8, t->float_correction[v], lane);
+    else if (HAS(FLAG_REDUCTIONS))
         rows->correction[0] = EIGHT_LANES(int8, t->correction[v], lane);
     if (HAS(FLAG_SRC_SCALE_K))
         rows->src_scale[0] = EIGHT_LANES(float8, t->scale[v], lane);

@@ -100,6 +100,13 @@ template <ze::feature loads> bool dpas_half_on(const problem &p, const ze::devic
     return has_dpas(p, dev, loads, p.weight_only() ? 32 : 16, why);
 }
 
+template <ze::feature loads> bool dpas_widened_on(const problem &p, const ze::device &dev, std::string &why) {
+    if (p.weight_only())
+        return dpas_half_on<loads>(p, dev, why);
+    why = "its tile is for floats with integer weights";
+    return false;
+}
+
 bool on_any(const problem &p, const ze::device &, std::string &why) {
     if (!is_packed(p.wei))
         return true;
@@ -176,7 +183,7 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
 bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     if (row.work_items == 1)
         return true;
-    constexpr int others = 48; // addresses, parameters of rows and columns, what is under way
+    constexpr int others = 56; // addresses, parameters of rows and columns, what is under way
     const int bytes = p.src.data_type == zemm_s8 || p.src.data_type == zemm_u8 ? 1 : 2;
     const int sums = (row.tile_m + (scales_along_k(p) ? 8 : 0)) * row.tile_n / row.lanes;
     const int operands = (row.tile_n + 8) * row.tile_k * bytes / (4 * row.lanes);

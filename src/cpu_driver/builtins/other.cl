@@ -5,6 +5,7 @@
 //   TF32            f32 to the nearest tf32, ties to even, in the form of an f32; infinities and NaN stay
 //                   (REAL, BITS: float and uint vectors)
 //   BLOCK_PREFETCH  of a block in one dimension: nothing to do
+//   LINE_PREFETCH   of what each lane points to: nothing to do
 //   BARRIER_ARRIVE  all of the work-group's barrier (cl_intel_split_work_group_barrier): what was written
 //                   before is visible behind the wait, which has nothing left to do
 //   BARRIER_WAIT
@@ -23,6 +24,9 @@ __attribute__((always_inline)) REAL FUNCTION(REAL value) {
 #elif defined(BLOCK_PREFETCH)
 void FUNCTION(const __global void *block) __asm(SYMBOL);
 __attribute__((always_inline)) void FUNCTION(const __global void *block) {}
+#elif defined(LINE_PREFETCH)
+void FUNCTION(const __global uint *base, int offset, int cache) __asm(SYMBOL);
+__attribute__((always_inline)) void FUNCTION(const __global uint *base, int offset, int cache) {}
 #elif defined(BARRIER_ARRIVE)
 void FUNCTION(uint flags) __asm(SYMBOL);
 __attribute__((always_inline)) void FUNCTION(uint flags) {

@@ -8,6 +8,7 @@
 
 #define STEP_K 16 // elements of K of one DPAS
 
+#include "policy/xe_ahead.h"
 #include "policy/xe_src.h"
 #include "policy/xe_wei.h"
 

@@ -6,6 +6,7 @@
 
 #define STEP_K 32 // elements of K of one DPAS
 
+#include "policy/xe_ahead.h"
 #include "policy/xe_src.h"
 #include "policy/xe_wei.h"
 
