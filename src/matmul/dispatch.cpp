@@ -183,9 +183,10 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
 bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     if (row.work_items == 1)
         return true;
-    constexpr int others = 56; // addresses, parameters of rows and columns, what is under way
+    const bool scaled = scales_along_k(p);
+    const int others = scaled ? 64 : 56; // addresses, parameters of rows and columns, what is under way
     const int bytes = p.src.data_type == zemm_s8 || p.src.data_type == zemm_u8 ? 1 : 2;
-    const int sums = (row.tile_m + (scales_along_k(p) ? 8 : 0)) * row.tile_n / row.lanes;
+    const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
     const int operands = (row.tile_n + 8) * row.tile_k * bytes / (4 * row.lanes);
     if (sums + operands + others <= row.grf)
         return true;
