@@ -325,12 +325,20 @@ __attribute__((intel_reqd_sub_group_size(LANES)))
 kernel void
 matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_problem *restrict p,
        struct matmul_arguments args) {
-    // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
     const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
-    const long group = get_group_id(0);
+#if WORK_ITEMS > 1
+    // Groups that run at once share rows of src and columns of weights in the second cache level.
+    const int in_strip = p->strip * (int)groups_along_n;
+    const int strip = (int)get_group_id(0) / in_strip, rest = (int)get_group_id(0) % in_strip;
+    const int height = min(p->strip, p->groups_m - strip * p->strip);
+    const long group_m = strip * p->strip + rest % height, group_n = rest / height;
+#else
+    // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
+    const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
+#endif
     const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
-    const long tile_n0 = (group % groups_along_n * GROUP_X + get_local_id(0) / WORK_ITEMS) * TILE_N;
-    const long row0 = (group / groups_along_n * get_local_size(1) + get_local_id(1)) * tile_rows;
+    const long tile_n0 = (group_n * GROUP_X + get_local_id(0) / WORK_ITEMS) * TILE_N;
+    const long row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;
     const long first_row = get_group_id(1) * p->rows + row0; // in the whole of dst
     if (tile_n0 >= p->n || row0 >= p->rows)
         return;

@@ -51,7 +51,10 @@ struct matmul_problem {
     arg_i64 wei_panel;   // packed weights: elements from one panel of 64 columns to the next
     arg_i32 tile_rows;   // rows of one work-item, at most TILE_M
     arg_i32 finish_rows; // of one work-item with FLAG_FINISH
-    arg_i64 k_range;     // elements of K of one work-item
+    // Xe rows: work-groups along M, and how many of them one strip of the grid has; a strip runs column by
+    // column.
+    arg_i32 groups_m, strip;
+    arg_i64 k_range; // elements of K of one work-item
     // Elements from row to row, and from range of K to range of K, of the sums with FLAG_PARTIAL; rows are
     // those of dst, of the whole batch.
     arg_i64 partial_row, partial_range;

@@ -2,6 +2,7 @@
 #include "matmul/plan_xe.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "matmul/packing.hpp"
 
@@ -131,6 +132,11 @@ void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &res
     const zemm_dim_t along_m = groups(tiles_m, group_y, "M");
     const zemm_dim_t ranges = k_ranges(p, row, dev);
     block.tile_rows = block.finish_rows = row.tile_m;
+    // Groups that run at once make a rectangle that reads the least: as high as it is wide, in elements.
+    const double at_once = double(threads_of(row, dev)) / double(group_y * row.group_x);
+    const double high = std::sqrt(at_once * row.tile_n * row.group_x / double(row.tile_m * group_y));
+    block.groups_m = int32_t(along_m);
+    block.strip = int32_t(std::clamp<zemm_dim_t>(zemm_dim_t(std::lround(high)), 1, along_m));
     block.k_range = ranges == 1 ? block.k : k_range(p, row, ranges);
     result.group_size = {uint32_t(row.group_x * row.work_items), uint32_t(group_y), 1};
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
