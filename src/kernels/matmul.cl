@@ -268,9 +268,11 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
             ++block.segment;
             segment_end += segment;
         }
-        block.length = (int)min((k_index)BLOCK_K, min(segment_end, k_end) - block.k0);
+        // A range ends its part of the segment: each one takes the zero points of src off its own sums.
+        const k_index end = min(segment_end, k_end);
+        block.length = (int)min((k_index)BLOCK_K, end - block.k0);
         block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - segment;
-        block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == segment_end;
+        block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == end;
         if (HAS(FLAG_SRC_SCALE_K))
             block.src_scale = along_k(p, &block, p->src_scale.column_group) * p->src_scale.column;
         if (HAS(FLAG_SRC_ZP))
