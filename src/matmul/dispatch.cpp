@@ -171,6 +171,12 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
     problem result = p;
     if (p.wei.format_kind != zemm_format_kind_any)
         return result;
+    if (row.work_items > 1 && is_int8(p.wei.data_type)) { // 2-D block loads transform bytes as they read them
+        md_resolve_any(result.wei);
+        if (reads_wei_2d(result))
+            return result;
+        result = p;
+    }
     if (row.weights == weights_layout::packed && segments_are_quads(p) && !p.empty())
         result.wei = packed_weights(p.wei);
     else

@@ -35,9 +35,7 @@ static inline struct surface make_surface(bytes first, long width, long height, 
 #define DECLARE_READ_2D(shape, type)                                                                         \
     type __builtin_IB_subgroup_block_read_flat_##shape(long base, int width_less_1, int height_less_1,       \
                                                        int pitch_less_1, int2 at);
-DECLARE_READ_2D(u8_m8k32v1, ushort8)
 DECLARE_READ_2D(u8_m8k32v2, ushort16)
-DECLARE_READ_2D(u32_m8k16v1, uint8)
 DECLARE_READ_2D(transform_u8_k32, uint8)
 DECLARE_READ_2D(transform_u16_k16, uint8)
 DECLARE_READ_2D(transpose_u32_k8, uint8)

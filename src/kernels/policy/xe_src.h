@@ -53,7 +53,7 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
             a[s] = two.lo;
             a[s + 1] = two.hi;
         } else if (has_step(s)) {
-            a[s] = READ_2D(u8_m8k32v1, m, at);
+            a[s] = READ_2D(u8_m8k32v2, m, at).lo;
         }
     }
 }

@@ -65,15 +65,27 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     return w;
 }
 
+// Packed 8-bit weights, from column n of the tile and element k on. By ordinary loads: compilers that know
+// only some shapes of 2-D block loads know none of whole ints. Rows past the panel's last are multiplied by
+// zeros.
+static inline int8 read_quads(const struct wei_source *w, int n, int k) {
+    global const int *column = (global const int *)w->matrix.base + w->x + n + get_sub_group_local_id();
+    int words[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+        words[i] = column[min(k / 4 + i, w->matrix.height - 1) * PACKED_N];
+    return vload8(0, words);
+}
+
 // Two steps, from column n of the tile and element k on; n is the same in all lanes.
 static inline void read_steps(const struct wei_source *w, global const struct matmul_problem *p, int n, int k,
                               bool both, __private int8 *first, __private int8 *second) {
     const struct surface m = w->matrix;
     const int bits = wei_bits(), step = wei_step(), x = w->x + n;
     if (spec_wei_unit() == UNIT_PACKED && bits == 8) {
-        *first = as_int8(READ_2D(u32_m8k16v1, m, (int2)(x, k / 4)));
+        *first = read_quads(w, n, k);
         if (both)
-            *second = as_int8(READ_2D(u32_m8k16v1, m, (int2)(x, k / 4 + 8)));
+            *second = read_quads(w, n, k + step);
     } else if (spec_wei_unit() == UNIT_PACKED && bits == 4) {
         // Two rows of halves make an int: eight of K.
         const int8 two = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k / 4)));
