@@ -10,7 +10,7 @@ import pytest
 from readme import ROOT, blocks
 
 SCRIPT = ROOT / ".ci" / "run"
-STUBS = ["apt-get", "xargs", "python3", "pip", "zemm-benchdnn", "meson", "pytest"]
+STUBS = ["apt-get", "xargs", "python3", "pip", "zemm-benchdnn", "meson", "pytest", "python"]
 
 
 def test_is_executable_bash() -> None:
@@ -73,7 +73,8 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     assert code == 0
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
-    assert names[-1] == "pytest"
+    assert names[-2:] == ["pytest", "python"]
+    assert calls[-1] == "python -m zemm.isa --device pvc,dg2"
     assert any("intel-opencl-icd" in call for call in calls)
 
 
@@ -90,6 +91,7 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("meson", 1),
         ("meson", 2),
         ("pytest", 1),
+        ("python", 1),
     ],
 )
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:

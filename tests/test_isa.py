@@ -381,8 +381,10 @@ def test_rows(tmp_path: Path) -> None:
     assert not few.why_not(model.HPG)
     assert "16 lanes" in few.why_not(model.XE2)
     assert not generic.why_not(model.HPG)
-    assert rows.names_of(rows.PROBLEMS[:4]) == "s8:u8 groups (any, ab, ba); s8:u4 groups (any)"
     problem = rows.PROBLEMS[0]
+    assert [row.is_for(problem) for row in (wide, few, generic)] == [False, True, True]
+    assert wide.is_for(rows.Problem("without groups", "any", "", 0))
+    assert rows.names_of(rows.PROBLEMS[:4]) == "s8:u8 groups (any, ab, ba); s8:u4 groups (any)"
     assert rows.words_of(wide, problem).endswith(" 2172x4096:4096x14336")
     assert rows.words_of(few, problem).endswith(" 8x4096:4096x14336")
 

@@ -132,7 +132,7 @@ class _Run:
         for row in rows:
             reasons = []
             problems: dict[_Source, list[Problem]] = {}  # those for which zemm builds the same
-            for problem in PROBLEMS:
+            for problem in filter(row.is_for, PROBLEMS):
                 module, why = module_of(cpu, row, problem)
                 if module:
                     spirv = specialised(module.spirv, module.constants)

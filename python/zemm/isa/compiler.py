@@ -93,7 +93,8 @@ class Compiler:
             return Path(self.command[0]).name
         with tempfile.TemporaryDirectory(prefix="zemm-isa-") as folder:  # the answer is a file
             _run([self._ocloc, "query", "OCL_DRIVER_VERSION"], Path(folder), {})
-            return f"ocloc {(Path(folder) / 'OCL_DRIVER_VERSION').read_text().strip()}"
+            answer = (Path(folder) / "OCL_DRIVER_VERSION").read_text(encoding="utf-8", errors="replace")
+            return f"ocloc {answer.strip().strip(chr(0))}"
 
     def run(self, spirv: Path, device: str, options: str, folder: Path, kernel: str = "") -> Compiled:
         """folder: for the dumps. kernel: which one of the module; empty: the only one."""

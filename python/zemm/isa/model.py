@@ -29,10 +29,13 @@ class Family:
     block2d: bool
 
 
+# Compilers for Xe3 choose the registers. Ten threads are the most, otherwise as many as 1024 registers hold.
+_XE3_THREADS = {32: 10, 64: 10, 96: 10, 128: 8, 160: 6, 192: 5, 256: 4}
+
 HPG = Family("Xe-HPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 2, 128, 128, False)
 HPC = Family("Xe-HPC", 64, 16, 8, {128: 8, 256: 4}, 16, 4, False, 1, 512, 128, True)
 XE2 = Family("Xe2", 64, 16, 8, {128: 8, 256: 4}, 16, 4, True, 2, 128, 128, True)
-XE3 = Family("Xe3", 64, 16, 8, {128: 8, 160: 6, 192: 5, 256: 4}, 16, 4, True, 2, 128, 128, True)
+XE3 = Family("Xe3", 64, 16, 8, _XE3_THREADS, 16, 4, True, 2, 128, 128, True)
 
 DEVICES = {
     "pvc": HPC, "dg2": HPG, "acm-g10": HPG, "acm-g11": HPG, "acm-g12": HPG, "bmg": XE2, "lnl-m": XE2,

@@ -33,6 +33,10 @@ class Row:
             return f"a DPAS of {family.name} has {family.sub_group} lanes, the row is for {self.lanes}"
         return ""
 
+    def is_for(self, problem: "Problem") -> bool:
+        """Wide tiles of Xe leave no registers for scales along K: the dispatcher takes the narrower one."""
+        return not (self.is_xe and self.tile_n >= 64 and problem.group)
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine code of every Xe row by Debian's ocloc: no spills, and no row gets worse than it was."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from zemm.isa.pipes import Pipe
+
+STORED = Path(__file__).with_name("isa_figures.json")
+# Writes the stored figures anew: when a row is added, or after looking at what got worse and why.
+REWRITE = "python -m zemm.isa --device pvc,dg2 --json tests/isa_figures.json"
+NO_OCLOC = "there is no ocloc of Debian: apt-get install intel-opencl-icd brings it"
+
+
+def key(figures: dict[str, Any]) -> str:
+    return f"{figures['kernel']} {figures['problem']} {figures['device']}"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    if not shutil.which("ocloc"):
+        pytest.skip(NO_OCLOC)
+    out = tmp_path_factory.mktemp("isa") / "figures.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "zemm.isa", "--device", "pvc,dg2", "--json", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(out.read_text())
+    return result
+
+
+@pytest.fixture(scope="module")
+def stored() -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(STORED.read_text())
+    return result
+
+
+def test_no_spills(written: dict[str, Any]) -> None:
+    """Registers stay out of memory, and there is no private memory, whatever the compiler's version."""
+    for figures in written["figures"]:
+        assert figures["spill_bytes"] == 0, key(figures)
+        assert figures["private_bytes"] == 0, key(figures)
+
+
+def test_no_row_got_worse(written: dict[str, Any], stored: dict[str, Any]) -> None:
+    """A failure names the row: make it as good as it was, or look why and rewrite the figures (REWRITE)."""
+    if written["compiler"] != stored["compiler"]:
+        pytest.skip(f"the figures are of {stored['compiler']}, this is {written['compiler']}")
+    now = {key(f): f for f in written["figures"]}
+    before = {key(f): f for f in stored["figures"]}
+    assert set(now) == set(before), f"rows came or went: {REWRITE}"
+    worse = []
+    for name, figures in now.items():
+        old = before[name]
+        worse += [
+            f"{name}: {figures['instructions'][pipe.value]} {pipe.value} instructions, "
+            f"{old['instructions'][pipe.value]} before"
+            for pipe in Pipe
+            if pipe is not Pipe.SYNC and figures["instructions"][pipe.value] > old["instructions"][pipe.value]
+        ]
+        worse += [
+            f"{name}: {what} {figures[what]}, {old[what]} before"
+            for what in ("utilisation", "serial_utilisation")
+            if figures[what] < old[what]
+        ]
+        worse += [
+            f"{name}: {what} {figures[what]}, {old[what]} before"
+            for what in ("bytes_loaded", "grf")
+            if figures[what] > old[what]
+        ]
+    assert worse == [], REWRITE
+
+
+def test_skips_say_why(written: dict[str, Any]) -> None:
+    assert written["skipped"], "rows for one family only must be skipped on the other"
+    for sentence in written["skipped"]:
+        assert sentence.startswith("matmul_")
+        assert " on dg2: " in sentence or " on pvc: " in sentence
