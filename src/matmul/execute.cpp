@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/error.hpp"
 #include "matmul/compiled.hpp"
 
 namespace zemm::matmul {
@@ -30,17 +31,29 @@ kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p) {
     return a;
 }
 
+void check_alignment(int arg, const void *data, size_t alignment, const kernel_row &row) {
+    const size_t behind = reinterpret_cast<uintptr_t>(data) % alignment;
+    if (behind != 0)
+        fail(zemm_invalid_arguments,
+             "%s begins %zu bytes behind a multiple of %zu: %s reads it in blocks, which have to begin at "
+             "one; "
+             "move the data, or take the next implementation",
+             argument_name(arg).c_str(), behind, alignment, row.name);
+}
+
 } // namespace
 
 void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                     std::span<const ze_event_handle_t> waits) const {
     const compiled &c = *compiled_;
     const auto &pd = static_cast<const primitive_desc &>(*this->pd);
-    stream.keep(compiled_);
     const bound_arguments bound{memories};
     const plan &plan = c.plan;
     const void *src = bound.pointer(ZEMM_ARG_SRC), *wei = bound.pointer(ZEMM_ARG_WEIGHTS);
     const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.block->data();
+    check_alignment(ZEMM_ARG_SRC, src, plan.src_alignment, *plan.row);
+    check_alignment(ZEMM_ARG_WEIGHTS, wei, plan.wei_alignment, *plan.row);
+    stream.keep(compiled_);
     const char *scratchpad = nullptr;
     if (plan.scratchpad_size != 0)
         scratchpad =

@@ -213,6 +213,11 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (is_xe) {
         block_k = xe_block_k(p, row);
         flags |= xe_flags(p, block);
+        xe_pitches(p, block);
+        if (flags & FLAG_SRC_2D)
+            result.src_alignment = block_load_alignment;
+        if ((flags & FLAG_WEI_2D) || is_packed(p.wei))
+            result.wei_alignment = block_load_alignment;
         xe_cut(p, dev, batch, result);
     } else {
         cut(dev, batch, result);

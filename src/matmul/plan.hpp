@@ -16,9 +16,10 @@ namespace zemm::matmul {
 struct plan {
     const kernel_row *row;
     std::vector<ze::spec_constant> constants;
-    kernels::matmul_problem block;       // copied to the device at creation
-    std::array<uint32_t, 3> group_size;  // work-items of a group
-    std::array<uint32_t, 3> group_count; // tiles, batch, ranges of K
+    kernels::matmul_problem block;               // copied to the device at creation
+    std::array<uint32_t, 3> group_size;          // work-items of a group
+    std::array<uint32_t, 3> group_count;         // tiles, batch, ranges of K
+    size_t src_alignment = 1, wei_alignment = 1; // bytes of which the tensors' places have to be multiples
 
     // What runs before and after, with data in the scratchpad at so many bytes.
     reorder::plan pack; // the weights, first; kernel is nullptr if they are taken as they are

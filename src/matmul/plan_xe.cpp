@@ -65,7 +65,11 @@ zemm_dim_t k_range(const problem &p, const kernel_row &row, zemm_dim_t ranges) {
 } // namespace
 
 bool reads_src_2d(const problem &p) {
-    return can_read_2d(p.src, p.ndims() - 1, p.ndims() - 2);
+    const int row = p.ndims() - 2;
+    memory_desc src = p.src;
+    if (p.shares_weights() && src_rows_are_linear(p)) // one matrix
+        src.dims[row] = p.batch() * p.m();
+    return can_read_2d(src, row + 1, row);
 }
 
 bool reads_wei_2d(const problem &p) {
@@ -146,6 +150,20 @@ void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &res
     block.partial_range = block.partial_row * block.rows * batch;
     result.finish_count = {result.group_count[0], uint32_t(batch), 1};
     result.partials_at = take(result, size_t(block.partial_range * ranges) * sizeof(float));
+}
+
+void xe_pitches(const problem &p, kernels::matmul_problem &block) {
+    // Strides of dimensions that are 1 are 0. One row has no distance to the next: any that loads take.
+    const auto pitch_of = [](const memory_desc &md, int inner, int outer, zemm_dim_t rows) {
+        const zemm_dim_t unit = 64 * 8 / data_type_bits(md.data_type);
+        return rows > 1 ? md.strides[outer] : groups(md.dims[inner], unit, "a row") * unit;
+    };
+    const int row = p.ndims() - 2, column = row + 1;
+    block.src.row = pitch_of(p.src, column, row, block.rows);
+    if (p.k() == 1)
+        block.wei.row = pitch_of(p.wei, column, row, 1);
+    if (p.n() == 1)
+        block.wei.column = pitch_of(p.wei, row, column, 1);
 }
 
 uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block) {

@@ -7,6 +7,9 @@
 
 namespace zemm::matmul {
 
+// Bytes of which the place of a tensor has to be a multiple for block loads.
+constexpr size_t block_load_alignment = 4;
+
 // Whether 2-D block loads can read src, and the weights; else they are read element by element.
 bool reads_src_2d(const problem &p);
 bool reads_wei_2d(const problem &p);
@@ -22,6 +25,8 @@ zemm_dim_t tiles_of(const problem &p, const kernel_row &row);
 zemm_dim_t k_ranges(const problem &p, const kernel_row &row, const ze::device &dev);
 // The grid, tiles of full height, and the ranges of K where there are too few tiles for the device.
 void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result);
+// Elements from row to row of src, and of the weights, where they are matrices for block loads.
+void xe_pitches(const problem &p, kernels::matmul_problem &block);
 // FLAG_SRC_2D and the other flags of such rows; block: of the problem.
 uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block);
 
