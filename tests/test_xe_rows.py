@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows for Intel GPUs with XMX, forced by name, on the CPU device, which has their builtins."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zemm
+from support_problem import Problem, Quant, make_data, zero_point
+from support_rows import XE_ROWS
+from support_run import Call, check_dst, make_call, make_pd, run
+from support_xe import HALF, INT8, PACKED, Variant, shapes, tile_of
+
+INT8_ROWS = [row for row in XE_ROWS if row.startswith("matmul_int8")]
+HALF_ROWS = [row for row in XE_ROWS if row not in INT8_ROWS]
+SMALLEST = [row for row in XE_ROWS if tile_of(row).m == 8]
+LARGE = [row for row in XE_ROWS if row not in SMALLEST]
+
+
+def variants_of(row: str) -> dict[str, Variant]:
+    return INT8 if row in INT8_ROWS else HALF
+
+
+def scales_segments(problem: Problem) -> bool:
+    return any(quant and quant.groups for quant in (problem.src_scale, problem.wei_scale))
+
+
+def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -> bool:
+    """Whether the row does not take the problem, for a reason that the variant gives it."""
+    try:
+        make_pd(engine, problem)
+    except NotImplementedError as error:
+        why = str(error).split(f"{row}: ", 1)[1].split(";")[0]
+    else:
+        return False
+    p = variant.base
+    allowed = {
+        "sums that are scaled along K do not fit into its registers": scales_segments(p),
+        "2-D block loads cannot read": not variant.loads and row in LARGE,
+        "its tile is for floats with integer weights": p.src_dt == p.wei_dt and row in LARGE,
+    }
+    assert any(words in why and allowed[words] for words in allowed), why
+    return True
+
+
+def rounds_like_the_reference(row: str, variant: Variant) -> bool:
+    """These rows scale each block, the reference each segment: several blocks round more often."""
+    return not scales_segments(variant.base) or not variant.base.integer or variant.group <= tile_of(row).k
+
+
+CASES = [(row, name) for row in XE_ROWS for name in variants_of(row)]
+
+
+@pytest.mark.parametrize(("row", "name"), CASES)
+def test_tails(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """M, N and K around the tile, the instruction and the panel: integers exact, and floats of few digits."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    variants = variants_of(row)
+    variant = variants[name]
+    for seed, (m, n, k) in enumerate(shapes(row, variants, name)):
+        problem = variant.of_shape(m, n, k, seed)
+        if refused(engine, row, variant, problem):
+            assert seed == 0
+            return  # test_every_variant_has_rows
+        try:
+            call = run(engine, stream, problem)
+            if rounds_like_the_reference(row, variant):
+                run(engine, stream, replace(problem, rough=True))
+        except AssertionError as error:
+            raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
+        assert call.pd.impl_info == row
+        assert call.exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
+
+
+@pytest.mark.parametrize("name", [*INT8, *HALF])
+def test_every_variant_has_rows(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The smallest tile takes all; of what block loads can read a larger one takes each, too."""
+    rows, variants = (INT8_ROWS, INT8) if name in INT8 else (HALF_ROWS, HALF)
+    taken = []
+    for row in rows:
+        monkeypatch.setenv("ZEMM_KERNEL", row)
+        problem = variants[name].of_shape(*next(shapes(row, variants, name)), 0)
+        if not refused(engine, row, variants[name], problem):
+            taken.append(row)
+    assert set(taken) >= set(rows) & set(SMALLEST)
+    assert not variants[name].loads or set(taken) & set(LARGE)
+
+
+# ---- K in ranges: as for a device of 64 threads
+
+RANGES = {
+    "matmul_int8": {
+        "exact": Variant(
+            Problem(
+                (1, 1),
+                (1, 1),
+                "u8",
+                "s8",
+                "s32",
+                wei_tag=PACKED,
+                src_zp=zero_point(),
+                wei_zp=zero_point(2),
+                huge_zero_points=True,
+                scratchpad="user",
+            )
+        ),
+        "groups": Variant(
+            Problem(
+                (1, 1),
+                (1, 1),
+                "s8",
+                "u4",
+                "f32",
+                limit=1,
+                wei_order="ba",
+                src_scale=Quant(1),
+                wei_scale=Quant(3, (96, 1)),
+                wei_zp=zero_point(3, (96, 1), "u8"),
+                bias_dt="f32",
+                bias_mask=2,
+                scratchpad="user",
+            ),
+            group=96,
+        ),
+    },
+    "matmul_half": {
+        "weight-only": Variant(
+            Problem(
+                (1, 1),
+                (1, 1),
+                "bf16",
+                "s8",
+                "f32",
+                limit=3,
+                wei_tag=PACKED,
+                wei_scale=Quant(2),
+                wei_zp=zero_point(2, (), "s8"),
+                fpmath=("any", True),
+                scratchpad="user",
+            )
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "name"), [(row, name) for row in XE_ROWS for name in RANGES["_".join(row.split("_")[:2])]]
+)
+def test_k_in_ranges(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """Sums of ranges are added up; floats with all their digits alike in every run."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    variant = RANGES["_".join(row.split("_")[:2])][name]
+    for seed, (m, n, k) in enumerate([(1, 17, 4100), (9, 64, 2308), (tile_of(row).m + 1, 33, 6004)]):
+        k = k // (variant.group or 4) * (variant.group or 4)
+        problem = variant.of_shape(m, n, k, seed)
+        if refused(engine, row, variant, problem):
+            continue  # test_every_variant_has_rows has the like
+        parts = make_pd(engine, problem).query_md("scratchpad_md").size
+        assert parts >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
+        assert run(engine, stream, problem).exact, f"M {m}, N {n}, K {k}"
+        if not problem.integer:
+            rough = replace(problem, rough=True)
+            calls = [run(engine, stream, rough) for _ in range(3)]
+            assert not calls[0].exact
+            assert all(np.array_equal(call.dst, calls[0].dst) for call in calls)
+
+
+# ---- where tensors begin
+
+PLACES = {
+    "matmul_int8": Variant(
+        Problem((1, 1), (1, 1), "u8", "u8", "s32", wei_order="ba", wei_zp=zero_point(2, (), "u8"))
+    ),
+    "matmul_half": Variant(
+        Problem((1, 1), (1, 1), "bf16", "s8", "f32", limit=15, wei_tag=PACKED, fpmath=("any", True))
+    ),
+}
+
+
+def moved(engine: zemm.Engine, memory: zemm.Memory, behind: int) -> zemm.Memory:
+    """A copy that begins so many bytes behind a multiple of 64."""
+    data = memory.read().view(np.uint8).reshape(-1)
+    area = np.full(data.size + 192, 0xA5, np.uint8)
+    first = -area.ctypes.data % 64 + behind
+    area[first : first + data.size] = data
+    return zemm.Memory(memory.md, engine, area[first : first + data.size])
+
+
+def call_at(engine: zemm.Engine, problem: Problem, src: int, wei: int) -> Call:
+    call = make_call(engine, problem, make_data(problem))
+    for arg, behind in ((zemm.ARG["SRC"], src), (zemm.ARG["WEIGHTS"], wei)):
+        call.args[arg] = moved(engine, call.args[arg], behind)
+    return call
+
+
+@pytest.mark.parametrize("row", XE_ROWS)
+def test_tensors_begin_anywhere_at_fours(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """Memory that begins 4, 8, 36 and 60 bytes behind what block loads take as a base."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    variant, tile = PLACES["_".join(row.split("_")[:2])], tile_of(row)
+    for seed, (src, wei) in enumerate([(4, 8), (36, 60), (8, 4), (60, 36), (0, 36)]):
+        problem = variant.of_shape(tile.m + 1, tile.n + 17, 2 * tile.k + 68, seed)
+        call = call_at(engine, problem, src, wei)
+        assert call.pd.impl_info == row
+        zemm.Primitive(call.pd).execute(stream, call.args)
+        stream.wait()
+        assert check_dst(problem, make_data(problem), call)
+
+
+@pytest.mark.parametrize("behind", [1, 2, 3, 34])
+@pytest.mark.parametrize("arg", ["SRC", "WEIGHTS"])
+@pytest.mark.parametrize("row", XE_ROWS)
+def test_tensors_that_begin_elsewhere_are_refused(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, arg: str, behind: int
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    tile = tile_of(row)
+    problem = PLACES["_".join(row.split("_")[:2])].of_shape(tile.m + 1, tile.n + 17, 2 * tile.k + 68, 0)
+    call = call_at(engine, problem, *((behind, 0) if arg == "SRC" else (0, behind)))
+    primitive = zemm.Primitive(call.pd)
+    with pytest.raises(zemm.InvalidArgumentsError) as caught:
+        primitive.execute(stream, call.args)
+    why = f"ZEMM_ARG_{arg} begins {behind % 4} bytes behind a multiple of 4: {row} reads it in blocks"
+    assert why in str(caught.value)
+    stream.wait()
+    assert np.array_equal(call.dst_bytes, call.before)
+
+
+def test_other_rows_take_tensors_anywhere(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    for variant in PLACES.values():
+        problem = variant.of_shape(9, 33, 196, 0)
+        call = call_at(engine, problem, 1 if problem.integer else 2, 3)
+        assert call.pd.impl_info not in XE_ROWS
+        zemm.Primitive(call.pd).execute(stream, call.args)
+        stream.wait()
+        check_dst(problem, make_data(problem), call)
