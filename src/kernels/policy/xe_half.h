@@ -53,7 +53,7 @@ static inline int sign_bit() {
 // zero point and the sign bit.
 static inline ushort widen(ushort bits, int shift, int less) {
     if (spec_src_dt() == DT_F16)
-        return as_ushort(mad(as_half(bits), (half)(float)(1 << (15 - shift)), (half)(less * -0x1p-9f)));
+        return as_ushort(fma(as_half(bits), (half)(float)(1 << (15 - shift)), (half)(less * -0x1p-9f)));
     return as_ushort2((float)((int)(bits >> shift) - less))
         .hi; // at most eight bits: the rest of the f32 is zero
 }
