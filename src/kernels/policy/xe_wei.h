@@ -90,7 +90,8 @@ static inline void read_steps(const struct wei_source *w, global const struct ma
         // Two rows of halves make an int: eight of K.
         const int8 two = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k / 4)));
         *first = (int8)(two.lo, (int4)0);
-        *second = (int8)(two.hi, (int4)0);
+        if (both)
+            *second = (int8)(two.hi, (int4)0);
     } else if (spec_wei_unit() != UNIT_PACKED && !HAS(FLAG_WEI_2D)) {
         const long column = min(w->first + n + (int)get_sub_group_local_id(), p->n - 1);
         *first = gather_column(w->wei, p, w->begin + column * p->wei.column, k);
@@ -101,10 +102,9 @@ static inline void read_steps(const struct wei_source *w, global const struct ma
         const int2 at = (int2)(w->x + k * bits / 32, (int)w->first + n);
         const int8 read = as_int8(READ_2D(transpose_u32_k8, m, at));
         *first = bits == 4 ? (int8)(read.lo, (int4)0) : read;
-        if (bits == 4)
-            *second = (int8)(read.hi, (int4)0);
-        else if (both)
-            *second = as_int8(READ_2D(transpose_u32_k8, m, at + (int2)(8, 0)));
+        if (both)
+            *second = bits == 4 ? (int8)(read.hi, (int4)0)
+                                : as_int8(READ_2D(transpose_u32_k8, m, at + (int2)(8, 0)));
     } else if (bits == 8) {
         *first = as_int8(READ_2D(transform_u8_k32, m, (int2)(x, k)));
         if (both)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rows for Intel GPUs with XMX refuse, each with its reason."""
+
+from dataclasses import replace
+
+import pytest
+import zemm
+from support_problem import Problem, Quant, zero_point
+from support_rows import XE_ROWS
+from support_run import make_pd, run
+from support_xe import tile_of
+
+INT8_ROWS = [row for row in XE_ROWS if row.startswith("matmul_int8")]
+HALF_ROWS = [row for row in XE_ROWS if row not in INT8_ROWS]
+# Those that only take what 2-D block loads can read.
+LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and "hpg" not in row]
+
+INT8 = Problem((9, 256), (256, 64), "s8", "u8", "s32")
+WIDENED = Problem(
+    (9, 256), (256, 64), "f16", "u8", "f32", fpmath=("any", True), wei_zp=zero_point(2, (), "u8")
+)
+HUGE = 2**30 + 32
+REFUSED = {
+    "f32": (XE_ROWS, Problem((9, 64), (64, 64)), "(src is f32|not f32 by f32|integer weights)"),
+    "f16 by f32": (
+        XE_ROWS,
+        Problem((9, 64), (64, 64), "f16", "f32", "f32"),
+        "(src is f16|not f16 by f32|integer weights)",
+    ),
+    "f16 in an int8 row": (INT8_ROWS, WIDENED, "it multiplies 8-bit integers, src is f16"),
+    "int8 in a half row": (HALF_ROWS, INT8, "(not s8 by u8|integer weights)"),
+    "groups of 48": (
+        INT8_ROWS,
+        replace(INT8, src_dims=(9, 192), wei_dims=(192, 64), wei_zp=zero_point(3, (48, 1))),
+        "multiples of 32, the greatest common divisor here is 48",
+    ),
+    "groups of 64 and 16": (
+        INT8_ROWS,
+        replace(INT8, dst_dt="f32", src_scale=Quant(3, (1, 16)), wei_scale=Quant(3, (64, 1))),
+        "multiples of 32, the greatest common divisor here is 16",
+    ),
+    "sums of 8": (
+        INT8_ROWS,
+        replace(INT8, wei_zp=zero_point(), reduction_group=8),
+        "multiples of 32, the greatest common divisor here is 8",
+    ),
+    "widened, groups of 16": (
+        HALF_ROWS,
+        replace(WIDENED, wei_scale=Quant(3, (16, 1))),
+        "multiples of 32, the greatest common divisor here is 16",
+    ),
+    "widened, s32 zero points": (
+        HALF_ROWS,
+        replace(WIDENED, wei_zp=zero_point(2)),
+        "zero points have to be 8-bit or 4-bit tensors",
+    ),
+    "widened, a host zero point": (
+        HALF_ROWS,
+        replace(WIDENED, wei_zp=zero_point(dt="u8", host=True)),
+        "zero points have to be 8-bit or 4-bit tensors",
+    ),
+    "huge K": (INT8_ROWS, replace(INT8, src_dims=(1, HUGE), wei_dims=(HUGE, 64)), "up to 2\\^30"),
+    "huge M": (INT8_ROWS, replace(INT8, src_dims=(HUGE, 256)), "up to 2\\^30"),
+    "huge N": (INT8_ROWS, replace(INT8, wei_dims=(256, HUGE)), "up to 2\\^30"),
+    "huge batch of rows": (
+        INT8_ROWS,
+        replace(INT8, src_dims=(2**16, 2**15, 64), wei_dims=(1, 64, 64)),
+        "up to 2\\^30",
+    ),
+}
+READ_2D = "2-D block loads cannot read "
+UNREADABLE = {
+    "rows of 60 bytes": (replace(INT8, src_dims=(9, 60), wei_dims=(60, 64), src_pad=4), "src"),
+    "rows of 66 bytes": (replace(INT8, src_dims=(9, 66), wei_dims=(66, 64), src_pad=14), "src"),
+    "rows 72 bytes apart": (replace(INT8, src_dims=(9, 68), wei_dims=(68, 64), src_pad=4), "src"),
+    "one row in each of a batch, 72 bytes apart": (
+        replace(INT8, src_dims=(3, 1, 72), wei_dims=(1, 72, 64)),
+        "src",
+    ),
+    "a batch that is a matrix of 2^24 rows": (
+        replace(INT8, src_dims=(2**20, 16, 64), wei_dims=(1, 64, 64)),
+        "src",
+    ),
+    "2^24 rows": (replace(INT8, src_dims=(2**24, 64), wei_dims=(64, 64)), "src"),
+    "K outside": (replace(INT8, src_dims=(64, 64), wei_dims=(64, 64), src_order="ba"), "src"),
+    "batches 66 bytes apart": (
+        replace(INT8, src_dims=(64, 2, 64), wei_dims=(64, 64, 64), src_order="bac", src_pad=2),
+        "src",
+    ),
+    "40 columns": (replace(INT8, wei_dims=(256, 40)), "the weights"),
+    "columns 72 bytes apart": (
+        replace(INT8, src_dims=(9, 72), wei_dims=(72, 64), wei_order="ba", src_pad=8),
+        "the weights",
+    ),
+    "4 bits along N": (replace(INT8, wei_dt="s4", wei_dims=(256, 128)), "the weights"),
+    "strides along neither": (
+        replace(INT8, src_dims=(9, 2, 64), wei_dims=(9, 64, 64), wei_order="bca"),
+        "the weights",
+    ),
+}
+
+
+@pytest.mark.parametrize(("row", "name"), [(row, name) for name in REFUSED for row in REFUSED[name][0]])
+def test_refused(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    _, problem, why = REFUSED[name]
+    with pytest.raises(NotImplementedError, match=f"{row}: [^;]*{why}"):
+        make_pd(engine, problem)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("row", [row for row in LOADING if row in INT8_ROWS])
+def test_large_tiles_want_block_loads(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem, what = UNREADABLE[name]
+    with pytest.raises(NotImplementedError, match=f"{row}: {READ_2D}{what}: they want"):
+        make_pd(engine, problem)
+
+
+@pytest.mark.parametrize("name", [name for name in UNREADABLE if "2^24" not in name])
+def test_the_smallest_tile_gathers(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    smallest = [row for row in INT8_ROWS if row not in LOADING]
+    monkeypatch.setenv("ZEMM_KERNEL", smallest[0])
+    assert run(engine, stream, UNREADABLE[name][0]).exact
+
+
+def test_another_row_takes_what_these_refuse(engine: zemm.Engine) -> None:
+    for rows, problem, _ in REFUSED.values():
+        assert make_pd(engine, problem).impl_info not in rows
