@@ -136,6 +136,13 @@ INT8 = {
         ),
         group=192,
     ),
+    "u8_u4_ba": Variant(_int8("u8", "u4", wei_order="ba", wei_zp=zero_point(2, (), "u8"))),
+    "s8_u4_shared_weights_src_zero_points": Variant(
+        _int8("s8", "u4", wei_tag="aCB16b64c4b", src_zp=zero_point(6, (1, 64))),
+        group=64,
+        src_batch=(3,),
+        wei_batch=(1,),
+    ),
     # scaled segments
     "s8_u4_packed_groups_of_128": Variant(
         _int8(
@@ -198,10 +205,10 @@ HALF = {
     ),
     "bf16_ba": Variant(_half("bf16", "bf16", "bf16", wei_order="ba")),
     "bf16_ab_shared_weights": Variant(_half("bf16", "bf16"), src_batch=(3,), wei_batch=(1,)),
-    "f16_u8_ab_zero_points": Variant(_half("f16", "u8", wei_zp=zero_point(2, (), "u8"))),
+    "f16_u8_ab_zero_points": Variant(_half("f16", "u8", limit=255, wei_zp=zero_point(2, (), "u8"))),
     "f16_s4_ba_scales": Variant(_half("f16", "s4", "f16", wei_order="ba", wei_scale=Quant(2, (), "f16"))),
     "bf16_s8_packed_own_weights": Variant(
-        _half("bf16", "s8", wei_tag="aCB16b64c4b", src_scale=Quant(), wei_scale=Quant(5)),
+        _half("bf16", "s8", limit=60, wei_tag="aCB16b64c4b", src_scale=Quant(), wei_scale=Quant(5)),
         src_batch=(2,),
         wei_batch=(2,),
     ),
