@@ -122,6 +122,42 @@ PROBLEMS = {
     "blocks_k_in_ranges": Problem(
         (3, 4096), (4096, 32), "s8", "u8", "f32", wei_scale=Quant(3, (512, 1)), wei_zp=zero_point(2)
     ),
+    # rows of whole ints and packed weights, as block loads in one dimension want them
+    "words_tail": Problem(
+        (71, 132),
+        (132, 100),
+        "u8",
+        "s8",
+        "s32",
+        wei_tag="BA16a64b4a",
+        src_zp=zero_point(),
+        wei_zp=zero_point(2),
+    ),
+    "words_u4_groups": Problem(
+        (45, 256),
+        (256, 96),
+        "s8",
+        "u4",
+        "f16",
+        wei_tag="BA16a64b4a",
+        src_scale=Quant(3, (1, 128), "f16"),
+        wei_scale=Quant(3, (128, 1), "f16"),
+        wei_zp=zero_point(3, (128, 1), "u4"),
+        reduction_group=128,
+    ),
+    "words_f16_tail": Problem((50, 92), (92, 70), "f16", "f16", "f32", wei_tag="BA16a64b"),
+    "words_bf16": Problem((3, 33, 64), (3, 64, 48), "bf16", "bf16", "bf16", any_tags=True),
+    "words_f16_u8": Problem(
+        (43, 192),
+        (192, 80),
+        "f16",
+        "u8",
+        "f16",
+        wei_tag="BA16a64b4a",
+        fpmath=("f16", True),
+        wei_scale=Quant(3, (64, 1), "f16"),
+        wei_zp=zero_point(3, (64, 1), "u8"),
+    ),
     # batches
     "batch": Problem((3, 9, 20), (3, 20, 33)),
     "shared_weights": Problem((3, 9, 20), (1, 20, 33), "s8", "s8", "s32"),

@@ -24,7 +24,7 @@ std::string vtext(const char *format, va_list args) {
 }
 
 // A fixed buffer: remembering a failure must not fail for want of memory.
-thread_local char last_message[1024] = "";
+thread_local char last_message[8192] = "";
 
 struct log_level {
     verbose::flag flag;

@@ -118,7 +118,7 @@ struct matmul_arguments {
 #define FLAG_DST_ZP 4096
 #define FLAG_WHOLE_SEGMENTS 16384 // a segment is at most TILE_K long
 #define FLAG_ONE_GROUP 32768      // a tile has at most ROWS rows
-#define FLAG_K_TAIL 65536         // K is no multiple of 4
+#define FLAG_K_TAIL 65536         // K is no multiple of 4; of a block, where loads are 1-D
 #define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
 #define FLAG_ALONG_K 524288       // few rows, weights that lie along K in segments of whole vectors
 #define FLAG_EQUAL_GROUPS 4194304 // all parameters that change along K do so at each segment
@@ -126,6 +126,8 @@ struct matmul_arguments {
 #define FLAG_FLOAT_ZP 16777216 // zero points of the weights times sums of src are exact in f32, see plan.cpp
 #define FLAG_SRC_2D 1048576    // 2-D block loads can read src
 #define FLAG_WEI_2D 2097152    // and the weights
+#define FLAG_SRC_1D 33554432   // block loads in one dimension can read src
+#define FLAG_SHORT_ZP 67108864 // zero points of the weights and sums of src fit 16 bits
 #define FLAG_PARTIAL 131072    // K is split: a work-item leaves the sums of its range of K in partials
 #define FLAG_FINISH 262144     // adds up the partials and goes on from there
 

@@ -104,6 +104,9 @@ struct tile_rows {
     long src;              // where the first row of the matrix begins
     struct surface matrix; // for 2-D block loads
     int first;             // number of the tile's first row in it
+#if LANES == 8
+    long at[ROW_VECTORS];  // for 1-D block loads: where each row begins, in bytes
+#endif
     long src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // where each row begins
     float scale[ROW_VECTORS], float_correction[ROW_VECTORS];                   // of the current block
     int zp[ROW_VECTORS], correction[ROW_VECTORS];
@@ -120,6 +123,9 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     for (int v = 0; v < ROW_VECTORS; ++v) {
         const int i = v * LANES + (int)get_sub_group_local_id();
         const struct row_index r = next_row(p, &origin, first + min(i, count - 1), min(i, count - 1));
+#if LANES == 8
+        rows->at[v] = (rows->src + (in_matrix + min(i, count - 1)) * p->src.row) * size;
+#endif
         if (HAS(FLAG_SRC_SCALE))
             rows->src_scale[v] = row_offset(p, &p->src_scale, &r);
         if (HAS(FLAG_SRC_ZP))

@@ -171,7 +171,8 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
     problem result = p;
     if (p.wei.format_kind != zemm_format_kind_any)
         return result;
-    if (row.work_items > 1 && is_int8(p.wei.data_type)) { // 2-D block loads transform bytes as they read them
+    if (row.work_items == 16 &&
+        is_int8(p.wei.data_type)) { // 2-D block loads transform bytes as they read them
         md_resolve_any(result.wei);
         if (reads_wei_2d(result))
             return result;
@@ -189,20 +190,42 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
 bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     if (row.work_items == 1)
         return true;
-    const bool scaled = scales_along_k(p);
-    const int others = scaled ? 64 : 56; // addresses, parameters of rows and columns, what is under way
+    const bool scaled = scales_along_k(p), small = row.lanes == 8; // registers of 32 bytes
+    // Addresses, parameters of rows and columns, what is under way.
+    const int others = scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
     const int bytes = p.src.data_type == zemm_s8 || p.src.data_type == zemm_u8 ? 1 : 2;
     const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
-    const int operands = (row.tile_n + 8) * row.tile_k * bytes / (4 * row.lanes);
+    const bool nibbles = small && p.integer() && is_int4(p.wei.data_type);
+    const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes);
     if (sums + operands + others <= row.grf)
         return true;
     why = text("sums that are scaled along K do not fit into its registers");
     return false;
 }
 
+// Whether a sub-group has as many lanes as the device's DPAS; the CPU device has both kinds.
+bool has_lanes(const kernel_row &row, const ze::device &dev, std::string &why) {
+    if (row.work_items == 1 || dev.kind == zemm_cpu || dev.model.sub_group == 0 ||
+        int(dev.model.sub_group) == row.lanes)
+        return true;
+    why = text("it is for sub-groups of %d, the device has those of %u", row.lanes, dev.model.sub_group);
+    return false;
+}
+
 // Reading element by element is for the smallest tile: others have no registers for that.
 bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
-    if (row.work_items == 1 || row.tile_m == row.rows || p.empty() || (reads_src_2d(p) && reads_wei_2d(p)))
+    if (row.work_items == 1 || row.tile_m == row.rows || p.empty())
+        return true;
+    if (row.lanes == 8) {
+        if (reads_src_1d(p) && is_packed(p.wei))
+            return true;
+        why = reads_src_1d(p)
+                  ? "it wants packed weights, such as tag any gives"
+                  : "block loads cannot read src: they want stride 1 along K, and rows that begin and end at "
+                    "multiples of 4 bytes";
+        return false;
+    }
+    if (reads_src_2d(p) && reads_wei_2d(p))
         return true;
     why = text(
         "2-D block loads cannot read %s: they want stride 1 in rows or columns, rows of at least 64 bytes "
@@ -255,8 +278,9 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         else
             try {
                 auto resolved = std::make_shared<const problem>(resolve_weights(p, row));
-                if (row.supports(*resolved, dev, why) && has_registers(*resolved, row, why) &&
-                    reads_blocks(*resolved, row, why) && (!forced.empty() || suits(*resolved, row, why))) {
+                if (has_lanes(row, dev, why) && row.supports(*resolved, dev, why) &&
+                    has_registers(*resolved, row, why) && reads_blocks(*resolved, row, why) &&
+                    (!forced.empty() || suits(*resolved, row, why))) {
                     result.push_back({&row, std::move(resolved)});
                     continue;
                 }

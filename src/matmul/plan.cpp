@@ -212,9 +212,9 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     int block_k = row.tile_k;
     if (is_xe) {
         block_k = xe_block_k(p, row);
-        flags |= xe_flags(p, block);
+        flags |= xe_flags(p, row, block);
         xe_pitches(p, block);
-        if (flags & FLAG_SRC_2D)
+        if (flags & (FLAG_SRC_2D | FLAG_SRC_1D))
             result.src_alignment = block_load_alignment;
         if ((flags & FLAG_WEI_2D) || is_packed(p.wei))
             result.wei_alignment = block_load_alignment;

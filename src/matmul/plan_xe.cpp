@@ -79,6 +79,17 @@ bool reads_wei_2d(const problem &p) {
     return (!is_int4(p.wei.data_type) && can_read_2d(p.wei, column, row)) || can_read_2d(p.wei, row, column);
 }
 
+bool reads_src_1d(const problem &p) {
+    const int row = p.ndims() - 2;
+    const auto is_aligned = [&](zemm_dim_t elements) { return bytes_of(p.src, elements) % 4 == 0; };
+    if (p.src.strides[row + 1] != 1 || !is_aligned(p.k()) || !is_aligned(p.src.offset0))
+        return false;
+    for (int d = 0; d <= row; ++d)
+        if (p.src.dims[d] > 1 && !is_aligned(p.src.strides[d]))
+            return false;
+    return true;
+}
+
 bool src_rows_are_linear(const problem &p) {
     const int row = p.ndims() - 2;
     zemm_dim_t rows = p.src.dims[row];
@@ -166,18 +177,26 @@ void xe_pitches(const problem &p, kernels::matmul_problem &block) {
         block.wei.column = pitch_of(p.wei, row, column, 1);
 }
 
-uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block) {
+uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul_problem &block) {
     uint32_t flags = 0;
-    if (reads_src_2d(p))
-        flags |= FLAG_SRC_2D;
-    if (!is_packed(p.wei) && reads_wei_2d(p))
-        flags |= FLAG_WEI_2D;
+    if (row.lanes == 8) {
+        if (reads_src_1d(p))
+            flags |= FLAG_SRC_1D;
+        if (p.k() % xe_block_k(p, row) != 0)
+            flags |= FLAG_K_TAIL;
+    } else {
+        if (reads_src_2d(p))
+            flags |= FLAG_SRC_2D;
+        if (!is_packed(p.wei) && reads_wei_2d(p))
+            flags |= FLAG_WEI_2D;
+    }
     if (groups_are_equal(p))
         flags |= FLAG_EQUAL_GROUPS;
     if (block.rows == block.m)
         flags |= FLAG_ONE_MATRIX;
+    // Xe-HPG has as many lanes for integers as for floats. A segment of 128 bytes adds up to less than 2^15.
     if (zero_points_fit_f32(p))
-        flags |= FLAG_FLOAT_ZP;
+        flags |= row.lanes != 8 ? FLAG_FLOAT_ZP : k_segment(p) <= 128 ? FLAG_SHORT_ZP : 0;
     return flags;
 }
 

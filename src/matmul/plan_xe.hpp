@@ -13,6 +13,8 @@ constexpr size_t block_load_alignment = 4;
 // Whether 2-D block loads can read src, and the weights; else they are read element by element.
 bool reads_src_2d(const problem &p);
 bool reads_wei_2d(const problem &p);
+// Whether block loads in one dimension can read src.
+bool reads_src_1d(const problem &p);
 // Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
 bool src_rows_are_linear(const problem &p);
 // Whether scales change along K: sums of blocks are scaled.
@@ -28,6 +30,6 @@ void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &res
 // Elements from row to row of src, and of the weights, where they are matrices for block loads.
 void xe_pitches(const problem &p, kernels::matmul_problem &block);
 // FLAG_SRC_2D and the other flags of such rows; block: of the problem.
-uint32_t xe_flags(const problem &p, const kernels::matmul_problem &block);
+uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul_problem &block);
 
 } // namespace zemm::matmul

@@ -34,7 +34,12 @@ class Row:
         return ""
 
     def is_for(self, problem: "Problem") -> bool:
-        """Wide tiles of Xe leave no registers for scales along K: the dispatcher takes the narrower one."""
+        """Wide tiles of Xe leave no registers for scales along K: the dispatcher takes the narrower one.
+
+        Rows without 2-D block loads read plain weights element by element, which is not for speed.
+        """
+        if self.is_xe and not self.block2d and problem.tag != "any":
+            return False
         return not (self.is_xe and self.tile_n >= 64 and problem.group)
 
 

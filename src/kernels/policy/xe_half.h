@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs with XMX, sub-groups of 16: f16 or bf16 src by DPAS, sums in f32. Weights have the type of src,
+// Intel GPUs with XMX: f16 or bf16 src by DPAS, sums in f32. Weights have the type of src,
 // or they are integers, which become exact values of that type, less their zero points; scales are applied to
 // sums. Builtins of DPAS: cl_intel_subgroup_matrix_multiply_accumulate.
 #pragma once
@@ -8,12 +8,10 @@
 
 #define STEP_K 16 // elements of K of one DPAS
 
-#include "policy/xe_ahead.h"
-#include "policy/xe_src.h"
-#include "policy/xe_wei.h"
+#include "policy/xe_loads.h"
 
-#if LANES != 16 || ROWS != 8
-#error "a DPAS of 16 lanes has 8 rows"
+#if ROWS != 8
+#error "a DPAS has 8 rows"
 #endif
 
 #define BLOCK_K spec_block_k()
@@ -28,13 +26,14 @@ struct b_panel {
     __private const panel_vec *steps; // [step][v]
 };
 
-float8 __attribute__((overloadable)) intel_sub_group_f16_f16_matrix_mad_k16(short8 src, int8 wei, float8 sum);
 float8 __attribute__((overloadable))
-intel_sub_group_bf16_bf16_matrix_mad_k16(short8 src, int8 wei, float8 sum);
+intel_sub_group_f16_f16_matrix_mad_k16(a_signed8 src, int8 wei, float8 sum);
+float8 __attribute__((overloadable))
+intel_sub_group_bf16_bf16_matrix_mad_k16(a_signed8 src, int8 wei, float8 sum);
 
-static inline float8 dpas(ushort8 src, int8 wei, float8 sum) {
-    return spec_src_dt() == DT_F16 ? intel_sub_group_f16_f16_matrix_mad_k16(as_short8(src), wei, sum)
-                                   : intel_sub_group_bf16_bf16_matrix_mad_k16(as_short8(src), wei, sum);
+static inline float8 dpas(a_unsigned8 src, int8 wei, float8 sum) {
+    return spec_src_dt() == DT_F16 ? intel_sub_group_f16_f16_matrix_mad_k16(as_a_signed8(src), wei, sum)
+                                   : intel_sub_group_bf16_bf16_matrix_mad_k16(as_a_signed8(src), wei, sum);
 }
 
 // Integers become f16 by their bits: those of u are the denormal u * 2^-24, and (u - zero point) * 2^-9 is
@@ -97,24 +96,22 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 #pragma unroll
         for (int s = 0; s < STEPS; s += 2)
             if (has_step(s))
-#pragma unroll
-                for (int v = 0; v < NV; ++v)
-                    read_steps(w, p, v * LANES, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV + v],
-                               &panel[(s + 1) * NV + v]);
+                read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV], &panel[(s + 1) * NV]);
         return b;
     }
 #pragma unroll
     for (int s = 0; s < STEPS; s += 4)
-        if (has_step(s))
+        if (has_step(s)) {
+            int8 first[NV], second[NV];
+            read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 2), first, second);
 #pragma unroll
             for (int v = 0; v < NV; ++v) {
                 const int less = sign_bit() + (HAS(FLAG_WEI_ZP) ? wei_zp[v] : 0);
-                int8 first, second;
-                read_steps(w, p, v * LANES, (int)k0 + s * STEP_K, has_step(s + 2), &first, &second);
-                widen_step(first, less, &panel[s * NV + v], &panel[(s + 1) * NV + v]);
+                widen_step(first[v], less, &panel[s * NV + v], &panel[(s + 1) * NV + v]);
                 if (has_step(s + 2))
-                    widen_step(second, less, &panel[(s + 2) * NV + v], &panel[(s + 3) * NV + v]);
+                    widen_step(second[v], less, &panel[(s + 2) * NV + v], &panel[(s + 3) * NV + v]);
             }
+        }
     return b;
 }
 
@@ -127,8 +124,8 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
                                                            __private const struct tile_rows *rows, int i0,
                                                            long k0, int length, struct b_panel b,
                                                            __private vec_i *unused, __private vec_f *sum) {
-    ushort8 a[STEPS];
-    load_a(src, p, rows, rows->first + i0, k0, a);
+    a_unsigned8 a[STEPS];
+    load_a(src, p, rows, i0, k0, a);
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s))

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs with XMX, sub-groups of 16: bytes of src with bytes or 4-bit weights by DPAS, as they are in
-// memory. A block's weights stay in registers while groups of eight rows of src are multiplied with them.
+// Intel GPUs with XMX: bytes of src with bytes or 4-bit weights by DPAS, as they are in memory. A block's
+// weights stay in registers while groups of eight rows of src are multiplied with them.
 // Builtins of DPAS: cl_intel_subgroup_matrix_multiply_accumulate.
 #pragma once
 
 #define STEP_K 32 // elements of K of one DPAS
 
-#include "policy/xe_ahead.h"
-#include "policy/xe_src.h"
-#include "policy/xe_wei.h"
+#include "policy/xe_loads.h"
 
-#if LANES != 16 || ROWS != 8
-#error "a DPAS of 16 lanes has 8 rows"
+#if ROWS != 8
+#error "a DPAS has 8 rows"
 #endif
 
 #define BLOCK_K spec_block_k()
@@ -27,20 +25,20 @@ struct b_panel {
 
 #define DECLARE_DPAS(a, b, a_type, b_type)                                                                   \
     int8 __attribute__((overloadable))                                                                       \
-    intel_sub_group_##a##_##b##_matrix_mad_k32(a_type##8 src, b_type wei, int8 sum);
-DECLARE_DPAS(i8, i8, short, int8)
-DECLARE_DPAS(i8, u8, short, uint8)
-DECLARE_DPAS(i8, i4, short, int4)
-DECLARE_DPAS(i8, u4, short, uint4)
-DECLARE_DPAS(u8, i8, ushort, int8)
-DECLARE_DPAS(u8, u8, ushort, uint8)
-DECLARE_DPAS(u8, i4, ushort, int4)
-DECLARE_DPAS(u8, u4, ushort, uint4)
+    intel_sub_group_##a##_##b##_matrix_mad_k32(a_type src, b_type wei, int8 sum);
+DECLARE_DPAS(i8, i8, a_signed8, int8)
+DECLARE_DPAS(i8, u8, a_signed8, uint8)
+DECLARE_DPAS(i8, i4, a_signed8, int4)
+DECLARE_DPAS(i8, u4, a_signed8, uint4)
+DECLARE_DPAS(u8, i8, a_unsigned8, int8)
+DECLARE_DPAS(u8, u8, a_unsigned8, uint8)
+DECLARE_DPAS(u8, i4, a_unsigned8, int4)
+DECLARE_DPAS(u8, u4, a_unsigned8, uint4)
 
-int __attribute__((overloadable)) intel_sub_group_i8_i8_matrix_mad_k32(short src, int8 wei, int sum);
-int __attribute__((overloadable)) intel_sub_group_i8_u8_matrix_mad_k32(short src, uint8 wei, int sum);
-int __attribute__((overloadable)) intel_sub_group_i8_i4_matrix_mad_k32(short src, int4 wei, int sum);
-int __attribute__((overloadable)) intel_sub_group_i8_u4_matrix_mad_k32(short src, uint4 wei, int sum);
+int __attribute__((overloadable)) intel_sub_group_i8_i8_matrix_mad_k32(a_signed src, int8 wei, int sum);
+int __attribute__((overloadable)) intel_sub_group_i8_u8_matrix_mad_k32(a_signed src, uint8 wei, int sum);
+int __attribute__((overloadable)) intel_sub_group_i8_i4_matrix_mad_k32(a_signed src, int4 wei, int sum);
+int __attribute__((overloadable)) intel_sub_group_i8_u4_matrix_mad_k32(a_signed src, uint4 wei, int sum);
 
 #define DPAS_OF(a, src, wei, sum)                                                                            \
     switch (spec_wei_dt()) {                                                                                 \
@@ -54,15 +52,15 @@ int __attribute__((overloadable)) intel_sub_group_i8_u4_matrix_mad_k32(short src
         return intel_sub_group_##a##_u4_matrix_mad_k32(src, as_uint8(wei).lo, sum);                          \
     }
 
-static inline int8 dpas(ushort8 src, int8 wei, int8 sum) {
+static inline int8 dpas(a_unsigned8 src, int8 wei, int8 sum) {
     if (spec_src_dt() == DT_S8)
-        DPAS_OF(i8, as_short8(src), wei, sum)
+        DPAS_OF(i8, as_a_signed8(src), wei, sum)
     DPAS_OF(u8, src, wei, sum)
 }
 
 // Sums of the weights of each column: one row of ones.
 static inline int dpas_ones(int8 wei, int sum) {
-    DPAS_OF(i8, (short)0x0101, wei, sum)
+    DPAS_OF(i8, (a_signed)0x01010101, wei, sum)
 }
 
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
@@ -72,10 +70,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 #pragma unroll
     for (int s = 0; s < STEPS; s += 2)
         if (has_step(s))
-#pragma unroll
-            for (int v = 0; v < NV; ++v)
-                read_steps(w, p, v * LANES, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV + v],
-                           &panel[(s + 1) * NV + v]);
+            read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV], &panel[(s + 1) * NV]);
     return b;
 }
 
@@ -95,8 +90,8 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
                                                            __private const struct tile_rows *rows, int i0,
                                                            long k0, int length, struct b_panel b,
                                                            __private vec_i *sum, __private vec_f *unused) {
-    ushort8 a[STEPS];
-    load_a(src, p, rows, rows->first + i0, k0, a);
+    a_unsigned8 a[STEPS];
+    load_a(src, p, rows, i0, k0, a);
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s))

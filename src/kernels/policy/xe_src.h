@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of src as DPAS takes them: 32 bytes of K of eight rows, two bytes a lane.
+// Rows of src as DPAS takes them, by 2-D block loads: 32 bytes of K of eight rows, two bytes a lane.
 #pragma once
 
 #include "policy/xe_2d.h"
+#include "policy/xe_steps.h"
 #include "rows.h"
-
-#define STEP_BYTES 32
-
-// The most steps of a block, and those that it has: loops over them are unrolled, so that sums never leave
-// their registers.
-#define STEPS (TILE_K / STEP_K)
-static inline bool has_step(int s) {
-    return s * STEP_K < spec_block_k();
-}
 
 // Any strides, element by element: what this lane has of eight rows from `row` on, from element k on. A
 // function of its own, as everything for tensors that the hardware's loads cannot read: it is needed once for
@@ -32,9 +24,10 @@ static __attribute__((noinline)) ushort8 gather_rows(bytes src, global const str
     return vload8(0, values);
 }
 
-// a[s]: step s of the block from k0 on, of rows row.. + 7.
+// a[s]: step s of the block from k0 on, of the tile's rows i0.. + 7.
 static inline void load_a(bytes src, global const struct matmul_problem *p,
-                          __private const struct tile_rows *rows, int row, long k0, __private ushort8 *a) {
+                          __private const struct tile_rows *rows, int i0, long k0, __private a_unsigned8 *a) {
+    const int row = rows->first + i0;
     if (!HAS(FLAG_SRC_2D)) {
         const int first = (int)k0 + (int)get_sub_group_local_id() * (2 / src_bytes());
 #pragma unroll

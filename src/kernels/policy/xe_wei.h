@@ -1,37 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as DPAS takes them: this lane's column, elements of K side by side in ints. A step is 32 of K of
-// integers (of 4-bit ones the first four ints) and 16 of K of halves.
+// Weights as DPAS takes them, by 2-D block loads: this lane's column, elements of K side by side in ints.
 #pragma once
 
-#include "policy/packed.h"
 #include "policy/xe_2d.h"
-
-static inline int wei_bits() {
-    return wei_is_int4() ? 4 : spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 ? 8 : 16;
-}
-static inline int wei_step() {
-    return wei_bits() == 16 ? 16 : 32;
-}
-
-// Any strides: the step of the column that begins at `column`, from k on.
-static __attribute__((noinline)) int8 gather_column(bytes wei, global const struct matmul_problem *p,
-                                                    long column, long k) {
-    int words[8];
-#pragma unroll 1
-    for (int j = 0; j < 8; ++j) {
-        words[j] = 0;
-#pragma unroll 1
-        for (int i = 0; i < 32 && j * 32 / wei_bits() < wei_step(); i += wei_bits(), ++k) {
-            if (k >= p->k)
-                continue;
-            const long at = column + k * p->wei.row;
-            const int value = wei_bits() == 16 ? ((global const ushort *)wei)[at]
-                                               : load_int(wei, spec_wei_dt(), at) & ((1 << wei_bits()) - 1);
-            words[j] |= value << i;
-        }
-    }
-    return vload8(0, words);
-}
+#include "policy/xe_steps.h"
 
 // The weights of a tile. Packed: panels of 64 columns; a row of a panel is four of K of integers, one of K of
 // halves, and 2-D block loads read it in units of a column.
@@ -78,8 +50,8 @@ static inline int8 read_quads(const struct wei_source *w, int n, int k) {
 }
 
 // Two steps, from column n of the tile and element k on; n is the same in all lanes.
-static inline void read_steps(const struct wei_source *w, global const struct matmul_problem *p, int n, int k,
-                              bool both, __private int8 *first, __private int8 *second) {
+static inline void read_columns(const struct wei_source *w, global const struct matmul_problem *p, int n,
+                                int k, bool both, __private int8 *first, __private int8 *second) {
     const struct surface m = w->matrix;
     const int bits = wei_bits(), step = wei_step(), x = w->x + n;
     if (spec_wei_unit() == UNIT_PACKED && bits == 8) {
@@ -114,4 +86,12 @@ static inline void read_steps(const struct wei_source *w, global const struct ma
         if (both)
             *second = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k + step)));
     }
+}
+
+// Of all columns: first[v], second[v].
+static inline void read_steps(const struct wei_source *w, global const struct matmul_problem *p, int k,
+                              bool both, __private int8 *first, __private int8 *second) {
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        read_columns(w, p, v * LANES, k, both, &first[v], &second[v]);
 }

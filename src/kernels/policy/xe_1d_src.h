@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of src as DPAS takes them, by block loads in one dimension (cl_intel_subgroups): 32 bytes of K of
+// eight rows, four bytes a lane. Nothing behind a row is read but the row after it, lest a load leaves the
+// tensor; rows past the end repeat the last one.
+#pragma once
+
+#include "policy/xe_steps.h"
+#include "rows.h"
+
+#if LANES != 8
+#error "a DPAS of GPUs without 2-D block loads has 8 lanes"
+#endif
+
+uint __attribute__((overloadable)) intel_sub_group_block_read(const global uint *at);
+uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uint *at);
+
+// Any strides, element by element: what this lane has of eight rows from `row` on, from element k on. A
+// function of its own, as it is needed once for each step.
+static __attribute__((noinline)) uint8 gather_rows(bytes src, global const struct matmul_problem *p,
+                                                   long begin, int row, int k) {
+    const int size = src_bytes();
+    uint values[8];
+#pragma unroll 1
+    for (int i = 0; i < 8; ++i) {
+        values[i] = 0;
+#pragma unroll 1
+        for (int j = 0; j < 4 / size && k + j < p->k; ++j) {
+            const long at = begin + min((long)row + i, p->rows - 1) * p->src.row + (k + j) * p->src.column;
+            const uint value = size == 1 ? src[at] : ((global const ushort *)src)[at];
+            values[i] |= value << (j * 8 * size);
+        }
+    }
+    return vload8(0, values);
+}
+
+// a[s]: step s of the block from k0 on, of the tile's rows i0.. + 7.
+static inline void load_a(bytes src, global const struct matmul_problem *p,
+                          __private const struct tile_rows *rows, int i0, long k0, __private a_unsigned8 *a) {
+    const int size = src_bytes(), lane = get_sub_group_local_id();
+    if (!HAS(FLAG_SRC_1D) || !is_whole(p, k0, spec_block_k())) {
+#pragma unroll
+        for (int s = 0; s < STEPS; ++s)
+            if (has_step(s))
+                a[s] = gather_rows(src, p, rows->src, rows->first + i0,
+                                   (int)k0 + s * STEP_K + lane * (4 / size));
+        return;
+    }
+    uint words[STEPS][8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        // The same in all lanes, as block loads want it.
+        const long row = sub_group_broadcast(rows->at[i0 / LANES], i);
+        global const uint *at = (global const uint *)(src + row + k0 * size);
+#pragma unroll
+        for (int s = 0; s < STEPS; s += 2)
+            if (has_step(s + 1)) {
+                const uint2 two = intel_sub_group_block_read2(at + s * LANES);
+                words[s][i] = two.s0;
+                words[s + 1][i] = two.s1;
+            } else if (has_step(s)) {
+                words[s][i] = intel_sub_group_block_read(at + s * LANES);
+            }
+    }
+#pragma unroll
+    for (int s = 0; s < STEPS; ++s)
+        a[s] = (uint8)(words[s][0], words[s][1], words[s][2], words[s][3], words[s][4], words[s][5],
+                       words[s][6], words[s][7]);
+}

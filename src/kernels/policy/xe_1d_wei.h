@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights as DPAS takes them, by block loads in one dimension: this lane's columns, elements of K side by
+// side in ints. Packed weights are read in whole rows of the tile's columns: four of K of integers, one of K
+// of halves.
+#pragma once
+
+#include "policy/xe_steps.h"
+#include "rows.h"
+#include "tensor.h"
+
+// The weights of a tile.
+struct wei_source {
+    bytes wei, panel;  // the tile's columns in their panel
+    int rows;          // of the panel
+    long begin, first; // of the batch's matrix; the tile's first column
+};
+
+// n0: this lane's first column.
+static inline struct wei_source open_wei(bytes wei, global const struct matmul_problem *p, long begin,
+                                         long n0, int columns) {
+    struct wei_source w;
+    w.wei = wei;
+    w.begin = begin;
+    w.first = sub_group_broadcast(n0, 0);
+    const int per_row = wei_bits() == 16 ? 1 : 4;
+    const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * per_row;
+    w.panel = wei + sub_group_broadcast(panel * wei_bits() / 8, 0);
+    w.rows = (int)(p->wei_panel / (PACKED_N * per_row));
+    return w;
+}
+
+#if TILE_N == 32
+#define COLUMNS_OF(type) type##4
+#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##4(at)
+#elif TILE_N == 16
+#define COLUMNS_OF(type) type##2
+#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##2(at)
+#else
+#error "there are block loads for 16 and 32 columns"
+#endif
+COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
+COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global ushort *at);
+
+// words[v]: of row `row`; behind the panel there are zeros.
+#define DEFINE_READ_WORDS(type, suffix)                                                                      \
+    static inline void read_##type##s(const struct wei_source *w, int row, __private type *words) {          \
+        const bool there = !HAS(FLAG_K_TAIL) || row < w->rows;                                               \
+        union {                                                                                              \
+            COLUMNS_OF(type) all;                                                                            \
+            type each[NV];                                                                                   \
+        } read;                                                                                              \
+        read.all = READ_ROW(suffix, (global const type *)w->panel + (there ? row : 0) * PACKED_N);           \
+        _Pragma("unroll") for (int v = 0; v < NV; ++v) words[v] = there ? read.each[v] : 0;                  \
+    }
+DEFINE_READ_WORDS(uint, )
+DEFINE_READ_WORDS(ushort, _us)
+
+// From row `row` on: eight ints.
+static inline void read_ints(const struct wei_source *w, int row, __private int8 *step) {
+    uint words[8][NV];
+#pragma unroll
+    for (int j = 0; j < 8; ++j)
+        read_uints(w, row + j, words[j]);
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        step[v] = as_int8((uint8)(words[0][v], words[1][v], words[2][v], words[3][v], words[4][v],
+                                  words[5][v], words[6][v], words[7][v]));
+}
+
+// Four ints of neighbouring rows of halves.
+static inline void read_pairs(const struct wei_source *w, int row, __private int4 *step) {
+    ushort words[8][NV];
+#pragma unroll
+    for (int j = 0; j < 8; ++j)
+        read_ushorts(w, row + j, words[j]);
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        step[v] = as_int4((ushort8)(words[0][v], words[1][v], words[2][v], words[3][v], words[4][v],
+                                    words[5][v], words[6][v], words[7][v]));
+}
+
+// A step of all columns from element k on: step[v].
+static inline void read_step(const struct wei_source *w, global const struct matmul_problem *p, int k,
+                             __private int8 *step) {
+    if (spec_wei_unit() != UNIT_PACKED) {
+#pragma unroll
+        for (int v = 0; v < NV; ++v) {
+            const long column = min(w->first + v * LANES + (int)get_sub_group_local_id(), p->n - 1);
+            step[v] = gather_column(w->wei, p, w->begin + column * p->wei.column, k);
+        }
+    } else if (wei_bits() == 8) {
+        read_ints(w, k / 4, step);
+    } else {
+        int4 low[NV], high[NV];
+        const int row = wei_bits() == 16 ? k : k / 4;
+        read_pairs(w, row, low);
+        if (wei_bits() == 16)
+            read_pairs(w, row + 8, high);
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            step[v] = wei_bits() == 16 ? (int8)(low[v], high[v]) : (int8)(low[v], (int4)0);
+    }
+}
+
+// Two steps.
+static inline void read_steps(const struct wei_source *w, global const struct matmul_problem *p, int k,
+                              bool both, __private int8 *first, __private int8 *second) {
+    read_step(w, p, k, first);
+    if (both)
+        read_step(w, p, k + wei_step(), second);
+}
+
+// Nothing is asked for ahead: other threads hide the latency, and sums have the registers.
+struct ahead {
+    int none;
+};
+static inline struct ahead look_ahead(global const struct matmul_problem *p,
+                                      __private const struct tile_rows *rows, const struct wei_source *w,
+                                      long k0) {
+    return (struct ahead){0};
+}
+static inline void prefetch_block(__private struct ahead *a) {}
