@@ -226,6 +226,23 @@ class TestAnalysis:
         assert (a.prediction.bound, a.prediction.utilisation) == ("XMX", 1.0)
         assert a.prediction.serial == pytest.approx(32 / (32 + 2 + 1))
 
+    def test_of_a_filler(self) -> None:
+        """A DPAS of a register with itself takes time and multiplies nothing."""
+        filler = "        dpas.8x8 (16|M0) r10:d null:d r10:ub r10.0:b {Atomic} // $8\n"
+        first = OLDER.index("        dpas.8x8")
+        a = analysis.analyse(self.compiled(OLDER[:first] + filler + OLDER[first:]), model.HPC, tile=(16, 16))
+        assert (a.k, a.operations, a.count.number[Pipe.XMX]) == (64, 4 * 8 * 16 * 32, 5)
+        for other in (
+            "r10:d r10:d r10:ub r10.0:b",
+            "r10:d null:d r10:ub r1.0:b",
+            "r10:d null:d r100:ub r10.0:b",
+        ):
+            change = filler.replace("r10:d null:d r10:ub r10.0:b", other)
+            with pytest.raises(IsaError, match="no whole steps"):
+                analysis.analyse(
+                    self.compiled(OLDER[:first] + change + OLDER[first:]), model.HPC, tile=(16, 16)
+                )
+
     def test_of_a_group(self) -> None:
         a = analysis.analyse(self.compiled(OLDER), model.HPC, 128)
         assert (a.k, a.trips, a.group) == (64, 2, True)

@@ -11,7 +11,7 @@ from zemm.isa.loops import DPAS, k_loop
 from zemm.isa.messages import Traffic, traffic
 from zemm.isa.model import Count, Family, Prediction, predict
 from zemm.isa.overflow import overflows
-from zemm.isa.pipes import CALLS, dpas_depth, repeat_count
+from zemm.isa.pipes import CALLS, dpas_depth, is_filler, repeat_count
 
 
 @dataclass
@@ -76,7 +76,9 @@ def _depth(multiplies: list[Instruction], tile: tuple[int, int] | None) -> int:
 
 def _work(instructions: list[Instruction]) -> int:
     """Multiply-adds of a thread."""
-    return sum(repeat_count(i) * i.lanes * dpas_depth(i) for i in instructions if i.op in DPAS)
+    return sum(
+        repeat_count(i) * i.lanes * dpas_depth(i) for i in instructions if i.op in DPAS and not is_filler(i)
+    )
 
 
 def analyse(
@@ -99,7 +101,7 @@ def analyse(
     if wrong:
         raise IsaError(f"the compiler makes wrong code of {len(wrong)} block loads, the first in {wrong[0]}")
     inner = found.inner.instructions()
-    multiplies = [i for i in inner if i.op in DPAS]
+    multiplies = [i for i in inner if i.op in DPAS and not is_filler(i)]
     depth = _depth(multiplies, tile)
     outer = found.outer_only() if group_k and depth else []
     trips = 1

@@ -95,6 +95,17 @@ def repeat_count(i: Instruction) -> int:
     return int(found[1])
 
 
+def is_filler(i: Instruction) -> bool:
+    """A DPAS of a register with itself, as newer compilers put before others on Xe-HPG; it takes time."""
+    result, start, *factors = i.operands.split()[:4]
+    register = re.match(r"r\d+", result)
+    return (
+        register is not None
+        and start.startswith("null")
+        and all(re.match(rf"{register[0]}\b", factor) for factor in factors)
+    )
+
+
 def dpas_depth(i: Instruction) -> int:
     """Elements of K of a DPAS: 8 channels of 32 bits, the wider operand decides how many each holds."""
     if len(i.types) != 4:
