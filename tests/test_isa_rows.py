@@ -47,7 +47,7 @@ def stored() -> dict[str, Any]:
 def test_no_spills(written: dict[str, Any]) -> None:
     """Registers stay out of memory, whatever the compiler's version.
 
-    Private memory is no spill: behind the loop a tile's sums may wait there for the epilogue (matmul.cl, store_values).
+    Private memory is no spill: behind the loop a tile's sums may wait there for the epilogue (store_values).
     """
     for figures in written["figures"]:
         assert figures["spill_bytes"] == 0, key(figures)
