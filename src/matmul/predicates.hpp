@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which problems a row of kernels.def takes on a device: the predicates that the list names. All of them say
+// in `why` what a user can act on when they refuse.
+#pragma once
+
+#include "matmul/dispatch.hpp"
+
+namespace zemm::matmul {
+
+bool takes_float(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
+// loads: what the policy reads tensors by.
+bool takes_dpas_int8(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
+bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
+bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
+bool on_any(const problem &p, const ze::device &dev, std::string &why);
+bool on_cpu(const problem &p, const ze::device &dev, std::string &why);
+
+// Where a sub-group owns a tile: whether its lanes, registers and loads do.
+bool fits_sub_group(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why);
+
+#define ZEMM_PREDICATE(name, function)                                                                       \
+    template <ze::feature feature> bool name(const problem &p, const ze::device &dev, std::string &why) {    \
+        return function(p, dev, feature, why);                                                               \
+    }
+ZEMM_PREDICATE(float_on, takes_float)
+ZEMM_PREDICATE(int8_on, takes_int8)
+ZEMM_PREDICATE(dpas_int8_on, takes_dpas_int8)
+ZEMM_PREDICATE(dpas_half_on, takes_dpas_half)
+ZEMM_PREDICATE(dpas_widened_on, takes_dpas_widened)
+#undef ZEMM_PREDICATE
+
+} // namespace zemm::matmul
