@@ -53,15 +53,16 @@ def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.Monk
     assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
 
 
-def test_nothing_past_the_end_is_touched() -> None:
+@pytest.mark.parametrize("row", ROWS)
+def test_nothing_past_the_end_is_touched(row: str) -> None:
     script = Path(__file__).with_name("support_guard_pages.py")
-    environment = os.environ | {"ZEMM_TEST_ROWS": " ".join(ROWS)}
+    environment = os.environ | {"ZEMM_TEST_ROWS": row}
     done = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, env=environment, timeout=600
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"ended in {lines[-1:]} with {done.returncode}: {done.stderr[-2000:]}"
-    assert len(lines) == len(ROWS) * len(PROBLEMS) + 1
+    assert len(lines) == len(PROBLEMS) + 1
 
 
 def test_unknown_kernel(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
