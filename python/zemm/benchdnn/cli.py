@@ -40,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         walker = Walker()
         walker.run(arguments)
+        if argv is None and walker.options.verbose >= 5:
+            # Of this process only: why kernels are skipped, and what tiles are estimated to cost.
+            os.environ.setdefault("ZEMM_VERBOSE", "dispatch")
         for warning in walker.warnings:
             print(warning, file=sys.stderr)
         for note in walker.notes:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the command line to cases: a walk over tokens that keeps the settings and expands every DESC."""
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,8 +65,6 @@ class Walker:
     def _option(self, token: str, depth: int) -> None:
         if re.fullmatch("-v[0-9]+", token):
             self.options = options.apply(self.options, "verbose", token[2:])
-            if self.options.verbose >= 5:  # why kernels are skipped, and what tiles are estimated to cost
-                os.environ.setdefault("ZEMM_VERBOSE", "dispatch")
             return
         name, equals, text = token.removeprefix("--").partition("=")
         if not token.startswith("--"):
