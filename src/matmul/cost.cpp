@@ -26,7 +26,7 @@ cost estimate(const problem &p, const kernel_row &row, const ze::device &dev) {
     const double ops = std::max(1u, is_int8 ? model.xmx_int8_ops : model.xmx_f16_ops);
     const double l1_bytes =
         std::max(1.0, double(model.l1_bytes_per_clock) / std::max(1u, model.xves_per_core));
-    const double threads = std::max(1u, row.grf == 256 ? model.threads_256 : model.threads_128);
+    const double threads = std::max(1u, model.threads(row.grf));
 
     const zemm_dim_t tiles = tiles_of(p, row), ranges = k_ranges(p, row, dev);
     const double k = double(p.k()) / double(ranges);

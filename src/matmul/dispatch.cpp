@@ -115,7 +115,7 @@ void sort_tiles(const problem &p, const ze::device &dev, std::vector<candidate> 
 std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
     const std::string forced = env("ZEMM_KERNEL");
     std::vector<candidate> result;
-    std::string reasons;
+    std::vector<std::pair<const kernel_row *, std::string>> refusals;
     for (const kernel_row &row : rows) {
         std::string why;
         if (!forced.empty() && forced != row.name)
@@ -137,11 +137,15 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         if (verbose::enabled(verbose::dispatch))
             verbose::print(text("primitive,create:dispatch,matmul,%s,%s,%s", row.name, why.c_str(),
                                 dims_line(p).c_str()));
-        reasons += text("; %s: %s", row.name, why.c_str());
+        refusals.emplace_back(&row, std::move(why));
+    }
+    if (result.empty()) {
+        std::string reasons;
+        for (const auto &[row, why] : refusals)
+            reasons += text("; %s: %s", row->name, why.c_str());
+        fail(zemm_unimplemented, "no kernel takes the matmul %s%s", dims_line(p).c_str(), reasons.c_str());
     }
     sort_tiles(p, dev, result);
-    if (result.empty())
-        fail(zemm_unimplemented, "no kernel takes the matmul %s%s", dims_line(p).c_str(), reasons.c_str());
     return result;
 }
 

@@ -43,24 +43,40 @@ bool changes_signedness(const problem &p) {
 // Tiles of full height, from which on packing plain weights into the scratchpad is worth it.
 constexpr zemm_dim_t tiles_to_pack_for = 2;
 
+// Bytes of the scratchpad; where they begin.
+size_t take(plan &p, size_t bytes) {
+    constexpr size_t alignment = 64; // a cache line
+    const size_t at = (p.scratchpad_size + alignment - 1) / alignment * alignment;
+    p.scratchpad_size = at + bytes;
+    return at;
+}
+
+// Whether every parameter that changes along K does so at each segment.
+bool groups_are_equal(const problem &p) {
+    const zemm_dim_t segment = k_segment(p);
+    const auto fits = [&](const quant_entry *entry, bool k_is_row) {
+        return !changes_along_k(p, entry, k_is_row) || k_group(p, *entry, k_is_row) == segment;
+    };
+    return fits(p.scale(ZEMM_ARG_SRC), false) && fits(p.zero_point(ZEMM_ARG_SRC), false) &&
+           fits(p.scale(ZEMM_ARG_WEIGHTS), true) && fits(p.zero_point(ZEMM_ARG_WEIGHTS), true);
+}
+
 uint32_t flags_of(const problem &p, const kernel_row &row) {
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
     const quant_entry *src_scale = p.scale(ZEMM_ARG_SRC), *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
     const quant_entry *wei_zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    const auto along_k = [&](const quant_entry *entry, bool k_is_row) {
-        return entry && k_group(p, *entry, k_is_row) != p.k();
-    };
     set(p.integer(), FLAG_INTEGER);
     set(p.zero_point(ZEMM_ARG_SRC), FLAG_SRC_ZP);
     set(wei_zp, FLAG_WEI_ZP);
-    set(along_k(wei_zp, true), FLAG_WEI_ZP_K);
+    set(changes_along_k(p, wei_zp, true), FLAG_WEI_ZP_K);
     set(p.integer() && (wei_zp || (row.multiplies == operands::int8 && changes_signedness(p))),
         FLAG_REDUCTIONS);
     set(src_scale, FLAG_SRC_SCALE);
     set(wei_scale, FLAG_WEI_SCALE);
-    set(along_k(src_scale, false), FLAG_SRC_SCALE_K);
-    set(along_k(wei_scale, true), FLAG_WEI_SCALE_K);
+    set(changes_along_k(p, src_scale, false), FLAG_SRC_SCALE_K);
+    set(changes_along_k(p, wei_scale, true), FLAG_WEI_SCALE_K);
+    set(groups_are_equal(p), FLAG_EQUAL_GROUPS);
     set(p.has_bias(), FLAG_BIAS);
     set(!p.attr.post_ops.entries.empty(), FLAG_POST_OPS);
     set(p.scale(ZEMM_ARG_DST), FLAG_DST_SCALE);
@@ -122,10 +138,9 @@ void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
     zemm_dim_t tiles = tiles_of(up(16, row.rows)), ranges = 1;
     block.k_range = block.k;
     if (std::max<zemm_dim_t>(block.rows, 16) * batch * block.n >= worth_splitting / block.k) {
-        const zemm_dim_t unit = block.segment < block.k ? block.segment : row.tile_k;
         ranges = std::min(groups(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
         ranges = std::max<zemm_dim_t>(ranges, 1);
-        block.k_range = std::min(block.k, up(groups(block.k, ranges, "K"), unit));
+        block.k_range = k_range(block.k, block.segment, row.tile_k, ranges);
         ranges = groups(block.k, block.k_range, "K");
     }
     if (ranges == 1)
@@ -136,11 +151,9 @@ void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
     if (ranges == 1)
         return;
     block.finish_rows = int32_t(groups(block.rows, std::min(block.rows, wanted), "M"));
-    block.partial_row = along_n * row.tile_n * row.group_x;
-    block.partial_range = block.partial_row * block.rows * batch;
     result.finish_count = {uint32_t(groups(groups(block.rows, block.finish_rows, "M") * along_n, 1, "M x N")),
                            uint32_t(batch), 1};
-    result.partials_at = take(result, size_t(block.partial_range * ranges) * sizeof(float));
+    take_partials(result, along_n, ranges);
 }
 
 // Plain weights that many tiles read: arranged once, in the scratchpad, instead of by every tile.
@@ -169,11 +182,8 @@ std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device
 
 } // namespace
 
-size_t take(plan &p, size_t bytes) {
-    constexpr size_t alignment = 64; // a cache line
-    const size_t at = (p.scratchpad_size + alignment - 1) / alignment * alignment;
-    p.scratchpad_size = at + bytes;
-    return at;
+zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t ranges) {
+    return std::min(k, up(groups(k, ranges, "K"), segment < k ? segment : tile_k));
 }
 
 zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
@@ -182,6 +192,13 @@ zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
         fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
              (long long)count);
     return count;
+}
+
+void take_partials(plan &p, zemm_dim_t groups_along_n, zemm_dim_t ranges) {
+    matmul_problem &block = p.block;
+    block.partial_row = groups_along_n * p.row->tile_n * p.row->group_x;
+    block.partial_range = block.partial_row * block.rows * p.group_count[1];
+    p.partials_at = take(p, size_t(block.partial_range * ranges) * sizeof(float));
 }
 
 bool multiplies_along_k(const problem &p, const kernel_row &row) {
@@ -205,8 +222,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         block.wei_panel = p.wei.strides[p.ndims() - 1];
 
     const bool is_xe = row.work_items > 1;
-    if (is_xe && !src_rows_are_linear(p))
-        block.rows = block.m;
+    if (is_xe)
+        block.rows = xe_rows(p);
     uint32_t flags = flags_of(p, row);
     const zemm_dim_t batch = groups(p.batch() * block.m / block.rows, 1, "the batch");
     int block_k = row.tile_k;

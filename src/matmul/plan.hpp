@@ -42,8 +42,10 @@ bool multiplies_along_k(const problem &p, const kernel_row &row);
 
 // How many groups, for a launch; unimplemented if they are too many.
 zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
-// Bytes of the scratchpad; where they begin.
-size_t take(plan &p, size_t bytes);
+// Elements of K in each of at most so many ranges: whole segments, or whole blocks where there is only one.
+zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t ranges);
+// Room in the scratchpad for what ranges of K leave; the grid is known.
+void take_partials(plan &p, zemm_dim_t groups_along_n, zemm_dim_t ranges);
 
 plan make_plan(const candidate &c, const ze::device &dev);
 

@@ -36,19 +36,6 @@ bool can_read_2d(const memory_desc &md, int inner, int outer) {
     return is_multiple(pitch, 16) && bytes_of(md, pitch) < limit;
 }
 
-// Whether every parameter that changes along K does so at each segment.
-bool groups_are_equal(const problem &p) {
-    const zemm_dim_t segment = k_segment(p);
-    const auto fits = [&](const quant_entry *entry, bool k_is_row) {
-        if (!entry)
-            return true;
-        const zemm_dim_t group = k_group(p, *entry, k_is_row);
-        return group == segment || group == p.k();
-    };
-    return fits(p.scale(ZEMM_ARG_SRC), false) && fits(p.zero_point(ZEMM_ARG_SRC), false) &&
-           fits(p.scale(ZEMM_ARG_WEIGHTS), true) && fits(p.zero_point(ZEMM_ARG_WEIGHTS), true);
-}
-
 // Sums of products of bytes, and zero points of a byte times sums of src, below 2^24 in magnitude.
 bool zero_points_fit_f32(const problem &p) {
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
@@ -56,10 +43,18 @@ bool zero_points_fit_f32(const problem &p) {
            !p.zero_point(ZEMM_ARG_SRC) && scales_along_k(p) && k_segment(p) <= 256;
 }
 
-// Elements of K in each of at most so many ranges: whole segments, or whole blocks where there is only one.
-zemm_dim_t k_range(const problem &p, const kernel_row &row, zemm_dim_t ranges) {
-    const zemm_dim_t unit = k_segment(p) < p.k() ? k_segment(p) : row.tile_k;
-    return std::min(p.k(), groups(groups(p.k(), ranges, "K"), unit, "K") * unit);
+// Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
+bool src_rows_are_linear(const problem &p) {
+    const int row = p.ndims() - 2;
+    zemm_dim_t rows = p.src.dims[row];
+    for (int d = row - 1; d >= 0; --d) {
+        if (p.dst.dims[d] == 1)
+            continue;
+        if (p.src.dims[d] != p.dst.dims[d] || p.src.strides[d] != rows * p.src.strides[row])
+            return false;
+        rows *= p.src.dims[d];
+    }
+    return true;
 }
 
 } // namespace
@@ -67,8 +62,7 @@ zemm_dim_t k_range(const problem &p, const kernel_row &row, zemm_dim_t ranges) {
 bool reads_src_2d(const problem &p) {
     const int row = p.ndims() - 2;
     memory_desc src = p.src;
-    if (p.shares_weights() && src_rows_are_linear(p)) // one matrix
-        src.dims[row] = p.batch() * p.m();
+    src.dims[row] = xe_rows(p);
     return can_read_2d(src, row + 1, row);
 }
 
@@ -90,22 +84,13 @@ bool reads_src_1d(const problem &p) {
     return true;
 }
 
-bool src_rows_are_linear(const problem &p) {
-    const int row = p.ndims() - 2;
-    zemm_dim_t rows = p.src.dims[row];
-    for (int d = row - 1; d >= 0; --d) {
-        if (p.dst.dims[d] == 1)
-            continue;
-        if (p.src.dims[d] != p.dst.dims[d] || p.src.strides[d] != rows * p.src.strides[row])
-            return false;
-        rows *= p.src.dims[d];
-    }
-    return true;
+zemm_dim_t xe_rows(const problem &p) {
+    return p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
 }
 
 bool scales_along_k(const problem &p) {
-    const quant_entry *src = p.scale(ZEMM_ARG_SRC), *wei = p.scale(ZEMM_ARG_WEIGHTS);
-    return (src && k_group(p, *src, false) != p.k()) || (wei && k_group(p, *wei, true) != p.k());
+    return changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
+           changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
 }
 
 int xe_block_k(const problem &p, const kernel_row &row) {
@@ -119,15 +104,15 @@ int xe_block_k(const problem &p, const kernel_row &row) {
 }
 
 zemm_dim_t tiles_of(const problem &p, const kernel_row &row) {
-    const zemm_dim_t rows = p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
+    const zemm_dim_t rows = xe_rows(p);
     return groups(rows, row.tile_m, "M") * groups(p.n(), row.tile_n, "N") * (p.batch() * p.m() / rows);
 }
 
 // The CPU device runs these rows to check them: as if it were a small GPU.
 static zemm_dim_t threads_of(const kernel_row &row, const ze::device &dev) {
     constexpr zemm_dim_t small_gpu = 64;
-    const zemm_dim_t per_xve = row.grf == 256 ? dev.model.threads_256 : dev.model.threads_128;
-    return dev.kind == zemm_cpu ? small_gpu : std::max<zemm_dim_t>(1, dev.model.xves() * per_xve);
+    return dev.kind == zemm_cpu ? small_gpu
+                                : std::max<zemm_dim_t>(1, dev.model.xves() * dev.model.threads(row.grf));
 }
 
 zemm_dim_t k_ranges(const problem &p, const kernel_row &row, const ze::device &dev) {
@@ -135,7 +120,7 @@ zemm_dim_t k_ranges(const problem &p, const kernel_row &row, const ze::device &d
     const zemm_dim_t wanted = std::min(threads_of(row, dev) / tiles_of(p, row), p.k() / shortest_range);
     if (wanted <= 1)
         return 1;
-    return groups(p.k(), k_range(p, row, wanted), "K");
+    return groups(p.k(), k_range(p.k(), k_segment(p), row.tile_k, wanted), "K");
 }
 
 void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result) {
@@ -152,15 +137,13 @@ void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &res
     const double high = std::sqrt(at_once * row.tile_n * row.group_x / double(row.tile_m * group_y));
     block.groups_m = int32_t(along_m);
     block.strip = int32_t(std::clamp<zemm_dim_t>(zemm_dim_t(std::lround(high)), 1, along_m));
-    block.k_range = ranges == 1 ? block.k : k_range(p, row, ranges);
+    block.k_range = ranges == 1 ? block.k : k_range(block.k, block.segment, row.tile_k, ranges);
     result.group_size = {uint32_t(row.group_x * row.work_items), uint32_t(group_y), 1};
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
     if (ranges == 1)
         return;
-    block.partial_row = along_n * row.tile_n * row.group_x;
-    block.partial_range = block.partial_row * block.rows * batch;
     result.finish_count = {result.group_count[0], uint32_t(batch), 1};
-    result.partials_at = take(result, size_t(block.partial_range * ranges) * sizeof(float));
+    take_partials(result, along_n, ranges);
 }
 
 void xe_pitches(const problem &p, kernels::matmul_problem &block) {
@@ -190,8 +173,6 @@ uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul
         if (!is_packed(p.wei) && reads_wei_2d(p))
             flags |= FLAG_WEI_2D;
     }
-    if (groups_are_equal(p))
-        flags |= FLAG_EQUAL_GROUPS;
     if (block.rows == block.m)
         flags |= FLAG_ONE_MATRIX;
     // Xe-HPG has as many lanes for integers as for floats. A segment of 128 bytes adds up to less than 2^15.

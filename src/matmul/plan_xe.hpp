@@ -15,8 +15,9 @@ bool reads_src_2d(const problem &p);
 bool reads_wei_2d(const problem &p);
 // Whether block loads in one dimension can read src.
 bool reads_src_1d(const problem &p);
-// Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
-bool src_rows_are_linear(const problem &p);
+// Rows of one matrix of src: M, or the whole batch's, where they share the weights and lie at one distance
+// from each other.
+zemm_dim_t xe_rows(const problem &p);
 // Whether scales change along K: sums of blocks are scaled.
 bool scales_along_k(const problem &p);
 // Elements of K in a block: the most steps of a DPAS that divide a segment.

@@ -50,7 +50,7 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     const bool scaled = scales_along_k(p), small = row.lanes == 8; // registers of 32 bytes
     // Addresses, parameters of rows and columns, what is under way.
     const int others = scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
-    const int bytes = p.src.data_type == zemm_s8 || p.src.data_type == zemm_u8 ? 1 : 2;
+    const int bytes = data_type_bits(p.src.data_type) / 8;
     const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
     const bool nibbles = small && p.integer() && is_int4(p.wei.data_type);
     const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes);

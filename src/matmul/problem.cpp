@@ -133,6 +133,10 @@ zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
     return entry.group_ndims == 2 ? entry.groups[k_is_row ? 0 : 1] : 1;
 }
 
+bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row) {
+    return entry && k_group(p, *entry, k_is_row) != p.k();
+}
+
 zemm_dim_t k_segment(const problem &p) {
     zemm_dim_t segment = p.k();
     const auto narrow = [&](const quant_entry *entry, bool k_is_row) {

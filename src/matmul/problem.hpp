@@ -64,6 +64,8 @@ memory_desc prelu_md(const memory_desc &dst, int mask);
 // K elements that share one value of the entry: its group where the mask has the K bit, else all of K.
 // k_is_row: K is the tensor's last but one dimension (weights).
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);
+// Whether an entry is there and has more than one group along K.
+bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row);
 // Elements of K in which no parameter changes: the greatest common divisor of all K groups.
 zemm_dim_t k_segment(const problem &p);
 // Whether every segment begins at a multiple of 4, as layouts and instructions in fours of K need it.

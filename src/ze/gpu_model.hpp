@@ -50,6 +50,8 @@ struct gpu_model : gpu_row {
     uint32_t clock_mhz = 0;
 
     uint32_t xves() const { return xe_cores * xves_per_core; }
+    // Of one XVE, with so many registers each.
+    uint32_t threads(int registers) const { return registers == 256 ? threads_256 : threads_128; }
     // "family=xe_hpc,name=Xe-HPC,ip=12.60,xe_cores=8,...": what zemm_engine_get_model() answers.
     std::string text() const;
 };
