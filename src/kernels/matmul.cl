@@ -370,8 +370,7 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (HAS(FLAG_WEI_SCALE))
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
-        // values: the sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not
-        // scaled.
+// values: the sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not scaled.
 #if WORK_ITEMS == 1
     __private column_f *values = SEGMENTS_ARE_SCALED ? t.result : (__private column_f *)t.sum;
     const int vectors = (t.count + ROWS - 1) / ROWS * ROWS * NV;

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of GPUs and the features that follow from a model: library internals, so linked with libzemm's
 // objects.
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "same.hpp"
 #include "ze/features.hpp"
 #include "ze/gpu_model.hpp"
 
 using namespace zemm::ze;
 
 namespace {
-
-#define SAME(got, expected) same(got, expected, __LINE__)
-
-void same(const std::string &got, const std::string &expected, int line) {
-    if (got == expected)
-        return;
-    std::fprintf(stderr, "%s:%d: got \"%s\", expected \"%s\"\n", __FILE__, line, got.c_str(),
-                 expected.c_str());
-    std::exit(1);
-}
 
 // "family name sub-group int8 operations registers".
 std::string described(ip_version ip) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log's form of descriptors and attributes, the cache key, and the callback of the cache capacity:
 // library internals, so linked with libzemm's objects.
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -10,20 +8,11 @@
 #include "common/cache_capacity.hpp"
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
+#include "same.hpp"
 
 using namespace zemm;
 
 namespace {
-
-#define SAME(got, expected) same(got, expected, __LINE__)
-
-void same(const std::string &got, const std::string &expected, int line) {
-    if (got == expected)
-        return;
-    std::fprintf(stderr, "%s:%d: got \"%s\", expected \"%s\"\n", __FILE__, line, got.c_str(),
-                 expected.c_str());
-    std::exit(1);
-}
 
 constexpr zemm_dim_t runtime = ZEMM_RUNTIME_DIM_VAL;
 

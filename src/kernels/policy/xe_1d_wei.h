@@ -41,43 +41,26 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
 COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
 COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global ushort *at);
 
-// words[v]: of row `row`; behind the panel there are zeros.
-#define DEFINE_READ_WORDS(type, suffix)                                                                      \
-    static inline void read_##type##s(const struct wei_source *w, int row, __private type *words) {          \
-        const bool there = !HAS(FLAG_K_TAIL) || row < w->rows;                                               \
-        union {                                                                                              \
-            COLUMNS_OF(type) all;                                                                            \
-            type each[NV];                                                                                   \
-        } read;                                                                                              \
-        read.all = READ_ROW(suffix, (global const type *)w->panel + (there ? row : 0) * PACKED_N);           \
-        _Pragma("unroll") for (int v = 0; v < NV; ++v) words[v] = there ? read.each[v] : 0;                  \
+// Eight rows of the panel from `row` on, those of a column side by side: step[v]. Behind the panel there are
+// zeros.
+#define DEFINE_READ_ROWS(name, type, suffix, step_type)                                                      \
+    static inline void name(const struct wei_source *w, int row, __private step_type *step) {                \
+        type words[8][NV];                                                                                   \
+        _Pragma("unroll") for (int j = 0; j < 8; ++j) {                                                      \
+            const bool there = !HAS(FLAG_K_TAIL) || row + j < w->rows;                                       \
+            union {                                                                                          \
+                COLUMNS_OF(type) all;                                                                        \
+                type each[NV];                                                                               \
+            } read;                                                                                          \
+            read.all = READ_ROW(suffix, (global const type *)w->panel + (there ? row + j : 0) * PACKED_N);   \
+            _Pragma("unroll") for (int v = 0; v < NV; ++v) words[j][v] = there ? read.each[v] : 0;           \
+        }                                                                                                    \
+        _Pragma("unroll") for (int v = 0; v < NV; ++v) step[v] =                                             \
+            as_##step_type((type##8)(words[0][v], words[1][v], words[2][v], words[3][v], words[4][v],        \
+                                     words[5][v], words[6][v], words[7][v]));                                \
     }
-DEFINE_READ_WORDS(uint, )
-DEFINE_READ_WORDS(ushort, _us)
-
-// From row `row` on: eight ints.
-static inline void read_ints(const struct wei_source *w, int row, __private int8 *step) {
-    uint words[8][NV];
-#pragma unroll
-    for (int j = 0; j < 8; ++j)
-        read_uints(w, row + j, words[j]);
-#pragma unroll
-    for (int v = 0; v < NV; ++v)
-        step[v] = as_int8((uint8)(words[0][v], words[1][v], words[2][v], words[3][v], words[4][v],
-                                  words[5][v], words[6][v], words[7][v]));
-}
-
-// Four ints of neighbouring rows of halves.
-static inline void read_pairs(const struct wei_source *w, int row, __private int4 *step) {
-    ushort words[8][NV];
-#pragma unroll
-    for (int j = 0; j < 8; ++j)
-        read_ushorts(w, row + j, words[j]);
-#pragma unroll
-    for (int v = 0; v < NV; ++v)
-        step[v] = as_int4((ushort8)(words[0][v], words[1][v], words[2][v], words[3][v], words[4][v],
-                                    words[5][v], words[6][v], words[7][v]));
-}
+DEFINE_READ_ROWS(read_ints, uint, , int8)
+DEFINE_READ_ROWS(read_pairs, ushort, _us, int4)
 
 // A step of all columns from element k on: step[v].
 static inline void read_step(const struct wei_source *w, global const struct matmul_problem *p, int k,

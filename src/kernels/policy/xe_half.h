@@ -10,22 +10,6 @@
 
 #include "policy/xe_loads.h"
 
-#if ROWS != 8
-#error "a DPAS has 8 rows"
-#endif
-
-#define BLOCK_K spec_block_k()
-#define ANY_ROW_COUNT 0
-#define WEI_SHIFT 0
-
-// Two of K of this lane's column in each int.
-typedef int8 panel_vec;
-#define PANEL_VECTORS (STEPS * NV)
-
-struct b_panel {
-    __private const panel_vec *steps; // [step][v]
-};
-
 float8 __attribute__((overloadable))
 intel_sub_group_f16_f16_matrix_mad_k16(a_signed8 src, int8 wei, float8 sum);
 float8 __attribute__((overloadable))
@@ -42,6 +26,9 @@ static inline bool is_widened_to_f16() {
     return wei_bits() != 16 && spec_src_dt() == DT_F16;
 }
 #define SUM_FACTOR (is_widened_to_f16() ? 512.f : 1.f)
+
+#define SUMS fsum
+#include "policy/xe_multiply.h"
 
 // What weights have more than they are once signed ones have their sign bit turned.
 static inline int sign_bit() {
@@ -91,14 +78,8 @@ static inline void widen_step(int8 step, int less, __private int8 *first, __priv
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const struct b_panel b = {panel};
-    if (wei_bits() == 16) {
-#pragma unroll
-        for (int s = 0; s < STEPS; s += 2)
-            if (has_step(s))
-                read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV], &panel[(s + 1) * NV]);
-        return b;
-    }
+    if (wei_bits() == 16)
+        return load_steps(w, p, (int)k0, panel);
 #pragma unroll
     for (int s = 0; s < STEPS; s += 4)
         if (has_step(s)) {
@@ -112,24 +93,8 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                     widen_step(second[v], less, &panel[(s + 2) * NV + v], &panel[(s + 3) * NV + v]);
             }
         }
-    return b;
+    return (struct b_panel){panel};
 }
 
 // Integers only.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
-
-// sum[v] += rows i0.. of the tile times the panel.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
-                                                           global const struct matmul_problem *p,
-                                                           __private const struct tile_rows *rows, int i0,
-                                                           long k0, int length, struct b_panel b,
-                                                           __private vec_i *unused, __private vec_f *sum) {
-    a_unsigned8 a[STEPS];
-    load_a(src, p, rows, i0, k0, a);
-#pragma unroll
-    for (int s = 0; s < STEPS; ++s)
-        if (has_step(s))
-#pragma unroll
-            for (int v = 0; v < NV; ++v)
-                sum[v] = dpas(a[s], b.steps[s * NV + v], sum[v]);
-}

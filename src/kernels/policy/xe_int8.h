@@ -8,21 +8,6 @@
 
 #include "policy/xe_loads.h"
 
-#if ROWS != 8
-#error "a DPAS has 8 rows"
-#endif
-
-#define BLOCK_K spec_block_k()
-#define ANY_ROW_COUNT 0
-#define WEI_SHIFT 0
-
-typedef int8 panel_vec;
-#define PANEL_VECTORS (STEPS * NV)
-
-struct b_panel {
-    __private const panel_vec *steps; // [step][v]
-};
-
 #define DECLARE_DPAS(a, b, a_type, b_type)                                                                   \
     int8 __attribute__((overloadable))                                                                       \
     intel_sub_group_##a##_##b##_matrix_mad_k32(a_type src, b_type wei, int8 sum);
@@ -63,15 +48,13 @@ static inline int dpas_ones(int8 wei, int sum) {
     DPAS_OF(i8, (a_signed)0x01010101, wei, sum)
 }
 
+#define SUMS isum
+#include "policy/xe_multiply.h"
+
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const struct b_panel b = {panel};
-#pragma unroll
-    for (int s = 0; s < STEPS; s += 2)
-        if (has_step(s))
-            read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 1), &panel[s * NV], &panel[(s + 1) * NV]);
-    return b;
+    return load_steps(w, p, (int)k0, panel);
 }
 
 // sum[v] += the weights of the panel, column by column.
@@ -82,20 +65,4 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
 #pragma unroll
             for (int v = 0; v < NV; ++v)
                 sum[v] = dpas_ones(b.steps[s * NV + v], sum[v]);
-}
-
-// sum[v] += rows i0.. of the tile times the panel.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
-                                                           global const struct matmul_problem *p,
-                                                           __private const struct tile_rows *rows, int i0,
-                                                           long k0, int length, struct b_panel b,
-                                                           __private vec_i *sum, __private vec_f *unused) {
-    a_unsigned8 a[STEPS];
-    load_a(src, p, rows, i0, k0, a);
-#pragma unroll
-    for (int s = 0; s < STEPS; ++s)
-        if (has_step(s))
-#pragma unroll
-            for (int v = 0; v < NV; ++v)
-                sum[v] = dpas(a[s], b.steps[s * NV + v], sum[v]);
 }
