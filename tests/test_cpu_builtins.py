@@ -240,6 +240,37 @@ def test_tf32_conversion(driver: Driver, n: int, overloadable: str) -> None:
     np.testing.assert_array_equal(to, np.where(finite, np.where(up, above, below), bits))
 
 
+@pytest.mark.parametrize("saturate", ["false", "true"])
+@pytest.mark.parametrize("pair", ["ss", "su", "us", "uu"])
+def test_dp4a(driver: Driver, pair: str, saturate: str) -> None:
+    """Every product of two bytes, and sums around the largest and the smallest that 32 bits hold."""
+    name = f"__builtin_IB_dp4a_{pair}"
+    source = f"""
+int {name}(int sum, int a, int b, bool saturate);
+kernel void dp4a(global int *a, global int *b, global int *sum) {{
+    const size_t i = get_global_id(0);
+    sum[i] = {name}(sum[i], a[i], b[i], {saturate});
+}}"""
+    rng = np.random.default_rng(5)
+    pairs = np.arange(1 << 16)
+    a = np.stack([pairs & 255, pairs >> 8, pairs & 255, rng.integers(0, 256, pairs.size)], 1).astype(np.uint8)
+    b = np.stack([pairs >> 8, pairs >> 8, rng.integers(0, 256, pairs.size), pairs & 255], 1).astype(np.uint8)
+    edges = np.array([0, 2**31 - 1, 2**31 - 9, 2**31, 2**31 + 9, 2**32 - 1, 2**32 - 9, 7], np.uint32)
+    sums = rng.choice(edges, pairs.size)
+    values = [x.view(np.int8 if kind == "s" else np.uint8) for x, kind in zip((a, b), pair, strict=True)]
+    kind = np.uint32 if pair == "uu" else np.int32
+    exact = sums.view(kind).astype(np.int64) + (values[0].astype(np.int64) * values[1]).sum(1)
+    limits = np.iinfo(kind)
+    if saturate == "true":
+        assert (exact > limits.max).any()
+        exact = exact.clip(limits.min, limits.max)
+    result = sums.copy()
+    driver.module(compile_opencl(source)).run(
+        "dp4a", [a.view(np.uint32), b.view(np.uint32), result], pairs.size // 64, 64
+    )
+    np.testing.assert_array_equal(result, exact.astype(np.uint64).astype(np.uint32))
+
+
 OTHER_KERNELS = """
 #define OVERLOADABLE __attribute__((overloadable))
 void OVERLOADABLE intel_work_group_barrier_arrive(cl_mem_fence_flags flags);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builtin_families.h"
 
+#include <algorithm>
+
 namespace ze_cpu {
 namespace {
 
@@ -40,11 +42,30 @@ std::optional<Builtin> tf32(const std::string &symbol, const std::string &name, 
     return make(symbol, function, "TF32", type + "(" + type + ")", width);
 }
 
+/// __builtin_IB_dp4a_<src><wei>(int sum, int src, int wei, bool saturate), s or u each: the compiler's own
+/// names.
+std::optional<Builtin> dp4a(const std::string &symbol, const std::string &function) {
+    const std::string prefix = "__builtin_IB_dp4a_",
+                      pair = symbol.substr(std::min(prefix.size(), symbol.size()));
+    if (symbol.rfind(prefix, 0) != 0 || pair.size() != 2 || pair.find_first_not_of("su") != std::string::npos)
+        return {};
+    Instance instance;
+    instance.define("SYMBOL", "\"" + symbol + "\"");
+    instance.define("FUNCTION", function);
+    instance.define("DP4A", 1);
+    instance.define("A_VALUE", pair[0] == 's' ? "ze_i8" : "ze_u8");
+    instance.define("B_VALUE", pair[1] == 's' ? "ze_i8" : "ze_u8");
+    instance.define("SUM", pair == "uu" ? "uint" : "int");
+    return Builtin{"i32(i32,i32,i32,b)", instance.around(builtin_other)};
+}
+
 } // namespace
 
 std::optional<Builtin> find_other(const std::string &symbol, const MangledName *mangled,
                                   const std::string &function) {
     if (auto found = tf32(symbol, mangled ? mangled->name : symbol, function))
+        return found;
+    if (auto found = dp4a(symbol, function))
         return found;
     if (symbol == "__builtin_IB_lsc_prefetch_global_uint") // the compiler's own name: pointer, offset, caches
         return make(symbol, function, "LINE_PREFETCH", "v(p5,i32,i32)");

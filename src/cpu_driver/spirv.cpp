@@ -73,6 +73,7 @@ private:
             return true;
         case op_type_bool:
             types_[w[1]] = {Type::number, 1, 1, 0, 0};
+            spelling_[w[1]] = "b";
             return true;
         case op_type_int:
         case op_type_float:
