@@ -2,6 +2,7 @@
 """The matmul kernels of kernels.def."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 KERNELS = Path(__file__).parents[1] / "src" / "kernels"
@@ -20,6 +21,8 @@ def matmul_rows() -> list[str]:
 
 
 ROWS = matmul_rows()
-# For Intel GPUs with XMX; the CPU device runs them if forced.
+# For Intel GPUs; the CPU device runs them if forced.
 XE_ROWS = [row for row in ROWS if "_xe_" in row]
+# With sub-groups of 8, for GPUs without 2-D block loads.
+EIGHT_LANES = [row for row in XE_ROWS if re.search("_xe_(hpg|dp4a)", row)]
 CPU_ROWS = [row for row in ROWS if row not in XE_ROWS]

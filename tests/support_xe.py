@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of the rows for Intel GPUs with XMX (what is compiled) and shapes around the tiles of each row.
+"""Variants of the rows for Intel GPUs (what is compiled) and shapes around the tiles of each row.
 
 2-D block loads want rows of 64 bytes at least, whole fours of bytes, 16 bytes times a whole number apart:
 `Variant.of_shape` pads rows so. Variants with `loads=False` have tensors that such loads cannot read.

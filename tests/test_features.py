@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 SCRIPT = "import zemm; print(*zemm.Engine('cpu').features, sep=',')"
-SOFTWARE = {"xmx", "block_2d", "tf32"}  # those of Xe GPUs, by libze_cpu.so
-NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", "dp4a", *SOFTWARE)
+SOFTWARE = {"dp4a", "xmx", "block_2d", "tf32"}  # those of Xe GPUs, by libze_cpu.so
+NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", *SOFTWARE)
 
 
 def cpu_flags() -> set[str]:
@@ -61,6 +61,7 @@ def test_features_are_the_processors() -> None:
         (",avx512,,", {"avx512", "avx512_vnni"}),
         ("xmx", {"xmx", "tf32"}),
         ("tf32", {"tf32"}),
+        ("dp4a", {"dp4a"}),
         ("block_2d", {"block_2d"}),
     ],
 )

@@ -21,7 +21,7 @@ from dry_run_worker import cases
 from support_rows import ROWS
 
 ROOT = Path(__file__).resolve().parents[1]
-# The driver's settings: the size of the device, and for dg2 an id, as it otherwise reports 0.
+# The driver's settings: the size of the device, and an id where it otherwise reports 0.
 DEVICES = {
     "pvc": {"ProductFamilyOverride": "pvc", "HardwareInfoOverride": "1x8x8"},
     "dg2": {
@@ -29,6 +29,12 @@ DEVICES = {
         "HardwareInfoOverride": "1x8x16",
         "ForceDeviceId": "0x56a0",
     },
+}
+# Without XMX: only for what is particular about it.
+TIGER_LAKE = {
+    "ProductFamilyOverride": "tgllp",
+    "HardwareInfoOverride": "1x6x16",
+    "ForceDeviceId": "0x9a49",
 }
 UNKNOWN = {"ProductFamilyOverride": "dg2", "HardwareInfoOverride": "1x8x16"}
 # The packages of the loader and of the driver, by the library that a process opens.
@@ -112,10 +118,10 @@ def test_matmuls(device: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", kernels_for_gpus())
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", [*DEVICES, "tgllp"])
 def test_row(device: str, row: str, tmp_path: Path) -> None:
     """Every row is built without a warning, such as one of spilled registers, and launched."""
-    settings = DEVICES[device] | {"ZEMM_VERBOSE": "warn"}
+    settings = {**DEVICES, "tgllp": TIGER_LAKE}[device] | {"ZEMM_VERBOSE": "warn"}
     result = dry_run(settings, tmp_path, str(ROOT / "tests" / "dry_run_worker.py"), "row", row)
     answer = json.loads(result.stdout.splitlines()[-1])
     if not answer["sample"]:
@@ -170,6 +176,19 @@ DG2 = PVC | {
     "slm_per_group": 64 << 10,
     "l1_per_core": 192 << 10,
 }
+TGLLP = {
+    "family": "xe_lp",
+    "name": "Xe-LP",
+    "ip": "12.0",
+    "xe_cores": 6,
+    "xves_per_core": 16,
+    "sub_group": 8,
+    "grf_bytes": 32,
+    "threads_128": 7,
+    "slm_per_core": 128 << 10,
+    "slm_per_group": 64 << 10,
+    "l2_bytes": 1 << 20,
+}
 
 
 @pytest.mark.parametrize(
@@ -177,6 +196,7 @@ DG2 = PVC | {
     [
         (DEVICES["pvc"], PVC, ["dp4a", "xmx", "block_2d", "tf32"], "8 Xe cores of 8 XVEs"),
         (DEVICES["dg2"], DG2, ["dp4a", "xmx"], "XMX of 256 int8 operations"),
+        (TIGER_LAKE, TGLLP, ["dp4a"], "7 threads of 128"),
         (DEVICES["pvc"] | {"ZEMM_DEVICE_MASK": "xmx"}, PVC, ["dp4a", "block_2d"], "Xe-HPC (IP 12.60)"),
         (DEVICES["pvc"] | {"ZEMM_DEVICE_MASK": "block_2d,dp4a"}, PVC, ["xmx", "tf32"], "128 KB SLM"),
         (
@@ -193,7 +213,7 @@ DG2 = PVC | {
             "unknown, 8 Xe cores of 16 XVEs, sub-groups of 8",
         ),
     ],
-    ids=["pvc", "dg2", "pvc without xmx", "pvc without block_2d", "a GPU that is not in the table"],
+    ids=["pvc", "dg2", "tgllp", "pvc without xmx", "pvc without block_2d", "a GPU that is not in the table"],
 )
 def test_model(
     tmp_path: Path, settings: dict[str, str], model: dict[str, str | int], features: list[str], sentence: str
@@ -203,6 +223,7 @@ def test_model(
     assert answer["features"] == features
     assert sentence in answer["doctor"]["model"]
     assert answer["kernel"] in kernels_for_gpus()
+    assert ("dp4a" in answer["kernel"]) == (features == ["dp4a"])
 
 
 # Kinds of cases that the worker does not have, by the driver: batches, transposed layouts, reductions, empty.

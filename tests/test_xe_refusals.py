@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows for Intel GPUs with XMX refuse, each with its reason."""
+"""What the rows for Intel GPUs refuse, each with its reason."""
 
 from dataclasses import replace
 
 import pytest
 import zemm
 from support_problem import Problem, Quant, zero_point
-from support_rows import XE_ROWS
+from support_rows import EIGHT_LANES, XE_ROWS
 from support_run import make_pd, run
 from support_xe import tile_of
 
 INT8_ROWS = [row for row in XE_ROWS if row.startswith("matmul_int8")]
 HALF_ROWS = [row for row in XE_ROWS if row not in INT8_ROWS]
 # Those that only take what 2-D block loads can read.
-LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and "hpg" not in row]
+LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and row not in EIGHT_LANES]
 
 INT8 = Problem((9, 256), (256, 64), "s8", "u8", "s32")
 WIDENED = Problem(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows for Intel GPUs with XMX, forced by name, on the CPU device, which has their builtins."""
+"""The rows for Intel GPUs, forced by name, on the CPU device, which has their builtins."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, zero_point
-from support_rows import XE_ROWS
+from support_rows import EIGHT_LANES, XE_ROWS
 from support_run import Call, check_dst, make_call, make_pd, run
 from support_xe import HALF, INT8, PACKED, Variant, shapes, tile_of
 
@@ -37,8 +37,8 @@ def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -
     allowed = {
         "sums that are scaled along K do not fit into its registers": scales_segments(p),
         "2-D block loads cannot read": not variant.loads and row in LARGE,
-        "it wants packed weights": not p.wei_tag and row in LARGE and "hpg" in row,
-        "block loads cannot read src": not variant.loads and row in LARGE and "hpg" in row,
+        "it wants packed weights": not p.wei_tag and row in LARGE and row in EIGHT_LANES,
+        "block loads cannot read src": not variant.loads and row in LARGE and row in EIGHT_LANES,
         "its tile is for floats with integer weights": p.src_dt == p.wei_dt and row in LARGE,
     }
     assert any(words in why and allowed[words] for words in allowed), why
@@ -46,8 +46,10 @@ def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -
 
 
 def rounds_like_the_reference(row: str, variant: Variant) -> bool:
-    """These rows scale each block, the reference each segment: several blocks round more often."""
-    return not scales_segments(variant.base) or not variant.base.integer or variant.group <= tile_of(row).k
+    """Rows with XMX scale each block, the reference each segment: several blocks round more often."""
+    if "dp4a" in row or not scales_segments(variant.base) or not variant.base.integer:
+        return True
+    return variant.group <= tile_of(row).k
 
 
 CASES = [(row, name) for row in XE_ROWS for name in variants_of(row)]
@@ -184,11 +186,11 @@ PLACES = {
 
 
 def place_of(row: str) -> Variant:
-    """Larger tiles of Xe-HPG read packed weights only."""
+    """Larger tiles of eight lanes read packed weights only."""
     variant = PLACES["_".join(row.split("_")[:2])]
     return (
         replace(variant, base=replace(variant.base, wei_order=None, wei_tag=PACKED))
-        if "hpg" in row
+        if row in EIGHT_LANES
         else variant
     )
 

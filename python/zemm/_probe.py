@@ -16,7 +16,7 @@ from zemm import _levelzero
 
 Facts = dict[str, Any]
 
-XE_FEATURES = ("xmx", "block_2d", "tf32")  # of Intel GPUs; libze_cpu.so has them in software
+XE_FEATURES = ("dp4a", "xmx", "block_2d", "tf32")  # of Intel GPUs; libze_cpu.so has them in software
 
 
 def loaded_library(stem: str) -> str | None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row of kernels.def for GPUs with XMX would take for a problem, from the numbers of the device: to
-// choose among tiles.
+// What a row of kernels.def for GPUs where a sub-group owns a tile would take for a problem, from the numbers
+// of the device: to choose among tiles.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace zemm::matmul {
 
 struct cost {
     double clocks; // of the device, from the first to the last tile
-    double xmx, l1,
-        scaling;        // of a tile: multiplying, loading from the first cache level, scaling sums of blocks
+    // Of a tile: multiplying, loading from the first cache level, scaling sums of blocks.
+    double multiplying, l1, scaling;
     zemm_dim_t tiles;   // ranges of K counted, too
-    double utilisation; // of all matrix engines over these clocks
+    double utilisation; // of what the device could multiply in these clocks
     std::string text() const;
 };
 

@@ -16,6 +16,7 @@ enum class operands {
     int8,      // bytes of src as they are with bytes of weights of the other signedness
     f32,       // everything as f32
     dpas_int8, // bytes of src with bytes or 4-bit weights, whatever their signedness
+    dp4a_int8, // the same by dot products of four bytes
     dpas_half, // f16 with f16, bf16 with bf16, or either with integers
 };
 

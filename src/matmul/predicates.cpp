@@ -26,10 +26,8 @@ bool reads_weights(const problem &p, std::string &why) {
     return false;
 }
 
-// What all rows with DPAS have in common; unit: elements of K that one takes.
-bool has_dpas(const problem &p, const ze::device &dev, ze::feature loads, zemm_dim_t unit, std::string &why) {
-    if (!has(dev, ze::feature::xmx, why) || !has(dev, loads, why))
-        return false;
+// What all rows where a sub-group owns a tile have in common; unit: elements of K that it multiplies at once.
+bool takes_steps(const problem &p, zemm_dim_t unit, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
     if (p.k() > limit || p.n() > limit || p.batch() * p.m() > limit) {
         why = "it counts rows, columns and K up to 2^30";
@@ -42,6 +40,10 @@ bool has_dpas(const problem &p, const ze::device &dev, ze::feature loads, zemm_d
     return false;
 }
 
+bool has_dpas(const problem &p, const ze::device &dev, ze::feature loads, zemm_dim_t unit, std::string &why) {
+    return has(dev, ze::feature::xmx, why) && has(dev, loads, why) && takes_steps(p, unit, why);
+}
+
 // Whether a GPU's registers hold what a tile needs: its sums, where segments are scaled another set of them
 // for eight rows, a block's weights and eight rows of src.
 bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
@@ -49,10 +51,11 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
         return true;
     const bool scaled = scales_along_k(p), small = row.lanes == 8; // registers of 32 bytes
     // Addresses, parameters of rows and columns, what is under way.
-    const int others = scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
+    const bool few = row.multiplies == operands::dp4a_int8;
+    const int others = few ? 48 : scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
     const int bytes = data_type_bits(p.src.data_type) / 8;
     const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
-    const bool nibbles = small && p.integer() && is_int4(p.wei.data_type);
+    const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
     const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes);
     if (sums + operands + others <= row.grf)
         return true;
@@ -66,6 +69,15 @@ bool has_lanes(const kernel_row &row, const ze::device &dev, std::string &why) {
         int(dev.model.sub_group) == row.lanes)
         return true;
     why = text("it is for sub-groups of %d, the device has those of %u", row.lanes, dev.model.sub_group);
+    return false;
+}
+
+// Whether the device's threads have as many registers.
+bool has_threads(const kernel_row &row, const ze::device &dev, std::string &why) {
+    if (row.work_items == 1 || dev.kind == zemm_cpu || dev.model.grf_bytes == 0 ||
+        dev.model.threads(row.grf) != 0)
+        return true;
+    why = text("it is for threads with %d registers, which the device has not", row.grf);
     return false;
 }
 
@@ -124,6 +136,19 @@ bool takes_dpas_int8(const problem &p, const ze::device &dev, ze::feature loads,
     return false;
 }
 
+bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why) {
+    if (!has(dev, isa, why))
+        return false;
+    if (dev.kind == zemm_gpu && dev.features.has(ze::feature::xmx)) {
+        why = "the device has XMX, whose rows multiply faster";
+        return false;
+    }
+    if (p.integer())
+        return takes_steps(p, 32, why);
+    why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
+    return false;
+}
+
 bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why) {
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
     if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
@@ -164,7 +189,8 @@ bool on_cpu(const problem &p, const ze::device &dev, std::string &why) {
 }
 
 bool fits_sub_group(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why) {
-    return has_lanes(row, dev, why) && has_registers(p, row, why) && reads_blocks(p, row, why);
+    return has_lanes(row, dev, why) && has_threads(row, dev, why) && has_registers(p, row, why) &&
+           reads_blocks(p, row, why);
 }
 
 } // namespace zemm::matmul

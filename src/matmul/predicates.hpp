@@ -11,6 +11,7 @@ bool takes_float(const problem &p, const ze::device &dev, ze::feature isa, std::
 bool takes_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
 // loads: what the policy reads tensors by.
 bool takes_dpas_int8(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
+bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool on_any(const problem &p, const ze::device &dev, std::string &why);
@@ -26,6 +27,7 @@ bool fits_sub_group(const problem &p, const kernel_row &row, const ze::device &d
 ZEMM_PREDICATE(float_on, takes_float)
 ZEMM_PREDICATE(int8_on, takes_int8)
 ZEMM_PREDICATE(dpas_int8_on, takes_dpas_int8)
+ZEMM_PREDICATE(dp4a_int8_on, takes_dp4a_int8)
 ZEMM_PREDICATE(dpas_half_on, takes_dpas_half)
 ZEMM_PREDICATE(dpas_widened_on, takes_dpas_widened)
 #undef ZEMM_PREDICATE

@@ -34,7 +34,7 @@ feature_set cpu_features(const api &fn, ze_driver_handle_t driver) {
         if (name.starts_with(prefix) && find_feature(name.c_str() + prefix.size(), found))
             set.add(found);
         if (name == "ZEX_cpu_xe_builtins")
-            for (feature f : {feature::xmx, feature::block_2d, feature::tf32})
+            for (feature f : {feature::dp4a, feature::xmx, feature::block_2d, feature::tf32})
                 set.add(f);
     }
     if (set.has(feature::avx512_vnni))

@@ -15,8 +15,8 @@ enum class feature : unsigned {
     avx_vnni,    // vpdpbusd on 256 bits: AVX-VNNI, or AVX512-VNNI with VL
     avx512,      // F, BW, DQ and VL
     avx512_vnni, // vpdpbusd on 512 bits
-    dp4a,        // GPUs: dot products of four bytes
     // GPUs, and the CPU device, whose driver has them in software:
+    dp4a,     // dot products of four bytes
     xmx,      // DPAS on bytes, 4-bit integers, f16 and bf16
     block_2d, // 2-D block loads, stores and prefetches
     tf32,     // DPAS on tf32

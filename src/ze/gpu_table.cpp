@@ -23,7 +23,7 @@ struct release_row {
 constexpr release_row releases[] = {
     // family, name, int8, f16, sub-group, GRF bytes, threads 128, 256, SLM, L1, bytes of L1 a clock,
     // block_2d, tf32
-    {12, 0, 10, {xe_lp, "Xe-LP", 0, 0, 8, 32, 7, 0, 128 * KB, 0, 0, false, false}},
+    {12, 0, 10, {xe_lp, "Xe-LP", 0, 0, 8, 32, 7, 0, 128 * KB, 0, 128, false, false}},
     {12, 55, 57, {xe_hpg, "Xe-HPG", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
     {12, 60, 60, {xe_hpc, "Xe-HPC", 1024, 512, 16, 64, 8, 4, 128 * KB, 512 * KB, 512, true, true}},
     // Sold without matrix engines.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Intel GPUs without XMX: bytes of src with bytes or 4-bit weights by DP4A, a dot product of four bytes a
+// lane. Four of K of a row are one lane's word of src, four of K of a column one of weights.
+#pragma once
+
+#define CARRIES_SUMS 1
+#define STEP_K 32 // elements of K in a register of src
+
+#include "policy/xe_loads.h"
+
+// By the compiler's own names. Older compilers do not know of saturation and take no notice of it; for newer
+// ones it has to be said.
+int __builtin_IB_dp4a_ss(int sum, int src, int wei, bool saturate);
+int __builtin_IB_dp4a_su(int sum, int src, int wei, bool saturate);
+int __builtin_IB_dp4a_us(int sum, int src, int wei, bool saturate);
+int __builtin_IB_dp4a_uu(int sum, int src, int wei, bool saturate);
+
+static inline bool wei_is_signed() {
+    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
+}
+
+static inline int dp4a(int src, int wei, int sum) {
+    if (spec_src_dt() == DT_S8)
+        return wei_is_signed() ? __builtin_IB_dp4a_ss(sum, src, wei, false)
+                               : __builtin_IB_dp4a_su(sum, src, wei, false);
+    return wei_is_signed() ? __builtin_IB_dp4a_us(sum, src, wei, false)
+                           : __builtin_IB_dp4a_uu(sum, src, wei, false);
+}
+
+// What DPAS does: eight rows of src, four bytes a lane, times this lane's column.
+static inline int8 dpas(a_unsigned8 src, int8 wei, int8 sum) {
+#define ROW(i, lane, four) sum.s##i = dp4a((int)sub_group_broadcast(src.s##i, lane), four, sum.s##i);
+#define EIGHT_ROWS(lane)                                                                                     \
+    ROW(0, lane, wei.s##lane)                                                                                \
+    ROW(1, lane, wei.s##lane)                                                                                \
+    ROW(2, lane, wei.s##lane)                                                                                \
+    ROW(3, lane, wei.s##lane)                                                                                \
+    ROW(4, lane, wei.s##lane)                                                                                \
+    ROW(5, lane, wei.s##lane)                                                                                \
+    ROW(6, lane, wei.s##lane)                                                                                \
+    ROW(7, lane, wei.s##lane)
+    EIGHT_ROWS(0)
+    EIGHT_ROWS(1)
+    EIGHT_ROWS(2)
+    EIGHT_ROWS(3)
+    EIGHT_ROWS(4)
+    EIGHT_ROWS(5)
+    EIGHT_ROWS(6)
+    EIGHT_ROWS(7)
+    return sum;
+}
+
+#define SUMS isum
+#include "policy/xe_multiply.h"
+
+// Four nibbles as bytes.
+static inline int widen(ushort nibbles) {
+    uint four = nibbles;
+    four = (four | four << 8) & 0x00ff00ff;
+    four = (four | four << 4) & 0x0f0f0f0f;
+    // The sign bit turned, less 8; the highest bit of each byte keeps it from borrowing of the next.
+    if (spec_wei_dt() == DT_S4)
+        four = ((four ^ 0x88888888) - 0x08080808) ^ 0x80808080;
+    return (int)four;
+}
+
+// The nibbles of a step are in its first half.
+static inline int8 widen_step(int8 step) {
+    const ushort8 fours = as_ushort8(step.lo);
+    return (int8)(widen(fours.s0), widen(fours.s1), widen(fours.s2), widen(fours.s3), widen(fours.s4),
+                  widen(fours.s5), widen(fours.s6), widen(fours.s7));
+}
+
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
+                                    __private panel_vec *panel) {
+    const struct b_panel b = load_steps(w, p, (int)k0, panel);
+    if (wei_is_int4())
+#pragma unroll
+        for (int i = 0; i < PANEL_VECTORS; ++i)
+            if (has_step(i / NV))
+                panel[i] = widen_step(panel[i]);
+    return b;
+}
+
+// sum[v] += the weights of the panel, column by column.
+static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
+#pragma unroll
+    for (int i = 0; i < PANEL_VECTORS; ++i)
+        if (has_step(i / NV)) {
+            const int8 w = b.steps[i];
+#define ONES(j) sum[i % NV] = dp4a(0x01010101, w.s##j, sum[i % NV]);
+            ONES(0) ONES(1) ONES(2) ONES(3) ONES(4) ONES(5) ONES(6) ONES(7)
+        }
+}
