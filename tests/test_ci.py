@@ -74,7 +74,7 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
     assert names[-2:] == ["pytest", "python"]
-    assert calls[-1] == "python -m zemm.isa --device pvc,dg2"
+    assert calls[-1] == "python -m zemm.isa --device pvc,dg2,tgllp"
     assert any("intel-opencl-icd" in call for call in calls)
 
 

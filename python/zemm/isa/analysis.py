@@ -7,11 +7,11 @@ from typing import Any
 from zemm.isa.assembly import Instruction
 from zemm.isa.compiler import Compiled
 from zemm.isa.errors import IsaError
-from zemm.isa.loops import DPAS, k_loop
+from zemm.isa.loops import k_loop
 from zemm.isa.messages import Traffic, traffic
 from zemm.isa.model import Count, Family, Prediction, predict
 from zemm.isa.overflow import overflows
-from zemm.isa.pipes import CALLS, dpas_depth, is_filler, repeat_count
+from zemm.isa.pipes import CALLS, DOTS, dpas_depth, is_filler, repeat_count
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Analysis:
     private: int | None
     build_seconds: float
     calls: int  # in the loop: functions that the compiler does not know
-    k: int  # elements of K of one trip of the K loop; 0 where it has no DPAS
+    k: int  # elements of K of one trip of the K loop; 0 where it has no DPAS or DP4A
     trips: int  # of the K loop in one of the loop around it
     group: bool  # whether the figures are of the loop around it (per group of K)
     inner: Count  # one trip of the K loop
@@ -77,7 +77,7 @@ def _depth(multiplies: list[Instruction], tile: tuple[int, int] | None) -> int:
 def _work(instructions: list[Instruction]) -> int:
     """Multiply-adds of a thread."""
     return sum(
-        repeat_count(i) * i.lanes * dpas_depth(i) for i in instructions if i.op in DPAS and not is_filler(i)
+        repeat_count(i) * i.lanes * dpas_depth(i) for i in instructions if i.op in DOTS and not is_filler(i)
     )
 
 
@@ -100,10 +100,9 @@ def analyse(
     wrong = overflows(kernel, family.grf_bytes)
     if wrong:
         raise IsaError(f"the compiler makes wrong code of {len(wrong)} block loads, the first in {wrong[0]}")
-    inner = found.inner.instructions()
-    multiplies = [i for i in inner if i.op in DPAS and not is_filler(i)]
+    inner, outer = found.parts(of_group=bool(group_k and found.inner.dots()))
+    multiplies = [i for i in inner if i.op in DOTS and not is_filler(i)]
     depth = _depth(multiplies, tile)
-    outer = found.outer_only() if group_k and depth else []
     trips = 1
     if outer and group_k:
         if group_k % depth:

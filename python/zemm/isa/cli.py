@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m zemm.isa", description=__doc__)
     parser.add_argument(
-        "--device", default="pvc,dg2", help="ocloc's names, with commas (default: %(default)s)"
+        "--device", default="pvc,dg2,tgllp", help="ocloc's names, with commas (default: %(default)s)"
     )
     parser.add_argument("--row", default="", help="names in kernels.def, with commas (default: the Xe rows)")
     parser.add_argument("--ocloc", default="", help="compiler: COMMAND INPUT.spv DEVICE FOLDER OPTIONS")

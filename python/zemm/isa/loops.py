@@ -4,8 +4,7 @@
 from dataclasses import dataclass
 
 from zemm.isa.assembly import Block, Instruction, Kernel
-
-DPAS = ("dpas", "dpasw")
+from zemm.isa.pipes import DOTS
 
 
 @dataclass
@@ -13,12 +12,13 @@ class Loop:
     header: str
     body: frozenset[str]  # names of its blocks, those of inner loops included
     blocks: list[Block]  # in their order
+    always: frozenset[str]  # those that no branch leaves out
 
     def instructions(self, without: frozenset[str] = frozenset()) -> list[Instruction]:
         return [i for block in self.blocks if block.name not in without for i in block.instructions]
 
-    def dpas(self) -> int:
-        return sum(i.op in DPAS for i in self.instructions())
+    def dots(self) -> int:
+        return sum(i.op in DOTS for i in self.instructions())
 
 
 def _dominators(kernel: Kernel) -> dict[str, set[str]]:
@@ -56,7 +56,12 @@ def loops(kernel: Kernel) -> list[Loop]:
                     body.add(name)
                     pending += [p for p in blocks[name].predecessors if p in blocks]
     return [
-        Loop(header, frozenset(body), [b for b in kernel.blocks if b.name in body])
+        Loop(
+            header,
+            frozenset(body),
+            [b for b in kernel.blocks if b.name in body],
+            frozenset(body.intersection(*(dominators[n] for n in body if header in blocks[n].successors))),
+        )
         for header, body in bodies.items()
     ]
 
@@ -68,17 +73,32 @@ class KLoop:
     inner: Loop
     outer: Loop | None
 
-    def outer_only(self) -> list[Instruction]:
-        return self.outer.instructions(self.inner.body) if self.outer else []
+    def parts(self, of_group: bool) -> tuple[list[Instruction], list[Instruction]]:
+        """Of every trip, and once a group of K: in the loop around.
+
+        Rows with DP4A have no such loop: what a branch may leave out of a trip is done once a group.
+        """
+        every = self.inner.instructions()
+        if not of_group:
+            return every, []
+        if self.outer:
+            return every, self.outer.instructions(self.inner.body)
+        if any(i.op == "dp4a" for i in every):
+            left_out = self.inner.body - self.inner.always
+            return self.inner.instructions(left_out), self.inner.instructions(self.inner.always)
+        return every, []
 
 
 def k_loop(kernel: Kernel) -> KLoop | None:
-    """The innermost loop with the most DPAS; without any, that with the most instructions. None: no loops."""
+    """The innermost loop with the most DPAS or DP4A; without any, that with the most instructions.
+
+    None: no loops.
+    """
     found = loops(kernel)
-    found = [loop for loop in found if loop.dpas()] or found
+    found = [loop for loop in found if loop.dots()] or found
     innermost = [a for a in found if not any(b.body < a.body for b in found)]
     if not innermost:
         return None
-    inner = max(innermost, key=lambda loop: (loop.dpas(), len(loop.instructions())))
+    inner = max(innermost, key=lambda loop: (loop.dots(), len(loop.instructions())))
     around = [loop for loop in found if inner.body < loop.body]
     return KLoop(inner, min(around, key=lambda loop: len(loop.body)) if around else None)

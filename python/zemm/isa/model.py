@@ -23,15 +23,18 @@ class Family:
     lanes: int  # of 32 bits a cycle, float and int pipe; 16-bit floats: twice
     math_lanes: int
     math_shares_int: bool  # one port for integer and extended math
-    dpas_row_cycles: int  # of one row (repeat) of a DPAS, any type
+    dpas_row_cycles: int  # of one row (repeat) of a DPAS, any type; 0: there is no XMX
     l1_bytes: int  # that an Xe core loads a cycle from its L1 cache
     slm_bytes: int
     block2d: bool
+    one_alu: bool = False  # one pipe for float and integers
 
 
 # Compilers for Xe3 choose the registers. Ten threads are the most, otherwise as many as 1024 registers hold.
 _XE3_THREADS = {32: 10, 64: 10, 96: 10, 128: 8, 160: 6, 192: 5, 256: 4}
 
+LP = Family("Xe-LP", 32, 8, 16, {128: 7}, 8, 2, False, 0, 128, 128, False, one_alu=True)
+LPG = Family("Xe-LPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 0, 128, 128, False)
 HPG = Family("Xe-HPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 2, 128, 128, False)
 HPC = Family("Xe-HPC", 64, 16, 8, {128: 8, 256: 4}, 16, 4, False, 1, 512, 128, True)
 XE2 = Family("Xe2", 64, 16, 8, {128: 8, 256: 4}, 16, 4, True, 2, 128, 128, True)
@@ -39,7 +42,7 @@ XE3 = Family("Xe3", 64, 16, 8, _XE3_THREADS, 16, 4, True, 2, 128, 128, True)
 
 DEVICES = {
     "pvc": HPC, "dg2": HPG, "acm-g10": HPG, "acm-g11": HPG, "acm-g12": HPG, "bmg": XE2, "lnl-m": XE2,
-    "ptl": XE3,
+    "ptl": XE3, "tgllp": LP, "adl-s": LP, "dg1": LP, "mtl": LPG,
 }  # fmt: skip
 
 
@@ -74,6 +77,7 @@ class Count:
 
     number: dict[Pipe, int]
     busy: dict[Pipe, float]
+    dp4a: float = 0.0  # of `busy`, by DP4A
 
     @staticmethod
     def of(instructions: list[Instruction], family: Family) -> "Count":
@@ -82,6 +86,8 @@ class Count:
             pipe = pipe_of(i)
             count.number[pipe] += 1
             count.busy[pipe] += cycles(i, family)
+            if i.op == "dp4a":
+                count.dp4a += cycles(i, family)
         return count
 
     def plus(self, other: "Count", times: int) -> "Count":
@@ -89,6 +95,7 @@ class Count:
         return Count(
             {p: times * self.number[p] + other.number[p] for p in Pipe},
             {p: times * self.busy[p] + other.busy[p] for p in Pipe},
+            times * self.dp4a + other.dp4a,
         )
 
 
@@ -96,8 +103,8 @@ class Count:
 class Prediction:
     cycles: dict[str, float]  # by bound: the pipes, and memory
     bound: str
-    utilisation: float  # of XMX, pipes side by side
-    serial: float  # of XMX if nothing but loads ran beside it
+    utilisation: float  # of what multiplies, XMX or DP4A's pipe, pipes side by side
+    serial: float  # of the same if nothing but loads ran beside it
 
 
 def predict(count: Count, moved: Traffic, family: Family) -> Prediction:
@@ -110,14 +117,17 @@ def predict(count: Count, moved: Traffic, family: Family) -> Prediction:
         "L1": family.xve * (moved.loaded - moved.slm_loaded + moved.stored) / family.l1_bytes,
         "SLM": family.xve * moved.slm_loaded / family.slm_bytes,
     }
+    if family.one_alu:
+        busy["int"] += busy["float"]
     bound = max(busy, key=lambda name: busy[name])
-    in_turn = busy["XMX"] + busy["float"] + busy["int"] + count.busy[Pipe.BRANCH]
+    in_turn = busy["XMX"] + busy["int"] + (0 if family.one_alu else busy["float"]) + count.busy[Pipe.BRANCH]
     if not family.math_shares_int:
         in_turn += busy["math"]
     longest = busy[bound]
+    multiplying = busy["XMX"] + count.dp4a
     return Prediction(
         busy,
         bound,
-        busy["XMX"] / longest if longest else 0.0,
-        busy["XMX"] / max(in_turn, longest) if longest else 0.0,
+        multiplying / longest if longest else 0.0,
+        multiplying / max(in_turn, longest) if longest else 0.0,
     )

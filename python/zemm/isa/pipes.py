@@ -37,6 +37,7 @@ _ALU = {
     "mac", "mach", "macl", "lzd", "fbh", "fbl", "cbit", "addc", "subb", "sad2", "sada2", "dp4", "dph", "dp3",
     "dp2", "dp4a", "line", "pln", "mad", "madm", "madw", "lrp", "add3", "srnd",
 }  # fmt: skip
+DOTS = {"dpas", "dpasw", "dp4a"}
 MULTIPLIES = {"mul", "mac", "mach", "macl", "mad", "madw"}
 _FLOATS = {"f", "hf", "bf", "bf8", "hf8", "tf32", "vf"}
 
@@ -88,7 +89,9 @@ def widest(i: Instruction) -> int:
 
 
 def repeat_count(i: Instruction) -> int:
-    """Rows of a DPAS, R of dpas.8xR."""
+    """Rows of a DPAS, R of dpas.8xR, or of a DP4A."""
+    if i.op == "dp4a":
+        return 1
     found = re.fullmatch(r"8x(\d+)", i.suffixes[0] if i.suffixes else "")
     if not found or not 1 <= int(found[1]) <= 8:
         raise IsaError(f"line {i.line}: {i.op} without a shape that is known (dpas.8xR, R from 1 to 8)")
@@ -97,6 +100,8 @@ def repeat_count(i: Instruction) -> int:
 
 def is_filler(i: Instruction) -> bool:
     """A DPAS of a register with itself, as newer compilers put before others on Xe-HPG; it takes time."""
+    if i.op == "dp4a":
+        return False
     result, start, *factors = i.operands.split()[:4]
     register = re.match(r"r\d+", result)
     return (
@@ -107,7 +112,12 @@ def is_filler(i: Instruction) -> bool:
 
 
 def dpas_depth(i: Instruction) -> int:
-    """Elements of K of a DPAS: 8 channels of 32 bits, the wider operand decides how many each holds."""
+    """Elements of K of a DPAS: 8 channels of 32 bits, the wider operand decides how many each holds.
+
+    A DP4A has one channel.
+    """
+    if i.op == "dp4a":
+        return 4
     if len(i.types) != 4:
         raise IsaError(f"line {i.line}: {i.op} has {len(i.types)} operand types instead of 4: {i.operands}")
     bits = max(BITS[t] for t in i.types[2:])

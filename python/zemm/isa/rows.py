@@ -18,15 +18,23 @@ class Row:
     policy: str
     tile_m: int
     tile_n: int
-    lanes: int  # of a sub-group; 0 for rows of other devices than GPUs with XMX
+    lanes: int  # of a sub-group that owns a tile; 0 for other rows
     block2d: bool  # reads by 2-D block loads
 
     @property
     def is_xe(self) -> bool:
         return self.policy.startswith("xe_")
 
+    @property
+    def is_dp4a(self) -> bool:
+        return self.policy == "xe_dp4a"
+
     def why_not(self, family: Family) -> str:
         """Why the row cannot be for the family; empty if it can."""
+        if self.is_dp4a and family.dpas_row_cycles:
+            return f"{family.name} has XMX, the row is for GPUs without"
+        if self.is_xe and not self.is_dp4a and not family.dpas_row_cycles:
+            return f"{family.name} has no XMX"
         if self.block2d and not family.block2d:
             return f"{family.name} has no 2-D block loads"
         if self.lanes and self.lanes != family.sub_group:
