@@ -83,7 +83,7 @@ EVERY_POST_OP = (
 
 INT8 = {
     # nothing changes along K
-    "s8_u8_packed": Variant(_int8("s8", "u8", wei_tag=PACKED)),
+    "s8_u8_packed_src_zero_points": Variant(_int8("s8", "u8", wei_tag=PACKED, src_zp=zero_point())),
     "u8_s8_ab_zero_points": Variant(_int8("u8", "s8", src_zp=zero_point(), wei_zp=zero_point(2, (), "s8"))),
     "s8_s8_ba_huge_zero_points": Variant(
         _int8("s8", "s8", wei_order="ba", src_zp=zero_point(), wei_zp=zero_point(2), huge_zero_points=True)

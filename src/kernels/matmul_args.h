@@ -118,7 +118,7 @@ struct matmul_arguments {
 #define FLAG_DST_ZP 4096
 #define FLAG_WHOLE_SEGMENTS 16384 // a segment is at most TILE_K long
 #define FLAG_ONE_GROUP 32768      // a tile has at most ROWS rows
-#define FLAG_K_TAIL 65536         // K is no multiple of 4; of a block, where loads are 1-D
+#define FLAG_K_TAIL 65536         // K is no multiple of 4; of a block, for sub-groups
 #define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
 #define FLAG_ALONG_K 524288       // few rows, weights that lie along K in segments of whole vectors
 #define FLAG_EQUAL_GROUPS 4194304 // all parameters that change along K do so at each segment

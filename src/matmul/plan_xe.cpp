@@ -161,12 +161,10 @@ void xe_pitches(const problem &p, kernels::matmul_problem &block) {
 }
 
 uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul_problem &block) {
-    uint32_t flags = 0;
+    uint32_t flags = p.k() % xe_block_k(p, row) != 0 ? FLAG_K_TAIL : 0;
     if (row.lanes == 8) {
         if (reads_src_1d(p))
             flags |= FLAG_SRC_1D;
-        if (p.k() % xe_block_k(p, row) != 0)
-            flags |= FLAG_K_TAIL;
     } else {
         if (reads_src_2d(p))
             flags |= FLAG_SRC_2D;

@@ -38,14 +38,16 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
 }
 
 // Packed 8-bit weights, from column n of the tile and element k on. By ordinary loads: compilers that know
-// only some shapes of 2-D block loads know none of whole ints. Rows past the panel's last are multiplied by
-// zeros.
+// only some shapes of 2-D block loads know none of whole ints. Behind the panel's last row there are zeros.
 static inline int8 read_quads(const struct wei_source *w, int n, int k) {
     global const int *column = (global const int *)w->matrix.base + w->x + n + get_sub_group_local_id();
     int words[8];
 #pragma unroll
-    for (int i = 0; i < 8; ++i)
-        words[i] = column[min(k / 4 + i, w->matrix.height - 1) * PACKED_N];
+    for (int i = 0; i < 8; ++i) {
+        const int row = k / 4 + i;
+        const bool there = !HAS(FLAG_K_TAIL) || row < w->matrix.height;
+        words[i] = there ? column[row * PACKED_N] : 0;
+    }
     return vload8(0, words);
 }
 
