@@ -78,6 +78,17 @@ def test_tails(
         assert call.exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
 
 
+@pytest.mark.parametrize("row", INT8_ROWS)
+def test_a_panel_ends_inside_a_block(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """Zero points of src multiply the sums of the weights: nothing behind a panel's last row belongs to them."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    variant = INT8["s8_u8_packed_src_zero_points"]
+    for k in (192, 320):
+        run(engine, stream, variant.of_shape(9, 40, k, k))
+
+
 @pytest.mark.parametrize("name", [*INT8, *HALF])
 def test_every_variant_has_rows(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The smallest tile takes all; of what block loads can read a larger one takes each, too."""
