@@ -32,18 +32,19 @@ class Dpas(NamedTuple):
     lanes: int
     m: int
     k: int
+    flat: bool = False  # by the compiler's own name, with half an element of a row in each lane
 
     def __str__(self) -> str:
-        return f"{self.a}_{self.b}_{self.acc}_k{self.k}_simd{self.lanes}_m{self.m}"
+        return f"{self.a}_{self.b}_{self.acc}_k{self.k}_simd{self.lanes}_m{self.m}{'_flat' * self.flat}"
 
     @property
     def a_components(self) -> int:
-        return max(1, self.m // 2) if self.a == "tf32" else self.m
+        return max(1, self.m // 2) if self.a == "tf32" and not self.flat else self.m
 
     @property
     def a_bits(self) -> int:
         """Of a component: what a lane has of a row."""
-        return 32 if self.a == "tf32" else self.k // self.lanes * BITS[self.a]
+        return 32 if self.a == "tf32" and not self.flat else self.k * BITS[self.a] // self.lanes
 
     @property
     def b_components(self) -> int:
@@ -66,7 +67,7 @@ def _all_dpas() -> list[Dpas]:
             continue
         if a == "tf32" or k // lanes * BITS[a] >= 8:
             result.append(Dpas(a, b, acc, lanes, m, k))
-    return result
+    return result + [Dpas("tf32", "tf32", "f32", 16, m, 8, flat=True) for m in (1, 2, 4, 8)]
 
 
 DPAS = _all_dpas()
@@ -77,18 +78,23 @@ def dpas_kernel(d: Dpas) -> str:
         return scalar + (str(count) if count > 1 else "")
 
     is_float = d.acc != "s32"
-    a_scalar = "float" if d.a == "tf32" else ("u" if d.a[0] == "u" else "") + TYPES[d.a_bits]
+    a_scalar = "float" if d.a == "tf32" and not d.flat else ("u" if d.a[0] == "u" else "") + TYPES[d.a_bits]
     b_scalar = "float" if d.b == "tf32" else "uint" if d.b[0] == "u" else "int"
     acc_scalar = {"f32": "float", "s32": "int", "f16": "half", "bf16": "short"}[d.acc]
     a, b, acc = vector(a_scalar, d.a_components), vector(b_scalar, d.b_components), vector(acc_scalar, d.m)
-    name = f"intel_sub_group_{d.a}_{d.b}_matrix_mad_k{d.k}"
+    name, overloadable = f"intel_sub_group_{d.a}_{d.b}_matrix_mad_k{d.k}", "__attribute__((overloadable))"
+    parameters, arguments = f"{a} a, {b} b, {acc} acc", "a[i], b[i], acc[i]"
+    if d.flat:
+        name, overloadable = f"__builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_{d.m}", ""
+        b = "int8"
+        parameters, arguments = f"{acc} acc, {a} a, {b} b", "acc[i], a[i], b[i]"
     return f"""
 {"#pragma OPENCL EXTENSION cl_khr_fp16 : enable" if is_float else ""}
-{acc} __attribute__((overloadable)) {name}({a} a, {b} b, {acc} acc);
+{acc} {overloadable} {name}({parameters});
 __attribute__((intel_reqd_sub_group_size({d.lanes}))) kernel void {d}(
     global {a} *a, global {b} *b, global {acc} *acc) {{
     const size_t i = get_global_id(0);
-    acc[i] = {name}(a[i], b[i], acc[i]);
+    acc[i] = {name}({arguments});
 }}"""
 
 
@@ -138,9 +144,19 @@ def random_words(rng: np.random.Generator, kind: str, shape: tuple[int, ...], bi
     return np.bitwise_or.reduce(parts << shifts, axis=-1).astype(dtype)
 
 
+def random_a(rng: np.random.Generator, d: Dpas, sub_groups: int) -> np.ndarray:
+    """By sub-group, lane and component."""
+    if d.flat:
+        rows = random_words(rng, d.a, (sub_groups, d.m, d.k), 32)
+        return np.ascontiguousarray(rows.view(np.uint16).transpose(0, 2, 1))
+    return random_words(rng, d.a, (sub_groups, d.lanes, d.a_components), d.a_bits)
+
+
 def multiply(d: Dpas, a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> np.ndarray:
     """What the sub-group returns: bits by lane and row, from those of a and b by lane and component."""
-    if d.a == "tf32":  # eight lanes have a row, so a component is of two
+    if d.flat:
+        rows = to_float(np.ascontiguousarray(a.T).view(np.uint32), "tf32")
+    elif d.a == "tf32":  # eight lanes have a row, so a component is of two
         rows = elements(a.T.reshape(-1, 8, 1), 32, "tf32").reshape(-1, 8)[: d.m]
     else:
         rows = elements(np.ascontiguousarray(a.T)[..., None], d.a_bits, d.a).reshape(d.m, d.k)

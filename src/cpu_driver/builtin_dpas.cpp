@@ -72,6 +72,7 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &m
     instance.define("LANES", lanes);
     instance.define("A", type_name(a_type));
     instance.define("A_WORD", unsigned_of(a_bits));
+    instance.define("A_WORDS", a_type.components);
     instance.define("A_PACKED", a_packed);
     instance.define("A_VALUE", std::string("ze_") + of_a);
     instance.define("B", type_name(b_type));
@@ -91,6 +92,45 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &m
                                          : "ze_same_integer");
     const std::string out = signature_of(acc);
     return Builtin{out + "(" + signature_of(a_type) + "," + signature_of(b_type) + "," + out + ")",
+                   instance.around(builtin_dpas)};
+}
+
+/// __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_<M>(acc, a, b): the name that every version of Intel's
+/// compiler has for tf32. A component of a is a row's 32 bytes, as block reads of bytes deal them.
+std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::string &function) {
+    uint32_t m = 0;
+    int length = 0;
+    if (std::sscanf(symbol.c_str(), "__builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_%1u%n", &m, &length) !=
+            1 ||
+        size_t(length) != symbol.size() || !is_one_of(m, {1, 2, 4, 8}))
+        return {};
+    const MangledType a{MangledType::number, 's', m}, b{MangledType::number, 'i', 8},
+        acc{MangledType::number, 'f', m};
+    Instance instance;
+    instance.define("FLAT_SYMBOL", "\"" + symbol + "\"");
+    instance.define("FLAT", function);
+    instance.define("SYMBOL", "\"" + symbol + ".rows\"");
+    instance.define("FUNCTION", function + "_rows");
+    instance.define("M", m);
+    instance.define("K", 8);
+    instance.define("LANES", 16);
+    instance.define("A", type_name(a));
+    instance.define("A_HALVES", 1);
+    instance.define("A_WORD", "ushort");
+    instance.define("A_WORDS", m);
+    instance.define("A_PACKED", 1);
+    instance.define("A_VALUE", "ze_tf32");
+    instance.define("B", type_name(b));
+    instance.define("B_PACKED", 1);
+    instance.define("B_VALUE", "ze_tf32");
+    instance.define("ACC", type_name(acc));
+    instance.define("ACC_SCALAR", "float");
+    instance.define("SUM", "float");
+    instance.define("MAD", "ze_mad_float");
+    instance.define("FROM_ACC", "ze_same_float");
+    instance.define("TO_ACC", "ze_same_float");
+    const std::string out = signature_of(acc);
+    return Builtin{out + "(" + out + "," + signature_of(a) + "," + signature_of(b) + ")",
                    instance.around(builtin_dpas)};
 }
 

@@ -38,6 +38,7 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &n
 std::optional<Builtin> find_block_2d(const std::string &symbol, const MangledName &name,
                                      const std::string &function);
 /// By the names, not mangled, that Intel's compiler has for the same.
+std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::string &function);
 std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::string &function);
 /// `mangled`: null for a name that is not.
 std::optional<Builtin> find_other(const std::string &symbol, const MangledName *mangled,

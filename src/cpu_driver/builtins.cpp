@@ -57,6 +57,8 @@ std::optional<Builtin> find_builtin(const std::string &symbol, const std::string
         return {};
     if (auto found = find_flat_block_2d(symbol, function))
         return found;
+    if (auto found = find_flat_dpas(symbol, function))
+        return found;
     const std::optional<MangledName> mangled = demangle(symbol);
     if (auto found = find_other(symbol, mangled ? &*mangled : nullptr, function))
         return found;

@@ -4,17 +4,20 @@
 //
 // Lane n has column n of b and of acc. A row of a lies in K / A_PACKED lanes that follow each other, A_PACKED
 // elements in each; where this is fewer lanes than the sub-group has, a component of `a` is of several rows
-// (tf32). Integers wrap. Floats are added one after the other to acc with rising k, in f32, with one rounding
-// each.
+// (tf32); with A_HALVES a row of tf32 lies in all 16 lanes, half an element in each. Integers wrap. Floats
+// are added one after the other to acc with rising k, in f32, with one rounding each.
 //
 //   SYMBOL, FUNCTION                        the name to define, and one for the compiler
 //   M, K, LANES
-//   A, A_WORD, A_PACKED, A_VALUE            type of a, unsigned integer of the size of its components,
-//   elements in one,
-//                                           element i of one
+//   FLAT_SYMBOL, FLAT                       the compiler's own name, if it is for that, and one for the
+//   compiler A, A_WORD, A_WORDS                      type of a, unsigned integer of the size of its
+//   components, their
+//                                           number
+//   A_PACKED, A_VALUE                       elements in one, element i of one
 //   B, B_PACKED, B_VALUE                    type of b, elements in 32 bits, element i of these
-//   ACC, ACC_SCALAR, SUM, MAD               type of acc, of its components, what sums are kept in, a * b +
-//   sum FROM_ACC, TO_ACC                        conversions between the two
+//   ACC, ACC_SCALAR, SUM, MAD               type of acc, of its components, what sums are kept in,
+//                                           a * b + sum
+//   FROM_ACC, TO_ACC                        conversions between the two
 ACC FUNCTION(A a, B b, ACC acc) __asm(SYMBOL);
 
 /// Not inlined, and not all unrolled, for the sake of build times: kernels call it dozens of times. The
@@ -22,7 +25,7 @@ ACC FUNCTION(A a, B b, ACC acc) __asm(SYMBOL);
 __attribute__((noinline)) ACC FUNCTION(A a, B b, ACC acc) {
     union {
         A vector;
-        A_WORD word[(M * K / A_PACKED + LANES - 1) / LANES];
+        A_WORD word[A_WORDS];
     } rows = {a};
     union {
         B vector;
@@ -37,8 +40,13 @@ __attribute__((noinline)) ACC FUNCTION(A a, B b, ACC acc) {
 #pragma nounroll
     for (int part = 0; part < K / A_PACKED; part++) {
         __attribute__((opencl_unroll_hint)) for (int m = 0; m < M; m++) {
+#ifdef A_HALVES
+            const uint word = (uint)sub_group_broadcast((int)rows.word[m], 2 * part) |
+                              (uint)sub_group_broadcast((int)rows.word[m], 2 * part + 1) << 16;
+#else
             const int at = m * (K / A_PACKED) + part;
             const uint word = (uint)sub_group_broadcast((int)rows.word[at / LANES], at % LANES);
+#endif
             __attribute__((opencl_unroll_hint)) for (int i = 0; i < A_PACKED; i++) {
                 const int k = part * A_PACKED + i;
                 sum[m] = MAD(A_VALUE(word, i), B_VALUE(column.word[k / B_PACKED], k % B_PACKED), sum[m]);
@@ -48,3 +56,10 @@ __attribute__((noinline)) ACC FUNCTION(A a, B b, ACC acc) {
     __attribute__((opencl_unroll_hint)) for (int m = 0; m < M; m++) result.scalar[m] = TO_ACC(sum[m]);
     return result.vector;
 }
+
+#ifdef FLAT
+ACC FLAT(ACC acc, A a, B b) __asm(FLAT_SYMBOL);
+__attribute__((always_inline)) ACC FLAT(ACC acc, A a, B b) {
+    return FUNCTION(a, b, acc);
+}
+#endif
