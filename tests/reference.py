@@ -89,14 +89,23 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     return wrap32(total)
 
 
+def multiplied(p: Problem, values: Array, dt: str) -> Array:
+    """Values of src or weights as the device multiplies them."""
+    if not p.cut or dt != "f32":
+        return values
+    bits = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFFE000)
+    return bits.view(np.float32).astype(np.float64)
+
+
 def product(p: Problem, data: Data) -> tuple[Array, Array]:
     """Steps 1 to 3: sums with zero points and scales of src and weights."""
+    all_src, all_wei = multiplied(p, data.src, p.src_dt), multiplied(p, data.wei, p.wei_dt)
     length = k_segments(p)
     total = np.zeros(p.dst_dims)
     magnitude = np.zeros(p.dst_dims)
     scaled = bool(p.src_scale or p.wei_scale)
     exact = np.zeros(p.dst_dims, np.int64)
-    unit = 1.0 if p.integer else quantum(data.src) * quantum(data.wei)
+    unit = 1.0 if p.integer else quantum(all_src) * quantum(all_wei)
     for begin in range(0, p.k, length):
         k = slice(begin, begin + length)
         factor = np.ones(p.dst_dims)
@@ -114,7 +123,7 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             total += part * factor
             magnitude += np.abs(part * factor)
             continue
-        src, wei = data.src[..., k], data.wei[..., k, :].astype(np.float64)
+        src, wei = all_src[..., k], all_wei[..., k, :].astype(np.float64)
         if p.wei_zp:
             wei = wei - expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
         total += (src @ wei) * factor

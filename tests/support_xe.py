@@ -67,6 +67,13 @@ def _half(src: str, wei: str, dst: str = "f32", **settings: object) -> Problem:
     return Problem((1, 1), (1, 1), src, wei, dst, **settings)  # type: ignore[arg-type]
 
 
+def _tf32(wei: str, dst: str = "f32", mode: str = "tf32", **settings: object) -> Problem:
+    if wei != "f32":
+        settings = {"limit": 15} | settings
+    fpmath = (mode, wei != "f32")
+    return Problem((1, 1), (1, 1), "f32", wei, dst, fpmath=fpmath, **settings)  # type: ignore[arg-type]
+
+
 def _groups(k: int, dt: str = "f32") -> Quant:
     """One for each column and so many of K of the weights."""
     return Quant(3, (k, 1), dt)
@@ -236,6 +243,31 @@ HALF = {
         _half("bf16", "u4", src_order="ba", wei_scale=Quant(2), wei_zp=zero_point(2, (), "u4")), loads=False
     ),
 }
+TF32 = {
+    "f32_packed": Variant(_tf32("f32", wei_tag=PACKED_FLOATS)),
+    "f32_ab_post_ops": Variant(
+        _tf32("f32", "f16", "any", bias_dt="f32", bias_mask=3, post_ops=(PostOp("eltwise", "eltwise_abs"),))
+    ),
+    "f32_ba": Variant(_tf32("f32", "bf16", "bf16", wei_order="ba")),
+    "f32_ab_shared_weights": Variant(_tf32("f32", mode="f16"), src_batch=(3,), wei_batch=(1,)),
+    "u8_ab_zero_points": Variant(_tf32("u8", limit=255, wei_zp=zero_point(2, (), "u8"))),
+    "s8_packed_own_weights": Variant(
+        _tf32("s8", limit=60, wei_tag="aCB16b64c4b", src_scale=Quant(), wei_scale=Quant(5)),
+        src_batch=(2,),
+        wei_batch=(2,),
+    ),
+    "u4_packed_groups_of_128": Variant(
+        _tf32("u4", wei_tag=PACKED, wei_scale=_groups(128, "f16"), wei_zp=zero_point(3, (128, 1), "u4")),
+        group=128,
+    ),
+    "s4_ba_groups_of_64_and_96": Variant(
+        _tf32("s4", mode="any", wei_order="ba", wei_scale=_groups(64), wei_zp=zero_point(3, (96, 1), "s8")),
+        group=192,
+    ),
+    # element by element
+    "f32_any_strides": Variant(_tf32("f32", src_pad=1, wei_pad=3), loads=False),
+    "u8_k_outside": Variant(_tf32("u8", src_order="ba", wei_order="ba", wei_pad=3), loads=False),
+}
 
 
 def lengths(row: str, variant: Variant) -> list[int]:
@@ -246,7 +278,7 @@ def lengths(row: str, variant: Variant) -> list[int]:
     around = (1, 5, 31, 32, 33, 64, block - 1, block, block + 1, 2 * block - 3, 2 * block + 17)
     if not variant.loads:
         return [k for k in around if k > 0]
-    fours = 8 if p.wei_order and BITS[p.wei_dt] == 4 else 4 if p.integer else 2
+    fours = 8 if p.wei_order and BITS[p.wei_dt] == 4 else 32 // BITS[p.src_dt]
     least = max(64 * 8 // BITS[p.wei_dt] if p.wei_order else 0, 64 * 8 // BITS[p.src_dt])
     if p.wei_order and BITS[p.wei_dt] == 8:
         fours = 4

@@ -11,17 +11,39 @@ from support_run import make_pd, run
 from support_xe import tile_of
 
 INT8_ROWS = [row for row in XE_ROWS if row.startswith("matmul_int8")]
-HALF_ROWS = [row for row in XE_ROWS if row not in INT8_ROWS]
+HALF_ROWS = [row for row in XE_ROWS if row.startswith("matmul_half")]
+TF32_ROWS = [row for row in XE_ROWS if row.startswith("matmul_tf32")]
 # Those that only take what 2-D block loads can read.
 LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and row not in EIGHT_LANES]
 
 INT8 = Problem((9, 256), (256, 64), "s8", "u8", "s32")
+F32 = Problem((9, 64), (64, 64))
 WIDENED = Problem(
     (9, 256), (256, 64), "f16", "u8", "f32", fpmath=("any", True), wei_zp=zero_point(2, (), "u8")
 )
 HUGE = 2**30 + 32
 REFUSED = {
-    "f32": (XE_ROWS, Problem((9, 64), (64, 64)), "(src is f32|not f32 by f32|integer weights)"),
+    "f32": (XE_ROWS, F32, "(src is f32|not f32 by f32|integer weights|mode strict does not allow)"),
+    "f32 by integers, strict": (
+        TF32_ROWS,
+        replace(F32, wei_dt="s8", fpmath=("strict", True)),
+        "the fpmath mode strict does not allow; tf32, bf16, f16 and any do",
+    ),
+    "f32 by f16": (
+        TF32_ROWS,
+        replace(F32, wei_dt="f16", fpmath=("any", False)),
+        "it multiplies f32 by f32 or integers, not f32 by f16",
+    ),
+    "f32 groups of 16": (
+        TF32_ROWS,
+        replace(F32, wei_dt="u8", fpmath=("any", True), wei_scale=Quant(3, (16, 1))),
+        "multiples of 32, the greatest common divisor here is 16",
+    ),
+    "f32, s32 zero points": (
+        TF32_ROWS,
+        replace(F32, wei_dt="u8", fpmath=("tf32", True), wei_zp=zero_point(2)),
+        "zero points have to be 8-bit or 4-bit tensors",
+    ),
     "f16 by f32": (
         XE_ROWS,
         Problem((9, 64), (64, 64), "f16", "f32", "f32"),

@@ -9,16 +9,23 @@ import zemm
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import EIGHT_LANES, XE_ROWS
 from support_run import Call, check_dst, make_call, make_pd, run
-from support_xe import HALF, INT8, PACKED, Variant, shapes, tile_of
+from support_xe import HALF, INT8, PACKED, PACKED_FLOATS, TF32, Variant, shapes, tile_of
 
-INT8_ROWS = [row for row in XE_ROWS if row.startswith("matmul_int8")]
-HALF_ROWS = [row for row in XE_ROWS if row not in INT8_ROWS]
+VARIANTS = {"matmul_int8": INT8, "matmul_half": HALF, "matmul_tf32": TF32}
 SMALLEST = [row for row in XE_ROWS if tile_of(row).m == 8]
 LARGE = [row for row in XE_ROWS if row not in SMALLEST]
 
 
+def kind_of(row: str) -> str:
+    return "_".join(row.split("_")[:2])
+
+
 def variants_of(row: str) -> dict[str, Variant]:
-    return INT8 if row in INT8_ROWS else HALF
+    return VARIANTS[kind_of(row)]
+
+
+def rough(row: str, problem: Problem) -> Problem:
+    return replace(problem, rough=True, cut=kind_of(row) == "matmul_tf32")
 
 
 def scales_segments(problem: Problem) -> bool:
@@ -71,14 +78,14 @@ def test_tails(
         try:
             call = run(engine, stream, problem)
             if rounds_like_the_reference(row, variant):
-                run(engine, stream, replace(problem, rough=True))
+                run(engine, stream, rough(row, problem))
         except AssertionError as error:
             raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
         assert call.pd.impl_info == row
         assert call.exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
 
 
-@pytest.mark.parametrize("row", INT8_ROWS)
+@pytest.mark.parametrize("row", [row for row in XE_ROWS if kind_of(row) == "matmul_int8"])
 def test_a_panel_ends_inside_a_block(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
@@ -89,10 +96,12 @@ def test_a_panel_ends_inside_a_block(
         run(engine, stream, variant.of_shape(9, 40, k, k))
 
 
-@pytest.mark.parametrize("name", [*INT8, *HALF])
-def test_every_variant_has_rows(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in VARIANTS for name in VARIANTS[kind]])
+def test_every_variant_has_rows(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, kind: str, name: str
+) -> None:
     """The smallest tile takes all; of what block loads can read a larger one takes each, too."""
-    rows, variants = (INT8_ROWS, INT8) if name in INT8 else (HALF_ROWS, HALF)
+    rows, variants = [row for row in XE_ROWS if kind_of(row) == kind], VARIANTS[kind]
     taken = []
     for row in rows:
         monkeypatch.setenv("ZEMM_KERNEL", row)
@@ -157,18 +166,30 @@ RANGES = {
             )
         ),
     },
+    "matmul_tf32": {
+        "f32": Variant(
+            Problem(
+                (1, 1),
+                (1, 1),
+                "f32",
+                "f32",
+                "f32",
+                wei_tag=PACKED_FLOATS,
+                fpmath=("tf32", False),
+                scratchpad="user",
+            )
+        ),
+    },
 }
 
 
-@pytest.mark.parametrize(
-    ("row", "name"), [(row, name) for row in XE_ROWS for name in RANGES["_".join(row.split("_")[:2])]]
-)
+@pytest.mark.parametrize(("row", "name"), [(row, name) for row in XE_ROWS for name in RANGES[kind_of(row)]])
 def test_k_in_ranges(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
     """Sums of ranges are added up; floats with all their digits alike in every run."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
-    variant = RANGES["_".join(row.split("_")[:2])][name]
+    variant = RANGES[kind_of(row)][name]
     for seed, (m, n, k) in enumerate([(1, 17, 4100), (9, 64, 2308), (tile_of(row).m + 1, 33, 6004)]):
         k = k // (variant.group or 4) * (variant.group or 4)
         problem = variant.of_shape(m, n, k, seed)
@@ -178,8 +199,7 @@ def test_k_in_ranges(
         assert parts >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
         assert run(engine, stream, problem).exact, f"M {m}, N {n}, K {k}"
         if not problem.integer:
-            rough = replace(problem, rough=True)
-            calls = [run(engine, stream, rough) for _ in range(3)]
+            calls = [run(engine, stream, rough(row, problem)) for _ in range(3)]
             assert not calls[0].exact
             assert all(np.array_equal(call.dst, calls[0].dst) for call in calls)
 
@@ -193,12 +213,13 @@ PLACES = {
     "matmul_half": Variant(
         Problem((1, 1), (1, 1), "bf16", "s8", "f32", limit=15, wei_tag=PACKED, fpmath=("any", True))
     ),
+    "matmul_tf32": Variant(Problem((1, 1), (1, 1), "f32", "f32", "f32", fpmath=("tf32", False))),
 }
 
 
 def place_of(row: str) -> Variant:
     """Larger tiles of eight lanes read packed weights only."""
-    variant = PLACES["_".join(row.split("_")[:2])]
+    variant = PLACES[kind_of(row)]
     return (
         replace(variant, base=replace(variant.base, wei_order=None, wei_tag=PACKED))
         if row in EIGHT_LANES

@@ -19,6 +19,8 @@ std::string cost::text() const {
 static double operations(const ze::gpu_model &model, operands multiplies) {
     if (multiplies == operands::dp4a_int8)
         return 2.0 * std::max(32u, model.grf_bytes); // a register of bytes a clock
+    if (multiplies == operands::dpas_tf32)
+        return std::max(1u, model.xmx_f16_ops / 2);
     return std::max(1u, multiplies == operands::dpas_int8 ? model.xmx_int8_ops : model.xmx_f16_ops);
 }
 

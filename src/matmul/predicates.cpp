@@ -103,6 +103,17 @@ bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
     return false;
 }
 
+// Whether integer weights less their zero points are values of the type that is multiplied.
+bool widens_exactly(const problem &p, const char *type, std::string &why) {
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
+    if (!p.weight_only() || !zp || (!zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type))))
+        return true;
+    why = text("weights less their zero points are %s in it, for which zero points have to be 8-bit or 4-bit "
+               "tensors",
+               type);
+    return false;
+}
+
 } // namespace
 
 bool takes_float(const problem &p, const ze::device &dev, ze::feature feature, std::string &why) {
@@ -156,15 +167,8 @@ bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads,
                    zemm_dt2str(src), zemm_dt2str(wei));
         return false;
     }
-    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    if (p.weight_only() && zp && (zp->is_on_host || !(is_int8(zp->data_type) || is_int4(zp->data_type)))) {
-        why = text(
-            "weights less their zero points are %s in it, for which zero points have to be 8-bit or 4-bit "
-            "tensors",
-            zemm_dt2str(src));
-        return false;
-    }
-    return has_dpas(p, dev, loads, p.weight_only() ? 32 : 16, why);
+    return widens_exactly(p, zemm_dt2str(src), why) &&
+           has_dpas(p, dev, loads, p.weight_only() ? 32 : 16, why);
 }
 
 bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loads, std::string &why) {
@@ -172,6 +176,21 @@ bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loa
         return takes_dpas_half(p, dev, loads, why);
     why = "its tile is for floats with integer weights";
     return false;
+}
+
+bool takes_dpas_tf32(const problem &p, const ze::device &dev, ze::feature loads, std::string &why) {
+    if (p.src.data_type != zemm_f32 || (p.wei.data_type != zemm_f32 && !p.weight_only())) {
+        why = text("it multiplies f32 by f32 or integers, not %s by %s", zemm_dt2str(p.src.data_type),
+                   zemm_dt2str(p.wei.data_type));
+        return false;
+    }
+    if (p.attr.fpmath_mode == zemm_fpmath_mode_strict) {
+        why = "it multiplies f32 as tf32, which the fpmath mode strict does not allow; tf32, bf16, f16 and "
+              "any do";
+        return false;
+    }
+    return has(dev, ze::feature::tf32, why) && widens_exactly(p, "tf32", why) &&
+           has_dpas(p, dev, loads, p.weight_only() ? 32 : 8, why);
 }
 
 bool on_any(const problem &p, const ze::device &, std::string &why) {

@@ -14,6 +14,7 @@ bool takes_dpas_int8(const problem &p, const ze::device &dev, ze::feature loads,
 bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
+bool takes_dpas_tf32(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool on_any(const problem &p, const ze::device &dev, std::string &why);
 bool on_cpu(const problem &p, const ze::device &dev, std::string &why);
 
@@ -30,6 +31,7 @@ ZEMM_PREDICATE(dpas_int8_on, takes_dpas_int8)
 ZEMM_PREDICATE(dp4a_int8_on, takes_dp4a_int8)
 ZEMM_PREDICATE(dpas_half_on, takes_dpas_half)
 ZEMM_PREDICATE(dpas_widened_on, takes_dpas_widened)
+ZEMM_PREDICATE(dpas_tf32_on, takes_dpas_tf32)
 #undef ZEMM_PREDICATE
 
 } // namespace zemm::matmul

@@ -71,6 +71,7 @@ _GROUPED = (
 _WEIGHTS_ONLY = (
     "--attr-scales=wei:per_tensor:f16:128x1 --attr-zero-points=wei:per_tensor:u8:128x1 --attr-fpmath=f16:true"
 )
+_WEIGHTS_TF32 = _WEIGHTS_ONLY.replace("attr-fpmath=f16", "attr-fpmath=tf32")
 _SHAPE = "{m}x4096:4096x14336"
 
 PROBLEMS = [
@@ -84,7 +85,12 @@ PROBLEMS = [
     Problem("bf16:bf16", "any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
     Problem("f16:u8 groups", "any", f"--dt=f16:u8:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
     Problem("f16:u4 groups", "any", f"--dt=f16:u4:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
-    Problem("f32:f32 tf32", "any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=tf32 {_SHAPE}", 0),
+    *(
+        Problem("f32:f32 tf32", tag, f"--dt=f32:f32:f32 --wtag={tag} --attr-fpmath=tf32 {_SHAPE}", 0)
+        for tag in ("any", "ab", "ba")
+    ),
+    Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {_WEIGHTS_TF32} {_SHAPE}", 128),
+    Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {_WEIGHTS_TF32} {_SHAPE}", 128),
 ]
 
 FEW_ROWS = 16  # up to this tile height a row is for as many rows of src

@@ -18,8 +18,10 @@ static __attribute__((noinline)) ushort8 gather_rows(bytes src, global const str
         if (src_bytes() == 1)
             values[i] =
                 (ushort)((k < p->k ? src[at] : 0) | (k + 1 < p->k ? src[at + p->src.column] : 0) << 8);
-        else
+        else if (src_bytes() == 2)
             values[i] = k < p->k ? ((global const ushort *)src)[at] : 0;
+        else // half an element: the lower one in even lanes
+            values[i] = k < p->k ? ((global const ushort *)src)[at * 2 + get_sub_group_local_id() % 2] : 0;
     }
     return vload8(0, values);
 }
@@ -29,7 +31,7 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private a_unsigned8 *a) {
     const int row = rows->first + i0;
     if (!HAS(FLAG_SRC_2D)) {
-        const int first = (int)k0 + (int)get_sub_group_local_id() * (2 / src_bytes());
+        const int first = (int)k0 + (int)get_sub_group_local_id() * 2 / src_bytes();
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))

@@ -33,12 +33,18 @@ typedef uint8 a_unsigned8;
 #define as_a_signed8(x) as_int8(x)
 #endif
 
-// A step of weights is 32 of K of integers (of 4-bit ones the first four ints) and 16 of K of halves.
+// A step of weights is 32 of K of integers (of 4-bit ones the first four ints), 16 of K of halves, 8 of f32.
 static inline int wei_bits() {
-    return wei_is_int4() ? 4 : spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 ? 8 : 16;
+    return wei_is_int4()                                      ? 4
+           : spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 ? 8
+           : spec_wei_dt() == DT_F32                          ? 32
+                                                              : 16;
 }
 static inline int wei_step() {
-    return wei_bits() == 16 ? 16 : 32;
+    return wei_bits() == 32 ? 8 : wei_bits() == 16 ? 16 : 32;
+}
+static inline bool wei_is_integer() {
+    return wei_bits() < 16;
 }
 
 // Any strides: the step of the column that begins at `column`, from k on.
@@ -53,8 +59,9 @@ static __attribute__((noinline)) int8 gather_column(bytes wei, global const stru
             if (k >= p->k)
                 continue;
             const long at = column + k * p->wei.row;
-            const int value = wei_bits() == 16 ? ((global const ushort *)wei)[at]
-                                               : load_int(wei, spec_wei_dt(), at) & ((1 << wei_bits()) - 1);
+            const int value = wei_bits() == 32   ? ((global const int *)wei)[at]
+                              : wei_bits() == 16 ? ((global const ushort *)wei)[at]
+                                                 : load_int(wei, spec_wei_dt(), at) & ((1 << wei_bits()) - 1);
             words[j] |= value << i;
         }
     }

@@ -6,7 +6,7 @@
 #include "policy/xe_steps.h"
 
 // The weights of a tile. Packed: panels of 64 columns; a row of a panel is four of K of integers, one of K of
-// halves, and 2-D block loads read it in units of a column.
+// floats, and 2-D block loads read it in units of a column.
 struct wei_source {
     struct surface matrix;
     int x; // of the tile's first column (packed, tag ab), or of K (tag ba), in what 2-D block loads count
@@ -23,7 +23,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.begin = begin;
     w.first = sub_group_broadcast(n0, 0);
     if (spec_wei_unit() == UNIT_PACKED) {
-        const int per_row = bits == 16 ? 1 : 4, pitch = PACKED_N * per_row * bits / 8;
+        const int per_row = wei_is_integer() ? 4 : 1, pitch = PACKED_N * per_row * bits / 8;
         w.matrix = make_surface(wei + (begin + w.first / PACKED_N * p->wei_panel) * bits / 8, pitch,
                                 p->wei_panel / (PACKED_N * per_row), pitch);
         w.x = w.matrix.x0 * PACKED_N / pitch + (int)(w.first % PACKED_N);
@@ -37,16 +37,20 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     return w;
 }
 
-// Packed 8-bit weights, from column n of the tile and element k on. By ordinary loads: compilers that know
-// only some shapes of 2-D block loads know none of whole ints. Behind the panel's last row there are zeros.
-static inline int8 read_quads(const struct wei_source *w, int n, int k) {
-    global const int *column = (global const int *)w->matrix.base + w->x + n + get_sub_group_local_id();
+// Eight rows of ints from `row` and column n of the tile on: packed 8-bit weights, four of K in each, or f32.
+// By ordinary loads: compilers that know only some shapes of 2-D block loads know none of whole ints. Behind
+// the last row there are zeros.
+static inline int8 read_ints(const struct wei_source *w, int n, int row) {
+    const bool packed = spec_wei_unit() == UNIT_PACKED;
+    const int x = w->x + n + (int)get_sub_group_local_id();
+    global const int *column =
+        (global const int *)w->matrix.base + (packed ? x : min(x, w->matrix.width / 4 - 1));
+    const long pitch = packed ? PACKED_N : w->matrix.pitch / 4;
     int words[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-        const int row = k / 4 + i;
-        const bool there = !HAS(FLAG_K_TAIL) || row < w->matrix.height;
-        words[i] = there ? column[row * PACKED_N] : 0;
+        const bool there = !HAS(FLAG_K_TAIL) || row + i < w->matrix.height;
+        words[i] = there ? column[(row + i) * pitch] : 0;
     }
     return vload8(0, words);
 }
@@ -57,9 +61,9 @@ static inline void read_columns(const struct wei_source *w, global const struct 
     const struct surface m = w->matrix;
     const int bits = wei_bits(), step = wei_step(), x = w->x + n;
     if (spec_wei_unit() == UNIT_PACKED && bits == 8) {
-        *first = read_quads(w, n, k);
+        *first = read_ints(w, n, k / 4);
         if (both)
-            *second = read_quads(w, n, k + step);
+            *second = read_ints(w, n, (k + step) / 4);
     } else if (spec_wei_unit() == UNIT_PACKED && bits == 4) {
         // Two rows of halves make an int: eight of K.
         const int8 two = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k / 4)));
@@ -79,6 +83,10 @@ static inline void read_columns(const struct wei_source *w, global const struct 
         if (both)
             *second = bits == 4 ? (int8)(read.hi, (int4)0)
                                 : as_int8(READ_2D(transpose_u32_k8, m, at + (int2)(8, 0)));
+    } else if (bits == 32) {
+        *first = read_ints(w, n, k);
+        if (both)
+            *second = read_ints(w, n, k + step);
     } else if (bits == 8) {
         *first = as_int8(READ_2D(transform_u8_k32, m, (int2)(x, k)));
         if (both)
