@@ -170,8 +170,6 @@ uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul
             flags |= FLAG_SRC_2D;
         if (!is_packed(p.wei) && reads_wei_2d(p))
             flags |= FLAG_WEI_2D;
-        if (p.wei.data_type == zemm_f32 && p.k() % xe_block_k(p, row) != 0)
-            flags |= FLAG_K_TAIL;
     }
     if (block.rows == block.m)
         flags |= FLAG_ONE_MATRIX;
