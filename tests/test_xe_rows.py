@@ -89,7 +89,7 @@ def test_tails(
 def test_a_panel_ends_inside_a_block(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
-    """Zero points of src multiply the sums of the weights: nothing behind a panel's last row belongs to them."""
+    """Zero points of src multiply the sums of the weights, to which nothing behind a panel belongs."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     variant = INT8["s8_u8_packed_src_zero_points"]
     for k in (192, 320):
