@@ -73,12 +73,12 @@ class TestLoops:
         assert found
         assert found.outer
         assert (found.inner.header, found.outer.header) == ("B002", "B001")
-        assert [i.op for i in found.parts(of_group=True)[1]] == ["mov"] * 4 + ["mad"] * 2 + ["load", "jmpi"]
+        assert [i.op for i in found.outer_only()] == ["mov"] * 4 + ["mad"] * 2 + ["load", "jmpi"]
 
     def test_single(self) -> None:
         found = loops.k_loop(assembly.parse(NEWER))
         assert found
-        assert (found.inner.header, found.outer, found.parts(of_group=True)[1]) == ("B001", None, [])
+        assert (found.inner.header, found.outer, found.outer_only()) == ("B001", None, [])
 
     def test_none(self) -> None:
         straight = OLDER.replace("{B003, B000}", "{B000}").replace("{B002, B001}", "{B001}")

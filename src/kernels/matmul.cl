@@ -10,8 +10,6 @@
 // R comes from the caller or from reduce_src.cl. Integer arithmetic is exact modulo 2^32.
 //
 // A policy is the ISA below this nest; int8.h, fma.h and xe.h have one each. It defines
-//   CARRIES_SUMS       1: segments that are scaled may have more than one block; 0: registers are too few for
-//                      their sums and the scaled ones, each block is scaled on its own
 //   SUM_FACTOR         if its sums have to be multiplied by something
 //   ANY_ROW_COUNT      1: one variant of the inner loop for each number of rows up to ROWS; 0: ROWS always
 //   panel_vec, PANEL_VECTORS   private memory for the weights of a block
@@ -30,9 +28,6 @@
 
 #ifndef BLOCK_K
 #define BLOCK_K TILE_K
-#endif
-#ifndef CARRIES_SUMS
-#define CARRIES_SUMS (WORK_ITEMS == 1)
 #endif
 #define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
 
@@ -71,8 +66,9 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
     vec_f fsum[VECTORS(ROWS)];
     __private vec_i *carried = t->sum + VECTORS(i0);
     __private vec_f *result = t->result + VECTORS(i0);
-#if !CARRIES_SUMS
-    // Sums are zero at first; a segment of more than one block is scaled block by block.
+#if WORK_ITEMS > 1
+    // Sums are zero at first. Where a segment is more than one block, registers are too few to carry its sum:
+    // each block is scaled on its own.
     const bool begins = SEGMENTS_ARE_SCALED, ends = SEGMENTS_ARE_SCALED;
 #else
     const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->opens;
@@ -115,12 +111,11 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct block *block, struct b_panel b) {
-    if (!CARRIES_SUMS || block->first || block->opens)
-        load_block_rows(p, args, block, &t->rows);
     struct row_parameters rows;
+    load_block_rows(p, args, block, &t->rows);
 #if WORK_ITEMS > 1
-    // Sums stay in registers, which have no addresses: all groups of the tile, unrolled by hand, because
-    // not every compiler does it to the end.
+    // Sums stay in registers, which have no addresses: all groups of the tile, unrolled by hand, because not
+    // every compiler does it to the end.
 #define GROUP(i)                                                                                             \
     if ((i) < TILE_M) {                                                                                      \
         load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);                                       \

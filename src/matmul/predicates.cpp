@@ -52,7 +52,7 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     const bool scaled = scales_along_k(p), small = row.lanes == 8; // registers of 32 bytes
     // Addresses, parameters of rows and columns, what is under way.
     const bool few = row.multiplies == operands::dp4a_int8;
-    const int others = few ? 48 : scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
+    const int others = few ? 32 : scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
     const int bytes = data_type_bits(p.src.data_type) / 8;
     const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
     const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
@@ -157,6 +157,13 @@ bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, s
     if (p.integer())
         return takes_steps(p, 32, why);
     why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
+    return false;
+}
+
+bool takes_dp4a_scaled(const problem &p, const ze::device &dev, ze::feature isa, std::string &why) {
+    if (!takes_dp4a_int8(p, dev, isa, why) || scales_along_k(p))
+        return why.empty();
+    why = "its tile is for scales along K";
     return false;
 }
 

@@ -12,6 +12,7 @@ bool takes_int8(const problem &p, const ze::device &dev, ze::feature isa, std::s
 // loads: what the policy reads tensors by.
 bool takes_dpas_int8(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_dp4a_scaled(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_tf32(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
@@ -29,6 +30,7 @@ ZEMM_PREDICATE(float_on, takes_float)
 ZEMM_PREDICATE(int8_on, takes_int8)
 ZEMM_PREDICATE(dpas_int8_on, takes_dpas_int8)
 ZEMM_PREDICATE(dp4a_int8_on, takes_dp4a_int8)
+ZEMM_PREDICATE(dp4a_scaled_on, takes_dp4a_scaled)
 ZEMM_PREDICATE(dpas_half_on, takes_dpas_half)
 ZEMM_PREDICATE(dpas_widened_on, takes_dpas_widened)
 ZEMM_PREDICATE(dpas_tf32_on, takes_dpas_tf32)

@@ -100,9 +100,10 @@ def analyse(
     wrong = overflows(kernel, family.grf_bytes)
     if wrong:
         raise IsaError(f"the compiler makes wrong code of {len(wrong)} block loads, the first in {wrong[0]}")
-    inner, outer = found.parts(of_group=bool(group_k and found.inner.dots()))
+    inner = found.inner.instructions()
     multiplies = [i for i in inner if i.op in DOTS and not is_filler(i)]
     depth = _depth(multiplies, tile)
+    outer = found.outer_only() if group_k and depth else []
     trips = 1
     if outer and group_k:
         if group_k % depth:

@@ -12,7 +12,6 @@ class Loop:
     header: str
     body: frozenset[str]  # names of its blocks, those of inner loops included
     blocks: list[Block]  # in their order
-    always: frozenset[str]  # those that no branch leaves out
 
     def instructions(self, without: frozenset[str] = frozenset()) -> list[Instruction]:
         return [i for block in self.blocks if block.name not in without for i in block.instructions]
@@ -56,12 +55,7 @@ def loops(kernel: Kernel) -> list[Loop]:
                     body.add(name)
                     pending += [p for p in blocks[name].predecessors if p in blocks]
     return [
-        Loop(
-            header,
-            frozenset(body),
-            [b for b in kernel.blocks if b.name in body],
-            frozenset(body.intersection(*(dominators[n] for n in body if header in blocks[n].successors))),
-        )
+        Loop(header, frozenset(body), [b for b in kernel.blocks if b.name in body])
         for header, body in bodies.items()
     ]
 
@@ -73,20 +67,8 @@ class KLoop:
     inner: Loop
     outer: Loop | None
 
-    def parts(self, of_group: bool) -> tuple[list[Instruction], list[Instruction]]:
-        """Of every trip, and once a group of K: in the loop around.
-
-        Rows with DP4A have no such loop: what a branch may leave out of a trip is done once a group.
-        """
-        every = self.inner.instructions()
-        if not of_group:
-            return every, []
-        if self.outer:
-            return every, self.outer.instructions(self.inner.body)
-        if any(i.op == "dp4a" for i in every):
-            left_out = self.inner.body - self.inner.always
-            return self.inner.instructions(left_out), self.inner.instructions(self.inner.always)
-        return every, []
+    def outer_only(self) -> list[Instruction]:
+        return self.outer.instructions(self.inner.body) if self.outer else []
 
 
 def k_loop(kernel: Kernel) -> KLoop | None:

@@ -3,7 +3,6 @@
 // lane. Four of K of a row are one lane's word of src, four of K of a column one of weights.
 #pragma once
 
-#define CARRIES_SUMS 1
 #define STEP_K 32 // elements of K in a register of src
 
 #include "policy/xe_loads.h"
