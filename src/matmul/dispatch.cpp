@@ -75,6 +75,12 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
             return result;
         result = p;
     }
+    if (row.multiplies == operands::dpas_tf32 && p.wei.data_type == zemm_f32) {
+        result.wei = weights_along_k(p.wei); // a transposing load takes eight of K of f32 as DPAS wants them
+        if (reads_wei_2d(result))
+            return result;
+        result = p;
+    }
     if (row.weights == weights_layout::packed && segments_are_quads(p) && !p.empty())
         result.wei = packed_weights(p.wei);
     else

@@ -24,6 +24,14 @@ std::string packed_tag(const memory_desc &md) {
 
 } // namespace
 
+memory_desc weights_along_k(const memory_desc &md) {
+    std::string tag;
+    for (int d = 0; d < md.ndims; ++d)
+        tag += char('a' + d);
+    std::swap(tag[size_t(md.ndims) - 2], tag[size_t(md.ndims) - 1]);
+    return md_with_string_tag(md.ndims, md.dims, md.data_type, tag.c_str());
+}
+
 memory_desc packed_weights(const memory_desc &md) {
     return md_with_string_tag(md.ndims, md.dims, md.data_type, packed_tag(md).c_str());
 }

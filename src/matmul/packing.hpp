@@ -9,6 +9,8 @@
 
 namespace zemm::matmul {
 
+// The plain layout with K innermost.
+memory_desc weights_along_k(const memory_desc &md);
 // The packed layout of a tensor, of the same dimensions and type.
 memory_desc packed_weights(const memory_desc &md);
 // Whether a tensor has that layout; batches may be strided.
