@@ -290,3 +290,20 @@ def test_other_rows_take_tensors_anywhere(engine: zemm.Engine, stream: zemm.Stre
         zemm.Primitive(call.pd).execute(stream, call.args)
         stream.wait()
         check_dst(problem, make_data(problem), call)
+
+
+@pytest.mark.parametrize(("k", "along_k"), [(64, True), (66, False)])
+def test_tf32_wants_weights_along_k(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, k: int, along_k: bool
+) -> None:
+    """Of tag any, where 2-D block loads can read them; else packed."""
+    for row in (row for row in XE_ROWS if kind_of(row) == "matmul_tf32" and row in SMALLEST):
+        monkeypatch.setenv("ZEMM_KERNEL", row)
+        weights = zemm.MemoryDesc((3, k, 48), "f32", "any")
+        attr = zemm.Attr()
+        attr.set_fpmath_mode("tf32")
+        pd = zemm.MatmulPrimitiveDesc(
+            engine, zemm.MemoryDesc((3, 9, k), "f32"), weights, zemm.MemoryDesc((3, 9, 48), "f32"), None, attr
+        )
+        tag = "acb" if along_k else "aCB16b64c"
+        assert pd.query_md("weights_md") == zemm.MemoryDesc((3, k, 48), "f32", tag)

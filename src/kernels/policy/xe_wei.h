@@ -45,12 +45,13 @@ static inline int8 read_ints(const struct wei_source *w, int n, int row) {
     const int x = w->x + n + (int)get_sub_group_local_id();
     global const int *column =
         (global const int *)w->matrix.base + (packed ? x : min(x, w->matrix.width / 4 - 1));
-    const long pitch = packed ? PACKED_N : w->matrix.pitch / 4;
+    const int pitch = packed ? PACKED_N : w->matrix.pitch / 4;
+    column += (long)row * pitch;
     int words[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
         const bool there = !HAS(FLAG_K_TAIL) || row + i < w->matrix.height;
-        words[i] = there ? column[(row + i) * pitch] : 0;
+        words[i] = there ? column[i * pitch] : 0;
     }
     return vload8(0, words);
 }
