@@ -91,9 +91,12 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
 
 def multiplied(p: Problem, values: Array, dt: str) -> Array:
     """Values of src or weights as the device multiplies them."""
-    if not p.cut or dt != "f32":
+    if not p.narrow or dt != "f32":
         return values
-    bits = values.astype(np.float32).view(np.uint32) & np.uint32(0xFFFFE000)
+    bits = values.astype(np.float32).view(np.uint32)
+    if p.narrow == "bf16":  # to the nearest, ties to even; tf32 goes without the lower 13 bits
+        bits = bits + np.uint32(0x7FFF) + (bits >> 16 & 1)
+    bits = bits & np.uint32(0xFFFF0000 if p.narrow == "bf16" else 0xFFFFE000)
     return bits.view(np.float32).astype(np.float64)
 
 

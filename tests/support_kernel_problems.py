@@ -118,7 +118,7 @@ PROBLEMS = {
         wei_zp=zero_point(3, (64, 1), "u4"),
     ),
     "blocks_tf32": Problem((50, 76), (76, 48), fpmath=("tf32", False)),
-    "blocks_tf32_packed": Problem((17, 64), (64, 70), wei_tag="BA16a64b", fpmath=("any", False)),
+    "blocks_f32_packed": Problem((17, 64), (64, 70), wei_tag="BA16a64b", fpmath=("any", False)),
     "blocks_tf32_u8": Problem(
         (50, 64),
         (64, 48),

@@ -268,6 +268,18 @@ TF32 = {
     "f32_any_strides": Variant(_tf32("f32", src_pad=1, wei_pad=3), loads=False),
     "u8_k_outside": Variant(_tf32("u8", src_order="ba", wei_order="ba", wei_pad=3), loads=False),
 }
+# f32 as bf16: rows with 8 lanes.
+NARROWED = {
+    "f32_packed_as_bf16": Variant(_tf32("f32", mode="bf16", wei_tag=PACKED_FLOATS)),
+    "f32_packed_own_weights_as_bf16": Variant(
+        _tf32("f32", "f16", "any", wei_tag="aCB16b64c", bias_dt="f32", bias_mask=4, wei_scale=Quant(4)),
+        src_batch=(2,),
+        wei_batch=(2,),
+    ),
+    "f32_any_strides_as_bf16": Variant(
+        _tf32("f32", mode="any", src_order="ba", src_pad=1, wei_pad=3), loads=False
+    ),
+}
 
 
 def lengths(row: str, variant: Variant) -> list[int]:

@@ -24,6 +24,11 @@ WIDENED = Problem(
 HUGE = 2**30 + 32
 REFUSED = {
     "f32": (XE_ROWS, F32, "(src is f32|not f32 by f32|integer weights|mode strict does not allow)"),
+    "f32 as bf16": (
+        [row for row in HALF_ROWS if row in EIGHT_LANES],
+        replace(F32, fpmath=("tf32", False)),
+        "it multiplies f32 as bf16, which the fpmath mode tf32 does not allow; bf16 and any do",
+    ),
     "f32 by integers, strict": (
         TF32_ROWS,
         replace(F32, wei_dt="s8", fpmath=("strict", True)),

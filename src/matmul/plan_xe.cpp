@@ -96,7 +96,10 @@ bool scales_along_k(const problem &p) {
 int xe_block_k(const problem &p, const kernel_row &row) {
     // Integer weights of floats are read 32 at a time, too.
     const zemm_dim_t segment = k_segment(p);
-    const zemm_dim_t step = p.weight_only() ? step_bytes : step_bytes / bytes_of(p.src, 1);
+    const bool is_half = row.multiplies == operands::dpas_half; // f32 becomes bf16
+    const zemm_dim_t step = p.weight_only() ? step_bytes
+                            : is_half       ? step_bytes / 2
+                                            : step_bytes / bytes_of(p.src, 1);
     zemm_dim_t block = row.tile_k;
     while (segment != p.k() && segment % block != 0)
         block -= step;

@@ -53,13 +53,15 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     // Addresses, parameters of rows and columns, what is under way.
     const bool few = row.multiplies == operands::dp4a_int8;
     const int others = few ? 32 : scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
-    const int bytes = data_type_bits(p.src.data_type) / 8;
+    const bool narrows = row.multiplies == operands::dpas_half && p.src.data_type == zemm_f32;
+    const int bytes = narrows ? 2 : data_type_bits(p.src.data_type) / 8, on_the_way = narrows ? 8 : 0;
     const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
     const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
     const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes);
-    if (sums + operands + others <= row.grf)
+    if (sums + operands + on_the_way + others <= row.grf)
         return true;
-    why = text("sums that are scaled along K do not fit into its registers");
+    why = scaled ? "sums that are scaled along K do not fit into its registers"
+                 : "f32 that becomes bf16 does not fit into its registers, too";
     return false;
 }
 
@@ -169,9 +171,18 @@ bool takes_dp4a_scaled(const problem &p, const ze::device &dev, ze::feature isa,
 
 bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why) {
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
+    const bool wide = loads == ze::feature::block_2d; // there f32 becomes tf32
+    if (src == zemm_f32 && wei == zemm_f32 && !wide) {
+        const zemm_fpmath_mode_t mode = p.attr.fpmath_mode;
+        if (mode == zemm_fpmath_mode_bf16 || mode == zemm_fpmath_mode_any)
+            return has_dpas(p, dev, loads, 16, why);
+        why = text("it multiplies f32 as bf16, which the fpmath mode %s does not allow; bf16 and any do",
+                   zemm_fpmath_mode2str(mode));
+        return false;
+    }
     if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
-        why = text("it multiplies f16 by f16 or integers, bf16 by bf16 or integers, not %s by %s",
-                   zemm_dt2str(src), zemm_dt2str(wei));
+        why = text("it multiplies f16 by f16 or integers, bf16 by bf16 or integers%s, not %s by %s",
+                   wide ? "" : ", f32 by f32", zemm_dt2str(src), zemm_dt2str(wei));
         return false;
     }
     return widens_exactly(p, zemm_dt2str(src), why) &&

@@ -22,7 +22,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.wei = wei;
     w.begin = begin;
     w.first = sub_group_broadcast(n0, 0);
-    const int per_row = wei_bits() == 16 ? 1 : 4;
+    const int per_row = wei_is_integer() ? 4 : 1;
     const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * per_row;
     w.panel = wei + sub_group_broadcast(panel * wei_bits() / 8, 0);
     w.rows = (int)(p->wei_panel / (PACKED_N * per_row));
@@ -71,8 +71,8 @@ static inline void read_step(const struct wei_source *w, global const struct mat
             const long column = min(w->first + v * LANES + (int)get_sub_group_local_id(), p->n - 1);
             step[v] = gather_column(w->wei, p, w->begin + column * p->wei.column, k);
         }
-    } else if (wei_bits() == 8) {
-        read_ints(w, k / 4, step);
+    } else if (wei_bits() == 8 || wei_bits() == 32) {
+        read_ints(w, wei_bits() == 8 ? k / 4 : k, step);
     } else {
         int4 low[NV], high[NV];
         const int row = wei_bits() == 16 ? k : k / 4;

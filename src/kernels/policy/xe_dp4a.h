@@ -50,6 +50,7 @@ static inline int8 dpas(a_unsigned8 src, int8 wei, int8 sum) {
 }
 
 #define SUMS isum
+#define LOAD_A load_a
 #include "policy/xe_multiply.h"
 
 // Four nibbles as bytes.

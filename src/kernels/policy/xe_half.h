@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intel GPUs with XMX: f16 or bf16 src by DPAS, sums in f32. Weights have the type of src,
 // or they are integers, which become exact values of that type, less their zero points; scales are applied to
-// sums. Builtins of DPAS: cl_intel_subgroup_matrix_multiply_accumulate.
+// sums. With 8 lanes both may be f32, which becomes bf16. Builtins of DPAS:
+// cl_intel_subgroup_matrix_multiply_accumulate.
 #pragma once
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -9,6 +10,9 @@
 #define STEP_K 16 // elements of K of one DPAS
 
 #include "policy/xe_loads.h"
+#if LANES == 8
+#include "policy/xe_narrow.h"
+#endif
 
 float8 __attribute__((overloadable))
 intel_sub_group_f16_f16_matrix_mad_k16(a_signed8 src, int8 wei, float8 sum);
@@ -28,6 +32,11 @@ static inline bool is_widened_to_f16() {
 #define SUM_FACTOR (is_widened_to_f16() ? 512.f : 1.f)
 
 #define SUMS fsum
+#if LANES == 8
+#define LOAD_A(...) (spec_src_dt() == DT_F32 ? load_narrowed(__VA_ARGS__) : load_a(__VA_ARGS__))
+#else
+#define LOAD_A load_a
+#endif
 #include "policy/xe_multiply.h"
 
 // What weights have more than they are once signed ones have their sign bit turned.
@@ -80,6 +89,20 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     __private panel_vec *panel) {
     if (wei_bits() == 16)
         return load_steps(w, p, (int)k0, panel);
+#if LANES == 8
+    if (wei_bits() == 32) {
+#pragma unroll
+        for (int s = 0; s < STEPS; ++s)
+            if (has_step(s)) {
+                int8 first[NV], second[NV];
+                read_steps(w, p, (int)k0 + s * STEP_K, true, first, second);
+#pragma unroll
+                for (int v = 0; v < NV; ++v)
+                    panel[s * NV + v] = narrow_step(first[v], second[v]);
+            }
+        return (struct b_panel){panel};
+    }
+#endif
 #pragma unroll
     for (int s = 0; s < STEPS; s += 4)
         if (has_step(s)) {

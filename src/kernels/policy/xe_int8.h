@@ -49,6 +49,7 @@ static inline int dpas_ones(int8 wei, int sum) {
 }
 
 #define SUMS isum
+#define LOAD_A load_a
 #include "policy/xe_multiply.h"
 
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Xe policies share above their loads: a block's weights stay in registers while groups of eight rows of
-// src are multiplied with them. A policy defines dpas() and, as SUMS, which of the nest's sums it adds to.
+// src are multiplied with them. A policy defines dpas(), as SUMS which of the nest's sums it adds to, and as
+// LOAD_A what loads rows of src.
 #pragma once
 
 #include "policy/xe_loads.h"
@@ -38,7 +39,7 @@ static inline __attribute__((always_inline)) void multiply(const int count, byte
                                                            long k0, int length, struct b_panel b,
                                                            __private vec_i *isum, __private vec_f *fsum) {
     a_unsigned8 a[STEPS];
-    load_a(src, p, rows, i0, k0, a);
+    LOAD_A(src, p, rows, i0, k0, a);
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s))

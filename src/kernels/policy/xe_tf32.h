@@ -16,6 +16,7 @@ static inline float8 dpas(a_unsigned8 src, int8 wei, float8 sum) {
 }
 
 #define SUMS fsum
+#define LOAD_A load_a
 #include "policy/xe_multiply.h"
 
 // Bytes or nibbles of an int as f32, less their zero point.
