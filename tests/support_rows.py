@@ -26,3 +26,10 @@ XE_ROWS = [row for row in ROWS if "_xe_" in row]
 # With sub-groups of 8, for GPUs without 2-D block loads.
 EIGHT_LANES = [row for row in XE_ROWS if re.search("_xe_(hpg|dp4a)", row)]
 CPU_ROWS = [row for row in ROWS if row not in XE_ROWS]
+
+
+def flag(name: str) -> int:
+    """A bit of SPEC_FLAGS."""
+    found = re.search(rf"^#define {name} (\d+)", (KERNELS / "matmul_args.h").read_text(), re.M)
+    assert found, name
+    return int(found[1])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, zero_point
-from support_rows import EIGHT_LANES, XE_ROWS
+from support_rows import EIGHT_LANES, XE_ROWS, flag
 from support_run import Call, check_dst, make_call, make_pd, run
 from support_xe import HALF, INT8, NARROWED, PACKED, PACKED_FLOATS, TF32, Variant, shapes, tile_of
 
@@ -115,9 +115,9 @@ def test_every_variant_has_rows(
     assert not variants[name].loads or set(taken) & set(LARGE)
 
 
-# ---- K in ranges: as for a device of 64 threads
+# ---- K in parts: as for a GPU of two cores with 32 threads each
 
-RANGES = {
+PARTS = {
     "matmul_int8": {
         "exact": Variant(
             Problem(
@@ -160,7 +160,7 @@ RANGES = {
                 "bf16",
                 "s8",
                 "f32",
-                limit=3,
+                limit=1,
                 wei_tag=PACKED,
                 wei_scale=Quant(2),
                 wei_zp=zero_point(2, (), "s8"),
@@ -186,25 +186,61 @@ RANGES = {
 }
 
 
-@pytest.mark.parametrize(("row", "name"), [(row, name) for row in XE_ROWS for name in RANGES[kind_of(row)]])
-def test_k_in_ranges(
+SLICES, PARTIAL = flag("FLAG_SLICES"), flag("FLAG_PARTIAL")
+SPEC_FLAGS = 3
+
+
+def flags_of(engine: zemm.Engine, problem: Problem) -> int:
+    return make_pd(engine, problem).modules()[0].constants[SPEC_FLAGS]
+
+
+def check_exact_and_alike(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> None:
+    """Sums of parts are added up; floats with all their digits alike in every run."""
+    assert run(engine, stream, problem).exact, f"{problem.src_dims} x {problem.wei_dims}"
+    if not problem.integer:
+        calls = [run(engine, stream, rough(row, problem)) for _ in range(3)]
+        assert not calls[0].exact
+        assert all(np.array_equal(call.dst, calls[0].dst) for call in calls)
+
+
+@pytest.mark.parametrize(("row", "name"), [(row, name) for row in XE_ROWS for name in PARTS[kind_of(row)]])
+def test_k_in_parts(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
-    """Sums of ranges are added up; floats with all their digits alike in every run."""
+    """Few tiles: K in slices of sub-groups, some without elements, and these in ranges of work-groups."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
-    variant = RANGES[kind_of(row)][name]
-    for seed, (m, n, k) in enumerate([(1, 17, 4100), (9, 64, 2308), (tile_of(row).m + 1, 33, 6004)]):
+    variant, tile = PARTS[kind_of(row)][name], tile_of(row)
+    kinds = set()
+    long = 60000 if row.startswith("matmul_int8") else 20000
+    shapes = [(1, 17, 4100), (9, 64, 2308), (tile.m + 1, 33, 6004), (3, 5, 5 * tile.k), (tile.m, 15, long)]
+    for seed, (m, n, k) in enumerate(shapes):
         k = k // (variant.group or 4) * (variant.group or 4)
         problem = variant.of_shape(m, n, k, seed)
         if refused(engine, row, variant, problem):
             continue  # test_every_variant_has_rows has the like
+        flags = flags_of(engine, problem)
         parts = make_pd(engine, problem).query_md("scratchpad_md").size
-        assert parts >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"
-        assert run(engine, stream, problem).exact, f"M {m}, N {n}, K {k}"
-        if not problem.integer:
-            calls = [run(engine, stream, rough(row, problem)) for _ in range(3)]
-            assert not calls[0].exact
-            assert all(np.array_equal(call.dst, calls[0].dst) for call in calls)
+        assert not flags & PARTIAL or parts >= 2 * m * n * 4
+        kinds.add(flags & (SLICES | PARTIAL))
+        check_exact_and_alike(engine, stream, row, problem)
+    assert kinds in (set(), {SLICES, SLICES | PARTIAL}), kinds
+
+
+@pytest.mark.parametrize("row", LARGE)
+def test_last_wave(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """Tiles that fill the threads once have one each; what is left of them is in slices."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    tile = tile_of(row)
+    for name, variant in PARTS[kind_of(row)].items():
+        for seed, (tiles, k) in enumerate([(17, 1152), (18, 2304)]):
+            # Four rows of tiles.
+            problem = variant.of_shape(4 * tile.m - 3, tiles * tile.n - 5, k, seed)
+            if refused(engine, row, variant, problem):
+                continue
+            assert flags_of(engine, problem) & (SLICES | PARTIAL) == SLICES, (name, tiles)
+            check_exact_and_alike(engine, stream, row, problem)
 
 
 # ---- where tensors begin

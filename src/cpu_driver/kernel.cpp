@@ -81,7 +81,7 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
     const ArgInfo &arg = object.info().args[argIndex];
     uint8_t *to = hKernel->args.bytes.data() + object.offset(argIndex);
     if (arg.kind == ArgKind::local) {
-        if (argSize == 0 || argSize > runtime().info.local_size)
+        if (argSize > runtime().info.local_size) // 0: the kernel does not use it
             return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
         if (pArgValue)
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;

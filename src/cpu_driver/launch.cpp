@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime.h"
@@ -32,7 +33,7 @@ cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
     uint64_t word;
     std::memcpy(&word, value, sizeof word);
     if (arg.kind == ArgKind::local)
-        return api.clSetKernelArg(kernel_, cl::Uint(n), size_t(word), nullptr);
+        return api.clSetKernelArg(kernel_, cl::Uint(n), std::max(size_t(word), size_t(1)), nullptr);
     return api.clSetKernelArgMemPointerINTEL(kernel_, cl::Uint(n), reinterpret_cast<const void *>(word));
 }
 

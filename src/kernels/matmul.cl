@@ -20,32 +20,20 @@
 #include "epilogue.h"
 #include "lanes.h"
 #include "parameters.h"
+#include "place.h"
 #include "rows.h"
 #include "spec.h"
 #include "tensor.h"
 
 #include POLICY
 
+#include "partials.h"
+#include "slices.h"
+#include "tile.h"
+
 #ifndef BLOCK_K
 #define BLOCK_K TILE_K
 #endif
-#define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
-
-// Vectors of so many rows of the tile, and of all of them.
-#define VECTORS(rows) ((rows) / VEC_ROWS * NV)
-#define TILE_VECTORS VECTORS(TILE_M)
-
-struct tile {
-    int count, columns; // rows, and columns of this work-item, inside the matrix
-    long n0;            // the work-item's first column
-    struct tile_rows rows;
-    struct column_source wei_zp_at, wei_scale_at;
-    // Of the tile's columns, in the current segment.
-    column_i wei_zp[NV], wei_sum[NV];
-    column_f wei_scale[NV];
-    vec_i sum[TILE_VECTORS];    // not yet scaled; bits of an f32 unless FLAG_INTEGER
-    vec_f result[TILE_VECTORS]; // sum of scaled segments
-};
 
 // Zero points of the weights times R. Factors of 16 bits make it one instruction.
 static inline vec_i zero_point_term(column_i zp, vec_i correction) {
@@ -216,58 +204,15 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
 #endif
 }
 
-#if WORK_ITEMS > 1
-// Registers have no addresses: the sums of the tile, row by row, in memory.
-static inline void store_values(__private const struct tile *t, __private column_f *values) {
-#pragma unroll
-    for (int i = 0; i < TILE_VECTORS; ++i) {
-        const vec_f x = SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
-#pragma unroll
-        for (int r = 0; r < VEC_ROWS; ++r)
-            values[(i / NV * VEC_ROWS + r) * NV + i % NV] = ((__private const float *)&x)[r];
-    }
-}
-#endif
-
-// The sums of a range of K, from first_row of dst on.
-static inline global int *partial_sums(global const struct matmul_problem *p,
-                                       const struct matmul_arguments *args, long first_row, long n0) {
-    return (global int *)args->partials + first_row * p->partial_row + n0;
-}
-
-static inline void store_partials(global const struct matmul_problem *p, __private const struct tile *t,
-                                  __private const column_f *values, global int *to) {
-    for (int i = 0; i < t->count; ++i)
-        for (int v = 0; v < NV; ++v)
-            store_column_s32(as_column_i(values[i * NV + v]), to + i * p->partial_row + v * LANES);
-}
-
-// Adds up the ranges in their order, so that floats always round alike.
-static inline void load_partials(global const struct matmul_problem *p, __private const struct tile *t,
-                                 __private column_f *values, global const int *from) {
-    for (int i = 0; i < t->count; ++i)
-        for (int v = 0; v < NV; ++v) {
-            global const int *at = from + i * p->partial_row + v * LANES;
-            column_i sum = load_column_s32(at);
-            for (long k = p->k_range; k < p->k; k += p->k_range) {
-                at += p->partial_range;
-                const column_i next = load_column_s32(at);
-                sum = HAS(FLAG_INTEGER) && !SEGMENTS_ARE_SCALED
-                          ? sum + next
-                          : as_column_i(as_column_f(sum) + as_column_f(next));
-            }
-            values[i * NV + v] = as_column_f(sum);
-        }
-}
-
-// The tile's sums over K from k_begin to k_end.
+// The tile's sums over its part of K.
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
                              const struct matmul_arguments *args, const struct row_index *first,
-                             k_index k_begin, k_index k_end, __private struct tile *t) {
+                             const struct place *at, __private struct tile *t) {
+    const k_index k_begin = at->k_begin, k_end = at->k_end;
     panel_vec panel[PANEL_VECTORS];
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
 #if WORK_ITEMS > 1
-    struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin);
+    struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin, at->slices == 1);
 #endif
     const k_index segment = (k_index)p->segment;
     struct block block = {.k0 = k_begin, .segment = k_begin / segment};
@@ -303,31 +248,6 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     }
 }
 
-// The values of dst in row i of the tile, which is row r.
-static inline void finish_tile_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                   global const uchar *dst, const struct row_index *r,
-                                   __private const struct tile *t, __private column_f *x) {
-    if (HAS(FLAG_EXACT_S32))
-        return;
-    float src_scale = 1.f;
-    if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
-        src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
-                               row_offset(p, &p->src_scale, r));
-    for (int v = 0; v < NV; ++v) {
-        if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER))
-            x[v] = to_column_f(as_column_i(x[v]));
-#ifdef SUM_FACTOR
-        if (!HAS(FLAG_WEI_SCALE))
-            x[v] *= SUM_FACTOR;
-#endif
-        if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
-            x[v] *= (column_f)src_scale;
-        if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))
-            x[v] *= t->wei_scale[v];
-    }
-    finish_row(p, args, dst, r, t->n0, t->columns, x);
-}
-
 #if WORK_ITEMS == 1
 __attribute__((reqd_work_group_size(GROUP_X, 1, 1)))
 #else
@@ -335,54 +255,45 @@ __attribute__((intel_reqd_sub_group_size(LANES)))
 #endif
 kernel void
 matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_problem *restrict p,
-       struct matmul_arguments args) {
-    const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
+       struct matmul_arguments args
 #if WORK_ITEMS > 1
-    // Groups that run at once share rows of src and columns of weights in the second cache level.
-    const int in_strip = p->strip * (int)groups_along_n;
-    const int strip = (int)get_group_id(0) / in_strip, rest = (int)get_group_id(0) % in_strip;
-    const int height = min(p->strip, p->groups_m - strip * p->strip);
-    const long group_m = strip * p->strip + rest % height, group_n = rest / height;
+       ,
+       local column_f *shared // of the sub-groups, with FLAG_SLICES
+#endif
+) {
+    struct place at = find_place(p);
+    const bool is_there = at.n0 < p->n && at.row0 < p->rows;
+#if WORK_ITEMS == 1
+    if (!is_there)
+        return;
 #else
-    // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
-    const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
+    if (!is_there) {
+        if (!HAS(FLAG_SLICES)) // else others may wait for this sub-group
+            return;
+        at = (struct place){.slice = at.slice, .slices = at.slices};
+    }
 #endif
     const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
-    const long tile_n0 = (group_n * GROUP_X + get_local_id(0) / WORK_ITEMS) * TILE_N;
-    const long row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;
-    const long first_row = get_group_id(1) * p->rows + row0; // in the whole of dst
-    if (tile_n0 >= p->n || row0 >= p->rows)
-        return;
+    const long first_row = get_group_id(1) * p->rows + at.row0; // in the whole of dst
 
     struct tile t;
 #if WORK_ITEMS == 1
-    t.n0 = tile_n0;
-    t.columns = (int)min((long)TILE_N, p->n - tile_n0);
+    t.n0 = at.n0;
+    t.columns = (int)min((long)TILE_N, p->n - t.n0);
 #else
-    const int lane = get_sub_group_local_id();
-    t.n0 = tile_n0 + lane;
+    t.n0 = at.n0 + get_sub_group_local_id();
     t.columns = (int)min((long)NV, (p->n - t.n0 + LANES - 1) / LANES); // 0 or less: none
 #endif
-    t.count = (int)min((long)tile_rows, p->rows - row0);
+    t.count = is_there ? (int)min((long)tile_rows, p->rows - at.row0) : 0;
     // The weights and their parameters depend on the batch, never on the row within a tile.
     const struct row_index first = row_at(p, first_row);
     if (HAS(FLAG_WEI_ZP))
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (HAS(FLAG_WEI_SCALE))
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
-// values: the sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not scaled.
-#if WORK_ITEMS == 1
-    __private column_f *values = SEGMENTS_ARE_SCALED ? t.result : (__private column_f *)t.sum;
-    const int vectors = (t.count + ROWS - 1) / ROWS * ROWS * NV;
-#else
-    column_f values[TILE_M * NV];
-#endif
-    if (HAS(FLAG_FINISH)) {
-        load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
-        const struct block all = {.opens = true};
-        load_column_parameters(p, &args, &all, &t);
-    } else {
-        find_rows(src, p, first_row, row0, t.count, &t.rows);
+    const struct block all = {.opens = true};
+    if (!HAS(FLAG_FINISH)) {
+        find_rows(src, p, first_row, at.row0, t.count, &t.rows);
 #if WORK_ITEMS > 1
 #pragma unroll
         for (int i = 0; i < TILE_VECTORS; ++i) {
@@ -390,14 +301,30 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
             t.result[i] = (vec_f)0.f;
         }
 #else
+        const int vectors = (t.count + ROWS - 1) / ROWS * ROWS * NV;
         for (int i = 0; i < (SEGMENTS_ARE_SCALED ? vectors : 0); ++i)
             t.result[i] = (vec_f)0.f;
 #endif
-        const long k_begin = get_group_id(2) * p->k_range;
-        sum_range(src, wei, p, &args, &first, (k_index)k_begin, (k_index)min(k_begin + p->k_range, p->k), &t);
+        sum_range(src, wei, p, &args, &first, &at, &t);
+    }
 #if WORK_ITEMS > 1
+    if (HAS(FLAG_SLICES)) {
+        load_column_parameters(p, &args, &all, &t);
+        finish_slices(p, &args, dst, &t, &at, first_row, shared);
+        return;
+    }
+#endif
+// values: the sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not scaled.
+#if WORK_ITEMS == 1
+    __private column_f *values = SEGMENTS_ARE_SCALED ? t.result : (__private column_f *)t.sum;
+#else
+    column_f values[TILE_M * NV];
+    if (!HAS(FLAG_FINISH))
         store_values(&t, values);
 #endif
+    if (HAS(FLAG_FINISH)) {
+        load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
+        load_column_parameters(p, &args, &all, &t);
     }
     if (HAS(FLAG_PARTIAL)) {
         store_partials(p, &t, values,

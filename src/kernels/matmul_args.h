@@ -54,6 +54,11 @@ struct matmul_problem {
     // Xe rows: work-groups along M, and how many of them one strip of the grid has; a strip runs column by
     // column.
     arg_i32 groups_m, strip;
+    arg_i32 group_x, group_y; // Xe rows: tiles of a group
+    // With FLAG_SLICES: groups of tiles whose sub-groups have a tile each; of the others so many share one,
+    // each with k_slice of K.
+    arg_i32 whole_groups, slices;
+    arg_i64 k_slice;
     arg_i64 k_range; // elements of K of one work-item
     // Elements from row to row, and from range of K to range of K, of the sums with FLAG_PARTIAL; rows are
     // those of dst, of the whole batch.
@@ -130,6 +135,7 @@ struct matmul_arguments {
 #define FLAG_SHORT_ZP 67108864 // zero points of the weights and sums of src fit 16 bits
 #define FLAG_PARTIAL 131072    // K is split: a work-item leaves the sums of its range of K in partials
 #define FLAG_FINISH 262144     // adds up the partials and goes on from there
+#define FLAG_SLICES 268435456  // sub-groups of a work-group share tiles along K
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

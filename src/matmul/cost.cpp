@@ -15,8 +15,10 @@ std::string cost::text() const {
                       clocks, (long long)tiles, multiplying, l1, scaling, 100 * utilisation);
 }
 
+namespace {
+
 // Per clock and XVE; a multiply-add is two.
-static double operations(const ze::gpu_model &model, operands multiplies) {
+double operations(const ze::gpu_model &model, operands multiplies) {
     if (multiplies == operands::dp4a_int8)
         return 2.0 * std::max(32u, model.grf_bytes); // a register of bytes a clock
     if (multiplies == operands::dpas_tf32)
@@ -24,38 +26,58 @@ static double operations(const ze::gpu_model &model, operands multiplies) {
     return std::max(1u, multiplies == operands::dpas_int8 ? model.xmx_int8_ops : model.xmx_f16_ops);
 }
 
+// Assumed, in clocks.
+constexpr double latency = 500; // from asking for a block to multiplying it, out of the second cache level
+constexpr double barrier = 60;  // of the sub-groups of a work-group
+constexpr double launch = 3000; // of a second kernel that waits for the first
+constexpr double l2_bytes = 64; // that an Xe core reads or writes in one
+
 // An engine runs the tiles of its share one after the other; its threads hide the latency of loads from each
 // other, so that with few tiles an engine waits for every block of K.
-cost estimate(const problem &p, const kernel_row &row, const ze::device &dev) {
-    constexpr double latency =
-        500; // clocks from asking for a block to multiplying it, out of the second cache level
-    const ze::gpu_model &model = dev.model;
-    const bool is_int8 = p.integer();
-    const double xves = std::max(1u, model.xves());
+struct engine {
+    double xves, cores, threads, fill;
+    double tiles_of_busiest(zemm_dim_t work_groups, zemm_dim_t sub_groups) const {
+        const double on_core = std::ceil(double(work_groups) / cores);
+        return std::ceil(on_core * double(sub_groups) * fill / (xves / cores));
+    }
+};
+
+} // namespace
+
+cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &model, const split &s) {
     const double ops = operations(model, row.multiplies);
     const double l1_bytes =
         std::max(1.0, double(model.l1_bytes_per_clock) / std::max(1u, model.xves_per_core));
-    const double threads = std::max(1u, model.threads(row.grf));
+    const engine e = {double(std::max(1u, model.xves())), double(std::max(1u, model.xe_cores)),
+                      double(std::max(1u, model.threads(row.grf))), s.fill};
+    const zemm_dim_t many = s.batch * s.ranges; // times the work-groups of a matrix
+    const double elements = double(row.tile_m) * row.tile_n, k = double(s.k_range);
 
-    const zemm_dim_t tiles = tiles_of(p, row), ranges = k_ranges(p, row, dev);
-    const double k = double(p.k()) / double(ranges);
     cost c = {};
-    c.tiles = tiles * ranges;
-    c.multiplying = 2.0 * row.tile_m * row.tile_n * k / ops;
+    c.tiles = s.sub_groups() * s.work_groups() * many;
+    c.multiplying = 2.0 * elements * k / ops;
     c.l1 = k * (row.tile_m * data_type_bits(p.src.data_type) + row.tile_n * data_type_bits(p.wei.data_type)) /
            8 / l1_bytes;
-    const double sums = double(row.tile_m) * row.tile_n / row.lanes; // instructions for one operation on each
-    if (scales_along_k(p))
-        c.scaling =
-            k / xe_block_k(p, row) * sums * (is_int8 ? 4 : 2); // conversion, zero point, one or two scales
-    const double share = std::max(1.0, std::ceil(double(c.tiles) / xves)); // tiles of the busiest engine
-    const double side_by_side = std::min(share, threads);
-    const double waiting = k / row.tile_k * latency / side_by_side;
+    if (scales_along_k(p)) // instructions for each sum: conversion, zero point, one or two scales
+        c.scaling = k / xe_block_k(p, row) * elements / row.lanes * (p.integer() ? 4 : 2);
     // Where there is no XMX one pipe does both.
     const double alu = row.multiplies == operands::dp4a_int8 ? c.multiplying + c.scaling
                                                              : std::max(c.multiplying, c.scaling);
-    c.clocks = share * std::max({alu, c.l1, waiting});
-    const double work = 2.0 * double(p.batch()) * double(p.m()) * double(p.n()) * double(p.k()) / ops / xves;
+    const double waiting = k / row.tile_k * latency, busy = std::max(alu, c.l1);
+    const auto clocks_of = [&](double tiles) {
+        return tiles * std::max(busy, waiting / std::min(std::max(1.0, tiles), e.threads));
+    };
+
+    c.clocks = clocks_of(e.tiles_of_busiest(s.whole * many, s.tiles()));
+    if (s.slices > 1) {
+        const double tiles = e.tiles_of_busiest(s.sliced() * many, s.sub_groups());
+        const double moved = 2 * elements * sizeof(float) / l1_bytes; // to local memory and back
+        c.clocks += clocks_of(tiles) * double(s.k_slice) / k + tiles * moved + row.tile_m / 8 * 2 * barrier;
+    }
+    if (s.ranges > 1)
+        c.clocks += launch + 2 * elements * sizeof(float) * double(c.tiles / s.slices) / (l2_bytes * e.cores);
+    const double work =
+        2.0 * double(p.batch()) * double(p.m()) * double(p.n()) * double(p.k()) / ops / e.xves;
     c.utilisation = work / c.clocks;
     return c;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a row of kernels.def for GPUs where a sub-group owns a tile would take for a problem, from the numbers
-// of the device: to choose among tiles.
+// of the device: to choose among tiles, and among ways to split K.
 #pragma once
 
 #include <string>
 
-#include "matmul/dispatch.hpp"
+#include "matmul/split.hpp"
 
 namespace zemm::matmul {
 
@@ -13,11 +13,11 @@ struct cost {
     double clocks; // of the device, from the first to the last tile
     // Of a tile: multiplying, loading from the first cache level, scaling sums of blocks.
     double multiplying, l1, scaling;
-    zemm_dim_t tiles;   // ranges of K counted, too
+    zemm_dim_t tiles;   // slices and ranges of K counted, too
     double utilisation; // of what the device could multiply in these clocks
     std::string text() const;
 };
 
-cost estimate(const problem &p, const kernel_row &row, const ze::device &dev);
+cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &model, const split &s);
 
 } // namespace zemm::matmul

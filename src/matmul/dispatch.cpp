@@ -12,6 +12,7 @@
 #include "matmul/plan.hpp"
 #include "matmul/plan_xe.hpp"
 #include "matmul/predicates.hpp"
+#include "matmul/split.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -104,12 +105,14 @@ void sort_tiles(const problem &p, const ze::device &dev, std::vector<candidate> 
         return;
     const auto is_tile = [](const candidate &c) { return c.row->work_items > 1; };
     const auto end = std::partition_point(found.begin(), found.end(), is_tile);
+    const ze::gpu_model model = xe_model(dev);
     std::map<const kernel_row *, cost> costs;
     for (auto c = found.begin(); c != end; ++c) {
-        const cost estimated = costs[c->row] = estimate(*c->problem, *c->row, dev);
+        const split s = best_split(*c->problem, *c->row, model);
+        const cost estimated = costs[c->row] = estimate(*c->problem, *c->row, model, s);
         if (verbose::enabled(verbose::dispatch))
-            verbose::print(text("primitive,create:cost,matmul,%s,%s,%s", c->row->name,
-                                estimated.text().c_str(), dims_line(p).c_str()));
+            verbose::print(text("primitive,create:cost,matmul,%s,%s%s,%s", c->row->name,
+                                estimated.text().c_str(), s.text().c_str(), dims_line(p).c_str()));
     }
     std::stable_sort(found.begin(), end, [&](const candidate &a, const candidate &b) {
         return costs[a.row].clocks < costs[b.row].clocks;

@@ -85,11 +85,10 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
         launch(*c.reduce_src, {1, 1, 1}, plan.reduce_count, args);
     }
     values.partials = reinterpret_cast<uint64_t>(scratchpad + plan.partials_at);
-    const ze::kernel_argument args[] = {{sizeof(void *), &src},
-                                        {sizeof(void *), &wei},
-                                        {sizeof(void *), &dst},
-                                        {sizeof(void *), &block},
-                                        {sizeof(values), &values}};
+    const ze::kernel_argument all[] = {{sizeof(void *), &src},    {sizeof(void *), &wei},
+                                       {sizeof(void *), &dst},    {sizeof(void *), &block},
+                                       {sizeof(values), &values}, {plan.local_bytes, nullptr}};
+    const std::span<const ze::kernel_argument> args(all, plan.row->work_items > 1 ? 6 : 5);
     launch(*c.matmul, plan.group_size, plan.group_count, args);
     if (c.finish)
         launch(*c.finish, plan.group_size, plan.finish_count, args);

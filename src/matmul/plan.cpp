@@ -153,7 +153,7 @@ void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
     block.finish_rows = int32_t(groups(block.rows, std::min(block.rows, wanted), "M"));
     result.finish_count = {uint32_t(groups(groups(block.rows, block.finish_rows, "M") * along_n, 1, "M x N")),
                            uint32_t(batch), 1};
-    take_partials(result, along_n, ranges);
+    take_partials(result, along_n * row.tile_n * row.group_x, ranges);
 }
 
 // Plain weights that many tiles read: arranged once, in the scratchpad, instead of by every tile.
@@ -194,9 +194,9 @@ zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
     return count;
 }
 
-void take_partials(plan &p, zemm_dim_t groups_along_n, zemm_dim_t ranges) {
+void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
     matmul_problem &block = p.block;
-    block.partial_row = groups_along_n * p.row->tile_n * p.row->group_x;
+    block.partial_row = columns;
     block.partial_range = block.partial_row * block.rows * p.group_count[1];
     p.partials_at = take(p, size_t(block.partial_range * ranges) * sizeof(float));
 }
@@ -248,6 +248,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         flags |= FLAG_ONE_GROUP;
     if (multiplies_along_k(p, row))
         flags |= FLAG_ALONG_K;
+    if (result.local_bytes != 0)
+        flags |= FLAG_SLICES;
     const bool is_split = block.k_range < block.k;
     const auto constants = [&](uint32_t all_flags) {
         std::vector<ze::spec_constant> result = {

@@ -19,6 +19,7 @@ struct plan {
     kernels::matmul_problem block;               // copied to the device at creation
     std::array<uint32_t, 3> group_size;          // work-items of a group
     std::array<uint32_t, 3> group_count;         // tiles, batch, ranges of K
+    size_t local_bytes = 0;                      // memory that a group's sub-groups share
     size_t src_alignment = 1, wei_alignment = 1; // bytes of which the tensors' places have to be multiples
 
     // What runs before and after, with data in the scratchpad at so many bytes.
@@ -44,8 +45,8 @@ bool multiplies_along_k(const problem &p, const kernel_row &row);
 zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
 // Elements of K in each of at most so many ranges: whole segments, or whole blocks where there is only one.
 zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t ranges);
-// Room in the scratchpad for what ranges of K leave; the grid is known.
-void take_partials(plan &p, zemm_dim_t groups_along_n, zemm_dim_t ranges);
+// Room in the scratchpad for what ranges of K leave, in rows of so many columns; the grid is known.
+void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges);
 
 plan make_plan(const candidate &c, const ze::device &dev);
 

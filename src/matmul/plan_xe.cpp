@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "matmul/packing.hpp"
+#include "matmul/split.hpp"
 
 namespace zemm::matmul {
 
@@ -106,47 +107,32 @@ int xe_block_k(const problem &p, const kernel_row &row) {
     return int(block);
 }
 
-zemm_dim_t tiles_of(const problem &p, const kernel_row &row) {
-    const zemm_dim_t rows = xe_rows(p);
-    return groups(rows, row.tile_m, "M") * groups(p.n(), row.tile_n, "N") * (p.batch() * p.m() / rows);
-}
-
-// The CPU device runs these rows to check them: as if it were a small GPU.
-static zemm_dim_t threads_of(const kernel_row &row, const ze::device &dev) {
-    constexpr zemm_dim_t small_gpu = 64;
-    return dev.kind == zemm_cpu ? small_gpu
-                                : std::max<zemm_dim_t>(1, dev.model.xves() * dev.model.threads(row.grf));
-}
-
-zemm_dim_t k_ranges(const problem &p, const kernel_row &row, const ze::device &dev) {
-    constexpr zemm_dim_t shortest_range = 1024; // a second launch costs as much as some hundred of K
-    const zemm_dim_t wanted = std::min(threads_of(row, dev) / tiles_of(p, row), p.k() / shortest_range);
-    if (wanted <= 1)
-        return 1;
-    return groups(p.k(), k_range(p.k(), k_segment(p), row.tile_k, wanted), "K");
-}
-
 void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
     kernels::matmul_problem &block = result.block;
-    const zemm_dim_t tiles_m = groups(block.rows, row.tile_m, "M");
-    const zemm_dim_t group_y = std::min<zemm_dim_t>(row.group_y, tiles_m);
-    const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
-    const zemm_dim_t along_m = groups(tiles_m, group_y, "M");
-    const zemm_dim_t ranges = k_ranges(p, row, dev);
+    const ze::gpu_model model = xe_model(dev);
+    const split s = best_split(p, row, model);
     block.tile_rows = block.finish_rows = row.tile_m;
+    block.group_x = int32_t(s.group_x);
+    block.group_y = int32_t(s.group_y);
     // Groups that run at once make a rectangle that reads the least: as high as it is wide, in elements.
-    const double at_once = double(threads_of(row, dev)) / double(group_y * row.group_x);
-    const double high = std::sqrt(at_once * row.tile_n * row.group_x / double(row.tile_m * group_y));
-    block.groups_m = int32_t(along_m);
-    block.strip = int32_t(std::clamp<zemm_dim_t>(zemm_dim_t(std::lround(high)), 1, along_m));
-    block.k_range = ranges == 1 ? block.k : k_range(block.k, block.segment, row.tile_k, ranges);
-    result.group_size = {uint32_t(row.group_x * row.work_items), uint32_t(group_y), 1};
-    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
-    if (ranges == 1)
+    const double at_once = double(model.xves() * model.threads(row.grf)) / double(s.tiles() * s.slices);
+    const double high = std::sqrt(at_once * row.tile_n * double(s.group_x) / double(row.tile_m * s.group_y));
+    block.groups_m = int32_t(s.along_m);
+    block.strip = int32_t(std::clamp<zemm_dim_t>(zemm_dim_t(std::lround(high)), 1, s.along_m));
+    block.whole_groups = int32_t(s.whole);
+    block.slices = int32_t(s.slices);
+    block.k_range = s.k_range;
+    block.k_slice = s.k_slice;
+    result.local_bytes = local_bytes(s, row);
+    const bool in_rows = s.slices == 1 || s.tiles() == s.sub_groups(); // else the slices of one tile
+    result.group_size = {uint32_t((in_rows ? s.group_x : s.slices) * row.work_items),
+                         uint32_t(in_rows ? s.group_y : 1), 1};
+    result.group_count = {uint32_t(groups(s.work_groups(), 1, "M x N")), uint32_t(batch), uint32_t(s.ranges)};
+    if (s.ranges == 1)
         return;
     result.finish_count = {result.group_count[0], uint32_t(batch), 1};
-    take_partials(result, along_n, ranges);
+    take_partials(result, s.along_n * s.group_x * row.tile_n, s.ranges);
 }
 
 void xe_pitches(const problem &p, kernels::matmul_problem &block) {

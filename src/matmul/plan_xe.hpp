@@ -22,11 +22,7 @@ zemm_dim_t xe_rows(const problem &p);
 bool scales_along_k(const problem &p);
 // Elements of K in a block: the most steps of a DPAS that divide a segment.
 int xe_block_k(const problem &p, const kernel_row &row);
-// Tiles of dst, of the whole batch.
-zemm_dim_t tiles_of(const problem &p, const kernel_row &row);
-// Ranges of K, where there are too few tiles for the device's threads.
-zemm_dim_t k_ranges(const problem &p, const kernel_row &row, const ze::device &dev);
-// The grid, tiles of full height, and the ranges of K where there are too few tiles for the device.
+// The grid: tiles of full height, K split where they do not fill the device.
 void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result);
 // Elements from row to row of src, and of the weights, where they are matrices for block loads.
 void xe_pitches(const problem &p, kernels::matmul_problem &block);

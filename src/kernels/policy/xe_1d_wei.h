@@ -99,7 +99,7 @@ struct ahead {
 };
 static inline struct ahead look_ahead(global const struct matmul_problem *p,
                                       __private const struct tile_rows *rows, const struct wei_source *w,
-                                      long k0) {
+                                      long k0, bool shared) {
     return (struct ahead){0};
 }
 static inline void prefetch_block(__private struct ahead *a) {}

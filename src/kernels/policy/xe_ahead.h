@@ -22,12 +22,13 @@ static inline long line_at(int i, int rows, int width, long pitch) {
     return line / lines * pitch + line % lines * 64;
 }
 
-// Of the block behind the one at k0.
+// Of the block behind the one at k0. shared: the sub-groups of a work-group have this part of K in common.
 static inline struct ahead look_ahead(global const struct matmul_problem *p,
                                       __private const struct tile_rows *rows, const struct wei_source *w,
-                                      long k0) {
+                                      long k0, bool shared) {
     const int lane = get_sub_group_local_id(), block = spec_block_k();
-    const int x = get_local_id(0) / LANES * LANES + lane, y = (int)get_local_id(1) * LANES + lane;
+    const int x = (shared ? (int)get_local_id(0) / LANES * LANES : 0) + lane;
+    const int y = (shared ? (int)get_local_id(1) * LANES : 0) + lane;
     const int count = min(TILE_M, (int)p->rows - rows->first);
     struct ahead a;
     a.src_step = block * src_bytes();

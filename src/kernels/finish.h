@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the sums of a row of the tile to dst.
+#pragma once
+
+#include "epilogue.h"
+#include "parameters.h"
+#include "tile.h"
+
+// The values of dst in row i of the tile, which is row r.
+static inline void finish_tile_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                   global const uchar *dst, const struct row_index *r,
+                                   __private const struct tile *t, __private column_f *x) {
+    if (HAS(FLAG_EXACT_S32))
+        return;
+    float src_scale = 1.f;
+    if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
+        src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
+                               row_offset(p, &p->src_scale, r));
+    for (int v = 0; v < NV; ++v) {
+        if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER))
+            x[v] = to_column_f(as_column_i(x[v]));
+#ifdef SUM_FACTOR
+        if (!HAS(FLAG_WEI_SCALE))
+            x[v] *= SUM_FACTOR;
+#endif
+        if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
+            x[v] *= (column_f)src_scale;
+        if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))
+            x[v] *= t->wei_scale[v];
+    }
+    finish_row(p, args, dst, r, t->n0, t->columns, x);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// K in ranges: a launch leaves the sums of each in the scratchpad, a second one (FLAG_FINISH) adds them up.
+#pragma once
+
+#include "tile.h"
+
+// Where the sums of a range of K begin, from first_row of dst on.
+static inline global int *partial_sums(global const struct matmul_problem *p,
+                                       const struct matmul_arguments *args, long first_row, long n0) {
+    return (global int *)args->partials + first_row * p->partial_row + n0;
+}
+
+static inline void store_partial_row(__private const column_f *x, global int *to) {
+    for (int v = 0; v < NV; ++v)
+        store_column_s32(as_column_i(x[v]), to + v * LANES);
+}
+
+// Adds up the ranges in their order, so that floats always round alike.
+static inline void load_partial_row(global const struct matmul_problem *p, __private column_f *x,
+                                    global const int *from) {
+    for (int v = 0; v < NV; ++v) {
+        global const int *at = from + v * LANES;
+        column_f sum = as_column_f(load_column_s32(at));
+        for (long k = p->k_range; k < p->k; k += p->k_range) {
+            at += p->partial_range;
+            sum = add_sums(sum, as_column_f(load_column_s32(at)));
+        }
+        x[v] = sum;
+    }
+}
+
+// Those of all rows of the tile.
+static inline void store_partials(global const struct matmul_problem *p, __private const struct tile *t,
+                                  __private const column_f *values, global int *to) {
+    for (int i = 0; i < t->count; ++i)
+        store_partial_row(values + i * NV, to + i * p->partial_row);
+}
+
+static inline void load_partials(global const struct matmul_problem *p, __private const struct tile *t,
+                                 __private column_f *values, global const int *from) {
+    for (int i = 0; i < t->count; ++i)
+        load_partial_row(p, values + i * NV, from + i * p->partial_row);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tile of dst is a work-item's, or a sub-group's, and which part of K it sums.
+//
+// FLAG_SLICES: from group p->whole_groups of tiles on, p->slices sub-groups of a work-group share a tile,
+// each with a slice of K (slices.h). Such a group of tiles is spread over as many more work-groups: few tiles
+// keep many sub-groups busy, and those of the last wave as many as the others.
+#pragma once
+
+#include "lanes.h"
+#include "spec.h"
+
+struct place {
+    long row0, n0;     // the tile's first row and column
+    int slice, slices; // of its sub-groups
+    k_index k_begin, k_end;
+};
+
+#if WORK_ITEMS == 1
+static inline struct place find_place(global const struct matmul_problem *p) {
+    const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
+    // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
+    const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
+    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
+    struct place at;
+    at.n0 = (group_n * GROUP_X + get_local_id(0)) * TILE_N;
+    at.row0 = group_m * tile_rows;
+    at.slice = 0;
+    at.slices = 1;
+    at.k_begin = get_group_id(2) * p->k_range;
+    at.k_end = min(at.k_begin + p->k_range, p->k);
+    return at;
+}
+#else
+// Number of the sub-group in its work-group, and how many there are.
+static inline int sub_group_number(void) {
+    const int x = (int)get_local_id(0) / LANES, along_x = (int)get_local_size(0) / LANES;
+    return sub_group_broadcast((int)get_local_id(1) * along_x + x, 0);
+}
+static inline int sub_groups(void) {
+    return (int)get_local_size(1) * ((int)get_local_size(0) / LANES);
+}
+
+static inline struct place find_place(global const struct matmul_problem *p) {
+    struct place at;
+    at.slice = 0;
+    at.slices = 1;
+    int group = (int)get_group_id(0); // of tiles
+    int x = sub_group_broadcast((int)get_local_id(0) / LANES, 0);
+    int y = sub_group_broadcast((int)get_local_id(1), 0);
+    if (HAS(FLAG_SLICES)) {
+        int tile = sub_group_number();
+        if (group >= p->whole_groups) {
+            const int tiles = sub_groups() / p->slices, parts = p->group_x * p->group_y / tiles;
+            const int rest = group - p->whole_groups;
+            group = p->whole_groups + rest / parts;
+            at.slice = tile / tiles;
+            at.slices = p->slices;
+            tile = rest % parts * tiles + tile % tiles;
+        }
+        x = tile % p->group_x;
+        y = tile / p->group_x;
+    }
+    // Groups that run at once share rows of src and columns of weights in the second cache level.
+    const int along_n = ((int)p->n + TILE_N * p->group_x - 1) / (TILE_N * p->group_x);
+    const int in_strip = p->strip * along_n;
+    const int strip = group / in_strip, rest = group % in_strip;
+    const int height = min(p->strip, p->groups_m - strip * p->strip);
+    at.n0 = ((long)(rest / height) * p->group_x + x) * TILE_N;
+    at.row0 = ((long)(strip * p->strip + rest % height) * p->group_y + y) * TILE_M;
+    const k_index first = (k_index)(get_group_id(2) * p->k_range);
+    const k_index end = (k_index)min(first + p->k_range, p->k);
+    at.k_begin = HAS(FLAG_SLICES) ? first + at.slice * (int)p->k_slice : first;
+    at.k_end = HAS(FLAG_SLICES) && at.slices > 1 ? min(at.k_begin + (int)p->k_slice, end) : end;
+    return at;
+}
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tile of dst and its sums.
+#pragma once
+
+#include "parameters.h"
+#include "rows.h"
+#include "spec.h"
+
+#define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
+
+// Vectors of so many rows of the tile, and of all of them.
+#define VECTORS(rows) ((rows) / VEC_ROWS * NV)
+#define TILE_VECTORS VECTORS(TILE_M)
+
+struct tile {
+    int count, columns; // rows, and columns of this work-item, inside the matrix
+    long n0;            // the work-item's first column
+    struct tile_rows rows;
+    struct column_source wei_zp_at, wei_scale_at;
+    // Of the tile's columns, in the current segment.
+    column_i wei_zp[NV], wei_sum[NV];
+    column_f wei_scale[NV];
+    vec_i sum[TILE_VECTORS];    // not yet scaled; bits of an f32 unless FLAG_INTEGER
+    vec_f result[TILE_VECTORS]; // sum of scaled segments
+};
+
+// The sum over K of two parts of it: f32, or bits of an s32 where FLAG_INTEGER and segments are not scaled.
+static inline column_f add_sums(column_f a, column_f b) {
+    return HAS(FLAG_INTEGER) && !SEGMENTS_ARE_SCALED ? as_column_f(as_column_i(a) + as_column_i(b)) : a + b;
+}
+
+#if WORK_ITEMS > 1
+// Vector i of the sums.
+static inline vec_f sums_of(__private const struct tile *t, int i) {
+    return SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
+}
+
+// Registers have no addresses: the sums of the tile, row by row, in memory.
+static inline void store_values(__private const struct tile *t, __private column_f *values) {
+#pragma unroll
+    for (int i = 0; i < TILE_VECTORS; ++i) {
+        const vec_f x = sums_of(t, i);
+#pragma unroll
+        for (int r = 0; r < VEC_ROWS; ++r)
+            values[(i / NV * VEC_ROWS + r) * NV + i % NV] = ((__private const float *)&x)[r];
+    }
+}
+#endif
