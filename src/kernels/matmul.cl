@@ -208,7 +208,8 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
                              const struct matmul_arguments *args, const struct row_index *first,
                              const struct place *at, __private struct tile *t) {
-    const k_index k_begin = at->k_begin, k_end = at->k_end;
+    const struct k_part part = find_k_part(p, at);
+    const k_index k_begin = part.begin, k_end = part.end;
     panel_vec panel[PANEL_VECTORS];
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
 #if WORK_ITEMS > 1
@@ -270,7 +271,7 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
     if (!is_there) {
         if (!HAS(FLAG_SLICES)) // else others may wait for this sub-group
             return;
-        at = (struct place){.slice = at.slice, .slices = at.slices};
+        at.n0 = at.row0 = 0;
     }
 #endif
     const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
@@ -305,15 +306,9 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
         for (int i = 0; i < (SEGMENTS_ARE_SCALED ? vectors : 0); ++i)
             t.result[i] = (vec_f)0.f;
 #endif
-        sum_range(src, wei, p, &args, &first, &at, &t);
+        if (is_there)
+            sum_range(src, wei, p, &args, &first, &at, &t);
     }
-#if WORK_ITEMS > 1
-    if (HAS(FLAG_SLICES)) {
-        load_column_parameters(p, &args, &all, &t);
-        finish_slices(p, &args, dst, &t, &at, first_row, shared);
-        return;
-    }
-#endif
 // values: the sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not scaled.
 #if WORK_ITEMS == 1
     __private column_f *values = SEGMENTS_ARE_SCALED ? t.result : (__private column_f *)t.sum;
@@ -321,6 +316,11 @@ matmul(bytes src, bytes wei, global uchar *dst, global const struct matmul_probl
     column_f values[TILE_M * NV];
     if (!HAS(FLAG_FINISH))
         store_values(&t, values);
+    if (HAS(FLAG_SLICES)) {
+        load_column_parameters(p, &args, &all, &t);
+        finish_slices(p, &args, dst, &t, &at, first_row, values, shared);
+        return;
+    }
 #endif
     if (HAS(FLAG_FINISH)) {
         load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));

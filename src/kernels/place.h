@@ -12,7 +12,6 @@
 struct place {
     long row0, n0;     // the tile's first row and column
     int slice, slices; // of its sub-groups
-    k_index k_begin, k_end;
 };
 
 #if WORK_ITEMS == 1
@@ -23,11 +22,9 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
     struct place at;
     at.n0 = (group_n * GROUP_X + get_local_id(0)) * TILE_N;
-    at.row0 = group_m * tile_rows;
+    at.row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;
     at.slice = 0;
     at.slices = 1;
-    at.k_begin = get_group_id(2) * p->k_range;
-    at.k_end = min(at.k_begin + p->k_range, p->k);
     return at;
 }
 #else
@@ -67,10 +64,21 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     const int height = min(p->strip, p->groups_m - strip * p->strip);
     at.n0 = ((long)(rest / height) * p->group_x + x) * TILE_N;
     at.row0 = ((long)(strip * p->strip + rest % height) * p->group_y + y) * TILE_M;
-    const k_index first = (k_index)(get_group_id(2) * p->k_range);
-    const k_index end = (k_index)min(first + p->k_range, p->k);
-    at.k_begin = HAS(FLAG_SLICES) ? first + at.slice * (int)p->k_slice : first;
-    at.k_end = HAS(FLAG_SLICES) && at.slices > 1 ? min(at.k_begin + (int)p->k_slice, end) : end;
     return at;
 }
 #endif
+
+struct k_part {
+    k_index begin, end;
+};
+
+// A slice may be empty.
+static inline struct k_part find_k_part(global const struct matmul_problem *p, const struct place *at) {
+    long begin = get_group_id(2) * p->k_range, end = min(begin + p->k_range, p->k);
+    if (HAS(FLAG_SLICES) && at->slices > 1) {
+        begin = min(begin + at->slice * p->k_slice, end);
+        end = min(begin + p->k_slice, end);
+    }
+    const struct k_part part = {(k_index)begin, (k_index)end};
+    return part;
+}

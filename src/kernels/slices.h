@@ -9,17 +9,12 @@
 #include "place.h"
 
 #if WORK_ITEMS > 1
-// Rows 8 * g.. of the tile, this lane's columns.
-static inline void share_rows(__private const struct tile *t, int g, local column_f *to) {
+// Eight rows of the sums, this lane's columns.
+static inline void share_rows(__private const column_f *values, local column_f *to) {
+    for (int r = 0; r < VEC_ROWS; ++r)
 #pragma unroll
-    for (int i = 0; i < TILE_VECTORS; ++i) {
-        if (i / NV != g)
-            continue;
-        const vec_f x = sums_of(t, i);
-#pragma unroll
-        for (int r = 0; r < VEC_ROWS; ++r)
-            to[r * TILE_N + i % NV * LANES] = ((__private const float *)&x)[r];
-    }
+        for (int v = 0; v < NV; ++v)
+            to[r * TILE_N + v * LANES] = values[r * NV + v];
 }
 
 // from: of the first slice; step: to the next one.
@@ -32,11 +27,11 @@ static inline void add_slices(local const column_f *from, int slices, int step, 
     }
 }
 
-// shared: [sub-group][8][TILE_N]. Every sub-group of a work-group with slices comes here, whether or not it
-// has rows.
+// values: of the tile, row by row; shared: [sub-group][8][TILE_N]. Every sub-group of a work-group with
+// slices comes here, whether or not it has rows.
 static inline void finish_slices(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                  global uchar *dst, __private const struct tile *t, const struct place *at,
-                                 long first_row, local column_f *shared) {
+                                 long first_row, __private const column_f *values, local column_f *shared) {
     const int number = sub_group_number(), lane = get_sub_group_local_id();
     const int tiles = sub_groups() / at->slices; // of the work-group; sub-group: slice * tiles + tile
     const int area = VEC_ROWS * TILE_N;
@@ -46,7 +41,7 @@ static inline void finish_slices(global const struct matmul_problem *p, const st
 #pragma unroll 1
     for (int g = 0; g < TILE_M / VEC_ROWS; ++g) {
         if (!HAS(FLAG_FINISH)) {
-            share_rows(t, g, mine);
+            share_rows(values + g * VEC_ROWS * NV, mine);
             if (at->slices > 1)
                 barrier(CLK_LOCAL_MEM_FENCE);
         }

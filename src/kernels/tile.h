@@ -30,16 +30,11 @@ static inline column_f add_sums(column_f a, column_f b) {
 }
 
 #if WORK_ITEMS > 1
-// Vector i of the sums.
-static inline vec_f sums_of(__private const struct tile *t, int i) {
-    return SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
-}
-
 // Registers have no addresses: the sums of the tile, row by row, in memory.
 static inline void store_values(__private const struct tile *t, __private column_f *values) {
 #pragma unroll
     for (int i = 0; i < TILE_VECTORS; ++i) {
-        const vec_f x = sums_of(t, i);
+        const vec_f x = SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
 #pragma unroll
         for (int r = 0; r < VEC_ROWS; ++r)
             values[(i / NV * VEC_ROWS + r) * NV + i % NV] = ((__private const float *)&x)[r];
