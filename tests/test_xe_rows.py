@@ -212,7 +212,13 @@ def test_k_in_parts(
     variant, tile = PARTS[kind_of(row)][name], tile_of(row)
     kinds = set()
     long = 60000 if row.startswith("matmul_int8") else 20000
-    shapes = [(1, 17, 4100), (9, 64, 2308), (tile.m + 1, 33, 6004), (3, 5, 5 * tile.k), (tile.m, 15, long)]
+    shapes = [
+        (1, 17, 4100),
+        (9, 64, 2308),
+        (tile.m + 1, 33, 6004),
+        (3, 5, max(480, 5 * tile.k)),
+        (tile.m, 15, long),
+    ]
     for seed, (m, n, k) in enumerate(shapes):
         k = k // (variant.group or 4) * (variant.group or 4)
         problem = variant.of_shape(m, n, k, seed)
