@@ -119,14 +119,14 @@ PROBLEMS = {
     ),
     "blocks_tf32": Problem((50, 76), (76, 48), fpmath=("tf32", False)),
     "blocks_f32_packed": Problem((17, 64), (64, 70), wei_tag="BA16a64b", fpmath=("any", False)),
-    "blocks_tf32_u8": Problem(
+    "blocks_f32_u8": Problem(
         (50, 64),
         (64, 48),
         "f32",
         "u8",
         "f32",
         wei_tag="BA16a64b4a",
-        fpmath=("tf32", True),
+        fpmath=("any", True),
         wei_scale=Quant(3, (32, 1)),
         wei_zp=zero_point(3, (32, 1), "u8"),
     ),

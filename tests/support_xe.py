@@ -276,6 +276,13 @@ NARROWED = {
         src_batch=(2,),
         wei_batch=(2,),
     ),
+    "f32_u4_packed_groups_of_64_as_bf16": Variant(
+        _tf32("u4", mode="any", wei_tag=PACKED, wei_scale=_groups(64), wei_zp=zero_point(3, (64, 1), "u4")),
+        group=64,
+    ),
+    "f32_s8_packed_as_bf16": Variant(
+        _tf32("s8", mode="bf16", limit=60, wei_tag=PACKED, wei_zp=zero_point(2, (), "s8"))
+    ),
     "f32_any_strides_as_bf16": Variant(
         _tf32("f32", mode="any", src_order="ba", src_pad=1, wei_pad=3), loads=False
     ),

@@ -29,6 +29,11 @@ REFUSED = {
         replace(F32, fpmath=("tf32", False)),
         "it multiplies f32 as bf16, which the fpmath mode tf32 does not allow; bf16 and any do",
     ),
+    "f32 by integers as bf16": (
+        [row for row in HALF_ROWS if row in EIGHT_LANES],
+        replace(F32, wei_dt="u4", fpmath=("f16", True)),
+        "it multiplies f32 as bf16, which the fpmath mode f16 does not allow; bf16 and any do",
+    ),
     "f32 by integers, strict": (
         TF32_ROWS,
         replace(F32, wei_dt="s8", fpmath=("strict", True)),

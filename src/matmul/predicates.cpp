@@ -54,7 +54,8 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     const bool few = row.multiplies == operands::dp4a_int8;
     const int others = few ? 32 : scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
     const bool narrows = row.multiplies == operands::dpas_half && p.src.data_type == zemm_f32;
-    const int bytes = narrows ? 2 : data_type_bits(p.src.data_type) / 8, on_the_way = narrows ? 8 : 0;
+    const int bytes = narrows ? 2 : data_type_bits(p.src.data_type) / 8,
+              on_the_way = narrows && !p.weight_only() ? 8 : 0;
     const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
     const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
     const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes);
@@ -172,17 +173,17 @@ bool takes_dp4a_scaled(const problem &p, const ze::device &dev, ze::feature isa,
 bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why) {
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
     const bool wide = loads == ze::feature::block_2d; // there f32 becomes tf32
-    if (src == zemm_f32 && wei == zemm_f32 && !wide) {
+    if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !wide) {
         const zemm_fpmath_mode_t mode = p.attr.fpmath_mode;
         if (mode == zemm_fpmath_mode_bf16 || mode == zemm_fpmath_mode_any)
-            return has_dpas(p, dev, loads, 16, why);
+            return widens_exactly(p, "bf16", why) && has_dpas(p, dev, loads, p.weight_only() ? 32 : 16, why);
         why = text("it multiplies f32 as bf16, which the fpmath mode %s does not allow; bf16 and any do",
                    zemm_fpmath_mode2str(mode));
         return false;
     }
     if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
         why = text("it multiplies f16 by f16 or integers, bf16 by bf16 or integers%s, not %s by %s",
-                   wide ? "" : ", f32 by f32", zemm_dt2str(src), zemm_dt2str(wei));
+                   wide ? "" : ", f32 by f32 or integers", zemm_dt2str(src), zemm_dt2str(wei));
         return false;
     }
     return widens_exactly(p, zemm_dt2str(src), why) &&

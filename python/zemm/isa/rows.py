@@ -72,6 +72,7 @@ _WEIGHTS_ONLY = (
     "--attr-scales=wei:per_tensor:f16:128x1 --attr-zero-points=wei:per_tensor:u8:128x1 --attr-fpmath=f16:true"
 )
 _WEIGHTS_TF32 = _WEIGHTS_ONLY.replace("attr-fpmath=f16", "attr-fpmath=tf32")
+_WEIGHTS_BF16 = _WEIGHTS_ONLY.replace("attr-fpmath=f16", "attr-fpmath=bf16")
 _SHAPE = "{m}x4096:4096x14336"
 
 PROBLEMS = [
@@ -90,6 +91,7 @@ PROBLEMS = [
         for tag in ("any", "ab", "ba")
     ),
     Problem("f32:f32 bf16", "any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=bf16 {_SHAPE}", 0),
+    Problem("f32:u8 groups bf16", "any", f"--dt=f32:u8:f32 --wtag=any {_WEIGHTS_BF16} {_SHAPE}", 128),
     Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {_WEIGHTS_TF32} {_SHAPE}", 128),
     Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {_WEIGHTS_TF32} {_SHAPE}", 128),
 ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intel GPUs with XMX: f16 or bf16 src by DPAS, sums in f32. Weights have the type of src,
 // or they are integers, which become exact values of that type, less their zero points; scales are applied to
-// sums. With 8 lanes both may be f32, which becomes bf16. Builtins of DPAS:
+// sums. With 8 lanes src or both may be f32, which becomes bf16. Builtins of DPAS:
 // cl_intel_subgroup_matrix_multiply_accumulate.
 #pragma once
 

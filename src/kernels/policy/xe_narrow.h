@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 that becomes bf16 on its way from memory to DPAS, for sub-groups of 8. The two of K that a lane takes
-// of a step of src are LANES apart, as block loads deal them, and so are those of the weights side by side.
+// f32 that becomes bf16 on its way from memory to DPAS, for sub-groups of 8. With integer weights a lane
+// takes two neighbours of K, as of src that is bf16. With f32 weights the two of K that a lane takes of a
+// step of src are LANES apart, as block loads deal them, and so are those of the weights side by side.
 #pragma once
 
 #include "policy/xe_loads.h"
@@ -10,6 +11,14 @@
 #endif
 
 ushort2 __attribute__((overloadable)) intel_convert_bfloat162_as_ushort2(float2 x);
+
+// The first of K that this lane takes of a step, and how far the second is.
+static inline int lane_k() {
+    return wei_is_integer() ? 2 * (int)get_sub_group_local_id() : (int)get_sub_group_local_id();
+}
+static inline int pair_k() {
+    return wei_is_integer() ? 1 : LANES;
+}
 
 static inline int narrow(float low, float high) {
     return as_int(intel_convert_bfloat162_as_ushort2((float2)(low, high)));
@@ -32,7 +41,7 @@ static __attribute__((noinline)) uint8 gather_narrowed(bytes src, global const s
         float pair[2] = {0.f, 0.f};
 #pragma unroll 1
         for (int j = 0; j < 2; ++j) {
-            const int at = k + (int)get_sub_group_local_id() + j * LANES;
+            const int at = k + lane_k() + j * pair_k();
             if (at < p->k)
                 pair[j] =
                     ((global const float *)
@@ -63,7 +72,8 @@ static inline void load_narrowed(bytes src, global const struct matmul_problem *
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s)) {
-                const float2 two = as_float2(intel_sub_group_block_read2(at + s * STEP_K));
+                const float2 two = wei_is_integer() ? as_float2(vload2(0, at + s * STEP_K + lane_k()))
+                                                    : as_float2(intel_sub_group_block_read2(at + s * STEP_K));
                 words[s][i] = as_uint(narrow(two.s0, two.s1));
             }
     }
