@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// How K is split for GPUs of several sizes: library internals, so linked with libzemm's objects.
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "common/md_ops.hpp"
+#include "matmul/cost.hpp"
+#include "matmul/problem.hpp"
+#include "matmul/split.hpp"
+#include "same.hpp"
+
+using namespace zemm;
+using namespace zemm::matmul;
+
+namespace {
+
+#define HOLDS(condition) holds(condition, #condition, __LINE__)
+
+void holds(bool condition, const char *what, int line) {
+    if (condition)
+        return;
+    std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, line, what);
+    std::exit(1);
+}
+
+// Eight Xe cores of Xe-HPC.
+ze::gpu_model eight_cores() {
+    ze::gpu_model m = {};
+    static_cast<ze::gpu_row &>(m) = ze::row_of({12u << 22 | 60u << 14});
+    m.xe_cores = m.xves_per_core = 8;
+    m.slm_per_group = 128 << 10;
+    return m;
+}
+
+kernel_row tile_40x32() {
+    kernel_row row = {};
+    row.name = "tile";
+    row.tile_m = 40;
+    row.tile_n = 32;
+    row.tile_k = 128;
+    row.rows = row.group_x = 8;
+    row.group_y = 4;
+    row.lanes = row.work_items = 16;
+    row.grf = 256;
+    row.multiplies = operands::dpas_int8;
+    return row;
+}
+
+problem bytes(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k) {
+    const zemm_dim_t src[] = {m, k}, wei[] = {k, n}, dst[] = {m, n};
+    return make_problem(md_with_string_tag(2, src, zemm_u8, "ab"), md_with_string_tag(2, wei, zemm_s8, "ab"),
+                        nullptr, md_with_string_tag(2, dst, zemm_s32, "ab"), nullptr);
+}
+
+std::string split_of(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k, const ze::gpu_model &model) {
+    return best_split(bytes(m, n, k), tile_40x32(), model).text();
+}
+
+void sentences() {
+    const ze::gpu_model gpu = eight_cores();
+    SAME(split_of(1600, 4096, 4096, gpu), ""); // 20 groups of 32 tiles a core
+    SAME(split_of(40, 512, 8192, gpu), ", K in 8 slices");
+    SAME(split_of(40, 32, 65536, gpu), ", K in 16 ranges of 16 slices");
+    SAME(split_of(160, 2304, 4096, gpu), ", the last 1 of 9 groups of 32 tiles in 8 slices of K");
+    SAME(split_of(40, 512, 64, gpu), ""); // less than a block
+    ze::gpu_model without = gpu;
+    without.slm_per_group = without.slm_per_core = 0;
+    SAME(split_of(40, 512, 8192, without), "");
+}
+
+// Every element of K is in one slice of one range, and every tile in one group; memory suffices.
+void parts_make_the_whole() {
+    std::set<bool> kinds[3];
+    for (const uint32_t cores : {1u, 8u, 20u, 128u}) {
+        ze::gpu_model model = eight_cores();
+        model.xe_cores = cores;
+        for (const zemm_dim_t m : {1, 40, 130, 1000})
+            for (const zemm_dim_t n : {16, 300, 2304, 14336})
+                for (const zemm_dim_t k : {32, 640, 4100, 70000}) {
+                    const kernel_row row = tile_40x32();
+                    const problem p = bytes(m, n, k);
+                    const split s = best_split(p, row, model);
+                    HOLDS(s.ranges * s.k_range >= k && (s.ranges - 1) * s.k_range < k);
+                    HOLDS(s.slices * s.k_slice >= s.k_range && s.k_slice <= s.k_range);
+                    HOLDS(s.k_range == k || s.k_range % row.tile_k == 0);
+                    HOLDS(s.k_slice == s.k_range || s.k_slice % row.tile_k == 0);
+                    HOLDS(s.along_n * s.group_x * row.tile_n >= n && s.along_m * s.group_y * row.tile_m >= m);
+                    HOLDS(0 <= s.whole && s.whole <= s.groups());
+                    HOLDS((s.slices == 1) == (s.whole == s.groups()));
+                    HOLDS(s.sub_groups() % s.slices == 0);
+                    HOLDS(s.sliced() * s.sub_groups() == (s.groups() - s.whole) * s.tiles() * s.slices);
+                    HOLDS(s.ranges == 1 || (s.whole == 0 && s.slices > 1));
+                    HOLDS(local_bytes(s, row) <= model.slm_per_group);
+                    kinds[0].insert(s.slices > 1);
+                    kinds[1].insert(s.ranges > 1);
+                    kinds[2].insert(s.slices > 1 && s.whole > 0);
+                    split none = s;
+                    none.slices = none.ranges = 1;
+                    none.whole = none.groups();
+                    none.k_range = none.k_slice = k;
+                    if (s.tiles() == s.sub_groups())
+                        HOLDS(estimate(p, row, model, s).clocks <= estimate(p, row, model, none).clocks);
+                }
+    }
+    for (const auto &kind : kinds)
+        HOLDS(kind.size() == 2); // it was seen, and its absence
+}
+
+} // namespace
+
+int main() {
+    sentences();
+    parts_make_the_whole();
+}
