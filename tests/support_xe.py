@@ -287,6 +287,25 @@ NARROWED = {
         _tf32("f32", mode="any", src_order="ba", src_pad=1, wei_pad=3), loads=False
     ),
 }
+# As f32: what the others have, of each kind of type and layout.
+FLOAT = {
+    name: variants[name]
+    for variants, names in (
+        (
+            HALF,
+            ("f16_packed", "bf16_ab_shared_weights", "f16_s4_packed_scales", "bf16_s8_packed_own_weights"),
+        ),
+        (HALF, ("f16_u4_packed_groups_of_128", "f16_any_strides", "bf16_u4_k_outside")),
+        (TF32, ("f32_packed", "f32_ab_post_ops", "u8_ab_zero_points", "s4_ba_groups_of_64_and_96")),
+    )
+    for name in names
+} | {
+    "f32_f16_packed_strict": Variant(Problem((1, 1), (1, 1), "f32", "f16", "f32", wei_tag=PACKED_FLOATS)),
+    "f16_bf16_packed": Variant(Problem((1, 1), (1, 1), "f16", "bf16", "f32", wei_tag=PACKED_FLOATS)),
+    "bf16_u8_packed_groups_of_32_huge_zero_points": Variant(
+        _half("bf16", "u8", wei_tag=PACKED, wei_scale=_groups(32), wei_zp=zero_point(3, (32, 1))), group=32
+    ),
+}
 
 
 def lengths(row: str, variant: Variant) -> list[int]:
@@ -294,6 +313,8 @@ def lengths(row: str, variant: Variant) -> list[int]:
     block, group, p = tile_of(row).k, variant.group, variant.base
     if group:
         return [group * count for count in ((2, 3, 5) if group < 160 else (2, 3))]  # one is another variant
+    if "16x16x16_xe_fma" in row:
+        return [16, 32, 48, 80, 128, 144]  # it takes whole blocks
     around = (1, 5, 31, 32, 33, 64, block - 1, block, block + 1, 2 * block - 3, 2 * block + 17)
     if not variant.loads:
         return [k for k in around if k > 0]

@@ -13,6 +13,8 @@ from support_xe import tile_of
 INT8_ROWS = [row for row in XE_ROWS if row.startswith("matmul_int8")]
 HALF_ROWS = [row for row in XE_ROWS if row.startswith("matmul_half")]
 TF32_ROWS = [row for row in XE_ROWS if row.startswith("matmul_tf32")]
+FLOAT_ROWS = [row for row in XE_ROWS if row.startswith("matmul_float")]
+ROUNDING = [row for row in XE_ROWS if row not in FLOAT_ROWS]
 # Those that only take what 2-D block loads can read.
 LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and row not in EIGHT_LANES]
 
@@ -23,7 +25,7 @@ WIDENED = Problem(
 )
 HUGE = 2**30 + 32
 REFUSED = {
-    "f32": (XE_ROWS, F32, "(src is f32|not f32 by f32|integer weights|mode strict does not allow)"),
+    "f32": (ROUNDING, F32, "(src is f32|not f32 by f32|integer weights|mode strict does not allow)"),
     "f32 as bf16": (
         [row for row in HALF_ROWS if row in EIGHT_LANES],
         replace(F32, fpmath=("tf32", False)),
@@ -55,12 +57,18 @@ REFUSED = {
         "zero points have to be 8-bit or 4-bit tensors",
     ),
     "f16 by f32": (
-        XE_ROWS,
+        ROUNDING,
         Problem((9, 64), (64, 64), "f16", "f32", "f32"),
         "(src is f16|not f16 by f32|integer weights)",
     ),
     "f16 in an int8 row": (INT8_ROWS, WIDENED, "it multiplies 8-bit integers, src is f16"),
     "int8 in a half row": (HALF_ROWS, INT8, "(not s8 by u8|integer weights)"),
+    "int8 in a float row": (FLOAT_ROWS, INT8, "it multiplies floats, src is s8"),
+    "float, K of 72": (
+        [row for row in FLOAT_ROWS if tile_of(row).m > 8],
+        replace(F32, src_dims=(9, 72), wei_dims=(72, 64), wei_tag="BA16a64b"),
+        "K is 72, no multiple of 16",
+    ),
     "groups of 48": (
         INT8_ROWS,
         replace(INT8, src_dims=(9, 192), wei_dims=(192, 64), wei_zp=zero_point(3, (48, 1))),

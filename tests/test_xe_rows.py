@@ -9,9 +9,25 @@ import zemm
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import EIGHT_LANES, XE_ROWS, flag
 from support_run import Call, check_dst, make_call, make_pd, run
-from support_xe import HALF, INT8, NARROWED, PACKED, PACKED_FLOATS, TF32, Variant, shapes, tile_of
+from support_xe import (
+    FLOAT,
+    HALF,
+    INT8,
+    NARROWED,
+    PACKED,
+    PACKED_FLOATS,
+    TF32,
+    Variant,
+    shapes,
+    tile_of,
+)
 
-VARIANTS = {"matmul_int8": INT8, "matmul_half": HALF | NARROWED, "matmul_tf32": TF32}
+VARIANTS = {
+    "matmul_int8": INT8,
+    "matmul_half": HALF | NARROWED,
+    "matmul_tf32": TF32,
+    "matmul_float": FLOAT,
+}
 SMALLEST = [row for row in XE_ROWS if tile_of(row).m == 8]
 SCALED = [row for row in XE_ROWS if "16x16x32_xe_dp4a" in row]
 LARGE = [row for row in XE_ROWS if row not in SMALLEST]
@@ -26,7 +42,8 @@ def variants_of(row: str) -> dict[str, Variant]:
 
 
 def rough(row: str, problem: Problem) -> Problem:
-    return replace(problem, rough=True, narrow="tf32" if kind_of(row) == "matmul_tf32" else "bf16")
+    narrow = {"matmul_float": None, "matmul_tf32": "tf32"}.get(kind_of(row), "bf16")
+    return replace(problem, rough=True, narrow=narrow)
 
 
 def scales_segments(problem: Problem) -> bool:
@@ -47,6 +64,7 @@ def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -
         "2-D block loads cannot read": not variant.loads and row in LARGE,
         "it wants packed weights": not p.wei_tag and row in LARGE and row in EIGHT_LANES,
         "block loads cannot read src": not variant.loads and row in LARGE and row in EIGHT_LANES,
+        "it has no registers for a part of a block of K": row in LARGE and problem.src_dims[-1] % 16,
         "its tile is for scales along K": not scales_segments(p) and row in SCALED,
         "f32 that becomes bf16 does not fit into its registers": p.src_dt == "f32" and row in LARGE,
         "its tile is for floats with integer weights": p.src_dt == p.wei_dt and row in LARGE,
@@ -112,7 +130,9 @@ def test_every_variant_has_rows(
         if not refused(engine, row, variants[name], problem):
             taken.append(row)
     assert set(taken) >= set(rows) & set(SMALLEST)
-    assert not variants[name].loads or set(taken) & set(LARGE)
+    packed = bool(variants[name].base.wei_tag)
+    if variants[name].loads and (packed or not set(rows) <= set(EIGHT_LANES)):
+        assert set(taken) & set(LARGE)
 
 
 # ---- K in parts: as for a GPU of two cores with 32 threads each
@@ -184,7 +204,7 @@ PARTS = {
         ),
     },
 }
-
+PARTS["matmul_float"] = PARTS["matmul_half"]
 
 SLICES, PARTIAL = flag("FLAG_SLICES"), flag("FLAG_PARTIAL")
 SPEC_FLAGS = 3
@@ -259,6 +279,7 @@ PLACES = {
         Problem((1, 1), (1, 1), "bf16", "s8", "f32", limit=15, wei_tag=PACKED, fpmath=("any", True))
     ),
     "matmul_tf32": Variant(Problem((1, 1), (1, 1), "f32", "f32", "f32", fpmath=("tf32", False))),
+    "matmul_float": Variant(Problem((1, 1), (1, 1), "f32", "f16", "f32")),
 }
 
 
@@ -267,11 +288,13 @@ def place_of(row: str, seed: int = 0) -> Problem:
     variant, tile = PLACES[kind_of(row)], tile_of(row)
     k = 2 * tile.k + 68
     if row in EIGHT_LANES:
-        variant = replace(variant, base=replace(variant.base, wei_order=None, wei_tag=PACKED))
+        tag = PACKED if variant.base.wei_dt[1:] in ("8", "4") else PACKED_FLOATS
+        variant = replace(variant, base=replace(variant.base, wei_order=None, wei_tag=tag))
     if row in SCALED:
         variant = replace(
             variant, base=replace(variant.base, dst_dt="f32", limit=15, wei_scale=Quant(3, (32, 1)))
         )
+    if row in SCALED or kind_of(row) == "matmul_float":
         k -= k % 32
     return variant.of_shape(tile.m + 1, tile.n + 17, k, seed)
 

@@ -21,6 +21,8 @@ namespace {
 double operations(const ze::gpu_model &model, operands multiplies) {
     if (multiplies == operands::dp4a_int8)
         return 2.0 * std::max(32u, model.grf_bytes); // a register of bytes a clock
+    if (multiplies == operands::fma)
+        return std::max(32u, model.grf_bytes) / 2.0; // a register of f32
     if (multiplies == operands::dpas_tf32)
         return std::max(1u, model.xmx_f16_ops / 2);
     return std::max(1u, multiplies == operands::dpas_int8 ? model.xmx_int8_ops : model.xmx_f16_ops);
@@ -61,8 +63,8 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     if (scales_along_k(p)) // instructions for each sum: conversion, zero point, one or two scales
         c.scaling = k / xe_block_k(p, row) * elements / row.lanes * (p.integer() ? 4 : 2);
     // Where there is no XMX one pipe does both.
-    const double alu = row.multiplies == operands::dp4a_int8 ? c.multiplying + c.scaling
-                                                             : std::max(c.multiplying, c.scaling);
+    const bool has_own_pipe = row.multiplies != operands::dp4a_int8 && row.multiplies != operands::fma;
+    const double alu = has_own_pipe ? std::max(c.multiplying, c.scaling) : c.multiplying + c.scaling;
     const double waiting = k / row.tile_k * latency, busy = std::max(alu, c.l1);
     const auto clocks_of = [&](double tiles) {
         return tiles * std::max(busy, waiting / std::min(std::max(1.0, tiles), e.threads));

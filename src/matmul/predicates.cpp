@@ -51,11 +51,11 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
         return true;
     const bool scaled = scales_along_k(p), small = row.lanes == 8; // registers of 32 bytes
     // Addresses, parameters of rows and columns, what is under way.
-    const bool few = row.multiplies == operands::dp4a_int8;
+    const bool few = row.multiplies == operands::dp4a_int8 || row.multiplies == operands::fma;
     const int others = few ? 32 : scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
     const bool narrows = row.multiplies == operands::dpas_half && p.src.data_type == zemm_f32;
-    const int bytes = narrows ? 2 : data_type_bits(p.src.data_type) / 8,
-              on_the_way = narrows && !p.weight_only() ? 8 : 0;
+    const int taken = row.multiplies == operands::fma ? 4 : data_type_bits(p.src.data_type) / 8;
+    const int bytes = narrows ? 2 : taken, on_the_way = narrows && !p.weight_only() ? 8 : 0;
     const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
     const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
     const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes);
@@ -88,6 +88,11 @@ bool has_threads(const kernel_row &row, const ze::device &dev, std::string &why)
 bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
     if (row.work_items == 1 || row.tile_m == row.rows || p.empty())
         return true;
+    if (row.multiplies == operands::fma && p.k() % row.tile_k != 0) {
+        why = text("it has no registers for a part of a block of K: K is %lld, no multiple of %d",
+                   (long long)p.k(), row.tile_k);
+        return false;
+    }
     if (row.lanes == 8) {
         if (reads_src_1d(p) && is_packed(p.wei))
             return true;
@@ -210,6 +215,18 @@ bool takes_dpas_tf32(const problem &p, const ze::device &dev, ze::feature loads,
     }
     return has(dev, ze::feature::tf32, why) && widens_exactly(p, "tf32", why) &&
            has_dpas(p, dev, loads, p.weight_only() ? 32 : 8, why);
+}
+
+bool fma_in_sub_groups(const problem &p, const ze::device &dev, std::string &why) {
+    if (p.integer()) {
+        why = text("it multiplies floats, src is %s", zemm_dt2str(p.src.data_type));
+        return false;
+    }
+    if (dev.kind == zemm_gpu && dev.model.grf_bytes == 0) {
+        why = "the device is not in the table of GPUs, which says what registers it has";
+        return false;
+    }
+    return takes_steps(p, 16, why);
 }
 
 bool on_any(const problem &p, const ze::device &, std::string &why) {

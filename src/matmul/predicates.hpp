@@ -16,6 +16,7 @@ bool takes_dp4a_scaled(const problem &p, const ze::device &dev, ze::feature isa,
 bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dpas_tf32(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
+bool fma_in_sub_groups(const problem &p, const ze::device &dev, std::string &why);
 bool on_any(const problem &p, const ze::device &dev, std::string &why);
 bool on_cpu(const problem &p, const ze::device &dev, std::string &why);
 

@@ -26,6 +26,11 @@ class Row:
         return self.policy.startswith("xe_")
 
     @property
+    def has_dots(self) -> bool:
+        """Multiplies by DPAS or DP4A, which tell its K loop and its utilisation."""
+        return self.policy != "xe_fma"
+
+    @property
     def is_dp4a(self) -> bool:
         return self.policy == "xe_dp4a"
 
@@ -120,10 +125,10 @@ def rows(definition: Path | None = None) -> list[Row]:
 
 
 def chosen(names: str) -> list[Row]:
-    """The rows named, with commas; all Xe rows for an empty text."""
+    """The rows named, with commas; for an empty text all Xe rows but those that multiply by fma."""
     known = rows()
     if not names:
-        return [row for row in known if row.is_xe]
+        return [row for row in known if row.is_xe and row.has_dots]
     by_name = {row.name: row for row in known}
     result = []
     for name in names.split(","):

@@ -93,13 +93,4 @@ static inline void read_steps(const struct wei_source *w, global const struct ma
         read_step(w, p, k + wei_step(), second);
 }
 
-// Nothing is asked for ahead: other threads hide the latency, and sums have the registers.
-struct ahead {
-    int none;
-};
-static inline struct ahead look_ahead(global const struct matmul_problem *p,
-                                      __private const struct tile_rows *rows, const struct wei_source *w,
-                                      long k0, bool shared) {
-    return (struct ahead){0};
-}
-static inline void prefetch_block(__private struct ahead *a) {}
+#include "policy/xe_no_ahead.h"

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any Intel GPU: floats with floats or integers, as f32. A lane has a column of the weights' panel, as f32
+// and less their zero points; src comes by block loads, an element a lane, and is multiplied as a scalar.
+#pragma once
+
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
+#include "policy/xe_fma_loads.h"
+
+#if ROWS != 8
+#error "a vector has 8 rows"
+#endif
+
+#define BLOCK_K spec_block_k()
+#define ANY_ROW_COUNT 0
+#define WEI_SHIFT 0
+
+// Of this lane's columns, one of K after the other.
+typedef float panel_vec;
+#define PANEL_VECTORS (TILE_K * NV)
+
+struct b_panel {
+    __private const float *panel; // [k][v]
+};
+
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
+                                    __private float *panel) {
+    if (spec_wei_unit() == UNIT_PACKED)
+        read_packed(w, (int)k0, panel);
+    else
+        gather_columns(w, p, (int)k0, panel);
+    if (HAS(FLAG_WEI_ZP))
+#pragma unroll
+        for (int i = 0; i < PANEL_VECTORS; ++i)
+            panel[i] -= (float)wei_zp[i % NV];
+    return (struct b_panel){panel};
+}
+
+// Integers only.
+static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
+
+// sum[v] += rows i0.. of the tile times the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
+                                                           global const struct matmul_problem *p,
+                                                           __private const struct tile_rows *rows, int i0,
+                                                           long k0, int length, struct b_panel b,
+                                                           __private vec_i *unused, __private vec_f *sum) {
+    float8 a[PARTS];
+    load_a(src, p, rows, i0, k0, a);
+#define ROW(i) fma(sub_group_broadcast(a[k / LANES].s##i, k % LANES), b.panel[k * NV + v], sum[v].s##i)
+#pragma unroll
+    for (int k = 0; k < TILE_K; ++k)
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            sum[v] = (float8)(ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7));
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of src and packed weights as f32, by block loads in one dimension (cl_intel_subgroups); tensors that
+// these cannot read, element by element. Behind K there are zeros.
+#pragma once
+
+#include "policy/packed.h"
+#include "rows.h"
+#include "tensor.h"
+
+#define PARTS (TILE_K / LANES) // of a block of K, an element a lane in each
+#if TILE_N != 2 * LANES || PARTS != 2
+#error "block loads are for two columns, and two of K, a lane"
+#endif
+
+uint __attribute__((overloadable)) intel_sub_group_block_read(const global uint *at);
+uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uint *at);
+ushort2 __attribute__((overloadable)) intel_sub_group_block_read_us2(const global ushort *at);
+
+static inline bool wei_is_integer() {
+    return wei_is_int4() || spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8;
+}
+
+// Two elements that follow each other in each lane, by what a float type has in memory.
+static inline float2 read_two(bytes at, int data_type) {
+    if (data_type == DT_F32)
+        return as_float2(intel_sub_group_block_read2((global const uint *)at));
+    const ushort2 bits = intel_sub_group_block_read_us2((global const ushort *)at);
+    return data_type == DT_F16 ? convert_float2(as_half2(bits)) : as_float2(convert_uint2(bits) << 16);
+}
+
+// Up to `count` elements of any stride, zeros behind them.
+static inline float2 read_some(bytes at, int data_type, int count, long stride) {
+    const int lane = get_sub_group_local_id();
+    return (float2)(lane < count ? load_float(at, data_type, lane * stride) : 0.f,
+                    lane + LANES < count ? load_float(at, data_type, (lane + LANES) * stride) : 0.f);
+}
+
+// a[part]: of the tile's rows i0.. + 7 the elements k0 + part * LANES + lane.
+static inline void load_a(bytes src, global const struct matmul_problem *p,
+                          __private const struct tile_rows *rows, int i0, long k0, __private float8 *a) {
+    const long stride = HAS(FLAG_SRC_1D) ? 1 : p->src.column;
+    const int left = HAS(FLAG_K_TAIL) ? (int)(p->k - k0) : TILE_K;
+    float2 r[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) { // the same place in all lanes, as block loads want it
+        bytes at =
+            src + sub_group_broadcast(rows->at[i0 / LANES], i0 % LANES + i) + k0 * stride * src_bytes();
+        if (HAS(FLAG_SRC_1D) && left >= TILE_K)
+            r[i] = read_two(at, spec_src_dt());
+        else
+            r[i] = read_some(at, spec_src_dt(), left, stride);
+    }
+    a[0] = (float8)(r[0].x, r[1].x, r[2].x, r[3].x, r[4].x, r[5].x, r[6].x, r[7].x);
+    a[1] = (float8)(r[0].y, r[1].y, r[2].y, r[3].y, r[4].y, r[5].y, r[6].y, r[7].y);
+}
+
+// The weights of a tile.
+struct wei_source {
+    bytes wei, panel;   // the tile's columns in their panel
+    long first, second; // where each of this lane's columns begins
+};
+
+static inline int wei_bits() {
+    return wei_is_int4() ? 4 : wei_is_integer() ? 8 : spec_wei_dt() == DT_F32 ? 32 : 16;
+}
+
+// n0: this lane's first column. Columns past the end repeat the last one.
+static inline struct wei_source open_wei(bytes wei, global const struct matmul_problem *p, long begin,
+                                         long n0, int columns) {
+    struct wei_source w;
+    w.wei = wei;
+    w.first = begin + min(n0, p->n - 1) * p->wei.column;
+    w.second = begin + min(n0 + LANES, p->n - 1) * p->wei.column;
+    const long n = sub_group_broadcast(n0, 0);
+    const int per_row = wei_is_integer() ? 4 : 1;
+    const long panel = begin + n / PACKED_N * p->wei_panel + n % PACKED_N * per_row;
+    w.panel = wei + sub_group_broadcast(panel * wei_bits() / 8, 0);
+    return w;
+}
+
+// Four of K of a column as f32.
+static inline float4 widen(uint four) {
+    if (wei_is_int4()) {
+        const int4 top = (int4)((int)four) << (int4)(28, 24, 20, 16);
+        return spec_wei_dt() == DT_S4 ? convert_float4(top >> 28)
+                                      : convert_float4(as_uint4(top) >> (uint4)28);
+    }
+    return spec_wei_dt() == DT_S8 ? convert_float4(as_char4(four)) : convert_float4(as_uchar4(four));
+}
+
+// Packed weights are padded to whole blocks.
+static inline void read_packed(const struct wei_source *w, int k0, __private float *panel) {
+    if (!wei_is_integer()) {
+        const int row = PACKED_N * wei_bits() / 8;
+#pragma unroll
+        for (int k = 0; k < TILE_K; ++k)
+            vstore2(read_two(w->panel + (long)(k0 + k) * row, spec_wei_dt()), k, panel);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < TILE_K; k += 4) {
+        bytes at = w->panel + (long)(k0 + k) * PACKED_N * wei_bits() / 8;
+        const uint2 fours = wei_is_int4()
+                                ? convert_uint2(intel_sub_group_block_read_us2((global const ushort *)at))
+                                : intel_sub_group_block_read2((global const uint *)at);
+        const float4 x = widen(fours.x), y = widen(fours.y);
+        panel[k * NV] = x.s0;
+        panel[k * NV + 1] = y.s0;
+        panel[k * NV + 2] = x.s1;
+        panel[k * NV + 3] = y.s1;
+        panel[k * NV + 4] = x.s2;
+        panel[k * NV + 5] = y.s2;
+        panel[k * NV + 6] = x.s3;
+        panel[k * NV + 7] = y.s3;
+    }
+}
+
+// Any strides: eight of K of a column.
+static __attribute__((noinline)) float8 gather_column(bytes wei, global const struct matmul_problem *p,
+                                                      long column, int k) {
+    float values[8];
+#pragma unroll 1
+    for (int i = 0; i < 8; ++i)
+        values[i] = k + i < p->k ? load_float(wei, spec_wei_dt(), column + (k + i) * p->wei.row) : 0.f;
+    return vload8(0, values);
+}
+
+static inline void gather_columns(const struct wei_source *w, global const struct matmul_problem *p, int k0,
+                                  __private float *panel) {
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+#pragma unroll
+        for (int k = 0; k < TILE_K; k += 8) {
+            const float8 x = gather_column(w->wei, p, v == 0 ? w->first : w->second, k0 + k);
+#pragma unroll
+            for (int i = 0; i < 8; ++i)
+                panel[(k + i) * NV + v] = ((__private const float *)&x)[i];
+        }
+}
+
+#include "policy/xe_no_ahead.h"
