@@ -236,7 +236,7 @@ def test_k_in_parts(
         (1, 17, 4100),
         (9, 64, 2308),
         (tile.m + 1, 33, 6004),
-        (3, 5, max(480, 5 * tile.k)),
+        (8, 5, 5 * (variant.group or tile.k)),
         (tile.m, 15, long),
     ]
     for seed, (m, n, k) in enumerate(shapes):
