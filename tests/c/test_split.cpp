@@ -108,9 +108,37 @@ void parts_make_the_whole() {
         HOLDS(kind.size() == 2); // it was seen, and its absence
 }
 
+// Without XMX: what a block of K takes beside its products makes the larger tile the cheaper one.
+void tiles_of_dp4a() {
+    ze::gpu_model m = {};
+    static_cast<ze::gpu_row &>(m) = ze::row_of({12u << 22}); // Xe-LP
+    m.xe_cores = 6;
+    m.xves_per_core = 16;
+    m.slm_per_group = 64 << 10;
+    kernel_row large = tile_40x32();
+    large.tile_m = 24;
+    large.tile_n = 16;
+    large.tile_k = 64;
+    large.group_x = 4;
+    large.lanes = large.work_items = 8;
+    large.grf = 128;
+    large.multiplies = operands::dp4a_int8;
+    kernel_row small = large;
+    small.tile_m = 8;
+    small.tile_k = 32;
+    small.group_y = 1;
+    const problem many = bytes(2172, 14336, 4096), few = bytes(1, 14336, 4096);
+    const auto clocks = [&](const problem &p, const kernel_row &row) {
+        return estimate(p, row, m, best_split(p, row, m)).clocks;
+    };
+    HOLDS(clocks(many, large) < clocks(many, small));
+    HOLDS(clocks(few, small) < clocks(few, large));
+}
+
 } // namespace
 
 int main() {
     sentences();
     parts_make_the_whole();
+    tiles_of_dp4a();
 }
