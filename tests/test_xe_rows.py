@@ -61,6 +61,7 @@ def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -
     p = variant.base
     allowed = {
         "sums that are scaled along K do not fit into its registers": scales_segments(p),
+        "what zero points of both src and weights need does not fit": bool(p.src_zp and p.wei_zp),
         "2-D block loads cannot read": not variant.loads and row in LARGE,
         "it wants packed weights": not p.wei_tag and row in LARGE and row in EIGHT_LANES,
         "block loads cannot read src": not variant.loads and row in LARGE and row in EIGHT_LANES,

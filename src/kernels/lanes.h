@@ -49,6 +49,13 @@ typedef int k_index;
 typedef long k_index;
 #endif
 
+// Elements from where a tensor of scales, zero points or sums begins: sub-groups count them in 32 bits.
+#if WORK_ITEMS > 1
+typedef uint parameter_index;
+#else
+typedef long parameter_index;
+#endif
+
 // What one vector's columns have in common for all rows, and its rows for all columns.
 #if WORK_ITEMS > 1
 typedef float column_f;

@@ -17,6 +17,7 @@
 //   struct b_panel, load_b        those of a block, there or where they lie
 //   add_wei_sums       sums of the panel's columns
 //   multiply           adds the products of a group of rows and the panel to isum (integers) or fsum
+//   BY_COLUMNS         if it has instead LOAD_A, which loads these rows, and multiply_column for one column
 #include "epilogue.h"
 #include "lanes.h"
 #include "parameters.h"
@@ -54,43 +55,58 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
     vec_f fsum[VECTORS(ROWS)];
     __private vec_i *carried = t->sum + VECTORS(i0);
     __private vec_f *result = t->result + VECTORS(i0);
-#if WORK_ITEMS > 1
-    // Sums are zero at first. Where a segment is more than one block, registers are too few to carry its sum:
-    // each block is scaled on its own.
-    const bool begins = SEGMENTS_ARE_SCALED, ends = SEGMENTS_ARE_SCALED;
-#else
+#if WORK_ITEMS == 1
     const bool begins = SEGMENTS_ARE_SCALED ? block->first : block->opens;
     const bool ends = SEGMENTS_ARE_SCALED && block->last;
+#else
+    // Sums are zero at first. Where a segment is more than one panel, registers are too few to carry its sum:
+    // each panel is scaled on its own.
+    const bool begins = SEGMENTS_ARE_SCALED, ends = SEGMENTS_ARE_SCALED;
+#endif
+#ifdef BY_COLUMNS
+    // Column by column, so that few sums are not yet scaled.
+    const int at_once = 1;
+    a_unsigned8 a[STEPS];
+    LOAD_A(src, p, &t->rows, i0, block->k0, a);
+#else
+    const int at_once = VECTORS(count);
 #endif
 #pragma unroll
-    for (int i = 0; i < VECTORS(count); ++i) {
-        const vec_i sum = begins ? (vec_i)0 : carried[i];
-        if (HAS(FLAG_INTEGER))
-            isum[i] = sum;
-        else
-            fsum[i] = as_vec_f(sum);
-        if (HAS(FLAG_REDUCTIONS) && !HAS(FLAG_FLOAT_ZP) && block->first)
-            isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)rows->correction[i / NV]);
-    }
-
-    multiply(count, src, p, &t->rows, i0, block->k0, block->length, b, isum, fsum);
-
+    for (int v = 0; v < VECTORS(count); v += at_once) {
 #pragma unroll
-    for (int i = 0; i < VECTORS(count); ++i) {
-        if (HAS(FLAG_SRC_ZP) && block->last)
-            isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
-        if (ends) {
-            vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-            if (HAS(FLAG_FLOAT_ZP) && block->first)
-                scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)rows->float_correction[i / NV];
-            if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
-                scaled *= (vec_f)t->wei_scale[i % NV];
-            if (HAS(FLAG_SRC_SCALE_K))
-                result[i] = fma(scaled, (vec_f)rows->src_scale[i / NV], result[i]);
+        for (int i = v; i < v + at_once; ++i) {
+            const vec_i sum = begins ? (vec_i)0 : carried[i];
+            if (HAS(FLAG_INTEGER))
+                isum[i] = sum;
             else
-                result[i] = fma(scaled, (vec_f)t->wei_scale[i % NV], result[i]);
-        } else {
-            carried[i] = HAS(FLAG_INTEGER) ? isum[i] : as_vec_i(fsum[i]);
+                fsum[i] = as_vec_f(sum);
+            // A panel that is scaled on its own and not the first has a correction of 0.
+            if (HAS(FLAG_REDUCTIONS) && !HAS(FLAG_FLOAT_ZP) &&
+                ((WORK_ITEMS > 1 && SEGMENTS_ARE_SCALED) || block->first))
+                isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)rows->correction[i / NV]);
+        }
+#ifdef BY_COLUMNS
+        multiply_column(a, b, v, isum, fsum);
+#else
+        multiply(count, src, p, &t->rows, i0, block->k0, block->length, b, isum, fsum);
+#endif
+#pragma unroll
+        for (int i = v; i < v + at_once; ++i) {
+            if (HAS(FLAG_SRC_ZP) && block->last)
+                isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
+            if (ends) {
+                vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
+                if (HAS(FLAG_FLOAT_ZP) && block->first)
+                    scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)rows->float_correction[i / NV];
+                if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
+                    scaled *= (vec_f)t->wei_scale[i % NV];
+                if (HAS(FLAG_SRC_SCALE_K))
+                    result[i] = fma(scaled, (vec_f)rows->src_scale[i / NV], result[i]);
+                else
+                    result[i] = fma(scaled, (vec_f)t->wei_scale[i % NV], result[i]);
+            } else {
+                carried[i] = HAS(FLAG_INTEGER) ? isum[i] : as_vec_i(fsum[i]);
+            }
         }
     }
 }
@@ -100,7 +116,6 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct block *block, struct b_panel b) {
     struct row_parameters rows;
-    load_block_rows(p, args, block, &t->rows);
 #if WORK_ITEMS > 1
     // Sums stay in registers, which have no addresses: all groups of the tile, unrolled by hand, because not
     // every compiler does it to the end.
@@ -178,8 +193,10 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
 }
 
 // Number of the group of K that the block is in.
-static inline long along_k(global const struct matmul_problem *p, const struct block *block, long group) {
-    return HAS(FLAG_EQUAL_GROUPS) ? block->segment : block->k0 / group;
+static inline parameter_index along_k(global const struct matmul_problem *p, const struct block *block,
+                                      long group) {
+    return (parameter_index)(HAS(FLAG_EQUAL_GROUPS) ? block->segment
+                                                    : (parameter_index)block->k0 / (parameter_index)group);
 }
 
 // Zero points and scales of the columns, in the block's segment.
@@ -188,7 +205,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
                                           __private struct tile *t) {
     if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
-                                &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * p->wei_zp.row);
+                                &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
     // The policy's weights are w - WEI_SHIFT, and so are their zero points.
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
@@ -196,13 +213,32 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || block->opens))
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, spec_wei_scale_dt(),
                            args->host_wei_scale, &t->wei_scale_at,
-                           along_k(p, block, p->wei_scale.row_group) * p->wei_scale.row);
+                           along_k(p, block, p->wei_scale.row_group) * block->steps.wei_scale);
 #ifdef SUM_FACTOR
     if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_scale[v] *= SUM_FACTOR;
 #endif
 }
+
+#if WORK_ITEMS > 1
+// Panel i of the block, of those that share the parameters of rows and columns.
+static inline __attribute__((always_inline)) void
+multiply_panel(const int i, struct block block, bytes src, global const struct matmul_problem *p,
+               const struct matmul_arguments *args, const struct wei_source *source,
+               __private panel_vec *panel, __private struct tile *t) {
+    block.k0 += i * spec_panel_k();
+    block.last = block.last && i + 1 == spec_panels();
+    if (i > 0) {
+        block.first = block.opens = false;
+        leave_first_panel(&t->rows);
+    }
+    const struct b_panel b = load_b(source, p, block.k0, block.length, t->wei_zp, panel);
+    if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+        add_wei_sums(b, block.length, t->wei_sum);
+    multiply_tile(src, p, args, t, &block, b);
+}
+#endif
 
 // The tile's sums over its part of K.
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
@@ -217,8 +253,14 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
 #endif
     const k_index segment = (k_index)p->segment;
     struct block block = {.k0 = k_begin, .segment = k_begin / segment};
+#if WORK_ITEMS > 1
+    block.steps = steps_of(p); // once, in registers that all lanes share
+#endif
     k_index segment_end = (block.segment + 1) * segment;
     for (; block.k0 < k_end; block.k0 += block.length) {
+#if WORK_ITEMS == 1
+        block.steps = steps_of(p);
+#endif
         if (block.k0 == segment_end) {
             ++block.segment;
             segment_end += segment;
@@ -229,23 +271,28 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
         block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - segment;
         block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == end;
         if (HAS(FLAG_SRC_SCALE_K))
-            block.src_scale = along_k(p, &block, p->src_scale.column_group) * p->src_scale.column;
+            block.src_scale = along_k(p, &block, p->src_scale.column_group) * block.steps.src_scale;
         if (HAS(FLAG_SRC_ZP))
-            block.src_zp = along_k(p, &block, p->src_zp.column_group) * p->src_zp.column;
+            block.src_zp = along_k(p, &block, p->src_zp.column_group) * block.steps.src_zp;
         block.opens = block.k0 == k_begin;
         if (block.first || block.opens) {
             load_column_parameters(p, args, &block, t);
             for (int v = 0; v < NV; ++v)
                 t->wei_sum[v] = (column_i)0;
         }
+        load_block_rows(p, args, &block, &t->rows);
 #if WORK_ITEMS > 1
         if (block.k0 + 2 * BLOCK_K <= k_end)
             prefetch_block(&ahead);
-#endif
+        multiply_panel(0, block, src, p, args, &source, panel, t);
+        if (spec_panels() == 2)
+            multiply_panel(1, block, src, p, args, &source, panel, t);
+#else
         const struct b_panel b = load_b(&source, p, block.k0, block.length, t->wei_zp, panel);
         if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
             add_wei_sums(b, block.length, t->wei_sum);
         multiply_tile(src, p, args, t, &block, b);
+#endif
     }
 }
 

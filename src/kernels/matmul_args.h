@@ -93,8 +93,10 @@ struct matmul_arguments {
 #define SPEC_WEI_SCALE_DT 7
 #define SPEC_SRC_ZP_DT 8
 #define SPEC_WEI_ZP_DT 9
-#define SPEC_BLOCK_K                                                                                         \
-    10 // Xe rows: elements of K in a block, at most TILE_K, which divide each segment but all of K
+// Xe rows: elements of K in a panel, at most TILE_K, and panels in a block, at most MOST_PANELS; blocks
+// divide each segment but all of K.
+#define SPEC_PANEL_K 10
+#define SPEC_PANELS 11
 
 #define REDUCE_SEGMENTS 32 // of a row, summed by one work-item of reduce_src
 

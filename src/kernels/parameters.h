@@ -72,7 +72,7 @@ static inline void load_column_zero_points(__private column_i *zero_point, ulong
 #else
 // Where a parameter of the weights lies for each of the work-item's columns.
 struct column_source {
-    long at[NV];
+    parameter_index at[NV];
 };
 
 static inline struct column_source find_columns(global const struct matmul_problem *p, tensor t,
@@ -81,12 +81,12 @@ static inline struct column_source find_columns(global const struct matmul_probl
     struct column_source from;
 #pragma unroll
     for (int v = 0; v < NV; ++v)
-        from.at[v] = begin + parameter_offset(t, min(n0 + v * LANES, p->n - 1));
+        from.at[v] = (uint)(begin + parameter_offset(t, min(n0 + v * LANES, p->n - 1)));
     return from;
 }
 
 static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
-                                      float host, const struct column_source *from, long row) {
+                                      float host, const struct column_source *from, parameter_index row) {
 #pragma unroll
     for (int v = 0; v < NV; ++v)
         scale[v] = load_scale(address, data_type, host, from->at[v] + row);
@@ -94,7 +94,7 @@ static inline void load_column_scales(__private column_f *scale, ulong address, 
 
 static inline void load_column_zero_points(__private column_i *zero_point, ulong address, tensor t,
                                            int data_type, int host, const struct column_source *from,
-                                           long row) {
+                                           parameter_index row) {
 #pragma unroll
     for (int v = 0; v < NV; ++v)
         zero_point[v] = load_zero_point(address, data_type, host, from->at[v] + row);

@@ -11,13 +11,29 @@
 #include "policy/xe_2d.h"
 #endif
 
+// From one group of K to the next.
+struct steps {
+    parameter_index src_scale, src_zp, reductions, wei_scale, wei_zp;
+};
+
+static inline struct steps steps_of(global const struct matmul_problem *p) {
+    struct steps s;
+    s.src_scale = (parameter_index)p->src_scale.column;
+    s.src_zp = (parameter_index)p->src_zp.column;
+    s.reductions = (parameter_index)p->reductions.column;
+    s.wei_scale = (parameter_index)p->wei_scale.row;
+    s.wei_zp = (parameter_index)p->wei_zp.row;
+    return s;
+}
+
 // A block of K and its place in its segment.
 struct block {
     k_index k0, segment; // first element, number of the segment
     int length;
-    bool first, last;       // of the segment
-    bool opens;             // the range of K
-    long src_scale, src_zp; // what to add to a row's offsets
+    bool first, last;                  // of the segment
+    bool opens;                        // the range of K
+    parameter_index src_scale, src_zp; // what to add to a row's offsets
+    struct steps steps;
 };
 
 // What a group of rows needs of the current segment.
@@ -30,15 +46,17 @@ struct row_parameters {
 
 // A row at these offsets: R less what the zero points of src take from it, its zero point, its scale.
 static inline int load_src_zp(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                              const struct block *block, long row) {
+                              const struct block *block, parameter_index row) {
     return load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp, row + block->src_zp);
 }
 static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                  const struct block *block, long row, int src_zp) {
-    const int sum = load_int((bytes)args->reductions, DT_S32, row + block->segment * p->reductions.column);
+                                  const struct block *block, parameter_index row, int src_zp) {
+    const parameter_index at = row + (parameter_index)block->segment * block->steps.reductions;
+    const int sum = load_int((bytes)args->reductions, DT_S32, at);
     return HAS(FLAG_SRC_ZP) ? sum - (int)p->segment * src_zp : sum;
 }
-static inline float load_src_scale(const struct matmul_arguments *args, const struct block *block, long row) {
+static inline float load_src_scale(const struct matmul_arguments *args, const struct block *block,
+                                   parameter_index row) {
     return load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, row + block->src_scale);
 }
 
@@ -68,7 +86,6 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
 // Those of a block are loaded group by group.
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    const struct block *block, __private struct tile_rows *rows) {}
-
 static inline __attribute__((always_inline)) void
 load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
                     const struct matmul_arguments *args, __private const struct tile_rows *t,
@@ -101,14 +118,15 @@ static inline struct row_index next_row(global const struct matmul_problem *p, c
 
 // Row v * LANES + i of the tile is in lane i of element v.
 struct tile_rows {
-    long src;              // where the first row of the matrix begins
-    struct surface matrix; // for 2-D block loads
-    int first;             // number of the tile's first row in it
+    long src;             // where the first row of the matrix begins
+    int first;            // number of the tile's first row in it
 #if LANES == 8
-    long at[ROW_VECTORS];  // for 1-D block loads: where each row begins, in bytes
+    uint at[ROW_VECTORS]; // for 1-D block loads: where each row begins, in bytes
+#else
+    struct surface matrix; // for 2-D block loads
 #endif
-    long src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // where each row begins
-    float scale[ROW_VECTORS], float_correction[ROW_VECTORS];                   // of the current block
+    parameter_index src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // likewise
+    float scale[ROW_VECTORS], float_correction[ROW_VECTORS]; // of the current block
     int zp[ROW_VECTORS], correction[ROW_VECTORS];
 };
 
@@ -117,21 +135,23 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     const struct row_index origin = row_at(p, first), top = row_at(p, first - in_matrix);
     rows->src = row_offset(p, &p->src, &top);
     const int size = src_bytes();
+#if LANES != 8
     rows->matrix = make_surface(src + rows->src * size, p->k * size, p->rows, p->src.row * size);
+#endif
     rows->first = (int)in_matrix;
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v) {
         const int i = v * LANES + (int)get_sub_group_local_id();
         const struct row_index r = next_row(p, &origin, first + min(i, count - 1), min(i, count - 1));
 #if LANES == 8
-        rows->at[v] = (rows->src + (in_matrix + min(i, count - 1)) * p->src.row) * size;
+        rows->at[v] = (uint)((rows->src + (in_matrix + min(i, count - 1)) * p->src.row) * size);
 #endif
         if (HAS(FLAG_SRC_SCALE))
-            rows->src_scale[v] = row_offset(p, &p->src_scale, &r);
+            rows->src_scale[v] = (uint)row_offset(p, &p->src_scale, &r);
         if (HAS(FLAG_SRC_ZP))
-            rows->src_zp[v] = row_offset(p, &p->src_zp, &r);
+            rows->src_zp[v] = (uint)row_offset(p, &p->src_zp, &r);
         if (HAS(FLAG_REDUCTIONS))
-            rows->reductions[v] = row_offset(p, &p->reductions, &r);
+            rows->reductions[v] = (uint)row_offset(p, &p->reductions, &r);
     }
 }
 
@@ -144,11 +164,20 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
         if (HAS(FLAG_REDUCTIONS))
             rows->correction[v] =
                 load_correction(p, args, block, rows->reductions[v], HAS(FLAG_SRC_ZP) ? rows->zp[v] : 0);
+        if (HAS(FLAG_REDUCTIONS) && !block->first)
+            rows->correction[v] = 0;
         if (HAS(FLAG_FLOAT_ZP))
             rows->float_correction[v] = (float)rows->correction[v];
         if (HAS(FLAG_SRC_SCALE_K))
             rows->scale[v] = load_src_scale(args, block, rows->src_scale[v]);
     }
+}
+
+// What is taken off once for a segment.
+static inline void leave_first_panel(__private struct tile_rows *rows) {
+#pragma unroll
+    for (int v = 0; v < ROW_VECTORS; ++v)
+        rows->correction[v] = 0;
 }
 
 // The values of lanes i.. of x, the same for all work-items.

@@ -40,8 +40,11 @@ static inline int spec_wei_zp_dt() {
     return __spirv_SpecConstant(SPEC_WEI_ZP_DT, 0);
 }
 
-static inline int spec_block_k() {
-    return __spirv_SpecConstant(SPEC_BLOCK_K, 32);
+static inline int spec_panel_k() {
+    return __spirv_SpecConstant(SPEC_PANEL_K, 32);
+}
+static inline int spec_panels() {
+    return __spirv_SpecConstant(SPEC_PANELS, 1);
 }
 
 #define HAS(flag) ((spec_flags() & (flag)) != 0)

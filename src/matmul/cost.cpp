@@ -61,11 +61,11 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     c.l1 = k * (row.tile_m * data_type_bits(p.src.data_type) + row.tile_n * data_type_bits(p.wei.data_type)) /
            8 / l1_bytes;
     if (scales_along_k(p)) // instructions for each sum: conversion, zero point, one or two scales
-        c.scaling = k / xe_block_k(p, row) * elements / row.lanes * (p.integer() ? 4 : 2);
+        c.scaling = k / xe_panel_k(p, row) * elements / row.lanes * (p.integer() ? 4 : 2);
     // Where there is no XMX one pipe does both.
     const bool has_own_pipe = row.multiplies != operands::dp4a_int8 && row.multiplies != operands::fma;
     // It has the instructions for loads and loops, too: 140 to 210 a block, as zemm.isa counts them.
-    const double others = k / xe_block_k(p, row) * 150;
+    const double others = k / xe_panel_k(p, row) * 150;
     const double alu = has_own_pipe ? std::max(c.multiplying, c.scaling) : c.multiplying + c.scaling + others;
     const double waiting = k / row.tile_k * latency, busy = std::max(alu, c.l1);
     const auto clocks_of = [&](double tiles) {

@@ -228,7 +228,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     const zemm_dim_t batch = groups(p.batch() * block.m / block.rows, 1, "the batch");
     int block_k = row.tile_k;
     if (is_xe) {
-        block_k = xe_block_k(p, row);
+        block_k = xe_panel_k(p, row) * xe_panels(p, row);
         flags |= xe_flags(p, row, block);
         xe_pitches(p, block);
         if (flags & (FLAG_SRC_2D | FLAG_SRC_1D))
@@ -263,10 +263,12 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
             {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
         // Drivers refuse constants that a module has not.
-        if (is_xe)
-            result.push_back({SPEC_BLOCK_K, uint32_t(block_k)});
-        else
+        if (is_xe) {
+            result.push_back({SPEC_PANEL_K, uint32_t(xe_panel_k(p, row))});
+            result.push_back({SPEC_PANELS, uint32_t(xe_panels(p, row))});
+        } else {
             result.push_back({SPEC_SRC_UNIT, unit_dim(p.src, block.segment)});
+        }
         return result;
     };
     result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);

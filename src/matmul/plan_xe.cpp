@@ -94,17 +94,26 @@ bool scales_along_k(const problem &p) {
            changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
 }
 
-int xe_block_k(const problem &p, const kernel_row &row) {
+int xe_panel_k(const problem &p, const kernel_row &row) {
     // Integer weights of floats are read 32 at a time, too.
     const zemm_dim_t segment = k_segment(p);
     const bool is_half = row.multiplies == operands::dpas_half; // f32 becomes bf16
     const zemm_dim_t step = p.weight_only() ? step_bytes
                             : is_half       ? step_bytes / 2
                                             : step_bytes / bytes_of(p.src, 1);
-    zemm_dim_t block = row.tile_k;
-    while (segment != p.k() && segment % block != 0)
-        block -= step;
-    return int(block);
+    zemm_dim_t panel = row.tile_k;
+    while (segment != p.k() && segment % panel != 0)
+        panel -= step;
+    return int(panel);
+}
+
+int xe_panels(const problem &p, const kernel_row &row) {
+    // Parameters of floats are read for two panels at a time; integers have no registers for that.
+    // One segment may be cut into ranges of any panels.
+    const zemm_dim_t segment = k_segment(p);
+    const bool are_two = row.multiplies != operands::fma && p.weight_only() && scales_along_k(p) &&
+                         segment < p.k() && segment % (2 * xe_panel_k(p, row)) == 0;
+    return are_two ? 2 : 1;
 }
 
 void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result) {
@@ -150,7 +159,7 @@ void xe_pitches(const problem &p, kernels::matmul_problem &block) {
 }
 
 uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul_problem &block) {
-    uint32_t flags = p.k() % xe_block_k(p, row) != 0 ? FLAG_K_TAIL : 0;
+    uint32_t flags = p.k() % xe_panel_k(p, row) != 0 ? FLAG_K_TAIL : 0;
     if (row.lanes == 8) {
         if (reads_src_1d(p))
             flags |= FLAG_SRC_1D;

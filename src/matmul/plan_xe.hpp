@@ -20,8 +20,9 @@ bool reads_src_1d(const problem &p);
 zemm_dim_t xe_rows(const problem &p);
 // Whether scales change along K: sums of blocks are scaled.
 bool scales_along_k(const problem &p);
-// Elements of K in a block: the most steps of a DPAS that divide a segment.
-int xe_block_k(const problem &p, const kernel_row &row);
+// Elements of K in a panel: the most steps of a DPAS that divide a segment; panels in a block.
+int xe_panel_k(const problem &p, const kernel_row &row);
+int xe_panels(const problem &p, const kernel_row &row);
 // The grid: tiles of full height, K split where they do not fill the device.
 void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result);
 // Elements from row to row of src, and of the weights, where they are matrices for block loads.

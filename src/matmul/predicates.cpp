@@ -2,6 +2,7 @@
 #include "matmul/predicates.hpp"
 
 #include "common/error.hpp"
+#include "common/quant_md.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan_xe.hpp"
 #include "zemm/zemm.h"
@@ -26,6 +27,22 @@ bool reads_weights(const problem &p, std::string &why) {
     return false;
 }
 
+// They count elements of parameters in 32 bits.
+bool parameters_are_small(const problem &p, std::string &why) {
+    constexpr size_t limit = size_t(1) << 31; // bytes; an element may have four bits
+    const auto is_small = [&](const quant_entry *entry, const memory_desc &of) {
+        return !entry || entry->is_on_host || md_size(md_of_quant(of, *entry)) <= limit;
+    };
+    if (!p.empty() &&
+        (!is_small(p.scale(ZEMM_ARG_SRC), p.src) || !is_small(p.scale(ZEMM_ARG_WEIGHTS), p.wei) ||
+         !is_small(p.zero_point(ZEMM_ARG_SRC), p.src) || !is_small(p.zero_point(ZEMM_ARG_WEIGHTS), p.wei) ||
+         p.batch() * p.m() * (p.k() / k_segment(p)) > zemm_dim_t(limit / sizeof(int32_t)))) {
+        why = "it counts bytes of scales, of zero points and of sums of src up to 2^31";
+        return false;
+    }
+    return true;
+}
+
 // What all rows where a sub-group owns a tile have in common; unit: elements of K that it multiplies at once.
 bool takes_steps(const problem &p, zemm_dim_t unit, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
@@ -33,6 +50,8 @@ bool takes_steps(const problem &p, zemm_dim_t unit, std::string &why) {
         why = "it counts rows, columns and K up to 2^30";
         return false;
     }
+    if (!parameters_are_small(p, why))
+        return false;
     if (p.empty() || k_segment(p) % unit == 0 || k_segment(p) == p.k())
         return true;
     why = text("it needs groups of K that are multiples of %lld, the greatest common divisor here is %lld",
@@ -44,25 +63,34 @@ bool has_dpas(const problem &p, const ze::device &dev, ze::feature loads, zemm_d
     return has(dev, ze::feature::xmx, why) && has(dev, loads, why) && takes_steps(p, unit, why);
 }
 
-// Whether a GPU's registers hold what a tile needs: its sums, where segments are scaled another set of them
-// for eight rows, a block's weights and eight rows of src.
+// Whether a GPU's registers hold what a tile needs: its sums, where segments are scaled those of eight rows
+// of a column that are not yet, a panel of weights and eight rows of src.
 bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     if (row.work_items == 1)
         return true;
     const bool scaled = scales_along_k(p), small = row.lanes == 8; // registers of 32 bytes
     // Addresses, parameters of rows and columns, what is under way.
     const bool few = row.multiplies == operands::dp4a_int8 || row.multiplies == operands::fma;
-    const int others = few ? 32 : scaled && (p.integer() || !small) ? 64 : small ? 48 : 56;
+    const bool two_zero_points =
+        small && !scaled && p.zero_point(ZEMM_ARG_SRC) && p.zero_point(ZEMM_ARG_WEIGHTS);
+    const int others = few                                 ? 32
+                       : scaled && (p.integer() || !small) ? 64
+                       : two_zero_points                   ? 72
+                       : small                             ? 48
+                                                           : 56;
     const bool narrows = row.multiplies == operands::dpas_half && p.src.data_type == zemm_f32;
     const int taken = row.multiplies == operands::fma ? 4 : data_type_bits(p.src.data_type) / 8;
     const int bytes = narrows ? 2 : taken, on_the_way = narrows && !p.weight_only() ? 8 : 0;
-    const int sums = (row.tile_m + (scaled ? 8 : 0)) * row.tile_n / row.lanes;
+    const int unscaled = !scaled ? 0 : few ? row.tile_n : 8;
+    const int sums = row.tile_m * row.tile_n / row.lanes + unscaled;
     const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
-    const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes);
+    const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes) +
+                         (nibbles ? 16 : 0);
     if (sums + operands + on_the_way + others <= row.grf)
         return true;
-    why = scaled ? "sums that are scaled along K do not fit into its registers"
-                 : "f32 that becomes bf16 does not fit into its registers, too";
+    why = scaled    ? "sums that are scaled along K do not fit into its registers"
+          : narrows ? "f32 that becomes bf16 does not fit into its registers, too"
+                    : "what zero points of both src and weights need does not fit into its registers";
     return false;
 }
 

@@ -37,7 +37,7 @@ static __attribute__((noinline)) uint8 gather_rows(bytes src, global const struc
 static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private a_unsigned8 *a) {
     const int size = src_bytes(), lane = get_sub_group_local_id();
-    if (!HAS(FLAG_SRC_1D) || !is_whole(p, k0, spec_block_k())) {
+    if (!HAS(FLAG_SRC_1D)) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))
@@ -45,15 +45,21 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
                                    (int)k0 + s * STEP_K + lane * (4 / size));
         return;
     }
+    const bool whole = is_whole(p, k0, spec_panel_k());
+    const int left = (int)(p->k - k0) * size - lane * 4; // bytes of a row from this lane's on
     uint words[STEPS][8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
         // The same in all lanes, as block loads want it.
-        const long row = sub_group_broadcast(rows->at[i0 / LANES], i);
-        global const uint *at = (global const uint *)(src + row + k0 * size);
+        const uint row = sub_group_broadcast(rows->at[i0 / LANES], i);
+        global const uint *at = (global const uint *)(src + (row + (uint)k0 * size));
 #pragma unroll
         for (int s = 0; s < STEPS; s += 2)
-            if (has_step(s + 1)) {
+            if (!whole) {
+                words[s][i] = has_step(s) && s * STEP_BYTES < left ? at[s * LANES + lane] : 0;
+                if (has_step(s + 1))
+                    words[s + 1][i] = (s + 1) * STEP_BYTES < left ? at[(s + 1) * LANES + lane] : 0;
+            } else if (has_step(s + 1)) {
                 const uint2 two = intel_sub_group_block_read2(at + s * LANES);
                 words[s][i] = two.s0;
                 words[s + 1][i] = two.s1;

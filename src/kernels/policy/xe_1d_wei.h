@@ -8,11 +8,28 @@
 #include "rows.h"
 #include "tensor.h"
 
+// Columns that one block load reads: they are in one panel.
+#if TILE_N == 32
+#define UNIT_N 32
+#define COLUMNS_OF(type) type##4
+#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##4(at)
+#elif TILE_N == 16
+#define UNIT_N 16
+#define COLUMNS_OF(type) type##2
+#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##2(at)
+#else
+#define UNIT_N 8
+#define COLUMNS_OF(type) type
+#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix(at)
+#endif
+#define COLUMN_UNITS (TILE_N / UNIT_N)
+
 // The weights of a tile.
 struct wei_source {
-    bytes wei, panel;  // the tile's columns in their panel
-    int rows;          // of the panel
-    long begin, first; // of the batch's matrix; the tile's first column
+    bytes wei;
+    uint units[COLUMN_UNITS]; // where the tile's columns begin in their panels, in bytes
+    int rows;                 // of a panel
+    long begin, first;        // of the batch's matrix; the tile's first column
 };
 
 // n0: this lane's first column.
@@ -23,37 +40,40 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.begin = begin;
     w.first = sub_group_broadcast(n0, 0);
     const int per_row = wei_is_integer() ? 4 : 1;
-    const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * per_row;
-    w.panel = wei + sub_group_broadcast(panel * wei_bits() / 8, 0);
+#pragma unroll
+    for (int u = 0; u < COLUMN_UNITS; ++u) {
+        const long column = min(w.first + u * UNIT_N, p->n - 1) / LANES * LANES;
+        const long at = begin + column / PACKED_N * p->wei_panel + column % PACKED_N * per_row;
+        w.units[u] = sub_group_broadcast((uint)(at * wei_bits() / 8), 0);
+    }
     w.rows = (int)(p->wei_panel / (PACKED_N * per_row));
     return w;
 }
 
-#if TILE_N == 32
-#define COLUMNS_OF(type) type##4
-#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##4(at)
-#elif TILE_N == 16
-#define COLUMNS_OF(type) type##2
-#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##2(at)
-#else
-#error "there are block loads for 16 and 32 columns"
-#endif
+#if UNIT_N > 8
 COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
+#endif
 COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global ushort *at);
 
 // Eight rows of the panel from `row` on, those of a column side by side: step[v]. Behind the panel there are
 // zeros.
 #define DEFINE_READ_ROWS(name, type, suffix, step_type)                                                      \
     static inline void name(const struct wei_source *w, int row, __private step_type *step) {                \
+        const uint pitch = PACKED_N * sizeof(type);                                                          \
         type words[8][NV];                                                                                   \
         _Pragma("unroll") for (int j = 0; j < 8; ++j) {                                                      \
             const bool there = !HAS(FLAG_K_TAIL) || row + j < w->rows;                                       \
-            union {                                                                                          \
-                COLUMNS_OF(type) all;                                                                        \
-                type each[NV];                                                                               \
-            } read;                                                                                          \
-            read.all = READ_ROW(suffix, (global const type *)w->panel + (there ? row + j : 0) * PACKED_N);   \
-            _Pragma("unroll") for (int v = 0; v < NV; ++v) words[j][v] = there ? read.each[v] : 0;           \
+            _Pragma("unroll") for (int u = 0; u < COLUMN_UNITS; ++u) {                                       \
+                union {                                                                                      \
+                    COLUMNS_OF(type) all;                                                                    \
+                    type each[UNIT_N / LANES];                                                               \
+                } read;                                                                                      \
+                const uint begin = w->units[u] + (there ? (uint)row * pitch : 0);                            \
+                read.all =                                                                                   \
+                    READ_ROW(suffix, (global const type *)(w->wei + begin) + (there ? j * PACKED_N : 0));    \
+                _Pragma("unroll") for (int v = 0; v < UNIT_N / LANES; ++v)                                   \
+                    words[j][u * (UNIT_N / LANES) + v] = there ? read.each[v] : 0;                           \
+            }                                                                                                \
         }                                                                                                    \
         _Pragma("unroll") for (int v = 0; v < NV; ++v) step[v] =                                             \
             as_##step_type((type##8)(words[0][v], words[1][v], words[2][v], words[3][v], words[4][v],        \
@@ -72,10 +92,10 @@ static inline void read_step(const struct wei_source *w, global const struct mat
             step[v] = gather_column(w->wei, p, w->begin + column * p->wei.column, k);
         }
     } else if (wei_bits() == 8 || wei_bits() == 32) {
-        read_ints(w, wei_bits() == 8 ? k / 4 : k, step);
+        read_ints(w, wei_bits() == 8 ? k >> 2 : k, step);
     } else {
         int4 low[NV], high[NV];
-        const int row = wei_bits() == 16 ? k : k / 4;
+        const int row = wei_bits() == 16 ? k : k >> 2;
         read_pairs(w, row, low);
         if (wei_bits() == 16)
             read_pairs(w, row + 8, high);

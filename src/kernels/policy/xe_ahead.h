@@ -26,7 +26,7 @@ static inline long line_at(int i, int rows, int width, long pitch) {
 static inline struct ahead look_ahead(global const struct matmul_problem *p,
                                       __private const struct tile_rows *rows, const struct wei_source *w,
                                       long k0, bool shared) {
-    const int lane = get_sub_group_local_id(), block = spec_block_k();
+    const int lane = get_sub_group_local_id(), block = BLOCK_K;
     const int x = (shared ? (int)get_local_id(0) / LANES * LANES : 0) + lane;
     const int y = (shared ? (int)get_local_id(1) * LANES : 0) + lane;
     const int count = min(TILE_M, (int)p->rows - rows->first);

@@ -11,7 +11,7 @@
 #error "a vector has 8 rows"
 #endif
 
-#define BLOCK_K spec_block_k()
+#define BLOCK_K (spec_panel_k() * spec_panels())
 #define ANY_ROW_COUNT 0
 #define WEI_SHIFT 0
 

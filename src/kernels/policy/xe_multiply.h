@@ -10,8 +10,8 @@
 #error "a DPAS has 8 rows"
 #endif
 
-#define BLOCK_K spec_block_k()
 #define ANY_ROW_COUNT 0
+#define BY_COLUMNS
 #define WEI_SHIFT 0
 
 // A step of this lane's column: elements of K side by side in each int.
@@ -32,18 +32,13 @@ static inline struct b_panel load_steps(const struct wei_source *w, global const
     return (struct b_panel){panel};
 }
 
-// isum[v] or fsum[v] += rows i0.. of the tile times the panel.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
-                                                           global const struct matmul_problem *p,
-                                                           __private const struct tile_rows *rows, int i0,
-                                                           long k0, int length, struct b_panel b,
-                                                           __private vec_i *isum, __private vec_f *fsum) {
-    a_unsigned8 a[STEPS];
-    LOAD_A(src, p, rows, i0, k0, a);
+// SUMS[v] += rows of src times column v of the panel.
+static inline __attribute__((always_inline)) void multiply_column(__private const a_unsigned8 *a,
+                                                                  struct b_panel b, int v,
+                                                                  __private vec_i *isum,
+                                                                  __private vec_f *fsum) {
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s))
-#pragma unroll
-            for (int v = 0; v < NV; ++v)
-                SUMS[v] = dpas(a[s], b.steps[s * NV + v], SUMS[v]);
+            SUMS[v] = dpas(a[s], b.steps[s * NV + v], SUMS[v]);
 }

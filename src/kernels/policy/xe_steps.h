@@ -7,12 +7,13 @@
 #include "spec.h"
 
 #define STEP_BYTES 32
+#define BLOCK_K (spec_panel_k() * spec_panels())
 
-// The most steps of a block, and those that it has: loops over them are unrolled, so that sums never leave
+// The most steps of a panel, and those that it has: loops over them are unrolled, so that sums never leave
 // their registers.
 #define STEPS (TILE_K / STEP_K)
 static inline bool has_step(int s) {
-    return s * STEP_K < spec_block_k();
+    return s * STEP_K < spec_panel_k();
 }
 
 // Whether K has all of the `length` elements from k on.
