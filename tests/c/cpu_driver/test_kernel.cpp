@@ -86,8 +86,7 @@ static void local_memory() {
     int *from = a.data(), *to = sums.data();
     set_arg(kernel, 0, from);
     set_arg(kernel, 1, to);
-    OK(ze.zeKernelSetArgumentValue(kernel, 2, 0,
-                                   nullptr)); // for a kernel that does not use it, as Intel's driver
+    OK(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr)); // not used, as with Intel's driver
     OK(ze.zeKernelSetArgumentValue(kernel, 2, 64 * sizeof(int), nullptr));
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, size_t(1) << 30, nullptr),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
