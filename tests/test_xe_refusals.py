@@ -107,6 +107,16 @@ REFUSED = {
         replace(INT8, src_dims=(2**16, 2**15, 64), wei_dims=(1, 64, 64)),
         "up to 2\\^30",
     ),
+    "huge src": (
+        [row for row in INT8_ROWS if row in EIGHT_LANES],
+        replace(INT8, src_dims=(2**24, 256)),
+        "(bytes of src and of the weights up to 2\\^32|its tile is for scales along K)",
+    ),
+    "huge scales": (
+        INT8_ROWS,
+        replace(INT8, src_dims=(2**27, 256), dst_dt="f32", src_scale=Quant(3, (1, 32))),
+        "bytes of scales, of zero points and of sums of src up to 2\\^31",
+    ),
 }
 READ_2D = "2-D block loads cannot read "
 UNREADABLE = {

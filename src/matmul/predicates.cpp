@@ -94,6 +94,18 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     return false;
 }
 
+// Block loads in one dimension count bytes in 32 bits.
+bool counts_bytes(const problem &p, const kernel_row &row, std::string &why) {
+    const auto end_of = [](const memory_desc &md) {
+        return md_size(md) + size_t(md.offset0) * size_t(data_type_bits(md.data_type)) / 8;
+    };
+    if (row.work_items == 1 || row.lanes != 8 || p.empty() ||
+        (end_of(p.src) < UINT32_MAX && end_of(p.wei) < UINT32_MAX))
+        return true;
+    why = "it counts bytes of src and of the weights up to 2^32";
+    return false;
+}
+
 // Whether a sub-group has as many lanes as the device's DPAS; the CPU device has both kinds.
 bool has_lanes(const kernel_row &row, const ze::device &dev, std::string &why) {
     if (row.work_items == 1 || dev.kind == zemm_cpu || dev.model.sub_group == 0 ||
@@ -272,8 +284,8 @@ bool on_cpu(const problem &p, const ze::device &dev, std::string &why) {
 }
 
 bool fits_sub_group(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why) {
-    return has_lanes(row, dev, why) && has_threads(row, dev, why) && has_registers(p, row, why) &&
-           reads_blocks(p, row, why);
+    return has_lanes(row, dev, why) && has_threads(row, dev, why) && counts_bytes(p, row, why) &&
+           has_registers(p, row, why) && reads_blocks(p, row, why);
 }
 
 } // namespace zemm::matmul

@@ -8,28 +8,12 @@
 #include "rows.h"
 #include "tensor.h"
 
-// Columns that one block load reads: they are in one panel.
-#if TILE_N == 32
-#define UNIT_N 32
-#define COLUMNS_OF(type) type##4
-#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##4(at)
-#elif TILE_N == 16
-#define UNIT_N 16
-#define COLUMNS_OF(type) type##2
-#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##2(at)
-#else
-#define UNIT_N 8
-#define COLUMNS_OF(type) type
-#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix(at)
-#endif
-#define COLUMN_UNITS (TILE_N / UNIT_N)
-
 // The weights of a tile.
 struct wei_source {
     bytes wei;
-    uint units[COLUMN_UNITS]; // where the tile's columns begin in their panels, in bytes
-    int rows;                 // of a panel
-    long begin, first;        // of the batch's matrix; the tile's first column
+    uint panel;        // where the tile's columns begin in their panel, in bytes
+    int rows;          // of the panel
+    long begin, first; // of the batch's matrix; the tile's first column
 };
 
 // n0: this lane's first column.
@@ -40,19 +24,22 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.begin = begin;
     w.first = sub_group_broadcast(n0, 0);
     const int per_row = wei_is_integer() ? 4 : 1;
-#pragma unroll
-    for (int u = 0; u < COLUMN_UNITS; ++u) {
-        const long column = min(w.first + u * UNIT_N, p->n - 1) / LANES * LANES;
-        const long at = begin + column / PACKED_N * p->wei_panel + column % PACKED_N * per_row;
-        w.units[u] = sub_group_broadcast((uint)(at * wei_bits() / 8), 0);
-    }
+    const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * per_row;
+    w.panel = sub_group_broadcast((uint)(panel * wei_bits() / 8), 0);
     w.rows = (int)(p->wei_panel / (PACKED_N * per_row));
     return w;
 }
 
-#if UNIT_N > 8
-COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
+#if TILE_N == 32
+#define COLUMNS_OF(type) type##4
+#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##4(at)
+#elif TILE_N == 16
+#define COLUMNS_OF(type) type##2
+#define READ_ROW(suffix, at) intel_sub_group_block_read##suffix##2(at)
+#else
+#error "there are block loads for 16 and 32 columns"
 #endif
+COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
 COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global ushort *at);
 
 // Eight rows of the panel from `row` on, those of a column side by side: step[v]. Behind the panel there are
@@ -63,17 +50,13 @@ COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global usho
         type words[8][NV];                                                                                   \
         _Pragma("unroll") for (int j = 0; j < 8; ++j) {                                                      \
             const bool there = !HAS(FLAG_K_TAIL) || row + j < w->rows;                                       \
-            _Pragma("unroll") for (int u = 0; u < COLUMN_UNITS; ++u) {                                       \
-                union {                                                                                      \
-                    COLUMNS_OF(type) all;                                                                    \
-                    type each[UNIT_N / LANES];                                                               \
-                } read;                                                                                      \
-                const uint begin = w->units[u] + (there ? (uint)row * pitch : 0);                            \
-                read.all =                                                                                   \
-                    READ_ROW(suffix, (global const type *)(w->wei + begin) + (there ? j * PACKED_N : 0));    \
-                _Pragma("unroll") for (int v = 0; v < UNIT_N / LANES; ++v)                                   \
-                    words[j][u * (UNIT_N / LANES) + v] = there ? read.each[v] : 0;                           \
-            }                                                                                                \
+            const uint begin = w->panel + (there ? (uint)row * pitch : 0);                                   \
+            union {                                                                                          \
+                COLUMNS_OF(type) all;                                                                        \
+                type each[NV];                                                                               \
+            } read;                                                                                          \
+            read.all = READ_ROW(suffix, (global const type *)(w->wei + begin) + (there ? j * PACKED_N : 0)); \
+            _Pragma("unroll") for (int v = 0; v < NV; ++v) words[j][v] = there ? read.each[v] : 0;           \
         }                                                                                                    \
         _Pragma("unroll") for (int v = 0; v < NV; ++v) step[v] =                                             \
             as_##step_type((type##8)(words[0][v], words[1][v], words[2][v], words[3][v], words[4][v],        \
