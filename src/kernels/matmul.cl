@@ -9,7 +9,7 @@
 //   sum (s - zs)(w - zw) = sum s w  -  zw * R  -  zs * sum w  +  length * zs * zw,   R = sum s
 // R comes from the caller or from reduce_src.cl. Integer arithmetic is exact modulo 2^32.
 //
-// A policy is the ISA below this nest; int8.h, fma.h and xe.h have one each. It defines
+// A policy is the ISA below this nest; int8.h, fma.h and the xe_ headers have one each. It defines
 //   SUM_FACTOR         if its sums have to be multiplied by something
 //   ANY_ROW_COUNT      1: one variant of the inner loop for each number of rows up to ROWS; 0: ROWS always
 //   panel_vec, PANEL_VECTORS   private memory for the weights of a block

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of src as DPAS takes them, by block loads in one dimension (cl_intel_subgroups): 32 bytes of K of
-// eight rows, four bytes a lane. Nothing behind a row is read but the row after it, lest a load leaves the
-// tensor; rows past the end repeat the last one.
+// eight rows, four bytes a lane. Nothing behind a row is read, lest a load leaves the tensor: in a block that
+// K does not fill each lane reads only what is there; rows past the end repeat the last one.
 #pragma once
 
 #include "policy/xe_steps.h"
