@@ -90,13 +90,11 @@ def test_tails(
     monkeypatch.setenv("ZEMM_KERNEL", row)
     variants = variants_of(row)
     variant = variants[name]
-    taken = refusals = 0
     for seed, (m, n, k) in enumerate(shapes(row, variants, name)):
         problem = variant.of_shape(m, n, k, seed)
         if refused(engine, row, variant, problem):
-            refusals += 1
-            continue  # test_every_variant_has_rows
-        taken += 1
+            assert seed == 0
+            return  # test_every_variant_has_rows
         try:
             call = run(engine, stream, problem)
             if rounds_like_the_reference(row, variant):
@@ -105,7 +103,6 @@ def test_tails(
             raise AssertionError(f"M {m}, N {n}, K {k}: {error}") from error
         assert call.pd.impl_info == row
         assert call.exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
-    assert not variant.loads or not taken or not refusals, "all or none of what block loads can read"
 
 
 @pytest.mark.parametrize(

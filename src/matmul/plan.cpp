@@ -2,7 +2,6 @@
 #include "matmul/plan.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
@@ -157,47 +156,26 @@ void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
     take_partials(result, along_n * row.tile_n * row.group_x, ranges);
 }
 
-// Plain weights as a packed tensor, and how they get there.
-struct packing {
-    memory_desc wei;
-    reorder::plan move;
-};
-
-// Arranged once, in the scratchpad, instead of by every tile: where many tiles read them, and for rows that
-// read no others.
-std::optional<packing> packing_of(const problem &p, const kernel_row &row, const ze::device &dev) {
-    const bool is_xe = row.work_items > 1;
-    // Rows with 2-D block loads and the generic one read plain weights as they are.
-    if ((is_xe ? row.lanes != 8 : dev.kind == zemm_gpu) || row.weights != weights_layout::packed)
-        return {};
-    const zemm_dim_t least = is_xe && row.tile_m > row.rows ? 1 : tiles_to_pack_for * row.tile_m;
-    if (!md_is_plain(p.wei) || p.empty() || p.batch() * p.m() < least || !segments_are_quads(p) ||
+// Plain weights that many tiles read: arranged once, in the scratchpad, instead of by every tile.
+std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device &dev, plan &result) {
+    const problem &p = *c.problem;
+    if (dev.kind == zemm_gpu || c.row->work_items > 1 || // these read plain weights as they are
+        c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
+        p.batch() * p.m() < tiles_to_pack_for * c.row->tile_m || !segments_are_quads(p) ||
         !p.shares_weights())
-        return {};
-    packing result;
+        return c.problem;
+    auto packed = std::make_shared<problem>(p);
+    std::string why; // not needed: tiles arrange their weights themselves
     try {
-        result.wei = packed_weights(p.wei);
+        packed->wei = packed_weights(p.wei);
     } catch (const error &) {
-        return {};
+        return c.problem;
     }
-    if (is_xe && md_size(result.wei) >= UINT32_MAX) // bytes are counted in 32 bits
-        return {};
     reorder::problem move;
     move.src = p.wei;
-    move.dst = result.wei;
-    std::string why; // not needed: rows arrange the weights themselves, or say what they want
-    if (!reorder::plan_pack(move, dev, result.move, why))
-        return {};
-    return result;
-}
-
-std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device &dev, plan &result) {
-    std::optional<packing> first = packing_of(*c.problem, *c.row, dev);
-    if (!first)
+    move.dst = packed->wei;
+    if (!reorder::plan_pack(move, dev, result.pack, why))
         return c.problem;
-    auto packed = std::make_shared<problem>(*c.problem);
-    packed->wei = first->wei;
-    result.pack = std::move(first->move);
     result.packed_at = take(result, md_size(packed->wei));
     return packed;
 }
@@ -221,10 +199,6 @@ void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
     block.partial_row = columns;
     block.partial_range = block.partial_row * block.rows * p.group_count[1];
     p.partials_at = take(p, size_t(block.partial_range * ranges) * sizeof(float));
-}
-
-bool packs_first(const problem &p, const kernel_row &row, const ze::device &dev) {
-    return packing_of(p, row, dev).has_value();
 }
 
 bool multiplies_along_k(const problem &p, const kernel_row &row) {
@@ -259,7 +233,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         xe_pitches(p, block);
         if (flags & (FLAG_SRC_2D | FLAG_SRC_1D))
             result.src_alignment = block_load_alignment;
-        if ((flags & FLAG_WEI_2D) || is_packed(c.problem->wei)) // the caller's
+        if ((flags & FLAG_WEI_2D) || is_packed(p.wei))
             result.wei_alignment = block_load_alignment;
         xe_cut(p, dev, batch, result);
     } else {

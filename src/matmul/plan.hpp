@@ -40,8 +40,6 @@ struct plan {
 // Few rows, and plain 8-bit or 4-bit weights that lie along K: the row's kernel makes no panel of them
 // (FLAG_ALONG_K).
 bool multiplies_along_k(const problem &p, const kernel_row &row);
-// Whether a row, which wants packed weights, has plain ones packed into the scratchpad before it runs.
-bool packs_first(const problem &p, const kernel_row &row, const ze::device &dev);
 
 // How many groups, for a launch; unimplemented if they are too many.
 zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);

@@ -4,7 +4,6 @@
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
 #include "matmul/packing.hpp"
-#include "matmul/plan.hpp"
 #include "matmul/plan_xe.hpp"
 #include "zemm/zemm.h"
 
@@ -126,7 +125,7 @@ bool has_threads(const kernel_row &row, const ze::device &dev, std::string &why)
 }
 
 // Reading element by element is for the smallest tile: others have no registers for that.
-bool reads_blocks(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why) {
+bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
     if (row.work_items == 1 || row.tile_m == row.rows || p.empty())
         return true;
     if (row.multiplies == operands::fma && p.k() % row.tile_k != 0) {
@@ -135,7 +134,7 @@ bool reads_blocks(const problem &p, const kernel_row &row, const ze::device &dev
         return false;
     }
     if (row.lanes == 8) {
-        if (reads_src_1d(p) && (is_packed(p.wei) || packs_first(p, row, dev)))
+        if (reads_src_1d(p) && is_packed(p.wei))
             return true;
         why = reads_src_1d(p)
                   ? "it wants packed weights, such as tag any gives"
@@ -286,7 +285,7 @@ bool on_cpu(const problem &p, const ze::device &dev, std::string &why) {
 
 bool fits_sub_group(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why) {
     return has_lanes(row, dev, why) && has_threads(row, dev, why) && counts_bytes(p, row, why) &&
-           has_registers(p, row, why) && reads_blocks(p, row, dev, why);
+           has_registers(p, row, why) && reads_blocks(p, row, why);
 }
 
 } // namespace zemm::matmul
