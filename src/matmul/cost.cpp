@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/error.hpp"
+#include "matmul/dispatch.hpp"
 #include "matmul/plan_xe.hpp"
 
 namespace zemm::matmul {

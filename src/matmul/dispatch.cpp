@@ -2,7 +2,6 @@
 #include "matmul/dispatch.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "common/env.hpp"
 #include "common/error.hpp"
@@ -12,7 +11,6 @@
 #include "matmul/plan.hpp"
 #include "matmul/plan_xe.hpp"
 #include "matmul/predicates.hpp"
-#include "matmul/split.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -92,8 +90,8 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
 // A narrow tile leaves to the wide one after it what fills enough of that one, unless each of its columns is
 // a stream of its own in memory.
 bool suits(const problem &p, const kernel_row &row, std::string &why) {
-    const auto padded = [&](zemm_dim_t unit) { return (p.n() + unit - 1) / unit * unit; };
-    if (row.wide_n == 0 || multiplies_along_k(p, row) || 4 * padded(row.tile_n) <= 3 * padded(row.wide_n))
+    if (row.wide_n == 0 || multiplies_along_k(p, row) ||
+        4 * up(p.n(), row.tile_n) <= 3 * up(p.n(), row.wide_n))
         return true;
     why = text("a tile of %d columns is better", row.wide_n);
     return false;
@@ -106,17 +104,16 @@ void sort_tiles(const problem &p, const ze::device &dev, std::vector<candidate> 
     const auto is_tile = [](const candidate &c) { return c.row->work_items > 1; };
     const auto end = std::partition_point(found.begin(), found.end(), is_tile);
     const ze::gpu_model model = xe_model(dev);
-    std::map<const kernel_row *, cost> costs;
     for (auto c = found.begin(); c != end; ++c) {
-        const split s = best_split(*c->problem, *c->row, model);
-        const cost estimated = costs[c->row] = estimate(*c->problem, *c->row, model, s);
+        c->dealt = best_split(*c->problem, *c->row, model);
+        const cost estimated = estimate(*c->problem, *c->row, model, c->dealt);
+        c->clocks = estimated.clocks;
         if (verbose::enabled(verbose::dispatch))
             verbose::print(text("primitive,create:cost,matmul,%s,%s%s,%s", c->row->name,
-                                estimated.text().c_str(), s.text().c_str(), dims_line(p).c_str()));
+                                estimated.text().c_str(), c->dealt.text().c_str(), dims_line(p).c_str()));
     }
-    std::stable_sort(found.begin(), end, [&](const candidate &a, const candidate &b) {
-        return costs[a.row].clocks < costs[b.row].clocks;
-    });
+    std::stable_sort(found.begin(), end,
+                     [](const candidate &a, const candidate &b) { return a.clocks < b.clocks; });
 }
 
 } // namespace

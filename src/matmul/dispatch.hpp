@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "matmul/problem.hpp"
+#include "matmul/split.hpp"
 #include "ze/device.hpp"
 
 namespace zemm::matmul {
@@ -46,10 +47,13 @@ struct kernel_row {
     bool (*supports)(const problem &p, const ze::device &dev, std::string &why);
 };
 
-// A row that takes a problem, and the problem with the weights' layout that it wants.
+// A row that takes a problem, and the problem with the weights' layout that it wants; where a sub-group owns
+// a tile, how tiles and K are dealt, and the clocks that this is estimated to take.
 struct candidate {
     const kernel_row *row;
     std::shared_ptr<const struct problem> problem;
+    split dealt = {};
+    double clocks = 0;
 };
 
 // The rows that take the problem, in the order of kernels.def. Refusals go to the log

@@ -114,10 +114,6 @@ uint32_t parameter_type(const quant_entry *entry) {
     return entry && !entry->is_on_host ? uint32_t(entry->data_type) : 0;
 }
 
-zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
 // Less than this is not worth a second launch: some microseconds of one core.
 constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds of at least 16 rows
 constexpr zemm_dim_t shortest_range = 512;      // of K
@@ -235,7 +231,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             result.src_alignment = block_load_alignment;
         if ((flags & FLAG_WEI_2D) || is_packed(p.wei))
             result.wei_alignment = block_load_alignment;
-        xe_cut(p, dev, batch, result);
+        xe_cut(c.dealt, dev, batch, result);
     } else {
         cut(dev, batch, result);
     }

@@ -43,6 +43,10 @@ bool multiplies_along_k(const problem &p, const kernel_row &row);
 
 // How many groups, for a launch; unimplemented if they are too many.
 zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
+// The multiple of the unit from the value on.
+constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 // Elements of K in each of at most so many ranges: whole segments, or whole blocks where there is only one.
 zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t ranges);
 // Room in the scratchpad for what ranges of K leave, in rows of so many columns; the grid is known.

@@ -116,11 +116,10 @@ int xe_panels(const problem &p, const kernel_row &row) {
     return are_two ? 2 : 1;
 }
 
-void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result) {
+void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
     kernels::matmul_problem &block = result.block;
     const ze::gpu_model model = xe_model(dev);
-    const split s = best_split(p, row, model);
     block.tile_rows = block.finish_rows = row.tile_m;
     block.group_x = int32_t(s.group_x);
     block.group_y = int32_t(s.group_y);

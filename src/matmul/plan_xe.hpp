@@ -24,7 +24,7 @@ bool scales_along_k(const problem &p);
 int xe_panel_k(const problem &p, const kernel_row &row);
 int xe_panels(const problem &p, const kernel_row &row);
 // The grid: tiles of full height, K split where they do not fill the device.
-void xe_cut(const problem &p, const ze::device &dev, zemm_dim_t batch, plan &result);
+void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result);
 // Elements from row to row of src, and of the weights, where they are matrices for block loads.
 void xe_pitches(const problem &p, kernels::matmul_problem &block);
 // FLAG_SRC_2D and the other flags of such rows; block: of the problem.

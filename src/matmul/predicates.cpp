@@ -18,6 +18,19 @@ bool has(const ze::device &dev, ze::feature feature, std::string &why) {
     return false;
 }
 
+bool is_integer(const problem &p, std::string &why) {
+    if (p.integer())
+        return true;
+    why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
+    return false;
+}
+
+// Why, of a row that needs groups of K of whole units.
+std::string unit_of_groups(const problem &p, zemm_dim_t unit) {
+    return text("it needs groups of K that are multiples of %lld, the greatest common divisor here is %lld",
+                (long long)unit, (long long)k_segment(p));
+}
+
 bool reads_weights(const problem &p, std::string &why) {
     if (!is_packed(p.wei) || segments_are_quads(p))
         return true;
@@ -54,8 +67,7 @@ bool takes_steps(const problem &p, zemm_dim_t unit, std::string &why) {
         return false;
     if (p.empty() || k_segment(p) % unit == 0 || k_segment(p) == p.k())
         return true;
-    why = text("it needs groups of K that are multiples of %lld, the greatest common divisor here is %lld",
-               (long long)unit, (long long)k_segment(p));
+    why = unit_of_groups(p, unit);
     return false;
 }
 
@@ -169,30 +181,22 @@ bool takes_float(const problem &p, const ze::device &dev, ze::feature feature, s
 }
 
 bool takes_int8(const problem &p, const ze::device &dev, ze::feature feature, std::string &why) {
-    if (!has(dev, feature, why))
+    if (!has(dev, feature, why) || !is_integer(p, why))
         return false;
-    if (!p.integer()) {
-        why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
-        return false;
-    }
     if (p.src.strides[p.ndims() - 1] != 1 && !p.empty()) {
         why = text("it reads four neighbours of src along K, whose stride is %lld",
                    (long long)p.src.strides[p.ndims() - 1]);
         return false;
     }
     if (!segments_are_quads(p)) {
-        why = text("it needs groups of K that are multiples of 4, the greatest common divisor here is %lld",
-                   (long long)k_segment(p));
+        why = unit_of_groups(p, 4);
         return false;
     }
     return true;
 }
 
 bool takes_dpas_int8(const problem &p, const ze::device &dev, ze::feature loads, std::string &why) {
-    if (p.integer())
-        return has_dpas(p, dev, loads, 32, why);
-    why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
-    return false;
+    return is_integer(p, why) && has_dpas(p, dev, loads, 32, why);
 }
 
 bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why) {
@@ -202,10 +206,7 @@ bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, s
         why = "the device has XMX, whose rows multiply faster";
         return false;
     }
-    if (p.integer())
-        return takes_steps(p, 32, why);
-    why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
-    return false;
+    return is_integer(p, why) && takes_steps(p, 32, why);
 }
 
 bool takes_dp4a_scaled(const problem &p, const ze::device &dev, ze::feature isa, std::string &why) {

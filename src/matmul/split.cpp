@@ -5,6 +5,7 @@
 
 #include "common/error.hpp"
 #include "matmul/cost.hpp"
+#include "matmul/dispatch.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/plan_xe.hpp"
 
@@ -14,10 +15,6 @@ namespace {
 
 constexpr zemm_dim_t shortest_range = 1024; // of K: partial sums of many are much to write and read
 constexpr double worth_splitting = 0.95;    // of the clocks without: an estimate is no more exact
-
-zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
 
 // Tiles, in groups of group_x x at most group_y.
 split deal(const problem &p, const kernel_row &row, zemm_dim_t group_x, zemm_dim_t group_y) {

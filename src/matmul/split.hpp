@@ -5,9 +5,12 @@
 
 #include <string>
 
-#include "matmul/dispatch.hpp"
+#include "matmul/problem.hpp"
+#include "ze/device.hpp"
 
 namespace zemm::matmul {
+
+struct kernel_row;
 
 struct split {
     zemm_dim_t group_x, group_y; // tiles of a group

@@ -7,6 +7,7 @@
 
 #include "common/md_ops.hpp"
 #include "matmul/cost.hpp"
+#include "matmul/dispatch.hpp"
 #include "matmul/problem.hpp"
 #include "matmul/split.hpp"
 #include "same.hpp"

@@ -73,12 +73,15 @@ _GROUPED = (
     "--attr-scales=src:per_tensor:f16:1x128+wei:per_tensor:f16:128x1 "
     "--attr-zero-points=wei:per_tensor:u8:128x1 --attr-precomputed-reductions=src:per_tensor:s32:1x128"
 )
-_WEIGHTS_ONLY = (
-    "--attr-scales=wei:per_tensor:f16:128x1 --attr-zero-points=wei:per_tensor:u8:128x1 --attr-fpmath=f16:true"
-)
-_WEIGHTS_TF32 = _WEIGHTS_ONLY.replace("attr-fpmath=f16", "attr-fpmath=tf32")
-_WEIGHTS_BF16 = _WEIGHTS_ONLY.replace("attr-fpmath=f16", "attr-fpmath=bf16")
 _SHAPE = "{m}x4096:4096x14336"
+
+
+def _weights_only(fpmath: str) -> str:
+    return (
+        "--attr-scales=wei:per_tensor:f16:128x1 --attr-zero-points=wei:per_tensor:u8:128x1 "
+        f"--attr-fpmath={fpmath}:true"
+    )
+
 
 PROBLEMS = [
     *(
@@ -89,16 +92,16 @@ PROBLEMS = [
     Problem("u8:s8", "any", f"--dt=u8:s8:f16 --wtag=any --attr-scales=wei:per_oc:f32 {_SHAPE}", 0),
     *(Problem("f16:f16", tag, f"--dt=f16:f16:f16 --wtag={tag} {_SHAPE}", 0) for tag in ("any", "ab", "ba")),
     Problem("bf16:bf16", "any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
-    Problem("f16:u8 groups", "any", f"--dt=f16:u8:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
-    Problem("f16:u4 groups", "any", f"--dt=f16:u4:f16 --wtag=any {_WEIGHTS_ONLY} {_SHAPE}", 128),
+    Problem("f16:u8 groups", "any", f"--dt=f16:u8:f16 --wtag=any {_weights_only('f16')} {_SHAPE}", 128),
+    Problem("f16:u4 groups", "any", f"--dt=f16:u4:f16 --wtag=any {_weights_only('f16')} {_SHAPE}", 128),
     *(
         Problem("f32:f32 tf32", tag, f"--dt=f32:f32:f32 --wtag={tag} --attr-fpmath=tf32 {_SHAPE}", 0)
         for tag in ("any", "ab", "ba")
     ),
     Problem("f32:f32 bf16", "any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=bf16 {_SHAPE}", 0),
-    Problem("f32:u8 groups bf16", "any", f"--dt=f32:u8:f32 --wtag=any {_WEIGHTS_BF16} {_SHAPE}", 128),
-    Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {_WEIGHTS_TF32} {_SHAPE}", 128),
-    Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {_WEIGHTS_TF32} {_SHAPE}", 128),
+    Problem("f32:u8 groups bf16", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('bf16')} {_SHAPE}", 128),
+    Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('tf32')} {_SHAPE}", 128),
+    Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {_weights_only('tf32')} {_SHAPE}", 128),
 ]
 
 FEW_ROWS = 16  # up to this tile height a row is for as many rows of src
