@@ -131,12 +131,17 @@ def test_row(device: str, row: str, tmp_path: Path) -> None:
     assert "warning: " not in result.stdout, result.stdout
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", [*DEVICES, "tgllp"])
 def test_reorders(device: str, tmp_path: Path) -> None:
-    kernels = worker(DEVICES[device], tmp_path, "reorders")["kernels"]
+    settings = {**DEVICES, "tgllp": TIGER_LAKE}[device] | {"ZEMM_VERBOSE": "warn"}
+    result = dry_run(settings, tmp_path, str(ROOT / "tests" / "dry_run_worker.py"), "reorders")
+    assert "building reorder_pack_lanes for" not in result.stdout, (
+        result.stdout
+    )  # a warning, such as of spills
+    kernels = json.loads(result.stdout.splitlines()[-1])["kernels"]
     counts = {name: kernels.count(name) for name in set(kernels)}
     # Eight conversions, eight times packing by two kernels, six quantisations.
-    assert counts == {"reorder": 16, "reorder_pack": 8, "quantize": 6}
+    assert counts == {"reorder": 16, "reorder_pack_lanes": 8, "quantize": 6}
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -281,13 +281,37 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
     assert names == ["reorder_pack", "reorder"]
 
 
+@pytest.mark.parametrize("plain", ["kn", "nk", "neither"])
+@pytest.mark.parametrize("data_type", UNIT)
+def test_packing_in_lanes(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str, plain: str
+) -> None:
+    """The kernel that GPUs take: columns of whole units and of none, any strides, parts of blocks."""
+    monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
+    block = 16 * UNIT[data_type]
+    step = 2 if data_type in ("s4", "u4") else 1  # rows of half bytes begin at whole ones
+    for k, n, gap in itertools.product((2, block, 3 * block + 2), (2, 64, 130), (0, step)):
+        along, across = (n, k) if plain == "kn" else (k, n)
+        unit = 6 if plain == "neither" else 1
+        pitch = unit * (along + -along % (4 * step) + gap)
+        matrix = (pitch, unit) if plain == "kn" else (unit, pitch)
+        strides = (pitch * across + 2 * gap, *matrix)
+        src = Buffer(Layout((2, k, n), data_type, strides=strides), engine, 1)
+        dst = Buffer(Layout((2, k, n), data_type, packed_tag(1, data_type)), engine, 2)
+        want = dst.with_tensor(src.elements()[src.layout.places()])
+        assert run(engine, src, dst) == "reorder_pack_lanes"
+        dst.check(want)
+
+
 @pytest.mark.parametrize("columns", [16, 32, 48])
-def test_packing_narrow_blocks(engine: zemm.Engine, columns: int) -> None:
+def test_packing_narrow_blocks(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     src = Buffer(Layout((200, 77), "s8", "ba"), engine, 1)
     dst = Buffer(Layout((200, 77), "s8", packed_tag(0, "s8", columns)), engine, 2)
     want = dst.with_tensor(src.elements()[src.layout.places()])
-    assert run(engine, src, dst) == "reorder_pack"
-    dst.check(want)
+    for name in ("reorder_pack", "reorder_pack_lanes"):
+        monkeypatch.setenv("ZEMM_KERNEL", name)
+        assert run(engine, src, dst) == name
+        dst.check(want)
 
 
 def test_empty(engine: zemm.Engine) -> None:

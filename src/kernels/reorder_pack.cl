@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain weights [.., K, N] to blocks [N / columns][K / (PACK_K units)][PACK_K][columns][unit], as they are,
-// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for those of 4 and 8.
-#include "reorder_spec.h"
+// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for those of 4 and 8. For
+// CPUs.
+#include "reorder_pack.h"
 #include "transpose.h"
-
-// Elements of a unit.
-static inline int unit() {
-    return spec_bits() <= 8 ? 4 : 1;
-}
 
 // A whole block whose columns lie along K: rows of units become columns of units. stride: bytes from column
 // to column of src.
@@ -95,23 +91,14 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
         }
 }
 
-static inline long bytes_of(long elements) {
-    return elements * spec_bits() / 8;
-}
-
 // Grid: blocks of N x runs of k_blocks_per_item blocks of K x the batch.
 __attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder_pack(bytes src, global uchar *dst,
                                                                         global const struct pack_problem *p,
                                                                         struct reorder_arguments unused) {
     (void)unused; // all reorder kernels have the same parameters
     const long column = (long)get_global_id(0) * p->columns;
-    long from = p->src_offset + column * p->src_n, to = p->dst_offset + (long)get_global_id(0) * p->dst_n;
-    long rest = get_global_id(2);
-    for (int d = p->batch_ndims - 1; d >= 0; --d) {
-        from += rest % p->batch_dims[d] * p->src_batch[d];
-        to += rest % p->batch_dims[d] * p->dst_batch[d];
-        rest /= p->batch_dims[d];
-    }
+    const struct matrices at = matrices_of(p, get_global_id(2));
+    const long from = at.src + column * p->src_n, to = at.dst + (long)get_global_id(0) * p->dst_n;
     const long n_left = p->n - column;
     const long begin = (long)get_global_id(1) * p->k_blocks_per_item;
     const long end = min(begin + p->k_blocks_per_item, p->k_blocks);

@@ -74,7 +74,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
                                             {sizeof(void *), &packed},
                                             {sizeof(void *), &pack_block},
                                             {sizeof(none), &none}};
-        launch(*c.pack, {1, 1, 1}, plan.pack.group_count, args);
+        launch(*c.pack, plan.pack.group_size, plan.pack.group_count, args);
         wei = packed;
     }
     if (plan.computes_reductions) {

@@ -21,10 +21,20 @@ static_assert(sizeof(kernels::quantize_problem) == 8 * 11 + 8 + 8 * 36);
 static_assert(sizeof(kernels::reorder_arguments) == 8 * 5 + 16);
 
 const implementation implementations[] = {
-    {"quantize", plan_quantize},
-    {"reorder_pack", plan_pack},
-    {"reorder", plan_any},
+    {"quantize", zemm_any_engine, plan_quantize},
+    {"reorder_pack", zemm_cpu, plan_pack},
+    {"reorder_pack_lanes", zemm_gpu, plan_pack_lanes},
+    {"reorder", zemm_any_engine, plan_any},
 };
+
+// Whether it is made for the device. On the CPU device any can be checked.
+bool is_for(const implementation &i, const ze::device &dev, bool is_forced, std::string &why) {
+    if (i.device == zemm_any_engine || i.device == dev.kind || (is_forced && dev.kind == zemm_cpu))
+        return true;
+    why = i.device == zemm_cpu ? "it is for CPUs: its transposes do not fit into the registers of a GPU"
+                               : "it is for GPUs; on the CPU device only ZEMM_KERNEL takes it";
+    return false;
+}
 
 } // namespace
 
@@ -38,7 +48,8 @@ std::vector<std::pair<const implementation *, plan>> candidates(const problem &p
     for (const implementation &i : implementations) {
         std::string why = "ZEMM_KERNEL asks for another kernel";
         plan made;
-        if ((!is_forced || forced == i.name) && i.make_plan(p, dev, made, why)) {
+        if ((!is_forced || forced == i.name) && is_for(i, dev, is_forced, why) &&
+            i.make_plan(p, dev, made, why)) {
             result.emplace_back(&i, std::move(made));
             continue;
         }

@@ -17,19 +17,22 @@ namespace zemm::reorder {
 struct plan {
     const char *kernel = nullptr; // its row of kernels.def and its entry point
     std::vector<ze::spec_constant> constants;
-    std::vector<uint8_t> block;               // copied to the device at creation
-    std::array<uint32_t, 3> group_count = {}; // of one work-item; zeros for an empty problem
+    std::vector<uint8_t> block; // copied to the device at creation
+    std::array<uint32_t, 3> group_size = {1, 1, 1};
+    std::array<uint32_t, 3> group_count = {}; // zeros for an empty problem
 };
 
 // A kernel that takes some reorders.
 struct implementation {
     const char *name;
+    zemm_engine_kind_t device; // that it is made for
     // False, and why not, when it does not take the problem.
     bool (*make_plan)(const problem &p, const ze::device &dev, plan &result, std::string &why);
 };
 
 bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::string &why);
 bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::string &why);
+bool plan_pack_lanes(const problem &p, const ze::device &dev, plan &result, std::string &why);
 bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string &why);
 
 // Those that take the problem, fastest first. Refusals go to the log; unimplemented when nothing is left.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reorder_pack.cl: plain weights [.., K, N] to the packed layouts of the matmul kernels.
+// reorder_pack.cl and reorder_pack_lanes.cl: plain weights [.., K, N] to the packed layouts of the matmul
+// kernels.
 #include <algorithm>
 
 #include "reorder/plan.hpp"
@@ -26,29 +27,39 @@ bool is_aligned(const memory_desc &src, int inner, int unit) {
     return src.offset0 % unit == 0;
 }
 
-} // namespace
-
-bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::string &why) {
-    const memory_desc &src = p.src, &dst = p.dst;
-    const int bits = data_type_bits(dst.data_type), unit = bits <= 8 ? 4 : 1;
+bool lies_along_k(const memory_desc &src) {
     const int k = src.ndims - 2, n = src.ndims - 1;
-    if (!p.is_copy() || bits > 32) {
+    return src.strides[k] == 1 && (src.strides[n] != 1 || src.dims[n] == 1);
+}
+
+int bits_of(const problem &p) {
+    return data_type_bits(p.dst.data_type);
+}
+
+int unit_of(const problem &p) {
+    return bits_of(p) <= 8 ? 4 : 1;
+}
+
+bool is_packing(const problem &p, std::string &why) {
+    if (!p.is_copy() || bits_of(p) > 32) {
         why = "it only moves elements of up to 32 bits as they are";
         return false;
     }
-    if (src.ndims < 2 || !md_is_plain(src) || !is_packed(dst, unit)) {
+    if (p.src.ndims < 2 || !md_is_plain(p.src) || !is_packed(p.dst, unit_of(p))) {
         why = "it only packs plain tensors into blocks of 16a64b or 16a64b4a";
         return false;
     }
-    const bool along_k = src.strides[k] == 1 && (src.strides[n] != 1 || src.dims[n] == 1);
-    const bool rows = src.strides[n] == 1 && is_aligned(src, n, bits == 4 ? 2 : 1);
-    if (along_k ? !is_aligned(src, k, unit) : !rows) {
-        why = "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units";
-        return false;
-    }
-    result.kernel = "reorder_pack";
-    result.constants = {{REORDER_SPEC_FLAGS, along_k ? PACK_K_CONTIGUOUS : 0u},
-                        {REORDER_SPEC_BITS, uint32_t(bits)}};
+    return true;
+}
+
+// An item has blocks_per_item blocks of K; in lanes of them a group has a column each.
+void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_dim_t blocks_per_item,
+               bool in_lanes, plan &result) {
+    const memory_desc &src = p.src, &dst = p.dst;
+    const int k = src.ndims - 2, n = src.ndims - 1;
+    result.kernel = kernel;
+    result.constants = {{REORDER_SPEC_FLAGS, moves_along_k ? PACK_K_CONTIGUOUS : 0u},
+                        {REORDER_SPEC_BITS, uint32_t(bits_of(p))}};
     kernels::pack_problem block = {};
     block.k = src.dims[k];
     block.n = src.dims[n];
@@ -66,12 +77,38 @@ bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::strin
         block.dst_batch[d] = dst.strides[d];
         batch *= src.dims[d];
     }
-    block.k_blocks = dst.padded_dims[k] / (PACK_K * unit);
-    block.k_blocks_per_item = dev.kind == zemm_cpu ? 16 : 1;
+    block.k_blocks = dst.padded_dims[k] / (PACK_K * unit_of(p));
+    block.k_blocks_per_item = blocks_per_item;
     result.block = to_bytes(block);
+    if (in_lanes)
+        result.group_size = {uint32_t(block.columns), 1, 1};
     if (!p.empty())
         result.group_count = {group_count(dst.padded_dims[n], block.columns),
                               group_count(block.k_blocks, block.k_blocks_per_item), group_count(batch, 1)};
+}
+
+} // namespace
+
+bool plan_pack(const problem &p, const ze::device &, plan &result, std::string &why) {
+    if (!is_packing(p, why))
+        return false;
+    const int k = p.src.ndims - 2, n = p.src.ndims - 1;
+    const bool along_k = lies_along_k(p.src);
+    const bool rows = p.src.strides[n] == 1 && is_aligned(p.src, n, bits_of(p) == 4 ? 2 : 1);
+    if (along_k ? !is_aligned(p.src, k, unit_of(p)) : !rows) {
+        why = "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units";
+        return false;
+    }
+    constexpr zemm_dim_t worth = 16; // blocks, for an item to be worth its launch
+    make_plan(p, "reorder_pack", along_k, worth, false, result);
+    return true;
+}
+
+bool plan_pack_lanes(const problem &p, const ze::device &, plan &result, std::string &why) {
+    if (!is_packing(p, why))
+        return false;
+    const bool moves = lies_along_k(p.src) && is_aligned(p.src, p.src.ndims - 2, unit_of(p));
+    make_plan(p, "reorder_pack_lanes", moves, 1, true, result);
     return true;
 }
 

@@ -132,7 +132,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
     const void *block = compiled_->block->data();
     const ze::kernel_argument args[] = {
         {sizeof(void *), &src}, {sizeof(void *), &dst}, {sizeof(void *), &block}, {sizeof(values), &values}};
-    stream.launch(*compiled_->kernel, {1, 1, 1}, plan.group_count, args, waits);
+    stream.launch(*compiled_->kernel, plan.group_size, plan.group_count, args, waits);
 }
 
 } // namespace zemm::reorder

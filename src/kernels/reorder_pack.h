@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels that pack weights share: where blocks lie.
+#pragma once
+
+#include "reorder_spec.h"
+
+// Elements of a unit.
+static inline int unit() {
+    return spec_bits() <= 8 ? 4 : 1;
+}
+
+static inline long bytes_of(long elements) {
+    return elements * spec_bits() / 8;
+}
+
+// The first elements of a matrix of src and of dst.
+struct matrices {
+    long src, dst;
+};
+
+static inline struct matrices matrices_of(global const struct pack_problem *p, long batch) {
+    struct matrices at = {p->src_offset, p->dst_offset};
+    for (int d = p->batch_ndims - 1; d >= 0; --d) {
+        at.src += batch % p->batch_dims[d] * p->src_batch[d];
+        at.dst += batch % p->batch_dims[d] * p->dst_batch[d];
+        batch /= p->batch_dims[d];
+    }
+    return at;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of reorder_pack.cl for GPUs, a work-item a column: neighbours write neighbouring units, and no
+// element changes lanes. Any strides.
+#include "reorder_pack.h"
+
+#define BLOCK_LENGTH (PACK_K * unit()) // elements of a column
+
+// dst: the column's first unit.
+static inline void store_unit(global uchar *dst, int i, uint value) {
+    if (spec_bits() == 4 || spec_bits() == 16)
+        ((global ushort *)dst)[i] = (ushort)value;
+    else
+        ((global uint *)dst)[i] = value;
+}
+
+// A column of a whole block that lies along K: its units are there as they have to be.
+static inline void move_units(bytes src, global uchar *dst, int columns) {
+    if (spec_bits() == 4 || spec_bits() == 16) {
+        const ushort16 units = vload16(0, (global const ushort *)src);
+#pragma unroll
+        for (int i = 0; i < PACK_K; ++i)
+            store_unit(dst, i * columns, units[i]);
+    } else {
+        const uint16 units = vload16(0, (global const uint *)src);
+#pragma unroll
+        for (int i = 0; i < PACK_K; ++i)
+            store_unit(dst, i * columns, units[i]);
+    }
+}
+
+static inline uint load_bits(bytes src, long at) {
+    return spec_bits() == 4    ? (uint)load_u4(src, at)
+           : spec_bits() == 8  ? src[at]
+           : spec_bits() == 16 ? ((global const ushort *)src)[at]
+                               : ((global const uint *)src)[at];
+}
+
+// Elements from `at` on, the first `there` of them, at least one; zeros for the others.
+static inline void gather_units(bytes src, long at, long stride, int there, bool inside, global uchar *dst,
+                                int columns) {
+#pragma unroll 4
+    for (int i = 0; i < PACK_K; ++i) {
+        uint value = 0;
+#pragma unroll
+        for (int j = 0; j < unit(); ++j) {
+            const int k = i * unit() + j;
+            const uint element = load_bits(src, at); // the last one again past the end
+            value |= k < there && inside ? element << (j * spec_bits()) : 0;
+            at += k + 1 < there ? stride : 0;
+        }
+        store_unit(dst, i * columns, value);
+    }
+}
+
+// Grid: columns of dst, a block's in a group; runs of k_blocks_per_item blocks of K; the batch.
+kernel void reorder_pack_lanes(bytes src, global uchar *dst, global const struct pack_problem *p,
+                               struct reorder_arguments unused) {
+    (void)unused; // all reorder kernels have the same parameters
+    const struct matrices at = matrices_of(p, get_global_id(2));
+    const long column = get_global_id(0);
+    const int columns = p->columns;
+    const bool inside = column < p->n;
+    const long from = at.src + min(column, p->n - 1) * p->src_n;
+    const long to = at.dst + get_group_id(0) * p->dst_n + get_local_id(0) * unit();
+    // Units are read at multiples of their size only, wherever the caller's tensor begins.
+    const int unit_bytes = spec_bits() == 4 || spec_bits() == 16 ? 2 : 4;
+    const bool can_move = HAS(PACK_K_CONTIGUOUS) && (ulong)src % unit_bytes == 0;
+    const long begin = (long)get_global_id(1) * p->k_blocks_per_item;
+    const long end = min(begin + p->k_blocks_per_item, p->k_blocks);
+    for (long block = begin; block < end; ++block) {
+        const long k = block * BLOCK_LENGTH, first = from + k * p->src_k;
+        const int there = (int)min(p->k - k, (long)BLOCK_LENGTH);
+        global uchar *out = dst + bytes_of(to + block * p->dst_k);
+        if (can_move && inside && there == BLOCK_LENGTH)
+            move_units(src + bytes_of(first), out, columns);
+        else
+            gather_units(src, first, p->src_k, there, inside, out, columns);
+    }
+}
