@@ -25,6 +25,37 @@ const Element *element_of(const std::string &name) {
     return nullptr;
 }
 
+/// The operands of one DPAS, as its arguments carry them.
+struct Operands {
+    const Element &a, &b;
+    const MangledType &a_type, &b_type, &acc;
+    uint32_t k, lanes;
+};
+
+void define(Instance &instance, const Operands &o) {
+    const bool is_float = o.a.kind == 'f', is_narrow = is_float && o.acc.letter != 'f';
+    const std::string narrow = o.acc.letter == 'H' ? "half" : "bf16";
+    const std::string same = is_float ? "ze_same_float" : "ze_same_integer";
+    const uint32_t a_bits = bits_of(o.a_type.letter);
+    instance.define("M", o.acc.components);
+    instance.define("K", o.k);
+    instance.define("LANES", o.lanes);
+    instance.define("A", type_name(o.a_type));
+    instance.define("A_WORD", unsigned_of(a_bits));
+    instance.define("A_WORDS", o.a_type.components);
+    instance.define("A_PACKED", std::max(a_bits / o.a.bits, 1u));
+    instance.define("A_VALUE", std::string("ze_") + o.a.name);
+    instance.define("B", type_name(o.b_type));
+    instance.define("B_PACKED", 32 / o.b.bits);
+    instance.define("B_VALUE", std::string("ze_") + o.b.name);
+    instance.define("ACC", type_name(o.acc));
+    instance.define("ACC_SCALAR", scalar_name(o.acc.letter));
+    instance.define("SUM", is_float ? "float" : "int");
+    instance.define("MAD", is_float ? "ze_mad_float" : "ze_mad_integer");
+    instance.define("FROM_ACC", is_narrow ? "ze_from_" + narrow : same);
+    instance.define("TO_ACC", is_narrow ? "ze_to_" + narrow : same);
+}
+
 } // namespace
 
 /// intel_sub_group_<a>_<b>_matrix_mad_k<K>(a, b, acc)
@@ -64,32 +95,11 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &m
     if (!to_f16 && !to_bf16 && acc.letter != (is_float ? 'f' : 'i'))
         return {};
 
+    const Operands operands{*a, *b, a_type, b_type, acc, k, lanes};
     Instance instance;
     instance.define("SYMBOL", "\"" + symbol + "\"");
     instance.define("FUNCTION", function);
-    instance.define("M", m);
-    instance.define("K", k);
-    instance.define("LANES", lanes);
-    instance.define("A", type_name(a_type));
-    instance.define("A_WORD", unsigned_of(a_bits));
-    instance.define("A_WORDS", a_type.components);
-    instance.define("A_PACKED", a_packed);
-    instance.define("A_VALUE", std::string("ze_") + of_a);
-    instance.define("B", type_name(b_type));
-    instance.define("B_PACKED", 32 / b->bits);
-    instance.define("B_VALUE", std::string("ze_") + of_b);
-    instance.define("ACC", type_name(acc));
-    instance.define("ACC_SCALAR", scalar_name(acc.letter));
-    instance.define("SUM", is_float ? "float" : "int");
-    instance.define("MAD", is_float ? "ze_mad_float" : "ze_mad_integer");
-    instance.define("FROM_ACC", to_f16     ? "ze_from_half"
-                                : to_bf16  ? "ze_from_bf16"
-                                : is_float ? "ze_same_float"
-                                           : "ze_same_integer");
-    instance.define("TO_ACC", to_f16     ? "ze_to_half"
-                              : to_bf16  ? "ze_to_bf16"
-                              : is_float ? "ze_same_float"
-                                         : "ze_same_integer");
+    define(instance, operands);
     const std::string out = signature_of(acc);
     return Builtin{out + "(" + signature_of(a_type) + "," + signature_of(b_type) + "," + out + ")",
                    instance.around(builtin_dpas)};
@@ -104,6 +114,7 @@ std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::stri
             1 ||
         size_t(length) != symbol.size() || !is_one_of(m, {1, 2, 4, 8}))
         return {};
+    const Element &tf32 = *element_of("tf32");
     const MangledType a{MangledType::number, 's', m}, b{MangledType::number, 'i', 8},
         acc{MangledType::number, 'f', m};
     Instance instance;
@@ -111,24 +122,8 @@ std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::stri
     instance.define("FLAT", function);
     instance.define("SYMBOL", "\"" + symbol + ".rows\"");
     instance.define("FUNCTION", function + "_rows");
-    instance.define("M", m);
-    instance.define("K", 8);
-    instance.define("LANES", 16);
-    instance.define("A", type_name(a));
     instance.define("A_HALVES", 1);
-    instance.define("A_WORD", "ushort");
-    instance.define("A_WORDS", m);
-    instance.define("A_PACKED", 1);
-    instance.define("A_VALUE", "ze_tf32");
-    instance.define("B", type_name(b));
-    instance.define("B_PACKED", 1);
-    instance.define("B_VALUE", "ze_tf32");
-    instance.define("ACC", type_name(acc));
-    instance.define("ACC_SCALAR", "float");
-    instance.define("SUM", "float");
-    instance.define("MAD", "ze_mad_float");
-    instance.define("FROM_ACC", "ze_same_float");
-    instance.define("TO_ACC", "ze_same_float");
+    define(instance, {tf32, tf32, a, b, acc, 8, 16});
     const std::string out = signature_of(acc);
     return Builtin{out + "(" + out + "," + signature_of(a) + "," + signature_of(b) + ")",
                    instance.around(builtin_dpas)};

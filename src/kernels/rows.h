@@ -86,6 +86,7 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
 // Those of a block are loaded group by group.
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    const struct block *block, __private struct tile_rows *rows) {}
+
 static inline __attribute__((always_inline)) void
 load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
                     const struct matmul_arguments *args, __private const struct tile_rows *t,
@@ -161,11 +162,11 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
     for (int v = 0; v < ROW_VECTORS; ++v) {
         if (HAS(FLAG_SRC_ZP))
             rows->zp[v] = load_src_zp(p, args, block, rows->src_zp[v]);
-        if (HAS(FLAG_REDUCTIONS))
-            rows->correction[v] =
-                load_correction(p, args, block, rows->reductions[v], HAS(FLAG_SRC_ZP) ? rows->zp[v] : 0);
-        if (HAS(FLAG_REDUCTIONS) && !block->first)
-            rows->correction[v] = 0;
+        if (HAS(FLAG_REDUCTIONS)) {
+            const int zp = HAS(FLAG_SRC_ZP) ? rows->zp[v] : 0;
+            const int correction = load_correction(p, args, block, rows->reductions[v], zp);
+            rows->correction[v] = block->first ? correction : 0;
+        }
         if (HAS(FLAG_FLOAT_ZP))
             rows->float_correction[v] = (float)rows->correction[v];
         if (HAS(FLAG_SRC_SCALE_K))

@@ -36,9 +36,6 @@ static inline bool wei_in_place() {
 static inline bool wei_in_registers() {
     return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_PACKED;
 }
-static inline bool wei_is_packed_in_quads() {
-    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 || wei_is_int4();
-}
 
 // Row k of the columns n.. is in panel[k * NV + n / LANES], or in memory: element k of the columns begins at
 // first + k * PACKED_N, in quads at first + k * PACKED_N with those of four k side by side.
@@ -80,7 +77,7 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
     if (!wei_in_registers())
         return b.panel[k * NV + v];
 #if LANES > 1
-    if (wei_is_packed_in_quads()) {
+    if (wei_is_integer()) {
         const vec_i row = of_quads(load_b_quads(b, k & ~3, v), k & 3);
         return to_vec_f(HAS(FLAG_WEI_ZP) ? row - b.zero_points[v] : row);
     }
@@ -135,7 +132,7 @@ static inline void load_columns(bytes wei, tensor t, long begin, long k0, int le
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const int unit = wei_is_packed_in_quads() ? 4 : 1;
+    const int unit = wei_is_integer() ? 4 : 1;
     struct b_panel b = {w->wei,
                         w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
                         panel, wei_zp};
@@ -143,7 +140,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
         return b;
 #if LANES > 1
     if (spec_wei_unit() == UNIT_PACKED) {
-        if (wei_is_packed_in_quads())
+        if (wei_is_integer())
             unpack_quads(b, length, panel);
         else
             for (int k = 0; k < length; ++k)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed integer weights (UNIT_PACKED), as they lie in memory.
+// The weights' data type, and packed integer weights (UNIT_PACKED) as they lie in memory.
 #pragma once
 
 #include "lanes.h"
@@ -7,6 +7,12 @@
 
 static inline bool wei_is_int4() {
     return spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4;
+}
+static inline bool wei_is_integer() {
+    return wei_is_int4() || spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8;
+}
+static inline int wei_bits() {
+    return wei_is_int4() ? 4 : wei_is_integer() ? 8 : spec_wei_dt() == DT_F32 ? 32 : 16;
 }
 
 #if WORK_ITEMS == 1

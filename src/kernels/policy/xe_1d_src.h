@@ -14,6 +14,11 @@
 uint __attribute__((overloadable)) intel_sub_group_block_read(const global uint *at);
 uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uint *at);
 
+// A word of each row, in registers.
+static inline uint8 eight_rows(__private const uint *w) {
+    return (uint8)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
+}
+
 // Any strides, element by element: what this lane has of eight rows from `row` on, from element k on. A
 // function of its own, as it is needed once for each step.
 static __attribute__((noinline)) uint8 gather_rows(bytes src, global const struct matmul_problem *p,
@@ -69,6 +74,5 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
     }
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
-        a[s] = (uint8)(words[s][0], words[s][1], words[s][2], words[s][3], words[s][4], words[s][5],
-                       words[s][6], words[s][7]);
+        a[s] = eight_rows(words[s]);
 }

@@ -5,15 +5,8 @@
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
+#include "policy/xe.h"
 #include "policy/xe_fma_loads.h"
-
-#if ROWS != 8
-#error "a vector has 8 rows"
-#endif
-
-#define BLOCK_K (spec_panel_k() * spec_panels())
-#define ANY_ROW_COUNT 0
-#define WEI_SHIFT 0
 
 // Of this lane's columns, one of K after the other.
 typedef float panel_vec;

@@ -16,10 +16,6 @@ uint __attribute__((overloadable)) intel_sub_group_block_read(const global uint 
 uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uint *at);
 ushort2 __attribute__((overloadable)) intel_sub_group_block_read_us2(const global ushort *at);
 
-static inline bool wei_is_integer() {
-    return wei_is_int4() || spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8;
-}
-
 // Two elements that follow each other in each lane, by what a float type has in memory.
 static inline float2 read_two(bytes at, int data_type) {
     if (data_type == DT_F32)
@@ -59,10 +55,6 @@ struct wei_source {
     bytes wei, panel;   // the tile's columns in their panel
     long first, second; // where each of this lane's columns begins
 };
-
-static inline int wei_bits() {
-    return wei_is_int4() ? 4 : wei_is_integer() ? 8 : spec_wei_dt() == DT_F32 ? 32 : 16;
-}
 
 // n0: this lane's first column. Columns past the end repeat the last one.
 static inline struct wei_source open_wei(bytes wei, global const struct matmul_problem *p, long begin,

@@ -4,15 +4,10 @@
 // LOAD_A what loads rows of src.
 #pragma once
 
+#include "policy/xe.h"
 #include "policy/xe_loads.h"
 
-#if ROWS != 8
-#error "a DPAS has 8 rows"
-#endif
-
-#define ANY_ROW_COUNT 0
 #define BY_COLUMNS
-#define WEI_SHIFT 0
 
 // A step of this lane's column: elements of K side by side in each int.
 typedef int8 panel_vec;

@@ -79,6 +79,5 @@ static inline void load_narrowed(bytes src, global const struct matmul_problem *
     }
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
-        a[s] = (uint8)(words[s][0], words[s][1], words[s][2], words[s][3], words[s][4], words[s][5],
-                       words[s][6], words[s][7]);
+        a[s] = eight_rows(words[s]);
 }

@@ -3,11 +3,10 @@
 // what one DPAS takes along K, 32 bytes of a row of src.
 #pragma once
 
-#include "policy/packed.h"
+#include "policy/xe.h"
 #include "spec.h"
 
 #define STEP_BYTES 32
-#define BLOCK_K (spec_panel_k() * spec_panels())
 
 // The most steps of a panel, and those that it has: loops over them are unrolled, so that sums never leave
 // their registers.
@@ -35,17 +34,8 @@ typedef uint8 a_unsigned8;
 #endif
 
 // A step of weights is 32 of K of integers (of 4-bit ones the first four ints), 16 of K of halves, 8 of f32.
-static inline int wei_bits() {
-    return wei_is_int4()                                      ? 4
-           : spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8 ? 8
-           : spec_wei_dt() == DT_F32                          ? 32
-                                                              : 16;
-}
 static inline int wei_step() {
     return wei_bits() == 32 ? 8 : wei_bits() == 16 ? 16 : 32;
-}
-static inline bool wei_is_integer() {
-    return wei_bits() < 16;
 }
 
 // Any strides: the step of the column that begins at `column`, from k on.
