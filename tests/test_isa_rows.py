@@ -47,10 +47,11 @@ def stored() -> dict[str, Any]:
 def test_no_spills(written: dict[str, Any]) -> None:
     """Registers stay out of memory, whatever the compiler's version.
 
-    Private memory is no spill: behind the loop a tile's sums may wait there for the epilogue (store_values).
+    Private memory is no spill: behind the loop Xe-HPG's sums wait there for the epilogue (store_values).
     """
     for figures in written["figures"]:
         assert figures["spill_bytes"] == 0, key(figures)
+        assert figures["private_bytes"] == 0 or figures["device"] == "dg2", key(figures)
 
 
 def test_no_row_got_worse(written: dict[str, Any], stored: dict[str, Any]) -> None:
