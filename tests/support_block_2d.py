@@ -22,6 +22,9 @@ class Block(NamedTuple):
     rows: int
     columns: int
     count: int
+    flat: bool = (
+        False  # by the compiler's own name: rows of 32 bytes are ints of which eight lanes have a row
+    )
 
     def __str__(self) -> str:
         return f"{self.access}_{self.bits}b_{self.rows}r{self.columns}x{self.count}c"
@@ -29,6 +32,8 @@ class Block(NamedTuple):
     @property
     def value_bits(self) -> int:
         if self.access == "read_transform":
+            return 32
+        if self.flat and self.bits == 8 and self.access == "read" and self.rows > 1:
             return 32
         return self.bits * 2 if self.columns == 32 else self.bits
 
@@ -95,6 +100,7 @@ __attribute__((intel_reqd_sub_group_size({LANES}))) kernel void {b}(
 FLAT = [b for b in BLOCKS if b.access == "read" and b.count == 2 and b.rows <= 8 and b.bits < 32]
 FLAT += [Block("read", 8, 8, 32, 1), Block("read", 32, 8, 16, 1), Block("read_transform", 8, 32, 16, 1)]
 FLAT += [Block("read_transform", 16, 16, 16, 1), Block("read_transpose", 32, 16, 8, 1)]
+FLAT = [b._replace(flat=True) for b in FLAT]
 
 
 def flat_kernel(b: Block) -> str:
@@ -131,7 +137,7 @@ def dealt(b: Block) -> np.ndarray:
         elif b.access == "read_transpose":
             where[row % LANES, column * (b.rows // LANES) + row // LANES, 0] = at
         else:
-            in_lane = max(1, b.columns // LANES)
+            in_lane = b.value_bits // b.bits
             element = row * b.columns + column  # of the block: row after row over the lanes
             lane, value = element // in_lane % LANES, element // in_lane // LANES
             where[lane, block * (b.values // b.count) + value, element % in_lane] = at

@@ -32,19 +32,23 @@ class Dpas(NamedTuple):
     lanes: int
     m: int
     k: int
-    flat: bool = False  # by the compiler's own name, with half an element of a row in each lane
+    flat: bool = False  # by the compiler's own name: a is ints of which eight lanes have a row
 
     def __str__(self) -> str:
         return f"{self.a}_{self.b}_{self.acc}_k{self.k}_simd{self.lanes}_m{self.m}{'_flat' * self.flat}"
 
     @property
+    def has_a_ints(self) -> bool:
+        return self.a == "tf32" or self.flat
+
+    @property
     def a_components(self) -> int:
-        return max(1, self.m // 2) if self.a == "tf32" and not self.flat else self.m
+        return max(1, self.m // 2) if self.has_a_ints else self.m
 
     @property
     def a_bits(self) -> int:
         """Of a component: what a lane has of a row."""
-        return 32 if self.a == "tf32" and not self.flat else self.k * BITS[self.a] // self.lanes
+        return 32 if self.has_a_ints else self.k * BITS[self.a] // self.lanes
 
     @property
     def b_components(self) -> int:
@@ -67,7 +71,13 @@ def _all_dpas() -> list[Dpas]:
             continue
         if a == "tf32" or k // lanes * BITS[a] >= 8:
             result.append(Dpas(a, b, acc, lanes, m, k))
-    return result + [Dpas("tf32", "tf32", "f32", 16, m, 8, flat=True) for m in (1, 2, 4, 8)]
+    bytes_of_a = [d for d in result if d.a in ("i8", "u8") and d.b[1:] in "84"]
+    floats = [d for d in result if d.a in ("f16", "bf16", "tf32") and d.acc == "f32"]
+    return result + [d._replace(flat=True) for d in bytes_of_a + floats if d.lanes == 16 and d.m > 1]
+
+
+# How the compiler's own names spell types.
+_FLAT = {"i8": "s8", "i4": "s4", "f16": "hf", "bf16": "bf"}
 
 
 DPAS = _all_dpas()
@@ -78,15 +88,18 @@ def dpas_kernel(d: Dpas) -> str:
         return scalar + (str(count) if count > 1 else "")
 
     is_float = d.acc != "s32"
-    a_scalar = "float" if d.a == "tf32" and not d.flat else ("u" if d.a[0] == "u" else "") + TYPES[d.a_bits]
-    b_scalar = "float" if d.b == "tf32" else "uint" if d.b[0] == "u" else "int"
+    a_scalar = (
+        "uint" if d.flat else "float" if d.a == "tf32" else ("u" if d.a[0] == "u" else "") + TYPES[d.a_bits]
+    )
+    b_scalar = "float" if d.b == "tf32" and not d.flat else "uint" if d.b[0] == "u" else "int"
     acc_scalar = {"f32": "float", "s32": "int", "f16": "half", "bf16": "short"}[d.acc]
     a, b, acc = vector(a_scalar, d.a_components), vector(b_scalar, d.b_components), vector(acc_scalar, d.m)
     name, overloadable = f"intel_sub_group_{d.a}_{d.b}_matrix_mad_k{d.k}", "__attribute__((overloadable))"
     parameters, arguments = f"{a} a, {b} b, {acc} acc", "a[i], b[i], acc[i]"
     if d.flat:
-        name, overloadable = f"__builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_{d.m}", ""
-        b = "int8"
+        of_a, of_b = _FLAT.get(d.a, d.a), _FLAT.get(d.b, d.b)
+        family = "fdpas_f_f" if is_float else "idpas"
+        name, overloadable = f"__builtin_IB_sub_group16_{family}_{of_a}_{of_b}_8_{d.m}", ""
         parameters, arguments = f"{acc} acc, {a} a, {b} b", "acc[i], a[i], b[i]"
     return f"""
 {"#pragma OPENCL EXTENSION cl_khr_fp16 : enable" if is_float else ""}
@@ -146,18 +159,13 @@ def random_words(rng: np.random.Generator, kind: str, shape: tuple[int, ...], bi
 
 def random_a(rng: np.random.Generator, d: Dpas, sub_groups: int) -> np.ndarray:
     """By sub-group, lane and component."""
-    if d.flat:
-        rows = random_words(rng, d.a, (sub_groups, d.m, d.k), 32)
-        return np.ascontiguousarray(rows.view(np.uint16).transpose(0, 2, 1))
     return random_words(rng, d.a, (sub_groups, d.lanes, d.a_components), d.a_bits)
 
 
 def multiply(d: Dpas, a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> np.ndarray:
     """What the sub-group returns: bits by lane and row, from those of a and b by lane and component."""
-    if d.flat:
-        rows = to_float(np.ascontiguousarray(a.T).view(np.uint32), "tf32")
-    elif d.a == "tf32":  # eight lanes have a row, so a component is of two
-        rows = elements(a.T.reshape(-1, 8, 1), 32, "tf32").reshape(-1, 8)[: d.m]
+    if d.has_a_ints:  # eight lanes have a row, so a component is of two
+        rows = elements(a.T.reshape(-1, 8, 1), 32, d.a).reshape(-1, d.k)[: d.m]
     else:
         rows = elements(np.ascontiguousarray(a.T)[..., None], d.a_bits, d.a).reshape(d.m, d.k)
     columns = elements(b, 32, d.b).T

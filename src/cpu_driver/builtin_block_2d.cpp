@@ -96,6 +96,7 @@ std::optional<Builtin> find_block_2d(const std::string &symbol, const MangledNam
 /// __builtin_IB_subgroup_block_read_flat_<shape>(base, width - 1, height - 1, pitch - 1, coord), which
 /// returns what it reads: the names that Intel's compiler has for the builtins above, older ones only these.
 /// Shapes: u<bits>_m<rows>k<columns>v<count>, transform_u<bits>_k<rows>[v<count>], transpose_u32_k<columns>
+/// Rows of 32 bytes are ints of which eight lanes have a row, as find_flat_dpas() takes them.
 std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::string &function) {
     const std::string prefix = "__builtin_IB_subgroup_block_read_flat_";
     if (symbol.rfind(prefix, 0) != 0)
@@ -118,7 +119,8 @@ std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::
         return {};
     if (!is_block(block.access, block.bits, block.rows, block.columns, block.count))
         return {};
-    const uint32_t value_bits = bits_of_value(block.access, block.bits, block.columns);
+    const bool has_ints = block.access == "read" && block.bits == 8 && block.rows > 1;
+    const uint32_t value_bits = has_ints ? 32 : bits_of_value(block.access, block.bits, block.columns);
     const uint32_t values = block.rows * block.columns * block.count * block.bits / value_bits / 16;
     if (!is_one_of(values, {2, 4, 8, 16}))
         return {};

@@ -25,6 +25,18 @@ const Element *element_of(const std::string &name) {
     return nullptr;
 }
 
+/// As the compiler's own names spell it.
+const Element *flat_element(const std::string &name) {
+    if (name[0] == 's')
+        return element_of("i" + name.substr(1));
+    return element_of(name == "hf" ? "f16" : name == "bf" ? "bf16" : name);
+}
+
+/// Elements of K: eight steps of 32 bits, as many elements as the wider type lets fit.
+uint32_t depth(const Element &a, const Element &b) {
+    return 8 * 32 / std::max({a.bits, b.bits, 4u});
+}
+
 /// The operands of one DPAS, as its arguments carry them.
 struct Operands {
     const Element &a, &b;
@@ -76,9 +88,7 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &m
         return {};
     const bool is_float = a->kind == 'f', is_tf32 = a->bits == 32;
     const uint32_t m = acc.components, a_bits = bits_of(a_type.letter);
-    // Eight steps of 32 bits, as many elements as the wider type lets fit.
-    if (k != 8 * 32 / std::max({a->bits, b->bits, 4u}) || (is_float && a != b) ||
-        (b->kind == 'f') != is_float)
+    if (k != depth(*a, *b) || (is_float && a != b) || (b->kind == 'f') != is_float)
         return {};
     if (b_type.components * 32 != k * b->bits || b_type.letter != (is_tf32          ? 'f'
                                                                    : b->kind == 'u' ? 'j'
@@ -105,27 +115,36 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &m
                    instance.around(builtin_dpas)};
 }
 
-/// __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_<M>(acc, a, b): the name that every version of Intel's
-/// compiler has for tf32. A component of a is a row's 32 bytes, as block reads of bytes deal them.
+/// __builtin_IB_sub_group16_idpas_<a>_<b>_8_<M>(acc, a, b) and
+/// __builtin_IB_sub_group16_fdpas_f_f_<a>_<a>_8_<M>: the names that every version of Intel's compiler has.
+/// They take registers as they are: of `a`, ints of which eight lanes have a row.
 std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::string &function) {
+    char of_a[5] = {}, of_b[5] = {};
     uint32_t m = 0;
     int length = 0;
-    if (std::sscanf(symbol.c_str(), "__builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_%1u%n", &m, &length) !=
-            1 ||
-        size_t(length) != symbol.size() || !is_one_of(m, {1, 2, 4, 8}))
+    if ((std::sscanf(symbol.c_str(), "__builtin_IB_sub_group16_idpas_%2[su48]_%2[su48]_8_%1u%n", of_a, of_b,
+                     &m, &length) != 3 &&
+         std::sscanf(symbol.c_str(), "__builtin_IB_sub_group16_fdpas_f_f_%4[a-z0-9]_%4[a-z0-9]_8_%1u%n", of_a,
+                     of_b, &m, &length) != 3) ||
+        size_t(length) != symbol.size() || !is_one_of(m, {2, 4, 8}))
         return {};
-    const Element &tf32 = *element_of("tf32");
-    const MangledType a{MangledType::number, 's', m}, b{MangledType::number, 'i', 8},
-        acc{MangledType::number, 'f', m};
+    const Element *a = flat_element(of_a), *b = flat_element(of_b);
+    if (!a || !b || (a->kind == 'f' && a != b) || (a->kind == 'f') != (b->kind == 'f'))
+        return {};
+    const uint32_t k = depth(*a, *b);
+    if (k * a->bits != 8 * 32) // a row of 4-bit elements with 8-bit ones is half as long
+        return {};
+    const MangledType a_type{MangledType::number, 'j', m / 2},
+        b_type{MangledType::number, b->kind == 'u' ? 'j' : 'i', k * b->bits / 32},
+        acc{MangledType::number, a->kind == 'f' ? 'f' : 'i', m};
     Instance instance;
     instance.define("FLAT_SYMBOL", "\"" + symbol + "\"");
     instance.define("FLAT", function);
     instance.define("SYMBOL", "\"" + symbol + ".rows\"");
     instance.define("FUNCTION", function + "_rows");
-    instance.define("A_HALVES", 1);
-    define(instance, {tf32, tf32, a, b, acc, 8, 16});
+    define(instance, {*a, *b, a_type, b_type, acc, k, 16});
     const std::string out = signature_of(acc);
-    return Builtin{out + "(" + out + "," + signature_of(a) + "," + signature_of(b) + ")",
+    return Builtin{out + "(" + out + "," + signature_of(a_type) + "," + signature_of(b_type) + ")",
                    instance.around(builtin_dpas)};
 }
 

@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
 #ifdef BY_COLUMNS
     // Column by column, so that few sums are not yet scaled.
     const int at_once = 1;
-    a_unsigned8 a[STEPS];
+    a_rows a[STEPS];
     LOAD_A(src, p, &t->rows, i0, block->k0, a);
 #else
     const int at_once = VECTORS(count);

@@ -4,14 +4,13 @@
 //
 // Lane n has column n of b and of acc. A row of a lies in K / A_PACKED lanes that follow each other, A_PACKED
 // elements in each; where this is fewer lanes than the sub-group has, a component of `a` is of several rows
-// (tf32); with A_HALVES a row of tf32 lies in all 16 lanes, half an element in each. Integers wrap. Floats
-// are added one after the other to acc with rising k, in f32, with one rounding each.
+// (tf32, and the compiler's own names). Integers wrap. Floats are added one after the other to acc with
+// rising k, in f32, with one rounding each.
 //
 //   SYMBOL, FUNCTION                        the name to define, and one for the compiler
 //   M, K, LANES
-//   FLAT_SYMBOL, FLAT                       the compiler's own name, if it is for that, and one for the
-//   compiler A, A_WORD, A_WORDS                      type of a, unsigned integer of the size of its
-//   components, their
+//   FLAT_SYMBOL, FLAT                       both of the compiler's own name, if it is for that
+//   A, A_WORD, A_WORDS                      type of a, unsigned integer of the size of its components, their
 //                                           number
 //   A_PACKED, A_VALUE                       elements in one, element i of one
 //   B, B_PACKED, B_VALUE                    type of b, elements in 32 bits, element i of these
@@ -40,13 +39,8 @@ __attribute__((noinline)) ACC FUNCTION(A a, B b, ACC acc) {
 #pragma nounroll
     for (int part = 0; part < K / A_PACKED; part++) {
         __attribute__((opencl_unroll_hint)) for (int m = 0; m < M; m++) {
-#ifdef A_HALVES
-            const uint word = (uint)sub_group_broadcast((int)rows.word[m], 2 * part) |
-                              (uint)sub_group_broadcast((int)rows.word[m], 2 * part + 1) << 16;
-#else
             const int at = m * (K / A_PACKED) + part;
             const uint word = (uint)sub_group_broadcast((int)rows.word[at / LANES], at % LANES);
-#endif
             __attribute__((opencl_unroll_hint)) for (int i = 0; i < A_PACKED; i++) {
                 const int k = part * A_PACKED + i;
                 sum[m] = MAD(A_VALUE(word, i), B_VALUE(column.word[k / B_PACKED], k % B_PACKED), sum[m]);

@@ -19,35 +19,15 @@ static inline uint8 eight_rows(__private const uint *w) {
     return (uint8)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
 }
 
-// Any strides, element by element: what this lane has of eight rows from `row` on, from element k on. A
-// function of its own, as it is needed once for each step.
-static __attribute__((noinline)) uint8 gather_rows(bytes src, global const struct matmul_problem *p,
-                                                   long begin, int row, int k) {
-    const int size = src_bytes();
-    uint values[8];
-#pragma unroll 1
-    for (int i = 0; i < 8; ++i) {
-        values[i] = 0;
-#pragma unroll 1
-        for (int j = 0; j < 4 / size && k + j < p->k; ++j) {
-            const long at = begin + min((long)row + i, p->rows - 1) * p->src.row + (k + j) * p->src.column;
-            const uint value = size == 1 ? src[at] : ((global const ushort *)src)[at];
-            values[i] |= value << (j * 8 * size);
-        }
-    }
-    return vload8(0, values);
-}
-
 // a[s]: step s of the block from k0 on, of the tile's rows i0.. + 7.
 static inline void load_a(bytes src, global const struct matmul_problem *p,
-                          __private const struct tile_rows *rows, int i0, long k0, __private a_unsigned8 *a) {
+                          __private const struct tile_rows *rows, int i0, long k0, __private a_rows *a) {
     const int size = src_bytes(), lane = get_sub_group_local_id();
     if (!HAS(FLAG_SRC_1D)) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))
-                a[s] = gather_rows(src, p, rows->src, rows->first + i0,
-                                   (int)k0 + s * STEP_K + lane * (4 / size));
+                a[s] = gather_rows(src, p, rows->src, rows->first + i0, (int)k0 + s * STEP_K);
         return;
     }
     const bool whole = is_whole(p, k0, spec_panel_k());

@@ -31,11 +31,12 @@ static inline struct surface make_surface(bytes first, long width, long height, 
 
 // By the names of the builtins behind cl_intel_subgroup_2d_block_io, which return what they read: older
 // compilers do not know that extension, and know only some shapes. u8_m8k32v2: 8 rows of two blocks of 32
-// bytes. transform: neighbouring rows become neighbours in an int. transpose: rows become lanes.
+// bytes, here as whole ints, eight lanes a row. transform: neighbouring rows become neighbours in an int.
+// transpose: rows become lanes.
 #define DECLARE_READ_2D(shape, type)                                                                         \
     type __builtin_IB_subgroup_block_read_flat_##shape(long base, int width_less_1, int height_less_1,       \
                                                        int pitch_less_1, int2 at);
-DECLARE_READ_2D(u8_m8k32v2, ushort16)
+DECLARE_READ_2D(u8_m8k32v2, uint8)
 DECLARE_READ_2D(transform_u8_k32, uint8)
 DECLARE_READ_2D(transform_u16_k16, uint8)
 DECLARE_READ_2D(transpose_u32_k8, uint8)

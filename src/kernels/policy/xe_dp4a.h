@@ -27,7 +27,7 @@ static inline int dp4a(int src, int wei, int sum) {
 }
 
 // What DPAS does: eight rows of src, four bytes a lane, times this lane's column.
-static inline int8 dpas(a_unsigned8 src, int8 wei, int8 sum) {
+static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
 #define ROW(i, lane, four) sum.s##i = dp4a((int)sub_group_broadcast(src.s##i, lane), four, sum.s##i);
 #define EIGHT_ROWS(lane)                                                                                     \
     ROW(0, lane, wei.s##lane)                                                                                \

@@ -14,14 +14,20 @@
 #include "policy/xe_narrow.h"
 #endif
 
-float8 __attribute__((overloadable))
-intel_sub_group_f16_f16_matrix_mad_k16(a_signed8 src, int8 wei, float8 sum);
-float8 __attribute__((overloadable))
-intel_sub_group_bf16_bf16_matrix_mad_k16(a_signed8 src, int8 wei, float8 sum);
+#if LANES == 16
+float8 __builtin_IB_sub_group16_fdpas_f_f_hf_hf_8_8(float8 sum, a_rows src, int8 wei);
+float8 __builtin_IB_sub_group16_fdpas_f_f_bf_bf_8_8(float8 sum, a_rows src, int8 wei);
+#define DPAS_F16(src, wei, sum) __builtin_IB_sub_group16_fdpas_f_f_hf_hf_8_8(sum, src, wei)
+#define DPAS_BF16(src, wei, sum) __builtin_IB_sub_group16_fdpas_f_f_bf_bf_8_8(sum, src, wei)
+#else
+float8 __attribute__((overloadable)) intel_sub_group_f16_f16_matrix_mad_k16(int8 src, int8 wei, float8 sum);
+float8 __attribute__((overloadable)) intel_sub_group_bf16_bf16_matrix_mad_k16(int8 src, int8 wei, float8 sum);
+#define DPAS_F16(src, wei, sum) intel_sub_group_f16_f16_matrix_mad_k16(as_int8(src), wei, sum)
+#define DPAS_BF16(src, wei, sum) intel_sub_group_bf16_bf16_matrix_mad_k16(as_int8(src), wei, sum)
+#endif
 
-static inline float8 dpas(a_unsigned8 src, int8 wei, float8 sum) {
-    return spec_src_dt() == DT_F16 ? intel_sub_group_f16_f16_matrix_mad_k16(as_a_signed8(src), wei, sum)
-                                   : intel_sub_group_bf16_bf16_matrix_mad_k16(as_a_signed8(src), wei, sum);
+static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
+    return spec_src_dt() == DT_F16 ? DPAS_F16(src, wei, sum) : DPAS_BF16(src, wei, sum);
 }
 
 // Integers become f16 by their bits: those of u are the denormal u * 2^-24, and (u - zero point) * 2^-9 is

@@ -8,44 +8,61 @@
 
 #include "policy/xe_loads.h"
 
-#define DECLARE_DPAS(a, b, a_type, b_type)                                                                   \
+#if LANES == 16
+#define DEFINE_DPAS(a, b, b_type, registers)                                                                 \
+    int8 __builtin_IB_sub_group16_idpas_##registers##_8_8(int8 sum, a_rows src, b_type wei);                 \
+    static inline int8 dpas_##a##_##b(a_rows src, b_type wei, int8 sum) {                                    \
+        return __builtin_IB_sub_group16_idpas_##registers##_8_8(sum, src, wei);                              \
+    }
+#else
+typedef int8 i8_rows;
+typedef uint8 u8_rows;
+#define as_i8_rows(x) as_int8(x)
+#define as_u8_rows(x) as_uint8(x)
+#define DEFINE_DPAS(a, b, b_type, registers)                                                                 \
     int8 __attribute__((overloadable))                                                                       \
-    intel_sub_group_##a##_##b##_matrix_mad_k32(a_type src, b_type wei, int8 sum);
-DECLARE_DPAS(i8, i8, a_signed8, int8)
-DECLARE_DPAS(i8, u8, a_signed8, uint8)
-DECLARE_DPAS(i8, i4, a_signed8, int4)
-DECLARE_DPAS(i8, u4, a_signed8, uint4)
-DECLARE_DPAS(u8, i8, a_unsigned8, int8)
-DECLARE_DPAS(u8, u8, a_unsigned8, uint8)
-DECLARE_DPAS(u8, i4, a_unsigned8, int4)
-DECLARE_DPAS(u8, u4, a_unsigned8, uint4)
+    intel_sub_group_##a##_##b##_matrix_mad_k32(a##_rows src, b_type wei, int8 sum);                          \
+    static inline int8 dpas_##a##_##b(a_rows src, b_type wei, int8 sum) {                                    \
+        return intel_sub_group_##a##_##b##_matrix_mad_k32(as_##a##_rows(src), wei, sum);                     \
+    }
+#endif
+DEFINE_DPAS(i8, i8, int8, s8_s8)
+DEFINE_DPAS(i8, u8, uint8, s8_u8)
+DEFINE_DPAS(i8, i4, int4, s8_s4)
+DEFINE_DPAS(i8, u4, uint4, s8_u4)
+DEFINE_DPAS(u8, i8, int8, u8_s8)
+DEFINE_DPAS(u8, u8, uint8, u8_u8)
+DEFINE_DPAS(u8, i4, int4, u8_s4)
+DEFINE_DPAS(u8, u4, uint4, u8_u4)
 
-int __attribute__((overloadable)) intel_sub_group_i8_i8_matrix_mad_k32(a_signed src, int8 wei, int sum);
-int __attribute__((overloadable)) intel_sub_group_i8_u8_matrix_mad_k32(a_signed src, uint8 wei, int sum);
-int __attribute__((overloadable)) intel_sub_group_i8_i4_matrix_mad_k32(a_signed src, int4 wei, int sum);
-int __attribute__((overloadable)) intel_sub_group_i8_u4_matrix_mad_k32(a_signed src, uint4 wei, int sum);
-
-#define DPAS_OF(a, src, wei, sum)                                                                            \
+#define DPAS_OF(name, a, src, wei, sum)                                                                      \
     switch (spec_wei_dt()) {                                                                                 \
     case DT_S8:                                                                                              \
-        return intel_sub_group_##a##_i8_matrix_mad_k32(src, wei, sum);                                       \
+        return name(a, i8)(src, wei, sum);                                                                   \
     case DT_U8:                                                                                              \
-        return intel_sub_group_##a##_u8_matrix_mad_k32(src, as_uint8(wei), sum);                             \
+        return name(a, u8)(src, as_uint8(wei), sum);                                                         \
     case DT_S4:                                                                                              \
-        return intel_sub_group_##a##_i4_matrix_mad_k32(src, (wei).lo, sum);                                  \
+        return name(a, i4)(src, (wei).lo, sum);                                                              \
     default:                                                                                                 \
-        return intel_sub_group_##a##_u4_matrix_mad_k32(src, as_uint8(wei).lo, sum);                          \
+        return name(a, u4)(src, as_uint8(wei).lo, sum);                                                      \
     }
 
-static inline int8 dpas(a_unsigned8 src, int8 wei, int8 sum) {
+static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
+#define EIGHT_ROWS(a, b) dpas_##a##_##b
     if (spec_src_dt() == DT_S8)
-        DPAS_OF(i8, as_a_signed8(src), wei, sum)
-    DPAS_OF(u8, src, wei, sum)
+        DPAS_OF(EIGHT_ROWS, i8, src, wei, sum)
+    DPAS_OF(EIGHT_ROWS, u8, src, wei, sum)
 }
+
+#define ONE_ROW(a, b) intel_sub_group_##a##_##b##_matrix_mad_k32
+int __attribute__((overloadable)) ONE_ROW(i8, i8)(a_row src, int8 wei, int sum);
+int __attribute__((overloadable)) ONE_ROW(i8, u8)(a_row src, uint8 wei, int sum);
+int __attribute__((overloadable)) ONE_ROW(i8, i4)(a_row src, int4 wei, int sum);
+int __attribute__((overloadable)) ONE_ROW(i8, u4)(a_row src, uint4 wei, int sum);
 
 // Sums of the weights of each column: one row of ones.
 static inline int dpas_ones(int8 wei, int sum) {
-    DPAS_OF(i8, (a_signed)0x01010101, wei, sum)
+    DPAS_OF(ONE_ROW, i8, (a_row)0x01010101, wei, sum)
 }
 
 #define SUMS isum

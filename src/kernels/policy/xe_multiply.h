@@ -28,9 +28,8 @@ static inline struct b_panel load_steps(const struct wei_source *w, global const
 }
 
 // SUMS[v] += rows of src times column v of the panel.
-static inline __attribute__((always_inline)) void multiply_column(__private const a_unsigned8 *a,
-                                                                  struct b_panel b, int v,
-                                                                  __private vec_i *isum,
+static inline __attribute__((always_inline)) void multiply_column(__private const a_rows *a, struct b_panel b,
+                                                                  int v, __private vec_i *isum,
                                                                   __private vec_f *fsum) {
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)

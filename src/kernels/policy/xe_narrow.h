@@ -55,7 +55,7 @@ static __attribute__((noinline)) uint8 gather_narrowed(bytes src, global const s
 // As load_a, for src that is f32.
 static inline void load_narrowed(bytes src, global const struct matmul_problem *p,
                                  __private const struct tile_rows *rows, int i0, long k0,
-                                 __private a_unsigned8 *a) {
+                                 __private a_rows *a) {
     if (!HAS(FLAG_SRC_1D) || !is_whole(p, k0, spec_panel_k())) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)

@@ -20,18 +20,45 @@ static inline bool is_whole(global const struct matmul_problem *p, long k, int l
     return !HAS(FLAG_K_TAIL) || k + length <= p->k;
 }
 
-// Of src as DPAS takes it in sub-groups of LANES: 32 bytes of K of a row are LANES elements.
+// A step of one row of src, and of eight as they lie in registers: eight lanes have four bytes each of a row,
+// so in sub-groups of 16 an int is of two rows. There the extension of DPAS has two bytes a lane instead, and
+// older compilers copy half registers wherever a part of a larger load is multiplied: DPAS goes by the
+// compiler's own names, which take registers as they are.
 #if LANES == 16
-typedef short a_signed;
-typedef short8 a_signed8;
-typedef ushort8 a_unsigned8;
-#define as_a_signed8(x) as_short8(x)
+typedef short a_row;
+typedef uint4 a_rows;
 #else
-typedef int a_signed;
-typedef int8 a_signed8;
-typedef uint8 a_unsigned8;
-#define as_a_signed8(x) as_int8(x)
+typedef int a_row;
+typedef uint8 a_rows;
 #endif
+#define A_ROW_LANES 8
+#define A_INTS (8 * A_ROW_LANES / LANES)
+
+// Any strides, element by element: what this lane has of eight rows from `row` on, from element k on. A
+// function of its own, as it is needed once for each step.
+static __attribute__((noinline)) a_rows gather_rows(bytes src, global const struct matmul_problem *p,
+                                                    long begin, int row, int k) {
+    const int size = src_bytes(), lane = get_sub_group_local_id();
+    const int first = k + lane % A_ROW_LANES * (4 / size);
+    union {
+        uint ints[A_INTS];
+        a_rows all;
+    } a;
+#pragma unroll 1
+    for (int i = 0; i < A_INTS; ++i) {
+        const long at = begin + min((long)row + (i * LANES + lane) / A_ROW_LANES, p->rows - 1) * p->src.row;
+        a.ints[i] = 0;
+#pragma unroll 1
+        for (int j = 0; j < 4 / size && first + j < p->k; ++j) {
+            const long element = at + (first + j) * p->src.column;
+            const uint value = size == 1   ? src[element]
+                               : size == 2 ? ((global const ushort *)src)[element]
+                                           : ((global const uint *)src)[element];
+            a.ints[i] |= value << (j * 8 * size);
+        }
+    }
+    return a.all;
+}
 
 // A step of weights is 32 of K of integers (of 4-bit ones the first four ints), 16 of K of halves, 8 of f32.
 static inline int wei_step() {

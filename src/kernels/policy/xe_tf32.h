@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intel GPUs with XMX for tf32: f32 src by DPAS as it is in memory, of which the multiplier leaves out the
 // lower 13 bits; sums in f32. Weights are f32, too, or integers, which become exact values, less their zero
-// points. The builtin is the compiler's own, whose src is what block reads of bytes return: older compilers
-// lack the one of cl_intel_subgroup_matrix_multiply_accumulate_tf32.
+// points.
 #pragma once
 
 #define STEP_K 8 // elements of K of one DPAS
 
 #include "policy/xe_loads.h"
 
-float8 __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(float8 sum, a_signed8 src, int8 wei);
+float8 __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(float8 sum, a_rows src, int8 wei);
 
-static inline float8 dpas(a_unsigned8 src, int8 wei, float8 sum) {
-    return __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(sum, as_a_signed8(src), wei);
+static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
+    return __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(sum, src, wei);
 }
 
 #define SUMS fsum
