@@ -22,9 +22,7 @@ class Block(NamedTuple):
     rows: int
     columns: int
     count: int
-    flat: bool = (
-        False  # by the compiler's own name: rows of 32 bytes are ints of which eight lanes have a row
-    )
+    flat: bool = False  # by the compiler's own name: ints, of rows of 32 bytes in eight lanes each
 
     def __str__(self) -> str:
         return f"{self.access}_{self.bits}b_{self.rows}r{self.columns}x{self.count}c"
