@@ -119,13 +119,11 @@ static inline struct row_index next_row(global const struct matmul_problem *p, c
 
 // Row v * LANES + i of the tile is in lane i of element v.
 struct tile_rows {
-    long src;             // where the first row of the matrix begins
-    int first;            // number of the tile's first row in it
-#if LANES == 8
-    uint at[ROW_VECTORS]; // for 1-D block loads: where each row begins, in bytes
-#else
+    long src;  // where the first row of the matrix begins
+    int first; // number of the tile's first row in it
+    // Which of these two is in registers is up to what reads src.
+    uint at[ROW_VECTORS];  // for 1-D block loads: where each row begins, in bytes
     struct surface matrix; // for 2-D block loads
-#endif
     parameter_index src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // likewise
     float scale[ROW_VECTORS], float_correction[ROW_VECTORS]; // of the current block
     int zp[ROW_VECTORS], correction[ROW_VECTORS];
@@ -136,17 +134,13 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     const struct row_index origin = row_at(p, first), top = row_at(p, first - in_matrix);
     rows->src = row_offset(p, &p->src, &top);
     const int size = src_bytes();
-#if LANES != 8
     rows->matrix = make_surface(src + rows->src * size, p->k * size, p->rows, p->src.row * size);
-#endif
     rows->first = (int)in_matrix;
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v) {
         const int i = v * LANES + (int)get_sub_group_local_id();
         const struct row_index r = next_row(p, &origin, first + min(i, count - 1), min(i, count - 1));
-#if LANES == 8
         rows->at[v] = (uint)((rows->src + (in_matrix + min(i, count - 1)) * p->src.row) * size);
-#endif
         if (HAS(FLAG_SRC_SCALE))
             rows->src_scale[v] = (uint)row_offset(p, &p->src_scale, &r);
         if (HAS(FLAG_SRC_ZP))

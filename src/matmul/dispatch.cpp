@@ -67,8 +67,8 @@ problem resolve_weights(const problem &p, const kernel_row &row) {
     problem result = p;
     if (p.wei.format_kind != zemm_format_kind_any)
         return result;
-    if (row.work_items == 16 &&
-        is_int8(p.wei.data_type)) { // 2-D block loads transform bytes as they read them
+    const bool loads_2d = row.work_items > 1 && !loads_1d(row);
+    if (loads_2d && is_int8(p.wei.data_type)) { // these loads transform bytes as they read them
         md_resolve_any(result.wei);
         if (reads_wei_2d(result))
             return result;

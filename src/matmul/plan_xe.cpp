@@ -60,6 +60,10 @@ bool src_rows_are_linear(const problem &p) {
 
 } // namespace
 
+bool loads_1d(const kernel_row &row) {
+    return row.lanes == 8 || row.multiplies == operands::fma;
+}
+
 bool reads_src_2d(const problem &p) {
     const int row = p.ndims() - 2;
     memory_desc src = p.src;
@@ -159,7 +163,7 @@ void xe_pitches(const problem &p, kernels::matmul_problem &block) {
 
 uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul_problem &block) {
     uint32_t flags = p.k() % xe_panel_k(p, row) != 0 ? FLAG_K_TAIL : 0;
-    if (row.lanes == 8) {
+    if (loads_1d(row)) {
         if (reads_src_1d(p))
             flags |= FLAG_SRC_1D;
     } else {

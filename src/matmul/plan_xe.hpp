@@ -10,6 +10,8 @@ namespace zemm::matmul {
 // Bytes of which the place of a tensor has to be a multiple for block loads.
 constexpr size_t block_load_alignment = 4;
 
+// Whether the row reads blocks in one dimension: there are no others, or it takes single elements of src.
+bool loads_1d(const kernel_row &row);
 // Whether 2-D block loads can read src, and the weights; else they are read element by element.
 bool reads_src_2d(const problem &p);
 bool reads_wei_2d(const problem &p);

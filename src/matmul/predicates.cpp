@@ -111,7 +111,7 @@ bool counts_bytes(const problem &p, const kernel_row &row, std::string &why) {
     const auto end_of = [](const memory_desc &md) {
         return md_size(md) + size_t(md.offset0) * size_t(data_type_bits(md.data_type)) / 8;
     };
-    if (row.work_items == 1 || row.lanes != 8 || p.empty() ||
+    if (row.work_items == 1 || !loads_1d(row) || p.empty() ||
         (end_of(p.src) < UINT32_MAX && end_of(p.wei) < UINT32_MAX))
         return true;
     why = "it counts bytes of src and of the weights up to 2^32";
@@ -145,7 +145,7 @@ bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
                    (long long)p.k(), row.tile_k);
         return false;
     }
-    if (row.lanes == 8) {
+    if (loads_1d(row)) {
         if (reads_src_1d(p) && is_packed(p.wei))
             return true;
         why = reads_src_1d(p)

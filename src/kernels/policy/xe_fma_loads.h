@@ -8,12 +8,13 @@
 #include "tensor.h"
 
 #define PARTS (TILE_K / LANES) // of a block of K, an element a lane in each
-#if TILE_N != 2 * LANES || PARTS != 2
-#error "block loads are for two columns, and two of K, a lane"
+#if TILE_N != 2 * LANES || PARTS < 1 || PARTS > 2
+#error "block loads are for two columns, and one or two of K, a lane"
 #endif
 
 uint __attribute__((overloadable)) intel_sub_group_block_read(const global uint *at);
 uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uint *at);
+ushort __attribute__((overloadable)) intel_sub_group_block_read_us(const global ushort *at);
 ushort2 __attribute__((overloadable)) intel_sub_group_block_read_us2(const global ushort *at);
 
 // Two elements that follow each other in each lane, by what a float type has in memory.
@@ -24,11 +25,27 @@ static inline float2 read_two(bytes at, int data_type) {
     return data_type == DT_F16 ? convert_float2(as_half2(bits)) : as_float2(convert_uint2(bits) << 16);
 }
 
-// Up to `count` elements of any stride, zeros behind them.
-static inline float2 read_some(bytes at, int data_type, int count, long stride) {
+// A block of a row of src: what this lane has of each part.
+static inline float2 read_row(bytes at) {
+#if PARTS == 2
+    return read_two(at, spec_src_dt());
+#else
+    if (spec_src_dt() == DT_F32)
+        return (float2)(as_float(intel_sub_group_block_read((global const uint *)at)), 0.f);
+    const ushort bits = intel_sub_group_block_read_us((global const ushort *)at);
+    return (float2)(spec_src_dt() == DT_F16 ? convert_float(as_half(bits)) : as_float((uint)bits << 16), 0.f);
+#endif
+}
+
+// The same for up to `count` elements of any stride, zeros behind them.
+static inline float2 gather_row(bytes at, int count, long stride) {
     const int lane = get_sub_group_local_id();
-    return (float2)(lane < count ? load_float(at, data_type, lane * stride) : 0.f,
-                    lane + LANES < count ? load_float(at, data_type, (lane + LANES) * stride) : 0.f);
+    float part[2] = {0.f, 0.f};
+#pragma unroll
+    for (int i = 0; i < PARTS; ++i)
+        if (lane + i * LANES < count)
+            part[i] = load_float(at, spec_src_dt(), (lane + i * LANES) * stride);
+    return vload2(0, part);
 }
 
 // a[part]: of the tile's rows i0.. + 7 the elements k0 + part * LANES + lane.
@@ -41,13 +58,12 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
     for (int i = 0; i < 8; ++i) { // the same place in all lanes, as block loads want it
         bytes at =
             src + sub_group_broadcast(rows->at[i0 / LANES], i0 % LANES + i) + k0 * stride * src_bytes();
-        if (HAS(FLAG_SRC_1D) && left >= TILE_K)
-            r[i] = read_two(at, spec_src_dt());
-        else
-            r[i] = read_some(at, spec_src_dt(), left, stride);
+        r[i] = HAS(FLAG_SRC_1D) && left >= TILE_K ? read_row(at) : gather_row(at, left, stride);
     }
     a[0] = (float8)(r[0].x, r[1].x, r[2].x, r[3].x, r[4].x, r[5].x, r[6].x, r[7].x);
+#if PARTS == 2
     a[1] = (float8)(r[0].y, r[1].y, r[2].y, r[3].y, r[4].y, r[5].y, r[6].y, r[7].y);
+#endif
 }
 
 // The weights of a tile.
