@@ -93,11 +93,26 @@ def multiplied(p: Problem, values: Array, dt: str) -> Array:
     """Values of src or weights as the device multiplies them."""
     if not p.narrow or dt != "f32":
         return values
+    if p.narrow == "bf16":
+        return to_bf16(values)
+    return without(values, 13) if p.narrow == "tf32" else without(values, 16) + rest(values)
+
+
+def to_bf16(values: Array) -> Array:
+    """To the nearest, ties to even."""
     bits = values.astype(np.float32).view(np.uint32)
-    if p.narrow == "bf16":  # to the nearest, ties to even; tf32 goes without the lower 13 bits
-        bits = bits + np.uint32(0x7FFF) + (bits >> 16 & 1)
-    bits = bits & np.uint32(0xFFFF0000 if p.narrow == "bf16" else 0xFFFFE000)
+    return without((bits + np.uint32(0x7FFF) + (bits >> 16 & 1)).view(np.float32), 16)
+
+
+def without(values: Array, lower: int) -> Array:
+    """What is left without so many lower bits of f32."""
+    bits = values.astype(np.float32).view(np.uint32) >> lower << lower
     return bits.view(np.float32).astype(np.float64)
+
+
+def rest(values: Array) -> Array:
+    """The second of two bf16."""
+    return to_bf16(values - without(values, 16))
 
 
 def product(p: Problem, data: Data) -> tuple[Array, Array]:
@@ -130,6 +145,8 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
         if p.wei_zp:
             wei = wei - expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
         total += (src @ wei) * factor
+        if p.narrow == "two bf16" and p.wei_dt == "f32":  # products of two rests are left out
+            total -= (rest(data.src[..., k]) @ rest(data.wei[..., k, :])) * factor
         magnitude += (np.abs(src) @ np.abs(wei)) * np.abs(factor)
     if p.integer and not scaled:
         return wrap32(exact).astype(np.float64), np.zeros(p.dst_dims)

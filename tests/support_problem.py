@@ -71,7 +71,7 @@ class Problem:
     scratchpad: str = "library"
     huge_zero_points: bool = False
     rough: bool = False  # floats with all their digits, scales that are no powers of two
-    narrow: str | None = None  # what f32 of src and weights become: tf32, bf16
+    narrow: str | None = None  # what f32 of src and weights become: tf32, bf16, two bf16
     limit: int = 2**31  # largest size of an integer of src or weights, and of their zero points
     seed: int = 0
 

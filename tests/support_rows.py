@@ -23,8 +23,8 @@ def matmul_rows() -> list[str]:
 ROWS = matmul_rows()
 # For Intel GPUs; the CPU device runs them if forced.
 XE_ROWS = [row for row in ROWS if "_xe_" in row]
-# With sub-groups of 8, for GPUs without 2-D block loads.
-EIGHT_LANES = [row for row in XE_ROWS if re.search("_xe_(hpg|dp4a|fma)", row)]
+# That read blocks in one dimension: for GPUs without 2-D block loads, and those that multiply by fma.
+LOADS_1D = [row for row in XE_ROWS if re.search("_xe_(hpg|dp4a|fma)", row)]
 CPU_ROWS = [row for row in ROWS if row not in XE_ROWS]
 
 

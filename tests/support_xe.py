@@ -268,7 +268,7 @@ TF32 = {
     "f32_any_strides": Variant(_tf32("f32", src_pad=1, wei_pad=3), loads=False),
     "u8_k_outside": Variant(_tf32("u8", src_order="ba", wei_order="ba", wei_pad=3), loads=False),
 }
-# f32 as bf16: rows with 8 lanes.
+# f32 as bf16, or as sums of two: rows with 8 lanes.
 NARROWED = {
     "f32_packed_as_bf16": Variant(_tf32("f32", mode="bf16", wei_tag=PACKED_FLOATS)),
     "f32_packed_own_weights_as_bf16": Variant(
@@ -285,6 +285,14 @@ NARROWED = {
     ),
     "f32_any_strides_as_bf16": Variant(
         _tf32("f32", mode="any", src_order="ba", src_pad=1, wei_pad=3), loads=False
+    ),
+    "f32_packed_as_two_bf16": Variant(_tf32("f32", wei_tag=PACKED_FLOATS)),
+    "f32_u8_packed_groups_of_64_as_two_bf16": Variant(
+        _tf32("u8", wei_tag=PACKED, wei_scale=_groups(64), wei_zp=zero_point(3, (64, 1), "u8")), group=64
+    ),
+    "f32_s4_packed_as_two_bf16": Variant(_tf32("s4", mode="f16", wei_tag=PACKED)),
+    "f32_any_strides_as_two_bf16": Variant(
+        _tf32("f32", mode="f16", src_order="ba", src_pad=1, wei_pad=3), loads=False
     ),
 }
 # As f32: what the others have, of each kind of type and layout.
@@ -313,7 +321,7 @@ def lengths(row: str, variant: Variant) -> list[int]:
     block, group, p = tile_of(row).k, variant.group, variant.base
     if group:
         return [group * count for count in ((2, 3, 5) if group < 160 else (2, 3))]  # one is another variant
-    if "16x16x16_xe_fma" in row:
+    if row.endswith("_xe_fma") and tile_of(row).m > 8:
         return [16, 32, 48, 80, 128, 144]  # it takes whole blocks
     around = (1, 5, 31, 32, 33, 64, block - 1, block, block + 1, 2 * block - 3, 2 * block + 17)
     if not variant.loads:

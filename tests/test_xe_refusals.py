@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import zemm
 from support_problem import Problem, Quant, zero_point
-from support_rows import EIGHT_LANES, XE_ROWS
+from support_rows import LOADS_1D, XE_ROWS
 from support_run import make_pd, run
 from support_xe import tile_of
 
@@ -16,7 +16,7 @@ TF32_ROWS = [row for row in XE_ROWS if row.startswith("matmul_tf32")]
 FLOAT_ROWS = [row for row in XE_ROWS if row.startswith("matmul_float")]
 ROUNDING = [row for row in XE_ROWS if row not in FLOAT_ROWS]
 # Those that only take what 2-D block loads can read.
-LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and row not in EIGHT_LANES]
+LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and row not in LOADS_1D]
 
 INT8 = Problem((9, 256), (256, 64), "s8", "u8", "s32")
 F32 = Problem((9, 64), (64, 64))
@@ -27,14 +27,14 @@ HUGE = 2**30 + 32
 REFUSED = {
     "f32": (ROUNDING, F32, "(src is f32|not f32 by f32|integer weights|mode strict does not allow)"),
     "f32 as bf16": (
-        [row for row in HALF_ROWS if row in EIGHT_LANES],
-        replace(F32, fpmath=("tf32", False)),
-        "it multiplies f32 as bf16, which the fpmath mode tf32 does not allow; bf16 and any do",
+        [row for row in HALF_ROWS if row in LOADS_1D],
+        replace(F32, fpmath=("strict", False)),
+        "it multiplies f32 as bf16 or sums of two, which the fpmath mode strict does not allow",
     ),
     "f32 by integers as bf16": (
-        [row for row in HALF_ROWS if row in EIGHT_LANES],
-        replace(F32, wei_dt="u4", fpmath=("f16", True)),
-        "it multiplies f32 as bf16, which the fpmath mode f16 does not allow; bf16 and any do",
+        [row for row in HALF_ROWS if row in LOADS_1D],
+        replace(F32, wei_dt="u4", fpmath=("strict", True)),
+        "the fpmath mode strict does not allow; tf32, bf16, f16 and any do",
     ),
     "f32 by integers, strict": (
         TF32_ROWS,
@@ -108,7 +108,7 @@ REFUSED = {
         "up to 2\\^30",
     ),
     "huge src": (
-        [row for row in INT8_ROWS if row in EIGHT_LANES],
+        [row for row in INT8_ROWS if row in LOADS_1D],
         replace(INT8, src_dims=(2**24, 256)),
         "(bytes of src and of the weights up to 2\\^32|its tile is for scales along K)",
     ),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, zero_point
-from support_rows import EIGHT_LANES, XE_ROWS, flag
+from support_rows import LOADS_1D, XE_ROWS, flag
 from support_run import Call, check_dst, make_call, make_pd, run
 from support_xe import (
     FLOAT,
@@ -38,11 +38,13 @@ def kind_of(row: str) -> str:
 
 
 def variants_of(row: str) -> dict[str, Variant]:
-    return HALF if kind_of(row) == "matmul_half" and row not in EIGHT_LANES else VARIANTS[kind_of(row)]
+    return HALF if kind_of(row) == "matmul_half" and row not in LOADS_1D else VARIANTS[kind_of(row)]
 
 
 def rough(row: str, problem: Problem) -> Problem:
     narrow = {"matmul_float": None, "matmul_tf32": "tf32"}.get(kind_of(row), "bf16")
+    if narrow == "bf16" and problem.fpmath and problem.fpmath[0] in ("tf32", "f16"):
+        narrow = "two bf16"
     return replace(problem, rough=True, narrow=narrow)
 
 
@@ -63,8 +65,8 @@ def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -
         "sums that are scaled along K do not fit into its registers": scales_segments(p),
         "what zero points of both src and weights need does not fit": bool(p.src_zp and p.wei_zp),
         "2-D block loads cannot read": not variant.loads and row in LARGE,
-        "it wants packed weights": not p.wei_tag and row in LARGE and row in EIGHT_LANES,
-        "block loads cannot read src": not variant.loads and row in LARGE and row in EIGHT_LANES,
+        "it wants packed weights": not p.wei_tag and row in LARGE and row in LOADS_1D,
+        "block loads cannot read src": not variant.loads and row in LARGE and row in LOADS_1D,
         "it has no registers for a part of a block of K": row in LARGE and problem.src_dims[-1] % 16,
         "its tile is for scales along K": not scales_segments(p) and row in SCALED,
         "f32 that becomes bf16 does not fit into its registers": p.src_dt == "f32" and row in LARGE,
@@ -132,7 +134,7 @@ def test_every_variant_has_rows(
             taken.append(row)
     assert set(taken) >= set(rows) & set(SMALLEST)
     packed = bool(variants[name].base.wei_tag)
-    if variants[name].loads and (packed or not set(rows) <= set(EIGHT_LANES)):
+    if variants[name].loads and (packed or not set(rows) <= set(LOADS_1D)):
         assert set(taken) & set(LARGE)
 
 
@@ -270,6 +272,35 @@ def test_last_wave(
             check_exact_and_alike(engine, stream, row, problem)
 
 
+@pytest.mark.parametrize("mode", ["tf32", "f16"])
+@pytest.mark.parametrize("row", [row for row in LOADS_1D if "hpg_half" in row and tile_of(row).m < 32])
+def test_f32_that_is_infinite_or_no_number(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, mode: str
+) -> None:
+    """As in arithmetic of f32, although it is split into two bf16."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = Problem((9, 48), (48, 34), wei_tag=PACKED_FLOATS, fpmath=(mode, False), rough=True)
+    data = make_data(problem)
+    big = float(np.finfo(np.float32).max)
+    data.src[:, 3] = [np.inf, -np.inf, np.nan, big, -big, 1e30, np.inf, 1e-30, 1]
+    data.src[6, 20] = -np.inf
+    data.wei[3, 5:12] = [0, np.inf, -np.inf, np.nan, 1 + 2**-9, 2000 - 2**-5, 1e-30]
+    call = make_call(engine, problem, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    got = call.dst.view(np.float32).reshape(9, 34)
+    with np.errstate(all="ignore"):
+        expected = (data.src @ data.wei).astype(np.float32)
+        error = np.abs(got.astype(np.float64) - expected)
+        allowed = np.abs(data.src) @ np.abs(data.wei) * 2**-13
+    assert np.isinf(expected).any()
+    assert np.isnan(expected).any()
+    for kind in (np.isnan, np.isposinf, np.isneginf):
+        assert np.array_equal(kind(got), kind(expected))
+    finite = np.isfinite(expected)
+    assert (error[finite] <= allowed[finite]).all()
+
+
 # ---- where tensors begin
 
 PLACES = {
@@ -288,7 +319,7 @@ def place_of(row: str, seed: int = 0) -> Problem:
     """Larger tiles of eight lanes read packed weights only, one of them those with scales along K."""
     variant, tile = PLACES[kind_of(row)], tile_of(row)
     k = 2 * tile.k + 68
-    if row in EIGHT_LANES:
+    if row in LOADS_1D:
         tag = PACKED if variant.base.wei_dt[1:] in ("8", "4") else PACKED_FLOATS
         variant = replace(variant, base=replace(variant.base, wei_order=None, wei_tag=tag))
     if row in SCALED:

@@ -17,7 +17,8 @@
 //   struct b_panel, load_b        those of a block, there or where they lie
 //   add_wei_sums       sums of the panel's columns
 //   multiply           adds the products of a group of rows and the panel to isum (integers) or fsum
-//   BY_COLUMNS         if it has instead LOAD_A, which loads these rows, and multiply_column for one column
+//   BY_COLUMNS         if it has instead LOAD_A, which loads these rows in SRC_STEPS vectors, and
+//                      multiply_column for one column
 #include "epilogue.h"
 #include "lanes.h"
 #include "parameters.h"
@@ -66,7 +67,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
 #ifdef BY_COLUMNS
     // Column by column, so that few sums are not yet scaled.
     const int at_once = 1;
-    a_rows a[STEPS];
+    a_rows a[SRC_STEPS];
     LOAD_A(src, p, &t->rows, i0, block->k0, a);
 #else
     const int at_once = VECTORS(count);

@@ -135,9 +135,10 @@ struct matmul_arguments {
 #define FLAG_WEI_2D 2097152    // and the weights
 #define FLAG_SRC_1D 33554432   // block loads in one dimension can read src
 #define FLAG_SHORT_ZP 67108864 // zero points of the weights and sums of src fit 16 bits
-#define FLAG_PARTIAL 131072    // K is split: a work-item leaves the sums of its range of K in partials
-#define FLAG_FINISH 262144     // adds up the partials and goes on from there
-#define FLAG_SLICES 268435456  // sub-groups of a work-group share tiles along K
+#define FLAG_SPLIT_F32 134217728 // f32 becomes sums of two bf16
+#define FLAG_PARTIAL 131072      // K is split: a work-item leaves the sums of its range of K in partials
+#define FLAG_FINISH 262144       // adds up the partials and goes on from there
+#define FLAG_SLICES 268435456    // sub-groups of a work-group share tiles along K
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -48,7 +48,8 @@ struct engine {
 } // namespace
 
 cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &model, const split &s) {
-    const double ops = operations(model, row.multiplies);
+    const int products = products_of_one(p, row);
+    const double ops = operations(model, row.multiplies) / products;
     const double l1_bytes =
         std::max(1.0, double(model.l1_bytes_per_clock) / std::max(1u, model.xves_per_core));
     const engine e = {double(std::max(1u, model.xves())), double(std::max(1u, model.xe_cores)),
@@ -63,6 +64,9 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
            8 / l1_bytes;
     if (scales_along_k(p)) // instructions for each sum: conversion, zero point, one or two scales
         c.scaling = k / xe_panel_k(p, row) * elements / row.lanes * (p.integer() ? 4 : 2);
+    // And for each vector of f32 that becomes a sum of two, as zemm.isa counts them.
+    if (products > 1)
+        c.scaling += k * (row.tile_m + (products > 2 ? row.tile_n : 0)) / row.lanes * 4;
     // Where there is no XMX one pipe does both.
     const bool has_own_pipe = row.multiplies != operands::dp4a_int8 && row.multiplies != operands::fma;
     // It has the instructions for loads and loops, too: 140 to 210 a block, as zemm.isa counts them.

@@ -11,7 +11,7 @@ namespace zemm::matmul {
 
 struct cost {
     double clocks; // of the device, from the first to the last tile
-    // Of a tile: multiplying, loading from the first cache level, scaling sums of blocks.
+    // Of a tile: multiplying, loading from the first cache level, scaling sums of blocks (and splitting f32).
     double multiplying, l1, scaling;
     zemm_dim_t tiles;   // slices and ranges of K counted, too
     double utilisation; // of what the device could multiply in these clocks

@@ -18,7 +18,7 @@ enum class operands {
     f32,       // everything as f32
     dpas_int8, // bytes of src with bytes or 4-bit weights, whatever their signedness
     dp4a_int8, // the same by dot products of four bytes
-    dpas_half, // f16 with f16, bf16 with bf16, or either with integers; f32 with f32, as bf16
+    dpas_half, // f16 with f16, bf16 with bf16, or either with integers; f32 likewise, as bf16 or sums of two
     fma,       // floats with floats or integers, as f32
     dpas_tf32, // f32 with f32 or integers, as tf32
 };

@@ -98,6 +98,15 @@ bool scales_along_k(const problem &p) {
            changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
 }
 
+bool splits_f32(const problem &p, const kernel_row &row) {
+    return row.multiplies == operands::dpas_half && p.src.data_type == zemm_f32 &&
+           p.attr.fpmath_mode != zemm_fpmath_mode_bf16 && p.attr.fpmath_mode != zemm_fpmath_mode_any;
+}
+
+int products_of_one(const problem &p, const kernel_row &row) {
+    return !splits_f32(p, row) ? 1 : p.weight_only() ? 2 : 3; // integers have no rest
+}
+
 int xe_panel_k(const problem &p, const kernel_row &row) {
     // Integer weights of floats are read 32 at a time, too.
     const zemm_dim_t segment = k_segment(p);
@@ -105,7 +114,8 @@ int xe_panel_k(const problem &p, const kernel_row &row) {
     const zemm_dim_t step = p.weight_only() ? step_bytes
                             : is_half       ? step_bytes / 2
                                             : step_bytes / bytes_of(p.src, 1);
-    zemm_dim_t panel = row.tile_k;
+    // Weights that are sums of two take twice the registers.
+    zemm_dim_t panel = splits_f32(p, row) && !p.weight_only() ? row.tile_k / 2 : row.tile_k;
     while (segment != p.k() && segment % panel != 0)
         panel -= step;
     return int(panel);
@@ -174,6 +184,8 @@ uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul
     }
     if (block.rows == block.m)
         flags |= FLAG_ONE_MATRIX;
+    if (splits_f32(p, row))
+        flags |= FLAG_SPLIT_F32;
     // Xe-HPG has as many lanes for integers as for floats. A segment of 128 bytes adds up to less than 2^15.
     if (zero_points_fit_f32(p))
         flags |= row.lanes != 8 ? FLAG_FLOAT_ZP : k_segment(p) <= 128 ? FLAG_SHORT_ZP : 0;

@@ -22,6 +22,10 @@ bool reads_src_1d(const problem &p);
 zemm_dim_t xe_rows(const problem &p);
 // Whether scales change along K: sums of blocks are scaled.
 bool scales_along_k(const problem &p);
+// Whether f32 becomes sums of two bf16, as the fpmath mode wants more digits than one has; how many products
+// of bf16 that makes of one, or 1.
+bool splits_f32(const problem &p, const kernel_row &row);
+int products_of_one(const problem &p, const kernel_row &row);
 // Elements of K in a panel: the most steps of a DPAS that divide a segment; panels in a block.
 int xe_panel_k(const problem &p, const kernel_row &row);
 int xe_panels(const problem &p, const kernel_row &row);

@@ -96,8 +96,11 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     const int unscaled = !scaled ? 0 : few ? row.tile_n : 8;
     const int sums = row.tile_m * row.tile_n / row.lanes + unscaled;
     const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
-    const int operands = (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes) * row.tile_k / (4 * row.lanes) +
-                         (nibbles ? 16 : 0);
+    const bool splits = splits_f32(p, row); // of f32 weights, too, but half a panel
+    const int src_parts = splits && p.weight_only() ? 2 : 1;
+    const int operands =
+        (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes * src_parts) * row.tile_k / (4 * row.lanes) +
+        (nibbles ? 16 : 0);
     if (sums + operands + on_the_way + others <= row.grf)
         return true;
     why = scaled    ? "sums that are scaled along K do not fit into its registers"
@@ -220,11 +223,11 @@ bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads,
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
     const bool wide = loads == ze::feature::block_2d; // there f32 becomes tf32
     if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !wide) {
-        const zemm_fpmath_mode_t mode = p.attr.fpmath_mode;
-        if (mode == zemm_fpmath_mode_bf16 || mode == zemm_fpmath_mode_any)
+        if (p.attr.fpmath_mode != zemm_fpmath_mode_strict)
             return widens_exactly(p, "bf16", why) && has_dpas(p, dev, loads, p.weight_only() ? 32 : 16, why);
-        why = text("it multiplies f32 as bf16, which the fpmath mode %s does not allow; bf16 and any do",
-                   zemm_fpmath_mode2str(mode));
+        why = "it multiplies f32 as bf16 or sums of two, which the fpmath mode strict does not allow; tf32, "
+              "bf16, "
+              "f16 and any do";
         return false;
     }
     if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !p.weight_only())) {

@@ -98,6 +98,10 @@ PROBLEMS = [
         Problem("f32:f32 tf32", tag, f"--dt=f32:f32:f32 --wtag={tag} --attr-fpmath=tf32 {_SHAPE}", 0)
         for tag in ("any", "ab", "ba")
     ),
+    Problem("f32:f32 strict", "any", f"--dt=f32:f32:f32 --wtag=any {_SHAPE}", 0),
+    Problem(
+        "f32:u8 groups strict", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('strict')} {_SHAPE}", 128
+    ),
     Problem("f32:f32 bf16", "any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=bf16 {_SHAPE}", 0),
     Problem("f32:u8 groups bf16", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('bf16')} {_SHAPE}", 128),
     Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('tf32')} {_SHAPE}", 128),

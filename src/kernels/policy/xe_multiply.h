@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Xe policies share above their loads: a block's weights stay in registers while groups of eight rows of
 // src are multiplied with them. A policy defines dpas(), as SUMS which of the nest's sums it adds to, and as
-// LOAD_A what loads rows of src.
+// LOAD_A what loads rows of src. With SPLITS_F32 both may be sums of two values (xe_narrow.h): the rests of
+// src are behind its STEPS, those of weights in the second half of the panel.
 #pragma once
 
 #include "policy/xe.h"
 #include "policy/xe_loads.h"
 
 #define BY_COLUMNS
+
+// Vectors of eight rows of src.
+#ifdef SPLITS_F32
+#define SRC_STEPS (2 * STEPS)
+#else
+#define SRC_STEPS STEPS
+#endif
 
 // A step of this lane's column: elements of K side by side in each int.
 typedef int8 panel_vec;
@@ -33,6 +41,14 @@ static inline __attribute__((always_inline)) void multiply_column(__private cons
                                                                   __private vec_f *fsum) {
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
-        if (has_step(s))
+        if (has_step(s)) {
+#ifdef SPLITS_F32
+            // The product of two rests is less than what is lost of the values.
+            if (HAS(FLAG_SPLIT_F32))
+                SUMS[v] = dpas(a[STEPS + s], b.steps[s * NV + v], SUMS[v]);
+            if (HAS(FLAG_SPLIT_F32) && !wei_is_integer() && s < STEPS / 2)
+                SUMS[v] = dpas(a[s], b.steps[(STEPS / 2 + s) * NV + v], SUMS[v]);
+#endif
             SUMS[v] = dpas(a[s], b.steps[s * NV + v], SUMS[v]);
+        }
 }

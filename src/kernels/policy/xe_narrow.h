@@ -1,53 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 that becomes bf16 on its way from memory to DPAS, for sub-groups of 8. With integer weights a lane
-// takes two neighbours of K, as of src that is bf16. With f32 weights the two of K that a lane takes of a
-// step of src are LANES apart, as block loads deal them, and so are those of the weights side by side.
+// f32 that becomes bf16 on its way from memory to DPAS, for sub-groups of 8. The two of K that a lane takes
+// of a step of src are LANES apart, as block loads deal them, and so are those of the weights side by side.
 #pragma once
 
 #include "policy/xe_loads.h"
 
 #if LANES != 8
 #error "wider DPAS multiplies f32 as tf32"
+#elif TILE_K != 32
+#error "integers are widened 32 of K at once, and f32 weights that are split have half of that"
 #endif
 
 ushort2 __attribute__((overloadable)) intel_convert_bfloat162_as_ushort2(float2 x);
 
-// The first of K that this lane takes of a step, and how far the second is.
-static inline int lane_k() {
-    return wei_is_integer() ? 2 * (int)get_sub_group_local_id() : (int)get_sub_group_local_id();
-}
-static inline int pair_k() {
-    return wei_is_integer() ? 1 : LANES;
+// With FLAG_SPLIT_F32 a value is the sum of two bf16: its upper half, and the rest of it, rounded. Of two
+// rests no product is made: it is less than 2^-14 of the whole.
+#define SPLITS_F32
+
+// The upper half, finite. Both parts have the sign of x, so that infinite products never meet others of the
+// opposite sign.
+static inline uint upper_half(float x) {
+    const float largest = 0x1.fep127f;
+    return as_uint(clamp(x, -largest, largest)) & 0xffff0000;
 }
 
-static inline int narrow(float low, float high) {
+// Two values as bf16, and their rests.
+static inline int round_to_bf16(float low, float high) {
     return as_int(intel_convert_bfloat162_as_ushort2((float2)(low, high)));
+}
+static inline int narrow(float low, float high) {
+    return HAS(FLAG_SPLIT_F32) ? (int)(upper_half(low) >> 16 | upper_half(high)) : round_to_bf16(low, high);
+}
+static inline int narrow_rest(float low, float high) {
+    return round_to_bf16(low - as_float(upper_half(low)), high - as_float(upper_half(high)));
 }
 
 // Sixteen of K of this lane's column: eight, and the next eight.
-static inline int8 narrow_step(int8 first, int8 second) {
-    const float8 low = as_float8(first), high = as_float8(second);
-    return (int8)(narrow(low.s0, high.s0), narrow(low.s1, high.s1), narrow(low.s2, high.s2),
-                  narrow(low.s3, high.s3), narrow(low.s4, high.s4), narrow(low.s5, high.s5),
-                  narrow(low.s6, high.s6), narrow(low.s7, high.s7));
+#define EIGHT_PAIRS(of, x, y)                                                                                \
+    (int8)(of((x).s0, (y).s0), of((x).s1, (y).s1), of((x).s2, (y).s2), of((x).s3, (y).s3),                   \
+           of((x).s4, (y).s4), of((x).s5, (y).s5), of((x).s6, (y).s6), of((x).s7, (y).s7))
+
+// A step of packed weights and its rest, two rows at a time, each at once where DPAS wants it: registers are
+// too few for rows that wait. The panel is padded to whole steps.
+static inline void split_packed(const struct wei_source *w, int k, __private int8 *step,
+                                __private int8 *rest) {
+    union row {
+        COLUMNS_OF(uint) all;
+        float each[NV];
+    };
+    int8 taken[NV], left[NV];
+#define ROW_AT(k)                                                                                            \
+    READ_ROW(, (global const uint *)(w->wei + (w->panel + (uint)(k)*PACKED_N * (uint)sizeof(float))))
+#define PAIR(j)                                                                                              \
+    {                                                                                                        \
+        const union row low = {ROW_AT(k + j)}, high = {ROW_AT(k + LANES + j)};                               \
+        _Pragma("unroll") for (int v = 0; v < NV; ++v) {                                                     \
+            taken[v].s##j = narrow(low.each[v], high.each[v]);                                               \
+            left[v].s##j = narrow_rest(low.each[v], high.each[v]);                                           \
+        }                                                                                                    \
+    }
+    PAIR(0)
+    PAIR(1)
+    PAIR(2)
+    PAIR(3)
+    PAIR(4)
+    PAIR(5)
+    PAIR(6)
+    PAIR(7)
+#pragma unroll
+    for (int v = 0; v < NV; ++v) {
+        step[v] = taken[v];
+        rest[v] = left[v];
+    }
 }
 
-// Any strides, and K that ends inside the step from element k on: what this lane has of eight rows.
+// A step of all columns from element k on: step[v], and rest[v] of it with FLAG_SPLIT_F32.
+static inline void read_narrowed(const struct wei_source *w, global const struct matmul_problem *p, int k,
+                                 __private int8 *step, __private int8 *rest) {
+    if (HAS(FLAG_SPLIT_F32) && spec_wei_unit() == UNIT_PACKED) {
+        split_packed(w, k, step, rest);
+        return;
+    }
+    int8 first[NV], second[NV];
+    read_steps(w, p, k, true, first, second);
+#pragma unroll
+    for (int v = 0; v < NV; ++v) {
+        step[v] = EIGHT_PAIRS(narrow, as_float8(first[v]), as_float8(second[v]));
+        if (HAS(FLAG_SPLIT_F32))
+            rest[v] = EIGHT_PAIRS(narrow_rest, as_float8(first[v]), as_float8(second[v]));
+    }
+}
+
+// Any strides, and K that ends inside the step from element k on: what this lane has of eight rows, or
+// their rest.
 static __attribute__((noinline)) uint8 gather_narrowed(bytes src, global const struct matmul_problem *p,
-                                                       long begin, int row, int k) {
+                                                       long begin, int row, int k, bool rest) {
     uint values[8];
 #pragma unroll 1
     for (int i = 0; i < 8; ++i) {
         float pair[2] = {0.f, 0.f};
 #pragma unroll 1
         for (int j = 0; j < 2; ++j) {
-            const int at = k + lane_k() + j * pair_k();
+            const int at = k + (int)get_sub_group_local_id() + j * LANES;
             if (at < p->k)
                 pair[j] =
                     ((global const float *)
                          src)[begin + min((long)row + i, p->rows - 1) * p->src.row + at * p->src.column];
         }
-        values[i] = as_uint(narrow(pair[0], pair[1]));
+        values[i] = as_uint(rest ? narrow_rest(pair[0], pair[1]) : narrow(pair[0], pair[1]));
     }
     return vload8(0, values);
 }
@@ -59,25 +119,38 @@ static inline void load_narrowed(bytes src, global const struct matmul_problem *
     if (!HAS(FLAG_SRC_1D) || !is_whole(p, k0, spec_panel_k())) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
-            if (has_step(s))
-                a[s] = gather_narrowed(src, p, rows->src, rows->first + i0, (int)k0 + s * STEP_K);
+            if (has_step(s)) {
+                const int row = rows->first + i0, k = (int)k0 + s * STEP_K;
+                a[s] = gather_narrowed(src, p, rows->src, row, k, false);
+                if (HAS(FLAG_SPLIT_F32))
+                    a[STEPS + s] = gather_narrowed(src, p, rows->src, row, k, true);
+            }
         return;
     }
-    uint words[STEPS][8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        // The same in all lanes, as block loads want it.
-        const long row = sub_group_broadcast(rows->at[i0 / LANES], i);
-        global const uint *at = (global const uint *)(src + row) + k0;
-#pragma unroll
-        for (int s = 0; s < STEPS; ++s)
-            if (has_step(s)) {
-                const float2 two = wei_is_integer() ? as_float2(vload2(0, at + s * STEP_K + lane_k()))
-                                                    : as_float2(intel_sub_group_block_read2(at + s * STEP_K));
-                words[s][i] = as_uint(narrow(two.s0, two.s1));
-            }
+    a_rows taken[STEPS], left[STEPS];
+// Row i, whose place is the same in all lanes, as block loads want it.
+#define LOAD_ROW(i)                                                                                          \
+    {                                                                                                        \
+        const long row = sub_group_broadcast(rows->at[i0 / LANES], i);                                       \
+        global const uint *at = (global const uint *)(src + row) + k0;                                       \
+        _Pragma("unroll") for (int s = 0; s < STEPS; ++s) if (has_step(s)) {                                 \
+            const float2 two = as_float2(intel_sub_group_block_read2(at + s * STEP_K));                      \
+            taken[s].s##i = as_uint(narrow(two.s0, two.s1));                                                 \
+            left[s].s##i = as_uint(narrow_rest(two.s0, two.s1));                                             \
+        }                                                                                                    \
     }
+    LOAD_ROW(0)
+    LOAD_ROW(1)
+    LOAD_ROW(2)
+    LOAD_ROW(3)
+    LOAD_ROW(4)
+    LOAD_ROW(5)
+    LOAD_ROW(6)
+    LOAD_ROW(7)
 #pragma unroll
-    for (int s = 0; s < STEPS; ++s)
-        a[s] = eight_rows(words[s]);
+    for (int s = 0; s < STEPS; ++s) {
+        a[s] = taken[s];
+        if (HAS(FLAG_SPLIT_F32))
+            a[STEPS + s] = left[s];
+    }
 }
