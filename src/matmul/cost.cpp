@@ -6,14 +6,19 @@
 
 #include "common/error.hpp"
 #include "matmul/dispatch.hpp"
+#include "matmul/pack_first.hpp"
 #include "matmul/plan_xe.hpp"
 
 namespace zemm::matmul {
 
 std::string cost::text() const {
-    return zemm::text("%.0f clocks, %lld tiles of %.0f clocks of multiplying, %.0f of loads and %.0f of "
-                      "scaling, %.0f %% of the peak",
-                      clocks, (long long)tiles, multiplying, l1, scaling, 100 * utilisation);
+    std::string words =
+        zemm::text("%.0f clocks, %lld tiles of %.0f clocks of multiplying, %.0f of loads and %.0f of "
+                   "scaling, %.0f %% of the peak",
+                   clocks, (long long)tiles, multiplying, l1, scaling, 100 * utilisation);
+    if (packing != 0)
+        words += zemm::text(", %.0f of the clocks for packing the weights first", packing);
+    return gathers ? words + ", weights element by element" : words;
 }
 
 namespace {
@@ -30,10 +35,13 @@ double operations(const ze::gpu_model &model, operands multiplies) {
 }
 
 // Assumed, in clocks.
-constexpr double latency = 500; // from asking for a block to multiplying it, out of the second cache level
-constexpr double barrier = 60;  // of the sub-groups of a work-group
-constexpr double launch = 3000; // of a second kernel that waits for the first
-constexpr double l2_bytes = 64; // that an Xe core reads or writes in one
+constexpr double latency = 500;    // from asking for a block to multiplying it, out of the second cache level
+constexpr double barrier = 60;     // of the sub-groups of a work-group
+constexpr double launch = 3000;    // of a second kernel that waits for the first
+constexpr double l2_bytes = 64;    // that an Xe core reads or writes in one
+constexpr double memory_bytes = 8; // the same where the second cache level is too small
+constexpr double element = 100;    // of a lane of a load out of the first cache level, where loads take turns
+constexpr double lanes = 16;       // elements that an Xe core loads in one, one each
 
 // An engine runs the tiles of its share one after the other; its threads hide the latency of loads from each
 // other, so that with few tiles an engine waits for every block of K.
@@ -72,7 +80,9 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     // It has the instructions for loads and loops, too: 140 to 210 a block, as zemm.isa counts them.
     const double others = k / xe_panel_k(p, row) * 150;
     const double alu = has_own_pipe ? std::max(c.multiplying, c.scaling) : c.multiplying + c.scaling + others;
-    const double waiting = k / row.tile_k * latency, busy = std::max(alu, c.l1);
+    c.gathers = gathers_weights(p, row);
+    const double waiting = k / row.tile_k * latency + (c.gathers ? k * row.tile_n / row.lanes * element : 0);
+    const double busy = std::max(alu, c.l1);
     const auto clocks_of = [&](double tiles) {
         return tiles * std::max(busy, waiting / std::min(std::max(1.0, tiles), e.threads));
     };
@@ -88,6 +98,16 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     const double work =
         2.0 * double(p.batch()) * double(p.m()) * double(p.n()) * double(p.k()) / ops / e.xves;
     c.utilisation = work / c.clocks;
+    return c;
+}
+
+cost with_packing(cost c, const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model) {
+    const double bytes = double(md_size(plain) + md_size(packed));
+    const double elements = double(md_size(packed)) * 8 / data_type_bits(packed.data_type);
+    const double at_once = bytes <= double(model.l2_bytes) ? l2_bytes : memory_bytes;
+    c.packing = launch + std::max(bytes / at_once, elements / lanes) / std::max(1u, model.xe_cores);
+    c.utilisation *= c.clocks / (c.clocks + c.packing);
+    c.clocks += c.packing;
     return c;
 }
 

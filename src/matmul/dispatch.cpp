@@ -7,6 +7,7 @@
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "matmul/cost.hpp"
+#include "matmul/pack_first.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/plan_xe.hpp"
@@ -97,6 +98,31 @@ bool suits(const problem &p, const kernel_row &row, std::string &why) {
     return false;
 }
 
+// How tiles and K are dealt, and whether weights that the row would gather are packed first: the cheapest.
+// Only the smallest tiles gather.
+cost deal(candidate &c, const ze::device &dev, const ze::gpu_model &model) {
+    const kernel_row &row = *c.row;
+    std::string why; // not needed: a row that cannot do without packing was refused for it
+    const std::shared_ptr<const packing> first = pack_for_xe(*c.problem, row, dev, why);
+    cost best = {};
+    if (!first || row.tile_m == row.rows) {
+        c.dealt = best_split(*c.problem, row, model);
+        best = estimate(*c.problem, row, model, c.dealt);
+    }
+    if (first) {
+        const split dealt = best_split(*first->problem, row, model);
+        const cost packed = with_packing(estimate(*first->problem, row, model, dealt), c.problem->wei,
+                                         first->problem->wei, model);
+        if (best.clocks == 0 || packed.clocks < best.clocks) {
+            c.packs_first = first;
+            c.dealt = dealt;
+            best = packed;
+        }
+    }
+    c.clocks = best.clocks;
+    return best;
+}
+
 // Of rows that differ in their tile the cheapest first.
 void sort_tiles(const problem &p, const ze::device &dev, std::vector<candidate> &found) {
     if (p.empty())
@@ -105,9 +131,7 @@ void sort_tiles(const problem &p, const ze::device &dev, std::vector<candidate> 
     const auto end = std::partition_point(found.begin(), found.end(), is_tile);
     const ze::gpu_model model = xe_model(dev);
     for (auto c = found.begin(); c != end; ++c) {
-        c->dealt = best_split(*c->problem, *c->row, model);
-        const cost estimated = estimate(*c->problem, *c->row, model, c->dealt);
-        c->clocks = estimated.clocks;
+        const cost estimated = deal(*c, dev, model);
         if (verbose::enabled(verbose::dispatch))
             verbose::print(text("primitive,create:cost,matmul,%s,%s%s,%s", c->row->name,
                                 estimated.text().c_str(), c->dealt.text().c_str(), dims_line(p).c_str()));

@@ -47,11 +47,15 @@ struct kernel_row {
     bool (*supports)(const problem &p, const ze::device &dev, std::string &why);
 };
 
+struct packing; // pack_first.hpp
+
 // A row that takes a problem, and the problem with the weights' layout that it wants; where a sub-group owns
-// a tile, how tiles and K are dealt, and the clocks that this is estimated to take.
+// a tile, whether weights are packed first, how tiles and K are dealt, and the clocks that this is estimated
+// to take.
 struct candidate {
     const kernel_row *row;
     std::shared_ptr<const struct problem> problem;
+    std::shared_ptr<const packing> packs_first = nullptr;
     split dealt = {};
     double clocks = 0;
 };

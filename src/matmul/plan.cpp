@@ -6,6 +6,7 @@
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
 #include "matmul/block.hpp"
+#include "matmul/pack_first.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan_xe.hpp"
 
@@ -39,9 +40,6 @@ bool changes_signedness(const problem &p) {
         return false;
     }
 }
-
-// Tiles of full height, from which on packing plain weights into the scratchpad is worth it.
-constexpr zemm_dim_t tiles_to_pack_for = 2;
 
 // Bytes of the scratchpad; where they begin.
 size_t take(plan &p, size_t bytes) {
@@ -152,30 +150,6 @@ void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
     take_partials(result, along_n * row.tile_n * row.group_x, ranges);
 }
 
-// Plain weights that many tiles read: arranged once, in the scratchpad, instead of by every tile.
-std::shared_ptr<const problem> packed_first(const candidate &c, const ze::device &dev, plan &result) {
-    const problem &p = *c.problem;
-    if (dev.kind == zemm_gpu || c.row->work_items > 1 || // these read plain weights as they are
-        c.row->weights != weights_layout::packed || !md_is_plain(p.wei) || p.empty() ||
-        p.batch() * p.m() < tiles_to_pack_for * c.row->tile_m || !segments_are_quads(p) ||
-        !p.shares_weights())
-        return c.problem;
-    auto packed = std::make_shared<problem>(p);
-    std::string why; // not needed: tiles arrange their weights themselves
-    try {
-        packed->wei = packed_weights(p.wei);
-    } catch (const error &) {
-        return c.problem;
-    }
-    reorder::problem move;
-    move.src = p.wei;
-    move.dst = packed->wei;
-    if (!reorder::plan_pack(move, dev, result.pack, why))
-        return c.problem;
-    result.packed_at = take(result, md_size(packed->wei));
-    return packed;
-}
-
 } // namespace
 
 zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t ranges) {
@@ -208,8 +182,13 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     plan result = {};
     const kernel_row &row = *c.row;
     result.row = &row;
-    const std::shared_ptr<const problem> run = packed_first(c, dev, result);
-    const problem &p = *run;
+    const std::shared_ptr<const packing> first =
+        row.work_items > 1 ? c.packs_first : pack_for_cpu(*c.problem, row, dev);
+    if (first) {
+        result.pack = first->move;
+        result.packed_at = take(result, md_size(first->problem->wei));
+    }
+    const problem &p = first ? *first->problem : *c.problem;
     result.block = make_block(p);
     matmul_problem &block = result.block;
     if (p.empty())
@@ -229,7 +208,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         xe_pitches(p, block);
         if (flags & (FLAG_SRC_2D | FLAG_SRC_1D))
             result.src_alignment = block_load_alignment;
-        if ((flags & FLAG_WEI_2D) || is_packed(p.wei))
+        if ((flags & FLAG_WEI_2D) || is_packed(c.problem->wei)) // the caller's
             result.wei_alignment = block_load_alignment;
         xe_cut(c.dealt, dev, batch, result);
     } else {

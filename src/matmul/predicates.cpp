@@ -3,6 +3,7 @@
 
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
+#include "matmul/pack_first.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan_xe.hpp"
 #include "zemm/zemm.h"
@@ -139,8 +140,9 @@ bool has_threads(const kernel_row &row, const ze::device &dev, std::string &why)
     return false;
 }
 
-// Reading element by element is for the smallest tile: others have no registers for that.
-bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
+// Reading element by element is for the smallest tile: others have no registers for that, and have plain
+// weights packed first.
+bool reads_blocks(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why) {
     if (row.work_items == 1 || row.tile_m == row.rows || p.empty())
         return true;
     if (row.multiplies == operands::fma && p.k() % row.tile_k != 0) {
@@ -148,22 +150,15 @@ bool reads_blocks(const problem &p, const kernel_row &row, std::string &why) {
                    (long long)p.k(), row.tile_k);
         return false;
     }
-    if (loads_1d(row)) {
-        if (reads_src_1d(p) && is_packed(p.wei))
-            return true;
-        why = reads_src_1d(p)
-                  ? "it wants packed weights, such as tag any gives"
-                  : "block loads cannot read src: they want stride 1 along K, and rows that begin and end at "
-                    "multiples of 4 bytes";
+    if (loads_1d(row) ? !reads_src_1d(p) : !reads_src_2d(p)) {
+        why = loads_1d(row)
+                  ? "block loads cannot read src: they want stride 1 along K, and rows that begin and end at "
+                    "multiples of 4 bytes"
+                  : "2-D block loads cannot read src: they want stride 1 along K, rows of at least 64 bytes "
+                    "in fours, and 16 bytes times a whole number from row to row";
         return false;
     }
-    if (reads_src_2d(p) && reads_wei_2d(p))
-        return true;
-    why = text(
-        "2-D block loads cannot read %s: they want stride 1 in rows or columns, rows of at least 64 bytes "
-        "in fours, and 16 bytes times a whole number from row to row",
-        reads_src_2d(p) ? "the weights" : "src");
-    return false;
+    return !gathers_weights(p, row) || pack_for_xe(p, row, dev, why);
 }
 
 // Whether integer weights less their zero points are values of the type that is multiplied.
@@ -289,7 +284,7 @@ bool on_cpu(const problem &p, const ze::device &dev, std::string &why) {
 
 bool fits_sub_group(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why) {
     return has_lanes(row, dev, why) && has_threads(row, dev, why) && counts_bytes(p, row, why) &&
-           has_registers(p, row, why) && reads_blocks(p, row, why);
+           has_registers(p, row, why) && reads_blocks(p, row, dev, why);
 }
 
 } // namespace zemm::matmul
