@@ -101,14 +101,14 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     return c;
 }
 
-cost with_packing(cost c, const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model) {
+void cost::pack_first(const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model) {
     const double bytes = double(md_size(plain) + md_size(packed));
     const double elements = double(md_size(packed)) * 8 / data_type_bits(packed.data_type);
     const double at_once = bytes <= double(model.l2_bytes) ? l2_bytes : memory_bytes;
-    c.packing = launch + std::max(bytes / at_once, elements / lanes) / std::max(1u, model.xe_cores);
-    c.utilisation *= c.clocks / (c.clocks + c.packing);
-    c.clocks += c.packing;
-    return c;
+    const double before = clocks;
+    packing = launch + std::max(bytes / at_once, elements / lanes) / std::max(1u, model.xe_cores);
+    clocks += packing;
+    utilisation *= before / clocks;
 }
 
 } // namespace zemm::matmul

@@ -17,11 +17,11 @@ struct cost {
     double utilisation; // of what the device could multiply in these clocks
     bool gathers;       // the weights, element by element
     double packing;     // clocks of packing the weights first; 0: they are taken as they are
+    // Adds a launch before that packs the weights.
+    void pack_first(const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model);
     std::string text() const;
 };
 
 cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &model, const split &s);
-// The estimate for packed weights, and what packing them in a launch before that adds.
-cost with_packing(cost c, const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model);
 
 } // namespace zemm::matmul

@@ -51,7 +51,9 @@ std::shared_ptr<const packing> pack_for_cpu(const problem &p, const kernel_row &
 
 std::shared_ptr<const packing> pack_for_xe(const problem &p, const kernel_row &row, const ze::device &dev,
                                            std::string &why) {
-    if (p.empty() || !gathers_weights(p, row)) {
+    // One row of tiles reads each weight once: packing would read it, write it and read it again.
+    const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
+    if (p.empty() || !gathers_weights(p, row) || (row.tile_m == row.rows && rows <= row.tile_m)) {
         why = "it reads the weights as they are";
         return nullptr;
     }

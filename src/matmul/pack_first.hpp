@@ -21,7 +21,8 @@ bool gathers_weights(const problem &p, const kernel_row &row);
 
 // On a CPU: for rows that want packed weights, where many tiles read them. nullptr if they do not.
 std::shared_ptr<const packing> pack_for_cpu(const problem &p, const kernel_row &row, const ze::device &dev);
-// Where a sub-group owns a tile: for weights that it gathers otherwise. nullptr, and why, if that cannot be.
+// Where a sub-group owns a tile: for weights that it gathers otherwise, unless one row of the smallest tiles
+// does that. nullptr, and why, if they are not packed.
 std::shared_ptr<const packing> pack_for_xe(const problem &p, const kernel_row &row, const ze::device &dev,
                                            std::string &why);
 

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plain weights that block loads cannot read: rows for Intel GPUs pack them first, or gather them."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import zemm
+from support_problem import Problem, Quant, zero_point
+from support_rows import EIGHT_LANES, XE_ROWS
+from support_run import make_pd, run
+from support_xe import tile_of
+
+INT8 = Problem((40, 256), (256, 64), "s8", "u8", "s32", scratchpad="user")
+WIDENED = Problem(
+    (40, 96),
+    (96, 41),
+    "f16",
+    "u8",
+    limit=15,
+    fpmath=("any", True),
+    wei_zp=zero_point(2, (), "u8"),
+    scratchpad="user",
+)
+TF32 = Problem((40, 96), (96, 11), fpmath=("tf32", False), scratchpad="user")
+LARGE = [row for row in XE_ROWS if tile_of(row).m > 8]
+# Columns at odd places, rows of half bytes, rows that are too short.
+UNREADABLE = {
+    "int8": [
+        replace(INT8, src_dims=(2, 9, 64), wei_dims=(2, 64, 70), wei_order="acb", wei_pad=13),
+        replace(INT8, wei_dt="s4", wei_dims=(256, 70), dst_dt="f32", limit=7, wei_scale=Quant(3, (64, 1))),
+    ],
+    "half": [replace(WIDENED, wei_dt="f16", wei_zp=None), WIDENED],
+    "tf32": [TF32],
+    "float": [WIDENED],
+}
+
+
+def unreadable(row: str) -> list[Problem]:
+    return UNREADABLE[row.split("_")[1]]
+
+
+def packs(engine: zemm.Engine, problem: Problem) -> bool:
+    pd = make_pd(engine, problem)
+    modules = [module.name for module in pd.modules()]
+    packed = "reorder_pack_lanes" in modules
+    bits = {"s4": 4, "s8": 8, "u8": 8, "f16": 16, "bf16": 16, "f32": 32}[problem.wei_dt]
+    *_, k, n = problem.wei_dims
+    assert not packed or pd.query_md("scratchpad_md").size >= k * n * bits // 8
+    return packed
+
+
+@pytest.mark.parametrize("row", [row for row in LARGE if row not in EIGHT_LANES and "48x32x64" not in row])
+def test_large_tiles_pack_first(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """Rows with 2-D block loads; test_xe_rows.py has the others."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = unreadable(row)[0]
+    assert packs(engine, problem)
+    assert run(engine, stream, problem).exact
+
+
+@pytest.mark.parametrize("row", XE_ROWS)
+def test_few_rows_are_not_worth_it(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """One row of the smallest tiles gathers; the others do not."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = unreadable(row)[-1]
+    for m in (1, 8, 9):
+        shaped = replace(problem, src_dims=(m, problem.src_dims[1]))
+        if "16x16x32_xe_dp4a" not in row:
+            shaped = replace(shaped, wei_scale=None)
+        assert packs(engine, shaped) == (row in LARGE or m > 8)
+
+
+@pytest.mark.parametrize(
+    ("m", "words"), [(8, "weights element by element"), (9, "packing the weights first")]
+)
+def test_the_log_says_what_becomes_of_the_weights(m: int, words: str) -> None:
+    row = next(row for row in XE_ROWS if row in EIGHT_LANES and row not in LARGE)
+    command = ["--engine=cpu", "--mode=I", "--matmul", "--dt=s8:s8:s32", "--wtag=ab"]
+    result = subprocess.run(
+        [sys.executable, "-m", "zemm.benchdnn", *command, f"{m}x1024:1024x40"],
+        env=os.environ | {"ZEMM_KERNEL": row, "ZEMM_VERBOSE": "dispatch"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = {line for line in result.stdout.splitlines() if "create:cost" in line}
+    assert row in line
+    assert words in line
+
+
+@pytest.mark.parametrize("row", [row for row in XE_ROWS if row not in LARGE])
+def test_weights_that_block_loads_read_are_not_packed(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = unreadable(row)[0]
+    readable = replace(problem, src_dims=(40, 256), wei_dims=(256, 128), wei_order=None, wei_pad=0)
+    assert packs(engine, readable) == (row in EIGHT_LANES)
+    tag = "BA16a64b4a" if problem.wei_dt in ("s8", "u8") else "BA16a64b"
+    assert not packs(engine, replace(readable, wei_tag=tag))
+
+
+def test_packed_weights_of_too_many_bytes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column is a panel of 64: what fits plain may not fit packed."""
+    row = next(row for row in XE_ROWS if row in EIGHT_LANES and row in LARGE)
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    with pytest.raises(
+        NotImplementedError, match="would be packed first, and have more bytes than the 2\\^32"
+    ):
+        make_pd(engine, replace(INT8, src_dims=(40, 2**26), wei_dims=(2**26, 1)))
