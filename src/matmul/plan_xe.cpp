@@ -44,6 +44,17 @@ bool zero_points_fit_f32(const problem &p) {
            !p.zero_point(ZEMM_ARG_SRC) && scales_along_k(p) && k_segment(p) <= 256;
 }
 
+// Whether a tile has registers of 32 bytes, its sums and a panel leave few of them, and zero points need
+// some.
+bool has_zero_points_beside(const problem &p, const kernel_row &row) {
+    if (row.lanes != 8 || !p.integer() || scales_along_k(p) ||
+        !(p.zero_point(ZEMM_ARG_SRC) || p.zero_point(ZEMM_ARG_WEIGHTS)))
+        return false;
+    constexpr int others = 72; // of zero points, addresses, what is under way
+    const int sums = row.tile_m * row.tile_n / row.lanes;
+    return sums + (row.tile_n + 8) * row.tile_k / (4 * row.lanes) + others > row.grf;
+}
+
 // Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
 bool src_rows_are_linear(const problem &p) {
     const int row = p.ndims() - 2;
@@ -115,7 +126,8 @@ int xe_panel_k(const problem &p, const kernel_row &row) {
                             : is_half       ? step_bytes / 2
                                             : step_bytes / bytes_of(p.src, 1);
     // Weights that are sums of two take twice the registers.
-    zemm_dim_t panel = splits_f32(p, row) && !p.weight_only() ? row.tile_k / 2 : row.tile_k;
+    const bool is_half_panel = (splits_f32(p, row) && !p.weight_only()) || has_zero_points_beside(p, row);
+    zemm_dim_t panel = is_half_panel ? row.tile_k / 2 : row.tile_k;
     while (segment != p.k() && segment % panel != 0)
         panel -= step;
     return int(panel);

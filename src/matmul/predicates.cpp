@@ -99,8 +99,9 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     const bool nibbles = small && !few && p.integer() && is_int4(p.wei.data_type);
     const bool splits = splits_f32(p, row); // of f32 weights, too, but half a panel
     const int src_parts = splits && p.weight_only() ? 2 : 1;
+    const int panel = scaled || p.empty() || !p.integer() ? row.tile_k : xe_panel_k(p, row);
     const int operands =
-        (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes * src_parts) * row.tile_k / (4 * row.lanes) +
+        (row.tile_n * bytes / (nibbles ? 2 : 1) + 8 * bytes * src_parts) * panel / (4 * row.lanes) +
         (nibbles ? 16 : 0);
     if (sums + operands + on_the_way + others <= row.grf)
         return true;
