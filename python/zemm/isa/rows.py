@@ -49,7 +49,7 @@ class Row:
     def is_for(self, problem: "Problem") -> bool:
         """Wide tiles of Xe leave no registers for scales along K: the dispatcher takes the narrower one.
 
-        Rows without 2-D block loads read plain weights element by element, which is not for speed.
+        Rows without 2-D block loads have plain weights packed first: their loop is that of packed ones.
         """
         if self.is_xe and not self.block2d and problem.tag != "any":
             return False
