@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import zemm
 from support_problem import Problem, Quant, zero_point
-from support_rows import EIGHT_LANES, XE_ROWS
+from support_rows import LOADS_1D, XE_ROWS
 from support_run import make_pd, run
 from support_xe import tile_of
 
@@ -52,7 +52,7 @@ def packs(engine: zemm.Engine, problem: Problem) -> bool:
     return packed
 
 
-@pytest.mark.parametrize("row", [row for row in LARGE if row not in EIGHT_LANES and "48x32x64" not in row])
+@pytest.mark.parametrize("row", [row for row in LARGE if row not in LOADS_1D and "48x32x64" not in row])
 def test_large_tiles_pack_first(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
@@ -79,7 +79,7 @@ def test_few_rows_are_not_worth_it(engine: zemm.Engine, monkeypatch: pytest.Monk
     ("m", "words"), [(8, "weights element by element"), (9, "packing the weights first")]
 )
 def test_the_log_says_what_becomes_of_the_weights(m: int, words: str) -> None:
-    row = next(row for row in XE_ROWS if row in EIGHT_LANES and row not in LARGE)
+    row = next(row for row in XE_ROWS if row in LOADS_1D and row not in LARGE)
     command = ["--engine=cpu", "--mode=I", "--matmul", "--dt=s8:s8:s32", "--wtag=ab"]
     result = subprocess.run(
         [sys.executable, "-m", "zemm.benchdnn", *command, f"{m}x1024:1024x40"],
@@ -100,14 +100,14 @@ def test_weights_that_block_loads_read_are_not_packed(
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = unreadable(row)[0]
     readable = replace(problem, src_dims=(40, 256), wei_dims=(256, 128), wei_order=None, wei_pad=0)
-    assert packs(engine, readable) == (row in EIGHT_LANES)
+    assert packs(engine, readable) == (row in LOADS_1D)
     tag = "BA16a64b4a" if problem.wei_dt in ("s8", "u8") else "BA16a64b"
     assert not packs(engine, replace(readable, wei_tag=tag))
 
 
 def test_packed_weights_of_too_many_bytes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column is a panel of 64: what fits plain may not fit packed."""
-    row = next(row for row in XE_ROWS if row in EIGHT_LANES and row in LARGE)
+    row = next(row for row in XE_ROWS if row in LOADS_1D and row in LARGE)
     monkeypatch.setenv("ZEMM_KERNEL", row)
     with pytest.raises(
         NotImplementedError, match="would be packed first, and have more bytes than the 2\\^32"
