@@ -51,8 +51,9 @@ kernel_row tile_40x32() {
 
 problem bytes(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k) {
     const zemm_dim_t src[] = {m, k}, wei[] = {k, n}, dst[] = {m, n};
-    return make_problem(md_with_string_tag(2, src, zemm_u8, "ab"), md_with_string_tag(2, wei, zemm_s8, "ab"),
-                        nullptr, md_with_string_tag(2, dst, zemm_s32, "ab"), nullptr);
+    return make_problem(md_with_string_tag(2, src, zemm_u8, "ab"),
+                        md_with_string_tag(2, wei, zemm_s8, "BA16a64b4a"), nullptr,
+                        md_with_string_tag(2, dst, zemm_s32, "ab"), nullptr);
 }
 
 std::string split_of(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k, const ze::gpu_model &model) {
