@@ -86,11 +86,7 @@ bool has_registers(const problem &p, const kernel_row &row, std::string &why) {
     const bool few = row.multiplies == operands::dp4a_int8 || row.multiplies == operands::fma;
     const bool two_zero_points =
         small && !scaled && p.zero_point(ZEMM_ARG_SRC) && p.zero_point(ZEMM_ARG_WEIGHTS);
-    const int others = few                                 ? 32
-                       : scaled && (p.integer() || !small) ? 64
-                       : two_zero_points                   ? 72
-                       : small                             ? 48
-                                                           : 56;
+    const int others = few ? 32 : scaled && p.integer() ? 64 : two_zero_points ? 72 : small ? 48 : 56;
     const bool narrows = row.multiplies == operands::dpas_half && p.src.data_type == zemm_f32;
     const int taken = row.multiplies == operands::fma ? 4 : data_type_bits(p.src.data_type) / 8;
     const int bytes = narrows ? 2 : taken, on_the_way = narrows && !p.weight_only() ? 8 : 0;
