@@ -13,9 +13,9 @@ namespace zemm::matmul {
 
 std::string cost::text() const {
     std::string words =
-        zemm::text("%.0f clocks, %lld tiles of %.0f clocks of multiplying, %.0f of loads and %.0f of "
-                   "scaling, %.0f %% of the peak",
-                   clocks, (long long)tiles, multiplying, l1, scaling, 100 * utilisation);
+        zemm::text("%.0f clocks, %lld tiles of %.0f clocks of multiplying, %.0f of loads, %.0f of "
+                   "scaling and %.0f of widening, %.0f %% of the peak",
+                   clocks, (long long)tiles, multiplying, l1, scaling, widening, 100 * utilisation);
     if (packing != 0)
         words += zemm::text(", %.0f of the clocks for packing the weights first", packing);
     return gathers ? words + ", weights element by element" : words;
@@ -72,14 +72,18 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
            8 / l1_bytes;
     if (scales_along_k(p)) // instructions for each sum: conversion, zero point, one or two scales
         c.scaling = k / xe_panel_k(p, row) * elements / row.lanes * (p.integer() ? 4 : 2);
-    // And for each vector of f32 that becomes a sum of two, as zemm.isa counts them.
-    if (products > 1)
-        c.scaling += k * (row.tile_m + (products > 2 ? row.tile_n : 0)) / row.lanes * 4;
-    // Where there is no XMX one pipe does both.
+    // What becomes a type that is multiplied, in vectors: f32 that is split, integers of the weights. As
+    // zemm.isa counts instructions, of each pipe.
+    const double split = products == 1 ? 0 : k * (row.tile_m + (products > 2 ? row.tile_n : 0)) / row.lanes;
+    const double widened = p.weight_only() ? k * row.tile_n / row.lanes : 0;
+    c.scaling += 4 * split;
+    c.widening = 3 * (split + widened);
+    // Where there is no XMX one pipe does all.
     const bool has_own_pipe = row.multiplies != operands::dp4a_int8 && row.multiplies != operands::fma;
     // It has the instructions for loads and loops, too: 140 to 210 a block, as zemm.isa counts them.
     const double others = k / xe_panel_k(p, row) * 150;
-    const double alu = has_own_pipe ? std::max(c.multiplying, c.scaling) : c.multiplying + c.scaling + others;
+    const double alu =
+        has_own_pipe ? std::max({c.multiplying, c.scaling, c.widening}) : c.multiplying + c.scaling + others;
     c.gathers = gathers_weights(p, row);
     const double waiting = k / row.tile_k * latency + (c.gathers ? k * row.tile_n / row.lanes * element : 0);
     const double busy = std::max(alu, c.l1);

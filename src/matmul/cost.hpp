@@ -11,8 +11,9 @@ namespace zemm::matmul {
 
 struct cost {
     double clocks; // of the device, from the first to the last tile
-    // Of a tile: multiplying, loading from the first cache level, scaling sums of blocks (and splitting f32).
-    double multiplying, l1, scaling;
+    // Of a tile: multiplying; loading from the first cache level; on the floats' pipe scaling sums of blocks
+    // and splitting f32; on the integers' pipe making what is multiplied of integer weights and split f32.
+    double multiplying, l1, scaling, widening;
     zemm_dim_t tiles;   // slices and ranges of K counted, too
     double utilisation; // of what the device could multiply in these clocks
     bool gathers;       // the weights, element by element
