@@ -52,7 +52,9 @@ def packs(engine: zemm.Engine, problem: Problem) -> bool:
     return packed
 
 
-@pytest.mark.parametrize("row", [row for row in LARGE if row not in LOADS_1D and "48x32x64" not in row])
+@pytest.mark.parametrize(
+    "row", [row for row in LARGE if row not in LOADS_1D and not row.endswith("x32x64_xe_half")]
+)
 def test_large_tiles_pack_first(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
@@ -65,10 +67,10 @@ def test_large_tiles_pack_first(
 
 @pytest.mark.parametrize("row", XE_ROWS)
 def test_few_rows_are_not_worth_it(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
-    """One row of the smallest tiles gathers; the others do not."""
+    """One row of the smallest tiles gathers what lies along N; many rows do not."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = unreadable(row)[-1]
-    for m in (1, 8, 9):
+    for m in (1, 8, 2000):
         shaped = replace(problem, src_dims=(m, problem.src_dims[1]))
         if "16x16x32_xe_dp4a" not in row:
             shaped = replace(shaped, wei_scale=None)
@@ -76,7 +78,7 @@ def test_few_rows_are_not_worth_it(engine: zemm.Engine, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("m", "words"), [(8, "weights element by element"), (9, "packing the weights first")]
+    ("m", "words"), [(8, "weights element by element"), (2000, "packing the weights first")]
 )
 def test_the_log_says_what_becomes_of_the_weights(m: int, words: str) -> None:
     row = next(row for row in XE_ROWS if row in LOADS_1D and row not in LARGE)
@@ -99,7 +101,7 @@ def test_weights_that_block_loads_read_are_not_packed(
 ) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = unreadable(row)[0]
-    readable = replace(problem, src_dims=(40, 256), wei_dims=(256, 128), wei_order=None, wei_pad=0)
+    readable = replace(problem, src_dims=(2000, 256), wei_dims=(256, 128), wei_order=None, wei_pad=0)
     assert packs(engine, readable) == (row in LOADS_1D)
     tag = "BA16a64b4a" if problem.wei_dt in ("s8", "u8") else "BA16a64b"
     assert not packs(engine, replace(readable, wei_tag=tag))

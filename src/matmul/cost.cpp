@@ -85,7 +85,11 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     const double alu =
         has_own_pipe ? std::max({c.multiplying, c.scaling, c.widening}) : c.multiplying + c.scaling + others;
     c.gathers = gathers_weights(p, row);
-    const double waiting = k / row.tile_k * latency + (c.gathers ? k * row.tile_n / row.lanes * element : 0);
+    const double loads = c.gathers ? k * row.tile_n / row.lanes : 0; // one element a lane in each
+    if (c.gathers) // a core reads one line of memory in a clock
+        c.l1 += loads * (p.wei.strides[p.ndims() - 1] == 1 ? 1 : row.lanes) *
+                double(std::max(1u, model.xves_per_core));
+    const double waiting = k / row.tile_k * latency + loads * element;
     const double busy = std::max(alu, c.l1);
     const auto clocks_of = [&](double tiles) {
         return tiles * std::max(busy, waiting / std::min(std::max(1.0, tiles), e.threads));

@@ -98,17 +98,29 @@ bool suits(const problem &p, const kernel_row &row, std::string &why) {
     return false;
 }
 
-// Whether weights are packed first, how tiles and K are dealt, and what that takes.
+// How tiles and K are dealt, and whether weights that the row would gather are packed first: the cheapest.
 cost deal(candidate &c, const ze::device &dev, const ze::gpu_model &model) {
+    const kernel_row &row = *c.row;
     std::string why; // not needed: the row reads them otherwise, or was refused for it
-    c.packs_first = pack_for_xe(*c.problem, *c.row, dev, why);
-    const problem &p = c.packs_first ? *c.packs_first->problem : *c.problem;
-    c.dealt = best_split(p, *c.row, model);
-    cost estimated = estimate(p, *c.row, model, c.dealt);
-    if (c.packs_first)
-        estimated.pack_first(c.problem->wei, p.wei, model);
-    c.clocks = estimated.clocks;
-    return estimated;
+    const std::shared_ptr<const packing> first = pack_for_xe(*c.problem, row, dev, why);
+    cost best = {};
+    if (!first || gathers(row)) {
+        c.dealt = best_split(*c.problem, row, model);
+        best = estimate(*c.problem, row, model, c.dealt);
+    }
+    if (first) {
+        const problem &p = *first->problem;
+        const split dealt = best_split(p, row, model);
+        cost packed = estimate(p, row, model, dealt);
+        packed.pack_first(c.problem->wei, p.wei, model);
+        if (!gathers(row) || packed.clocks < best.clocks) {
+            c.packs_first = first;
+            c.dealt = dealt;
+            best = packed;
+        }
+    }
+    c.clocks = best.clocks;
+    return best;
 }
 
 // Of rows that differ in their tile the cheapest first.

@@ -36,6 +36,10 @@ bool gathers_weights(const problem &p, const kernel_row &row) {
     return row.work_items > 1 && md_is_plain(p.wei) && (loads_1d(row) || !reads_wei_2d(p));
 }
 
+bool gathers(const kernel_row &row) {
+    return row.tile_m == row.rows;
+}
+
 std::shared_ptr<const packing> pack_for_cpu(const problem &p, const kernel_row &row, const ze::device &dev) {
     if (dev.kind == zemm_gpu || row.work_items > 1 || row.weights != weights_layout::packed ||
         !md_is_plain(p.wei) || p.empty() || p.batch() * p.m() < tiles_to_pack_for * row.tile_m ||
@@ -51,9 +55,11 @@ std::shared_ptr<const packing> pack_for_cpu(const problem &p, const kernel_row &
 
 std::shared_ptr<const packing> pack_for_xe(const problem &p, const kernel_row &row, const ze::device &dev,
                                            std::string &why) {
-    // One row of tiles reads each weight once: packing would read it, write it and read it again.
+    // One row of tiles reads each weight once: packing would read it, write it and read it again. A load of
+    // columns that lie along K takes a line of memory for each lane, however.
     const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
-    if (p.empty() || !gathers_weights(p, row) || (row.tile_m == row.rows && rows <= row.tile_m)) {
+    const bool once = gathers(row) && rows <= row.tile_m && p.wei.strides[p.ndims() - 1] == 1;
+    if (p.empty() || once || !gathers_weights(p, row)) {
         why = "it reads the weights as they are";
         return nullptr;
     }

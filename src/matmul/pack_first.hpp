@@ -18,11 +18,13 @@ struct packing {
 
 // Whether the row would read the weights element by element: plain ones that its block loads cannot read.
 bool gathers_weights(const problem &p, const kernel_row &row);
+// Whether the row can do that: only the smallest tiles, others have no registers for it.
+bool gathers(const kernel_row &row);
 
 // On a CPU: for rows that want packed weights, where many tiles read them. nullptr if they do not.
 std::shared_ptr<const packing> pack_for_cpu(const problem &p, const kernel_row &row, const ze::device &dev);
-// Where a sub-group owns a tile: for weights that it gathers otherwise, unless one row of the smallest tiles
-// does that. nullptr, and why, if they are not packed.
+// Where a sub-group owns a tile: for weights that it gathers otherwise. nullptr, and why, if they cannot be
+// packed, or if it is certain not to be worth it.
 std::shared_ptr<const packing> pack_for_xe(const problem &p, const kernel_row &row, const ze::device &dev,
                                            std::string &why);
 
