@@ -217,9 +217,8 @@ bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads,
     if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !wide) {
         if (p.attr.fpmath_mode != zemm_fpmath_mode_strict)
             return widens_exactly(p, "bf16", why) && has_dpas(p, dev, loads, p.weight_only() ? 32 : 16, why);
-        why = "it multiplies f32 as bf16 or sums of two, which the fpmath mode strict does not allow; tf32, "
-              "bf16, "
-              "f16 and any do";
+        why = "it multiplies f32 as bf16 or sums of two, which the fpmath mode strict does not allow; "
+              "tf32, bf16, f16 and any do";
         return false;
     }
     if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
