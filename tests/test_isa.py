@@ -232,6 +232,7 @@ class TestAnalysis:
         first = OLDER.index("        dpas.8x8")
         a = analysis.analyse(self.compiled(OLDER[:first] + filler + OLDER[first:]), model.HPC, tile=(16, 16))
         assert (a.k, a.operations, a.count.number[Pipe.XMX]) == (64, 4 * 8 * 16 * 32, 5)
+        assert (a.prediction.bound, a.prediction.utilisation) == ("XMX", 4 / 5)
         for other in (
             "r10:d r10:d r10:ub r10.0:b",
             "r10:d null:d r10:ub r1.0:b",
@@ -303,7 +304,7 @@ class TestModel:
         number = dict.fromkeys(Pipe, 0)
         busy = dict.fromkeys(Pipe, 0.0)
         busy |= {Pipe.FLOAT: alu0, Pipe.INT: alu1, Pipe.XMX: alu2 * model.XE2.dpas_row_cycles}
-        found = model.predict(model.Count(number, busy), messages.Traffic(), model.XE2)
+        found = model.predict(model.Count(number, busy, busy[Pipe.XMX]), messages.Traffic(), model.XE2)
         roof = 2.9 * 20 * 8 * 256 / 1000
         assert found.utilisation * roof > fast
         assert slow < found.serial * roof < fast

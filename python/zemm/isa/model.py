@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from zemm.isa.assembly import Instruction
 from zemm.isa.errors import IsaError
 from zemm.isa.messages import Traffic
-from zemm.isa.pipes import BITS, MULTIPLIES, Pipe, dpas_depth, pipe_of, repeat_count, widest
+from zemm.isa.pipes import BITS, DOTS, MULTIPLIES, Pipe, dpas_depth, is_filler, pipe_of, repeat_count, widest
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Count:
 
     number: dict[Pipe, int]
     busy: dict[Pipe, float]
-    dp4a: float = 0.0  # of `busy`, by DP4A
+    multiplying: float = 0.0  # of `busy`, by DPAS and DP4A that do work
 
     @staticmethod
     def of(instructions: list[Instruction], family: Family) -> "Count":
@@ -86,8 +86,8 @@ class Count:
             pipe = pipe_of(i)
             count.number[pipe] += 1
             count.busy[pipe] += cycles(i, family)
-            if i.op == "dp4a":
-                count.dp4a += cycles(i, family)
+            if i.op in DOTS and not is_filler(i):
+                count.multiplying += cycles(i, family)
         return count
 
     def plus(self, other: "Count", times: int) -> "Count":
@@ -95,7 +95,7 @@ class Count:
         return Count(
             {p: times * self.number[p] + other.number[p] for p in Pipe},
             {p: times * self.busy[p] + other.busy[p] for p in Pipe},
-            times * self.dp4a + other.dp4a,
+            times * self.multiplying + other.multiplying,
         )
 
 
@@ -124,10 +124,9 @@ def predict(count: Count, moved: Traffic, family: Family) -> Prediction:
     if not family.math_shares_int:
         in_turn += busy["math"]
     longest = busy[bound]
-    multiplying = busy["XMX"] + count.dp4a
     return Prediction(
         busy,
         bound,
-        multiplying / longest if longest else 0.0,
-        multiplying / max(in_turn, longest) if longest else 0.0,
+        count.multiplying / longest if longest else 0.0,
+        count.multiplying / max(in_turn, longest) if longest else 0.0,
     )
