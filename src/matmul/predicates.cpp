@@ -140,7 +140,7 @@ bool has_threads(const kernel_row &row, const ze::device &dev, std::string &why)
 // Reading element by element is for the smallest tile: others have no registers for that, and have plain
 // weights packed first.
 bool reads_blocks(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why) {
-    if (row.work_items == 1 || row.tile_m == row.rows || p.empty())
+    if (row.work_items == 1 || gathers(row) || p.empty())
         return true;
     if (row.multiplies == operands::fma && p.k() % row.tile_k != 0) {
         why = text("it has no registers for a part of a block of K: K is %lld, no multiple of %d",

@@ -35,6 +35,9 @@ static inline int narrow_rest(float low, float high) {
     return round_to_bf16(low - as_float(upper_half(low)), high - as_float(upper_half(high)));
 }
 
+// Unrolled by hand: components of a vector have names, and in loops they would leave their registers.
+#define FOR_EIGHT(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7)
+
 // Sixteen of K of this lane's column: eight, and the next eight.
 #define EIGHT_PAIRS(of, x, y)                                                                                \
     (int8)(of((x).s0, (y).s0), of((x).s1, (y).s1), of((x).s2, (y).s2), of((x).s3, (y).s3),                   \
@@ -59,14 +62,7 @@ static inline void split_packed(const struct wei_source *w, int k, __private int
             left[v].s##j = narrow_rest(low.each[v], high.each[v]);                                           \
         }                                                                                                    \
     }
-    PAIR(0)
-    PAIR(1)
-    PAIR(2)
-    PAIR(3)
-    PAIR(4)
-    PAIR(5)
-    PAIR(6)
-    PAIR(7)
+    FOR_EIGHT(PAIR)
 #pragma unroll
     for (int v = 0; v < NV; ++v) {
         step[v] = taken[v];
@@ -139,14 +135,7 @@ static inline void load_narrowed(bytes src, global const struct matmul_problem *
             left[s].s##i = as_uint(narrow_rest(two.s0, two.s1));                                             \
         }                                                                                                    \
     }
-    LOAD_ROW(0)
-    LOAD_ROW(1)
-    LOAD_ROW(2)
-    LOAD_ROW(3)
-    LOAD_ROW(4)
-    LOAD_ROW(5)
-    LOAD_ROW(6)
-    LOAD_ROW(7)
+    FOR_EIGHT(LOAD_ROW)
 #pragma unroll
     for (int s = 0; s < STEPS; ++s) {
         a[s] = taken[s];
