@@ -137,11 +137,13 @@ class TestModule:
 
     def test_bad_input(self, tmp_path: Path, spirv: Path) -> None:
         good = dumping(tmp_path, OLDER)
-        fails("there is no such file", "--spirv", tmp_path / "nothing.spv")
+        nowhere = {"PATH": str(tmp_path)}  # no ocloc there
+        fails("there is no such file", "--spirv", tmp_path / "nothing.spv", **nowhere)
+        fails("not of the form", "--spirv", spirv, "--tile", "8 by 32", **nowhere)
         fails("'xyz' is not in the model", "--spirv", spirv, "--device", "pvc,xyz", "--ocloc", good)
         text = tmp_path / "text.spv"
         text.write_text("kernel void k() {}   ")
-        fails("SPIR-V", "--spirv", text, "--ocloc", good)
+        fails("SPIR-V", "--spirv", text, **nowhere)
         fails("no/folder", "--spirv", spirv, "--ocloc", good, "--device", "pvc", "--json", "no/folder/x.json")
         fails("left no assembly of other", "--spirv", spirv, "--ocloc", good, "--kernel", "other")
 
@@ -176,4 +178,4 @@ class TestModule:
 
 
 def test_unknown_row() -> None:
-    fails("has no row 'matmul_nothing'", "--row", "matmul_nothing", "--ocloc", "true")
+    fails("has no row 'matmul_nothing'", "--row", "matmul_nothing", PATH="")

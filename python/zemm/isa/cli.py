@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import tempfile
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,11 +62,15 @@ class _Source(NamedTuple):
 class _Run:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
-        self.compiler = Compiler(args.ocloc)
         self.devices: dict[str, Family] = {name: family_of(name) for name in args.device.split(",")}
         self.lines: list[Line] = []
         self.skipped: list[str] = []
         self.failures: list[str] = []
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        """Looked for when it is needed: what is wrong with the input is said on any machine."""
+        return Compiler(self.args.ocloc)
 
     def module(
         self,
@@ -116,9 +121,10 @@ class _Run:
         if not path.is_file():
             raise IsaError(f"--spirv {path}: there is no such file")
         module = specialised(path.read_bytes(), {})  # checks that it is one
+        tile = _tile(self.args.tile)
+        _ = self.compiler  # missing: said once, not for each device
         for device in self.devices:
             names = (path.stem, "", device)
-            tile = _tile(self.args.tile)
             self.module(module, self.args.options, self.args.kernel, names, self.args.group_k, tile)
 
     def rows(self) -> None:
@@ -128,6 +134,7 @@ class _Run:
         rows = chosen(self.args.row)
         if not rows:
             raise IsaError("kernels.def has no Xe rows: name others with --row")
+        _ = self.compiler  # before the rows' modules are made
         cpu = engine()
         for row in rows:
             reasons = []
