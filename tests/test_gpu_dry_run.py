@@ -52,10 +52,13 @@ def missing_packages() -> list[str]:
 
 
 MISSING = missing_packages()
-pytestmark = pytest.mark.skipif(
-    bool(MISSING),
-    reason=f"Intel's GPU driver is not installed: its dry run needs apt-get install {' '.join(MISSING)}",
-)
+pytestmark = [
+    pytest.mark.intel_gpu_driver,
+    pytest.mark.skipif(
+        bool(MISSING),
+        reason=f"Intel's GPU driver is not installed: its dry run needs apt-get install {' '.join(MISSING)}",
+    ),
+]
 
 
 def dry_run(settings: Mapping[str, str], tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:

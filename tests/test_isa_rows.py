@@ -14,6 +14,7 @@ from zemm.isa.pipes import Pipe
 STORED = Path(__file__).with_name("isa_figures.json")
 # Writes the stored figures anew: when a row is added, or after looking at what got worse and why.
 REWRITE = "python -m zemm.isa --device pvc,dg2,tgllp --json tests/isa_figures.json"
+pytestmark = pytest.mark.intel_gpu_driver
 NO_OCLOC = "there is no ocloc of Debian: apt-get install intel-opencl-icd brings it"
 
 

@@ -62,6 +62,7 @@ def has_driver() -> bool:
     return True
 
 
+@pytest.mark.intel_gpu_driver
 @pytest.mark.skipif(not has_driver(), reason="needs the packages libze1 and intel-opencl-icd")
 def test_arrays_reach_a_gpu(tmp_path: Path) -> None:
     done = subprocess.run(
