@@ -6,22 +6,6 @@
 #include "kernel.h"
 
 namespace ze_cpu {
-namespace {
-
-/// One indirect launch; only the first command of it waits and only the last signals.
-ze_result_t append_indirect(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
-                            const ze_group_count_t *groups, ze_event_handle_t signal, uint32_t wait_count,
-                            ze_event_handle_t *waits) {
-    ze_result_t result = ZE_RESULT_SUCCESS;
-    auto [count, launch] = make_indirect_launch(kernel, groups, result);
-    if (!launch)
-        return result;
-    result = append(list, count, nullptr, wait_count, waits);
-    return result == ZE_RESULT_SUCCESS ? append(list, launch, signal, 0, nullptr) : result;
-}
-
-} // namespace
-
 ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel,
                                             const ze_group_count_t *pLaunchFuncArgs,
                                             ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
@@ -46,9 +30,10 @@ ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCo
         return bad;
     ZE_CPU_NEED_HANDLE(hKernel);
     ZE_CPU_NEED_POINTER(pLaunchArgumentsBuffer);
-    return guarded([&] {
-        return append_indirect(hCommandList, hKernel, pLaunchArgumentsBuffer, hSignalEvent, numWaitEvents,
-                               phWaitEvents);
+    return guarded([&]() -> ze_result_t {
+        ze_result_t result = ZE_RESULT_SUCCESS;
+        CommandPtr launch = make_indirect_launch(hKernel, pLaunchArgumentsBuffer, result);
+        return launch ? append(hCommandList, launch, hSignalEvent, numWaitEvents, phWaitEvents) : result;
     });
 }
 

@@ -54,7 +54,7 @@ ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList,
     if (ze_result_t bad = check_append(hCommandList, 0, nullptr))
         return bad;
     return guarded([&] {
-        return append(hCommandList, std::make_shared<ResetCommand>(hEvent->signal), nullptr, 0, nullptr);
+        return append(hCommandList, std::make_shared<ResetStep>(hEvent->signal), nullptr, 0, nullptr);
     });
 }
 

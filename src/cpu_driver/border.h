@@ -16,16 +16,25 @@
 
 namespace ze_cpu {
 
-/// Runs the body of an entry point that may allocate.
-template <class Body> ze_result_t guarded(Body body) noexcept {
+/// What the exception that is being handled says.
+inline ze_result_t current_error() noexcept {
     try {
-        return body();
+        throw;
     } catch (ze_result_t result) {
         return result;
     } catch (const std::bad_alloc &) {
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     } catch (...) {
         return ZE_RESULT_ERROR_UNKNOWN;
+    }
+}
+
+/// Runs the body of an entry point that may allocate.
+template <class Body> ze_result_t guarded(Body body) noexcept {
+    try {
+        return body();
+    } catch (...) {
+        return current_error();
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What can be put on a list: immediate lists submit a command at once, regular lists keep it and submit it at
-// each execution. A command is immutable once appended.
+// each execution, on any number of queues. A command does not change once it is appended.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,9 @@
 
 namespace ze_cpu {
 
+class Command;
+using CommandPtr = std::shared_ptr<Command>;
+
 class Command {
 public:
     virtual ~Command() = default;
@@ -22,19 +25,25 @@ public:
     virtual cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits,
                             cl::Event *event) = 0;
 
-    /// True for a command that has to run on the host when everything before it has finished: then
-    /// `run_on_host` is called instead of `enqueue`.
-    virtual bool runs_on_host() const { return false; }
-    virtual void run_on_host() {}
-
     /// False if the command is only there for its events: without any it need not be enqueued.
     virtual bool has_work() const { return true; }
+
+    virtual class Step *as_step() { return nullptr; }
 
     std::vector<SignalPtr> wait_signals;
     SignalPtr signal; // may be null
 };
 
-using CommandPtr = std::shared_ptr<Command>;
+/// A command that decides about what follows it in its stream: nothing of that is enqueued before it has run.
+/// It runs on the host, in a thread of the runtime, when everything before has finished.
+class Step : public Command {
+public:
+    cl::Int enqueue(cl::Queue, cl::Uint, const cl::Event *, cl::Event *) final { return cl::success; }
+    Step *as_step() final { return this; }
+
+    /// The commands that it becomes, to go before the rest; the last of them has its signal. May throw.
+    virtual std::vector<CommandPtr> run() = 0;
+};
 
 /// Signals, waits and barriers: the queue is in order, so a marker does it.
 class MarkerCommand final : public Command {
@@ -55,14 +64,14 @@ private:
     std::function<void()> function_;
 };
 
-/// Event resets. Done on the host after the queue has drained, because a reset that ran later than the
-/// enqueueing of a following signal would take that signal away.
-class ResetCommand final : public Command {
+/// Event resets. A step, because waits that follow must see the event as it is after the reset.
+class ResetStep final : public Step {
 public:
-    explicit ResetCommand(SignalPtr target) : target_(std::move(target)) {}
-    cl::Int enqueue(cl::Queue, cl::Uint, const cl::Event *, cl::Event *) override { return cl::success; }
-    bool runs_on_host() const override { return true; }
-    void run_on_host() override { target_->reset(); }
+    explicit ResetStep(SignalPtr target) : target_(std::move(target)) {}
+    std::vector<CommandPtr> run() override {
+        target_->reset();
+        return {};
+    }
 
 private:
     SignalPtr target_;

@@ -17,6 +17,13 @@ ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_
     return list->closed ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_SUCCESS;
 }
 
+ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands) {
+    ze_result_t result = list.submission->submit(commands);
+    if (result == ZE_RESULT_SUCCESS && list.synchronous)
+        result = list.submission->synchronize(Deadline(UINT64_MAX));
+    return result;
+}
+
 ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_handle_t signal,
                    uint32_t wait_count, ze_event_handle_t *waits) {
     for (uint32_t i = 0; i < wait_count; i++)
@@ -27,10 +34,7 @@ ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_h
         list->commands.push_back(std::move(command));
         return ZE_RESULT_SUCCESS;
     }
-    ze_result_t result = list->submission->submit(&command, 1);
-    if (result == ZE_RESULT_SUCCESS && list->synchronous)
-        result = list->submission->synchronize(Deadline(UINT64_MAX));
-    return result;
+    return submit_at_once(*list, {&command, 1});
 }
 
 ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
@@ -64,7 +68,7 @@ ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device
         auto list = std::make_unique<_ze_command_list_handle_t>();
         list->context = hContext;
         list->synchronous = altdesc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
-        list->submission = std::make_unique<Submission>();
+        list->submission = OwnedSubmission::make();
         *phCommandList = list.release();
         return ZE_RESULT_SUCCESS;
     });
@@ -124,10 +128,7 @@ ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t
         if (hSignalEvent)
             after->signal = hSignalEvent->signal;
         all.push_back(after);
-        ze_result_t result = hCommandListImmediate->submission->submit(all.data(), all.size());
-        if (result == ZE_RESULT_SUCCESS && hCommandListImmediate->synchronous)
-            result = hCommandListImmediate->submission->synchronize(Deadline(UINT64_MAX));
-        return result;
+        return submit_at_once(*hCommandListImmediate, all);
     });
 }
 
@@ -166,7 +167,7 @@ ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandList
 ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate) {
     ZE_CPU_NEED_HANDLE(hCommandList);
     ZE_CPU_NEED_POINTER(pIsImmediate);
-    *pIsImmediate = hCommandList->submission != nullptr;
+    *pIsImmediate = bool(hCommandList->submission);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -12,7 +12,7 @@
 struct _ze_command_queue_handle_t {
     ze_context_handle_t context;
     ze_command_queue_desc_t desc;
-    ze_cpu::Submission submission;
+    ze_cpu::OwnedSubmission submission;
 };
 
 struct _ze_command_list_handle_t {
@@ -22,7 +22,7 @@ struct _ze_command_list_handle_t {
     bool closed = false;
     std::vector<ze_cpu::CommandPtr> commands;
     // Immediate lists: where it goes at once.
-    std::unique_ptr<ze_cpu::Submission> submission;
+    ze_cpu::OwnedSubmission submission;
     uint32_t index = 0;
     bool synchronous = false;
 };
@@ -31,6 +31,9 @@ namespace ze_cpu {
 
 /// Checks what all appends have in common: the list, that it is open, and the wait events.
 ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_handle_t *waits);
+
+/// Submits to an immediate list, and waits if the list is synchronous.
+ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands);
 
 /// Gives the command its events and records or submits it.
 ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_handle_t signal,

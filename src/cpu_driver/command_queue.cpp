@@ -19,7 +19,7 @@ ze_result_t zeCommandQueueCreate(ze_context_handle_t hContext, ze_device_handle_
     if (desc->ordinal != 0 || desc->index != 0)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&] {
-        *phCommandQueue = new _ze_command_queue_handle_t{hContext, *desc, {}};
+        *phCommandQueue = new _ze_command_queue_handle_t{hContext, *desc, OwnedSubmission::make()};
         return ZE_RESULT_SUCCESS;
     });
 }
@@ -46,28 +46,25 @@ ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommand
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     }
     return guarded([&]() -> ze_result_t {
-        Submission &submission = hCommandQueue->submission;
-        for (uint32_t i = 0; i < numCommandLists; i++) {
-            const auto &commands = phCommandLists[i]->commands;
-            if (ze_result_t result = submission.submit(commands.data(), commands.size());
-                result != ZE_RESULT_SUCCESS)
-                return result;
-        }
+        std::vector<CommandPtr> all; // begun together or not at all
+        for (uint32_t i = 0; i < numCommandLists; i++)
+            all.insert(all.end(), phCommandLists[i]->commands.begin(), phCommandLists[i]->commands.end());
         if (hFence) {
-            CommandPtr signal = std::make_shared<MarkerCommand>();
-            signal->signal = hFence->signal;
-            if (ze_result_t result = submission.submit(&signal, 1); result != ZE_RESULT_SUCCESS)
-                return result;
+            all.push_back(std::make_shared<MarkerCommand>());
+            all.back()->signal = hFence->signal;
         }
+        OwnedSubmission &submission = hCommandQueue->submission;
+        if (ze_result_t result = submission->submit(all); result != ZE_RESULT_SUCCESS)
+            return result;
         if (hCommandQueue->desc.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
-            return submission.synchronize(Deadline(UINT64_MAX));
+            return submission->synchronize(Deadline(UINT64_MAX));
         return ZE_RESULT_SUCCESS;
     });
 }
 
 ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
     ZE_CPU_NEED_HANDLE(hCommandQueue);
-    return guarded([&] { return hCommandQueue->submission.synchronize(Deadline(timeout)); });
+    return guarded([&] { return hCommandQueue->submission->synchronize(Deadline(timeout)); });
 }
 
 ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal) {

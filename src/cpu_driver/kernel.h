@@ -67,9 +67,8 @@ namespace ze_cpu {
 /// A launch with all that it needs taken from the kernel. Null with `result` set if the kernel is not ready.
 CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result);
 
-/// A launch whose group count is read from memory when its turn comes: two commands, to be submitted in
-/// order.
-std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel,
-                                                       const ze_group_count_t *groups, ze_result_t &result);
+/// A launch whose group count is read from memory when its turn comes.
+CommandPtr make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+                                ze_result_t &result);
 
 } // namespace ze_cpu

@@ -59,7 +59,7 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
 
 namespace {
 
-class LaunchCommand : public Command {
+class LaunchCommand final : public Command {
 public:
     LaunchCommand(ze_kernel_handle_t kernel, const ze_group_count_t &groups)
         : kernel_(kernel->object), args_(kernel->args) {
@@ -76,7 +76,6 @@ public:
         return kernel_->launch(queue, args_, offset_, global_, local_, wait_count, waits, event);
     }
 
-protected:
     void set_groups(const ze_group_count_t &groups) {
         global_ = {size_t(groups.groupCountX) * local_[0], size_t(groups.groupCountY) * local_[1],
                    size_t(groups.groupCountZ) * local_[2]};
@@ -88,32 +87,22 @@ private:
     std::array<size_t, 3> offset_{}, global_{}, local_{};
 };
 
-/// The group count is known when everything before has finished, so the host part reads it; the launch proper
-/// is a command of its own that follows.
-class GroupCountCommand final : public Command {
+/// A launch whose group count is read when everything before it has finished. Each execution has a launch of
+/// its own.
+class IndirectLaunch final : public Step {
 public:
-    GroupCountCommand(const ze_group_count_t *from, std::shared_ptr<ze_group_count_t> to)
-        : from_(from), to_(std::move(to)) {}
-    cl::Int enqueue(cl::Queue, cl::Uint, const cl::Event *, cl::Event *) override { return cl::success; }
-    bool runs_on_host() const override { return true; }
-    void run_on_host() override { *to_ = *from_; }
-
-private:
-    const ze_group_count_t *from_;
-    std::shared_ptr<ze_group_count_t> to_;
-};
-
-class IndirectLaunchCommand final : public LaunchCommand {
-public:
-    IndirectLaunchCommand(ze_kernel_handle_t kernel, std::shared_ptr<ze_group_count_t> groups)
-        : LaunchCommand(kernel, {0, 0, 0}), groups_(std::move(groups)) {}
-    cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) override {
-        set_groups(*groups_);
-        return LaunchCommand::enqueue(queue, wait_count, waits, event);
+    IndirectLaunch(const LaunchCommand &launch, const ze_group_count_t *groups)
+        : launch_(launch), groups_(groups) {}
+    std::vector<CommandPtr> run() override {
+        auto launch = std::make_shared<LaunchCommand>(launch_);
+        launch->set_groups(*groups_);
+        launch->signal = signal;
+        return {std::move(launch)};
     }
 
 private:
-    std::shared_ptr<ze_group_count_t> groups_;
+    const LaunchCommand launch_;
+    const ze_group_count_t *const groups_;
 };
 
 bool ready(ze_kernel_handle_t kernel, ze_result_t &result) {
@@ -132,13 +121,11 @@ CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups
     return std::make_shared<LaunchCommand>(kernel, groups);
 }
 
-std::pair<CommandPtr, CommandPtr> make_indirect_launch(ze_kernel_handle_t kernel,
-                                                       const ze_group_count_t *groups, ze_result_t &result) {
+CommandPtr make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
+                                ze_result_t &result) {
     if (!ready(kernel, result))
-        return {};
-    auto count = std::make_shared<ze_group_count_t>();
-    return {std::make_shared<GroupCountCommand>(groups, count),
-            std::make_shared<IndirectLaunchCommand>(kernel, count)};
+        return nullptr;
+    return std::make_shared<IndirectLaunch>(LaunchCommand(kernel, {0, 0, 0}), groups);
 }
 
 } // namespace ze_cpu

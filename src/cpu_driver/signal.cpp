@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "signal.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <thread>
 
-#include "runtime.h"
-
 namespace ze_cpu {
 namespace {
 
-/// One condition variable for all Signals. Only waits for a Signal that nothing will signal yet come here,
-/// which is rare, so sharing costs little and lets one thread wait for "any of these, or stop".
+/// One condition variable for all Signals. Only host threads that wait for a Signal that nothing is about to
+/// set come here, which is rare, so sharing costs little.
 struct Monitor {
     std::mutex mutex;
     std::condition_variable changed;
@@ -20,6 +19,32 @@ struct Monitor {
 Monitor &monitor() {
     static Monitor *leaked = new Monitor; // threads may still wait on it at process exit
     return *leaked;
+}
+
+void wake_hosts() {
+    Monitor &m = monitor();
+    // A read-modify-write, so that it is ordered with the one of who begins to wait: either we see its count,
+    // or it sees the state that we changed.
+    if (m.waiting.fetch_add(0) == 0)
+        return;
+    { std::lock_guard lock(m.mutex); }
+    m.changed.notify_all();
+}
+
+/// Blocks until `done()`, which is asked again after each wake_hosts(). False if the deadline passed first.
+template <class Done> bool wait_until(Done done, const Deadline &deadline) {
+    Monitor &m = monitor();
+    m.waiting.fetch_add(1);
+    bool result = true;
+    {
+        std::unique_lock lock(m.mutex);
+        if (deadline.forever())
+            m.changed.wait(lock, done);
+        else
+            result = m.changed.wait_until(lock, deadline.at(), done);
+    }
+    m.waiting.fetch_sub(1);
+    return result;
 }
 
 cl::Int execution_status(cl::Event event) {
@@ -62,113 +87,78 @@ ze_result_t wait_for(cl::Event event, const Deadline &deadline) {
     }
 }
 
-Signal::~Signal() {
-    drop_producer();
-}
-
-void Signal::drop_producer() {
-    if (producer_)
-        opencl().clReleaseEvent(producer_);
-    producer_ = nullptr;
-    queue_ = nullptr;
-}
-
-void Signal::wake_all() {
-    Monitor &m = monitor();
-    // A read-modify-write, so that it is ordered with the one in wait_until: either we see its count, or it
-    // sees the state that we changed.
-    if (m.waiting.fetch_add(0) == 0)
-        return;
-    { std::lock_guard lock(m.mutex); }
-    m.changed.notify_all();
-}
-
-bool Signal::wait_until(const std::function<bool()> &done, const Deadline &deadline) {
-    if (done())
-        return true;
-    Monitor &m = monitor();
-    m.waiting.fetch_add(1);
-    bool result = true;
-    {
-        std::unique_lock lock(m.mutex);
-        while (!done()) {
-            if (deadline.forever()) {
-                m.changed.wait(lock);
-            } else if (m.changed.wait_until(lock, deadline.at()) == std::cv_status::timeout) {
-                result = done();
-                break;
-            }
-        }
-    }
-    m.waiting.fetch_sub(1);
-    return result;
+void Signal::stop_being_clear(std::unique_lock<std::mutex> lock) noexcept {
+    const std::vector<std::weak_ptr<Waiter>> waiters = std::exchange(waiters_, {});
+    lock.unlock();
+    const Resumption resumption;
+    for (const auto &waiter : waiters)
+        if (std::shared_ptr<Waiter> alive = waiter.lock())
+            Resumption::note(std::move(alive));
+    wake_hosts();
 }
 
 void Signal::set_by_host() {
-    {
-        std::lock_guard lock(mutex_);
-        drop_producer();
-        set_ = true;
-        failed_ = false;
-        host_time_ = timestamp_now();
-    }
-    wake_all();
+    std::unique_lock lock(mutex_);
+    set_ = true;
+    failed_ = false;
+    last_ = {};
+    host_time_ = timestamp_now();
+    stop_being_clear(std::move(lock));
 }
 
 void Signal::set_failed() {
-    {
-        std::lock_guard lock(mutex_);
-        drop_producer();
-        set_ = true;
-        failed_ = true;
-    }
-    wake_all();
+    std::unique_lock lock(mutex_);
+    set_ = failed_ = true;
+    stop_being_clear(std::move(lock));
 }
 
-void Signal::set_pending(cl::Event producer, cl::Queue queue) {
-    opencl().clRetainEvent(producer);
-    {
-        std::lock_guard lock(mutex_);
-        drop_producer();
-        producer_ = producer;
-        queue_ = queue;
-        set_ = false;
-        failed_ = false;
-    }
-    wake_all();
+void Signal::add_producer(NewProducer &&producer) noexcept {
+    std::unique_lock lock(mutex_);
+    producers_.splice(producers_.end(), producer);
+    stop_being_clear(std::move(lock));
 }
 
 void Signal::reset() {
     std::lock_guard lock(mutex_);
-    drop_producer();
-    set_ = false;
-    failed_ = false;
-}
-
-bool Signal::is_clear() {
-    std::lock_guard lock(mutex_);
-    return !set_ && !producer_;
+    status_locked(); // producers that are done signalled before the reset
+    set_ = failed_ = false;
+    last_ = {};
 }
 
 ze_result_t Signal::status_locked() {
-    if (!set_ && producer_) {
-        cl::Int status = execution_status(producer_);
-        set_ = status <= cl::complete;
-        failed_ = status < 0;
+    for (auto at = producers_.begin(); at != producers_.end();) {
+        const cl::Int status = execution_status(at->event.get());
+        if (status > cl::complete) {
+            ++at;
+            continue;
+        }
+        set_ = true;
+        failed_ = failed_ || status < 0;
+        last_ = std::move(at->event);
+        at = producers_.erase(at);
     }
     if (!set_)
         return ZE_RESULT_NOT_READY;
     return failed_ ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_SUCCESS;
 }
 
-bool Signal::ready_for(cl::Queue queue, cl::Event &producer) {
+bool Signal::ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, OpenClEvent &producer) {
     std::lock_guard lock(mutex_);
-    if (!set_ && !producer_)
+    if (set_)
+        return true;
+    if (producers_.empty()) {
+        auto is_waiter = [&](const std::weak_ptr<Waiter> &other) {
+            return !other.owner_before(waiter) && !waiter.owner_before(other);
+        };
+        if (std::find_if(waiters_.begin(), waiters_.end(), is_waiter) == waiters_.end())
+            waiters_.push_back(waiter);
         return false;
-    if (producer_ && queue_ != queue && status_locked() == ZE_RESULT_NOT_READY) {
-        opencl().clRetainEvent(producer_);
-        producer = producer_;
     }
+    // What is in the same queue runs before. Of several others any would do; each of them is bound to
+    // complete.
+    auto is_here = [&](const Producer &p) { return p.queue == queue; };
+    if (std::none_of(producers_.begin(), producers_.end(), is_here) && status_locked() == ZE_RESULT_NOT_READY)
+        producer = producers_.front().event;
     return true;
 }
 
@@ -179,23 +169,23 @@ ze_result_t Signal::status() {
 
 ze_result_t Signal::wait(const Deadline &deadline) {
     for (;;) {
-        cl::Event producer = nullptr;
+        OpenClEvent producer;
         {
             std::lock_guard lock(mutex_);
             ze_result_t now = status_locked();
             if (now != ZE_RESULT_NOT_READY || deadline.passed())
                 return now;
-            if (producer_) {
-                opencl().clRetainEvent(producer_);
-                producer = producer_;
-            }
+            if (!producers_.empty())
+                producer = producers_.front().event;
         }
-        if (producer) {
-            ze_result_t result = wait_for(producer, deadline);
-            opencl().clReleaseEvent(producer);
-            return result;
-        }
-        if (!wait_until([this] { return !is_clear(); }, deadline))
+        auto is_awaited = [this] {
+            std::lock_guard lock(mutex_);
+            return !is_clear_locked();
+        };
+        // What the producer did may be reset before the next look at it: its completion counts.
+        if (producer)
+            return wait_for(producer.get(), deadline);
+        if (!wait_until(is_awaited, deadline))
             return ZE_RESULT_NOT_READY;
     }
 }
@@ -206,11 +196,11 @@ ze_result_t Signal::timestamps(ze_kernel_timestamp_result_t &result) {
     if (now != ZE_RESULT_SUCCESS)
         return now;
     uint64_t start = host_time_, end = host_time_;
-    if (producer_) {
+    if (last_) {
         const cl::Api &api = opencl();
-        if (api.clGetEventProfilingInfo(producer_, cl::profiling_command_start, sizeof start, &start,
+        if (api.clGetEventProfilingInfo(last_.get(), cl::profiling_command_start, sizeof start, &start,
                                         nullptr) != cl::success ||
-            api.clGetEventProfilingInfo(producer_, cl::profiling_command_end, sizeof end, &end, nullptr) !=
+            api.clGetEventProfilingInfo(last_.get(), cl::profiling_command_end, sizeof end, &end, nullptr) !=
                 cl::success)
             return ZE_RESULT_NOT_READY;
     }

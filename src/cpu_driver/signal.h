@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state behind an event or a fence. A Signal is in one of three states:
-//   clear    nothing has signalled it since the last reset;
-//   pending  a command that will signal it is in an OpenCL queue: `producer` is that command's OpenCL event,
-//   and
-//            its completion is the signal, with no callback needed;
-//   set      the host signalled it, or the producer has completed.
-// The producer is kept after completion because it holds the kernel timestamps.
+// The state behind an event or a fence. A Signal is clear or set, and beside that it knows its producers:
+// commands in OpenCL queues that will set it, each by its OpenCL event, whose completion is the signal. A
+// Signal stays set until it is reset, also while a producer is about to set it again; a reset does not take
+// away what a producer has yet to do.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <level_zero/ze_api.h>
 
-#include "opencl_api.h"
+#include "opencl_event.h"
+#include "waiter.h"
 
 namespace ze_cpu {
 
@@ -39,38 +39,40 @@ ze_result_t wait_for(cl::Event event, const Deadline &deadline);
 
 class Signal {
 public:
-    ~Signal();
+    struct Producer {
+        OpenClEvent event;
+        cl::Queue queue = nullptr;
+    };
+    /// A list of one producer, made before its command is enqueued, so that nothing is allocated after that.
+    using NewProducer = std::list<Producer>;
 
     void set_by_host();
     void set_failed(); // the command that was to signal could not be started
-    void set_pending(cl::Event producer, cl::Queue queue); // takes a reference of its own
+    void add_producer(NewProducer &&producer) noexcept;
     void reset();
 
-    /// True if the Signal is not clear: what waits for it may be given to OpenCL now. If it is still pending
-    /// in a queue other than `queue`, `producer` receives a reference that the caller must release; an
-    /// in-order queue needs no event to wait for what it holds itself.
-    bool ready_for(cl::Queue queue, cl::Event &producer);
-    bool is_clear();
+    /// True if what waits for the Signal may be given to the OpenCL queue now: it is set, or it has a
+    /// producer. Then `producer` is what to wait for in the queue; none where the in-order queue holds the
+    /// producer itself. False if it is clear and nothing is about to set it: `waiter` is resumed when that
+    /// changes.
+    bool ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, OpenClEvent &producer);
 
-    ze_result_t status(); // SUCCESS or NOT_READY, DEVICE_LOST if the producer failed
+    ze_result_t status(); // SUCCESS or NOT_READY, DEVICE_LOST if a producer failed
     ze_result_t wait(const Deadline &deadline);
-    ze_result_t timestamps(ze_kernel_timestamp_result_t &result); // NOT_READY before completion
-
-    /// Blocks until `done()`; it is asked again whenever any Signal stops being clear, and after `wake_all`.
-    /// False if the deadline passed first.
-    static bool wait_until(const std::function<bool()> &done, const Deadline &deadline);
-    static void wake_all();
+    ze_result_t timestamps(ze_kernel_timestamp_result_t &result); // of the last signal; NOT_READY while clear
 
 private:
+    bool is_clear_locked() const { return !set_ && producers_.empty(); }
     ze_result_t status_locked();
-    void drop_producer();
+    void stop_being_clear(std::unique_lock<std::mutex> lock) noexcept;
 
     std::mutex mutex_;
-    cl::Event producer_ = nullptr;
-    cl::Queue queue_ = nullptr;
+    std::list<Producer> producers_; // not seen complete; those of one queue in its order
+    OpenClEvent last_;              // the producer that set it last: it holds the timestamps
     bool set_ = false;
     bool failed_ = false;
-    uint64_t host_time_ = 0;
+    uint64_t host_time_ = 0; // when the host set it last
+    std::vector<std::weak_ptr<Waiter>> waiters_;
 };
 
 using SignalPtr = std::shared_ptr<Signal>;

@@ -1,39 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission.h"
 
+#include <algorithm>
+#include <new>
 #include <set>
 #include <utility>
 
-#include "runtime.h"
+#include "border.h"
 
 namespace ze_cpu {
 namespace {
 
 struct Registry {
     std::mutex mutex;
-    std::set<Submission *> all;
+    std::set<std::weak_ptr<Submission>, std::owner_less<>> all;
 };
 Registry &registry() {
     static Registry *leaked = new Registry; // queues may be destroyed by other libraries' static destructors
     return *leaked;
 }
 
-/// The OpenCL events that a command has to wait for, released at the end of the scope.
+} // namespace
+
+/// The OpenCL events that a command has to wait for.
 class WaitList {
 public:
-    ~WaitList() {
-        for (cl::Event event : events_)
-            opencl().clReleaseEvent(event);
+    explicit WaitList(size_t most) {
+        owned_.reserve(most);
+        handles_.reserve(most);
     }
-    void add(cl::Event event) { events_.push_back(event); }
-    cl::Uint count() const { return cl::Uint(events_.size()); }
-    const cl::Event *data() const { return events_.empty() ? nullptr : events_.data(); }
+    void add(OpenClEvent event) {
+        handles_.push_back(event.get());
+        owned_.push_back(std::move(event));
+    }
+    cl::Uint count() const { return cl::Uint(handles_.size()); }
+    const cl::Event *data() const { return handles_.empty() ? nullptr : handles_.data(); }
 
 private:
-    std::vector<cl::Event> events_;
+    std::vector<OpenClEvent> owned_;
+    std::vector<cl::Event> handles_;
 };
 
-} // namespace
+/// What a step in an OpenCL queue is called with.
+struct Submission::RunningStep {
+    std::shared_ptr<Submission> stream;
+    CommandPtr command;
+
+    static void call(void *argument) {
+        const std::unique_ptr<RunningStep> self(*static_cast<RunningStep **>(argument));
+        Submission &stream = *self->stream;
+        const Resumption resumption;
+        try {
+            stream.followers_ = self->command->as_step()->run();
+        } catch (...) {
+            stream.step_error_ = current_error();
+        }
+        if (stream.step_error_ != ZE_RESULT_SUCCESS && self->command->signal)
+            self->command->signal->set_failed();
+        stream.step_running_.store(false);
+        Resumption::note(self->stream);
+    }
+};
 
 Submission::Submission() {
     Runtime &r = runtime();
@@ -44,165 +71,226 @@ Submission::Submission() {
     queue_ = r.api.clCreateCommandQueueWithProperties(r.context, r.device, properties, &status);
     if (!queue_)
         throw from_opencl(status);
-    std::lock_guard lock(registry().mutex);
-    registry().all.insert(this);
 }
 
 Submission::~Submission() {
-    {
-        std::lock_guard lock(registry().mutex);
-        registry().all.erase(this);
-    }
-    {
-        std::lock_guard lock(mutex_);
-        stop_ = true; // what waits for an event that was never signalled is dropped
-    }
-    changed_.notify_all();
-    Signal::wake_all();
-    if (thread_.joinable())
-        thread_.join();
-    opencl().clFinish(queue_);
     opencl().clReleaseCommandQueue(queue_);
 }
 
-/// False if a wait event is still clear (or the queue must drain first): the backlog's thread has to do it.
-bool Submission::try_enqueue(Command &command, ze_result_t &result) {
-    result = ZE_RESULT_SUCCESS;
-    WaitList waits;
-    for (const SignalPtr &signal : command.wait_signals) {
-        cl::Event producer = nullptr;
-        if (!signal->ready_for(queue_, producer))
+OwnedSubmission OwnedSubmission::make() {
+    OwnedSubmission result;
+    result.submission_ = std::make_shared<Submission>();
+    std::lock_guard lock(registry().mutex);
+    registry().all.insert(result.submission_);
+    return result;
+}
+
+void Submission::close() {
+    std::deque<CommandPtr> dropped;
+    {
+        std::lock_guard lock(mutex_);
+        closed_ = true;
+        dropped.swap(backlog_);
+    }
+    changed_.notify_all();
+    opencl().clFinish(queue_);
+    std::lock_guard lock(registry().mutex);
+    registry().all.erase(weak_from_this());
+}
+
+/// Puts a step into the queue, or runs it at once if nothing is before it.
+void Submission::enqueue_step(const CommandPtr &command, const WaitList &waits) {
+    auto argument = std::make_unique<RunningStep>(RunningStep{shared_from_this(), command});
+    RunningStep *pointer = argument.get();
+    step_running_.store(true);
+    if (!busy_ && waits.count() == 0) {
+        argument.release();
+        RunningStep::call(&pointer);
+        return;
+    }
+    const cl::Int status =
+        opencl().clEnqueueNativeKernel(queue_, &RunningStep::call, &pointer, sizeof pointer, 0, nullptr,
+                                       nullptr, waits.count(), waits.data(), nullptr);
+    if (status != cl::success) {
+        step_running_.store(false);
+        throw from_opencl(status);
+    }
+    argument.release();
+    busy_ = true;
+    enqueued_++;
+    opencl().clFlush(queue_);
+}
+
+/// With mutex_ held. False if a wait event is still clear: then the stream is resumed when that changes.
+/// Throws if the command cannot be enqueued.
+bool Submission::try_enqueue(const CommandPtr &command) {
+    WaitList waits(command->wait_signals.size());
+    for (const SignalPtr &signal : command->wait_signals) {
+        OpenClEvent producer;
+        if (!signal->ready_for(queue_, shared_from_this(), producer))
             return false;
         if (producer)
-            waits.add(producer);
+            waits.add(std::move(producer));
     }
-    if (command.runs_on_host()) {
-        if (busy_ || waits.count())
-            return false;
-        command.run_on_host();
+    if (command->as_step()) {
+        enqueue_step(command, waits);
         return true;
     }
-    if (!command.has_work() && !command.signal && waits.count() == 0)
+    if (!command->has_work() && !command->signal && waits.count() == 0)
         return true;
+    Signal::NewProducer producer;
+    if (command->signal)
+        producer.emplace_back();
     cl::Event event = nullptr;
-    cl::Int status = command.enqueue(queue_, waits.count(), waits.data(), command.signal ? &event : nullptr);
-    if (status != cl::success) {
-        if (command.signal)
-            command.signal->set_failed(); // or who waits for it would do so for ever
-        result = from_opencl(status);
-        return true;
-    }
+    const cl::Int status =
+        command->enqueue(queue_, waits.count(), waits.data(), command->signal ? &event : nullptr);
+    if (status != cl::success)
+        throw from_opencl(status);
     busy_ = true;
     enqueued_++;
     // Flushed before others can learn of the event: they may wait for it from another queue.
     opencl().clFlush(queue_);
     if (event) {
-        command.signal->set_pending(event, queue_);
-        opencl().clReleaseEvent(event);
+        producer.front() = {OpenClEvent(event), queue_};
+        command->signal->add_producer(std::move(producer));
     }
     return true;
 }
 
-ze_result_t Submission::submit(const CommandPtr *commands, size_t count) {
-    std::lock_guard lock(mutex_);
-    size_t at = 0;
-    for (; at < count && backlog_.empty(); at++) {
-        ze_result_t result = ZE_RESULT_SUCCESS;
-        if (!try_enqueue(*commands[at], result))
-            break;
-        if (result != ZE_RESULT_SUCCESS)
-            return result;
-    }
-    if (at == count)
+/// Enqueues the first of the backlog, after what the last step has become. An error is that of a command
+/// which is then gone, and its signal has failed, so that nobody waits for it for ever.
+ze_result_t Submission::enqueue_front(bool &can_go_on) {
+    can_go_on = false;
+    if (closed_ || step_running_)
         return ZE_RESULT_SUCCESS;
-    backlog_.insert(backlog_.end(), commands + at, commands + count);
-    if (!thread_.joinable())
-        thread_ = std::thread([this] { drain_backlog(); });
-    changed_.notify_all();
-    return ZE_RESULT_SUCCESS;
+    if (step_error_ != ZE_RESULT_SUCCESS)
+        return std::exchange(step_error_, ZE_RESULT_SUCCESS);
+    CommandPtr command;
+    try {
+        backlog_.insert(backlog_.begin(), followers_.begin(), followers_.end());
+        followers_.clear();
+        if (backlog_.empty())
+            return ZE_RESULT_SUCCESS;
+        command = backlog_.front();
+        if (!try_enqueue(command))
+            return ZE_RESULT_SUCCESS;
+        backlog_.pop_front();
+        can_go_on = true;
+        return ZE_RESULT_SUCCESS;
+    } catch (...) {
+        if (command) {
+            backlog_.pop_front();
+        } else { // no memory to put the followers before the rest
+            command = followers_.back();
+            followers_.clear();
+        }
+        if (command->signal)
+            command->signal->set_failed();
+        return current_error();
+    }
 }
 
-void Submission::drain_backlog() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        changed_.wait(lock, [this] { return stop_.load() || !backlog_.empty(); });
-        if (stop_)
-            return;
-        CommandPtr command = backlog_.front();
-        ze_result_t result = ZE_RESULT_SUCCESS;
-        if (try_enqueue(*command, result)) {
-            if (result != ZE_RESULT_SUCCESS && error_ == ZE_RESULT_SUCCESS)
-                error_ = result;
-            backlog_.pop_front();
-            if (backlog_.empty())
-                changed_.notify_all();
-            continue;
+/// Enqueues what can be of the backlog, up to the first error.
+ze_result_t Submission::advance() {
+    ze_result_t result = ZE_RESULT_SUCCESS;
+    for (bool can_go_on = true; can_go_on && result == ZE_RESULT_SUCCESS;)
+        result = enqueue_front(can_go_on);
+    if (is_drained())
+        changed_.notify_all();
+    return result;
+}
+
+/// The same past errors, of which the first is kept.
+void Submission::go_on() {
+    while (const ze_result_t result = advance())
+        if (error_ == ZE_RESULT_SUCCESS)
+            error_ = result;
+}
+
+void Submission::resume() noexcept {
+    std::lock_guard lock(mutex_);
+    go_on();
+}
+
+ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
+    const Resumption resumption; // after the lock is released
+    std::lock_guard lock(mutex_);
+    go_on(); // a step may have ended just now
+    const bool is_first = is_drained();
+    if (is_first && commands.size() == 1 && !commands[0]->as_step()) {
+        try {
+            if (try_enqueue(commands[0]))
+                return ZE_RESULT_SUCCESS;
+        } catch (...) {
+            if (commands[0]->signal)
+                commands[0]->signal->set_failed();
+            throw;
         }
-        // Wait without the lock, so that appending goes on; nobody else takes from the backlog.
-        lock.unlock();
-        auto none_clear = [&] {
-            for (const SignalPtr &signal : command->wait_signals)
-                if (signal->is_clear())
-                    return false;
-            return true;
-        };
-        // No lock of ours in here: it is called with the one of all Signals held, which signalling takes
-        // last.
-        Signal::wait_until([&] { return stop_ || none_clear(); }, Deadline(UINT64_MAX));
-        if (command->runs_on_host()) {
-            for (const SignalPtr &signal : command->wait_signals)
-                if (!stop_)
-                    signal->wait(Deadline(UINT64_MAX));
-            opencl().clFinish(queue_);
-        }
-        lock.lock();
-        if (command->runs_on_host())
-            busy_ = false; // only this thread enqueues while there is a backlog
     }
+    backlog_.insert(backlog_.end(), commands.begin(), commands.end());
+    const ze_result_t result = is_first ? advance() : ZE_RESULT_SUCCESS;
+    if (result != ZE_RESULT_SUCCESS)
+        backlog_.clear(); // all of it is of this call
+    return result;
+}
+
+ze_result_t Submission::wait(const Deadline &deadline) {
+    uint64_t seen = 0;
+    OpenClEvent marker;
+    {
+        std::unique_lock lock(mutex_);
+        auto is_over = [this] { return closed_ || is_drained(); };
+        if (deadline.forever())
+            changed_.wait(lock, is_over);
+        else if (!changed_.wait_until(lock, deadline.at(), is_over))
+            return ZE_RESULT_NOT_READY;
+        if (!busy_)
+            return error_;
+        seen = enqueued_;
+        if (!deadline.forever()) {
+            if (!marker_ || marker_after_ != seen) {
+                cl::Event event = nullptr;
+                const cl::Int status = opencl().clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &event);
+                if (status != cl::success)
+                    return from_opencl(status);
+                marker_ = OpenClEvent(event);
+                marker_after_ = seen;
+                opencl().clFlush(queue_);
+            }
+            marker = marker_;
+        }
+    }
+    const ze_result_t result =
+        marker ? wait_for(marker.get(), deadline) : from_opencl(opencl().clFinish(queue_));
+    std::lock_guard lock(mutex_);
+    if (result != ZE_RESULT_SUCCESS)
+        return result;
+    if (enqueued_ == seen) {
+        busy_ = false;
+        marker_ = {};
+    }
+    return error_;
 }
 
 ze_result_t Submission::synchronize(const Deadline &deadline) {
-    cl::Event marker = nullptr;
-    uint64_t seen = 0;
-    {
-        std::unique_lock lock(mutex_);
-        auto drained = [this] { return backlog_.empty(); };
-        if (deadline.forever())
-            changed_.wait(lock, drained);
-        else if (!changed_.wait_until(lock, deadline.at(), drained))
-            return ZE_RESULT_NOT_READY;
-        if (error_ != ZE_RESULT_SUCCESS)
-            return std::exchange(error_, ZE_RESULT_SUCCESS);
-        if (!busy_)
-            return ZE_RESULT_SUCCESS;
-        seen = enqueued_;
-        if (!deadline.forever()) {
-            cl::Int status = opencl().clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &marker);
-            if (status != cl::success)
-                return from_opencl(status);
-            opencl().clFlush(queue_);
-        }
-    }
-    ze_result_t result = ZE_RESULT_SUCCESS;
-    if (marker) {
-        result = wait_for(marker, deadline);
-        opencl().clReleaseEvent(marker);
-    } else {
-        result = from_opencl(opencl().clFinish(queue_));
-    }
-    if (result == ZE_RESULT_SUCCESS) {
-        std::lock_guard lock(mutex_);
-        if (enqueued_ == seen)
-            busy_ = false;
-    }
+    const ze_result_t result = wait(deadline);
+    std::lock_guard lock(mutex_);
+    if (result == error_)
+        error_ = ZE_RESULT_SUCCESS;
     return result;
 }
 
 ze_result_t synchronize_all() {
-    // Holding the registry keeps the streams alive; creating and destroying others waits meanwhile.
-    std::lock_guard lock(registry().mutex);
-    for (Submission *submission : registry().all)
-        if (ze_result_t result = submission->synchronize(Deadline(UINT64_MAX)); result != ZE_RESULT_SUCCESS)
+    std::vector<std::shared_ptr<Submission>> streams;
+    {
+        // Not while waiting: others may create streams, or destroy them, meanwhile.
+        std::lock_guard lock(registry().mutex);
+        for (const auto &entry : registry().all)
+            if (auto stream = entry.lock())
+                streams.push_back(std::move(stream));
+    }
+    for (const auto &stream : streams)
+        if (ze_result_t result = stream->wait(Deadline(UINT64_MAX)); result != ZE_RESULT_SUCCESS)
             return result;
     return ZE_RESULT_SUCCESS;
 }

@@ -4,48 +4,91 @@
 //
 // A command whose wait events are all signalled, or will be by something already in an OpenCL queue, is
 // enqueued by the calling thread: that is the fast path, and nothing here blocks. A command that waits for an
-// event which nothing will signal yet (the host may, or a list not yet executed), and whatever comes after
-// it, goes to a backlog that a thread of this stream works off in order. So streams never wait for each
-// other's threads, and an event is looked at when its turn comes, not when the wait was appended.
+// event which nothing will signal yet (the host may, or a list not yet executed), or that follows a step, and
+// whatever comes after it, goes to a backlog. The thread that signals the event, or runs the step, enqueues
+// what it can of the backlog. So all that is in OpenCL queues is bound to complete, streams never wait for
+// each other's threads, and an event is looked at when its turn comes, not when the wait was appended.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <thread>
+#include <span>
 #include <vector>
 
 #include "command.h"
 
 namespace ze_cpu {
 
-class Submission {
+class Submission final : public Waiter, public std::enable_shared_from_this<Submission> {
 public:
-    Submission(); // throws ze_result_t if OpenCL refuses a queue
-    ~Submission();
+    Submission(); // throws ze_result_t if OpenCL refuses a queue; to be owned by an OwnedSubmission
+    ~Submission() override;
     Submission(const Submission &) = delete;
     Submission &operator=(const Submission &) = delete;
 
     /// Submits in order; the commands have begun when this returns, unless something must be waited for.
-    ze_result_t submit(const CommandPtr *commands, size_t count);
+    /// After an error none of those that could not begin will.
+    ze_result_t submit(std::span<const CommandPtr> commands);
 
-    /// Waits until all that was submitted before has finished.
+    /// Waits until all that was submitted before has finished, and takes the error of what could not begin
+    /// later.
     ze_result_t synchronize(const Deadline &deadline);
+    /// The same, but leaves the error to who synchronizes the stream.
+    ze_result_t wait(const Deadline &deadline);
+
+    /// Drops what has not begun and waits for the rest. Nothing begins afterwards.
+    void close();
 
 private:
-    bool try_enqueue(Command &command, ze_result_t &result); // with mutex_ held
-    void drain_backlog();
+    struct RunningStep;
+
+    void resume() noexcept override;
+    // With mutex_ held:
+    bool try_enqueue(const CommandPtr &command);
+    void enqueue_step(const CommandPtr &command, const class WaitList &waits);
+    ze_result_t enqueue_front(bool &can_go_on);
+    ze_result_t advance();
+    void go_on();
+    bool is_drained() const { return !step_running_ && followers_.empty() && backlog_.empty(); }
 
     cl::Queue queue_ = nullptr;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<CommandPtr> backlog_; // front: the one that the thread is at
-    std::thread thread_;
-    std::atomic<bool> stop_{false};
+    std::deque<CommandPtr> backlog_;
+    bool closed_ = false;
     bool busy_ = false; // enqueued since the last time that the queue was seen empty
     uint64_t enqueued_ = 0;
-    ze_result_t error_ = ZE_RESULT_SUCCESS; // first error of a command that was submitted from the backlog
+    OpenClEvent marker_; // behind the command marker_after_, for waits with a time limit
+    uint64_t marker_after_ = 0;
+    ze_result_t error_ = ZE_RESULT_SUCCESS; // first error of a command of the backlog
+
+    // A step has no lock: the runtime might run it within the enqueueing.
+    std::atomic<bool> step_running_{false};
+    std::vector<CommandPtr> followers_;          // of the last step; the step's while it runs
+    ze_result_t step_error_ = ZE_RESULT_SUCCESS; // likewise
+};
+
+/// The handle of a Submission in a queue or list: closes it.
+class OwnedSubmission {
+public:
+    OwnedSubmission() = default;
+    static OwnedSubmission make();
+    OwnedSubmission(OwnedSubmission &&other) noexcept = default;
+    OwnedSubmission &operator=(OwnedSubmission &&other) noexcept {
+        std::swap(submission_, other.submission_);
+        return *this;
+    }
+    ~OwnedSubmission() {
+        if (submission_)
+            submission_->close();
+    }
+    explicit operator bool() const { return submission_ != nullptr; }
+    Submission *operator->() const { return submission_.get(); }
+
+private:
+    std::shared_ptr<Submission> submission_;
 };
 
 /// Waits for all streams of the process.

@@ -191,6 +191,64 @@ static void kernel_timestamps() {
     OK(ze.zeEventPoolDestroy(pool));
 }
 
+/// An event stays signalled while a command is about to signal it again.
+static void signalled_twice() {
+    ze_event_pool_handle_t pool = make_pool(2);
+    ze_event_handle_t event = make_event(pool, 0), start = make_event(pool, 1);
+    ze_command_list_handle_t list = immediate_list(), other = immediate_list();
+    OK(ze.zeEventHostSignal(event));
+    for (int round = 0; round < 2; round++) { // signalled by the host, then by the device
+        OK(ze.zeCommandListAppendWaitOnEvents(list, 1, &start));
+        OK(ze.zeCommandListAppendSignalEvent(list, event));
+        OK(ze.zeEventQueryStatus(event));
+        ze_kernel_handle_t spin = make_kernel(module, "spin");
+        int out[1] = {}, *pointer = out, rounds = 200000000;
+        set_arg(spin, 0, pointer);
+        set_arg(spin, 1, rounds);
+        launch(other, spin, 1, 1, event);
+        OK(ze.zeEventQueryStatus(event));
+        OK(ze.zeEventHostSynchronize(event, 0));
+        OK(ze.zeEventHostSignal(start));
+        finish(list);
+        OK(ze.zeEventQueryStatus(event));
+        finish(other);
+        OK(ze.zeKernelDestroy(spin));
+        OK(ze.zeEventHostReset(event));
+        CHECK_RESULT(ze.zeEventQueryStatus(event), ZE_RESULT_NOT_READY);
+        OK(ze.zeEventHostReset(start));
+        OK(ze.zeCommandListAppendSignalEvent(list, event));
+        finish(list);
+    }
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeCommandListDestroy(other));
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventDestroy(start));
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
+/// A reset does not take away a signal that is yet to come.
+static void reset_before_the_signal() {
+    ze_event_pool_handle_t pool = make_pool(1);
+    ze_event_handle_t event = make_event(pool, 0);
+    ze_command_list_handle_t list = immediate_list(), other = immediate_list();
+    ze_kernel_handle_t spin = make_kernel(module, "spin");
+    int out[1] = {}, *pointer = out, rounds = 200000000;
+    set_arg(spin, 0, pointer);
+    set_arg(spin, 1, rounds);
+    launch(list, spin, 1, 1, event);
+    OK(ze.zeEventHostReset(event));
+    OK(ze.zeCommandListAppendEventReset(other, event));
+    finish(other);
+    OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+    CHECK(out[0] != 0);
+    OK(ze.zeEventQueryStatus(event));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeCommandListDestroy(other));
+    OK(ze.zeKernelDestroy(spin));
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
 /// A list whose wait is never satisfied can still be destroyed.
 static void abandoned() {
     ze_event_pool_handle_t pool = make_pool(1);
@@ -211,6 +269,8 @@ int main(int argc, char **argv) {
     ping_pong();
     recorded();
     kernel_timestamps();
+    signalled_twice();
+    reset_before_the_signal();
     abandoned();
     std::puts("ok");
 }

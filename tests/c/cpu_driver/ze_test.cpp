@@ -27,6 +27,7 @@ void take_from_tables() {
     TEST_FUNCTIONS(TEST_TAKE)
     TEST_TAKE(zeCommandListHostSynchronize, zeGetCommandListProcAddrTable, 28)
     TEST_TAKE(zeCommandListImmediateAppendCommandListsExp, zeGetCommandListExpProcAddrTable, 1)
+    TEST_TAKE(zeDeviceSynchronize, zeGetDeviceProcAddrTable, 22)
 #undef TEST_TAKE
 }
 

@@ -26,6 +26,7 @@ struct Functions {
     ze_result_t (*zeCommandListImmediateAppendCommandListsExp)(ze_command_list_handle_t, uint32_t,
                                                                ze_command_list_handle_t *, ze_event_handle_t,
                                                                uint32_t, ze_event_handle_t *) = nullptr;
+    ze_result_t (*zeDeviceSynchronize)(ze_device_handle_t) = nullptr; // direct only
 };
 extern Functions ze;
 extern bool direct; // the functions are the driver's own: nothing between them and us

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams that wait for something outside: nothing else waits with them, and the driver needs no thread of
+// its own to go on.
+#include <atomic>
+#include <thread>
+
+#include <cerrno>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "ze_test.h"
+
+static ze_module_handle_t module;
+static std::atomic<bool> no_threads{false};
+
+/// Takes the place of the C library's for the driver, too.
+extern "C" __attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
+    using Function = decltype(&pthread_create);
+    static const auto real = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "pthread_create"));
+    return no_threads ? EAGAIN : real(thread, attributes, start, argument);
+}
+
+/// A list that waits for an event of the host.
+struct HeldBack {
+    ze_event_pool_handle_t pool = make_pool(2);
+    ze_event_handle_t start = make_event(pool, 0), end = make_event(pool, 1);
+    ze_command_list_handle_t list = immediate_list();
+    ze_kernel_handle_t add = make_kernel(module, "add_one");
+    int *value = static_cast<int *>(shared(4));
+
+    HeldBack() {
+        *value = 0;
+        set_arg(add, 0, value);
+        launch(list, add, 1, 1, end, {start});
+    }
+    ~HeldBack() {
+        OK(ze.zeMemFree(context, value));
+        OK(ze.zeKernelDestroy(add));
+        OK(ze.zeCommandListDestroy(list));
+        OK(ze.zeEventDestroy(start));
+        OK(ze.zeEventDestroy(end));
+        OK(ze.zeEventPoolDestroy(pool));
+    }
+};
+
+/// Calls `wait`, which is to return only after the list has run, while this thread creates and destroys
+/// lists.
+template <class Wait> static void beside(Wait wait) {
+    HeldBack held;
+    std::atomic<bool> is_over{false};
+    std::thread waiting([&] {
+        wait();
+        is_over = true;
+    });
+    for (int i = 0; i < 200; i++)
+        OK(ze.zeCommandListDestroy(immediate_list()));
+    CHECK(!is_over);
+    OK(ze.zeEventHostSignal(held.start));
+    waiting.join();
+    CHECK(*held.value == 1);
+}
+
+static void waits_for_the_device() {
+    beside([] { OK(ze.zeDeviceSynchronize(device)); });
+    beside([] {
+        ze_memory_free_ext_desc_t blocking{ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC, nullptr,
+                                           ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE};
+        OK(ze.zeMemFreeExt(context, &blocking, shared(64)));
+    });
+}
+
+/// Lists come and go while a kernel runs and another thread waits for it.
+static void beside_a_kernel() {
+    ze_event_pool_handle_t pool = make_pool(1);
+    ze_event_handle_t done = make_event(pool, 0);
+    ze_command_list_handle_t list = immediate_list();
+    ze_kernel_handle_t spin = make_kernel(module, "spin");
+    int out[1] = {}, *pointer = out, rounds = 1000000000;
+    set_arg(spin, 0, pointer);
+    set_arg(spin, 1, rounds);
+    launch(list, spin, 1, 1, done);
+    std::thread waiting([] { OK(ze.zeDeviceSynchronize(device)); });
+    for (int i = 0; i < 100; i++)
+        OK(ze.zeCommandListDestroy(immediate_list()));
+    CHECK_RESULT(ze.zeEventQueryStatus(done), ZE_RESULT_NOT_READY);
+    waiting.join();
+    OK(ze.zeEventQueryStatus(done));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(spin));
+    OK(ze.zeEventDestroy(done));
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
+static void without_threads() {
+    no_threads = true;
+    HeldBack held;
+    OK(ze.zeCommandListAppendEventReset(held.list, held.start));
+    launch(held.list, held.add, 1, 1);
+    CHECK_RESULT(ze.zeCommandListHostSynchronize(held.list, 0), ZE_RESULT_NOT_READY);
+    OK(ze.zeEventHostSignal(held.start));
+    finish(held.list);
+    CHECK(*held.value == 2);
+    CHECK_RESULT(ze.zeEventQueryStatus(held.start), ZE_RESULT_NOT_READY);
+    no_threads = false;
+}
+
+/// Thousands of hand-overs that one signal sets going: each enqueues the next, and no stack grows with them.
+static void long_chain() {
+    const int rounds = 5000;
+    HeldBack held;
+    ze_command_list_handle_t lists[2] = {immediate_list(), immediate_list()};
+    ze_event_pool_handle_t pool = make_pool(2);
+    ze_event_handle_t turns[2] = {make_event(pool, 0), make_event(pool, 1)};
+    OK(ze.zeCommandListAppendWaitOnEvents(lists[0], 1, &held.end));
+    for (int i = 0; i < rounds; i++)
+        for (int side = 0; side < 2; side++) {
+            if (i || side) {
+                OK(ze.zeCommandListAppendWaitOnEvents(lists[side], 1, &turns[1 - side]));
+                OK(ze.zeCommandListAppendEventReset(lists[side], turns[1 - side]));
+            }
+            launch(lists[side], held.add, 1, 1, turns[side]);
+        }
+    CHECK(*held.value == 0);
+    OK(ze.zeEventHostSignal(held.start));
+    for (ze_command_list_handle_t list : lists)
+        finish(list);
+    CHECK(*held.value == 1 + 2 * rounds);
+    CHECK_RESULT(ze.zeEventQueryStatus(turns[0]), ZE_RESULT_NOT_READY);
+    OK(ze.zeEventQueryStatus(turns[1]));
+    for (int side = 0; side < 2; side++) {
+        OK(ze.zeCommandListDestroy(lists[side]));
+        OK(ze.zeEventDestroy(turns[side]));
+    }
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
+/// A list that an event of the host holds back is executed on two queues; what they launch is read when they
+/// do.
+static void indirect_on_two_queues() {
+    HeldBack held[2];
+    ze_command_queue_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+    ze_command_list_handle_t list = nullptr, waits[2] = {};
+    auto *sums = static_cast<int *>(shared(64 * 4));
+    auto *groups = static_cast<ze_group_count_t *>(shared(sizeof(ze_group_count_t)));
+    std::memset(sums, 0, 64 * 4);
+    set_arg(held[0].add, 0, sums);
+    OK(ze.zeKernelSetGroupSize(held[0].add, 1, 1, 1));
+    OK(ze.zeCommandListCreate(context, device, &list_desc, &list));
+    OK(ze.zeCommandListAppendLaunchKernelIndirect(list, held[0].add, groups, nullptr, 0, nullptr));
+    OK(ze.zeCommandListClose(list));
+    ze_command_queue_handle_t queues[2];
+    for (int i = 0; i < 2; i++) {
+        OK(ze.zeCommandQueueCreate(context, device, &desc, &queues[i]));
+        OK(ze.zeCommandListCreate(context, device, &list_desc, &waits[i]));
+        OK(ze.zeCommandListAppendWaitOnEvents(waits[i], 1, &held[i].start));
+        OK(ze.zeCommandListClose(waits[i]));
+        ze_command_list_handle_t both[2] = {waits[i], list};
+        OK(ze.zeCommandQueueExecuteCommandLists(queues[i], 2, both, nullptr));
+    }
+    const uint32_t counts[2] = {40, 8};
+    for (int i = 0; i < 2; i++) {
+        *groups = {counts[i], 1, 1};
+        OK(ze.zeEventHostSignal(held[i].start));
+        OK(ze.zeCommandQueueSynchronize(queues[i], UINT64_MAX));
+    }
+    for (uint32_t i = 0; i < 64; i++)
+        CHECK(sums[i] == int(i < counts[0]) + int(i < counts[1]));
+    for (int i = 0; i < 2; i++) {
+        OK(ze.zeCommandQueueDestroy(queues[i]));
+        OK(ze.zeCommandListDestroy(waits[i]));
+    }
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeMemFree(context, sums));
+    OK(ze.zeMemFree(context, groups));
+}
+
+int main(int argc, char **argv) {
+    alarm(110); // a deadlock is a failure
+    open_driver(argc, argv);
+    module = load_module("kernels.spv");
+    if (direct) // of 1.14: older loaders do not know zeDeviceSynchronize
+        waits_for_the_device();
+    if (direct)
+        beside_a_kernel();
+    without_threads();
+    long_chain();
+    indirect_on_two_queues();
+    std::puts("ok");
+}
