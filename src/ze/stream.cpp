@@ -26,9 +26,14 @@ ze_command_list_handle_t new_list(const device &dev, bool &ordered) {
     ordered = dev.has_api(in_order_minor);
     if (ordered) {
         desc.flags = in_order_flag;
-        if (dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list) == ZE_RESULT_SUCCESS)
-            return list;
+        const ze_result_t result = dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list);
         // A loader older than the driver refuses the flag when its validation layer is on.
+        const bool is_unknown = result == ZE_RESULT_ERROR_INVALID_ENUMERATION ||
+                                result == ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
+        if (!is_unknown) {
+            check(result, "zeCommandListCreateImmediate");
+            return list;
+        }
         desc.flags = 0;
         ordered = false;
     }

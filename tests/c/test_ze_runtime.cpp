@@ -281,6 +281,43 @@ void test_host_pointers(const std::shared_ptr<device> &dev) {
         CHECK(out[i] == 13);
 }
 
+using create_list = decltype(&zeCommandListCreateImmediate);
+create_list real_create_list = nullptr;
+ze_result_t first_answer = ZE_RESULT_SUCCESS; // to the first call; the next ones reach the driver
+int create_calls = 0;
+
+ze_result_t answer_first(ze_context_handle_t context, ze_device_handle_t handle,
+                         const ze_command_queue_desc_t *desc, ze_command_list_handle_t *list) {
+    if (create_calls++ == 0 && first_answer != ZE_RESULT_SUCCESS)
+        return first_answer;
+    return real_create_list(context, handle, desc, list);
+}
+
+// Only a driver that does not know the in-order flag is asked again, without it.
+void test_in_order_flag(const std::shared_ptr<device> &dev) {
+    if (!dev->has_api(7))
+        return;
+    auto &function = const_cast<create_list &>(dev->fn.zeCommandListCreateImmediate);
+    real_create_list = function;
+    function = answer_first;
+    const struct {
+        ze_result_t answer;
+        zemm_status_t status;
+        int calls;
+    } cases[] = {{ZE_RESULT_SUCCESS, zemm_success, 1},
+                 {ZE_RESULT_ERROR_INVALID_ENUMERATION, zemm_success, 2},
+                 {ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, zemm_out_of_memory, 1},
+                 {ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, zemm_out_of_memory, 1},
+                 {ZE_RESULT_ERROR_DEVICE_LOST, zemm_runtime_error, 1}};
+    for (const auto &c : cases) {
+        first_answer = c.answer;
+        create_calls = 0;
+        CHECK(caught([&] { stream made(dev, false); }).status() == c.status);
+        CHECK(create_calls == c.calls);
+    }
+    function = real_create_list;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -311,9 +348,16 @@ int main(int argc, char **argv) {
                 dev->timestamp_period_ns, static_cast<unsigned long long>(dev->timestamp_mask),
                 dev->host_pointers, dev->fp16);
     const std::pair<const char *, void (*)(const std::shared_ptr<device> &)> tests[] = {
-        {"memory", test_memory},       {"modules", test_modules}, {"eviction", test_eviction},
-        {"adopted", test_adopted},     {"order", test_order},     {"scratchpad", test_scratchpad},
-        {"profiling", test_profiling}, {"threads", test_threads}, {"host pointers", test_host_pointers}};
+        {"memory", test_memory},
+        {"modules", test_modules},
+        {"eviction", test_eviction},
+        {"adopted", test_adopted},
+        {"order", test_order},
+        {"scratchpad", test_scratchpad},
+        {"profiling", test_profiling},
+        {"threads", test_threads},
+        {"host pointers", test_host_pointers},
+        {"in-order flag", test_in_order_flag}};
     for (const auto &[name, test] : tests) {
         std::printf("%s\n", name);
         test(dev);
