@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "common/fork_gate.hpp"
 #include "zemm/zemm_types.h"
 
 namespace zemm {
@@ -37,6 +38,7 @@ const char *last_error() noexcept;
 // Run the body of a C entry point: no exception crosses the border.
 template <typename F> zemm_status_t guard(F &&body) noexcept {
     try {
+        const fork_gate::pass inside;
         body();
         return zemm_success;
     } catch (const error &e) {

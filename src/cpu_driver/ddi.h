@@ -14,6 +14,7 @@
 #include <level_zero/ze_api.h>
 
 #include "entry_points.h"
+#include "fork_gate.h"
 
 namespace ze_cpu {
 
@@ -33,7 +34,7 @@ ze_result_t fill_table(ze_api_version_t version, void *table, const Slot *slots,
 } // namespace ze_cpu
 
 #define HAS(minor, name)                                                                                     \
-    { minor, reinterpret_cast<ze_cpu::AnyFunction>(&ze_cpu::name) }
+    { minor, reinterpret_cast<ze_cpu::AnyFunction>(&ze_cpu::Gated<&ze_cpu::name>::call) }
 #define LACKS(minor, name)                                                                                   \
     { minor, reinterpret_cast<ze_cpu::AnyFunction>(&ze_cpu::unsupported) }
 

@@ -5,6 +5,7 @@
 
 #include "border.h"
 #include "entry_points.h"
+#include "fork_gate.h"
 #include "isa.h"
 #include "runtime.h"
 
@@ -38,7 +39,7 @@ struct NamedFunction {
 const NamedFunction *functions(size_t &count) {
 #define ZE_CPU_NAMED(function)                                                                               \
     {                                                                                                        \
-#function, reinterpret_cast < void *>(&function)                                                     \
+#function, reinterpret_cast < void *>(&Gated <&function>::call)                                      \
     }
     static const NamedFunction table[] = {
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),

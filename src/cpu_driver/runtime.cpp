@@ -5,6 +5,7 @@
 #include <ctime>
 #include <mutex>
 
+#include "fork_gate.h"
 #include "opencl_loader.h"
 
 namespace ze_cpu {
@@ -124,6 +125,7 @@ ze_result_t open_runtime() {
     std::call_once(once, [] {
         the_runtime = new Runtime;
         open_error = new std::string;
+        ForkGate::watch_forks();
         open_result = open(*the_runtime, *open_error);
     });
     return open_result;

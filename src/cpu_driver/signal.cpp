@@ -2,50 +2,12 @@
 #include "signal.h"
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <thread>
+
+#include "host_wait.h"
 
 namespace ze_cpu {
 namespace {
-
-/// One condition variable for all Signals. Only host threads that wait for a Signal that nothing is about to
-/// set come here, which is rare, so sharing costs little.
-struct Monitor {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::atomic<int> waiting{0};
-};
-Monitor &monitor() {
-    static Monitor *leaked = new Monitor; // threads may still wait on it at process exit
-    return *leaked;
-}
-
-void wake_hosts() {
-    Monitor &m = monitor();
-    // A read-modify-write, so that it is ordered with the one of who begins to wait: either we see its count,
-    // or it sees the state that we changed.
-    if (m.waiting.fetch_add(0) == 0)
-        return;
-    { std::lock_guard lock(m.mutex); }
-    m.changed.notify_all();
-}
-
-/// Blocks until `done()`, which is asked again after each wake_hosts(). False if the deadline passed first.
-template <class Done> bool wait_until(Done done, const Deadline &deadline) {
-    Monitor &m = monitor();
-    m.waiting.fetch_add(1);
-    bool result = true;
-    {
-        std::unique_lock lock(m.mutex);
-        if (deadline.forever())
-            m.changed.wait(lock, done);
-        else
-            result = m.changed.wait_until(lock, deadline.at(), done);
-    }
-    m.waiting.fetch_sub(1);
-    return result;
-}
 
 cl::Int execution_status(cl::Event event) {
     cl::Int status = 1;
@@ -162,6 +124,11 @@ bool Signal::ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, O
     return true;
 }
 
+bool Signal::is_clear() {
+    std::lock_guard lock(mutex_);
+    return !set_ && producers_.empty();
+}
+
 ze_result_t Signal::status() {
     std::lock_guard lock(mutex_);
     return status_locked();
@@ -178,14 +145,10 @@ ze_result_t Signal::wait(const Deadline &deadline) {
             if (!producers_.empty())
                 producer = producers_.front().event;
         }
-        auto is_awaited = [this] {
-            std::lock_guard lock(mutex_);
-            return !is_clear_locked();
-        };
         // What the producer did may be reset before the next look at it: its completion counts.
         if (producer)
             return wait_for(producer.get(), deadline);
-        if (!wait_until(is_awaited, deadline))
+        if (!host_wait([this] { return !is_clear(); }, deadline))
             return ZE_RESULT_NOT_READY;
     }
 }

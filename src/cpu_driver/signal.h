@@ -62,7 +62,7 @@ public:
     ze_result_t timestamps(ze_kernel_timestamp_result_t &result); // of the last signal; NOT_READY while clear
 
 private:
-    bool is_clear_locked() const { return !set_ && producers_.empty(); }
+    bool is_clear();
     ze_result_t status_locked();
     void stop_being_clear(std::unique_lock<std::mutex> lock) noexcept;
 

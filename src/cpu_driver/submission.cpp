@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "border.h"
+#include "fork_gate.h"
+#include "host_wait.h"
 
 namespace ze_cpu {
 namespace {
@@ -92,7 +94,7 @@ void Submission::close() {
         closed_ = true;
         dropped.swap(backlog_);
     }
-    changed_.notify_all();
+    wake_hosts();
     opencl().clFinish(queue_);
     std::lock_guard lock(registry().mutex);
     registry().all.erase(weak_from_this());
@@ -116,9 +118,17 @@ void Submission::enqueue_step(const CommandPtr &command, const WaitList &waits) 
         throw from_opencl(status);
     }
     argument.release();
+    start();
+}
+
+/// What was enqueued begins.
+void Submission::start() {
     busy_ = true;
     enqueued_++;
-    opencl().clFlush(queue_);
+    if (ForkGate::is_child())
+        ForkGate::finish_in_child(queue_);
+    else
+        opencl().clFlush(queue_);
 }
 
 /// With mutex_ held. False if a wait event is still clear: then the stream is resumed when that changes.
@@ -146,10 +156,7 @@ bool Submission::try_enqueue(const CommandPtr &command) {
         command->enqueue(queue_, waits.count(), waits.data(), command->signal ? &event : nullptr);
     if (status != cl::success)
         throw from_opencl(status);
-    busy_ = true;
-    enqueued_++;
-    // Flushed before others can learn of the event: they may wait for it from another queue.
-    opencl().clFlush(queue_);
+    start(); // before others can learn of the event: they may wait for it from another queue
     if (event) {
         producer.front() = {OpenClEvent(event), queue_};
         command->signal->add_producer(std::move(producer));
@@ -196,7 +203,7 @@ ze_result_t Submission::advance() {
     for (bool can_go_on = true; can_go_on && result == ZE_RESULT_SUCCESS;)
         result = enqueue_front(can_go_on);
     if (is_drained())
-        changed_.notify_all();
+        wake_hosts();
     return result;
 }
 
@@ -235,41 +242,55 @@ ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
 }
 
 ze_result_t Submission::wait(const Deadline &deadline) {
+    auto is_over = [this] {
+        std::lock_guard lock(mutex_);
+        return closed_ || is_drained();
+    };
+    if (!host_wait(is_over, deadline))
+        return ZE_RESULT_NOT_READY;
     uint64_t seen = 0;
-    OpenClEvent marker;
     {
-        std::unique_lock lock(mutex_);
-        auto is_over = [this] { return closed_ || is_drained(); };
-        if (deadline.forever())
-            changed_.wait(lock, is_over);
-        else if (!changed_.wait_until(lock, deadline.at(), is_over))
-            return ZE_RESULT_NOT_READY;
+        std::lock_guard lock(mutex_);
         if (!busy_)
             return error_;
         seen = enqueued_;
-        if (!deadline.forever()) {
-            if (!marker_ || marker_after_ != seen) {
-                cl::Event event = nullptr;
-                const cl::Int status = opencl().clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &event);
-                if (status != cl::success)
-                    return from_opencl(status);
-                marker_ = OpenClEvent(event);
-                marker_after_ = seen;
-                opencl().clFlush(queue_);
-            }
-            marker = marker_;
-        }
     }
-    const ze_result_t result =
-        marker ? wait_for(marker.get(), deadline) : from_opencl(opencl().clFinish(queue_));
+    if (!finish_queue(deadline))
+        return ZE_RESULT_NOT_READY;
     std::lock_guard lock(mutex_);
-    if (result != ZE_RESULT_SUCCESS)
-        return result;
     if (enqueued_ == seen) {
         busy_ = false;
         marker_ = {};
     }
     return error_;
+}
+
+bool Submission::finish_queue(const Deadline &deadline) {
+    if (ForkGate::is_child())
+        return true; // what is enqueued is run at once
+    if (deadline.forever()) {
+        opencl().clFinish(queue_);
+        return true;
+    }
+    OpenClEvent marker;
+    {
+        std::lock_guard lock(mutex_);
+        if (!marker_ || marker_after_ != enqueued_) {
+            cl::Event event = nullptr;
+            if (opencl().clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &event) != cl::success)
+                throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+            marker_ = OpenClEvent(event);
+            marker_after_ = enqueued_;
+            opencl().clFlush(queue_);
+        }
+        marker = marker_;
+    }
+    return wait_for(marker.get(), deadline) != ZE_RESULT_NOT_READY;
+}
+
+uint64_t Submission::enqueued_count() {
+    std::lock_guard lock(mutex_);
+    return enqueued_;
 }
 
 ze_result_t Submission::synchronize(const Deadline &deadline) {
@@ -280,19 +301,45 @@ ze_result_t Submission::synchronize(const Deadline &deadline) {
     return result;
 }
 
-ze_result_t synchronize_all() {
+namespace {
+
+std::vector<std::shared_ptr<Submission>> all_streams() {
+    std::lock_guard lock(registry().mutex);
     std::vector<std::shared_ptr<Submission>> streams;
-    {
-        // Not while waiting: others may create streams, or destroy them, meanwhile.
-        std::lock_guard lock(registry().mutex);
-        for (const auto &entry : registry().all)
-            if (auto stream = entry.lock())
-                streams.push_back(std::move(stream));
-    }
-    for (const auto &stream : streams)
+    for (const auto &entry : registry().all)
+        if (auto stream = entry.lock())
+            streams.push_back(std::move(stream));
+    return streams;
+}
+
+} // namespace
+
+ze_result_t synchronize_all() {
+    // Without a lock: others may create streams, or destroy them, meanwhile.
+    for (const auto &stream : all_streams())
         if (ze_result_t result = stream->wait(Deadline(UINT64_MAX)); result != ZE_RESULT_SUCCESS)
             return result;
     return ZE_RESULT_SUCCESS;
+}
+
+bool finish_queues(const Deadline &deadline) try {
+    const auto streams = all_streams();
+    auto count = [&] {
+        uint64_t sum = 0;
+        for (const auto &stream : streams)
+            sum += stream->enqueued_count();
+        return sum;
+    };
+    uint64_t before = 0;
+    do { // a step that runs may enqueue more, in any stream
+        before = count();
+        for (const auto &stream : streams)
+            if (!stream->finish_queue(deadline))
+                return false;
+    } while (count() != before);
+    return true;
+} catch (...) {
+    return false;
 }
 
 } // namespace ze_cpu

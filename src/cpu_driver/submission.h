@@ -11,7 +11,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <span>
@@ -38,6 +37,10 @@ public:
     /// The same, but leaves the error to who synchronizes the stream.
     ze_result_t wait(const Deadline &deadline);
 
+    /// Waits for what is in the OpenCL queue. False if the deadline passed first.
+    bool finish_queue(const Deadline &deadline);
+    uint64_t enqueued_count();
+
     /// Drops what has not begun and waits for the rest. Nothing begins afterwards.
     void close();
 
@@ -51,11 +54,11 @@ private:
     ze_result_t enqueue_front(bool &can_go_on);
     ze_result_t advance();
     void go_on();
+    void start();
     bool is_drained() const { return !step_running_ && followers_.empty() && backlog_.empty(); }
 
     cl::Queue queue_ = nullptr;
     std::mutex mutex_;
-    std::condition_variable changed_;
     std::deque<CommandPtr> backlog_;
     bool closed_ = false;
     bool busy_ = false; // enqueued since the last time that the queue was seen empty
@@ -93,5 +96,9 @@ private:
 
 /// Waits for all streams of the process.
 ze_result_t synchronize_all();
+
+/// Waits until nothing is in the OpenCL queues any more, while no other thread is inside the driver. Backlogs
+/// stay as they are. False if the deadline passed first.
+bool finish_queues(const Deadline &deadline);
 
 } // namespace ze_cpu

@@ -67,6 +67,7 @@ provider *open_cpu_driver() {
                        result_text(result));
         return p;
     }
+    fork_gate::watch();
     p->usable = true;
     return p;
 }

@@ -34,6 +34,7 @@ provider *open_loader() {
                  result_text(result));
         return p;
     }
+    fork_gate::watch();
     p->usable = true;
     return p;
 }

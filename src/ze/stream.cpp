@@ -140,15 +140,19 @@ void stream::keep(std::shared_ptr<const void> object) {
 void stream::wait() {
     const api &fn = device_->fn;
     ze_result_t result = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-    if (impl_->host_synchronize)
+    if (impl_->host_synchronize) {
+        const fork_gate::pause outside; // for as long as the work takes
         result = fn.zeCommandListHostSynchronize(list_, UINT64_MAX);
+    }
     if (result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) {
         // Older drivers: a barrier after everything that signals an event.
         impl_->host_synchronize = false;
         const ze_event_handle_t event = impl_->wait_events.take();
         result = fn.zeCommandListAppendBarrier(list_, event, 0, nullptr);
-        if (result == ZE_RESULT_SUCCESS)
+        if (result == ZE_RESULT_SUCCESS) {
+            const fork_gate::pause outside;
             result = fn.zeEventHostSynchronize(event, UINT64_MAX);
+        }
         if (result == ZE_RESULT_SUCCESS)
             impl_->wait_events.give_back(event);
         check(result, "waiting for the stream: zeEventHostSynchronize");

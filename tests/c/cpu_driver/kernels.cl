@@ -70,3 +70,8 @@ kernel void spin(global volatile int *out, int rounds) {
 kernel void null_check(global const int *p, global int *out) {
     out[0] = p == 0;
 }
+
+kernel void until_told(global volatile int *flag) {
+    while (flag[0] == 0)
+        ;
+}

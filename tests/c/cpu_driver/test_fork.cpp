@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fork(): while other threads execute, and while one waits for an event of the host. The child uses what it
+// inherits, and what it makes.
+#include <atomic>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ze_test.h"
+
+static ze_module_handle_t module;
+constexpr int count = 4096;
+
+static int *zeros() {
+    auto *values = static_cast<int *>(shared(count * sizeof(int)));
+    std::memset(values, 0, count * sizeof(int));
+    return values;
+}
+
+static void add(ze_command_list_handle_t list, ze_kernel_handle_t kernel, int *values,
+                ze_event_handle_t signal = nullptr, std::vector<ze_event_handle_t> waits = {}) {
+    set_arg(kernel, 0, values);
+    launch(list, kernel, count / 64, 64, signal, std::move(waits));
+}
+
+static void check(const int *values, int expected) {
+    for (int i = 0; i < count; i++)
+        CHECK(values[i] == expected);
+}
+
+/// In the child: a list of the parent, and everything else new.
+static void use(ze_command_list_handle_t inherited) {
+    alarm(60); // it hung, once
+    ze_kernel_handle_t kernel = make_kernel(load_module("kernels.spv"), "add_one");
+    ze_command_list_handle_t list = immediate_list();
+    ze_event_pool_handle_t pool = make_pool(2);
+    ze_event_handle_t start = make_event(pool, 0), end = make_event(pool, 1);
+    int *values = zeros();
+    for (int i = 0; i < 20; i++)
+        add(list, kernel, values);
+    finish(list);
+    add(inherited, kernel, values, end, {start});
+    add(list, kernel, values, nullptr, {end});
+    OK(ze.zeCommandListAppendEventReset(list, end));
+    add(list, kernel, values, end);
+    CHECK_RESULT(ze.zeEventQueryStatus(end), ZE_RESULT_NOT_READY);
+    OK(ze.zeEventHostSignal(start));
+    while (ze.zeEventQueryStatus(end) == ZE_RESULT_NOT_READY) // nobody waits in the runtime
+        std::this_thread::yield();
+    OK(ze.zeCommandListHostSynchronize(list, 1'000'000'000));
+    finish(inherited);
+    check(values, 23);
+    std::thread other([&] {
+        ze_command_list_handle_t own = immediate_list();
+        int *others = zeros();
+        add(own, kernel, others);
+        finish(own);
+        check(others, 1);
+    });
+    other.join();
+}
+
+template <class Child> static int in_child(Child child) {
+    std::fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        child();
+        std::fflush(stdout);
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    return status;
+}
+
+static void beside_running_threads() {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++)
+        threads.emplace_back([&] {
+            ze_command_list_handle_t list = immediate_list();
+            ze_kernel_handle_t kernel = make_kernel(module, "add_one");
+            int *values = zeros(), launches = 0;
+            for (; !stop; launches++) {
+                add(list, kernel, values);
+                if (launches % 16 == 15)
+                    finish(list);
+            }
+            finish(list);
+            check(values, launches);
+            OK(ze.zeCommandListDestroy(list));
+            OK(ze.zeKernelDestroy(kernel));
+            OK(ze.zeMemFree(context, values));
+        });
+    ze_command_list_handle_t list = immediate_list();
+    for (int i = 0; i < 12; i++)
+        CHECK(in_child([&] { use(list); }) == 0);
+    stop = true;
+    for (std::thread &thread : threads)
+        thread.join();
+}
+
+static void beside_a_waiting_thread() {
+    ze_event_pool_handle_t pool = make_pool(1);
+    ze_event_handle_t start = make_event(pool, 0);
+    ze_command_list_handle_t held_back = immediate_list(), list = immediate_list();
+    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
+    int *values = zeros();
+    add(held_back, kernel, values, nullptr, {start});
+    std::thread waiting[2] = {std::thread([&] { OK(ze.zeEventHostSynchronize(start, UINT64_MAX)); }),
+                              std::thread([&] { finish(held_back); })};
+    CHECK(in_child([&] {
+              use(list);
+              // What was held back is the child's as well: its memory is a copy.
+              OK(ze.zeEventHostSignal(start));
+              finish(held_back);
+              check(values, 1);
+          }) == 0);
+    check(values, 0);
+    OK(ze.zeEventHostSignal(start));
+    for (std::thread &thread : waiting)
+        thread.join();
+    check(values, 1);
+}
+
+/// A kernel that does not end before the host says so: the fork goes on without it, and the child is told.
+static void beside_an_endless_kernel() {
+    ze_command_list_handle_t list = immediate_list();
+    ze_kernel_handle_t kernel = make_kernel(module, "until_told");
+    auto *flag = static_cast<volatile int *>(shared(sizeof(int)));
+    *flag = 0;
+    set_arg(kernel, 0, flag);
+    launch(list, kernel, 1, 1);
+    CHECK(in_child([] {
+              uint32_t drivers = 0;
+              CHECK_RESULT(ze.zeDriverGet(&drivers, nullptr), ZE_RESULT_ERROR_UNINITIALIZED);
+          }) == 0);
+    *flag = 1;
+    finish(list);
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    module = load_module("kernels.spv");
+    beside_running_threads();
+    beside_a_waiting_thread();
+    beside_an_endless_kernel();
+    std::puts("ok");
+}
