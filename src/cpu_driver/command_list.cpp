@@ -2,7 +2,6 @@
 #include "command_list.h"
 
 #include "border.h"
-#include "driver.h"
 #include "entry_points.h"
 #include "event.h"
 
@@ -19,7 +18,7 @@ ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_
 
 ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands) {
     ze_result_t result = list.submission->submit(commands);
-    if (result == ZE_RESULT_SUCCESS && list.synchronous)
+    if (result == ZE_RESULT_SUCCESS && list.queue.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS)
         result = list.submission->synchronize(Deadline(UINT64_MAX));
     return result;
 }
@@ -48,6 +47,7 @@ ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t
     return guarded([&] {
         auto list = std::make_unique<_ze_command_list_handle_t>();
         list->context = hContext;
+        list->flags = desc->flags;
         *phCommandList = list.release();
         return ZE_RESULT_SUCCESS;
     });
@@ -67,7 +67,7 @@ ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device
     return guarded([&] {
         auto list = std::make_unique<_ze_command_list_handle_t>();
         list->context = hContext;
-        list->synchronous = altdesc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+        list->queue = *altdesc;
         list->submission = OwnedSubmission::make();
         *phCommandList = list.release();
         return ZE_RESULT_SUCCESS;
@@ -130,45 +130,6 @@ ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t
         all.push_back(after);
         return submit_at_once(*hCommandListImmediate, all);
     });
-}
-
-ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList,
-                                         ze_device_handle_t *phDevice) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(phDevice);
-    *phDevice = the_device();
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList,
-                                          ze_context_handle_t *phContext) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(phContext);
-    *phContext = hCommandList->context;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(pOrdinal);
-    *pOrdinal = hCommandList->ordinal;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t *pIndex) {
-    ZE_CPU_NEED_HANDLE(hCommandListImmediate);
-    ZE_CPU_NEED_POINTER(pIndex);
-    if (!hCommandListImmediate->submission)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    *pIndex = hCommandListImmediate->index;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(pIsImmediate);
-    *pIsImmediate = bool(hCommandList->submission);
-    return ZE_RESULT_SUCCESS;
 }
 
 } // namespace ze_cpu

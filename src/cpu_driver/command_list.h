@@ -17,14 +17,13 @@ struct _ze_command_queue_handle_t {
 
 struct _ze_command_list_handle_t {
     ze_context_handle_t context = nullptr;
-    uint32_t ordinal = 0;
     // Regular lists: what was appended.
+    ze_command_list_flags_t flags = 0;
     bool closed = false;
     std::vector<ze_cpu::CommandPtr> commands;
     // Immediate lists: where it goes at once.
     ze_cpu::OwnedSubmission submission;
-    uint32_t index = 0;
-    bool synchronous = false;
+    ze_command_queue_desc_t queue{};
 };
 
 namespace ze_cpu {

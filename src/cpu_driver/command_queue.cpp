@@ -67,18 +67,4 @@ ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, u
     return guarded([&] { return hCommandQueue->submission->synchronize(Deadline(timeout)); });
 }
 
-ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal) {
-    ZE_CPU_NEED_HANDLE(hCommandQueue);
-    ZE_CPU_NEED_POINTER(pOrdinal);
-    *pOrdinal = hCommandQueue->desc.ordinal;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex) {
-    ZE_CPU_NEED_HANDLE(hCommandQueue);
-    ZE_CPU_NEED_POINTER(pIndex);
-    *pIndex = hCommandQueue->desc.index;
-    return ZE_RESULT_SUCCESS;
-}
-
 } // namespace ze_cpu

@@ -35,6 +35,8 @@ ze_result_t zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_
 
 ze_result_t zeContextDestroy(ze_context_handle_t hContext) {
     ZE_CPU_NEED_HANDLE(hContext);
+    if (hContext == default_context())
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     delete hContext;
     return ZE_RESULT_SUCCESS;
 }

@@ -7,8 +7,8 @@ ZE_CPU_TABLE(zeGetCommandQueueProcAddrTable, //
              HAS(0, zeCommandQueueCreate), HAS(0, zeCommandQueueDestroy),
              HAS(0, zeCommandQueueExecuteCommandLists), HAS(0, zeCommandQueueSynchronize),
              HAS(9, zeCommandQueueGetOrdinal), HAS(9, zeCommandQueueGetIndex),
-             LACKS(17, zeCommandQueueGetFlags), LACKS(17, zeCommandQueueGetMode),
-             LACKS(17, zeCommandQueueGetPriority))
+             HAS(17, zeCommandQueueGetFlags), HAS(17, zeCommandQueueGetMode),
+             HAS(17, zeCommandQueueGetPriority))
 
 ZE_CPU_TABLE(zeGetCommandListProcAddrTable, //
              HAS(0, zeCommandListCreate), HAS(0, zeCommandListCreateImmediate), HAS(0, zeCommandListDestroy),
@@ -33,15 +33,15 @@ ZE_CPU_TABLE(zeGetCommandListProcAddrTable, //
              LACKS(12, zeCommandListAppendWaitExternalSemaphoreExt),
              LACKS(14, zeCommandListAppendLaunchKernelWithParameters),
              LACKS(14, zeCommandListAppendLaunchKernelWithArguments),
-             LACKS(16, zeCommandListAppendMemoryCopyWithParameters),
-             LACKS(16, zeCommandListAppendMemoryFillWithParameters),
-             LACKS(16, zeCommandListImmediateAppendCommandListsWithParameters),
-             LACKS(17, zeCommandListGetFlags), LACKS(17, zeCommandListImmediateGetFlags),
-             LACKS(17, zeCommandListImmediateGetMode), LACKS(17, zeCommandListImmediateGetPriority),
-             LACKS(17, zeCommandListBeginGraphCaptureExt), LACKS(17, zeCommandListBeginCaptureIntoGraphExt),
+             HAS(16, zeCommandListAppendMemoryCopyWithParameters),
+             HAS(16, zeCommandListAppendMemoryFillWithParameters),
+             HAS(16, zeCommandListImmediateAppendCommandListsWithParameters), HAS(17, zeCommandListGetFlags),
+             HAS(17, zeCommandListImmediateGetFlags), HAS(17, zeCommandListImmediateGetMode),
+             HAS(17, zeCommandListImmediateGetPriority), LACKS(17, zeCommandListBeginGraphCaptureExt),
+             LACKS(17, zeCommandListBeginCaptureIntoGraphExt),
              LACKS(17, zeCommandListIsGraphCaptureEnabledExt), LACKS(17, zeCommandListEndGraphCaptureExt),
              LACKS(17, zeCommandListGetGraphExt), LACKS(17, zeCommandListAppendGraphExt),
-             LACKS(17, zeCommandListAppendHostFunction))
+             HAS(17, zeCommandListAppendHostFunction))
 
 ZE_CPU_TABLE(zeGetCommandListExpProcAddrTable, //
              LACKS(9, zeCommandListCreateCloneExp), HAS(9, zeCommandListImmediateAppendCommandListsExp),
@@ -49,7 +49,7 @@ ZE_CPU_TABLE(zeGetCommandListExpProcAddrTable, //
              LACKS(9, zeCommandListUpdateMutableCommandSignalEventExp),
              LACKS(9, zeCommandListUpdateMutableCommandWaitEventsExp),
              LACKS(10, zeCommandListGetNextCommandIdWithKernelsExp),
-             LACKS(10, zeCommandListUpdateMutableCommandKernelsExp), LACKS(17, zeCommandListIsMutableExp))
+             LACKS(10, zeCommandListUpdateMutableCommandKernelsExp), HAS(17, zeCommandListIsMutableExp))
 
 ZE_CPU_TABLE(zeGetFenceProcAddrTable, //
              HAS(0, zeFenceCreate), HAS(0, zeFenceDestroy), HAS(0, zeFenceHostSynchronize),

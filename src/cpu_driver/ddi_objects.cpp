@@ -27,7 +27,7 @@ ZE_CPU_TABLE(zeGetDriverProcAddrTable, //
              HAS(0, zeDriverGet), HAS(0, zeDriverGetApiVersion), HAS(0, zeDriverGetProperties),
              HAS(0, zeDriverGetIpcProperties), HAS(0, zeDriverGetExtensionProperties),
              HAS(1, zeDriverGetExtensionFunctionAddress), HAS(6, zeDriverGetLastErrorDescription),
-             LACKS(13, zeDriverRTASFormatCompatibilityCheckExt), LACKS(14, zeDriverGetDefaultContext))
+             LACKS(13, zeDriverRTASFormatCompatibilityCheckExt), HAS(14, zeDriverGetDefaultContext))
 
 ZE_CPU_TABLE(zeGetDriverExpProcAddrTable, //
              LACKS(7, zeDriverRTASFormatCompatibilityCheckExp))
@@ -115,3 +115,7 @@ ZE_CPU_TABLE(zeGetFabricVertexExpProcAddrTable, //
 ZE_CPU_TABLE(zeGetFabricEdgeExpProcAddrTable, //
              LACKS(4, zeFabricEdgeGetExp), LACKS(4, zeFabricEdgeGetVerticesExp),
              LACKS(4, zeFabricEdgeGetPropertiesExp))
+
+ZE_CPU_TABLE(zerGetGlobalProcAddrTable, //
+             HAS(14, zerGetLastErrorDescription), HAS(14, zerTranslateDeviceHandleToIdentifier),
+             HAS(14, zerTranslateIdentifierToDeviceHandle), HAS(14, zerGetDefaultContext))

@@ -14,6 +14,7 @@ namespace {
 
 _ze_driver_handle_t driver;
 _ze_device_handle_t device;
+_ze_context_handle_t context_of_driver{&driver};
 
 struct Extension {
     const char *name;
@@ -45,6 +46,11 @@ const NamedFunction *functions(size_t &count) {
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
         ZE_CPU_NAMED(zeEventQueryTimestampsExp),
         ZE_CPU_NAMED(zeCommandListHostSynchronize),
+        ZE_CPU_NAMED(zeCommandListAppendHostFunction),
+        ZE_CPU_NAMED(zeCommandListAppendMemoryCopyWithParameters),
+        ZE_CPU_NAMED(zeCommandListAppendMemoryFillWithParameters),
+        ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsWithParameters),
+        ZE_CPU_NAMED(zeDeviceSynchronize),
         ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
         ZE_CPU_NAMED(zeDriverGetLastErrorDescription),
     };
@@ -57,6 +63,9 @@ const NamedFunction *functions(size_t &count) {
 
 ze_driver_handle_t the_driver() {
     return &driver;
+}
+ze_context_handle_t default_context() {
+    return &context_of_driver;
 }
 ze_device_handle_t the_device() {
     return &device;
@@ -151,6 +160,10 @@ ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const ch
     ZE_CPU_NEED_POINTER(ppString);
     *ppString = runtime_error();
     return ZE_RESULT_SUCCESS;
+}
+
+ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
+    return hDriver ? default_context() : nullptr;
 }
 
 } // namespace ze_cpu

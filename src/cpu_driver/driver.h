@@ -16,6 +16,7 @@ namespace ze_cpu {
 inline constexpr uint32_t own_version = ZE_MAKE_VERSION(1, 1);
 
 ze_driver_handle_t the_driver();
+ze_context_handle_t default_context(); // belongs to the driver
 ze_device_handle_t the_device();
 
 } // namespace ze_cpu

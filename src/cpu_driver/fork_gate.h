@@ -6,6 +6,8 @@
 // the queues are empty, and goes on. A thread that waits for something outside is not counted meanwhile.
 #pragma once
 
+#include <type_traits>
+
 #include <level_zero/ze_api.h>
 
 #include "opencl_api.h"
@@ -45,12 +47,17 @@ private:
     static void leave() noexcept;
 };
 
-/// An entry point as it is handed out: behind the gate.
+/// An entry point as it is handed out: behind the gate. Those that return a handle or a number only read what
+/// never changes, and need none.
 template <auto function> struct Gated;
-template <class... Parameters, ze_result_t (*function)(Parameters...)> struct Gated<function> {
-    static ze_result_t call(Parameters... parameters) {
-        const ForkGate::Pass pass;
-        return ForkGate::is_broken() ? ZE_RESULT_ERROR_UNINITIALIZED : function(parameters...);
+template <class Result, class... Parameters, Result (*function)(Parameters...)> struct Gated<function> {
+    static Result call(Parameters... parameters) {
+        if constexpr (std::is_same_v<Result, ze_result_t>) {
+            const ForkGate::Pass pass;
+            return ForkGate::is_broken() ? ZE_RESULT_ERROR_UNINITIALIZED : function(parameters...);
+        } else {
+            return function(parameters...);
+        }
     }
 };
 

@@ -19,18 +19,54 @@ struct InitDriverTypeDesc { // ze_init_driver_type_desc_t, 1.10
 inline constexpr uint32_t init_driver_type_gpu = 1 << 0;
 inline constexpr uint32_t init_driver_type_npu = 1 << 1;
 
+struct CounterBasedEventDesc { // ze_event_counter_based_desc_t, 1.15
+    ze_structure_type_t stype;
+    const void *pNext;
+    uint32_t flags;
+    ze_event_scope_flags_t signal;
+    ze_event_scope_flags_t wait;
+};
+inline constexpr uint32_t counter_based_ipc = 1 << 3;
+inline constexpr uint32_t counter_based_timestamp = 1 << 4 | 1 << 5; // of the device, or in the host's clock
+inline constexpr uint32_t event_sync_mode_desc = 0x0002003c; // stype of a hint behind an event's descriptor
+inline constexpr uint32_t counter_based_all = (1 << 7) - 1;
+
+using HostFunction = void (*)(void *pUserData); // ze_host_function_callback_t, 1.17
+
+inline constexpr uint32_t queue_flag_in_order = 1 << 1; // 1.9
+inline constexpr uint32_t queue_flag_copy_offload = 1 << 2;
+inline constexpr uint32_t list_flag_in_order = 1 << 3;
+inline constexpr uint32_t list_flag_copy_offload = 1 << 5;
+
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc);
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString);
+ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver);
+ze_result_t zerGetLastErrorDescription(const char **ppString);
+uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice);
+ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier);
+ze_context_handle_t zerGetDefaultContext();
 ze_result_t zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t *phRootDevice);
 ze_result_t zeDeviceSynchronize(ze_device_handle_t hDevice);
 ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal);
 ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex);
+ze_result_t zeCommandQueueGetFlags(ze_command_queue_handle_t hCommandQueue, ze_command_queue_flags_t *pFlags);
+ze_result_t zeCommandQueueGetMode(ze_command_queue_handle_t hCommandQueue, ze_command_queue_mode_t *pMode);
+ze_result_t zeCommandQueueGetPriority(ze_command_queue_handle_t hCommandQueue,
+                                      ze_command_queue_priority_t *pPriority);
 ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout);
 ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList, ze_device_handle_t *phDevice);
 ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList,
                                           ze_context_handle_t *phContext);
 ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal);
 ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t *pIndex);
+ze_result_t zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t *pFlags);
+ze_result_t zeCommandListImmediateGetFlags(ze_command_list_handle_t hCommandListImmediate,
+                                           ze_command_queue_flags_t *pFlags);
+ze_result_t zeCommandListImmediateGetMode(ze_command_list_handle_t hCommandListImmediate,
+                                          ze_command_queue_mode_t *pMode);
+ze_result_t zeCommandListImmediateGetPriority(ze_command_list_handle_t hCommandListImmediate,
+                                              ze_command_queue_priority_t *pPriority);
+ze_result_t zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t *pIsMutable);
 ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate);
 ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate,
                                                         uint32_t numCommandLists,
@@ -38,6 +74,27 @@ ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t
                                                         ze_event_handle_t hSignalEvent,
                                                         uint32_t numWaitEvents,
                                                         ze_event_handle_t *phWaitEvents);
+ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(
+    ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists,
+    ze_command_list_handle_t *phCommandLists, const void *pNext, ze_event_handle_t hSignalEvent,
+    uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents);
+ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void *dstptr,
+                                                        const void *srcptr, size_t size, const void *pNext,
+                                                        ze_event_handle_t hSignalEvent,
+                                                        uint32_t numWaitEvents,
+                                                        ze_event_handle_t *phWaitEvents);
+ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void *ptr,
+                                                        const void *pattern, size_t pattern_size, size_t size,
+                                                        const void *pNext, ze_event_handle_t hSignalEvent,
+                                                        uint32_t numWaitEvents,
+                                                        ze_event_handle_t *phWaitEvents);
+ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList,
+                                            HostFunction pfnHostFunction, void *pUserData, const void *pNext,
+                                            ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                            ze_event_handle_t *phWaitEvents);
+ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                      const CounterBasedEventDesc *desc, ze_event_handle_t *phEvent);
+ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, uint32_t *pFlags);
 ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext);
 ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags);
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool);

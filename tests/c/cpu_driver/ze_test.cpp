@@ -31,7 +31,9 @@ void take_from_tables() {
 #undef TEST_TAKE
 }
 
-void take_from_loader(void *loader) {
+void *loader = nullptr;
+
+void take_from_loader() {
 #define TEST_TAKE(name, getter, index)                                                                       \
     ze.name = reinterpret_cast<decltype(ze.name)>(dlsym(loader, #name));                                     \
     CHECK(ze.name);
@@ -81,12 +83,12 @@ void open_driver(int argc, char **argv) {
         take_from_tables();
     } else {
         const char *name = std::getenv("ZE_CPU_TEST_LOADER");
-        void *loader = dlopen(name ? name : "libze_loader.so.1", RTLD_NOW);
+        loader = dlopen(name ? name : "libze_loader.so.1", RTLD_NOW);
         if (!loader) {
             std::printf("skipped: there is no Level Zero loader here (%s)\n", dlerror());
             std::exit(77);
         }
-        take_from_loader(loader);
+        take_from_loader();
     }
     ze_result_t result = ze.zeInit(0);
     if (result != ZE_RESULT_SUCCESS)
@@ -112,6 +114,15 @@ void open_driver(int argc, char **argv) {
     ask_driver("zeCommandListImmediateAppendCommandListsExp", ze.zeCommandListImmediateAppendCommandListsExp);
     ze_context_desc_t desc{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
     OK(ze.zeContextCreate(driver, &desc, &context));
+}
+
+void *newer_function(const char *name, const char *getter, unsigned index) {
+    void *address = direct ? slot(getter, index) : dlsym(loader, name);
+    if (!address) {
+        std::printf("skipped: the loader here is older than %s\n", name);
+        std::exit(77);
+    }
+    return address;
 }
 
 std::vector<uint8_t> read_file(const std::string &name) {

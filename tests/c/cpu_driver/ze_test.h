@@ -38,6 +38,10 @@ extern ze_context_handle_t context;
 /// Opens the driver as the first argument says and makes a context. Exits with 77 to skip.
 void open_driver(int argc, char **argv);
 
+/// A function that the oldest headers lack: from the driver's table or from the loader. Exits with 77 to skip
+/// where the loader is too old.
+void *newer_function(const char *name, const char *getter, unsigned index);
+
 #define CHECK(condition)                                                                                     \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
