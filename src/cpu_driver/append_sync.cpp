@@ -53,6 +53,8 @@ ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t hCommandList,
     ZE_CPU_NEED_HANDLE(hEvent);
     if (ze_result_t bad = check_append(hCommandList, 0, nullptr))
         return bad;
+    if (hEvent->counter_based)
+        return ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
     return guarded([&] {
         return append(hCommandList, std::make_shared<ResetStep>(hEvent->signal), nullptr, 0, nullptr);
     });

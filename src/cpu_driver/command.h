@@ -31,7 +31,8 @@ public:
     virtual class Step *as_step() { return nullptr; }
 
     std::vector<SignalPtr> wait_signals;
-    SignalPtr signal; // may be null
+    SignalPtr signal;          // may be null
+    bool signals_anew = false; // of a counter-based event: only the last execution counts
 };
 
 /// A command that decides about what follows it in its stream: nothing of that is enqueued before it has run.

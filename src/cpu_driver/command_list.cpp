@@ -27,13 +27,24 @@ ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_h
                    uint32_t wait_count, ze_event_handle_t *waits) {
     for (uint32_t i = 0; i < wait_count; i++)
         command->wait_signals.push_back(waits[i]->signal);
-    if (signal)
-        command->signal = signal->signal;
+    if (signal) {
+        command->signal = signal_to_set(signal);
+        command->signals_anew = signal->counter_based != nullptr;
+    }
     if (!list->submission) {
         list->commands.push_back(std::move(command));
         return ZE_RESULT_SUCCESS;
     }
     return submit_at_once(*list, {&command, 1});
+}
+
+void collect(const ze_command_list_handle_t *lists, uint32_t count, std::vector<CommandPtr> &to) {
+    for (uint32_t i = 0; i < count; i++) {
+        to.insert(to.end(), lists[i]->commands.begin(), lists[i]->commands.end());
+        for (const CommandPtr &command : lists[i]->commands)
+            if (command->signals_anew)
+                command->signal->start_anew();
+    }
 }
 
 ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
@@ -123,10 +134,9 @@ ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t
         for (uint32_t i = 0; i < numWaitEvents; i++)
             before->wait_signals.push_back(phWaitEvents[i]->signal);
         all.push_back(before);
-        for (uint32_t i = 0; i < numCommandLists; i++)
-            all.insert(all.end(), phCommandLists[i]->commands.begin(), phCommandLists[i]->commands.end());
+        collect(phCommandLists, numCommandLists, all);
         if (hSignalEvent)
-            after->signal = hSignalEvent->signal;
+            after->signal = signal_to_set(hSignalEvent);
         all.push_back(after);
         return submit_at_once(*hCommandListImmediate, all);
     });

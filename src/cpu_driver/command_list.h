@@ -34,6 +34,9 @@ ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_
 /// Submits to an immediate list, and waits if the list is synchronous.
 ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands);
 
+/// Appends what the lists hold, for an execution.
+void collect(const ze_command_list_handle_t *lists, uint32_t count, std::vector<CommandPtr> &to);
+
 /// Gives the command its events and records or submits it.
 ze_result_t append(ze_command_list_handle_t list, CommandPtr command, ze_event_handle_t signal,
                    uint32_t wait_count, ze_event_handle_t *waits);

@@ -47,8 +47,7 @@ ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommand
     }
     return guarded([&]() -> ze_result_t {
         std::vector<CommandPtr> all; // begun together or not at all
-        for (uint32_t i = 0; i < numCommandLists; i++)
-            all.insert(all.end(), phCommandLists[i]->commands.begin(), phCommandLists[i]->commands.end());
+        collect(phCommandLists, numCommandLists, all);
         if (hFence) {
             all.push_back(std::make_shared<MarkerCommand>());
             all.back()->signal = hFence->signal;

@@ -66,9 +66,9 @@ ZE_CPU_TABLE(zeGetEventProcAddrTable, //
              HAS(0, zeEventHostSynchronize), HAS(0, zeEventQueryStatus), HAS(0, zeEventHostReset),
              HAS(0, zeEventQueryKernelTimestamp), LACKS(6, zeEventQueryKernelTimestampsExt),
              HAS(9, zeEventGetEventPool), HAS(9, zeEventGetSignalScope), HAS(9, zeEventGetWaitScope),
-             LACKS(15, zeEventCounterBasedCreate), LACKS(15, zeEventCounterBasedGetIpcHandle),
+             HAS(15, zeEventCounterBasedCreate), LACKS(15, zeEventCounterBasedGetIpcHandle),
              LACKS(15, zeEventCounterBasedOpenIpcHandle), LACKS(15, zeEventCounterBasedCloseIpcHandle),
-             LACKS(15, zeEventCounterBasedGetDeviceAddress), LACKS(17, zeEventGetCounterBasedFlags))
+             LACKS(15, zeEventCounterBasedGetDeviceAddress), HAS(17, zeEventGetCounterBasedFlags))
 
 ZE_CPU_TABLE(zeGetEventExpProcAddrTable, //
              HAS(2, zeEventQueryTimestampsExp))

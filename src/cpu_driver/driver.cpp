@@ -51,6 +51,8 @@ const NamedFunction *functions(size_t &count) {
         ZE_CPU_NAMED(zeCommandListAppendMemoryFillWithParameters),
         ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsWithParameters),
         ZE_CPU_NAMED(zeDeviceSynchronize),
+        ZE_CPU_NAMED(zeEventCounterBasedCreate),
+        ZE_CPU_NAMED(zeEventGetCounterBasedFlags),
         ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
         ZE_CPU_NAMED(zeDriverGetLastErrorDescription),
     };

@@ -50,14 +50,12 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc
     ZE_CPU_NEED_HANDLE(hEventPool);
     ZE_CPU_NEED_POINTER(desc);
     ZE_CPU_NEED_POINTER(phEvent);
-    constexpr uint32_t scopes =
-        ZE_EVENT_SCOPE_FLAG_SUBDEVICE | ZE_EVENT_SCOPE_FLAG_DEVICE | ZE_EVENT_SCOPE_FLAG_HOST;
-    if ((desc->signal | desc->wait) & ~scopes)
+    if ((desc->signal | desc->wait) & ~event_scopes)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     if (desc->index >= hEventPool->count)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&] {
-        *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::make_shared<Signal>()};
+        *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::make_shared<Signal>(), nullptr};
         return ZE_RESULT_SUCCESS;
     });
 }
@@ -70,6 +68,8 @@ ze_result_t zeEventDestroy(ze_event_handle_t hEvent) {
 
 ze_result_t zeEventHostSignal(ze_event_handle_t hEvent) {
     ZE_CPU_NEED_HANDLE(hEvent);
+    if (hEvent->counter_based) // only commands signal one
+        return ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
     return guarded([&] {
         hEvent->signal->set_by_host();
         return ZE_RESULT_SUCCESS;
@@ -88,6 +88,8 @@ ze_result_t zeEventQueryStatus(ze_event_handle_t hEvent) {
 
 ze_result_t zeEventHostReset(ze_event_handle_t hEvent) {
     ZE_CPU_NEED_HANDLE(hEvent);
+    if (hEvent->counter_based)
+        return ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
     return guarded([&] {
         hEvent->signal->reset();
         return ZE_RESULT_SUCCESS;
@@ -122,6 +124,8 @@ ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool) {
     ZE_CPU_NEED_HANDLE(hEvent);
     ZE_CPU_NEED_POINTER(phEventPool);
+    if (hEvent->counter_based) // its pool is nobody else's
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     *phEventPool = hEvent->pool;
     return ZE_RESULT_SUCCESS;
 }

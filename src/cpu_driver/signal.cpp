@@ -87,6 +87,14 @@ void Signal::reset() {
     last_ = {};
 }
 
+void Signal::start_anew() {
+    std::list<Producer> forgotten;
+    std::lock_guard lock(mutex_);
+    producers_.swap(forgotten);
+    set_ = failed_ = false;
+    last_ = {};
+}
+
 ze_result_t Signal::status_locked() {
     for (auto at = producers_.begin(); at != producers_.end();) {
         const cl::Int status = execution_status(at->event.get());

@@ -50,6 +50,7 @@ public:
     void set_failed(); // the command that was to signal could not be started
     void add_producer(NewProducer &&producer) noexcept;
     void reset();
+    void start_anew(); // forgets its producers, too: only those to come count
 
     /// True if what waits for the Signal may be given to the OpenCL queue now: it is set, or it has a
     /// producer. Then `producer` is what to wait for in the queue; none where the in-order queue holds the

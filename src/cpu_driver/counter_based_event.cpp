@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counter-based events. They have no pool and need no reset: an append that is to signal one makes it stand
+// for that command alone, until the next such append. One that no append has signalled yet counts as
+// signalled.
+#include "border.h"
+#include "driver.h"
+#include "entry_points.h"
+#include "event.h"
+
+namespace ze_cpu {
+namespace {
+
+ze_event_pool_flags_t pool_flags(uint32_t flags) {
+    return ZE_EVENT_POOL_FLAG_HOST_VISIBLE |
+           (flags & counter_based_timestamp ? ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP : 0);
+}
+
+} // namespace
+
+SignalPtr signal_to_set(ze_event_handle_t event) {
+    if (!event->counter_based)
+        return event->signal;
+    auto fresh = std::make_shared<Signal>();
+    event->signal.replace(fresh);
+    return fresh;
+}
+
+ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
+                                      const CounterBasedEventDesc *desc, ze_event_handle_t *phEvent) {
+    ZE_CPU_NEED_HANDLE(hContext);
+    ZE_CPU_NEED_HANDLE(hDevice);
+    ZE_CPU_NEED_POINTER(desc);
+    ZE_CPU_NEED_POINTER(phEvent);
+    if (desc->flags & ~counter_based_all || (desc->signal | desc->wait) & ~event_scopes ||
+        (desc->flags & counter_based_timestamp) == counter_based_timestamp)
+        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    // What the chain asks for beside hints are counters in memory of the caller.
+    for (auto *next = static_cast<const ze_base_desc_t *>(desc->pNext); next;
+         next = static_cast<const ze_base_desc_t *>(next->pNext))
+        if (uint32_t(next->stype) != event_sync_mode_desc)
+            return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    if (desc->flags & counter_based_ipc)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return guarded([&] {
+        auto counter_based = std::make_unique<CounterBased>();
+        counter_based->flags = desc->flags;
+        counter_based->pool = {hContext, pool_flags(desc->flags), 1};
+        auto signal = std::make_shared<Signal>();
+        signal->set_by_host();
+        ze_event_desc_t event_desc{};
+        event_desc.signal = desc->signal;
+        event_desc.wait = desc->wait;
+        ze_event_pool_handle_t pool = &counter_based->pool;
+        *phEvent = new _ze_event_handle_t{pool, event_desc, std::move(signal), std::move(counter_based)};
+        return ZE_RESULT_SUCCESS;
+    });
+}
+
+ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, uint32_t *pFlags) {
+    ZE_CPU_NEED_HANDLE(hEvent);
+    ZE_CPU_NEED_POINTER(pFlags);
+    *pFlags = hEvent->counter_based ? hEvent->counter_based->flags : 0;
+    return ZE_RESULT_SUCCESS;
+}
+
+} // namespace ze_cpu

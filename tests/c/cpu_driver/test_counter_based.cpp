@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counter-based events: each append that is to signal one makes it stand for that command alone.
+#include "newer_functions.h"
+
+static NewerFunctions newer;
+static ze_event_pool_handle_t pool;
+static ze_event_handle_t gates[4];
+
+static ze_event_handle_t make(uint32_t flags = NewerFunctions::host_visible) {
+    NewerFunctions::EventDesc desc;
+    desc.flags = flags;
+    desc.signal = ZE_EVENT_SCOPE_FLAG_HOST;
+    ze_event_handle_t event = nullptr;
+    OK(newer.zeEventCounterBasedCreate(context, device, &desc, &event));
+    return event;
+}
+
+static bool is_ready(ze_event_handle_t event) {
+    const ze_result_t result = ze.zeEventQueryStatus(event);
+    CHECK(result == ZE_RESULT_SUCCESS || result == ZE_RESULT_NOT_READY);
+    return result == ZE_RESULT_SUCCESS;
+}
+
+static void close_gates() {
+    for (ze_event_handle_t gate : gates)
+        OK(ze.zeEventHostReset(gate));
+}
+
+/// No reset between uses; whoever waits for the use before keeps waiting for that one.
+static void moves_on() {
+    ze_command_list_handle_t first = immediate_list(), second = immediate_list();
+    ze_event_handle_t event = make();
+    CHECK(is_ready(event)); // nothing to wait for yet
+    OK(ze.zeEventHostSynchronize(event, 0));
+    close_gates();
+    for (int round = 0; round < 3; round++) {
+        OK(ze.zeCommandListAppendBarrier(first, event, 1, &gates[0]));
+        CHECK(!is_ready(event));
+        CHECK_RESULT(ze.zeEventHostSynchronize(event, 1000), ZE_RESULT_NOT_READY);
+        OK(ze.zeCommandListAppendWaitOnEvents(second, 1, &event));
+        OK(ze.zeCommandListAppendBarrier(first, event, 1, &gates[1]));
+        OK(ze.zeEventHostSignal(gates[0]));
+        finish(second); // waited for the first use
+        CHECK(!is_ready(event));
+        OK(ze.zeEventHostSignal(gates[1]));
+        OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+        CHECK(is_ready(event));
+        finish(first);
+        close_gates();
+    }
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeCommandListDestroy(first));
+    OK(ze.zeCommandListDestroy(second));
+}
+
+/// One event carries a chain over two lists: each append waits for it and signals it.
+static void chain() {
+    ze_command_list_handle_t lists[2] = {immediate_list(), immediate_list()};
+    ze_event_handle_t event = make();
+    close_gates();
+    auto *a = static_cast<int *>(shared(64 * sizeof(int)));
+    std::memset(a, 0, 64 * sizeof(int));
+    a[0] = 1;
+    OK(ze.zeCommandListAppendBarrier(lists[0], event, 1, &gates[0]));
+    for (int i = 1; i < 64; i++)
+        OK(ze.zeCommandListAppendMemoryCopy(lists[i % 2], &a[i], &a[i - 1], sizeof(int), event, 1, &event));
+    CHECK(!is_ready(event) && a[63] == 0);
+    OK(ze.zeEventHostSignal(gates[0]));
+    OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+    CHECK(a[63] == 1);
+    for (ze_command_list_handle_t list : lists) {
+        finish(list);
+        OK(ze.zeCommandListDestroy(list));
+    }
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeMemFree(context, a));
+}
+
+/// A closed list that is executed again signals again: the execution before does not count.
+static void executed_again(bool by_queue) {
+    ze_command_queue_desc_t queue_desc{};
+    queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    ze_command_queue_handle_t queue = nullptr;
+    OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
+    ze_command_list_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
+    ze_command_list_handle_t regular = nullptr, list = immediate_list();
+    OK(ze.zeCommandListCreate(context, device, &desc, &regular));
+    ze_event_handle_t event = make(NewerFunctions::regular | NewerFunctions::host_visible);
+    close_gates();
+    int from = 0, to = 0;
+    OK(ze.zeCommandListAppendWaitOnEvents(regular, 1, &gates[0]));
+    OK(ze.zeCommandListAppendMemoryCopy(regular, &to, &from, sizeof to, event, 0, nullptr));
+    OK(ze.zeCommandListClose(regular));
+    CHECK(!is_ready(event));
+    for (int round = 1; round < 4; round++) {
+        from = round;
+        if (by_queue)
+            OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &regular, nullptr));
+        else
+            OK(newer.zeCommandListImmediateAppendCommandListsWithParameters(list, 1, &regular, nullptr,
+                                                                            nullptr, 0, nullptr));
+        CHECK(!is_ready(event));
+        OK(ze.zeEventHostSignal(gates[0]));
+        OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+        CHECK(to == round);
+        OK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
+        finish(list);
+        close_gates();
+    }
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeCommandListDestroy(regular));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeCommandQueueDestroy(queue));
+}
+
+static void timestamps() {
+    ze_command_list_handle_t list = immediate_list();
+    ze_event_handle_t with = make(NewerFunctions::timestamps), without = make();
+    int from = 1, to = 0;
+    OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, with, 0, nullptr));
+    OK(ze.zeEventHostSynchronize(with, UINT64_MAX));
+    ze_kernel_timestamp_result_t result{};
+    OK(ze.zeEventQueryKernelTimestamp(with, &result));
+    CHECK(result.global.kernelStart > 0 && result.global.kernelEnd >= result.global.kernelStart);
+    CHECK_RESULT(ze.zeEventQueryKernelTimestamp(without, &result), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    finish(list);
+    for (ze_event_handle_t event : {with, without})
+        OK(ze.zeEventDestroy(event));
+    OK(ze.zeCommandListDestroy(list));
+}
+
+static void refusals() {
+    ze_event_handle_t event = make(), other = nullptr;
+    ze_command_list_handle_t list = immediate_list();
+    const auto wrong_object = ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
+    CHECK_RESULT(ze.zeEventHostSignal(event), wrong_object);
+    CHECK_RESULT(ze.zeEventHostReset(event), wrong_object);
+    CHECK_RESULT(ze.zeCommandListAppendEventReset(list, event), wrong_object);
+    ze_event_pool_handle_t of = nullptr;
+    CHECK_RESULT(newer.zeEventGetEventPool(event, &of), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    uint32_t flags = 0;
+    OK(newer.zeEventGetCounterBasedFlags(event, &flags));
+    CHECK(flags == NewerFunctions::host_visible);
+    OK(newer.zeEventGetCounterBasedFlags(gates[0], &flags));
+    CHECK(flags == 0);
+    NewerFunctions::EventDesc desc;
+    desc.flags = NewerFunctions::ipc;
+    CHECK_RESULT(newer.zeEventCounterBasedCreate(context, device, &desc, &other),
+                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    desc.flags = NewerFunctions::timestamps | NewerFunctions::host_timestamps;
+    CHECK_RESULT(newer.zeEventCounterBasedCreate(context, device, &desc, &other),
+                 ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    const ze_base_desc_t counter_of_the_caller{ze_structure_type_t(0x0002003b), nullptr};
+    desc.flags = 0;
+    desc.next = &counter_of_the_caller;
+    CHECK_RESULT(newer.zeEventCounterBasedCreate(context, device, &desc, &other),
+                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeCommandListDestroy(list));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    newer.take();
+    pool = make_pool(4);
+    for (uint32_t i = 0; i < 4; i++)
+        gates[i] = make_event(pool, i);
+    moves_on();
+    chain();
+    executed_again(true);
+    executed_again(false);
+    timestamps();
+    refusals();
+    for (ze_event_handle_t gate : gates)
+        OK(ze.zeEventDestroy(gate));
+    OK(ze.zeEventPoolDestroy(pool));
+    OK(ze.zeContextDestroy(context));
+    std::puts("ok");
+}
