@@ -74,9 +74,14 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
     # Without Intel's GPU driver first, as the README leaves the machine.
-    assert names[-4:] == ["pytest", "apt-get", "pytest", "python"]
-    assert calls[-3].endswith(" intel-opencl-icd")
-    assert calls[-2:] == ["pytest -m intel_gpu_driver", "python -m zemm.isa --device pvc,dg2,tgllp"]
+    assert names[-7:] == ["pytest", "apt-get", "pytest", "python", "python", "meson", "meson"]
+    assert calls[-6].endswith(" intel-opencl-icd")
+    assert calls[-5:-2] == [
+        "pytest -m intel_gpu_driver",
+        "python -m zemm.isa --device pvc,dg2,tgllp",
+        "python tests/newest_level_zero.py build/newest",
+    ]
+    assert calls[-1] == "meson test -C build --suite newest"
 
 
 @pytest.mark.parametrize(
@@ -94,6 +99,9 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("apt-get", 2),
         ("pytest", 2),
         ("python", 1),
+        ("python", 2),
+        ("meson", 3),
+        ("meson", 4),
     ],
 )
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What newer_api.h declares for headers that lack it is what the newest headers say.
+#include <cstddef>
+#include <type_traits>
+
+#include <level_zero/ze_api.h>
+#include <level_zero/zer_api.h>
+
+#include "entry_points.h"
+
+#define SAME_SIZE(ours, theirs) static_assert(sizeof(ze_cpu::ours) == sizeof(::theirs))
+#define SAME_PLACE(ours, member, theirs, their_member)                                                       \
+    static_assert(offsetof(ze_cpu::ours, member) == offsetof(::theirs, their_member))
+#define SAME_VALUE(ours, theirs) static_assert(uint32_t(ze_cpu::ours) == uint32_t(theirs))
+#define SAME_FUNCTION(name) static_assert(std::is_same_v<decltype(ze_cpu::name), decltype(::name)>)
+
+static_assert(ZE_MINOR_VERSION(ZE_API_VERSION_CURRENT) >= ze_cpu::newest_minor);
+
+SAME_SIZE(InitDriverTypeDesc, ze_init_driver_type_desc_t);
+SAME_PLACE(InitDriverTypeDesc, flags, ze_init_driver_type_desc_t, flags);
+SAME_VALUE(init_driver_type_gpu, ZE_INIT_DRIVER_TYPE_FLAG_GPU);
+SAME_VALUE(init_driver_type_npu, ZE_INIT_DRIVER_TYPE_FLAG_NPU);
+
+SAME_SIZE(CounterBasedEventDesc, ze_event_counter_based_desc_t);
+SAME_PLACE(CounterBasedEventDesc, flags, ze_event_counter_based_desc_t, flags);
+SAME_PLACE(CounterBasedEventDesc, signal, ze_event_counter_based_desc_t, signal);
+SAME_PLACE(CounterBasedEventDesc, wait, ze_event_counter_based_desc_t, wait);
+SAME_VALUE(counter_based_ipc, ZE_EVENT_COUNTER_BASED_FLAG_IPC);
+SAME_VALUE(counter_based_timestamp,
+           ZE_EVENT_COUNTER_BASED_FLAG_DEVICE_TIMESTAMP | ZE_EVENT_COUNTER_BASED_FLAG_HOST_TIMESTAMP);
+SAME_VALUE(counter_based_all, 2 * ZE_EVENT_COUNTER_BASED_FLAG_GRAPH_EXTERNAL - 1);
+SAME_VALUE(event_sync_mode_desc, ZE_STRUCTURE_TYPE_EVENT_SYNC_MODE_DESC);
+static_assert(std::is_same_v<ze_cpu::HostFunction, ze_host_function_callback_t>);
+
+SAME_VALUE(queue_flag_in_order, ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
+SAME_VALUE(queue_flag_copy_offload, ZE_COMMAND_QUEUE_FLAG_COPY_OFFLOAD_HINT);
+SAME_VALUE(list_flag_in_order, ZE_COMMAND_LIST_FLAG_IN_ORDER);
+SAME_VALUE(list_flag_copy_offload, ZE_COMMAND_LIST_FLAG_COPY_OFFLOAD_HINT);
+
+SAME_FUNCTION(zeDriverGetLastErrorDescription);
+SAME_FUNCTION(zeDriverGetDefaultContext);
+SAME_FUNCTION(zerGetLastErrorDescription);
+SAME_FUNCTION(zerTranslateDeviceHandleToIdentifier);
+SAME_FUNCTION(zerTranslateIdentifierToDeviceHandle);
+SAME_FUNCTION(zerGetDefaultContext);
+SAME_FUNCTION(zeDeviceGetRootDevice);
+SAME_FUNCTION(zeDeviceSynchronize);
+SAME_FUNCTION(zeCommandQueueGetOrdinal);
+SAME_FUNCTION(zeCommandQueueGetIndex);
+SAME_FUNCTION(zeCommandQueueGetFlags);
+SAME_FUNCTION(zeCommandQueueGetMode);
+SAME_FUNCTION(zeCommandQueueGetPriority);
+SAME_FUNCTION(zeCommandListHostSynchronize);
+SAME_FUNCTION(zeCommandListGetDeviceHandle);
+SAME_FUNCTION(zeCommandListGetContextHandle);
+SAME_FUNCTION(zeCommandListGetOrdinal);
+SAME_FUNCTION(zeCommandListImmediateGetIndex);
+SAME_FUNCTION(zeCommandListGetFlags);
+SAME_FUNCTION(zeCommandListImmediateGetFlags);
+SAME_FUNCTION(zeCommandListImmediateGetMode);
+SAME_FUNCTION(zeCommandListImmediateGetPriority);
+SAME_FUNCTION(zeCommandListIsMutableExp);
+SAME_FUNCTION(zeCommandListIsImmediate);
+SAME_FUNCTION(zeCommandListImmediateAppendCommandListsExp);
+SAME_FUNCTION(zeCommandListImmediateAppendCommandListsWithParameters);
+SAME_FUNCTION(zeCommandListAppendMemoryCopyWithParameters);
+SAME_FUNCTION(zeCommandListAppendMemoryFillWithParameters);
+SAME_FUNCTION(zeCommandListAppendHostFunction);
+SAME_FUNCTION(zeEventPoolGetContextHandle);
+SAME_FUNCTION(zeEventPoolGetFlags);
+SAME_FUNCTION(zeEventGetEventPool);
+SAME_FUNCTION(zeEventGetSignalScope);
+SAME_FUNCTION(zeEventGetWaitScope);
+SAME_FUNCTION(zeEventGetCounterBasedFlags);
