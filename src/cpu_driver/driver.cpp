@@ -104,8 +104,7 @@ ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
 ze_result_t zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t *version) {
     ZE_CPU_NEED_HANDLE(hDriver);
     ZE_CPU_NEED_POINTER(version);
-    // 1.8: of the base functions the youngest, zeCommandListHostSynchronize, is of 1.6.
-    *version = ze_api_version_t(ZE_MAKE_VERSION(1, 8));
+    *version = ze_api_version_t(ZE_MAKE_VERSION(1, newest_minor));
     return ZE_RESULT_SUCCESS;
 }
 
