@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from readme import ROOT, block, blocks
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/design.md", "docs/kernels.md", "docs/xe.md"]
+DOCUMENTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/design.md",
+    "docs/kernels.md",
+    "docs/level_zero.md",
+    "docs/xe.md",
+]
 
 
 def environment() -> dict[str, str]:
@@ -104,8 +111,14 @@ def test_names(name: str) -> None:
     names |= set(re.findall(r"\bzemm_[a-z0-9_]*[a-z0-9]\b", text))
     names |= {word for word in re.findall(r"`(\w+)(?:\(\))?`", text) if "_" in word}
     names -= set(kernels_named(text))
-    # the loader's own variable; result codes of Level Zero
-    foreign = {"ZE_ENABLE_ALT_DRIVERS", "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"}
+    # the loader's own variables; result codes of Level Zero
+    foreign = {
+        "ZE_ENABLE_ALT_DRIVERS",
+        "ZE_ENABLE_HANDLE_LIFETIME",
+        "ZE_ENABLE_PARAMETER_VALIDATION",
+        "ZE_ENABLE_VALIDATION_LAYER",
+        "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE",
+    }
     folders = ["src", "include", "python", "tests", "benchdnn_cases"]
     stems = {path.name.split(".")[0] for folder in folders for path in (ROOT / folder).rglob("*")}
     unknown = [word for word in sorted(names - foreign) if not re.search(rf"\b{word}\b", code)]
