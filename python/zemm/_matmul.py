@@ -57,8 +57,17 @@ def matmul(
     reductions: int32 [.., M, G], sums of src over each group; spares the zero points of the weights a pass
     over src (oneDNN's RFC "User's Precomputed Reductions for GeMM").
 
-    post_ops: in order, each "eltwise_relu" or ("eltwise_linear", alpha, beta), ("binary_mul", array) with an
-    array that broadcasts to dst, or ("sum", scale), which adds scale * old dst and needs `out`.
+    post_ops: in order, each a name or a tuple that starts with one; the prefixes eltwise_ and binary_ may be
+    left out. x is the result so far, array one that broadcasts to dst.
+        ("relu", slope = 0), ("elu", alpha = 1), ("linear", alpha = 1, beta = 0): alpha * x + beta,
+        "gelu" (gelu_erf), "gelu_tanh", "silu" (("swish", alpha = 1): x * sigmoid(alpha * x)), "mish",
+        "sigmoid" (logistic), "tanh", "exp", "log", "sqrt", "square", "abs", "round",
+        ("softplus", alpha = 1) (soft_relu), ("hardsigmoid" or "hardswish", alpha = 1/6, beta = 1/2),
+        ("clip", low, high), ("pow", factor, exponent): factor * x ** exponent
+        ("add", array), "sub", "mul", "div", "max", "min", "ge", "gt", "le", "lt", "eq", "ne" likewise
+        ("select", array, condition): x where the condition (int8 or uint8) is not 0, else array
+        ("prelu", array): x where x >= 0, else x * array
+        ("sum", scale = 1): x + scale * old dst, which needs `out`
     fpmath: "strict", "bf16", "f16", "tf32", "any". With a floating-point src, integer weights are converted
     to its type; the default mode is then that of the type.
     engine: default a GPU if there is one, else the CPU.

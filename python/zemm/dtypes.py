@@ -54,6 +54,14 @@ def dtype_name(dtype: DTypeLike) -> str:
         ) from None
 
 
+def type_of(array: NDArray[Any], name: str) -> str:
+    """zemm's name of an array's type; `name`: of the argument, for errors."""
+    try:
+        return dtype_name(array.dtype)
+    except InvalidArgumentsError as error:
+        raise InvalidArgumentsError(f"{name}: {error}") from None
+
+
 def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
     """4-bit integers two to a byte, the even element in the low nibble (zemm's s4 and u4).
 
