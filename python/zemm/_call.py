@@ -206,7 +206,7 @@ class Call:
         )
         if usable and not any(np.may_share_memory(result, array) for array in self._inputs):
             return result
-        return np.array(result, order="C")
+        return np.array(result, result.dtype.newbyteorder("="), order="C")
 
 
 def _check_count(name: str, values: Sequence[Any], least: int, most: int, what: str) -> None:

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from zemm._call import Call, PostOp, default_engine
 from zemm._parameters import describe, describe_src, reduction_values, scale_values, zero_point_values
-from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, pack_int4
+from zemm._tensors import shares_places
+from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 
@@ -71,7 +72,7 @@ def matmul(
     fpmath: "strict", "bf16", "f16", "tf32", "any". With a floating-point src, integer weights are converted
     to its type; the default mode is then that of the type.
     engine: default a GPU if there is one, else the CPU.
-    out: where to write, of dst's shape and type.
+    out: where to write: an array of dst's shape whose type is dst's, in any order; it may overlap the inputs.
 
     ValueError: shapes or types that do not fit, named with their values. NotImplementedError: no
     implementation takes the combination. RuntimeError: no device, or it failed.
@@ -172,14 +173,17 @@ def _dst_shape(src: Shape, weights: Shape) -> Shape:
 
 def _dst_dtype(src: str, wanted: DTypeLike | None, out: NDArray[Any] | None, shape: Shape) -> str:
     if out is not None:
+        if not isinstance(out, np.ndarray):
+            raise InvalidArgumentsError(f"out is a {type(out).__name__}, not an array of numpy")
         if out.shape != shape:
             raise InvalidArgumentsError(f"out has shape {out.shape}, dst is {shape}")
         if not out.flags.writeable:
             raise InvalidArgumentsError("out is read-only")
-        if wanted is not None and dtype_name(wanted) != dtype_name(out.dtype):
-            raise InvalidArgumentsError(
-                f"out has type {dtype_name(out.dtype)}, dst_dtype is {dtype_name(wanted)}"
-            )
+        if shares_places(out):
+            raise InvalidArgumentsError(f"out has strides {out.strides}: some of its elements share memory")
+        own = type_of(out, "out")
+        if wanted is not None and dtype_name(wanted) != own:
+            raise InvalidArgumentsError(f"out has type {own}, dst_dtype is {dtype_name(wanted)}")
         wanted = out.dtype
     name = dtype_name(wanted) if wanted is not None else (src if src in ("f16", "bf16", "f64") else "f32")
     if name in FOUR_BIT:
