@@ -80,7 +80,7 @@ def matmul(
     a, b = np.asarray(src), np.asarray(weights)
     if a.ndim < 2 or b.ndim < 2:
         raise InvalidArgumentsError(f"src {a.shape} and weights {b.shape} must have two dimensions or more")
-    a_dtype = dtype_name(a.dtype)
+    a_dtype = type_of(a, "src")
     if a_dtype in FOUR_BIT:
         raise InvalidArgumentsError(f"src has type {a_dtype}; 4-bit types are for weights")
     b, b_dtype, packed_axis = _bytes_of_weights(b, weights_dtype, a.shape)
@@ -127,7 +127,7 @@ def _bytes_of_weights(
     weights: NDArray[Any], dtype: str | None, src: Shape
 ) -> tuple[NDArray[Any], str, int | None]:
     """The array as stored, its data type, and the axis with two elements to a byte (None: not 4-bit)."""
-    own = dtype_name(weights.dtype)
+    own = type_of(weights, "weights")
     if own in FOUR_BIT:
         if own == "f4_e2m1":
             raise InvalidArgumentsError(
@@ -138,10 +138,11 @@ def _bytes_of_weights(
         return pack_int4(weights), own, -1
     if dtype is None or dtype == own:
         return weights, own, None
-    if numpy_dtype(dtype).itemsize != 1 or weights.dtype.itemsize != 1:
-        raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
-    if dtype not in FOUR_BIT:
-        return weights.view(numpy_dtype(dtype)), dtype, None
+    if dtype not in FOUR_BIT or own not in ("u8", "s8"):
+        raise InvalidArgumentsError(
+            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
+            " type each; astype() converts values, view() reads bytes as another type"
+        )
     k, rows = src[-1], weights.shape[-2]
     if rows == k:
         return (weights if weights.strides[-1] == 1 else np.ascontiguousarray(weights)), dtype, -1

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm.dtypes import dtype_name
+from zemm._numbers import as_float32
+from zemm.dtypes import dtype_name, type_of
 from zemm.errors import InvalidArgumentsError
 
 Shape = tuple[int, ...]
@@ -30,9 +31,9 @@ class Parameter:
 
 def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(values)
-    if array.dtype == np.float64 or array.dtype.kind in "iu":
+    if array.dtype.kind in "iu":
         array = array.astype(np.float32)
-    return _of_type(array, name, SCALE_TYPES)
+    return _of_type(as_float32(array, name, may_vanish=False), name, SCALE_TYPES)
 
 
 def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -50,7 +51,7 @@ def reduction_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[Any]:
-    dtype = dtype_name(array.dtype)
+    dtype = type_of(array, name)
     if dtype not in types:
         raise InvalidArgumentsError(f"{name} has type {dtype}, not {' or '.join(types)}")
     return array

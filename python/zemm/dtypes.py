@@ -94,7 +94,7 @@ def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[
     if isinstance(packed, (bytes, bytearray, memoryview)):
         packed = np.frombuffer(packed, np.uint8)
     data = np.asarray(packed)
-    if data.dtype.itemsize != 1:
+    if data.dtype not in (np.uint8, np.int8):
         raise InvalidArgumentsError(f"packed is of type {data.dtype}, not bytes")
     data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     if not 0 <= count <= 2 * data.size:

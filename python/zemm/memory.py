@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zemm import _library
+from zemm._numbers import scalar_of
 from zemm.dtypes import FOUR_BIT, numpy_dtype
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
@@ -57,12 +58,10 @@ class Memory:
 
     @classmethod
     def host_scalar(cls, md: MemoryDesc, value: Any) -> "Memory":
-        """One value on the host, converted to md's data type."""
+        """One number on the host, in md's data type. ValueError: one that does not fit (a fraction or a large
+        number into an integer, what a float could hold only as infinity, NaN or 0)."""
         memory = cls.__new__(cls)
-        data = np.asarray(value).astype(numpy_dtype(md.data_type))
-        if data.ndim != 0:
-            raise InvalidArgumentsError(f"value of shape {data.shape} is not a single number")
-        scalar = _library.scalar(data.tobytes())
+        scalar = _library.scalar(scalar_of(value, md.data_type).tobytes())
         memory.md = md
         memory.engine = None
         memory._handle = _library.create("memory", "memory_create_host_scalar", md._handle, scalar)
