@@ -61,6 +61,7 @@ class Call:
         self._memories: dict[int, Memory] = {}
         self._inputs: list[NDArray[Any]] = []
         self._adds_old_dst = False
+        self._k_groups: list[int] = []
 
     def _add(self, arg: int, t: Tensor) -> None:
         self._mds[arg] = t.md()
@@ -109,6 +110,8 @@ class Call:
     def _parameter(self, flag: str, of: str, parameter: Parameter) -> tuple[int, int, Shape, str]:
         values = parameter.values
         self._add(ARG[flag] | ARG[of], tensor(values, parameter.data_type, values.ndim, self.engine))
+        if of != "DST":
+            self._k_groups.append(parameter.k_group)
         return ARG[of], parameter.mask, parameter.groups, parameter.data_type
 
     def scales(self, of: str, parameter: Parameter) -> None:
@@ -118,6 +121,9 @@ class Call:
         self.attr.set_zero_points(*self._parameter("ATTR_ZERO_POINTS", of, parameter))
 
     def reductions(self, parameter: Parameter) -> None:
+        """After scales and zero points. Sums over more than one of their groups are of no use: left out."""
+        if any(group % parameter.k_group for group in self._k_groups):
+            return
         self.attr.set_precomputed_reductions(
             *self._parameter("ATTR_PRECOMPUTED_REDUCTIONS", "SRC", parameter)
         )

@@ -8,7 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from zemm._call import Call, PostOp, default_engine
-from zemm._parameters import describe, describe_src, reduction_values, scale_values, zero_point_values
+from zemm._parameters import (
+    Parameter,
+    describe,
+    describe_src,
+    reduction_values,
+    scale_values,
+    zero_point_values,
+)
 from zemm._tensors import shares_places
 from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
 from zemm.engine import Engine
@@ -56,7 +63,10 @@ def matmul(
     weights_scales, weights_zero_points: a number, [N] (per column) or [.., G, N] (per column and group).
     dst_scales, dst_zero_points: a number or [N].
     reductions: int32 [.., M, G], sums of src over each group; spares the zero points of the weights a pass
-    over src (oneDNN's RFC "User's Precomputed Reductions for GeMM").
+    over src (oneDNN's RFC "User's Precomputed Reductions for GeMM"). Not used where a group of them is not
+    inside one group of every other parameter.
+    Groups of K may have any size that divides K, another for each parameter: what quantize_activations() and
+    quantize_weights() make is taken. The fastest kernels want multiples of 4 on a CPU, of 32 on a GPU.
 
     post_ops: in order, each a name or a tuple that starts with one; the prefixes eltwise_ and binary_ may be
     left out. x is the result so far, array one that broadcasts to dst.
@@ -94,21 +104,25 @@ def matmul(
     weights_dims = call.set_weights(b, b_dtype, packed_axis)
     if bias is not None:
         call.set_bias(np.asarray(bias))
+
+    def of_src(values: NDArray[Any], name: str, common: bool = True) -> Parameter:
+        return describe_src(values, name, a.shape, len(call.dims), call.flat, common)
+
     if src_scales is not None:
         values = scale_values(src_scales, "src_scales")
-        call.scales("SRC", describe_src(values, "src_scales", a.shape, call.flat))
+        call.scales("SRC", of_src(values, "src_scales"))
     if src_zero_points is not None:
         values = zero_point_values(src_zero_points, "src_zero_points")
-        call.zero_points("SRC", describe_src(values, "src_zero_points", a.shape, call.flat))
-    if reductions is not None:
-        values = reduction_values(reductions, "reductions")
-        call.reductions(describe_src(values, "reductions", a.shape, call.flat, common=False))
+        call.zero_points("SRC", of_src(values, "src_zero_points"))
     if weights_scales is not None:
         values = scale_values(weights_scales, "weights_scales")
         call.scales("WEIGHTS", describe(values, "weights_scales", "weights", weights_dims))
     if weights_zero_points is not None:
         values = zero_point_values(weights_zero_points, "weights_zero_points")
         call.zero_points("WEIGHTS", describe(values, "weights_zero_points", "weights", weights_dims))
+    if reductions is not None:
+        values = reduction_values(reductions, "reductions")
+        call.reductions(of_src(values, "reductions", common=False))
     if dst_scales is not None:
         values = scale_values(dst_scales, "dst_scales")
         call.scales("DST", describe(values, "dst_scales", "dst", call.dims))
@@ -146,7 +160,7 @@ def _bytes_of_weights(
     k, rows = src[-1], weights.shape[-2]
     if rows == k:
         return (weights if weights.strides[-1] == 1 else np.ascontiguousarray(weights)), dtype, -1
-    if 2 * rows == k and weights.strides[-2] == 1:
+    if 2 * rows == k and (weights.strides[-2] == 1 or rows == 1):
         return weights, dtype, -2
     raise InvalidArgumentsError(
         f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k}, N / 2], or"
