@@ -5,6 +5,7 @@ ZEMM_TEST_EXAMPLES: number of valid problems (default 120; each may build a devi
 """
 
 import dataclasses
+import math
 import os
 from typing import Any
 
@@ -42,7 +43,7 @@ def shapes(draw: Any) -> dict[str, Any]:
     src = [1 if side == "wei" else size for side, size in zip(sides, sizes, strict=True)]
     wei = [1 if side == "src" else size for side, size in zip(sides, sizes, strict=True)]
     groups = draw(st.sampled_from([1, 1, 2, 3]))
-    k = groups * draw(st.sampled_from([32, 64])) if groups > 1 else draw(dimension)
+    k = groups * draw(st.sampled_from([32, 64, 48, 20, 7])) if groups > 1 else draw(dimension)
     if draw(st.integers(0, 9)) == 0:
         groups, k = draw(st.sampled_from([(2, 608), (1, 600), (3, 576)]))
     m, n = draw(dimension), draw(dimension)
@@ -85,21 +86,24 @@ def post_ops(draw: Any, ndims: int, integer_dst: bool) -> tuple[PostOp, ...]:
 
 
 def quantisation(draw: Any, p: dict[str, Any], groups: int, weight_only: bool) -> dict[str, Any]:
-    """Scales, zero points and reductions that oneDNN allows for integer weights."""
+    """Scales, zero points and reductions that a matmul takes for integer weights."""
     ndims, k, n = len(p["src_dims"]), p["src_dims"][-1], p["wei_dims"][-1]
     row, column = 1 << (ndims - 2), 1 << (ndims - 1)
     every = 2**ndims - 1
     group = k // groups
+    divisors = [d for d in range(1, k + 1) if k % d == 0]
+    group_of = st.sampled_from([group] * 2 * len(divisors) + divisors)  # not always the same
     common = [Quant(0, dt=draw(scale_type)), Quant(0, dt=draw(scale_type), host=True)]
     chosen: dict[str, Any] = {}
-    src_scales = [None, *common, Quant(row, dt=draw(scale_type))]
+    src_scales = [None, *common, *(Quant(mask, dt=draw(scale_type)) for mask in (row, every - column))]
     if not weight_only:
-        src_scales.append(Quant(draw(st.sampled_from([column | row, every])), (1, group), draw(scale_type)))
+        mask = draw(st.sampled_from([column | row, every]))
+        src_scales.append(Quant(mask, (1, draw(group_of)), draw(scale_type)))
     wei_scales = [
         None,
         *common,
         Quant(column, dt=draw(scale_type)),
-        Quant(every, (group, 1), draw(scale_type)),
+        Quant(every, (draw(group_of), 1), draw(scale_type)),
     ]
     if n % 16 == 0 and n:
         wei_scales.append(Quant(column | row, (k, 16), draw(scale_type)))
@@ -107,7 +111,7 @@ def quantisation(draw: Any, p: dict[str, Any], groups: int, weight_only: bool) -
     chosen["wei_scale"] = draw(st.sampled_from(wei_scales))
     dt = draw(zero_point_type)
     wei_zps = [None, Quant(0, dt=dt), Quant(0, dt=dt, host=True), Quant(column, dt=dt)]
-    wei_zps.append(Quant(every, (group, 1), dt))
+    wei_zps.append(Quant(every, (draw(group_of), 1), dt))
     if n % 2 == 0 and groups % 2 == 0:
         wei_zps.append(Quant(row | column, (group, 1), draw(st.sampled_from(["s4", "u4"]))))
     if weight_only and n % 16 == 0 and n:
@@ -116,15 +120,18 @@ def quantisation(draw: Any, p: dict[str, Any], groups: int, weight_only: bool) -
     if weight_only:
         return chosen
     dt = draw(zero_point_type)
-    src_zps = [None, None, Quant(0, dt=dt), Quant(0, dt=dt, host=True)]
-    if group % 32 == 0 or group == k:
-        src_zps.append(Quant(column, (1, group), dt))
+    src_zps = [None, None, Quant(0, dt=dt), Quant(0, dt=dt, host=True), Quant(row, dt=dt)]
+    src_zps.append(Quant(every - column, dt=dt))
+    mask = draw(st.sampled_from([column, column | row, every]))
+    src_zps.append(Quant(mask, (1, draw(group_of)), dt))
     chosen["src_zp"] = draw(st.sampled_from(src_zps))
     chosen["dst_zp"] = draw(
         st.sampled_from([None, None, zero_point(), zero_point(column if ndims == 2 else 0)])
     )
     if chosen["wei_zp"] and draw(st.booleans()):
-        chosen["reduction_group"] = group
+        entries = [chosen[name] for name in ("src_scale", "wei_scale", "wei_zp", "src_zp")]
+        sizes = [max(entry.groups) for entry in entries if entry and entry.groups and entry.groups != (k, 16)]
+        chosen["reduction_group"] = math.gcd(k, *sizes)
     chosen["huge_zero_points"] = not (chosen["src_scale"] or chosen["wei_scale"]) and draw(st.booleans())
     return chosen
 

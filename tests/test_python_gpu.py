@@ -50,6 +50,16 @@ assert t.memory(engine).read().tobytes() == packed.tobytes()
 
 out = np.full((3, 3), 7, np.float32)
 assert zemm.matmul(values, values.T, out=out, engine=engine) is out
+
+# What a kernel adds to is there before it runs, and out gets what is there after it, which here is the same.
+sevens = np.full((3, 6), 7, np.float16)
+for old in (sevens[:, :3].astype(">f4"), sevens[:, :3].astype(np.float32).T, sevens[:, ::2]):
+    zemm.matmul(values, values.T, post_ops=["sum"], out=old, engine=engine)
+    assert (old == 7).all(), old
+
+memory = zemm.Memory(zemm.MemoryDesc((3, 4), "f32", strides=(1, 5)), engine)
+memory.write(values)
+assert np.array_equal(as_strided(memory.read().view(np.float32), (3, 4), (4, 20)), values)
 """
 
 

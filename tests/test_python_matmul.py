@@ -219,43 +219,6 @@ def test_select(engine: zemm.Engine) -> None:
     assert np.array_equal(got, np.where(condition, a @ b, other))
 
 
-class TestOut:
-    A = integers(-4, 4, (3, 4), np.float32)
-    B = integers(-4, 4, (4, 4), np.float32)
-
-    @pytest.mark.parametrize("order", ["C", "F"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
-    def test_is_written_and_returned(self, engine: zemm.Engine, order: Any, dtype: Any) -> None:
-        src = self.A.astype(np.int8) if dtype == np.int32 else self.A
-        weights = self.B.astype(np.int8) if dtype == np.int32 else self.B
-        out = np.zeros((3, 4), dtype, order=order)
-        assert zemm.matmul(src, weights, out=out, engine=engine) is out
-        assert np.array_equal(out, self.A @ self.B)
-
-    def test_with_gaps(self, engine: zemm.Engine) -> None:
-        frame = np.full((5, 12), 9, np.float32)
-        zemm.matmul(self.A, self.B, out=frame[1:4, 2:10:2], engine=engine)
-        assert np.array_equal(frame[1:4, 2:10:2], self.A @ self.B)
-        frame[1:4, 2:10:2] = 9
-        assert (frame == 9).all()
-
-    def test_reversed(self, engine: zemm.Engine) -> None:
-        out = np.zeros((3, 4), np.float32)
-        zemm.matmul(self.A, self.B, out=out[::-1], engine=engine)
-        assert np.array_equal(out[::-1], self.A @ self.B)
-
-    def test_sum_adds_the_old_values(self, engine: zemm.Engine) -> None:
-        old = integers(-4, 4, (3, 4), np.float32)
-        for out in (old.copy(), old.copy()[::-1][::-1], np.asfortranarray(old)):
-            zemm.matmul(self.A, self.B, post_ops=[("sum", 2.0)], out=out, engine=engine)
-            assert np.array_equal(out, self.A @ self.B + 2 * old)
-
-    def test_may_overlap_an_input(self, engine: zemm.Engine) -> None:
-        a = self.A.copy()
-        zemm.matmul(a, self.B, out=a, engine=engine)
-        assert np.array_equal(a, self.A @ self.B)
-
-
 def test_several_threads(engine: zemm.Engine) -> None:
     pairs = [
         (integers(-9, 9, (m, 64), np.float32), integers(-9, 9, (64, 33), np.float32)) for m in range(1, 25)
@@ -357,16 +320,3 @@ def test_default_engine_is_kept() -> None:
     from zemm._call import default_engine
 
     assert default_engine() is default_engine()
-
-
-@pytest.mark.parametrize("operand", ["bias", "binary"])
-def test_operand_in_out(engine: zemm.Engine, operand: str) -> None:
-    """An operand that lies in out's memory is read before out is written."""
-    rng = np.random.default_rng(5)
-    a, b, out = (rng.standard_normal(s, dtype=np.float32) for s in ((300, 20), (20, 48), (300, 48)))
-    row = out[0].copy()
-    if operand == "bias":
-        zemm.matmul(a, b, bias=out[0], out=out, engine=engine)
-    else:
-        zemm.matmul(a, b, post_ops=[("binary_add", out[0])], out=out, engine=engine)
-    np.testing.assert_allclose(out, a @ b + row, rtol=1e-4, atol=1e-4)

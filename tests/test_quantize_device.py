@@ -197,7 +197,7 @@ def test_rows_with_gaps(engine: zemm.Engine) -> None:
     rng = np.random.default_rng(3)
     flat = rng.standard_normal(src_md.size // 4).astype(np.float32)
     x = np.lib.stride_tricks.as_strided(flat, dims, tuple(4 * s for s in src_md.strides))
-    made = primitive(engine, zemm.Memory(src_md, engine, flat), dst_md, 32, 64)
+    made = primitive(engine, zemm.Memory(src_md, engine, flat.view(np.uint8)), dst_md, 32, 64)
     values, scales, _ = zemm.quantize_activations(x, 32)
     raw = made[ARG_TO].read().view(np.int8)
     want = np.full(dst_md.size, 0x5A, np.int8)

@@ -320,7 +320,8 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post
 /* ---- Primitive descriptor and primitive ---- */
 
 /* dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n], with bias (NULL: none) and the attributes'
- * scales, zero points and post-ops; leading dimensions are batch dimensions and broadcast.
+ * scales, zero points and post-ops; leading dimensions are batch dimensions and broadcast. Groups along K may
+ * have any size that divides K, another for each parameter; those along N are multiples of 16.
  * invalid_arguments: shapes or types that make no matmul; unimplemented: attributes or layouts that no
  * implementation takes. */
 zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_engine_t engine,

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zemm._library import ARG
+from zemm._numbers import as_float32
 from zemm._parameters import Parameter
+from zemm._post_ops import full_name, parameters
 from zemm._tensors import Tensor, in_place, tensor
 from zemm.attributes import Attr, PostOps
-from zemm.dtypes import dtype_name, numpy_dtype
+from zemm.dtypes import FOUR_BIT, numpy_dtype, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -59,6 +61,7 @@ class Call:
         self._memories: dict[int, Memory] = {}
         self._inputs: list[NDArray[Any]] = []
         self._adds_old_dst = False
+        self._k_groups: list[int] = []
 
     def _add(self, arg: int, t: Tensor) -> None:
         self._mds[arg] = t.md()
@@ -84,8 +87,7 @@ class Call:
 
     def _like_dst(self, values: ArrayLike, name: str) -> Tensor:
         """An operand that broadcasts to dst."""
-        array = np.asarray(values)
-        array = array.astype(np.float32) if array.dtype == np.float64 else array
+        array = as_float32(np.asarray(values), name)
         try:
             fits = np.broadcast_shapes(array.shape, self.shape) == self.shape
         except ValueError:
@@ -94,17 +96,22 @@ class Call:
             raise InvalidArgumentsError(
                 f"{name} of shape {array.shape} does not broadcast to dst {self.shape}"
             )
+        data_type = type_of(array, name)
+        if data_type in FOUR_BIT:
+            raise InvalidArgumentsError(f"{name} has type {data_type}: convert it to int8 or uint8")
         array = np.atleast_1d(array)
         last = array.shape[-1]
         if self.flat:
             if array.size != last:
                 array = np.broadcast_to(array, (*self.shape[:-1], last))
             array = array.reshape(-1, last)
-        return tensor(array, dtype_name(array.dtype), len(self.dims), self.engine)
+        return tensor(array, data_type, len(self.dims), self.engine)
 
     def _parameter(self, flag: str, of: str, parameter: Parameter) -> tuple[int, int, Shape, str]:
         values = parameter.values
         self._add(ARG[flag] | ARG[of], tensor(values, parameter.data_type, values.ndim, self.engine))
+        if of != "DST":
+            self._k_groups.append(parameter.k_group)
         return ARG[of], parameter.mask, parameter.groups, parameter.data_type
 
     def scales(self, of: str, parameter: Parameter) -> None:
@@ -114,6 +121,9 @@ class Call:
         self.attr.set_zero_points(*self._parameter("ATTR_ZERO_POINTS", of, parameter))
 
     def reductions(self, parameter: Parameter) -> None:
+        """After scales and zero points. Sums over more than one of their groups are of no use: left out."""
+        if any(group % parameter.k_group for group in self._k_groups):
+            return
         self.attr.set_precomputed_reductions(
             *self._parameter("ATTR_PRECOMPUTED_REDUCTIONS", "SRC", parameter)
         )
@@ -123,27 +133,52 @@ class Call:
             raise InvalidArgumentsError(f"post_ops is the string {entries!r}, not a sequence of post-ops")
         post_ops = PostOps()
         for index, entry in enumerate(entries):
-            parts: list[Any] = [entry] if isinstance(entry, str) else list(entry)
-            kind, values = (parts[0], parts[1:]) if parts else (None, [])
-            where = f"post_ops[{index}]"
-            if not isinstance(kind, str):
-                raise InvalidArgumentsError(f"{where} starts with {kind!r}, not with a name")
-            if kind == "sum":
-                if not has_out:
-                    raise InvalidArgumentsError(f"{where} adds the old dst, but no out is given")
-                self._adds_old_dst = True
-                post_ops.append_sum(*values)
-            elif kind.startswith("binary_"):
-                if len(values) != (2 if kind == "binary_select" else 1):
-                    raise InvalidArgumentsError(f"{where}: {kind} with {len(values)} arrays")
-                operands = [self._like_dst(value, where) for value in values]
-                for arg, operand in zip(("SRC_1", "SRC_2"), operands, strict=False):
-                    self._add(ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1) | ARG[arg], operand)
-                post_ops.append_binary(kind, *(operand.md() for operand in operands))
-            else:
-                post_ops.append_eltwise(kind, *values)
+            try:
+                self._append(post_ops, index, entry, has_out)
+            except InvalidArgumentsError as error:
+                raise InvalidArgumentsError(f"post_ops[{index}]: {error}") from None
         if len(post_ops):
             self.attr.set_post_ops(post_ops)
+
+    def _append(self, post_ops: PostOps, index: int, entry: PostOp, has_out: bool) -> None:
+        parts: Sequence[Any] = (entry,) if isinstance(entry, str) else entry
+        if not isinstance(parts, Sequence) or not parts or not isinstance(parts[0], str):
+            raise InvalidArgumentsError(f"{entry!r} is no name, nor a tuple that starts with one")
+        name, values = parts[0], parts[1:]
+        kind = full_name(name)
+        if kind == "sum":
+            if not has_out:
+                raise InvalidArgumentsError("sum adds the old dst, but no out is given")
+            _check_count(name, values, 0, 3, "scale, zero point and data type")
+            self._adds_old_dst = True
+            post_ops.append_sum(*values)
+        elif kind == "prelu":
+            _check_count(name, values, 1, 1, "an array of slopes")
+            slopes = self._slopes(values[0])
+            self._add_operand(index, "WEIGHTS", slopes)
+            post_ops.append_prelu(sum(1 << d for d, size in enumerate(slopes.dims) if size > 1))
+        elif kind.startswith("binary_"):
+            if kind == "binary_select":
+                _check_count(name, values, 2, 2, "an array and a condition")
+            else:
+                _check_count(name, values, 1, 1, "an array")
+            operands = [self._like_dst(value, f"the array of {name}") for value in values]
+            for arg, operand in zip(("SRC_1", "SRC_2"), operands, strict=False):
+                self._add_operand(index, arg, operand)
+            post_ops.append_binary(kind, *(operand.md() for operand in operands))
+        else:
+            _check_count(name, values, 0, 2, "alpha and beta")
+            alpha, beta = (*values, None, None)[:2]
+            post_ops.append_eltwise(kind, *parameters(name, alpha, beta, may_be_unused=False))
+
+    def _slopes(self, values: ArrayLike) -> Tensor:
+        """Slopes of a prelu as the library reads them: in f32, dimension 1 innermost."""
+        array = self._like_dst(values, "the slopes").array.astype(np.float32)
+        array = np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
+        return tensor(array, "f32", len(self.dims), self.engine)
+
+    def _add_operand(self, index: int, arg: str, operand: Tensor) -> None:
+        self._add(ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1) | ARG[arg], operand)
 
     def run(self, data_type: str, out: NDArray[Any] | None) -> NDArray[Any]:
         result = self._result(data_type, out)
@@ -177,4 +212,9 @@ class Call:
         )
         if usable and not any(np.may_share_memory(result, array) for array in self._inputs):
             return result
-        return np.array(result, order="C")
+        return np.array(result, result.dtype.newbyteorder("="), order="C")
+
+
+def _check_count(name: str, values: Sequence[Any], least: int, most: int, what: str) -> None:
+    if not least <= len(values) <= most:
+        raise InvalidArgumentsError(f"{name} takes {what}; {len(values)} values are given")

@@ -5,6 +5,7 @@ Handles are cffi pointers made by `create()`; ffi.gc destroys each one, and keep
 (an engine lives as long as its streams and memories), whatever order Python drops the objects in.
 """
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -144,7 +145,11 @@ def pointers(values: Sequence[Any]) -> Any:
 
 def dims(values: Iterable[int], what: str = "dims") -> tuple[int, Any]:
     """Number of dimensions and the zemm_dims_t."""
-    numbers = [int(v) for v in values]
+    entries = list(values)
+    try:
+        numbers = [operator.index(v) for v in entries]
+    except TypeError:
+        raise InvalidArgumentsError(f"{what} {tuple(entries)} has an entry that is no integer") from None
     if len(numbers) > MAX_NDIMS:
         raise InvalidArgumentsError(
             f"{what} {tuple(numbers)} has {len(numbers)} entries, more than {MAX_NDIMS}"

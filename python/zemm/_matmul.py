@@ -8,8 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from zemm._call import Call, PostOp, default_engine
-from zemm._parameters import describe, describe_src, reduction_values, scale_values, zero_point_values
-from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, pack_int4
+from zemm._parameters import (
+    Parameter,
+    describe,
+    describe_src,
+    reduction_values,
+    scale_values,
+    zero_point_values,
+)
+from zemm._tensors import shares_places
+from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 
@@ -55,14 +63,26 @@ def matmul(
     weights_scales, weights_zero_points: a number, [N] (per column) or [.., G, N] (per column and group).
     dst_scales, dst_zero_points: a number or [N].
     reductions: int32 [.., M, G], sums of src over each group; spares the zero points of the weights a pass
-    over src (oneDNN's RFC "User's Precomputed Reductions for GeMM").
+    over src (oneDNN's RFC "User's Precomputed Reductions for GeMM"). Not used where a group of them is not
+    inside one group of every other parameter.
+    Groups of K may have any size that divides K, another for each parameter: what quantize_activations() and
+    quantize_weights() make is taken. The fastest kernels want multiples of 4 on a CPU, of 32 on a GPU.
 
-    post_ops: in order, each "eltwise_relu" or ("eltwise_linear", alpha, beta), ("binary_mul", array) with an
-    array that broadcasts to dst, or ("sum", scale), which adds scale * old dst and needs `out`.
+    post_ops: in order, each a name or a tuple that starts with one; the prefixes eltwise_ and binary_ may be
+    left out. x is the result so far, array one that broadcasts to dst.
+        ("relu", slope = 0), ("elu", alpha = 1), ("linear", alpha = 1, beta = 0): alpha * x + beta,
+        "gelu" (gelu_erf), "gelu_tanh", "silu" (("swish", alpha = 1): x * sigmoid(alpha * x)), "mish",
+        "sigmoid" (logistic), "tanh", "exp", "log", "sqrt", "square", "abs", "round",
+        ("softplus", alpha = 1) (soft_relu), ("hardsigmoid" or "hardswish", alpha = 1/6, beta = 1/2),
+        ("clip", low, high), ("pow", factor, exponent): factor * x ** exponent
+        ("add", array), "sub", "mul", "div", "max", "min", "ge", "gt", "le", "lt", "eq", "ne" likewise
+        ("select", array, condition): x where the condition (int8 or uint8) is not 0, else array
+        ("prelu", array): x where x >= 0, else x * array
+        ("sum", scale = 1): x + scale * old dst, which needs `out`
     fpmath: "strict", "bf16", "f16", "tf32", "any". With a floating-point src, integer weights are converted
     to its type; the default mode is then that of the type.
     engine: default a GPU if there is one, else the CPU.
-    out: where to write, of dst's shape and type.
+    out: where to write: an array of dst's shape whose type is dst's, in any order; it may overlap the inputs.
 
     ValueError: shapes or types that do not fit, named with their values. NotImplementedError: no
     implementation takes the combination. RuntimeError: no device, or it failed.
@@ -70,7 +90,7 @@ def matmul(
     a, b = np.asarray(src), np.asarray(weights)
     if a.ndim < 2 or b.ndim < 2:
         raise InvalidArgumentsError(f"src {a.shape} and weights {b.shape} must have two dimensions or more")
-    a_dtype = dtype_name(a.dtype)
+    a_dtype = type_of(a, "src")
     if a_dtype in FOUR_BIT:
         raise InvalidArgumentsError(f"src has type {a_dtype}; 4-bit types are for weights")
     b, b_dtype, packed_axis = _bytes_of_weights(b, weights_dtype, a.shape)
@@ -84,21 +104,25 @@ def matmul(
     weights_dims = call.set_weights(b, b_dtype, packed_axis)
     if bias is not None:
         call.set_bias(np.asarray(bias))
+
+    def of_src(values: NDArray[Any], name: str, common: bool = True) -> Parameter:
+        return describe_src(values, name, a.shape, len(call.dims), call.flat, common)
+
     if src_scales is not None:
         values = scale_values(src_scales, "src_scales")
-        call.scales("SRC", describe_src(values, "src_scales", a.shape, call.flat))
+        call.scales("SRC", of_src(values, "src_scales"))
     if src_zero_points is not None:
         values = zero_point_values(src_zero_points, "src_zero_points")
-        call.zero_points("SRC", describe_src(values, "src_zero_points", a.shape, call.flat))
-    if reductions is not None:
-        values = reduction_values(reductions, "reductions")
-        call.reductions(describe_src(values, "reductions", a.shape, call.flat, common=False))
+        call.zero_points("SRC", of_src(values, "src_zero_points"))
     if weights_scales is not None:
         values = scale_values(weights_scales, "weights_scales")
         call.scales("WEIGHTS", describe(values, "weights_scales", "weights", weights_dims))
     if weights_zero_points is not None:
         values = zero_point_values(weights_zero_points, "weights_zero_points")
         call.zero_points("WEIGHTS", describe(values, "weights_zero_points", "weights", weights_dims))
+    if reductions is not None:
+        values = reduction_values(reductions, "reductions")
+        call.reductions(of_src(values, "reductions", common=False))
     if dst_scales is not None:
         values = scale_values(dst_scales, "dst_scales")
         call.scales("DST", describe(values, "dst_scales", "dst", call.dims))
@@ -117,7 +141,7 @@ def _bytes_of_weights(
     weights: NDArray[Any], dtype: str | None, src: Shape
 ) -> tuple[NDArray[Any], str, int | None]:
     """The array as stored, its data type, and the axis with two elements to a byte (None: not 4-bit)."""
-    own = dtype_name(weights.dtype)
+    own = type_of(weights, "weights")
     if own in FOUR_BIT:
         if own == "f4_e2m1":
             raise InvalidArgumentsError(
@@ -128,14 +152,15 @@ def _bytes_of_weights(
         return pack_int4(weights), own, -1
     if dtype is None or dtype == own:
         return weights, own, None
-    if numpy_dtype(dtype).itemsize != 1 or weights.dtype.itemsize != 1:
-        raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
-    if dtype not in FOUR_BIT:
-        return weights.view(numpy_dtype(dtype)), dtype, None
+    if dtype not in FOUR_BIT or own not in ("u8", "s8"):
+        raise InvalidArgumentsError(
+            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
+            " type each; astype() converts values, view() reads bytes as another type"
+        )
     k, rows = src[-1], weights.shape[-2]
     if rows == k:
         return (weights if weights.strides[-1] == 1 else np.ascontiguousarray(weights)), dtype, -1
-    if 2 * rows == k and weights.strides[-2] == 1:
+    if 2 * rows == k and (weights.strides[-2] == 1 or rows == 1):
         return weights, dtype, -2
     raise InvalidArgumentsError(
         f"weights {weights.shape} of packed {dtype} do not fit src {src}: K = {k} needs [.., {k}, N / 2], or"
@@ -163,14 +188,17 @@ def _dst_shape(src: Shape, weights: Shape) -> Shape:
 
 def _dst_dtype(src: str, wanted: DTypeLike | None, out: NDArray[Any] | None, shape: Shape) -> str:
     if out is not None:
+        if not isinstance(out, np.ndarray):
+            raise InvalidArgumentsError(f"out is a {type(out).__name__}, not an array of numpy")
         if out.shape != shape:
             raise InvalidArgumentsError(f"out has shape {out.shape}, dst is {shape}")
         if not out.flags.writeable:
             raise InvalidArgumentsError("out is read-only")
-        if wanted is not None and dtype_name(wanted) != dtype_name(out.dtype):
-            raise InvalidArgumentsError(
-                f"out has type {dtype_name(out.dtype)}, dst_dtype is {dtype_name(wanted)}"
-            )
+        if shares_places(out):
+            raise InvalidArgumentsError(f"out has strides {out.strides}: some of its elements share memory")
+        own = type_of(out, "out")
+        if wanted is not None and dtype_name(wanted) != own:
+            raise InvalidArgumentsError(f"out has type {own}, dst_dtype is {dtype_name(wanted)}")
         wanted = out.dtype
     name = dtype_name(wanted) if wanted is not None else (src if src in ("f16", "bf16", "f64") else "f32")
     if name in FOUR_BIT:

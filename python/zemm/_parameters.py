@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm.dtypes import dtype_name
+from zemm._numbers import as_float32
+from zemm.dtypes import dtype_name, type_of
 from zemm.errors import InvalidArgumentsError
 
 Shape = tuple[int, ...]
@@ -17,11 +18,15 @@ ZERO_POINT_TYPES = ("s32", "s8", "u8")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A scale, zero point or reduction tensor: dense values, and how they lie over the argument."""
+    """A scale, zero point or reduction tensor: dense values, and how they lie over the argument.
+
+    k_group: elements of K that share a value (of src and weights).
+    """
 
     values: NDArray[Any]
     mask: int
     groups: Shape
+    k_group: int
 
     @property
     def data_type(self) -> str:
@@ -30,9 +35,9 @@ class Parameter:
 
 def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(values)
-    if array.dtype == np.float64 or array.dtype.kind in "iu":
+    if array.dtype.kind in "iu":
         array = array.astype(np.float32)
-    return _of_type(array, name, SCALE_TYPES)
+    return _of_type(as_float32(array, name, may_vanish=False), name, SCALE_TYPES)
 
 
 def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -50,7 +55,7 @@ def reduction_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[Any]:
-    dtype = dtype_name(array.dtype)
+    dtype = type_of(array, name)
     if dtype not in types:
         raise InvalidArgumentsError(f"{name} has type {dtype}, not {' or '.join(types)}")
     return array
@@ -60,39 +65,53 @@ def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parame
     """The parameter `values` of the weights or of dst: its dimensions are aligned with the last ones of dims.
 
     Each dimension is the owner's (a value per index), 1 (shared), or, along K of the weights, a number of
-    groups that divides K. A single value has mask 0.
+    groups that divides K; groups have a value per column, or [N, 1] would pass for N groups. A single value
+    has mask 0.
     """
-    if values.ndim > len(dims) or values.size == 0:
+    if values.size == 0:
         raise _misfit(values, name, owner, dims)
+    k = dims[-2]
     if values.size == 1:
-        return Parameter(values.reshape(1), 0, ())
+        return Parameter(values.reshape(1), 0, (), k)
     shape = (1,) * (len(dims) - values.ndim) + values.shape
+    more = len(shape) - len(dims)  # leading 1s, of weights that are one matrix
+    if any(size != 1 for size in shape[:more]):
+        raise _misfit(values, name, owner, dims)
+    shape = shape[more:]
     mask, groups = 0, [1, 1]
     k_dim = len(dims) - 2 if owner == "weights" else None
+    if k_dim is not None and shape[-2] > 1 and shape[-1] != dims[-1]:
+        raise _misfit(values, name, owner, dims)
     for d, (have, full) in enumerate(zip(shape, dims, strict=True)):
         if have == full:
-            mask |= 1 << d
+            mask |= int(full > 1) << d
         elif d == k_dim and have > 1 and full % have == 0:
             mask |= 1 << d
             groups[d - len(dims)] = full // have
         elif have != 1:
             raise _misfit(values, name, owner, dims)
-    return Parameter(np.ascontiguousarray(values), mask, tuple(groups) if groups != [1, 1] else ())
+    k_group = k // shape[-2]
+    dense = np.ascontiguousarray(values).reshape(shape)
+    return Parameter(dense, mask, tuple(groups) if groups != [1, 1] else (), k_group)
 
 
-def describe_src(values: NDArray[Any], name: str, dims: Shape, flat: bool, common: bool = True) -> Parameter:
+def describe_src(
+    values: NDArray[Any], name: str, dims: Shape, ndims: int, flat: bool, common: bool = True
+) -> Parameter:
     """A parameter of src: a value for each row and K group, [.., M, G] with groups of K / G elements.
 
-    flat: the primitive sees the rows of all leading dimensions as one. common: a single value gets mask 0.
+    ndims: of the primitive, which may have more than src. flat: it sees the rows of all leading dimensions as
+    one. common: a single value gets mask 0.
     """
     if common and values.size == 1:
-        return Parameter(values.reshape(1), 0, ())
+        return Parameter(values.reshape(1), 0, (), dims[-1])
     groups = values.shape[-1] if values.ndim == len(dims) else 0
     if groups == 0 or values.shape[:-1] != dims[:-1] or dims[-1] % groups:
         raise _misfit(values, name, "src", dims)
     values = np.ascontiguousarray(values)
-    values = values.reshape(-1, groups) if flat else values
-    return Parameter(values, (1 << values.ndim) - 1, (1, dims[-1] // groups))
+    leading = (-1,) if flat else (*(1,) * (ndims - len(dims)), *dims[:-1])
+    group = dims[-1] // groups
+    return Parameter(values.reshape(*leading, groups), (1 << ndims) - 1, (1, group), group)
 
 
 def _misfit(values: NDArray[Any], name: str, owner: str, dims: Shape) -> InvalidArgumentsError:

@@ -71,6 +71,18 @@ def in_place(array: NDArray[Any], engine: Engine) -> bool:
     return True
 
 
+def shares_places(array: NDArray[Any]) -> bool:
+    """Whether two elements lie in one place."""
+    span = array.itemsize
+    for stride, count in sorted(
+        (abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1
+    ):
+        if stride < span:
+            return True
+        span += stride * (count - 1)
+    return False
+
+
 def _element_strides(array: NDArray[Any]) -> list[int]:
     """numpy's strides in elements; those of dimensions of size 1, which mean nothing, as in a dense array."""
     strides = [0] * array.ndim

@@ -6,6 +6,8 @@ from typing import Any
 
 from zemm import _library
 from zemm._library import value_of
+from zemm._numbers import float32_of
+from zemm._post_ops import full_name, parameters
 from zemm.memory_desc import MemoryDesc
 
 
@@ -21,15 +23,19 @@ class PostOps:
     def append_sum(self, scale: float = 1.0, zero_point: int = 0, data_type: str = "undef") -> None:
         """x + scale * (old dst - zero_point); data_type: how to read the old dst (undef: as it is)."""
         dt = value_of("data_type", data_type)
-        _library.call("post_ops_append_sum", self._handle, scale, zero_point, dt)
+        factor = float32_of(scale, "scale of sum")
+        _library.call("post_ops_append_sum", self._handle, factor, zero_point, dt)
 
-    def append_eltwise(self, alg: str, alpha: float = 0.0, beta: float = 0.0) -> None:
-        """alg: "eltwise_relu", "eltwise_gelu_erf" ..."""
-        _library.call("post_ops_append_eltwise", self._handle, value_of("alg_kind", alg), alpha, beta)
+    def append_eltwise(self, alg: str, alpha: float | None = None, beta: float | None = None) -> None:
+        """alg, alpha, beta: names and defaults as in zemm.matmul(); "eltwise_relu", "gelu" ..."""
+        values = parameters(alg, alpha, beta, may_be_unused=True)
+        number = value_of("alg_kind", full_name(alg, "eltwise"))
+        _library.call("post_ops_append_eltwise", self._handle, number, *values)
 
     def append_binary(self, alg: str, src1_md: MemoryDesc, src2_md: MemoryDesc | None = None) -> None:
-        """alg: "binary_add" ...; dimensions of src1 are dst's or 1. src2: the condition of binary_select."""
-        args = (self._handle, value_of("alg_kind", alg), src1_md._handle)
+        """alg: "binary_add", "add" ...; dimensions of src1 are dst's or 1. src2: the condition of select."""
+        number = value_of("alg_kind", full_name(alg, "binary"))
+        args = (self._handle, number, src1_md._handle)
         if src2_md is None:
             _library.call("post_ops_append_binary", *args)
         else:

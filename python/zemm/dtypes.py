@@ -54,6 +54,14 @@ def dtype_name(dtype: DTypeLike) -> str:
         ) from None
 
 
+def type_of(array: NDArray[Any], name: str) -> str:
+    """zemm's name of an array's type; `name`: of the argument, for errors."""
+    try:
+        return dtype_name(array.dtype)
+    except InvalidArgumentsError as error:
+        raise InvalidArgumentsError(f"{name}: {error}") from None
+
+
 def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
     """4-bit integers two to a byte, the even element in the low nibble (zemm's s4 and u4).
 
@@ -86,7 +94,7 @@ def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[
     if isinstance(packed, (bytes, bytearray, memoryview)):
         packed = np.frombuffer(packed, np.uint8)
     data = np.asarray(packed)
-    if data.dtype.itemsize != 1:
+    if data.dtype not in (np.uint8, np.int8):
         raise InvalidArgumentsError(f"packed is of type {data.dtype}, not bytes")
     data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
     if not 0 <= count <= 2 * data.size:

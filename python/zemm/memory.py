@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zemm import _library
+from zemm._array_memory import array_of, is_raw, layout_of
+from zemm._numbers import scalar_of
 from zemm.dtypes import FOUR_BIT, numpy_dtype
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
@@ -16,10 +18,11 @@ from zemm.memory_desc import MemoryDesc
 class Memory:
     """A tensor's bytes on an engine, laid out as md says.
 
-    buffer None: the library allocates. On a CPU engine a writable numpy array, or another object with the
-    buffer protocol, of at least md.size bytes is used in place, not copied, and kept alive. ValueError: a
-    buffer on a GPU engine (use write()), too small, read-only or with gaps; md of tag any or with runtime
-    dims.
+    buffer None: the library allocates. On a CPU engine a writable array is used in place, not copied, and
+    kept alive; it has md's type, shape and strides (4-bit types: the bytes that pack_int4() makes). Raw bytes
+    serve for every md, at least md.size of them, and nothing about them is checked: a bytearray, another
+    writable buffer of bytes, or a 1-D array of uint8. ValueError: another array, too few bytes, what is
+    read-only or on a GPU engine (use write()); md of tag any or with runtime dims.
     """
 
     def __init__(self, md: MemoryDesc, engine: Engine, buffer: Any = None) -> None:
@@ -30,8 +33,14 @@ class Memory:
             raise InvalidArgumentsError(
                 f"buffer is host memory, which engine {engine!r} does not use: write() copies"
             )
-        data = _writable_bytes(buffer)
-        if data.nbytes < md.size:
+        data = array_of(buffer)
+        if data is None:
+            raise InvalidArgumentsError(f"buffer is a {type(buffer).__name__}, not an array nor bytes")
+        if not data.flags.writeable:
+            raise InvalidArgumentsError("buffer is read-only")
+        if not is_raw(data):
+            layout_of(md).check_in_place(data, "buffer", md.size)
+        elif data.nbytes < md.size:
             raise InvalidArgumentsError(f"buffer has {data.nbytes} bytes, {md!r} needs {md.size}")
         self._make(md, engine, [_library.pointer(data.ctypes.data)], keep=data)
 
@@ -57,12 +66,10 @@ class Memory:
 
     @classmethod
     def host_scalar(cls, md: MemoryDesc, value: Any) -> "Memory":
-        """One value on the host, converted to md's data type."""
+        """One number on the host, in md's data type. ValueError: one that does not fit (a fraction or a large
+        number into an integer, what a float could hold only as infinity, NaN or 0)."""
         memory = cls.__new__(cls)
-        data = np.asarray(value).astype(numpy_dtype(md.data_type))
-        if data.ndim != 0:
-            raise InvalidArgumentsError(f"value of shape {data.shape} is not a single number")
-        scalar = _library.scalar(data.tobytes())
+        scalar = _library.scalar(scalar_of(value, md.data_type).tobytes())
         memory.md = md
         memory.engine = None
         memory._handle = _library.create("memory", "memory_create_host_scalar", md._handle, scalar)
@@ -81,13 +88,27 @@ class Memory:
         data: NDArray[np.uint8] = _library.with_mapped(self._handle, index, size, np.copy)
         return data
 
-    def write(self, array: ArrayLike, index: int = 0) -> None:
-        """Copy the bytes of an array (in C order) into a buffer; the sizes must be equal."""
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    def write(self, array: ArrayLike | bytes, index: int = 0) -> None:
+        """Copy an array into a buffer, each element to its place.
+
+        array: of md's type and shape (4-bit types: the bytes that pack_int4() makes; sparse encodings: the
+        buffer's elements in one dimension), in any order. Raw bytes, as many as the buffer has, are copied as
+        they are: bytes, another buffer of bytes, or a 1-D array of uint8. ValueError: anything else.
+        """
+        data = array_of(array)
+        if data is None:
+            data = np.asarray(array)
+        if self.md.format_kind == "host_scalar":
+            raise InvalidArgumentsError("a host scalar is made with its value, which stays")
         size = self.md.part_size(index)
-        if data.size != size:
-            raise InvalidArgumentsError(f"array has {data.size} bytes, {self.md!r} {size}")
-        _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(bytes_, data))
+        if is_raw(data):
+            if data.size != size:
+                raise InvalidArgumentsError(f"array has {data.size} bytes, {self.md!r} {size}")
+            _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(bytes_, data))
+            return
+        layout = layout_of(self.md, index)
+        layout.check(data, "array")
+        _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(layout.view(bytes_), data))
 
     def as_numpy(self) -> NDArray[Any]:
         """A copy as an array of md's dims and type; row-major layouts, 4-bit types excepted."""
@@ -97,15 +118,3 @@ class Memory:
         if self.md != MemoryDesc(self.md.dims, name):
             raise InvalidArgumentsError(f"{self.md!r} is not row-major")
         return self.read().view(numpy_dtype(name)).reshape(self.md.dims)
-
-
-def _writable_bytes(buffer: Any) -> NDArray[np.uint8]:
-    """The buffer's own bytes, not a copy."""
-    array = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, np.uint8)
-    if not array.flags.writeable:
-        raise InvalidArgumentsError("buffer is read-only")
-    if array.flags.f_contiguous:
-        array = array.T
-    if not array.flags.c_contiguous:
-        raise InvalidArgumentsError(f"buffer of shape {array.shape} and strides {array.strides} has gaps")
-    return array.reshape(-1).view(np.uint8)

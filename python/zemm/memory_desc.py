@@ -189,6 +189,11 @@ class MemoryDesc:
         size = int(_library.plain("memory_desc_get_size_v2", self._handle, index))
         return size if size < 2**63 else _library.RUNTIME_DIM
 
+    def part_data_type(self, index: int) -> str:
+        """Data type of one of the buffers."""
+        args = (self._handle, "zemm_data_type_t", "data_type", index)
+        return _library.name_of("data_type", _library.query_int("memory_desc_query_v2", *args))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MemoryDesc):
             return NotImplemented

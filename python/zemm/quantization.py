@@ -53,12 +53,13 @@ def quantize_activations(
         values, scales, reductions = zemm.quantize_activations(x)
         values, scales, zero_points, reductions = zemm.quantize_activations(x, dtype="u8")
 
-    x: float [.., M, K] (f16, bf16, f32; as an array also f64). group: elements of K that share a scale;
-    divides K. Returns values [.., M, K]: int8 in -127..127, symmetric, or for dtype "u8" uint8 over the range
-    from the smallest to the largest element, 0 included; scales of scale_dtype ("f32", "f16", "bf16") [.., M,
-    K / group] with x ~ (values - zero points) * scale; zero points int32 [.., M, K / group] (dtype "u8");
-    and reductions int32 [.., M, K / group], the sums of the values of each group (R of the RFC). Values are
-    made with the scale as rounded to its type. A group of zeros has scale 1.
+    x: float [.., M, K] (f16, bf16, f32; as an array also f64). group: elements of K that share a scale, any
+    number that divides K: zemm.matmul() takes them all, whatever the weights' groups. Returns values [..,
+    M, K]: int8 in -127..127, symmetric, or for dtype "u8" uint8 over the range from the smallest to the
+    largest element, 0 included; scales of scale_dtype ("f32", "f16", "bf16") [.., M, K / group] with x ~
+    (values - zero points) * scale; zero points int32 [.., M, K / group] (dtype "u8"); and reductions int32
+    [.., M, K / group], the sums of the values of each group (R of the RFC). Values are made with the scale
+    as rounded to its type. A group of zeros has scale 1.
 
     x is an array: arrays come back, computed by numpy, or on the engine if there is one, to the same bits.
     ValueError: K not a multiple of group, values that are not finite, a scale that scale_dtype cannot hold.
@@ -136,11 +137,12 @@ def quantize_weights(
     """Weights to unsigned 8 or 4 bits, asymmetric (smallest to largest value, 0 included), per column and K
     group.
 
-    w: float [K, N]. group: elements of K that share a scale, divides K; None: all of K. Returns values uint8
-    [K, N] (bits 8), or [K, N / 2] with two to a byte, low nibble first (bits 4, zemm's u4: N must be even);
-    scales of scale_dtype and zero points uint8 (0..15 for bits 4), both [K / group, N], or [N] for group
-    None. w ~ (values - zero points) * scales. ValueError: other bits, K not a multiple of group, odd N for
-    bits 4, values that are not finite.
+    w: float [K, N]. group: elements of K that share a scale, any number that divides K (zemm.matmul() takes
+    them all, whatever the activations' groups); None: all of K. Returns values uint8 [K, N] (bits 8), or
+    [K, N / 2] with two to a byte, low nibble first (bits 4, zemm's u4: N must be even); scales of
+    scale_dtype and zero points uint8 (0..15 for bits 4), both [K / group, N], or [N] for group None. w ~
+    (values - zero points) * scales. ValueError: other bits, K not a multiple of group, odd N for bits 4,
+    values that are not finite.
     """
     if bits not in (4, 8):
         raise InvalidArgumentsError(f"bits {bits!r} is neither 8 nor 4")

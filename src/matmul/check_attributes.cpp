@@ -23,28 +23,21 @@ const char *tensor_name(int arg) {
     fail(zemm_unimplemented, "%s: mask %d is not one of %s", what, mask, allowed);
 }
 
-// group: along a dimension of `size` elements; a proper group must divide it and be a multiple of `multiple`.
-void check_group(const char *what, zemm_dim_t group, zemm_dim_t size, zemm_dim_t multiple, const char *dim) {
+// group: along a dimension of `size` elements. oneDNN wants K groups that are multiples of 16 (32 for zero
+// points of src) and of one another; here segments of K end wherever a parameter changes.
+void check_group(const char *what, zemm_dim_t group, zemm_dim_t size, const char *dim) {
     if (size == ZEMM_RUNTIME_DIM_VAL)
         return;
-    if (group > 1 && group < size && group % multiple != 0)
-        fail(zemm_unimplemented, "%s: the group %lld along %s is not a multiple of %lld", what,
-             (long long)group, dim, (long long)multiple);
     if (group < 1 || size % group != 0)
         fail(zemm_unimplemented, "%s: the group %lld does not divide %s = %lld", what, (long long)group, dim,
              (long long)size);
 }
 
-// One K group must divide the other, or be divided by it, where both are set.
-void check_compatible(const char *what, zemm_dim_t a, const char *other, zemm_dim_t b) {
-    if (a > 1 && b > 1 && a % b != 0 && b % a != 0)
-        fail(zemm_unimplemented,
-             "%s: its K group %lld and the K group %lld of the %s do not divide one another", what,
-             (long long)a, (long long)b, other);
-}
-
-zemm_dim_t group_of(const quant_entry *e, int index) {
-    return e && e->group_ndims == 2 ? e->groups[index] : 1;
+void check_n_group(const char *what, zemm_dim_t group, zemm_dim_t n) {
+    if (n != ZEMM_RUNTIME_DIM_VAL && group > 1 && group < n && group % 16 != 0)
+        fail(zemm_unimplemented, "%s: the group %lld along N is not a multiple of 16", what,
+             (long long)group);
+    check_group(what, group, n, "N");
 }
 
 void check_scale_types(const problem &p) {
@@ -64,11 +57,19 @@ void check_scale_types(const problem &p) {
     }
 }
 
+// Masks of a parameter of src: those of oneDNN, and those of what quantises src, a value per row of any
+// batch.
+void check_src_mask(const context &c, const char *what, int mask) {
+    const int rows = c.all & ~c.column;
+    for (int allowed : {0, c.row, c.column, c.row | c.column, rows, c.all})
+        if (mask == allowed)
+            return;
+    refuse_mask(what, mask, "common, M, K, M|K, all dimensions and all but K");
+}
+
 void check_src_scales(const context &c, const quant_entry &e) {
-    if (e.mask != 0 && e.mask != c.row && e.mask != c.column && e.mask != (c.row | c.column) &&
-        e.mask != c.all)
-        refuse_mask("src scales", e.mask, "common, M, K, M|K and all dimensions");
-    const zemm_dim_t group = group_of(&e, 1);
+    check_src_mask(c, "src scales", e.mask);
+    const zemm_dim_t group = e.group_ndims == 2 ? e.groups[1] : 1;
     if ((e.mask & c.column) && e.group_ndims == 0)
         fail(zemm_unimplemented, "src scales: mask %d covers K, which needs groups", e.mask);
     if (e.group_ndims == 2) {
@@ -78,11 +79,10 @@ void check_src_scales(const context &c, const quant_entry &e) {
         if (e.groups[0] != 1)
             fail(zemm_unimplemented, "src scales: the group along M is %lld, it must be 1",
                  (long long)e.groups[0]);
-        check_group("src scales", group, c.k, 16, "K");
+        check_group("src scales", group, c.k, "K");
         if (group > 1 && !c.p.integer())
             fail(zemm_unimplemented, "src scales: groups along K need an s8 or u8 src, not %s",
                  zemm_dt2str(c.p.src.data_type));
-        check_compatible("src scales", group, "weights scales", group_of(c.p.scale(ZEMM_ARG_WEIGHTS), 0));
     }
 }
 
@@ -92,8 +92,8 @@ void check_wei_scales(const context &c, const quant_entry &e) {
         if (!int_wei)
             fail(zemm_unimplemented, "weights scales: groups need integer weights, not %s",
                  zemm_dt2str(c.p.wei.data_type));
-        check_group("weights scales", e.groups[0], c.k, 16, "K");
-        check_group("weights scales", e.groups[1], c.n, 16, "N");
+        check_group("weights scales", e.groups[0], c.k, "K");
+        check_n_group("weights scales", e.groups[1], c.n);
     }
     if ((e.mask & c.row) && int_wei && !c.p.integer() && !c.p.attr.fpmath_apply_to_int)
         fail(zemm_unimplemented,
@@ -114,17 +114,12 @@ void check_src_zero_points(const context &c, const quant_entry &e) {
     if (!c.p.integer())
         fail(zemm_unimplemented, "src zero points need an s8 or u8 src, not %s",
              zemm_dt2str(c.p.src.data_type));
-    const bool all = e.mask == c.all && (c.nd == 2 || (c.nd == 3 && c.p.src.dims[0] == 1));
-    if (e.mask != 0 && e.mask != c.column && e.mask != (c.row | c.column) && !all)
-        refuse_mask("src zero points", e.mask,
-                    "common, K, M|K (and all dimensions of up to three when the batch is 1)");
+    check_src_mask(c, "src zero points", e.mask);
     if (e.group_ndims == 2) {
         if (e.groups[0] != 1)
             fail(zemm_unimplemented, "src zero points: the group along M is %lld, it must be 1",
                  (long long)e.groups[0]);
-        check_group("src zero points", e.groups[1], c.k, 32, "K");
-        check_compatible("src zero points", e.groups[1], "weights zero points",
-                         group_of(c.p.zero_point(ZEMM_ARG_WEIGHTS), 0));
+        check_group("src zero points", e.groups[1], c.k, "K");
     }
 }
 
@@ -133,8 +128,8 @@ void check_wei_zero_points(const context &c, const quant_entry &e) {
         fail(zemm_unimplemented, "weights zero points need integer weights, not %s",
              zemm_dt2str(c.p.wei.data_type));
     if (e.group_ndims == 2) {
-        check_group("weights zero points", e.groups[0], c.k, 16, "K");
-        check_group("weights zero points", e.groups[1], c.n, 16, "N");
+        check_group("weights zero points", e.groups[0], c.k, "K");
+        check_n_group("weights zero points", e.groups[1], c.n);
         if (e.groups[1] > 1 && !c.p.attr.fpmath_apply_to_int)
             fail(zemm_unimplemented, "weights zero points: the group %lld along N needs fpmath apply_to_int",
                  (long long)e.groups[1]);

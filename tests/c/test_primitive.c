@@ -247,16 +247,17 @@ static void test_attr_refusals(void) {
     zemm_primitive_attr_set_scales(attr, arg, mask, (g0) ? 2 : 0, DIMS(g0, g1), zemm_f32)
 #define SET_ZP(arg, mask, g0, g1, dt)                                                                        \
     zemm_primitive_attr_set_zero_points(attr, arg, mask, (g0) ? 2 : 0, DIMS(g0, g1), dt)
-    WITH(zemm_unimplemented, "8", SET_SCALES(ZEMM_ARG_SRC, 3, 1, 8));
+    WITH(zemm_unimplemented, "does not divide", SET_SCALES(ZEMM_ARG_SRC, 3, 1, 12));
     WITH(zemm_unimplemented, "24", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 24, 1));
+    WITH(zemm_unimplemented, "along N is not a multiple of 16", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 32, 8));
     WITH(zemm_unimplemented, "48", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 48, 1));
     WITH(zemm_unimplemented, "mask", SET_SCALES(ZEMM_ARG_SRC, 4, 0, 0));
     WITH(zemm_unimplemented, "K", SET_SCALES(ZEMM_ARG_SRC, 3, 0, 0));
     WITH(zemm_unimplemented, "M", SET_SCALES(ZEMM_ARG_SRC, 3, 2, 16));
     WITH(zemm_unimplemented, "argument", SET_SCALES(ZEMM_ARG_SRC_1, 0, 0, 0));
-    WITH(zemm_unimplemented, "mask", SET_ZP(ZEMM_ARG_SRC, 1, 0, 0, zemm_s32));
-    WITH(zemm_unimplemented, "16", SET_ZP(ZEMM_ARG_SRC, 3, 1, 16, zemm_s32));
-    WITH(zemm_unimplemented, "8", SET_ZP(ZEMM_ARG_WEIGHTS, 3, 8, 1, zemm_s32));
+    WITH(zemm_unimplemented, "mask", SET_ZP(ZEMM_ARG_SRC, 4, 0, 0, zemm_s32));
+    WITH(zemm_unimplemented, "does not divide", SET_ZP(ZEMM_ARG_SRC, 3, 1, 24, zemm_s32));
+    WITH(zemm_unimplemented, "does not divide", SET_ZP(ZEMM_ARG_WEIGHTS, 3, 5, 1, zemm_s32));
     WITH(zemm_unimplemented, "mask", SET_ZP(ZEMM_ARG_DST, 1, 0, 0, zemm_s32));
     WITH(zemm_unimplemented, "weights zero points",
          zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 16), zemm_s32));
@@ -264,6 +265,37 @@ static void test_attr_refusals(void) {
          SET_ZP(ZEMM_ARG_WEIGHTS, 3, 16, 1, zemm_u8) ||
              zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 32), zemm_s32));
 #undef WITH
+}
+
+/* K groups of any size that divides K = 32, and a value per row: what a reorder that quantises makes. */
+static void test_groups_of_any_size(void) {
+    zemm_memory_desc_t src = dense(3, DIMS(4, 2, 32), zemm_u8), weights = dense(3, DIMS(4, 32, 16), zemm_u8),
+                       dst = dense(3, DIMS(4, 2, 16), zemm_f32);
+    for (int group = 1; group <= 32; group *= 2) {
+        for (int of_weights = 1; of_weights <= 32; of_weights *= 2) {
+            zemm_primitive_desc_t pd = NULL;
+            zemm_primitive_attr_t attr = new_attr();
+            OK(SET_SCALES(ZEMM_ARG_SRC, 7, 1, group));
+            OK(SET_ZP(ZEMM_ARG_SRC, 7, 1, group, zemm_s32));
+            OK(SET_SCALES(ZEMM_ARG_WEIGHTS, 7, of_weights, 1));
+            OK(SET_ZP(ZEMM_ARG_WEIGHTS, 7, of_weights, 1, zemm_u8));
+            OK(zemm_matmul_primitive_desc_create(&pd, engine, src, weights, NULL, dst, attr));
+            OK(zemm_primitive_desc_destroy(pd));
+            OK(zemm_primitive_attr_destroy(attr));
+        }
+    }
+    for (int mask = 2; mask <= 3; mask++) {
+        zemm_primitive_desc_t pd = NULL;
+        zemm_primitive_attr_t attr = new_attr();
+        OK(SET_SCALES(ZEMM_ARG_SRC, mask, 0, 0));
+        OK(SET_ZP(ZEMM_ARG_SRC, mask, 0, 0, zemm_s32));
+        OK(zemm_matmul_primitive_desc_create(&pd, engine, src, weights, NULL, dst, attr));
+        OK(zemm_primitive_desc_destroy(pd));
+        OK(zemm_primitive_attr_destroy(attr));
+    }
+    OK(zemm_memory_desc_destroy(src));
+    OK(zemm_memory_desc_destroy(weights));
+    OK(zemm_memory_desc_destroy(dst));
 }
 
 static void test_post_op_refusals(void) {
@@ -305,6 +337,7 @@ int main(void) {
     test_next_impl();
     test_create_refusals();
     test_attr_refusals();
+    test_groups_of_any_size();
     test_post_op_refusals();
     zemm_memory_desc_t all[] = {s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16};
     for (int i = 0; i < COUNT(all); i++)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of Python and numpy in zemm's data types: those that a type cannot hold are refused."""
+
+import math
+from numbers import Integral
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm.errors import InvalidArgumentsError
+
+_INTEGERS = ("s8", "u8", "s32", "s64", "s4", "u4")
+_F4_MAX = 6.0  # the one type of floats that has neither an infinity nor a NaN
+
+
+def as_float32(array: NDArray[Any], name: str, may_vanish: bool = True) -> NDArray[Any]:
+    """float64 as float32, other types as they are. may_vanish: small numbers may become 0."""
+    if array.dtype.newbyteorder("=") != np.float64:
+        return array
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = array.astype(np.float32)
+    bad = np.isinf(narrow) & np.isfinite(array)
+    if not may_vanish:
+        bad |= (narrow == 0) & (array != 0)
+    if bad.any():
+        raise InvalidArgumentsError(f"{name} has {array[bad].flat[0]}, which float32 cannot hold")
+    return narrow
+
+
+def float32_of(value: Any, name: str) -> float:
+    """A number that becomes a float of C."""
+    number = _number(value, name)
+    as_float32(np.asarray(number, np.float64), name)
+    return float(number)
+
+
+def scalar_of(value: Any, data_type: str) -> NDArray[Any]:
+    """One number as a 0-d array of the data type, rounded to nearest if that is a float.
+
+    Refused: what is no single real number, fractions and numbers past the limits for integers, and what a
+    float could hold only as infinity, NaN or 0.
+    """
+    number, dtype = _number(value, "value"), numpy_dtype(data_type)
+    if data_type in _INTEGERS:
+        limits = ml_dtypes.iinfo(dtype) if data_type in FOUR_BIT else np.iinfo(dtype)
+        if not limits.min <= number <= limits.max:  # nor does a NaN
+            raise InvalidArgumentsError(
+                f"value {number} is outside of {limits.min}..{limits.max}, the range of {data_type}"
+            )
+        if number != int(number):
+            raise InvalidArgumentsError(f"value {number} is no integer: {data_type} cannot hold it")
+        return np.asarray(int(number)).astype(dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        made = np.asarray(float(number)).astype(dtype)
+    got = float(made)
+    fits = math.isnan(got) == math.isnan(number) and math.isinf(got) == math.isinf(number)
+    if not fits or (got == 0) != (number == 0) or (data_type == "f4_e2m1" and abs(number) > _F4_MAX):
+        raise InvalidArgumentsError(f"value {number} does not fit into {data_type}: it would become {got}")
+    return made
+
+
+def _number(value: Any, name: str) -> int | float:
+    """The value as a number of Python."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        raise InvalidArgumentsError(f"{name} of shape {value.shape} is not a single number")
+    plain = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
+    if not isinstance(plain, Integral) and not hasattr(type(plain), "__float__"):
+        raise InvalidArgumentsError(f"{name} is {plain!r}, not a number")
+    try:
+        number = float(plain)
+    except OverflowError:
+        raise InvalidArgumentsError(f"{name} is an integer too large for any data type") from None
+    return int(plain) if isinstance(plain, Integral) else number

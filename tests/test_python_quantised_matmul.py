@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the quantisers make, zemm.matmul() takes: every size of group, every shape, with right numbers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+
+K, N = 84, 10
+GROUPS = (
+    1,
+    6,
+    7,
+    12,
+    28,
+    42,
+    84,
+)  # odd, smaller than 16, multiples of nothing, that do not divide one another
+
+
+def per_k(parameter: np.ndarray, axis: int) -> np.ndarray:
+    return np.repeat(parameter.astype(np.float64), K // parameter.shape[axis], axis=axis)
+
+
+class Activations:
+    """x quantised: zemm.matmul()'s arguments, and the real values that they stand for."""
+
+    def __init__(
+        self, shape: tuple[int, ...], group: int, dtype: str, scale_dtype: str = "f32", engine: Any = None
+    ) -> None:
+        self.x = np.random.default_rng(7).standard_normal((*shape, K)).astype(np.float32)
+        made = zemm.quantize_activations(self.x, group, scale_dtype, dtype=dtype, engine=engine)
+        values, scales, zero_points, reductions = made if dtype == "u8" else (*made[:2], None, made[2])
+        self.arguments = {"src": values, "src_scales": scales, "reductions": reductions}
+        self.real = values * per_k(scales, -1)
+        if zero_points is not None:
+            self.arguments["src_zero_points"] = zero_points
+            self.real -= per_k(scales * zero_points.astype(np.float64), -1)
+
+
+class Weights:
+    """As many matrices as batch says ((): one), quantised."""
+
+    def __init__(
+        self, batch: tuple[int, ...], bits: int, group: int | None, scale_dtype: str = "f32"
+    ) -> None:
+        rng = np.random.default_rng(8)
+        matrices = [rng.standard_normal((K, N)) for _ in range(int(np.prod(batch)))]
+        made = [zemm.quantize_weights(w, bits, group, scale_dtype) for w in matrices]
+        values, scales, zero_points = (
+            np.stack(parts).reshape(*batch, *parts[0].shape) for parts in zip(*made, strict=True)
+        )
+        self.w = np.stack(matrices).reshape(*batch, K, N)
+        if group is None and batch:  # [.., N] is no [.., G, N]
+            scales, zero_points = scales[..., None, :], zero_points[..., None, :]
+        self.arguments = {"weights": values, "weights_scales": scales, "weights_zero_points": zero_points}
+        self.arguments["weights_dtype"] = "u4" if bits == 4 else None
+        codes = values
+        if bits == 4:
+            codes = zemm.unpack_int4(values, self.w.size, signed=False).reshape(self.w.shape)
+        scales, zero_points = (
+            per_k(p, -2) if p.ndim > 1 else p.astype(np.float64) for p in (scales, zero_points)
+        )
+        self.real = (codes - zero_points) * scales
+
+
+def check(engine: zemm.Engine, a: Activations, w: Weights) -> None:
+    want = a.real @ w.real
+    got = zemm.matmul(**a.arguments, **w.arguments, engine=engine)
+    assert got.shape == want.shape
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
+    without = {name: value for name, value in a.arguments.items() if name != "reductions"}
+    again = zemm.matmul(**without, **w.arguments, engine=engine)
+    np.testing.assert_allclose(again, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("group", GROUPS)
+def test_groups(engine: zemm.Engine, group: int, dtype: str, bits: int) -> None:
+    for weights_group in (None, *GROUPS):
+        check(engine, Activations((5,), group, dtype), Weights((), bits, weights_group))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize(
+    ("rows", "batch"),
+    [
+        ((2, 3), ()),
+        ((2, 3), (1,)),
+        ((2, 3), (2,)),
+        ((1, 3), (2,)),
+        ((3,), (2,)),
+        ((1,), (1, 1)),
+        ((2, 2, 3), (2, 2)),
+        ((2, 1, 3), (1, 2)),
+        ((2, 3), (3, 2)),
+    ],
+)
+def test_shapes(
+    engine: zemm.Engine, rows: tuple[int, ...], batch: tuple[int, ...], dtype: str, bits: int
+) -> None:
+    for group, weights_group in ((84, None), (28, 28), (12, 42), (42, 6)):
+        check(engine, Activations(rows, group, dtype), Weights(batch, bits, weights_group))
+
+
+@pytest.mark.parametrize("scale_dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+def test_types_of_scales(engine: zemm.Engine, dtype: str, scale_dtype: str) -> None:
+    for group in (7, 28):
+        check(engine, Activations((5,), group, dtype, scale_dtype), Weights((), 8, group, scale_dtype))
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("rows", [(5,), (2, 3)])
+def test_quantised_on_the_device(engine: zemm.Engine, rows: tuple[int, ...], dtype: str) -> None:
+    for group in GROUPS:
+        a = Activations(rows, group, dtype, engine=engine)
+        check(engine, a, Weights((), 8, 12))
+        check(engine, a, Weights((2,), 8, 12))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_floating_point_activations(engine: zemm.Engine, bits: int) -> None:
+    x = np.random.default_rng(9).standard_normal((2, 3, K)).astype(np.float32)
+    for group in (None, *GROUPS):
+        for batch in ((), (2,)):
+            w = Weights(batch, bits, group)
+            got = zemm.matmul(x, **w.arguments, engine=engine)
+            np.testing.assert_allclose(got, x @ w.real, rtol=1e-5, atol=1e-5 * np.abs(x @ w.real).max())
+
+
+def test_result_is_near_the_product(engine: zemm.Engine) -> None:
+    a, w = Activations((5,), 7, "u8"), Weights((), 8, 12)
+    got = zemm.matmul(**a.arguments, **w.arguments, engine=engine)
+    assert np.abs(got - a.x @ w.w).max() < 0.02 * np.abs(a.x @ w.w).max()
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+def test_packed_weights(engine: zemm.Engine, stream: zemm.Stream, dtype: str) -> None:
+    """The same through memories, with weights in the layout that the library chooses."""
+    for group, weights_group in ((28, 12), (7, 21)):
+        a, w = Activations((5,), group, dtype), Weights((), 8, weights_group)
+        attr = zemm.Attr()
+        attr.set_scales(zemm.ARG_SRC, 3, (1, group))
+        attr.set_scales(zemm.ARG_WEIGHTS, 3, (weights_group, 1))
+        attr.set_zero_points(zemm.ARG_WEIGHTS, 3, (weights_group, 1), "u8")
+        names = {
+            "src": zemm.ARG_SRC,
+            "src_scales": zemm.ARG_SRC | zemm.ARG_ATTR_SCALES,
+            "weights_scales": zemm.ARG_WEIGHTS | zemm.ARG_ATTR_SCALES,
+            "weights_zero_points": zemm.ARG_WEIGHTS | zemm.ARG_ATTR_ZERO_POINTS,
+        }
+        if dtype == "u8":
+            attr.set_zero_points(zemm.ARG_SRC, 3, (1, group))
+            names["src_zero_points"] = zemm.ARG_SRC | zemm.ARG_ATTR_ZERO_POINTS
+        dst = zemm.MemoryDesc((5, N), "f32")
+        pd = zemm.MatmulPrimitiveDesc(
+            engine, zemm.MemoryDesc((5, K), dtype), zemm.MemoryDesc((K, N), "u8", "any"), dst, attr=attr
+        )
+        arguments = a.arguments | w.arguments
+        plain = zemm.Memory(zemm.MemoryDesc((K, N), "u8"), engine, arguments["weights"])
+        args = {
+            zemm.ARG_WEIGHTS: zemm.reorder(plain, pd.query_md("weights_md")),
+            zemm.ARG_DST: zemm.Memory(dst, engine),
+        }
+        for name, number in names.items():
+            args[number] = zemm.Memory(pd.query_md("exec_arg_md", number), engine, arguments[name])
+        zemm.Primitive(pd).execute(stream, args)
+        stream.wait()
+        want = a.real @ w.real
+        got = args[zemm.ARG_DST].as_numpy()
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("shape", [(N, 1), (K, 1), (4, 1)])
+@pytest.mark.parametrize("name", ["weights_scales", "weights_zero_points"])
+def test_columns_in_the_wrong_dimension(engine: zemm.Engine, name: str, shape: tuple[int, int]) -> None:
+    """[N, 1], as for the transposed weights of other libraries, is no [G, N]."""
+    values = np.ones((3, 80), np.int8), np.ones((80, N), np.uint8)
+    with pytest.raises(ValueError, match=rf"{name}.*{shape[0]}, 1.*\[N\]"):
+        zemm.matmul(*values, **{name: np.ones(shape, np.uint8)}, engine=engine)
+
+
+def test_reductions_without_zero_points(engine: zemm.Engine) -> None:
+    a = Activations((5,), 28, "s8")
+    with pytest.raises(NotImplementedError, match="zero points"):
+        zemm.matmul(**a.arguments, weights=np.ones((K, N), np.int8), engine=engine)
