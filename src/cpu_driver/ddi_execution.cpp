@@ -24,7 +24,7 @@ ZE_CPU_TABLE(zeGetCommandListProcAddrTable, //
              HAS(0, zeCommandListAppendQueryKernelTimestamps), HAS(0, zeCommandListAppendLaunchKernel),
              LACKS(0, zeCommandListAppendLaunchCooperativeKernel),
              HAS(0, zeCommandListAppendLaunchKernelIndirect),
-             LACKS(0, zeCommandListAppendLaunchMultipleKernelsIndirect),
+             HAS(0, zeCommandListAppendLaunchMultipleKernelsIndirect),
              LACKS(3, zeCommandListAppendImageCopyToMemoryExt),
              LACKS(3, zeCommandListAppendImageCopyFromMemoryExt), HAS(6, zeCommandListHostSynchronize),
              HAS(9, zeCommandListGetDeviceHandle), HAS(9, zeCommandListGetContextHandle),

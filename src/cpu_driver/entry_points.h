@@ -12,6 +12,7 @@
 #define ZE_CPU_ENTRY_POINTS(X)                                                                               \
     X(zeCommandListAppendLaunchKernel)                                                                       \
     X(zeCommandListAppendLaunchKernelIndirect)                                                               \
+    X(zeCommandListAppendLaunchMultipleKernelsIndirect)                                                      \
     X(zeCommandListAppendMemoryCopy)                                                                         \
     X(zeCommandListAppendMemoryCopyFromContext)                                                              \
     X(zeCommandListAppendMemoryFill)                                                                         \

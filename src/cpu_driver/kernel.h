@@ -67,8 +67,9 @@ namespace ze_cpu {
 /// A launch with all that it needs taken from the kernel. Null with `result` set if the kernel is not ready.
 CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result);
 
-/// A launch whose group count is read from memory when its turn comes.
-CommandPtr make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
-                                ze_result_t &result);
+/// Launches of `count` kernels, whose group counts are read from memory when their turn comes, and also how
+/// many of them there are, unless `number` is null.
+CommandPtr make_indirect_launch(const ze_kernel_handle_t *kernels, uint32_t count, const uint32_t *number,
+                                const ze_group_count_t *groups, ze_result_t &result);
 
 } // namespace ze_cpu

@@ -87,21 +87,30 @@ private:
     std::array<size_t, 3> offset_{}, global_{}, local_{};
 };
 
-/// A launch whose group count is read when everything before it has finished. Each execution has a launch of
+/// Launches whose counts are read when everything before them has finished. Each execution has launches of
 /// its own.
 class IndirectLaunch final : public Step {
 public:
-    IndirectLaunch(const LaunchCommand &launch, const ze_group_count_t *groups)
-        : launch_(launch), groups_(groups) {}
+    IndirectLaunch(std::vector<LaunchCommand> launches, const uint32_t *number,
+                   const ze_group_count_t *groups)
+        : launches_(std::move(launches)), number_(number), groups_(groups) {}
     std::vector<CommandPtr> run() override {
-        auto launch = std::make_shared<LaunchCommand>(launch_);
-        launch->set_groups(*groups_);
-        launch->signal = signal;
-        return {std::move(launch)};
+        const size_t number = number_ ? std::min<size_t>(*number_, launches_.size()) : launches_.size();
+        std::vector<CommandPtr> commands;
+        for (size_t i = 0; i < number; i++) {
+            auto launch = std::make_shared<LaunchCommand>(launches_[i]);
+            launch->set_groups(groups_[i]);
+            commands.push_back(std::move(launch));
+        }
+        if (number == 0)
+            commands.push_back(std::make_shared<MarkerCommand>());
+        commands.back()->signal = signal;
+        return commands;
     }
 
 private:
-    const LaunchCommand launch_;
+    const std::vector<LaunchCommand> launches_;
+    const uint32_t *const number_; // null: all
     const ze_group_count_t *const groups_;
 };
 
@@ -121,11 +130,15 @@ CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups
     return std::make_shared<LaunchCommand>(kernel, groups);
 }
 
-CommandPtr make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
-                                ze_result_t &result) {
-    if (!ready(kernel, result))
-        return nullptr;
-    return std::make_shared<IndirectLaunch>(LaunchCommand(kernel, {0, 0, 0}), groups);
+CommandPtr make_indirect_launch(const ze_kernel_handle_t *kernels, uint32_t count, const uint32_t *number,
+                                const ze_group_count_t *groups, ze_result_t &result) {
+    std::vector<LaunchCommand> launches;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ready(kernels[i], result))
+            return nullptr;
+        launches.emplace_back(kernels[i], ze_group_count_t{0, 0, 0});
+    }
+    return std::make_shared<IndirectLaunch>(std::move(launches), number, groups);
 }
 
 } // namespace ze_cpu

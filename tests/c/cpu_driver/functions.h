@@ -58,6 +58,7 @@
     X(zeCommandListAppendLaunchKernel, zeGetCommandListProcAddrTable, 22)                                    \
     X(zeCommandListAppendLaunchCooperativeKernel, zeGetCommandListProcAddrTable, 23)                         \
     X(zeCommandListAppendLaunchKernelIndirect, zeGetCommandListProcAddrTable, 24)                            \
+    X(zeCommandListAppendLaunchMultipleKernelsIndirect, zeGetCommandListProcAddrTable, 25)                   \
     X(zeImageCreate, zeGetImageProcAddrTable, 1)                                                             \
     X(zeMemAllocShared, zeGetMemProcAddrTable, 0)                                                            \
     X(zeMemAllocDevice, zeGetMemProcAddrTable, 1)                                                            \
