@@ -93,7 +93,7 @@ ZE_CPU_TABLE(zeGetKernelProcAddrTable, //
              HAS(0, zeKernelGetSourceAttributes), HAS(0, zeKernelGetProperties), HAS(0, zeKernelGetName))
 
 ZE_CPU_TABLE(zeGetKernelExpProcAddrTable, //
-             HAS(1, zeKernelSetGlobalOffsetExp), LACKS(2, zeKernelSchedulingHintExp),
+             HAS(1, zeKernelSetGlobalOffsetExp), HAS(2, zeKernelSchedulingHintExp),
              LACKS(11, zeKernelGetBinaryExp), LACKS(14, zeKernelGetAllocationPropertiesExp))
 
 ZE_CPU_TABLE(zeGetSamplerProcAddrTable, //

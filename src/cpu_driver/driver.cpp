@@ -23,11 +23,13 @@ struct Extension {
 constexpr Extension extensions[] = {
     {"ZE_experimental_module_program", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_global_offset", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_scheduling_hints", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_relaxed_allocation_limits", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_event_query_timestamps", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_kernel_max_group_size_properties", ZE_MAKE_VERSION(1, 0)},
 };
 constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
 
@@ -44,6 +46,7 @@ const NamedFunction *functions(size_t &count) {
     }
     static const NamedFunction table[] = {
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
+        ZE_CPU_NAMED(zeKernelSchedulingHintExp),
         ZE_CPU_NAMED(zeEventQueryTimestampsExp),
         ZE_CPU_NAMED(zeCommandListHostSynchronize),
         ZE_CPU_NAMED(zeCommandListAppendHostFunction),

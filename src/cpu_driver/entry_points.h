@@ -90,6 +90,7 @@
     X(zeKernelSetCacheConfig)                                                                                \
     X(zeKernelGetProperties)                                                                                 \
     X(zeKernelGetName)                                                                                       \
+    X(zeKernelSchedulingHintExp)                                                                             \
     X(zeKernelSetGlobalOffsetExp)                                                                            \
     X(zeMemAllocShared)                                                                                      \
     X(zeMemAllocDevice)                                                                                      \

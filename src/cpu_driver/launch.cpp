@@ -19,10 +19,27 @@ KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo
     offsets_.push_back(at);
     applied_.bytes.resize(at);
     applied_.is_set.resize(info_.args.size());
+    cl::Ulong size = 0; // before arguments are set, which would be counted
+    if (opencl().clGetKernelWorkGroupInfo(kernel_, runtime().device, cl::kernel_local_mem_size, sizeof size,
+                                          &size, nullptr) == cl::success)
+        local_variables_ = size_t(size);
 }
 
 KernelObject::~KernelObject() {
     opencl().clReleaseKernel(kernel_);
+}
+
+size_t KernelObject::local_size(const ArgValues &values) const {
+    size_t sum = local_variables_;
+    for (size_t n = 0; n < info_.args.size(); n++) {
+        if (info_.args[n].kind != ArgKind::local)
+            continue;
+        uint64_t size;
+        std::memcpy(&size, values.bytes.data() + offsets_[n], sizeof size);
+        if (__builtin_add_overflow(sum, size_t(size), &sum))
+            return SIZE_MAX;
+    }
+    return sum;
 }
 
 cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
@@ -119,6 +136,8 @@ bool ready(ze_kernel_handle_t kernel, ze_result_t &result) {
     for (uint8_t set : kernel->args.is_set)
         if (!set)
             result = ZE_RESULT_ERROR_INVALID_ARGUMENT; // an argument was never set
+    if (kernel->object->local_size(kernel->args) > runtime().info.local_size)
+        result = ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
     return result == ZE_RESULT_SUCCESS;
 }
 

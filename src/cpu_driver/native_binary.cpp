@@ -3,8 +3,8 @@
 // A native binary is the OpenCL program's binary behind a header of ours, because kernels made from it need
 // the argument table, which only the SPIR-V had:
 //   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows,
-//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, group size, sub-groups,
-//   arguments, then u64 size and the bytes of the OpenCL binary. Numbers are little-endian.
+//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, attributes, group size,
+//   sub-groups, arguments, then u64 size and the bytes of the OpenCL binary. Numbers are little-endian.
 // OpenCL trusts its binaries, so everything is verified here before it sees one.
 #include "module.h"
 
@@ -21,7 +21,7 @@ namespace ze_cpu {
 namespace {
 
 constexpr char magic[8] = {'Z', 'E', 'C', 'P', 'U', 'B', 'I', 'N'};
-constexpr uint32_t format_version = 1;
+constexpr uint32_t format_version = 2;
 constexpr size_t checked_from = sizeof magic + 4 + 4 + 8;
 
 /// FNV-1a over 8-byte steps: any change of a byte changes the sum.
@@ -61,6 +61,10 @@ public:
     }
     void u32(uint32_t value) { bytes(&value, sizeof value); }
     void u64(uint64_t value) { bytes(&value, sizeof value); }
+    void text(const std::string &value) {
+        u32(uint32_t(value.size()));
+        bytes(value.data(), value.size());
+    }
     std::vector<uint8_t> out;
 };
 
@@ -77,6 +81,13 @@ public:
     }
     bool u32(uint32_t &value) { return bytes(&value, sizeof value); }
     bool u64(uint64_t &value) { return bytes(&value, sizeof value); }
+    bool text(std::string &value) {
+        uint32_t length = 0;
+        if (!u32(length) || length > left_)
+            return false;
+        value.resize(length);
+        return bytes(value.data(), length);
+    }
     size_t left() const { return left_; }
     const uint8_t *at() const { return data_; }
 
@@ -86,18 +97,15 @@ private:
 };
 
 bool read_kernel(Reader &in, KernelInfo &kernel) {
-    uint32_t length = 0, args = 0;
-    if (!in.u32(length) || length > in.left())
-        return false;
-    kernel.name.resize(length);
-    if (!in.bytes(kernel.name.data(), length) || !in.bytes(kernel.required_group_size.data(), 12) ||
-        !in.u32(kernel.required_sub_group_size) || !in.u32(kernel.required_sub_groups) || !in.u32(args) ||
-        args > in.left() / 8)
+    uint32_t args = 0;
+    if (!in.text(kernel.name) || !in.text(kernel.attributes) ||
+        !in.bytes(kernel.required_group_size.data(), 12) || !in.u32(kernel.required_sub_group_size) ||
+        !in.u32(kernel.required_sub_groups) || !in.u32(args) || args > in.left() / 12)
         return false;
     for (uint32_t i = 0; i < args; i++) {
         uint32_t kind = 0;
         ArgInfo arg;
-        if (!in.u32(kind) || !in.u32(arg.size) || kind > uint32_t(ArgKind::opaque))
+        if (!in.u32(kind) || !in.u32(arg.size) || !in.u32(arg.least) || kind > uint32_t(ArgKind::opaque))
             return false;
         arg.kind = ArgKind(kind);
         kernel.args.push_back(arg);
@@ -116,8 +124,8 @@ std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<ui
     w.u64(stamp());
     w.u32(uint32_t(module.kernels.size()));
     for (const KernelInfo &kernel : module.kernels) {
-        w.u32(uint32_t(kernel.name.size()));
-        w.bytes(kernel.name.data(), kernel.name.size());
+        w.text(kernel.name);
+        w.text(kernel.attributes);
         w.bytes(kernel.required_group_size.data(), 12);
         w.u32(kernel.required_sub_group_size);
         w.u32(kernel.required_sub_groups);
@@ -125,6 +133,7 @@ std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<ui
         for (const ArgInfo &arg : kernel.args) {
             w.u32(uint32_t(arg.kind));
             w.u32(arg.size);
+            w.u32(arg.least);
         }
     }
     w.u64(program_binary.size());
@@ -152,7 +161,7 @@ bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &ke
         return fail("it is damaged");
     if (!in.u64(made_for) || made_for != stamp())
         return fail("it was made for another device or by another OpenCL runtime");
-    if (!in.u32(count) || count > in.left() / 24)
+    if (!in.u32(count) || count > in.left() / 28)
         return fail("it is damaged");
     for (uint32_t i = 0; i < count; i++)
         if (!read_kernel(in, kernels.emplace_back()))

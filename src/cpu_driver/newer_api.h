@@ -38,6 +38,13 @@ inline constexpr uint32_t queue_flag_copy_offload = 1 << 2;
 inline constexpr uint32_t list_flag_in_order = 1 << 3;
 inline constexpr uint32_t list_flag_copy_offload = 1 << 5;
 
+struct MaxGroupSizeProperties { // ze_kernel_max_group_size_properties_ext_t, 1.12
+    ze_structure_type_t stype;
+    void *pNext;
+    uint32_t maxGroupSize;
+};
+inline constexpr auto structure_type_max_group_size = ze_structure_type_t(0x10013);
+
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc);
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString);
 ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver);

@@ -107,6 +107,7 @@
     X(zeKernelGetProperties, zeGetKernelProcAddrTable, 10)                                                   \
     X(zeKernelGetName, zeGetKernelProcAddrTable, 11)                                                         \
     X(zeKernelSetGlobalOffsetExp, zeGetKernelExpProcAddrTable, 0)                                            \
+    X(zeKernelSchedulingHintExp, zeGetKernelExpProcAddrTable, 1)                                             \
     X(zeSamplerCreate, zeGetSamplerProcAddrTable, 0)                                                         \
     X(zePhysicalMemCreate, zeGetPhysicalMemProcAddrTable, 0)                                                 \
     X(zeVirtualMemReserve, zeGetVirtualMemProcAddrTable, 0)
