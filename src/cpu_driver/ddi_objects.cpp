@@ -88,13 +88,13 @@ ZE_CPU_TABLE(zeGetModuleBuildLogProcAddrTable, //
 ZE_CPU_TABLE(zeGetKernelProcAddrTable, //
              HAS(0, zeKernelCreate), HAS(0, zeKernelDestroy), HAS(0, zeKernelSetCacheConfig),
              HAS(0, zeKernelSetGroupSize), HAS(0, zeKernelSuggestGroupSize),
-             LACKS(0, zeKernelSuggestMaxCooperativeGroupCount), HAS(0, zeKernelSetArgumentValue),
+             HAS(0, zeKernelSuggestMaxCooperativeGroupCount), HAS(0, zeKernelSetArgumentValue),
              HAS(0, zeKernelSetIndirectAccess), HAS(0, zeKernelGetIndirectAccess),
              HAS(0, zeKernelGetSourceAttributes), HAS(0, zeKernelGetProperties), HAS(0, zeKernelGetName))
 
 ZE_CPU_TABLE(zeGetKernelExpProcAddrTable, //
              HAS(1, zeKernelSetGlobalOffsetExp), HAS(2, zeKernelSchedulingHintExp),
-             LACKS(11, zeKernelGetBinaryExp), LACKS(14, zeKernelGetAllocationPropertiesExp))
+             LACKS(11, zeKernelGetBinaryExp), HAS(14, zeKernelGetAllocationPropertiesExp))
 
 ZE_CPU_TABLE(zeGetSamplerProcAddrTable, //
              LACKS(0, zeSamplerCreate), LACKS(0, zeSamplerDestroy))

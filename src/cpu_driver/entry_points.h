@@ -11,6 +11,7 @@
 
 #define ZE_CPU_ENTRY_POINTS(X)                                                                               \
     X(zeCommandListAppendLaunchKernel)                                                                       \
+    X(zeCommandListAppendLaunchCooperativeKernel)                                                            \
     X(zeCommandListAppendLaunchKernelIndirect)                                                               \
     X(zeCommandListAppendLaunchMultipleKernelsIndirect)                                                      \
     X(zeCommandListAppendMemoryCopy)                                                                         \
@@ -84,6 +85,7 @@
     X(zeKernelSetArgumentValue)                                                                              \
     X(zeKernelSetGroupSize)                                                                                  \
     X(zeKernelSuggestGroupSize)                                                                              \
+    X(zeKernelSuggestMaxCooperativeGroupCount)                                                               \
     X(zeKernelSetIndirectAccess)                                                                             \
     X(zeKernelGetIndirectAccess)                                                                             \
     X(zeKernelGetSourceAttributes)                                                                           \

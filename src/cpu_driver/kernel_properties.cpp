@@ -7,6 +7,7 @@
 #include "border.h"
 #include "entry_points.h"
 #include "kernel.h"
+#include "memory.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -92,6 +93,30 @@ ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize, char *pNa
     }
     *pSize = name.size() + 1;
     return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t *pCount,
+                                               KernelAllocation *pAllocationProperties) {
+    ZE_CPU_NEED_HANDLE(hKernel);
+    return guarded([&] {
+        const KernelObject &object = *hKernel->object;
+        std::vector<std::pair<Allocation, uint32_t>> found;
+        for (uint32_t i = 0; i < object.info().args.size(); i++) {
+            if (object.info().args[i].kind != ArgKind::pointer)
+                continue;
+            const void *pointer = nullptr;
+            std::memcpy(&pointer, hKernel->args.bytes.data() + object.offset(i), sizeof pointer);
+            if (Allocation allocation; find_allocation(pointer, allocation))
+                found.emplace_back(allocation, i);
+        }
+        return answer_list(uint32_t(found.size()), pCount, pAllocationProperties,
+                           [&](uint32_t i, KernelAllocation &to) {
+                               to.base = found[i].first.base;
+                               to.size = found[i].first.size;
+                               to.type = found[i].first.type;
+                               to.argIndex = found[i].second;
+                           });
+    });
 }
 
 } // namespace ze_cpu

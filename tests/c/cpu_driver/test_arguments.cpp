@@ -154,6 +154,37 @@ static void properties() {
     OK(ze.zeKernelDestroy(kernel));
 }
 
+struct KernelAllocation { // ze_kernel_allocation_exp_properties_t, of newer headers
+    uint32_t stype;
+    void *next;
+    uint64_t base;
+    size_t size;
+    ze_memory_type_t type;
+    uint32_t argument;
+};
+
+static void allocations() {
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeKernelGetAllocationPropertiesExp", &address));
+    auto get = reinterpret_cast<ze_result_t (*)(ze_kernel_handle_t, uint32_t *, KernelAllocation *)>(address);
+    ze_kernel_handle_t kernel = make_kernel(module, "sizes");
+    uint32_t count = 0;
+    OK(get(kernel, &count, nullptr));
+    CHECK(count == 0);
+    auto *out = static_cast<uint64_t *>(shared(5 * sizeof(uint64_t))), *inside = out + 2;
+    const int foreign = 0, *pointer = &foreign; // no allocation of the driver's
+    set(kernel, 4, 8, &pointer);
+    set(kernel, 6, 8, &inside);
+    OK(get(kernel, &count, nullptr));
+    CHECK(count == 1);
+    KernelAllocation found{};
+    OK(get(kernel, &count, &found));
+    CHECK(found.base == reinterpret_cast<uintptr_t>(out) && found.size == 5 * sizeof(uint64_t) &&
+          found.type == ZE_MEMORY_TYPE_SHARED && found.argument == 6);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeMemFree(context, out));
+}
+
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     module = load_module("launches.spv");
@@ -162,5 +193,6 @@ int main(int argc, char **argv) {
     local_memory();
     attributes();
     properties();
+    allocations();
     std::puts("ok");
 }
