@@ -4,6 +4,7 @@
 #include "entry_points.h"
 #include "event.h"
 #include "kernel.h"
+#include "refusal.h"
 
 namespace ze_cpu {
 namespace {
@@ -91,9 +92,11 @@ ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle
     bool cooperative = false;
     if (ze_result_t bad = read_parameters(pNext, cooperative))
         return bad;
-    if (cooperative && !fits_cooperative(*pGroupCounts))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&]() -> ze_result_t {
+        if (cooperative && !fits_cooperative(*pGroupCounts))
+            return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                          "a cooperative launch has one group at most on the CPU device, since its runtime "
+                          "does not promise to run several at once");
         ze_result_t result = ZE_RESULT_SUCCESS;
         CommandPtr launch = make_launch(hKernel, *pGroupCounts, result);
         return launch ? append(hCommandList, launch, hSignalEvent, numWaitEvents, phWaitEvents) : result;

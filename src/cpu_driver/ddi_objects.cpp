@@ -77,10 +77,10 @@ ZE_CPU_TABLE(zeGetMemExpProcAddrTable, //
              LACKS(7, zeMemGetAtomicAccessAttributeExp))
 
 ZE_CPU_TABLE(zeGetModuleProcAddrTable, //
-             HAS(0, zeModuleCreate), HAS(0, zeModuleDestroy), LACKS(0, zeModuleDynamicLink),
-             HAS(0, zeModuleGetNativeBinary), LACKS(0, zeModuleGetGlobalPointer),
+             HAS(0, zeModuleCreate), HAS(0, zeModuleDestroy), HAS(0, zeModuleDynamicLink),
+             HAS(0, zeModuleGetNativeBinary), HAS(0, zeModuleGetGlobalPointer),
              HAS(0, zeModuleGetKernelNames), HAS(0, zeModuleGetProperties),
-             LACKS(0, zeModuleGetFunctionPointer), LACKS(3, zeModuleInspectLinkageExt))
+             HAS(0, zeModuleGetFunctionPointer), HAS(3, zeModuleInspectLinkageExt))
 
 ZE_CPU_TABLE(zeGetModuleBuildLogProcAddrTable, //
              HAS(0, zeModuleBuildLogDestroy), HAS(0, zeModuleBuildLogGetString))

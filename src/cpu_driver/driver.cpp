@@ -7,6 +7,7 @@
 #include "entry_points.h"
 #include "fork_gate.h"
 #include "isa.h"
+#include "refusal.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -30,6 +31,7 @@ constexpr Extension extensions[] = {
     {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_linkage_inspection", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_kernel_max_group_size_properties", ZE_MAKE_VERSION(1, 0)},
 };
 constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
@@ -166,7 +168,7 @@ ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, cons
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString) {
     ZE_CPU_NEED_HANDLE(hDriver);
     ZE_CPU_NEED_POINTER(ppString);
-    *ppString = runtime_error();
+    *ppString = *runtime_error() ? runtime_error() : last_refusal();
     return ZE_RESULT_SUCCESS;
 }
 

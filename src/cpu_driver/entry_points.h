@@ -103,9 +103,13 @@
     X(zeMemGetAddressRange)                                                                                  \
     X(zeModuleCreate)                                                                                        \
     X(zeModuleDestroy)                                                                                       \
+    X(zeModuleDynamicLink)                                                                                   \
     X(zeModuleGetNativeBinary)                                                                               \
+    X(zeModuleGetGlobalPointer)                                                                              \
     X(zeModuleGetKernelNames)                                                                                \
     X(zeModuleGetProperties)                                                                                 \
+    X(zeModuleGetFunctionPointer)                                                                            \
+    X(zeModuleInspectLinkageExt)                                                                             \
     X(zeModuleBuildLogDestroy)                                                                               \
     X(zeModuleBuildLogGetString)
 

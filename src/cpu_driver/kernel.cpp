@@ -6,6 +6,7 @@
 
 #include "border.h"
 #include "entry_points.h"
+#include "refusal.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -25,15 +26,18 @@ ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *d
     ZE_CPU_NEED_POINTER(phKernel);
     return guarded([&]() -> ze_result_t {
         const BuiltModule &built = *hModule->built;
+        if (!built.program)
+            return refuse(ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, missing_sentence(*hModule->unit));
         auto info = std::find_if(built.kernels.begin(), built.kernels.end(),
                                  [&](const KernelInfo &k) { return k.name == desc->pKernelName; });
         if (info == built.kernels.end())
-            return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+            return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
+                          std::string("the module has no kernel ") + desc->pKernelName);
         for (const ArgInfo &arg : info->args)
             if (arg.kind == ArgKind::opaque)
                 return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
         cl::Int status = cl::success;
-        cl::Kernel kernel = opencl().clCreateKernel(built.program.get(), desc->pKernelName, &status);
+        cl::Kernel kernel = opencl().clCreateKernel(built.program->get(), desc->pKernelName, &status);
         if (!kernel)
             return status == cl::out_of_host_memory ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
                                                     : ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
@@ -69,7 +73,12 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
         std::memcpy(to, &size, sizeof size);
     } else {
         if (argSize > arg.size || (pArgValue && argSize < arg.least))
-            return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
+            return guarded([&] {
+                return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+                              "argument " + std::to_string(argIndex) + " of kernel " + object.info().name +
+                                  " has " + std::to_string(arg.size) + " bytes, " + std::to_string(argSize) +
+                                  " were given");
+            });
         std::memset(to, 0, arg.size);
         if (pArgValue)
             std::memcpy(to, pArgValue, argSize);

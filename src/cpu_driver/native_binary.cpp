@@ -4,7 +4,10 @@
 // the argument table, which only the SPIR-V had:
 //   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows,
 //   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, attributes, group size,
-//   sub-groups, arguments, then u64 size and the bytes of the OpenCL binary. Numbers are little-endian.
+//   sub-groups, arguments; u32 number of unresolved imports and their names; options; u32 number of sources,
+//   then per source: u64 size, SPIR-V, options, u32 number of constants, each an id, u32 size and the value;
+//   u64 size and the bytes of the OpenCL binary. Numbers are little-endian, texts have their u32 length in
+//   front.
 // OpenCL trusts its binaries, so everything is verified here before it sees one.
 #include "module.h"
 
@@ -21,7 +24,7 @@ namespace ze_cpu {
 namespace {
 
 constexpr char magic[8] = {'Z', 'E', 'C', 'P', 'U', 'B', 'I', 'N'};
-constexpr uint32_t format_version = 2;
+constexpr uint32_t format_version = 3;
 constexpr size_t checked_from = sizeof magic + 4 + 4 + 8;
 
 /// FNV-1a over 8-byte steps: any change of a byte changes the sum.
@@ -113,9 +116,53 @@ bool read_kernel(Reader &in, KernelInfo &kernel) {
     return true;
 }
 
+bool read_source(Reader &in, NativeModule::Input &source) {
+    uint64_t size = 0;
+    uint32_t count = 0;
+    if (!in.u64(size) || size > in.left())
+        return false;
+    source.words.resize(size);
+    if (!in.bytes(source.words.data(), size) || !in.text(source.options) || !in.u32(count))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = 0, bytes = 0;
+        if (!in.u32(id) || !in.u32(bytes) || bytes > in.left())
+            return false;
+        std::vector<uint8_t> &value = source.constants[id];
+        value.resize(bytes);
+        if (!in.bytes(value.data(), bytes))
+            return false;
+    }
+    return true;
+}
+
+bool read_body(Reader &in, NativeModule &module) {
+    uint32_t count = 0;
+    if (!in.u32(count) || count > in.left() / 28)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_kernel(in, module.kernels.emplace_back()))
+            return false;
+    if (!in.u32(count) || count > in.left() / 4)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!in.text(module.unresolved.emplace_back()))
+            return false;
+    if (!in.text(module.options) || !in.u32(count) || count > in.left() / 16)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_source(in, module.sources.emplace_back()))
+            return false;
+    uint64_t size = 0;
+    if (!in.u64(size) || size != in.left())
+        return false;
+    module.binary.assign(in.at(), in.at() + in.left());
+    return true;
+}
+
 } // namespace
 
-std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<uint8_t> &program_binary) {
+std::vector<uint8_t> pack_native(const NativeModule &module) {
     Writer w;
     w.bytes(magic, sizeof magic);
     w.u32(format_version);
@@ -136,23 +183,38 @@ std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<ui
             w.u32(arg.least);
         }
     }
-    w.u64(program_binary.size());
-    w.bytes(program_binary.data(), program_binary.size());
+    w.u32(uint32_t(module.unresolved.size()));
+    for (const std::string &name : module.unresolved)
+        w.text(name);
+    w.text(module.options);
+    w.u32(uint32_t(module.sources.size()));
+    for (const NativeModule::Input &source : module.sources) {
+        w.u64(source.words.size());
+        w.bytes(source.words.data(), source.words.size());
+        w.text(source.options);
+        w.u32(uint32_t(source.constants.size()));
+        for (const auto &[id, value] : source.constants) {
+            w.u32(id);
+            w.u32(uint32_t(value.size()));
+            w.bytes(value.data(), value.size());
+        }
+    }
+    w.u64(module.binary.size());
+    w.bytes(module.binary.data(), module.binary.size());
     uint64_t sum = checksum(w.out.data() + checked_from, w.out.size() - checked_from);
     std::memcpy(w.out.data() + checked_from - 8, &sum, sizeof sum);
     return std::move(w.out);
 }
 
-bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &kernels,
-                   std::vector<uint8_t> &program_binary, std::string &error) {
+bool unpack_native(const uint8_t *data, size_t size, NativeModule &module, std::string &error) {
     auto fail = [&](const char *what) {
         error = std::string("invalid native binary: ") + what;
         return false;
     };
     Reader in(data, size);
     char found[sizeof magic];
-    uint32_t version = 0, flags = 0, count = 0;
-    uint64_t sum = 0, made_for = 0, length = 0;
+    uint32_t version = 0, flags = 0;
+    uint64_t sum = 0, made_for = 0;
     if (!in.bytes(found, sizeof found) || std::memcmp(found, magic, sizeof magic) != 0)
         return fail("it is not one of this driver");
     if (!in.u32(version) || version != format_version || !in.u32(flags) || flags != 0)
@@ -161,15 +223,7 @@ bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &ke
         return fail("it is damaged");
     if (!in.u64(made_for) || made_for != stamp())
         return fail("it was made for another device or by another OpenCL runtime");
-    if (!in.u32(count) || count > in.left() / 28)
-        return fail("it is damaged");
-    for (uint32_t i = 0; i < count; i++)
-        if (!read_kernel(in, kernels.emplace_back()))
-            return fail("it is damaged");
-    if (!in.u64(length) || length != in.left())
-        return fail("it is damaged");
-    program_binary.assign(in.at(), in.at() + in.left());
-    return true;
+    return read_body(in, module) || fail("it is damaged");
 }
 
 } // namespace ze_cpu

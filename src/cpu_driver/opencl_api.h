@@ -115,6 +115,8 @@ inline constexpr Uint profiling_command_end = 0x1283;
        void *, Int *))                                                                                       \
     X(clGetProgramInfo, Int, (Program, Uint, size_t, void *, size_t *))                                      \
     X(clGetProgramBuildInfo, Int, (Program, Device, Uint, size_t, void *, size_t *))                         \
+    X(clGetDeviceGlobalVariablePointerINTEL, Int, (Device, Program, const char *, size_t *, void **))        \
+    X(clGetDeviceFunctionPointerINTEL, Int, (Device, Program, const char *, Ulong *))                        \
     X(clReleaseProgram, Int, (Program))                                                                      \
     X(clCreateKernel, Kernel, (Program, const char *, Int *))                                                \
     X(clReleaseKernel, Int, (Kernel))                                                                        \

@@ -92,6 +92,7 @@
     X(zeModuleGetKernelNames, zeGetModuleProcAddrTable, 5)                                                   \
     X(zeModuleGetProperties, zeGetModuleProcAddrTable, 6)                                                    \
     X(zeModuleGetFunctionPointer, zeGetModuleProcAddrTable, 7)                                               \
+    X(zeModuleInspectLinkageExt, zeGetModuleProcAddrTable, 8)                                                \
     X(zeModuleBuildLogDestroy, zeGetModuleBuildLogProcAddrTable, 0)                                          \
     X(zeModuleBuildLogGetString, zeGetModuleBuildLogProcAddrTable, 1)                                        \
     X(zeKernelCreate, zeGetKernelProcAddrTable, 0)                                                           \
