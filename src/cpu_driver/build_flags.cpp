@@ -1,13 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "build_flags.h"
+
+#include <algorithm>
 #include <sstream>
 
-#include "module.h"
-
 namespace ze_cpu {
+namespace {
+
+/// What they ask for is so on a CPU anyway, or there is nothing that it could be of.
+bool has_no_meaning(const std::string &flag) {
+    constexpr const char *known[] = {
+        "-ze-opt-greater-than-4GB-buffer-required",
+        "-ze-opt-large-register-file",
+        "-ze-opt-has-buffer-offset-arg",
+        "-ze-intel-enable-auto-large-GRF-mode",
+        "-ze-take-global-address",
+        "-ze-library-compilation",
+    };
+    return std::any_of(std::begin(known), std::end(known), [&](const char *k) { return flag == k; });
+}
+
+} // namespace
 
 std::string translate_flags(const char *flags, std::string &log) {
-    std::string result;
-    std::istringstream words(flags ? flags : "");
+    std::string result, text = flags ? flags : "";
+    std::replace(text.begin(), text.end(), ',', ' '); // the specification has commas between them
+    std::istringstream words(text);
     auto add = [&](const std::string &option) { result += (result.empty() ? "" : " ") + option; };
     for (std::string word; words >> word;) {
         if (word == "-ze-opt-disable") {
@@ -22,8 +40,8 @@ std::string translate_flags(const char *flags, std::string &log) {
                 add("-cl-opt-disable");
         } else if (word == "-g" || word.rfind("-cl-", 0) == 0) {
             add(word);
-        } else {
-            log += "build flag ignored on the CPU: " + word + "\n";
+        } else if (!has_no_meaning(word)) {
+            log += "warning: build flag ignored on the CPU: " + word + "\n";
         }
     }
     return result;

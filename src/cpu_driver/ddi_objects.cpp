@@ -77,10 +77,10 @@ ZE_CPU_TABLE(zeGetMemExpProcAddrTable, //
              LACKS(7, zeMemGetAtomicAccessAttributeExp))
 
 ZE_CPU_TABLE(zeGetModuleProcAddrTable, //
-             HAS(0, zeModuleCreate), HAS(0, zeModuleDestroy), LACKS(0, zeModuleDynamicLink),
-             HAS(0, zeModuleGetNativeBinary), LACKS(0, zeModuleGetGlobalPointer),
+             HAS(0, zeModuleCreate), HAS(0, zeModuleDestroy), HAS(0, zeModuleDynamicLink),
+             HAS(0, zeModuleGetNativeBinary), HAS(0, zeModuleGetGlobalPointer),
              HAS(0, zeModuleGetKernelNames), HAS(0, zeModuleGetProperties),
-             LACKS(0, zeModuleGetFunctionPointer), LACKS(3, zeModuleInspectLinkageExt))
+             HAS(0, zeModuleGetFunctionPointer), HAS(3, zeModuleInspectLinkageExt))
 
 ZE_CPU_TABLE(zeGetModuleBuildLogProcAddrTable, //
              HAS(0, zeModuleBuildLogDestroy), HAS(0, zeModuleBuildLogGetString))
@@ -88,13 +88,13 @@ ZE_CPU_TABLE(zeGetModuleBuildLogProcAddrTable, //
 ZE_CPU_TABLE(zeGetKernelProcAddrTable, //
              HAS(0, zeKernelCreate), HAS(0, zeKernelDestroy), HAS(0, zeKernelSetCacheConfig),
              HAS(0, zeKernelSetGroupSize), HAS(0, zeKernelSuggestGroupSize),
-             LACKS(0, zeKernelSuggestMaxCooperativeGroupCount), HAS(0, zeKernelSetArgumentValue),
+             HAS(0, zeKernelSuggestMaxCooperativeGroupCount), HAS(0, zeKernelSetArgumentValue),
              HAS(0, zeKernelSetIndirectAccess), HAS(0, zeKernelGetIndirectAccess),
              HAS(0, zeKernelGetSourceAttributes), HAS(0, zeKernelGetProperties), HAS(0, zeKernelGetName))
 
 ZE_CPU_TABLE(zeGetKernelExpProcAddrTable, //
-             HAS(1, zeKernelSetGlobalOffsetExp), LACKS(2, zeKernelSchedulingHintExp),
-             LACKS(11, zeKernelGetBinaryExp), LACKS(14, zeKernelGetAllocationPropertiesExp))
+             HAS(1, zeKernelSetGlobalOffsetExp), HAS(2, zeKernelSchedulingHintExp),
+             LACKS(11, zeKernelGetBinaryExp), HAS(14, zeKernelGetAllocationPropertiesExp))
 
 ZE_CPU_TABLE(zeGetSamplerProcAddrTable, //
              LACKS(0, zeSamplerCreate), LACKS(0, zeSamplerDestroy))

@@ -143,7 +143,8 @@ ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, u
                                                    ze_command_queue_group_properties_t *properties) {
     ZE_CPU_NEED_HANDLE(hDevice);
     return answer_list(1, pCount, properties, [](uint32_t, ze_command_queue_group_properties_t &p) {
-        p.flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+        p.flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY |
+                  ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS;
         p.maxMemoryFillPatternSize = 128;
         p.numQueues = 1;
     });

@@ -7,6 +7,7 @@
 #include "entry_points.h"
 #include "fork_gate.h"
 #include "isa.h"
+#include "refusal.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -23,11 +24,15 @@ struct Extension {
 constexpr Extension extensions[] = {
     {"ZE_experimental_module_program", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_global_offset", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_scheduling_hints", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_kernel_allocation_properties", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_relaxed_allocation_limits", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_event_query_timestamps", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_linkage_inspection", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_kernel_max_group_size_properties", ZE_MAKE_VERSION(1, 0)},
 };
 constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
 
@@ -44,7 +49,11 @@ const NamedFunction *functions(size_t &count) {
     }
     static const NamedFunction table[] = {
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
+        ZE_CPU_NAMED(zeKernelSchedulingHintExp),
         ZE_CPU_NAMED(zeEventQueryTimestampsExp),
+        ZE_CPU_NAMED(zeKernelGetAllocationPropertiesExp),
+        ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithParameters),
+        ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithArguments),
         ZE_CPU_NAMED(zeCommandListHostSynchronize),
         ZE_CPU_NAMED(zeCommandListAppendHostFunction),
         ZE_CPU_NAMED(zeCommandListAppendMemoryCopyWithParameters),
@@ -159,7 +168,7 @@ ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, cons
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString) {
     ZE_CPU_NEED_HANDLE(hDriver);
     ZE_CPU_NEED_POINTER(ppString);
-    *ppString = runtime_error();
+    *ppString = *runtime_error() ? runtime_error() : last_refusal();
     return ZE_RESULT_SUCCESS;
 }
 

@@ -13,7 +13,7 @@ struct _ze_context_handle_t {
 namespace ze_cpu {
 
 /// Raised when modules are built in another way: caches of native binaries know them by it.
-inline constexpr uint32_t own_version = ZE_MAKE_VERSION(1, 1);
+inline constexpr uint32_t own_version = ZE_MAKE_VERSION(1, 2);
 
 ze_driver_handle_t the_driver();
 ze_context_handle_t default_context(); // belongs to the driver

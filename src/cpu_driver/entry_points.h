@@ -11,7 +11,9 @@
 
 #define ZE_CPU_ENTRY_POINTS(X)                                                                               \
     X(zeCommandListAppendLaunchKernel)                                                                       \
+    X(zeCommandListAppendLaunchCooperativeKernel)                                                            \
     X(zeCommandListAppendLaunchKernelIndirect)                                                               \
+    X(zeCommandListAppendLaunchMultipleKernelsIndirect)                                                      \
     X(zeCommandListAppendMemoryCopy)                                                                         \
     X(zeCommandListAppendMemoryCopyFromContext)                                                              \
     X(zeCommandListAppendMemoryFill)                                                                         \
@@ -83,12 +85,14 @@
     X(zeKernelSetArgumentValue)                                                                              \
     X(zeKernelSetGroupSize)                                                                                  \
     X(zeKernelSuggestGroupSize)                                                                              \
+    X(zeKernelSuggestMaxCooperativeGroupCount)                                                               \
     X(zeKernelSetIndirectAccess)                                                                             \
     X(zeKernelGetIndirectAccess)                                                                             \
     X(zeKernelGetSourceAttributes)                                                                           \
     X(zeKernelSetCacheConfig)                                                                                \
     X(zeKernelGetProperties)                                                                                 \
     X(zeKernelGetName)                                                                                       \
+    X(zeKernelSchedulingHintExp)                                                                             \
     X(zeKernelSetGlobalOffsetExp)                                                                            \
     X(zeMemAllocShared)                                                                                      \
     X(zeMemAllocDevice)                                                                                      \
@@ -99,9 +103,13 @@
     X(zeMemGetAddressRange)                                                                                  \
     X(zeModuleCreate)                                                                                        \
     X(zeModuleDestroy)                                                                                       \
+    X(zeModuleDynamicLink)                                                                                   \
     X(zeModuleGetNativeBinary)                                                                               \
+    X(zeModuleGetGlobalPointer)                                                                              \
     X(zeModuleGetKernelNames)                                                                                \
     X(zeModuleGetProperties)                                                                                 \
+    X(zeModuleGetFunctionPointer)                                                                            \
+    X(zeModuleInspectLinkageExt)                                                                             \
     X(zeModuleBuildLogDestroy)                                                                               \
     X(zeModuleBuildLogGetString)
 

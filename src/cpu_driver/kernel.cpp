@@ -6,31 +6,14 @@
 
 #include "border.h"
 #include "entry_points.h"
+#include "refusal.h"
 #include "runtime.h"
 
 namespace ze_cpu {
 namespace {
 
-template <class T> T work_group_value(cl::Kernel kernel, cl::Uint key) {
-    T value{};
-    opencl().clGetKernelWorkGroupInfo(kernel, runtime().device, key, sizeof value, &value, nullptr);
-    return value;
-}
-
-size_t sub_group_value(cl::Kernel kernel, cl::Uint key, const size_t *group_size) {
-    size_t value = 0;
-    opencl().clGetKernelSubGroupInfo(kernel, runtime().device, key, group_size ? 3 * sizeof(size_t) : 0,
-                                     group_size, sizeof value, &value, nullptr);
-    return value;
-}
-
 bool has_required_size(const KernelInfo &info) {
     return info.required_group_size[0] != 0;
-}
-
-size_t max_group_size(ze_kernel_handle_t kernel) {
-    size_t limit = work_group_value<size_t>(kernel->object->get(), cl::kernel_work_group_size);
-    return limit ? std::min(limit, runtime().info.max_group_size) : runtime().info.max_group_size;
 }
 
 } // namespace
@@ -43,15 +26,18 @@ ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *d
     ZE_CPU_NEED_POINTER(phKernel);
     return guarded([&]() -> ze_result_t {
         const BuiltModule &built = *hModule->built;
+        if (!built.program)
+            return refuse(ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, missing_sentence(*hModule->unit));
         auto info = std::find_if(built.kernels.begin(), built.kernels.end(),
                                  [&](const KernelInfo &k) { return k.name == desc->pKernelName; });
         if (info == built.kernels.end())
-            return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+            return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
+                          std::string("the module has no kernel ") + desc->pKernelName);
         for (const ArgInfo &arg : info->args)
             if (arg.kind == ArgKind::opaque)
                 return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
         cl::Int status = cl::success;
-        cl::Kernel kernel = opencl().clCreateKernel(built.program.get(), desc->pKernelName, &status);
+        cl::Kernel kernel = opencl().clCreateKernel(built.program->get(), desc->pKernelName, &status);
         if (!kernel)
             return status == cl::out_of_host_memory ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
                                                     : ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
@@ -80,20 +66,22 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
         return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
     const ArgInfo &arg = object.info().args[argIndex];
     uint8_t *to = hKernel->args.bytes.data() + object.offset(argIndex);
-    if (arg.kind == ArgKind::local) {
-        if (argSize > runtime().info.local_size) // 0: the kernel does not use it
-            return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
+    if (arg.kind == ArgKind::local) { // whether there is so much is seen at the append
         if (pArgValue)
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        const uint64_t size = argSize;
+        const uint64_t size = argSize; // 0: the kernel does not use it
         std::memcpy(to, &size, sizeof size);
     } else {
-        if (argSize != arg.size)
-            return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
+        if (argSize > arg.size || (pArgValue && argSize < arg.least))
+            return guarded([&] {
+                return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+                              "argument " + std::to_string(argIndex) + " of kernel " + object.info().name +
+                                  " has " + std::to_string(arg.size) + " bytes, " + std::to_string(argSize) +
+                                  " were given");
+            });
+        std::memset(to, 0, arg.size);
         if (pArgValue)
             std::memcpy(to, pArgValue, argSize);
-        else
-            std::memset(to, 0, argSize);
     }
     hKernel->args.is_set[argIndex] = 1;
     return ZE_RESULT_SUCCESS;
@@ -108,7 +96,8 @@ ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t x, uint32_
             return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
     if (size == hKernel->group_size)
         return ZE_RESULT_SUCCESS;
-    if (uint64_t(x) * y > max_group_size(hKernel) || uint64_t(x) * y * z > max_group_size(hKernel))
+    if (uint64_t(x) * y > hKernel->object->max_group_size() ||
+        uint64_t(x) * y * z > hKernel->object->max_group_size())
         return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
     const KernelInfo &info = hKernel->object->info();
     if (has_required_size(info) && size != info.required_group_size)
@@ -132,7 +121,7 @@ ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t global
     const KernelInfo &info = hKernel->object->info();
     std::array<uint32_t, 3> group = info.required_group_size;
     if (!has_required_size(info)) {
-        size_t room = std::min<size_t>(256, max_group_size(hKernel));
+        size_t room = std::min<size_t>(256, hKernel->object->max_group_size());
         for (int i = 0; i < 3; i++) {
             group[i] = uint32_t(std::min<size_t>({global[i], room, runtime().info.max_group_sizes[i]}));
             while (global[i] % group[i] != 0)
@@ -163,27 +152,6 @@ ze_result_t zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indi
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t *pSize, char **pString) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pSize);
-    return guarded([&]() -> ze_result_t {
-        std::string &text = hKernel->source_attributes;
-        size_t size = 0;
-        const cl::Api &api = opencl();
-        if (text.empty() && api.clGetKernelInfo(hKernel->object->get(), cl::kernel_attributes, 0, nullptr,
-                                                &size) == cl::success) {
-            std::string found(size, '\0');
-            if (api.clGetKernelInfo(hKernel->object->get(), cl::kernel_attributes, size, found.data(),
-                                    nullptr) == cl::success)
-                text = found.c_str();
-        }
-        if (pString)
-            *pString = text.data(); // belongs to the kernel, so the caller gets a pointer and no copy
-        *pSize = uint32_t(text.size() + 1);
-        return ZE_RESULT_SUCCESS;
-    });
-}
-
 ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
     ZE_CPU_NEED_HANDLE(hKernel);
     if (flags & ~uint32_t(ZE_CACHE_CONFIG_FLAG_LARGE_SLM | ZE_CACHE_CONFIG_FLAG_LARGE_DATA))
@@ -191,48 +159,15 @@ ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_f
     return ZE_RESULT_SUCCESS; // a hint, without meaning here
 }
 
-ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t *p) {
+ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t *pHint) {
     ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(p);
-    const KernelInfo &info = hKernel->object->info();
-    cl::Kernel kernel = hKernel->object->get();
-    const size_t group[3] = {hKernel->group_size[0], hKernel->group_size[1], hKernel->group_size[2]};
-    p->numKernelArgs = uint32_t(info.args.size());
-    p->requiredGroupSizeX = info.required_group_size[0];
-    p->requiredGroupSizeY = info.required_group_size[1];
-    p->requiredGroupSizeZ = info.required_group_size[2];
-    p->requiredNumSubGroups = info.required_sub_groups;
-    p->requiredSubgroupSize = info.required_sub_group_size;
-    p->maxSubgroupSize = uint32_t(sub_group_value(kernel, cl::kernel_max_sub_group_size_for_ndrange, group));
-    p->maxNumSubgroups = uint32_t(sub_group_value(kernel, cl::kernel_max_num_sub_groups, nullptr));
-    p->localMemSize = uint32_t(work_group_value<cl::Ulong>(kernel, cl::kernel_local_mem_size));
-    p->privateMemSize = uint32_t(work_group_value<cl::Ulong>(kernel, cl::kernel_private_mem_size));
-    p->spillMemSize = 0;
-    // Identifies kernel and module within the process.
-    std::memset(&p->uuid, 0, sizeof p->uuid);
-    const uint64_t kernel_id = uint64_t(reinterpret_cast<uintptr_t>(&info));
-    const uint64_t module_id = uint64_t(reinterpret_cast<uintptr_t>(hKernel->object->module()));
-    std::memcpy(p->uuid.kid, &kernel_id, sizeof kernel_id);
-    std::memcpy(p->uuid.mid, &module_id, sizeof module_id);
-    for (auto *next = static_cast<ze_base_properties_t *>(p->pNext); next;
-         next = static_cast<ze_base_properties_t *>(next->pNext))
-        if (next->stype == ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES)
-            reinterpret_cast<ze_kernel_preferred_group_size_properties_t *>(next)->preferredMultiple =
-                uint32_t(work_group_value<size_t>(kernel, cl::kernel_preferred_work_group_size_multiple));
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize, char *pName) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pSize);
-    const std::string &name = hKernel->object->info().name;
-    if (pName) {
-        if (*pSize < name.size() + 1)
-            return ZE_RESULT_ERROR_INVALID_SIZE;
-        std::memcpy(pName, name.c_str(), name.size() + 1);
-    }
-    *pSize = name.size() + 1;
-    return ZE_RESULT_SUCCESS;
+    ZE_CPU_NEED_POINTER(pHint);
+    constexpr uint32_t known = ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST |
+                               ZE_SCHEDULING_HINT_EXP_FLAG_ROUND_ROBIN |
+                               ZE_SCHEDULING_HINT_EXP_FLAG_STALL_BASED_ROUND_ROBIN;
+    if (pHint->flags & ~known)
+        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    return ZE_RESULT_SUCCESS; // without meaning here
 }
 
 ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t x, uint32_t y, uint32_t z) {

@@ -35,6 +35,8 @@ public:
     size_t offset(size_t arg) const { return offsets_[arg]; }
     size_t stored_size(size_t arg) const { return offsets_[arg + 1] - offsets_[arg]; }
     size_t total_size() const { return offsets_.back(); }
+    size_t max_group_size() const;
+    size_t local_size(const ArgValues &values) const; // of its variables and arguments
 
     cl::Int launch(cl::Queue queue, const ArgValues &values, const std::array<size_t, 3> &offset,
                    const std::array<size_t, 3> &global, const std::array<size_t, 3> &local,
@@ -46,6 +48,7 @@ private:
     std::shared_ptr<BuiltModule> module_;
     const KernelInfo &info_; // in module_
     cl::Kernel kernel_;
+    size_t local_variables_ = 0;  // bytes
     std::vector<size_t> offsets_; // of each argument in ArgValues::bytes, and the end
     std::mutex mutex_;
     ArgValues applied_;
@@ -59,7 +62,6 @@ struct _ze_kernel_handle_t {
     std::array<uint32_t, 3> group_size{1, 1, 1};
     std::array<uint32_t, 3> global_offset{0, 0, 0};
     ze_kernel_indirect_access_flags_t indirect_access = 0;
-    std::string source_attributes;
 };
 
 namespace ze_cpu {
@@ -67,8 +69,9 @@ namespace ze_cpu {
 /// A launch with all that it needs taken from the kernel. Null with `result` set if the kernel is not ready.
 CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result);
 
-/// A launch whose group count is read from memory when its turn comes.
-CommandPtr make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
-                                ze_result_t &result);
+/// Launches of `count` kernels, whose group counts are read from memory when their turn comes, and also how
+/// many of them there are, unless `number` is null.
+CommandPtr make_indirect_launch(const ze_kernel_handle_t *kernels, uint32_t count, const uint32_t *number,
+                                const ze_group_count_t *groups, ze_result_t &result);
 
 } // namespace ze_cpu

@@ -19,10 +19,27 @@ KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo
     offsets_.push_back(at);
     applied_.bytes.resize(at);
     applied_.is_set.resize(info_.args.size());
+    cl::Ulong size = 0; // before arguments are set, which would be counted
+    if (opencl().clGetKernelWorkGroupInfo(kernel_, runtime().device, cl::kernel_local_mem_size, sizeof size,
+                                          &size, nullptr) == cl::success)
+        local_variables_ = size_t(size);
 }
 
 KernelObject::~KernelObject() {
     opencl().clReleaseKernel(kernel_);
+}
+
+size_t KernelObject::local_size(const ArgValues &values) const {
+    size_t sum = local_variables_;
+    for (size_t n = 0; n < info_.args.size(); n++) {
+        if (info_.args[n].kind != ArgKind::local)
+            continue;
+        uint64_t size;
+        std::memcpy(&size, values.bytes.data() + offsets_[n], sizeof size);
+        if (__builtin_add_overflow(sum, size_t(size), &sum))
+            return SIZE_MAX;
+    }
+    return sum;
 }
 
 cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
@@ -87,21 +104,30 @@ private:
     std::array<size_t, 3> offset_{}, global_{}, local_{};
 };
 
-/// A launch whose group count is read when everything before it has finished. Each execution has a launch of
+/// Launches whose counts are read when everything before them has finished. Each execution has launches of
 /// its own.
 class IndirectLaunch final : public Step {
 public:
-    IndirectLaunch(const LaunchCommand &launch, const ze_group_count_t *groups)
-        : launch_(launch), groups_(groups) {}
+    IndirectLaunch(std::vector<LaunchCommand> launches, const uint32_t *number,
+                   const ze_group_count_t *groups)
+        : launches_(std::move(launches)), number_(number), groups_(groups) {}
     std::vector<CommandPtr> run() override {
-        auto launch = std::make_shared<LaunchCommand>(launch_);
-        launch->set_groups(*groups_);
-        launch->signal = signal;
-        return {std::move(launch)};
+        const size_t number = number_ ? std::min<size_t>(*number_, launches_.size()) : launches_.size();
+        std::vector<CommandPtr> commands;
+        for (size_t i = 0; i < number; i++) {
+            auto launch = std::make_shared<LaunchCommand>(launches_[i]);
+            launch->set_groups(groups_[i]);
+            commands.push_back(std::move(launch));
+        }
+        if (number == 0)
+            commands.push_back(std::make_shared<MarkerCommand>());
+        commands.back()->signal = signal;
+        return commands;
     }
 
 private:
-    const LaunchCommand launch_;
+    const std::vector<LaunchCommand> launches_;
+    const uint32_t *const number_; // null: all
     const ze_group_count_t *const groups_;
 };
 
@@ -110,6 +136,8 @@ bool ready(ze_kernel_handle_t kernel, ze_result_t &result) {
     for (uint8_t set : kernel->args.is_set)
         if (!set)
             result = ZE_RESULT_ERROR_INVALID_ARGUMENT; // an argument was never set
+    if (kernel->object->local_size(kernel->args) > runtime().info.local_size)
+        result = ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
     return result == ZE_RESULT_SUCCESS;
 }
 
@@ -121,11 +149,15 @@ CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups
     return std::make_shared<LaunchCommand>(kernel, groups);
 }
 
-CommandPtr make_indirect_launch(ze_kernel_handle_t kernel, const ze_group_count_t *groups,
-                                ze_result_t &result) {
-    if (!ready(kernel, result))
-        return nullptr;
-    return std::make_shared<IndirectLaunch>(LaunchCommand(kernel, {0, 0, 0}), groups);
+CommandPtr make_indirect_launch(const ze_kernel_handle_t *kernels, uint32_t count, const uint32_t *number,
+                                const ze_group_count_t *groups, ze_result_t &result) {
+    std::vector<LaunchCommand> launches;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ready(kernels[i], result))
+            return nullptr;
+        launches.emplace_back(kernels[i], ze_group_count_t{0, 0, 0});
+    }
+    return std::make_shared<IndirectLaunch>(std::move(launches), number, groups);
 }
 
 } // namespace ze_cpu

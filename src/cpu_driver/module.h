@@ -4,11 +4,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <level_zero/ze_api.h>
 
+#include "module_unit.h"
 #include "opencl_api.h"
 #include "spirv.h"
 
@@ -19,44 +19,43 @@ struct _ze_module_build_log_handle_t {
 
 namespace ze_cpu {
 
-/// Owns an OpenCL program.
-class Program {
-public:
-    Program() = default;
-    explicit Program(cl::Program handle) : handle_(handle) {}
-    Program(Program &&other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
-    Program &operator=(Program &&other) noexcept;
-    ~Program();
-    cl::Program get() const { return handle_; }
-    cl::Program release() { return std::exchange(handle_, nullptr); }
-
-private:
-    cl::Program handle_ = nullptr;
-};
-
 /// What came out of building: kernels keep it alive.
 struct BuiltModule {
-    Program program;
+    std::shared_ptr<const Program> program;            // null while imports are unresolved
+    std::vector<std::shared_ptr<const Program>> homes; // of variables whose addresses the program has
     std::vector<KernelInfo> kernels;
 };
 
+/// A module as it is kept outside of the process.
+struct NativeModule {
+    std::vector<KernelInfo> kernels;
+    std::vector<uint8_t> binary; // OpenCL's; empty while imports are unresolved
+    std::vector<std::string> unresolved;
+    std::string options; // to link the sources
+    struct Input {
+        std::vector<uint8_t> words;
+        std::string options;
+        Constants constants;
+    };
+    std::vector<Input> sources; // of modules that others may be linked with
+};
+
+/// Held while units are linked or what they are linked with is read: one may export to several.
+std::mutex &link_mutex();
+
 /// Native binaries: see native_binary.cpp for the layout.
-std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<uint8_t> &program_binary);
-bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &kernels,
-                   std::vector<uint8_t> &program_binary, std::string &error);
-
-/// The flags of ze_module_desc_t as OpenCL options. What has no meaning on a CPU is named in `log` and left
-/// out.
-std::string translate_flags(const char *flags, std::string &log);
-
-/// Those of the options of a build that are for the linker, too.
-std::string link_options(const std::string &options);
+std::vector<uint8_t> pack_native(const NativeModule &module);
+bool unpack_native(const uint8_t *data, size_t size, NativeModule &module, std::string &error);
 
 } // namespace ze_cpu
 
 struct _ze_module_handle_t {
     ze_context_handle_t context = nullptr;
     std::shared_ptr<ze_cpu::BuiltModule> built;
-    std::vector<uint8_t> native; // filled at the first zeModuleGetNativeBinary
-    std::mutex native_mutex;
+    std::shared_ptr<ze_cpu::Unit> unit;
+    ze_cpu::Closure uses; // what the unit is linked with stays, whatever becomes of these modules
+    bool has_imports = false;
+    std::mutex mutex;            // of what is made at its first use:
+    std::vector<uint8_t> native; // zeModuleGetNativeBinary
+    ze_cpu::Program functions;   // zeModuleGetFunctionPointer
 };

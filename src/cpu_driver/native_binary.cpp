@@ -3,8 +3,11 @@
 // A native binary is the OpenCL program's binary behind a header of ours, because kernels made from it need
 // the argument table, which only the SPIR-V had:
 //   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows,
-//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, group size, sub-groups,
-//   arguments, then u64 size and the bytes of the OpenCL binary. Numbers are little-endian.
+//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, attributes, group size,
+//   sub-groups, arguments; u32 number of unresolved imports and their names; options; u32 number of sources,
+//   then per source: u64 size, SPIR-V, options, u32 number of constants, each an id, u32 size and the value;
+//   u64 size and the bytes of the OpenCL binary. Numbers are little-endian, texts have their u32 length in
+//   front.
 // OpenCL trusts its binaries, so everything is verified here before it sees one.
 #include "module.h"
 
@@ -21,7 +24,7 @@ namespace ze_cpu {
 namespace {
 
 constexpr char magic[8] = {'Z', 'E', 'C', 'P', 'U', 'B', 'I', 'N'};
-constexpr uint32_t format_version = 1;
+constexpr uint32_t format_version = 3;
 constexpr size_t checked_from = sizeof magic + 4 + 4 + 8;
 
 /// FNV-1a over 8-byte steps: any change of a byte changes the sum.
@@ -61,6 +64,10 @@ public:
     }
     void u32(uint32_t value) { bytes(&value, sizeof value); }
     void u64(uint64_t value) { bytes(&value, sizeof value); }
+    void text(const std::string &value) {
+        u32(uint32_t(value.size()));
+        bytes(value.data(), value.size());
+    }
     std::vector<uint8_t> out;
 };
 
@@ -77,6 +84,13 @@ public:
     }
     bool u32(uint32_t &value) { return bytes(&value, sizeof value); }
     bool u64(uint64_t &value) { return bytes(&value, sizeof value); }
+    bool text(std::string &value) {
+        uint32_t length = 0;
+        if (!u32(length) || length > left_)
+            return false;
+        value.resize(length);
+        return bytes(value.data(), length);
+    }
     size_t left() const { return left_; }
     const uint8_t *at() const { return data_; }
 
@@ -86,18 +100,15 @@ private:
 };
 
 bool read_kernel(Reader &in, KernelInfo &kernel) {
-    uint32_t length = 0, args = 0;
-    if (!in.u32(length) || length > in.left())
-        return false;
-    kernel.name.resize(length);
-    if (!in.bytes(kernel.name.data(), length) || !in.bytes(kernel.required_group_size.data(), 12) ||
-        !in.u32(kernel.required_sub_group_size) || !in.u32(kernel.required_sub_groups) || !in.u32(args) ||
-        args > in.left() / 8)
+    uint32_t args = 0;
+    if (!in.text(kernel.name) || !in.text(kernel.attributes) ||
+        !in.bytes(kernel.required_group_size.data(), 12) || !in.u32(kernel.required_sub_group_size) ||
+        !in.u32(kernel.required_sub_groups) || !in.u32(args) || args > in.left() / 12)
         return false;
     for (uint32_t i = 0; i < args; i++) {
         uint32_t kind = 0;
         ArgInfo arg;
-        if (!in.u32(kind) || !in.u32(arg.size) || kind > uint32_t(ArgKind::opaque))
+        if (!in.u32(kind) || !in.u32(arg.size) || !in.u32(arg.least) || kind > uint32_t(ArgKind::opaque))
             return false;
         arg.kind = ArgKind(kind);
         kernel.args.push_back(arg);
@@ -105,9 +116,53 @@ bool read_kernel(Reader &in, KernelInfo &kernel) {
     return true;
 }
 
+bool read_source(Reader &in, NativeModule::Input &source) {
+    uint64_t size = 0;
+    uint32_t count = 0;
+    if (!in.u64(size) || size > in.left())
+        return false;
+    source.words.resize(size);
+    if (!in.bytes(source.words.data(), size) || !in.text(source.options) || !in.u32(count))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = 0, bytes = 0;
+        if (!in.u32(id) || !in.u32(bytes) || bytes > in.left())
+            return false;
+        std::vector<uint8_t> &value = source.constants[id];
+        value.resize(bytes);
+        if (!in.bytes(value.data(), bytes))
+            return false;
+    }
+    return true;
+}
+
+bool read_body(Reader &in, NativeModule &module) {
+    uint32_t count = 0;
+    if (!in.u32(count) || count > in.left() / 28)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_kernel(in, module.kernels.emplace_back()))
+            return false;
+    if (!in.u32(count) || count > in.left() / 4)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!in.text(module.unresolved.emplace_back()))
+            return false;
+    if (!in.text(module.options) || !in.u32(count) || count > in.left() / 16)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_source(in, module.sources.emplace_back()))
+            return false;
+    uint64_t size = 0;
+    if (!in.u64(size) || size != in.left())
+        return false;
+    module.binary.assign(in.at(), in.at() + in.left());
+    return true;
+}
+
 } // namespace
 
-std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<uint8_t> &program_binary) {
+std::vector<uint8_t> pack_native(const NativeModule &module) {
     Writer w;
     w.bytes(magic, sizeof magic);
     w.u32(format_version);
@@ -116,8 +171,8 @@ std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<ui
     w.u64(stamp());
     w.u32(uint32_t(module.kernels.size()));
     for (const KernelInfo &kernel : module.kernels) {
-        w.u32(uint32_t(kernel.name.size()));
-        w.bytes(kernel.name.data(), kernel.name.size());
+        w.text(kernel.name);
+        w.text(kernel.attributes);
         w.bytes(kernel.required_group_size.data(), 12);
         w.u32(kernel.required_sub_group_size);
         w.u32(kernel.required_sub_groups);
@@ -125,25 +180,41 @@ std::vector<uint8_t> pack_native(const BuiltModule &module, const std::vector<ui
         for (const ArgInfo &arg : kernel.args) {
             w.u32(uint32_t(arg.kind));
             w.u32(arg.size);
+            w.u32(arg.least);
         }
     }
-    w.u64(program_binary.size());
-    w.bytes(program_binary.data(), program_binary.size());
+    w.u32(uint32_t(module.unresolved.size()));
+    for (const std::string &name : module.unresolved)
+        w.text(name);
+    w.text(module.options);
+    w.u32(uint32_t(module.sources.size()));
+    for (const NativeModule::Input &source : module.sources) {
+        w.u64(source.words.size());
+        w.bytes(source.words.data(), source.words.size());
+        w.text(source.options);
+        w.u32(uint32_t(source.constants.size()));
+        for (const auto &[id, value] : source.constants) {
+            w.u32(id);
+            w.u32(uint32_t(value.size()));
+            w.bytes(value.data(), value.size());
+        }
+    }
+    w.u64(module.binary.size());
+    w.bytes(module.binary.data(), module.binary.size());
     uint64_t sum = checksum(w.out.data() + checked_from, w.out.size() - checked_from);
     std::memcpy(w.out.data() + checked_from - 8, &sum, sizeof sum);
     return std::move(w.out);
 }
 
-bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &kernels,
-                   std::vector<uint8_t> &program_binary, std::string &error) {
+bool unpack_native(const uint8_t *data, size_t size, NativeModule &module, std::string &error) {
     auto fail = [&](const char *what) {
         error = std::string("invalid native binary: ") + what;
         return false;
     };
     Reader in(data, size);
     char found[sizeof magic];
-    uint32_t version = 0, flags = 0, count = 0;
-    uint64_t sum = 0, made_for = 0, length = 0;
+    uint32_t version = 0, flags = 0;
+    uint64_t sum = 0, made_for = 0;
     if (!in.bytes(found, sizeof found) || std::memcmp(found, magic, sizeof magic) != 0)
         return fail("it is not one of this driver");
     if (!in.u32(version) || version != format_version || !in.u32(flags) || flags != 0)
@@ -152,15 +223,7 @@ bool unpack_native(const uint8_t *data, size_t size, std::vector<KernelInfo> &ke
         return fail("it is damaged");
     if (!in.u64(made_for) || made_for != stamp())
         return fail("it was made for another device or by another OpenCL runtime");
-    if (!in.u32(count) || count > in.left() / 24)
-        return fail("it is damaged");
-    for (uint32_t i = 0; i < count; i++)
-        if (!read_kernel(in, kernels.emplace_back()))
-            return fail("it is damaged");
-    if (!in.u64(length) || length != in.left())
-        return fail("it is damaged");
-    program_binary.assign(in.at(), in.at() + in.left());
-    return true;
+    return read_body(in, module) || fail("it is damaged");
 }
 
 } // namespace ze_cpu

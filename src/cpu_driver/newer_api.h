@@ -38,6 +38,33 @@ inline constexpr uint32_t queue_flag_copy_offload = 1 << 2;
 inline constexpr uint32_t list_flag_in_order = 1 << 3;
 inline constexpr uint32_t list_flag_copy_offload = 1 << 5;
 
+struct MaxGroupSizeProperties { // ze_kernel_max_group_size_properties_ext_t, 1.12
+    ze_structure_type_t stype;
+    void *pNext;
+    uint32_t maxGroupSize;
+};
+inline constexpr auto structure_type_max_group_size = ze_structure_type_t(0x10013);
+
+struct GroupSize { // ze_group_size_t, 1.14
+    uint32_t groupSizeX, groupSizeY, groupSizeZ;
+};
+
+struct CooperativeDesc { // ze_command_list_append_launch_kernel_param_cooperative_desc_t, 1.14
+    ze_structure_type_t stype;
+    const void *pNext;
+    ze_bool_t isCooperative;
+};
+inline constexpr auto structure_type_cooperative = ze_structure_type_t(0x00020036);
+
+struct KernelAllocation { // ze_kernel_allocation_exp_properties_t, 1.14
+    ze_structure_type_t stype;
+    void *pNext;
+    uint64_t base;
+    size_t size;
+    ze_memory_type_t type;
+    uint32_t argIndex;
+};
+
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc);
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString);
 ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver);
@@ -95,6 +122,18 @@ ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandLis
 ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                       const CounterBasedEventDesc *desc, ze_event_handle_t *phEvent);
 ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, uint32_t *pFlags);
+ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList,
+                                                          ze_kernel_handle_t hKernel,
+                                                          const ze_group_count_t *pGroupCounts,
+                                                          const void *pNext, ze_event_handle_t hSignalEvent,
+                                                          uint32_t numWaitEvents,
+                                                          ze_event_handle_t *phWaitEvents);
+ze_result_t zeCommandListAppendLaunchKernelWithArguments(
+    ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts,
+    GroupSize groupSizes, void **pArguments, const void *pNext, ze_event_handle_t hSignalEvent,
+    uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents);
+ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t *pCount,
+                                               KernelAllocation *pAllocationProperties);
 ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext);
 ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags);
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool);

@@ -81,7 +81,6 @@ inline constexpr Uint kernel_work_group_size = 0x11B0;
 inline constexpr Uint kernel_local_mem_size = 0x11B2;
 inline constexpr Uint kernel_preferred_work_group_size_multiple = 0x11B3;
 inline constexpr Uint kernel_private_mem_size = 0x11B4;
-inline constexpr Uint kernel_attributes = 0x1195;
 inline constexpr Uint kernel_max_sub_group_size_for_ndrange = 0x2033;
 inline constexpr Uint kernel_max_num_sub_groups = 0x11B9;
 
@@ -116,11 +115,12 @@ inline constexpr Uint profiling_command_end = 0x1283;
        void *, Int *))                                                                                       \
     X(clGetProgramInfo, Int, (Program, Uint, size_t, void *, size_t *))                                      \
     X(clGetProgramBuildInfo, Int, (Program, Device, Uint, size_t, void *, size_t *))                         \
+    X(clGetDeviceGlobalVariablePointerINTEL, Int, (Device, Program, const char *, size_t *, void **))        \
+    X(clGetDeviceFunctionPointerINTEL, Int, (Device, Program, const char *, Ulong *))                        \
     X(clReleaseProgram, Int, (Program))                                                                      \
     X(clCreateKernel, Kernel, (Program, const char *, Int *))                                                \
     X(clReleaseKernel, Int, (Kernel))                                                                        \
     X(clSetKernelArg, Int, (Kernel, Uint, size_t, const void *))                                             \
-    X(clGetKernelInfo, Int, (Kernel, Uint, size_t, void *, size_t *))                                        \
     X(clGetKernelWorkGroupInfo, Int, (Kernel, Device, Uint, size_t, void *, size_t *))                       \
     X(clGetKernelSubGroupInfo, Int, (Kernel, Device, Uint, size_t, const void *, size_t, void *, size_t *))  \
     X(clEnqueueNDRangeKernel, Int,                                                                           \

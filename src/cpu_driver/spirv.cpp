@@ -15,17 +15,40 @@ using namespace spirv;
 
 /// What is kept about a type. Sizes follow the OpenCL C rules, where a vector of 3 takes the room of 4.
 struct Type {
-    enum Kind { number, pointer, aggregate, other } kind = other;
+    enum Kind { number, pointer, aggregate, structure, other } kind = other;
     uint32_t size = 0; // 0 = unknown
     uint32_t align = 1;
     uint32_t storage = 0; // pointer
     uint32_t pointee = 0; // pointer
+    uint32_t padding = 0; // at the end
 };
 
 struct Entry {
     uint32_t function;
     std::string name;
 };
+
+/// The attribute of OpenCL C that an execution mode stands for; "" if none does.
+std::string attribute(const Instruction &i) {
+    auto of_three = [&](const char *name) {
+        return std::string(name) + "(" + std::to_string(i.word[3]) + "," + std::to_string(i.word[4]) + "," +
+               std::to_string(i.word[5]) + ")";
+    };
+    if (i.word[2] == mode_local_size && i.count >= 6)
+        return of_three("reqd_work_group_size");
+    if (i.word[2] == mode_local_size_hint && i.count >= 6)
+        return of_three("work_group_size_hint");
+    if (i.word[2] == mode_subgroup_size && i.count >= 4)
+        return "intel_reqd_sub_group_size(" + std::to_string(i.word[3]) + ")";
+    if (i.word[2] != mode_vec_type_hint || i.count < 4)
+        return {};
+    constexpr const char *types[] = {"char", "short", "int", "long", "half", "float", "double"};
+    const uint32_t type = i.word[3] & 0xffff, components = i.word[3] >> 16;
+    if (type >= sizeof types / sizeof types[0])
+        return {};
+    return std::string("vec_type_hint(") + types[type] + (components > 1 ? std::to_string(components) : "") +
+           ")";
+}
 
 class Reader {
 public:
@@ -133,6 +156,8 @@ private:
             k.required_sub_group_size = i.word[3];
         else if (i.word[2] == mode_subgroups_per_workgroup && i.count >= 4)
             k.required_sub_groups = i.word[3];
+        if (const std::string text = attribute(i); !text.empty())
+            k.attributes += (k.attributes.empty() ? "" : " ") + text;
     }
 
     void decorate(const Instruction &i) {
@@ -174,7 +199,7 @@ private:
         if (count < 2 || count > 16 || type(element).kind != Type::number)
             return fail("a vector of " + std::to_string(count) + " components");
         uint32_t size = type(element).size * (count == 3 ? 4 : count);
-        types_[id] = {Type::aggregate, size, size, 0, 0};
+        types_[id] = {Type::aggregate, size, size, 0, 0, count == 3 ? type(element).size : 0};
         return true;
     }
 
@@ -190,7 +215,7 @@ private:
 
     bool structure(const Instruction &i) {
         uint64_t size = 0;
-        uint32_t align = 1;
+        uint32_t align = 1, padding = 0;
         bool known = true;
         const bool packed = packed_.count(i.word[1]) != 0;
         for (uint32_t n = 2; n < i.count; n++) {
@@ -201,25 +226,27 @@ private:
             known = known && member.size != 0;
             align = std::max(align, member_align);
             size = (size + member_align - 1) / member_align * member_align + member.size;
+            padding = member.padding;
             if (size > UINT32_MAX / 2)
                 known = false, size = 0;
         }
-        size = (size + align - 1) / align * align;
-        types_[i.word[1]] = {Type::aggregate, known ? uint32_t(size) : 0, align, 0, 0};
+        const uint64_t rounded = (size + align - 1) / align * align;
+        padding += uint32_t(rounded - size);
+        types_[i.word[1]] = {Type::structure, known ? uint32_t(rounded) : 0, align, 0, 0, padding};
         return true;
     }
 
     ArgInfo argument(uint32_t type_id) const {
         const Type &t = type(type_id);
-        uint32_t size = t.size;
         if (t.kind == Type::pointer && t.storage == storage_workgroup)
             return {ArgKind::local, 0};
         if (t.kind == Type::pointer && t.storage != storage_function)
-            return {ArgKind::pointer, 8};
-        if (t.kind ==
-            Type::pointer) // of Function storage, which in a kernel's head means a structure by value
-            size = type(t.pointee).size;
-        return size ? ArgInfo{ArgKind::value, size} : ArgInfo{ArgKind::opaque, 0};
+            return {ArgKind::pointer, 8, 8};
+        // A pointer of Function storage in a kernel's head means a structure by value.
+        const Type &value = t.kind == Type::pointer ? type(t.pointee) : t;
+        if (value.size == 0)
+            return {ArgKind::opaque, 0};
+        return {ArgKind::value, value.size, value.kind == Type::structure ? value.size - value.padding : 1};
     }
 
     bool finish() {

@@ -23,6 +23,8 @@ enum class ArgKind : uint8_t {
 struct ArgInfo {
     ArgKind kind = ArgKind::value;
     uint32_t size = 0; // in bytes
+    uint32_t least =
+        1; // bytes of a value that have to be given: of a structure all but the padding at its end
 };
 
 struct KernelInfo {
@@ -31,6 +33,7 @@ struct KernelInfo {
     std::array<uint32_t, 3> required_group_size{}; // zeros: free
     uint32_t required_sub_group_size = 0;          // 0: free
     uint32_t required_sub_groups = 0;              // 0: free
+    std::string attributes;                        // those of OpenCL C: "reqd_work_group_size(8,2,1)"
 };
 
 /// A function that the module calls and does not have.

@@ -65,7 +65,8 @@ enum Op : uint16_t {
 };
 
 inline constexpr uint32_t execution_model_kernel = 6;
-inline constexpr uint32_t mode_local_size = 17, mode_subgroup_size = 35, mode_subgroups_per_workgroup = 36;
+inline constexpr uint32_t mode_local_size = 17, mode_local_size_hint = 18, mode_vec_type_hint = 30,
+                          mode_subgroup_size = 35, mode_subgroups_per_workgroup = 36;
 inline constexpr uint32_t decoration_spec_id = 1, decoration_packed = 10, decoration_built_in = 11,
                           decoration_func_param_attr = 38, decoration_linkage = 41, decoration_alignment = 44;
 inline constexpr uint32_t linkage_import = 1;

@@ -58,6 +58,7 @@
     X(zeCommandListAppendLaunchKernel, zeGetCommandListProcAddrTable, 22)                                    \
     X(zeCommandListAppendLaunchCooperativeKernel, zeGetCommandListProcAddrTable, 23)                         \
     X(zeCommandListAppendLaunchKernelIndirect, zeGetCommandListProcAddrTable, 24)                            \
+    X(zeCommandListAppendLaunchMultipleKernelsIndirect, zeGetCommandListProcAddrTable, 25)                   \
     X(zeImageCreate, zeGetImageProcAddrTable, 1)                                                             \
     X(zeMemAllocShared, zeGetMemProcAddrTable, 0)                                                            \
     X(zeMemAllocDevice, zeGetMemProcAddrTable, 1)                                                            \
@@ -91,6 +92,7 @@
     X(zeModuleGetKernelNames, zeGetModuleProcAddrTable, 5)                                                   \
     X(zeModuleGetProperties, zeGetModuleProcAddrTable, 6)                                                    \
     X(zeModuleGetFunctionPointer, zeGetModuleProcAddrTable, 7)                                               \
+    X(zeModuleInspectLinkageExt, zeGetModuleProcAddrTable, 8)                                                \
     X(zeModuleBuildLogDestroy, zeGetModuleBuildLogProcAddrTable, 0)                                          \
     X(zeModuleBuildLogGetString, zeGetModuleBuildLogProcAddrTable, 1)                                        \
     X(zeKernelCreate, zeGetKernelProcAddrTable, 0)                                                           \
@@ -106,6 +108,7 @@
     X(zeKernelGetProperties, zeGetKernelProcAddrTable, 10)                                                   \
     X(zeKernelGetName, zeGetKernelProcAddrTable, 11)                                                         \
     X(zeKernelSetGlobalOffsetExp, zeGetKernelExpProcAddrTable, 0)                                            \
+    X(zeKernelSchedulingHintExp, zeGetKernelExpProcAddrTable, 1)                                             \
     X(zeSamplerCreate, zeGetSamplerProcAddrTable, 0)                                                         \
     X(zePhysicalMemCreate, zeGetPhysicalMemProcAddrTable, 0)                                                 \
     X(zeVirtualMemReserve, zeGetVirtualMemProcAddrTable, 0)

@@ -35,7 +35,8 @@ static void properties() {
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, &q));
     CHECK(count == 1 && q.numQueues == 1 && q.maxMemoryFillPatternSize == 128 &&
           q.flags ==
-              (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY));
+              (ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY |
+               ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS));
     ze_device_memory_properties_t mem{};
     mem.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
     count = 1;

@@ -37,7 +37,7 @@ static void structures() {
     launch(list, kernel, 1, 1);
     finish(list);
     CHECK(out[0] == 50 + 4 + 5 + 3 + 100 + 20);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, sizeof args - 4, &args),
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, sizeof args - 5, &args),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     std::free(out - 1);
     OK(ze.zeKernelDestroy(kernel));
@@ -88,8 +88,6 @@ static void local_memory() {
     set_arg(kernel, 1, to);
     OK(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr)); // not used, as with Intel's driver
     OK(ze.zeKernelSetArgumentValue(kernel, 2, 64 * sizeof(int), nullptr));
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, size_t(1) << 30, nullptr),
-                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     launch(list, kernel, 4, 64);
     finish(list);
     for (int g = 0; g < 4; g++)
@@ -189,10 +187,6 @@ static void attributes() {
     std::string name(size, ' ');
     OK(ze.zeKernelGetName(kernel, &size, name.data()));
     CHECK(std::string(name.c_str()) == "sub_groups" && size == 11);
-    uint32_t length = 0;
-    char *text = nullptr;
-    OK(ze.zeKernelGetSourceAttributes(kernel, &length, &text));
-    CHECK(text && length == std::strlen(text) + 1);
     OK(ze.zeKernelSetIndirectAccess(kernel, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST));
     ze_kernel_indirect_access_flags_t flags = 0;
     OK(ze.zeKernelGetIndirectAccess(kernel, &flags));

@@ -77,7 +77,6 @@ void lacking() {
     ze_physical_mem_handle_t physical = nullptr;
     ze_physical_mem_desc_t physical_desc{};
     CHECK_RESULT(ze.zePhysicalMemCreate(context, device, &physical_desc, &physical), unsupported);
-    CHECK_RESULT(ze.zeModuleDynamicLink(0, nullptr, nullptr), unsupported);
     ze_ipc_mem_handle_t ipc{};
     CHECK_RESULT(ze.zeMemGetIpcHandle(context, &ipc, &ipc), unsupported);
 }

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spirv_linkage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "spirv_walk.h"
+
+namespace ze_cpu {
+namespace {
+
+using namespace spirv_walk;
+
+class Reader {
+public:
+    Linkage read(const std::vector<uint32_t> &words) {
+        each_instruction(words, [this](uint16_t op, std::span<const uint32_t> w) { visit(op, w); });
+        Linkage result;
+        result.has_linked_values =
+            has_function_tables_ ||
+            std::any_of(values_.begin(), values_.end(), [this](uint32_t id) { return imported_.count(id); });
+        for (auto &[id, name] : linked_) {
+            const bool is_function = functions_.count(id) != 0;
+            if (!is_function && !variables_.count(id))
+                continue;
+            if (imported_.count(id))
+                result.imports.push_back({id, is_function, name});
+            else if (is_function && (kernels_.count(id) || kernel_names_.count(name)))
+                result.kernels.push_back(id);
+            else
+                result.exports.push_back({id, is_function, name});
+        }
+        for (const auto &[id, storage] : variables_)
+            if (storage == storage_cross_workgroup && !linked_.count(id))
+                result.hidden.push_back(id);
+        return result;
+    }
+
+private:
+    void visit(uint16_t op, std::span<const uint32_t> w) {
+        if (op == op_entry_point && w.size() > 3) {
+            kernels_.insert(w[2]);
+            kernel_names_.insert(text(w.subspan(3)));
+        } else if (op == op_decorate && w.size() > 4 && w[2] == decoration_linkage) {
+            linked_[w[1]] = text(w.subspan(3));
+            if (w.back() == linkage_import)
+                imported_.insert(w[1]);
+        } else if (op == op_function && w.size() > 2) {
+            functions_.insert(w[2]);
+        } else if (op == op_variable && w.size() > 3 && functions_.empty()) {
+            // The environment's own variables have other storage classes.
+            if (w[3] == storage_cross_workgroup || w[3] == storage_uniform_constant)
+                variables_[w[2]] = w[3];
+            values_.insert(w.begin() + 4, w.end());
+        } else if (is_composed(op)) { // type and result come first, then the opcode of a spec constant
+            const size_t from = op == op_spec_constant_op ? 4 : 3;
+            values_.insert(w.begin() + long(std::min(from, w.size())), w.end());
+        } else if (op == op_constant_function_pointer) {
+            has_function_tables_ = true;
+        }
+    }
+
+    std::map<uint32_t, std::string> linked_;
+    std::map<uint32_t, uint32_t> variables_; // storage classes
+    std::set<uint32_t> imported_, functions_, kernels_;
+    std::set<uint32_t> values_;          // ids in what variables begin with, and numbers beside them
+    std::set<std::string> kernel_names_; // translators put a function of the same name behind a kernel
+    bool has_function_tables_ = false;
+};
+
+class Writer {
+public:
+    Writer(const std::vector<uint32_t> &words, const Rewrite &rewrite) : words_(words), rewrite_(rewrite) {}
+
+    std::vector<uint32_t> write() {
+        out_.assign(words_.begin(), words_.begin() + header_words);
+        bound_ = words_[bound_word];
+        each_instruction(words_, [this](uint16_t op, std::span<const uint32_t> w) { survey(op, w); });
+        functions_begun_ = false;
+        each_instruction(words_, [this](uint16_t op, std::span<const uint32_t> w) { visit(op, w); });
+        if (!rewrite_.keep_functions)
+            add_end();
+        out_[bound_word] = bound_;
+        return std::move(out_);
+    }
+
+private:
+    /// Finds out what is there already and which ids go.
+    void survey(uint16_t op, std::span<const uint32_t> w) {
+        if (op == op_capability && w.size() > 1)
+            capabilities_.insert(w[1]);
+        else if (op == op_extension)
+            extensions_.insert(text(w.subspan(1)));
+        else if (op == op_ext_inst_import && w.size() > 2 && is_debug_set(text(w.subspan(2))))
+            debug_sets_.insert(w[1]);
+        else if (op == op_type_int && w.size() > 3 && w[2] == 64)
+            ulong_ = w[1];
+        else if (op == op_decorate && w.size() > 4 && w[2] == decoration_linkage)
+            linkages_[w[1]] = w.back();
+        if (op == op_function)
+            functions_begun_ = true;
+        if (is_dropped_debug(op, w))
+            gone_.insert(w[2]);
+        if (is_dropped_import(op, w))
+            gone_.insert(w[2]);
+        if (!functions_begun_)
+            if (const uint32_t id = global_result(op, w))
+                global_ids_.insert(id);
+    }
+
+    void visit(uint16_t op, std::span<const uint32_t> w) {
+        if (op == op_function)
+            functions_begun_ = true;
+        if (op != op_capability)
+            add_capabilities();
+        if (is_annotation(op) || is_declaration(op) || op == op_function)
+            add_decorations();
+        if (is_declaration(op) || op == op_function)
+            add_ulong();
+        if (!keeps(op, w))
+            return;
+        if (op == op_entry_point)
+            entry_point(w);
+        else if (op == op_group_decorate)
+            group_decorate(w);
+        else if (op == op_variable && !functions_begun_ && rewrite_.addresses.count(w[2]))
+            address(w[1], w[2], rewrite_.addresses.at(w[2]));
+        else
+            put(w);
+    }
+
+    bool keeps(uint16_t op, std::span<const uint32_t> w) const {
+        if (!rewrite_.keep_functions && functions_begun_)
+            return false;
+        switch (op) {
+        case op_entry_point:
+        case op_execution_mode:
+        case op_execution_mode_id:
+            return rewrite_.keep_kernels && rewrite_.keep_functions;
+        case op_ext_inst_import:
+            return rewrite_.keep_debug_info || !debug_sets_.count(w[1]);
+        case op_ext_inst:
+            return !is_dropped_debug(op, w);
+        case op_name:
+            return stays(w[1]);
+        case op_variable:
+            return !is_dropped_import(op, w);
+        case op_type_int:
+            return w[1] != ulong_ || !needs_ulong();
+        case op_decorate:
+            if (w[2] == decoration_linkage && rewrite_.names.count(w[1]))
+                return false; // add_decorations has written it
+            return stays(w[1]);
+        default:
+            return !is_annotation(op) || op == op_group_decorate || stays(w[1]);
+        }
+    }
+
+    /// Whether names and decorations of an id still have something to be for.
+    bool stays(uint32_t id) const {
+        return !gone_.count(id) && !rewrite_.addresses.count(id) &&
+               (rewrite_.keep_functions || global_ids_.count(id));
+    }
+
+    bool is_dropped_debug(uint16_t op, std::span<const uint32_t> w) const {
+        return !rewrite_.keep_debug_info && op == op_ext_inst && w.size() > 4 && debug_sets_.count(w[3]);
+    }
+
+    /// The runtime gives no address in a program where something is missing.
+    bool is_dropped_import(uint16_t op, std::span<const uint32_t> w) const {
+        if (rewrite_.keep_functions || op != op_variable || w.size() < 4)
+            return false;
+        const auto linkage = linkages_.find(w[2]);
+        return linkage != linkages_.end() && linkage->second == linkage_import;
+    }
+
+    bool needs_ulong() const { return !rewrite_.addresses.empty(); }
+
+    void add_capabilities() {
+        if (std::exchange(has_capabilities_, true))
+            return;
+        if (needs_ulong() && !capabilities_.count(capability_int64))
+            put({2u << 16 | op_capability, capability_int64});
+        if (rewrite_.called_by_pointer.empty())
+            return;
+        if (!capabilities_.count(capability_indirect_references))
+            put({2u << 16 | op_capability, capability_indirect_references});
+        if (!extensions_.count("SPV_INTEL_function_pointers"))
+            put_with_text({op_extension}, "SPV_INTEL_function_pointers", {});
+    }
+
+    void add_decorations() {
+        if (std::exchange(has_decorations_, true))
+            return;
+        for (const auto &[id, name] : rewrite_.names)
+            if (!name.empty() && stays(id))
+                put_with_text({op_decorate, id, decoration_linkage}, name,
+                              {linkages_.count(id) ? linkages_.at(id) : linkage_export});
+        for (uint32_t id : rewrite_.called_by_pointer)
+            put({3u << 16 | op_decorate, id, decoration_referenced_indirectly});
+    }
+
+    /// A type may be declared once only, so the declaration that is there moves to the front.
+    void add_ulong() {
+        if (!needs_ulong() || std::exchange(has_ulong_, true))
+            return;
+        if (!ulong_)
+            ulong_ = bound_++;
+        put({4u << 16 | op_type_int, ulong_, 64, 0});
+    }
+
+    /// Translators look for the rest of a long constant behind it and trip over the end of a module, so
+    /// another type goes there.
+    void add_end() {
+        const uint32_t structure = bound_++, pointer = bound_++;
+        put({2u << 16 | op_type_struct, structure});
+        put({4u << 16 | op_type_pointer, pointer, storage_function, structure});
+    }
+
+    void address(uint32_t type, uint32_t id, uint64_t value) {
+        const uint32_t constant = bound_++;
+        put({5u << 16 | op_constant, ulong_, constant, uint32_t(value), uint32_t(value >> 32)});
+        put({5u << 16 | op_spec_constant_op, type, id, op_convert_u_to_ptr, constant});
+    }
+
+    /// The interface at its end lists variables only.
+    void entry_point(std::span<const uint32_t> w) {
+        const size_t fixed = 3 + text(w.subspan(3)).size() / 4 + 1;
+        std::vector<uint32_t> kept(w.begin(), w.begin() + long(std::min(fixed, w.size())));
+        for (size_t i = fixed; i < w.size(); i++)
+            if (!rewrite_.addresses.count(w[i]))
+                kept.push_back(w[i]);
+        kept[0] = uint32_t(kept.size()) << 16 | op_entry_point;
+        put(kept);
+    }
+
+    void group_decorate(std::span<const uint32_t> w) {
+        std::vector<uint32_t> kept(w.begin(), w.begin() + 2);
+        for (uint32_t id : w.subspan(2))
+            if (stays(id))
+                kept.push_back(id);
+        kept[0] = uint32_t(kept.size()) << 16 | op_group_decorate;
+        put(kept);
+    }
+
+    void put(std::span<const uint32_t> instruction) {
+        out_.insert(out_.end(), instruction.begin(), instruction.end());
+    }
+    void put(std::initializer_list<uint32_t> instruction) {
+        out_.insert(out_.end(), instruction.begin(), instruction.end());
+    }
+    void put_with_text(std::vector<uint32_t> instruction, const std::string &text,
+                       std::initializer_list<uint32_t> after) {
+        std::vector<uint32_t> words(text.size() / 4 + 1);
+        std::memcpy(words.data(), text.data(), text.size());
+        instruction.insert(instruction.end(), words.begin(), words.end());
+        instruction.insert(instruction.end(), after);
+        instruction[0] |= uint32_t(instruction.size()) << 16;
+        put(instruction);
+    }
+
+    const std::vector<uint32_t> &words_;
+    const Rewrite &rewrite_;
+    std::vector<uint32_t> out_;
+    uint32_t bound_ = 0, ulong_ = 0;
+    bool functions_begun_ = false;
+    bool has_capabilities_ = false, has_decorations_ = false, has_ulong_ = false; // written
+    std::set<uint32_t> capabilities_, debug_sets_, gone_, global_ids_;
+    std::set<std::string> extensions_;
+    std::map<uint32_t, uint32_t> linkages_; // export or import, by id
+};
+
+} // namespace
+
+const Symbol *Linkage::find_export(const std::string &name) const {
+    for (const Symbol &symbol : exports)
+        if (symbol.name == name)
+            return &symbol;
+    return nullptr;
+}
+
+Linkage read_linkage(const std::vector<uint32_t> &words) {
+    return Reader().read(words);
+}
+
+std::vector<uint32_t> rewrite_spirv(const std::vector<uint32_t> &words, const Rewrite &rewrite) {
+    return Writer(words, rewrite).write();
+}
+
+} // namespace ze_cpu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts groups and items; arguments of sizes that programs get wrong; attributes.
+kernel void count_shapes(global int *groups_of_shape) {
+    if (get_local_linear_id() == 0)
+        atomic_inc(&groups_of_shape[get_num_groups(0) * 16 + get_num_groups(1)]);
+}
+
+kernel void count_items(global int *count) {
+    atomic_inc(count);
+}
+
+struct tail {
+    long a;
+    char b; // 7 bytes of padding follow
+};
+
+kernel void sizes(ulong wide, int4 vector, float3 three, struct tail tail, global const int *pointer,
+                  local int *tmp, global ulong *out) {
+    tmp[0] = 1;
+    out[0] = wide;
+    out[1] = vector.x + 10 * vector.y + 100 * vector.z + 1000 * vector.w;
+    out[2] = three.x + three.y + three.z;
+    out[3] = tail.a + tail.b;
+    out[4] = pointer ? pointer[0] : 77;
+}
+
+kernel __attribute__((work_group_size_hint(4, 2, 1))) __attribute__((vec_type_hint(float4))) void
+hints(global int *out) {
+    out[0] = 1;
+}
+
+kernel __attribute__((reqd_work_group_size(16, 2, 1))) __attribute__((intel_reqd_sub_group_size(8))) void
+required(global int *out) {
+    out[0] = 1;
+}

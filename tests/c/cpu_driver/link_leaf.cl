@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library with a state.
+static global int sum = 100;
+
+int leaf(int x) {
+    sum += x;
+    return sum;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Variables and functions of modules by name, and modules that are linked after they were created.
+#include "ze_test.h"
+
+using Code = std::vector<uint8_t>;
+
+static const auto unlinked = ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
+static const auto link_failure = ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
+
+static std::string take_log(ze_module_build_log_handle_t handle) {
+    size_t size = 0;
+    OK(ze.zeModuleBuildLogGetString(handle, &size, nullptr));
+    std::vector<char> text(size);
+    OK(ze.zeModuleBuildLogGetString(handle, &size, text.data()));
+    OK(ze.zeModuleBuildLogDestroy(handle));
+    return text.data();
+}
+
+static ze_module_handle_t create(const Code &code, ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV,
+                                 std::string *log = nullptr) {
+    ze_module_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
+    desc.format = format;
+    desc.inputSize = code.size();
+    desc.pInputModule = code.data();
+    ze_module_handle_t module = nullptr;
+    ze_module_build_log_handle_t handle = nullptr;
+    const ze_result_t result = ze.zeModuleCreate(context, device, &desc, &module, &handle);
+    const std::string text = take_log(handle);
+    if (result != ZE_RESULT_SUCCESS)
+        std::printf("%s\n", text.c_str());
+    OK(result);
+    if (log)
+        *log = text;
+    return module;
+}
+
+static Code native_of(ze_module_handle_t module) {
+    size_t size = 0;
+    OK(ze.zeModuleGetNativeBinary(module, &size, nullptr));
+    Code binary(size);
+    OK(ze.zeModuleGetNativeBinary(module, &size, binary.data()));
+    return binary;
+}
+
+/// The module's native binary in its place.
+static void reload(ze_module_handle_t &module) {
+    const Code binary = native_of(module);
+    OK(ze.zeModuleDestroy(module));
+    module = create(binary, ZE_MODULE_FORMAT_NATIVE);
+}
+
+static ze_result_t link(std::vector<ze_module_handle_t> modules, std::string *log = nullptr) {
+    ze_module_build_log_handle_t handle = nullptr;
+    const ze_result_t result = ze.zeModuleDynamicLink(uint32_t(modules.size()), modules.data(), &handle);
+    const std::string text = take_log(handle);
+    if (log)
+        *log = text;
+    return result;
+}
+
+static bool has_imports(ze_module_handle_t module) {
+    ze_module_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_MODULE_PROPERTIES;
+    OK(ze.zeModuleGetProperties(module, &properties));
+    return properties.flags & ZE_MODULE_PROPERTY_FLAG_IMPORTS;
+}
+
+static ze_result_t try_kernel(ze_module_handle_t module, const char *name) {
+    ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, name};
+    ze_kernel_handle_t kernel = nullptr;
+    return ze.zeKernelCreate(module, &desc, &kernel);
+}
+
+static std::vector<int> run(ze_module_handle_t module, const char *name, int value = 0) {
+    auto *out = static_cast<int *>(shared(8 * sizeof(int)));
+    std::memset(out, 0, 8 * sizeof(int));
+    out[0] = value;
+    ze_kernel_handle_t kernel = make_kernel(module, name);
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    set_arg(kernel, 0, out);
+    launch(list, kernel, 1, 1);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    const std::vector<int> result(out, out + 8);
+    OK(ze.zeMemFree(context, out));
+    return result;
+}
+
+static int *pointer_to(ze_module_handle_t module, const char *name, size_t expected_size) {
+    size_t size = 0;
+    void *pointer = nullptr;
+    OK(ze.zeModuleGetGlobalPointer(module, name, &size, &pointer));
+    CHECK(size == expected_size && pointer);
+    return static_cast<int *>(pointer);
+}
+
+static void globals(bool from_native) {
+    ze_module_handle_t module = load_module("link_exporter.spv"), second = load_module("link_exporter.spv");
+    if (from_native)
+        reload(module);
+    int *counter = pointer_to(module, "counter", 4), *table = pointer_to(module, "table", 16);
+    CHECK(*counter == 40 && table[0] == 1 && table[3] == 4);
+    CHECK(pointer_to(module, "exported_constants", 8)[1] == 9);
+    CHECK(pointer_to(module, "counter", 4) == counter);
+    // Kernels see what is written, and copies go there; other modules have variables of their own.
+    *counter = 7;
+    const int nine = 9;
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    OK(ze.zeCommandListAppendMemoryCopy(list, table + 3, &nine, sizeof nine, nullptr, 0, nullptr));
+    OK(ze.zeCommandListDestroy(list));
+    const std::vector<int> seen = run(module, "read_exporter");
+    CHECK(seen[0] == 7 && seen[1] == 0 && seen[2] == 9);
+    CHECK(*pointer_to(second, "counter", 4) == 40);
+    void *pointer = nullptr;
+    OK(ze.zeModuleGetGlobalPointer(module, "counter", nullptr, &pointer));
+    CHECK(pointer == counter);
+    size_t size = 0;
+    OK(ze.zeModuleGetGlobalPointer(module, "table", &size, nullptr));
+    CHECK(size == 16);
+    for (const char *name : {"no_such_variable", "exported_add", "read_exporter", "calls", ""})
+        CHECK_RESULT(ze.zeModuleGetGlobalPointer(module, name, &size, &pointer),
+                     ZE_RESULT_ERROR_INVALID_GLOBAL_NAME);
+    CHECK_RESULT(ze.zeModuleGetGlobalPointer(module, nullptr, &size, &pointer),
+                 ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    CHECK(!has_imports(module));
+    OK(ze.zeModuleDestroy(module));
+    OK(ze.zeModuleDestroy(second));
+}
+
+static std::string why() {
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeDriverGetLastErrorDescription", &address));
+    const char *text = nullptr;
+    OK(reinterpret_cast<ze_result_t (*)(ze_driver_handle_t, const char **)>(address)(driver, &text));
+    return text;
+}
+
+/// A function that counts its calls in a variable of its module; those that the runtime would get wrong.
+static void function_pointers(bool from_native) {
+    ze_module_handle_t module = load_module("link_exporter.spv"), caller = load_module("call_pointer.spv");
+    if (from_native)
+        reload(module);
+    void *function = nullptr, *again = nullptr;
+    OK(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", &function));
+    OK(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", &again));
+    CHECK(function && function == again);
+    const int n = 64;
+    auto *out = static_cast<int *>(shared(n * sizeof(int)));
+    ze_kernel_handle_t kernel = make_kernel(caller, "call_pointer");
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    set_arg(kernel, 0, function);
+    set_arg(kernel, 1, out);
+    launch(list, kernel, 4, n / 4);
+    for (int i = 0; i < n; i++)
+        CHECK(out[i] == 2 * i + 1);
+    CHECK(run(module, "read_exporter")[1] == n);
+    for (const char *name : {"no_such_function", "read_exporter", "counter"})
+        CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, name, &function),
+                     ZE_RESULT_ERROR_INVALID_FUNCTION_NAME);
+    for (const char *name : {"with_id", "calls_with_id", "with_barrier", "with_printf"}) {
+        CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, name, &function),
+                     ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+        CHECK(why().find(name) != std::string::npos);
+    }
+    CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", nullptr),
+                 ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeModuleDestroy(module));
+    OK(ze.zeModuleDestroy(caller));
+    OK(ze.zeMemFree(context, out));
+}
+
+/// The functions of one module in the kernels of another, with the variables of each in one place.
+static void two_modules(bool from_native) {
+    std::string log;
+    ze_module_handle_t exporter = load_module("link_exporter.spv"),
+                       importer = create(read_file("link_importer.spv"), ZE_MODULE_FORMAT_IL_SPIRV, &log);
+    const std::string sentence =
+        "the module imports counter, exported_add, exported_constants, table, which neither";
+    CHECK(log.find(sentence) != std::string::npos);
+    if (from_native) {
+        reload(exporter);
+        reload(importer);
+    }
+    CHECK(has_imports(importer) && !has_imports(exporter));
+    CHECK_RESULT(try_kernel(importer, "use"), unlinked);
+    CHECK(why().find(sentence) == 0);
+    uint32_t count = 0;
+    OK(ze.zeModuleGetKernelNames(importer, &count, nullptr));
+    std::vector<const char *> names(count);
+    OK(ze.zeModuleGetKernelNames(importer, &count, names.data()));
+    CHECK(count == 2);
+    int *own = pointer_to(importer, "own", 4);
+    CHECK(*own == 6);
+    *own = 60;
+
+    CHECK_RESULT(link({importer}, &log), link_failure);
+    CHECK(log.find("imports exported_add, which none of the modules exports") != std::string::npos);
+    CHECK_RESULT(try_kernel(importer, "use"), unlinked);
+    ze_module_handle_t second = load_module("link_exporter.spv");
+    CHECK_RESULT(link({exporter, importer, second}, &log), link_failure);
+    CHECK(log.find("imports exported_add, which several of the modules export") != std::string::npos);
+    OK(ze.zeModuleDestroy(second));
+
+    OK(link({importer, exporter, exporter}, &log));
+    CHECK(log.find("module 0 imports exported_add from module 1") != std::string::npos);
+    CHECK(std::string(names[0]) != names[1]); // they stay
+    for (int round = 1; round <= 2; round++) {
+        const std::vector<int> out = run(importer, "use");
+        CHECK(out[0] == 2 + 3 + 30);
+        CHECK(out[1] == 40 + round && *pointer_to(exporter, "counter", 4) == 40 + round);
+        CHECK(out[2] == 3 + 9 && out[3] == 2000 && out[4] == 5 + round + 60);
+        const std::vector<int> seen = run(exporter, "read_exporter");
+        CHECK(seen[0] == 40 + round && seen[1] == round);
+    }
+    CHECK(pointer_to(importer, "own", 4) == own);
+    CHECK(run(importer, "common")[0] == 2001 && run(exporter, "common")[0] == 1001);
+    OK(link({importer, exporter})); // once is enough
+    CHECK(run(importer, "use")[1] == 43);
+    if (from_native) { // what the binary of a linked module has is linked anew
+        reload(importer);
+        CHECK_RESULT(try_kernel(importer, "use"), unlinked);
+        OK(link({importer, exporter}));
+        CHECK(run(importer, "use")[1] == 44);
+    }
+    OK(ze.zeModuleDestroy(exporter)); // the importer keeps what it uses
+    CHECK(run(importer, "use")[1] == (from_native ? 45 : 44));
+    OK(ze.zeModuleDestroy(importer));
+}
+
+/// A library that needs another library, which is gone when it is used; two modules that need each other.
+static void many_modules() {
+    ze_module_handle_t middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv"),
+                       user = load_module("link_user.spv"), other = load_module("link_other.spv");
+    CHECK(has_imports(middle) && !has_imports(leaf) && has_imports(user) && has_imports(other));
+    void *function = nullptr;
+    CHECK_RESULT(ze.zeModuleGetFunctionPointer(middle, "middle", &function), unlinked);
+    OK(link({middle, leaf}));
+    OK(ze.zeModuleGetFunctionPointer(middle, "middle", &function));
+    OK(ze.zeModuleDestroy(leaf));
+    OK(link({other, user, middle}));
+    CHECK(run(user, "use_library", 5)[0] == 210);
+    CHECK(run(user, "use_library", 7)[0] == 224);
+    CHECK(run(user, "use_other", 5)[0] == 15 && run(other, "use_user", 5)[0] == 6);
+    OK(ze.zeModuleDestroy(middle));
+    CHECK(run(user, "use_library", 0)[0] == 224);
+    OK(ze.zeModuleDestroy(user));
+    OK(ze.zeModuleDestroy(other));
+}
+
+/// An import of a builtin that this driver has itself, beside one that another module has.
+static void builtins() {
+    ze_module_handle_t importer = load_module("builtins_importer.spv"), library = load_module("library.spv");
+    CHECK(has_imports(importer));
+    OK(link({importer, library}));
+    const int lanes = 16;
+    auto *a = static_cast<int *>(shared(lanes * sizeof(int)));
+    for (int i = 0; i < lanes; i++)
+        a[i] = i;
+    ze_kernel_handle_t kernel = make_kernel(importer, "multiply_more");
+    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    set_arg(kernel, 0, a);
+    launch(list, kernel, 1, lanes);
+    for (int i = 0; i < lanes; i++)
+        CHECK(a[i] == (i + 32 * 2) * 3 + 1);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeModuleDestroy(importer));
+    OK(ze.zeModuleDestroy(library));
+    OK(ze.zeMemFree(context, a));
+}
+
+static std::string inspect(std::vector<ze_module_handle_t> modules, uint32_t flags) {
+    ze_linkage_inspection_ext_desc_t desc{ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC, nullptr, flags};
+    ze_module_build_log_handle_t log = nullptr;
+    OK(ze.zeModuleInspectLinkageExt(&desc, uint32_t(modules.size()), modules.data(), &log));
+    return take_log(log);
+}
+
+static void inspection() {
+    ze_module_handle_t middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv");
+    const uint32_t imports = ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS,
+                   unresolvable = ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS,
+                   exports = ZE_LINKAGE_INSPECTION_EXT_FLAG_EXPORTS;
+    CHECK(inspect({middle}, imports | unresolvable) == "unresolvable imports of module 0: leaf\n");
+    CHECK(inspect({middle, leaf}, imports | unresolvable) == "imports of module 0: leaf\n");
+    CHECK(inspect({middle, leaf}, exports) == "exports of module 0: middle\nexports of module 1: leaf\n");
+    OK(link({middle, leaf}));
+    CHECK(inspect({middle}, imports | unresolvable) == "imports of module 0: leaf\n");
+    CHECK(inspect({middle}, 0).empty());
+    ze_linkage_inspection_ext_desc_t desc{ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC, nullptr, 8};
+    ze_module_build_log_handle_t log = nullptr;
+    CHECK_RESULT(ze.zeModuleInspectLinkageExt(&desc, 1, &middle, &log), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    OK(ze.zeModuleDestroy(middle));
+    OK(ze.zeModuleDestroy(leaf));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    for (bool from_native : {false, true}) {
+        globals(from_native);
+        function_pointers(from_native);
+        two_modules(from_native);
+    }
+    many_modules();
+    builtins();
+    inspection();
+    CHECK_RESULT(ze.zeModuleDynamicLink(1, nullptr, nullptr), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+    std::puts("ok");
+}
