@@ -88,6 +88,7 @@ ze_result_t create_from_il(const Input &input, BuiltModule &module, Program &pro
         log += error + "\n";
         return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
     }
+    log += opaque_arguments(info);
     cl::Int status = cl::success;
     program = Program(opencl().clCreateProgramWithIL(runtime().context, input.data, input.size, &status));
     if (!program.get()) {
