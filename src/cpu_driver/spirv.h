@@ -33,7 +33,8 @@ struct KernelInfo {
     uint32_t required_sub_groups = 0;              // 0: free
 };
 
-/// A function that the module calls and does not have.
+/// A function that the module does not have and calls, or that the OpenCL runtime calls for an atomic
+/// instruction of it.
 struct ImportedFunction {
     std::string name;
     /// Result and parameters: v, i32, f32x8, p1 (a pointer, with its storage class), ? (anything else); for
