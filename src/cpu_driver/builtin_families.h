@@ -17,7 +17,7 @@ class Instance {
 public:
     void define(const std::string &name, const std::string &value) {
         before_ += "#define " + name + " " + value + "\n";
-        behind_ += "#undef " + name + "\n";
+        behind_ += "#undef " + name.substr(0, name.find('(')) + "\n";
     }
     void define(const std::string &name, uint32_t value) { define(name, std::to_string(value)); }
     std::string around(const char *text) const { return before_ + text + behind_; }
@@ -33,6 +33,8 @@ std::string signature_of(const MangledType &type); // as ImportedFunction does
 
 bool is_one_of(uint32_t value, std::initializer_list<uint32_t> values);
 
+std::optional<Builtin> find_atomic(const std::string &symbol, const MangledName &name,
+                                   const std::string &function);
 std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &name,
                                  const std::string &function);
 std::optional<Builtin> find_block_2d(const std::string &symbol, const MangledName &name,

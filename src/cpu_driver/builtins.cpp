@@ -26,8 +26,14 @@ const char *scalar_name(char letter) {
         return "int";
     case 'j':
         return "uint";
+    case 'l':
+        return "long";
+    case 'm':
+        return "ulong";
     case 'H':
         return "half";
+    case 'd':
+        return "double";
     default:
         return "float";
     }
@@ -38,7 +44,7 @@ std::string type_name(const MangledType &type) {
 }
 
 std::string signature_of(const MangledType &type) {
-    const bool is_float = type.letter == 'f' || type.letter == 'H';
+    const bool is_float = type.letter == 'f' || type.letter == 'H' || type.letter == 'd';
     return (is_float ? "f" : "i") + std::to_string(bits_of(type.letter)) +
            (type.components > 1 ? "x" + std::to_string(type.components) : "");
 }
@@ -64,6 +70,8 @@ std::optional<Builtin> find_builtin(const std::string &symbol, const std::string
         return found;
     if (!mangled)
         return {};
+    if (auto found = find_atomic(symbol, *mangled, function))
+        return found;
     if (auto found = find_dpas(symbol, *mangled, function))
         return found;
     return find_block_2d(symbol, *mangled, function);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Software versions of the sub-group builtins that Intel's GPUs have and the OpenCL CPU runtime has not: a
-// module that imports some is linked with a program that defines just these. The texts are in builtins/*.cl.
+// Software versions of builtins that Intel's GPUs have and the OpenCL CPU runtime has not: those of
+// sub-groups and atomics. A module that uses some is linked with a program that defines just these. The texts
+// are in builtins/*.cl.
 #pragma once
 
 #include <optional>
@@ -18,6 +19,8 @@ struct MangledType {
     char letter = 'v';          // Itanium's, H for half; of what a pointer points to
     uint32_t components = 1;    // of the number
     uint32_t address_space = 0; // of the pointer
+
+    bool operator==(const MangledType &) const = default;
 };
 
 struct MangledName {
@@ -45,7 +48,7 @@ std::optional<Builtin> find_builtin(const std::string &symbol, const std::string
 /// sentence in `error` if a module uses one with other types than its name has.
 bool compose_builtins(const std::vector<ImportedFunction> &imports, std::string &program, std::string &error);
 
-extern const char builtin_common[], builtin_dpas[], builtin_block_2d[], builtin_block_2d_flat[],
-    builtin_other[];
+extern const char builtin_common[], builtin_atomics[], builtin_dpas[], builtin_block_2d[],
+    builtin_block_2d_flat[], builtin_other[];
 
 } // namespace ze_cpu

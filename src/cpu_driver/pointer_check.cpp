@@ -32,18 +32,18 @@ std::map<uint32_t, Facts> read_functions(const std::vector<uint32_t> &words) {
     std::set<uint32_t> inputs; // variables of the environment, such as the global id
     Facts *current = nullptr;
     each_instruction(words, [&](uint16_t op, std::span<const uint32_t> w) {
-        if (op == op_function && w.size() > 2)
+        if (op == spv::OpFunction && w.size() > 2)
             current = &functions[w[2]];
         if (!current) {
-            if (op == op_variable && w.size() > 3 && w[3] == storage_input)
+            if (op == spv::OpVariable && w.size() > 3 && w[3] == spv::StorageClassInput)
                 inputs.insert(w[2]);
-        } else if (op == op_function_call && w.size() > 3) {
+        } else if (op == spv::OpFunctionCall && w.size() > 3) {
             current->calls.push_back(w[3]);
         } else {
-            const bool is_printf = op == op_ext_inst && w.size() > 4 && w[4] == ext_inst_printf;
+            const bool is_printf = op == spv::OpExtInst && w.size() > 4 && w[4] == ext_inst_printf;
             // The address that is read comes after type and result.
             const bool reads_input =
-                op >= op_load && op <= op_convert_u_to_ptr && w.size() > 3 && inputs.count(w[3]) != 0;
+                op >= spv::OpLoad && op <= spv::OpConvertUToPtr && w.size() > 3 && inputs.count(w[3]) != 0;
             current->is_plain = current->is_plain && is_plain(op) && !is_printf && !reads_input;
         }
     });

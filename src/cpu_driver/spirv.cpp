@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spirv.h"
 
+#include <bit>
 #include <cstring>
 #include <set>
 #include <unordered_map>
 
+#include "spirv_atomics.h"
 #include "spirv_check.h"
-#include "spirv_words.h"
 
 namespace ze_cpu {
 namespace {
@@ -34,13 +35,13 @@ std::string attribute(const Instruction &i) {
         return std::string(name) + "(" + std::to_string(i.word[3]) + "," + std::to_string(i.word[4]) + "," +
                std::to_string(i.word[5]) + ")";
     };
-    if (i.word[2] == mode_local_size && i.count >= 6)
+    if (i.word[2] == spv::ExecutionModeLocalSize && i.count >= 6)
         return of_three("reqd_work_group_size");
-    if (i.word[2] == mode_local_size_hint && i.count >= 6)
+    if (i.word[2] == spv::ExecutionModeLocalSizeHint && i.count >= 6)
         return of_three("work_group_size_hint");
-    if (i.word[2] == mode_subgroup_size && i.count >= 4)
+    if (i.word[2] == spv::ExecutionModeSubgroupSize && i.count >= 4)
         return "intel_reqd_sub_group_size(" + std::to_string(i.word[3]) + ")";
-    if (i.word[2] != mode_vec_type_hint || i.count < 4)
+    if (i.word[2] != spv::ExecutionModeVecTypeHint || i.count < 4)
         return {};
     constexpr const char *types[] = {"char", "short", "int", "long", "half", "float", "double"};
     const uint32_t type = i.word[3] & 0xffff, components = i.word[3] >> 16;
@@ -56,7 +57,7 @@ public:
 
     bool run(const uint8_t *data, size_t size) {
         std::vector<uint32_t> words;
-        if (!load_words(data, size, words, error_) || !check_spirv(words, error_))
+        if (!load_words(data, size, words, error_) || !check_spirv(words, ids_, error_))
             return false;
         for (size_t at = header_words; at < words.size(); at += words[at] >> 16)
             if (!visit({uint16_t(words[at] & 0xffff), words[at] >> 16, &words[at]}))
@@ -78,58 +79,64 @@ private:
 
     bool visit(const Instruction &i) {
         const uint32_t *w = i.word;
+        if (std::optional<ImportedFunction> function = atomic_function(i, ids_))
+            atomics_.emplace(function->name, *function);
         switch (i.op) {
-        case op_entry_point:
+        case spv::OpEntryPoint:
             return entry_point(i);
-        case op_execution_mode:
+        case spv::OpExecutionMode:
             execution_mode(i);
             return true;
-        case op_decorate:
+        case spv::OpDecorate:
             decorate(i);
             return true;
-        case op_group_decorate:
+        case spv::OpGroupDecorate:
             for (uint32_t n = 2; n < i.count; n++)
                 join_group(w[1], w[n]);
             return true;
-        case op_type_void:
+        case spv::OpTypeVoid:
             spelling_[w[1]] = "v";
             return true;
-        case op_type_bool:
+        case spv::OpTypeBool:
             types_[w[1]] = {Type::number, 1, 1, 0, 0};
             spelling_[w[1]] = "b";
             return true;
-        case op_type_int:
-        case op_type_float:
-            spelling_[w[1]] = (i.op == op_type_int ? "i" : "f") + std::to_string(w[2]);
-            return number(w[1], w[2]);
-        case op_type_vector:
+        case spv::OpTypeInt:
+        case spv::OpTypeFloat:
+            spelling_[w[1]] = (i.op == spv::OpTypeInt ? "i" : "f") + std::to_string(w[2]);
+            number(w[1], w[2]);
+            return true;
+        case spv::OpTypeVector:
             spelling_[w[1]] = spelling(w[2]) + "x" + std::to_string(w[3]);
-            return vector(w[1], w[2], w[3]);
-        case op_type_array:
-            return array(w[1], w[2], w[3]);
-        case op_type_struct:
-            return structure(i);
-        case op_type_pointer:
+            vector(w[1], w[2], w[3]);
+            return true;
+        case spv::OpTypeArray:
+            array(w[1], w[2], w[3]);
+            return true;
+        case spv::OpTypeStruct:
+            structure(i);
+            return true;
+        case spv::OpTypePointer:
             types_[w[1]] = {Type::pointer, 8, 8, w[2], w[3]};
             spelling_[w[1]] = "p" + std::to_string(w[2]);
             return true;
-        case op_constant:
+        case spv::OpConstant:
             if (type(w[1]).kind == Type::number)
                 constants_[w[2]] = i.count == 4   ? w[3]
                                    : i.count == 5 ? w[3] | uint64_t(w[4]) << 32
                                                   : UINT64_MAX;
             return true;
-        case op_spec_constant:
-        case op_spec_constant_true:
-        case op_spec_constant_false:
+        case spv::OpSpecConstant:
+        case spv::OpSpecConstantTrue:
+        case spv::OpSpecConstantFalse:
             spec_constants_[w[2]] = type(w[1]).size;
             return true;
-        case op_function:
+        case spv::OpFunction:
             function_ = w[2];
             functions_[function_] = {};
             results_[function_] = w[1];
             return true;
-        case op_function_parameter:
+        case spv::OpFunctionParameter:
             functions_[function_].push_back(w[1]);
             return true;
         default:
@@ -143,30 +150,31 @@ private:
         size_t room = (i.count - 3) * 4, length = strnlen(text, room);
         if (length == room || length == 0)
             return fail("an entry point without a name");
-        if (i.word[1] == execution_model_kernel)
+        if (i.word[1] == spv::ExecutionModelKernel)
             entries_.push_back({i.word[2], std::string(text, length)});
         return true;
     }
 
     void execution_mode(const Instruction &i) {
         KernelInfo &k = modes_[i.word[1]];
-        if (i.word[2] == mode_local_size && i.count >= 6)
+        if (i.word[2] == spv::ExecutionModeLocalSize && i.count >= 6)
             k.required_group_size = {i.word[3], i.word[4], i.word[5]};
-        else if (i.word[2] == mode_subgroup_size && i.count >= 4)
+        else if (i.word[2] == spv::ExecutionModeSubgroupSize && i.count >= 4)
             k.required_sub_group_size = i.word[3];
-        else if (i.word[2] == mode_subgroups_per_workgroup && i.count >= 4)
+        else if (i.word[2] == spv::ExecutionModeSubgroupsPerWorkgroup && i.count >= 4)
             k.required_sub_groups = i.word[3];
         if (const std::string text = attribute(i); !text.empty())
             k.attributes += (k.attributes.empty() ? "" : " ") + text;
     }
 
     void decorate(const Instruction &i) {
-        if (i.word[2] == decoration_spec_id && i.count >= 4)
+        if (i.word[2] == spv::DecorationSpecId && i.count >= 4)
             spec_ids_[i.word[1]] = i.word[3];
-        else if (i.word[2] == decoration_packed)
+        else if (i.word[2] == spv::DecorationCPacked)
             packed_.insert(i.word[1]);
-        else if (i.word[2] == decoration_linkage) // a string and the type follow, as was checked
-            (i.word[i.count - 1] == linkage_import ? imports_ : exports_)[i.word[1]] =
+        else if (i.word[2] ==
+                 spv::DecorationLinkageAttributes) // a string and the type follow, as was checked
+            (i.word[i.count - 1] == spv::LinkageTypeImport ? imports_ : exports_)[i.word[1]] =
                 reinterpret_cast<const char *>(i.word + 3);
     }
 
@@ -188,40 +196,38 @@ private:
             packed_.insert(target);
     }
 
-    bool number(uint32_t id, uint32_t width) {
-        if (width == 0 || width > 128)
-            return fail("a number of " + std::to_string(width) + " bits");
-        types_[id] = {Type::number, (width + 7) / 8, (width + 7) / 8, 0, 0};
-        return true;
+    void number(uint32_t id, uint32_t width) {
+        if (width >= 1 && width <= 128) { // others have no size here
+            const uint32_t size = std::bit_ceil((width + 7) / 8);
+            types_[id] = {Type::number, size, size, 0, 0};
+        }
     }
 
-    bool vector(uint32_t id, uint32_t element, uint32_t count) {
-        if (count < 2 || count > 16 || type(element).kind != Type::number)
-            return fail("a vector of " + std::to_string(count) + " components");
-        uint32_t size = type(element).size * (count == 3 ? 4 : count);
-        types_[id] = {Type::aggregate, size, size, 0, 0, count == 3 ? type(element).size : 0};
-        return true;
+    void vector(uint32_t id, uint32_t element, uint32_t count) {
+        if (count <= 16 && type(element).kind == Type::number) {
+            const uint32_t used = type(element).size * count, size = std::bit_ceil(used);
+            types_[id] = {Type::aggregate, size, size, 0, 0, size - used};
+        }
     }
 
-    bool array(uint32_t id, uint32_t element, uint32_t length_id) {
+    void array(uint32_t id, uint32_t element, uint32_t length_id) {
         const Type &of = type(element);
         auto length = constants_.find(length_id);
         Type t{Type::aggregate, 0, of.align, 0, 0};
         if (length != constants_.end() && of.size && length->second <= UINT32_MAX / of.size)
             t.size = uint32_t(length->second) * of.size; // otherwise of unknown size
         types_[id] = t;
-        return true;
     }
 
-    bool structure(const Instruction &i) {
+    void structure(const Instruction &i) {
         uint64_t size = 0;
         uint32_t align = 1, padding = 0;
         bool known = true;
         const bool packed = packed_.count(i.word[1]) != 0;
         for (uint32_t n = 2; n < i.count; n++) {
-            // A member that is declared later can only be a pointer (OpTypeForwardPointer).
-            const bool forward = !types_.count(i.word[n]);
-            const Type member = forward ? Type{Type::pointer, 8, 8, 0, 0} : type(i.word[n]);
+            // What is not known yet is a pointer that was announced, or of no size here, as images are.
+            const bool is_pointer = !types_.count(i.word[n]) && ids_.forward_pointers.count(i.word[n]);
+            const Type member = is_pointer ? Type{Type::pointer, 8, 8, 0, 0} : type(i.word[n]);
             const uint32_t member_align = packed ? 1 : member.align;
             known = known && member.size != 0;
             align = std::max(align, member_align);
@@ -233,14 +239,13 @@ private:
         const uint64_t rounded = (size + align - 1) / align * align;
         padding += uint32_t(rounded - size);
         types_[i.word[1]] = {Type::structure, known ? uint32_t(rounded) : 0, align, 0, 0, padding};
-        return true;
     }
 
     ArgInfo argument(uint32_t type_id) const {
         const Type &t = type(type_id);
-        if (t.kind == Type::pointer && t.storage == storage_workgroup)
+        if (t.kind == Type::pointer && t.storage == spv::StorageClassWorkgroup)
             return {ArgKind::local, 0};
-        if (t.kind == Type::pointer && t.storage != storage_function)
+        if (t.kind == Type::pointer && t.storage != spv::StorageClassFunction)
             return {ArgKind::pointer, 8, 8};
         // A pointer of Function storage in a kernel's head means a structure by value.
         const Type &value = t.kind == Type::pointer ? type(t.pointee) : t;
@@ -266,6 +271,8 @@ private:
         for (const auto &[id, name] : imports_) // variables have linkage, too
             if (functions_.count(id))
                 info_.imports.push_back({name, signature(id)});
+        for (const auto &[name, function] : atomics_)
+            info_.imports.push_back(function);
         for (const auto &[id, name] : exports_)
             info_.exports.insert(name);
         return true;
@@ -273,6 +280,7 @@ private:
 
     SpirvInfo &info_;
     std::string &error_;
+    Ids ids_;
     uint32_t function_ = 0; // the one being read
     std::unordered_map<uint32_t, Type> types_;
     std::unordered_map<uint32_t, uint64_t> constants_;
@@ -282,6 +290,7 @@ private:
     std::unordered_map<uint32_t, uint32_t> results_;     // result types by function's id
     std::unordered_map<uint32_t, std::string> spelling_; // of types, as in ImportedFunction
     std::map<uint32_t, std::string> imports_, exports_;  // names by id
+    std::map<std::string, ImportedFunction> atomics_;    // by name
     std::vector<Entry> entries_;
     std::set<uint32_t> packed_;
 };
@@ -291,6 +300,17 @@ private:
 bool read_spirv(const uint8_t *data, size_t size, SpirvInfo &info, std::string &error) {
     info = {};
     return Reader(info, error).run(data, size);
+}
+
+std::string opaque_arguments(const SpirvInfo &info) {
+    std::string text;
+    for (const KernelInfo &kernel : info.kernels)
+        for (size_t n = 0; n < kernel.args.size(); n++)
+            if (kernel.args[n].kind == ArgKind::opaque)
+                text += "kernel " + kernel.name + " cannot be created: argument " + std::to_string(n) +
+                        " is an image, a sampler or something else of no known size, or a structure that "
+                        "has one\n";
+    return text;
 }
 
 } // namespace ze_cpu

@@ -17,7 +17,7 @@ enum class ArgKind : uint8_t {
     pointer, // __global or __constant: the value is an address
     local,   // __local: the value is null, the size is that of the memory
     value,   // bytes, passed as they are; structures by value too
-    opaque,  // images, samplers, anything of unknown size: not supported
+    opaque,  // images, samplers, anything of unknown size, structures with such members: not supported
 };
 
 struct ArgInfo {
@@ -36,7 +36,8 @@ struct KernelInfo {
     std::string attributes;                        // those of OpenCL C: "reqd_work_group_size(8,2,1)"
 };
 
-/// A function that the module calls and does not have.
+/// A function that the module does not have and calls, or that the OpenCL runtime calls for an atomic
+/// instruction of it.
 struct ImportedFunction {
     std::string name;
     /// Result and parameters: v, i32, f32x8, p1 (a pointer, with its storage class), ? (anything else); for
@@ -55,5 +56,8 @@ struct SpirvInfo {
 /// off, or whose instructions do not fit together, is refused with a sentence in `error` (so that the OpenCL
 /// runtime, which trusts what it reads, never sees it).
 bool read_spirv(const uint8_t *data, size_t size, SpirvInfo &info, std::string &error);
+
+/// A line for each kernel argument that is opaque: why its kernel cannot be created.
+std::string opaque_arguments(const SpirvInfo &info);
 
 } // namespace ze_cpu

@@ -33,31 +33,31 @@ public:
                 result.exports.push_back({id, is_function, name});
         }
         for (const auto &[id, storage] : variables_)
-            if (storage == storage_cross_workgroup && !linked_.count(id))
+            if (storage == spv::StorageClassCrossWorkgroup && !linked_.count(id))
                 result.hidden.push_back(id);
         return result;
     }
 
 private:
     void visit(uint16_t op, std::span<const uint32_t> w) {
-        if (op == op_entry_point && w.size() > 3) {
+        if (op == spv::OpEntryPoint && w.size() > 3) {
             kernels_.insert(w[2]);
             kernel_names_.insert(text(w.subspan(3)));
-        } else if (op == op_decorate && w.size() > 4 && w[2] == decoration_linkage) {
+        } else if (op == spv::OpDecorate && w.size() > 4 && w[2] == spv::DecorationLinkageAttributes) {
             linked_[w[1]] = text(w.subspan(3));
-            if (w.back() == linkage_import)
+            if (w.back() == spv::LinkageTypeImport)
                 imported_.insert(w[1]);
-        } else if (op == op_function && w.size() > 2) {
+        } else if (op == spv::OpFunction && w.size() > 2) {
             functions_.insert(w[2]);
-        } else if (op == op_variable && w.size() > 3 && functions_.empty()) {
+        } else if (op == spv::OpVariable && w.size() > 3 && functions_.empty()) {
             // The environment's own variables have other storage classes.
-            if (w[3] == storage_cross_workgroup || w[3] == storage_uniform_constant)
+            if (w[3] == spv::StorageClassCrossWorkgroup || w[3] == spv::StorageClassUniformConstant)
                 variables_[w[2]] = w[3];
             values_.insert(w.begin() + 4, w.end());
         } else if (is_composed(op)) { // type and result come first, then the opcode of a spec constant
-            const size_t from = op == op_spec_constant_op ? 4 : 3;
+            const size_t from = op == spv::OpSpecConstantOp ? 4 : 3;
             values_.insert(w.begin() + long(std::min(from, w.size())), w.end());
-        } else if (op == op_constant_function_pointer) {
+        } else if (op == spv::OpConstantFunctionPointerINTEL) {
             has_function_tables_ = true;
         }
     }
@@ -89,17 +89,17 @@ public:
 private:
     /// Finds out what is there already and which ids go.
     void survey(uint16_t op, std::span<const uint32_t> w) {
-        if (op == op_capability && w.size() > 1)
+        if (op == spv::OpCapability && w.size() > 1)
             capabilities_.insert(w[1]);
-        else if (op == op_extension)
+        else if (op == spv::OpExtension)
             extensions_.insert(text(w.subspan(1)));
-        else if (op == op_ext_inst_import && w.size() > 2 && is_debug_set(text(w.subspan(2))))
+        else if (op == spv::OpExtInstImport && w.size() > 2 && is_debug_set(text(w.subspan(2))))
             debug_sets_.insert(w[1]);
-        else if (op == op_type_int && w.size() > 3 && w[2] == 64)
+        else if (op == spv::OpTypeInt && w.size() > 3 && w[2] == 64)
             ulong_ = w[1];
-        else if (op == op_decorate && w.size() > 4 && w[2] == decoration_linkage)
+        else if (op == spv::OpDecorate && w.size() > 4 && w[2] == spv::DecorationLinkageAttributes)
             linkages_[w[1]] = w.back();
-        if (op == op_function)
+        if (op == spv::OpFunction)
             functions_begun_ = true;
         if (is_dropped_debug(op, w))
             gone_.insert(w[2]);
@@ -111,21 +111,21 @@ private:
     }
 
     void visit(uint16_t op, std::span<const uint32_t> w) {
-        if (op == op_function)
+        if (op == spv::OpFunction)
             functions_begun_ = true;
-        if (op != op_capability)
+        if (op != spv::OpCapability)
             add_capabilities();
-        if (is_annotation(op) || is_declaration(op) || op == op_function)
+        if (is_annotation(op) || is_declaration(op) || op == spv::OpFunction)
             add_decorations();
-        if (is_declaration(op) || op == op_function)
+        if (is_declaration(op) || op == spv::OpFunction)
             add_ulong();
         if (!keeps(op, w))
             return;
-        if (op == op_entry_point)
+        if (op == spv::OpEntryPoint)
             entry_point(w);
-        else if (op == op_group_decorate)
+        else if (op == spv::OpGroupDecorate)
             group_decorate(w);
-        else if (op == op_variable && !functions_begun_ && rewrite_.addresses.count(w[2]))
+        else if (op == spv::OpVariable && !functions_begun_ && rewrite_.addresses.count(w[2]))
             address(w[1], w[2], rewrite_.addresses.at(w[2]));
         else
             put(w);
@@ -135,26 +135,26 @@ private:
         if (!rewrite_.keep_functions && functions_begun_)
             return false;
         switch (op) {
-        case op_entry_point:
-        case op_execution_mode:
-        case op_execution_mode_id:
+        case spv::OpEntryPoint:
+        case spv::OpExecutionMode:
+        case spv::OpExecutionModeId:
             return rewrite_.keep_kernels && rewrite_.keep_functions;
-        case op_ext_inst_import:
+        case spv::OpExtInstImport:
             return rewrite_.keep_debug_info || !debug_sets_.count(w[1]);
-        case op_ext_inst:
+        case spv::OpExtInst:
             return !is_dropped_debug(op, w);
-        case op_name:
+        case spv::OpName:
             return stays(w[1]);
-        case op_variable:
+        case spv::OpVariable:
             return !is_dropped_import(op, w);
-        case op_type_int:
+        case spv::OpTypeInt:
             return w[1] != ulong_ || !needs_ulong();
-        case op_decorate:
-            if (w[2] == decoration_linkage && rewrite_.names.count(w[1]))
+        case spv::OpDecorate:
+            if (w[2] == spv::DecorationLinkageAttributes && rewrite_.names.count(w[1]))
                 return false; // add_decorations has written it
             return stays(w[1]);
         default:
-            return !is_annotation(op) || op == op_group_decorate || stays(w[1]);
+            return !is_annotation(op) || op == spv::OpGroupDecorate || stays(w[1]);
         }
     }
 
@@ -165,15 +165,15 @@ private:
     }
 
     bool is_dropped_debug(uint16_t op, std::span<const uint32_t> w) const {
-        return !rewrite_.keep_debug_info && op == op_ext_inst && w.size() > 4 && debug_sets_.count(w[3]);
+        return !rewrite_.keep_debug_info && op == spv::OpExtInst && w.size() > 4 && debug_sets_.count(w[3]);
     }
 
     /// The runtime gives no address in a program where something is missing.
     bool is_dropped_import(uint16_t op, std::span<const uint32_t> w) const {
-        if (rewrite_.keep_functions || op != op_variable || w.size() < 4)
+        if (rewrite_.keep_functions || op != spv::OpVariable || w.size() < 4)
             return false;
         const auto linkage = linkages_.find(w[2]);
-        return linkage != linkages_.end() && linkage->second == linkage_import;
+        return linkage != linkages_.end() && linkage->second == spv::LinkageTypeImport;
     }
 
     bool needs_ulong() const { return !rewrite_.addresses.empty(); }
@@ -181,14 +181,14 @@ private:
     void add_capabilities() {
         if (std::exchange(has_capabilities_, true))
             return;
-        if (needs_ulong() && !capabilities_.count(capability_int64))
-            put({2u << 16 | op_capability, capability_int64});
+        if (needs_ulong() && !capabilities_.count(spv::CapabilityInt64))
+            put({2u << 16 | spv::OpCapability, spv::CapabilityInt64});
         if (rewrite_.called_by_pointer.empty())
             return;
-        if (!capabilities_.count(capability_indirect_references))
-            put({2u << 16 | op_capability, capability_indirect_references});
+        if (!capabilities_.count(spv::CapabilityIndirectReferencesINTEL))
+            put({2u << 16 | spv::OpCapability, spv::CapabilityIndirectReferencesINTEL});
         if (!extensions_.count("SPV_INTEL_function_pointers"))
-            put_with_text({op_extension}, "SPV_INTEL_function_pointers", {});
+            put_with_text({spv::OpExtension}, "SPV_INTEL_function_pointers", {});
     }
 
     void add_decorations() {
@@ -196,10 +196,10 @@ private:
             return;
         for (const auto &[id, name] : rewrite_.names)
             if (!name.empty() && stays(id))
-                put_with_text({op_decorate, id, decoration_linkage}, name,
-                              {linkages_.count(id) ? linkages_.at(id) : linkage_export});
+                put_with_text({spv::OpDecorate, id, spv::DecorationLinkageAttributes}, name,
+                              {linkages_.count(id) ? linkages_.at(id) : uint32_t(spv::LinkageTypeExport)});
         for (uint32_t id : rewrite_.called_by_pointer)
-            put({3u << 16 | op_decorate, id, decoration_referenced_indirectly});
+            put({3u << 16 | spv::OpDecorate, id, spv::DecorationReferencedIndirectlyINTEL});
     }
 
     /// A type may be declared once only, so the declaration that is there moves to the front.
@@ -208,21 +208,21 @@ private:
             return;
         if (!ulong_)
             ulong_ = bound_++;
-        put({4u << 16 | op_type_int, ulong_, 64, 0});
+        put({4u << 16 | spv::OpTypeInt, ulong_, 64, 0});
     }
 
     /// Translators look for the rest of a long constant behind it and trip over the end of a module, so
     /// another type goes there.
     void add_end() {
         const uint32_t structure = bound_++, pointer = bound_++;
-        put({2u << 16 | op_type_struct, structure});
-        put({4u << 16 | op_type_pointer, pointer, storage_function, structure});
+        put({2u << 16 | spv::OpTypeStruct, structure});
+        put({4u << 16 | spv::OpTypePointer, pointer, spv::StorageClassFunction, structure});
     }
 
     void address(uint32_t type, uint32_t id, uint64_t value) {
         const uint32_t constant = bound_++;
-        put({5u << 16 | op_constant, ulong_, constant, uint32_t(value), uint32_t(value >> 32)});
-        put({5u << 16 | op_spec_constant_op, type, id, op_convert_u_to_ptr, constant});
+        put({5u << 16 | spv::OpConstant, ulong_, constant, uint32_t(value), uint32_t(value >> 32)});
+        put({5u << 16 | spv::OpSpecConstantOp, type, id, spv::OpConvertUToPtr, constant});
     }
 
     /// The interface at its end lists variables only.
@@ -232,7 +232,7 @@ private:
         for (size_t i = fixed; i < w.size(); i++)
             if (!rewrite_.addresses.count(w[i]))
                 kept.push_back(w[i]);
-        kept[0] = uint32_t(kept.size()) << 16 | op_entry_point;
+        kept[0] = uint32_t(kept.size()) << 16 | spv::OpEntryPoint;
         put(kept);
     }
 
@@ -241,7 +241,7 @@ private:
         for (uint32_t id : w.subspan(2))
             if (stays(id))
                 kept.push_back(id);
-        kept[0] = uint32_t(kept.size()) << 16 | op_group_decorate;
+        kept[0] = uint32_t(kept.size()) << 16 | spv::OpGroupDecorate;
         put(kept);
     }
 

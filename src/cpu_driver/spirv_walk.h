@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walking through a SPIR-V module, with the numbers of what its linkage is made of.
+// Walking through a SPIR-V module.
 #pragma once
 
 #include <cstdint>
@@ -9,50 +9,12 @@
 #include <string>
 #include <vector>
 
+#include <spirv/unified1/spirv.hpp>
+
 namespace ze_cpu::spirv_walk {
 
 inline constexpr size_t header_words = 5, bound_word = 3;
-
-enum Op : uint32_t {
-    op_undef = 1,
-    op_name = 5,
-    op_string = 7,
-    op_extension = 10,
-    op_ext_inst_import = 11,
-    op_ext_inst = 12,
-    op_entry_point = 15,
-    op_execution_mode = 16,
-    op_capability = 17,
-    op_type_void = 19,
-    op_type_int = 21,
-    op_type_struct = 30,
-    op_type_pointer = 32,
-    op_type_forward_pointer = 39,
-    op_constant = 43,
-    op_constant_composite = 44,
-    op_spec_constant_composite = 51,
-    op_spec_constant_op = 52,
-    op_function = 54,
-    op_function_call = 57,
-    op_variable = 59,
-    op_load = 61,
-    op_decorate = 71,
-    op_decoration_group = 73,
-    op_group_decorate = 74,
-    op_group_member_decorate = 75,
-    op_convert_u_to_ptr = 120,
-    op_execution_mode_id = 331,
-    op_decorate_id = 332,
-    op_constant_function_pointer = 5600,
-    op_decorate_string = 5632,
-    op_member_decorate_string = 5633,
-};
-inline constexpr uint32_t decoration_linkage = 41, decoration_referenced_indirectly = 5602;
-inline constexpr uint32_t linkage_export = 0, linkage_import = 1;
-inline constexpr uint32_t storage_uniform_constant = 0, storage_input = 1, storage_cross_workgroup = 5,
-                          storage_function = 7;
 inline constexpr uint32_t ext_inst_printf = 184; // of OpenCL.std
-inline constexpr uint32_t capability_int64 = 11, capability_indirect_references = 5604;
 
 /// Calls visit(opcode, words of the instruction) for all instructions.
 template <class Visit> void each_instruction(const std::vector<uint32_t> &words, Visit visit) {
@@ -72,27 +34,29 @@ inline std::string text(std::span<const uint32_t> words) {
 }
 
 constexpr bool is_annotation(uint32_t op) {
-    return (op >= op_decorate && op <= op_group_member_decorate) || op == op_decorate_id ||
-           op == op_decorate_string || op == op_member_decorate_string;
+    return (op >= spv::OpDecorate && op <= spv::OpGroupMemberDecorate) || op == spv::OpDecorateId ||
+           op == spv::OpDecorateString || op == spv::OpMemberDecorateString;
 }
 
 /// Constants that are made of others.
 constexpr bool is_composed(uint32_t op) {
-    return op == op_constant_composite || op == op_spec_constant_composite || op == op_spec_constant_op;
+    return op == spv::OpConstantComposite || op == spv::OpSpecConstantComposite ||
+           op == spv::OpSpecConstantOp;
 }
 
 /// Types, constants and variables.
 constexpr bool is_declaration(uint32_t op) {
-    return (op >= op_type_void && op <= op_spec_constant_op) || op == op_variable || op == op_undef;
+    return (op >= spv::OpTypeVoid && op <= spv::OpSpecConstantOp) || op == spv::OpVariable ||
+           op == spv::OpUndef;
 }
 
 /// The id that an instruction before all functions defines; 0 if it defines none that may have a name.
 inline uint32_t global_result(uint32_t op, std::span<const uint32_t> w) {
-    const bool has_type =
-        (op > op_type_forward_pointer && op <= op_spec_constant_op) || op == op_variable || op == op_undef;
+    const bool has_type = (op > spv::OpTypeForwardPointer && op <= spv::OpSpecConstantOp) ||
+                          op == spv::OpVariable || op == spv::OpUndef;
     const bool has_none =
-        op == op_type_forward_pointer ||
-        (!is_declaration(op) && op != op_string && op != op_ext_inst_import && op != op_decoration_group);
+        op == spv::OpTypeForwardPointer || (!is_declaration(op) && op != spv::OpString &&
+                                            op != spv::OpExtInstImport && op != spv::OpDecorationGroup);
     const size_t at = has_type ? 2 : 1;
     return has_none || w.size() <= at ? 0 : w[at];
 }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spirv_atomics.h"
+
+namespace ze_cpu {
+namespace {
+
+struct Call {
+    const char *name;
+    int operands; // behind the pointer
+    bool is_unsigned;
+};
+
+Call call_for(uint16_t op) {
+    switch (op) {
+    case spv::OpAtomicLoad: // of what was there before 0 was added
+    case spv::OpAtomicIAdd:
+    case spv::OpAtomicFAddEXT:
+        return {"add", 1, false};
+    case spv::OpAtomicStore:
+    case spv::OpAtomicExchange:
+    case spv::OpAtomicFlagTestAndSet:
+    case spv::OpAtomicFlagClear:
+        return {"xchg", 1, false};
+    case spv::OpAtomicCompareExchange:
+    case spv::OpAtomicCompareExchangeWeak:
+        return {"cmpxchg", 2, false};
+    case spv::OpAtomicIIncrement:
+        return {"inc", 0, false};
+    case spv::OpAtomicIDecrement:
+        return {"dec", 0, false};
+    case spv::OpAtomicISub:
+        return {"sub", 1, false};
+    case spv::OpAtomicSMin:
+    case spv::OpAtomicFMinEXT:
+        return {"min", 1, false};
+    case spv::OpAtomicUMin:
+        return {"min", 1, true};
+    case spv::OpAtomicSMax:
+    case spv::OpAtomicFMaxEXT:
+        return {"max", 1, false};
+    case spv::OpAtomicUMax:
+        return {"max", 1, true};
+    case spv::OpAtomicAnd:
+        return {"and", 1, false};
+    case spv::OpAtomicOr:
+        return {"or", 1, false};
+    case spv::OpAtomicXor:
+        return {"xor", 1, false};
+    default:
+        return {nullptr, 0, false};
+    }
+}
+
+/// As names are mangled; empty for types that have no atomics.
+std::string letter_of(const spirv::Id &type, bool is_unsigned) {
+    const uint32_t bits = type.word(2);
+    if (type.op == spv::OpTypeFloat)
+        return bits == 16 ? "Dh" : bits == 32 ? "f" : bits == 64 ? "d" : "";
+    if (type.op != spv::OpTypeInt)
+        return "";
+    const char *letter = bits == 8 ? "ch" : bits == 16 ? "st" : bits == 32 ? "ij" : bits == 64 ? "lm" : "";
+    return *letter ? std::string(1, letter[is_unsigned]) : "";
+}
+
+const char *space_of(uint32_t storage) {
+    switch (storage) {
+    case spv::StorageClassFunction:
+        return "P";
+    case spv::StorageClassCrossWorkgroup:
+        return "PU3AS1";
+    case spv::StorageClassWorkgroup:
+        return "PU3AS3";
+    case spv::StorageClassGeneric:
+        return "PU3AS4";
+    default:
+        return nullptr;
+    }
+}
+
+} // namespace
+
+std::optional<ImportedFunction> atomic_function(const spirv::Instruction &i, const spirv::Ids &ids) {
+    const Call call = call_for(i.op);
+    if (!call.name)
+        return {};
+    const bool has_result = i.op != spv::OpAtomicStore && i.op != spv::OpAtomicFlagClear;
+    const spirv::Id &pointer = ids[ids.type_of(i.word[has_result ? 3 : 1])], &value = ids[pointer.word(3)];
+    const std::string letter = letter_of(value, call.is_unsigned);
+    const char *space = space_of(pointer.word(2));
+    if (pointer.op != spv::OpTypePointer || letter.empty() || !space)
+        return {};
+    const bool is_wide_integer = value.op == spv::OpTypeInt && value.word(2) == 64;
+    const std::string name = (is_wide_integer ? "atom_" : "atomic_") + std::string(call.name);
+    const std::string type = (value.op == spv::OpTypeInt ? "i" : "f") + std::to_string(value.word(2));
+    ImportedFunction function{"_Z" + std::to_string(name.size()) + name + space + "V" + letter,
+                              type + "(p" + std::to_string(pointer.word(2))};
+    for (int n = 0; n < call.operands; n++) {
+        function.name += letter;
+        function.signature += "," + type;
+    }
+    function.signature += ")";
+    return function;
+}
+
+} // namespace ze_cpu
