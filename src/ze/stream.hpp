@@ -57,10 +57,13 @@ public:
 
 private:
     struct impl;
+    ze_result_t synchronize();
+
     std::shared_ptr<device> device_;
-    ze_command_list_handle_t list_ = nullptr;
-    const bool owns_list_, profiling_;
     std::unique_ptr<impl> impl_;
+    owned_list own_list_; // empty for the caller's
+    const ze_command_list_handle_t list_;
+    const bool profiling_;
 };
 
 } // namespace zemm::ze
