@@ -8,8 +8,8 @@
 
 namespace ze_cpu {
 
-KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, cl::Kernel kernel)
-    : module_(std::move(module)), info_(info), kernel_(kernel) {
+KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, OwnedKernel kernel)
+    : module_(std::move(module)), info_(info), kernel_(std::move(kernel)) {
     size_t at = 0;
     for (const ArgInfo &arg : info_.args) {
         offsets_.push_back(at);
@@ -21,20 +21,16 @@ KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo
     applied_.is_set.resize(info_.args.size());
 }
 
-KernelObject::~KernelObject() {
-    opencl().clReleaseKernel(kernel_);
-}
-
 cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
     const cl::Api &api = opencl();
     const ArgInfo &arg = info_.args[n];
     if (arg.kind == ArgKind::value)
-        return api.clSetKernelArg(kernel_, cl::Uint(n), arg.size, value);
+        return api.clSetKernelArg(get(), cl::Uint(n), arg.size, value);
     uint64_t word;
     std::memcpy(&word, value, sizeof word);
     if (arg.kind == ArgKind::local)
-        return api.clSetKernelArg(kernel_, cl::Uint(n), std::max(size_t(word), size_t(1)), nullptr);
-    return api.clSetKernelArgMemPointerINTEL(kernel_, cl::Uint(n), reinterpret_cast<const void *>(word));
+        return api.clSetKernelArg(get(), cl::Uint(n), std::max(size_t(word), size_t(1)), nullptr);
+    return api.clSetKernelArgMemPointerINTEL(get(), cl::Uint(n), reinterpret_cast<const void *>(word));
 }
 
 cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std::array<size_t, 3> &offset,
@@ -53,7 +49,7 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
         applied_.is_set[n] = 1;
     }
     const bool has_offset = offset[0] || offset[1] || offset[2];
-    return opencl().clEnqueueNDRangeKernel(queue, kernel_, 3, has_offset ? offset.data() : nullptr,
+    return opencl().clEnqueueNDRangeKernel(queue, get(), 3, has_offset ? offset.data() : nullptr,
                                            global.data(), local.data(), wait_count, waits, event);
 }
 
