@@ -127,17 +127,34 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
 
 device::~device() = default;
 
+namespace {
+
+// An absence that may pass.
+[[noreturn]] void fail_for_now(const absence &why, zemm_engine_kind_t kind) {
+    fail(why.status, "no %s device could be opened this time: %s", kind == zemm_cpu ? "cpu" : "gpu",
+         why.sentence.c_str());
+}
+
+} // namespace
+
 size_t device_count(zemm_engine_kind_t kind, std::string &why) {
-    return devices_of(kind, why).size();
+    absence reason;
+    const size_t count = devices_of(kind, reason).size();
+    if (count == 0 && !reason.lasts())
+        fail_for_now(reason, kind);
+    why = reason.sentence;
+    return count;
 }
 
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
-    std::string why;
-    const std::vector<found_device> &found = devices_of(kind, why);
+    absence why;
+    const std::vector<found_device> found = devices_of(kind, why);
     const char *kind_name = kind == zemm_cpu ? "cpu" : "gpu";
+    if (index >= found.size() && !why.lasts())
+        fail_for_now(why, kind);
     if (found.empty())
         fail(zemm_invalid_arguments, "index is %zu, but there is no %s device: %s", index, kind_name,
-             why.c_str());
+             why.sentence.c_str());
     if (index >= found.size())
         fail(zemm_invalid_arguments, "index is %zu, but there %s %zu %s device%s", index,
              found.size() == 1 ? "is" : "are", found.size(), kind_name, found.size() == 1 ? "" : "s");
@@ -158,10 +175,10 @@ std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
 const api &api_of(ze_device_handle_t handle) {
     if (const api *own = own_cpu_api_of(handle))
         return *own;
-    std::string why;
+    absence why;
     const api *loader = loader_api(why);
     if (!loader)
-        fail(zemm_runtime_error, "%s", why.c_str());
+        fail(why.lasts() ? zemm_runtime_error : why.status, "%s", why.sentence.c_str());
     return *loader;
 }
 

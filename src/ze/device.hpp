@@ -65,11 +65,11 @@ private:
     device(const api &fn, ze_driver_handle_t, ze_device_handle_t, owned_context own, ze_context_handle_t);
 };
 
-// Number of devices of a kind; what is missing goes to why when it is 0.
+// Number of devices of a kind; what is missing goes to why when it is 0. Throws what may pass.
 size_t device_count(zemm_engine_kind_t kind, std::string &why);
 // invalid_arguments for an index past the end; the sentence says what is missing when nothing of the kind is
-// there. The device and its context stay open until the process ends: engines on one device share them, and
-// its modules.
+// there. out_of_memory, runtime_error: what failed while devices were looked for; it may pass. The device and
+// its context stay open until the process ends: engines on one device share them, and its modules.
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index);
 // For handles of the process's loader, or of a device that open_device() opened (interop); the context stays
 // the caller's.

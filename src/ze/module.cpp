@@ -66,13 +66,11 @@ bool is_fault_of_module(ze_result_t result) {
 }
 
 void fail_build(const spirv &binary, const std::string &log, ze_result_t result, const std::string &call) {
-    const bool memory =
-        result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
     std::string message = call + " returned " + result_text(result);
     if (!log.empty())
         message += ", build log: " + log;
     if (!is_fault_of_module(result))
-        throw error(memory ? zemm_out_of_memory : zemm_runtime_error, std::move(message));
+        throw error(is_out_of_memory(result) ? zemm_out_of_memory : zemm_runtime_error, std::move(message));
     const std::string first_line = log.substr(0, log.find("; "));
     throw build_error(binary, std::move(message), first_line.empty() ? result_text(result) : first_line);
 }
@@ -155,8 +153,13 @@ built_module::built_module(const device &dev, const spirv &binary,
     if (log.find("warning") != std::string::npos) // such as registers that were spilled
         verbose::print_once(verbose::warn, text("common,warn,building %s for device \"%s\", flags \"%s\": %s",
                                                 binary.name, dev.name.c_str(), flags, log.c_str()));
-    if (!key.empty())
+    if (key.empty())
+        return;
+    try {
         store(key);
+    } catch (const std::bad_alloc &) { // the module is built all the same
+        warn_of_cache("a built module cannot be kept on disk: out of memory");
+    }
 }
 
 bool kernel::from_disk() const {
