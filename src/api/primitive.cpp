@@ -149,6 +149,5 @@ zemm_status_t zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive
 }
 
 zemm_status_t zemm_primitive_destroy(zemm_primitive_t primitive) {
-    delete primitive;
-    return zemm_success;
+    return guard([&] { delete primitive; });
 }

@@ -51,9 +51,10 @@ zemm_status_t zemm_stream_get_engine(const zemm_stream *stream, zemm_engine_t *e
 }
 
 zemm_status_t zemm_stream_wait(zemm_stream_t stream) {
+    const uncancelled until_done;
     return guard([&] {
         require(stream, "stream");
-        stream->stream.wait();
+        stream->stream.wait(until_done.before());
     });
 }
 

@@ -8,6 +8,7 @@
 
 #include <level_zero/ze_api.h>
 
+#include "cancellation.h"
 #include "opencl_api.h"
 
 namespace ze_cpu {
@@ -49,6 +50,7 @@ private:
 template <auto function> struct Gated;
 template <class... Parameters, ze_result_t (*function)(Parameters...)> struct Gated<function> {
     static ze_result_t call(Parameters... parameters) {
+        const Uncancelled until_done;
         const ForkGate::Pass pass;
         return ForkGate::is_broken() ? ZE_RESULT_ERROR_UNINITIALIZED : function(parameters...);
     }

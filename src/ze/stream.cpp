@@ -40,6 +40,15 @@ owned_list new_list(const device &dev, bool &ordered) {
     return {dev.fn, list};
 }
 
+// Makes a call that lasts as long as the work does.
+template <typename F> ze_result_t block(F &&call, int cancel_state) {
+    const fork_gate::pause outside;
+    const cancellable here(cancel_state);
+    const ze_result_t result = call();
+    pthread_testcancel(); // drivers put it off
+    return result;
+}
+
 } // namespace
 
 struct stream::impl {
@@ -75,7 +84,7 @@ stream::~stream() {
     constexpr int attempts = 3; // for what fails for a passing reason, such as a lack of memory
     for (int i = 0; i < attempts; i++)
         try {
-            const ze_result_t result = synchronize();
+            const ze_result_t result = synchronize(PTHREAD_CANCEL_DISABLE);
             if (result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_DEVICE_LOST)
                 return; // nothing runs any more
         } catch (const std::exception &) {
@@ -136,11 +145,11 @@ void stream::keep(std::shared_ptr<const void> object) {
     impl_->in_flight.try_emplace(object.get(), std::move(object));
 }
 
-ze_result_t stream::synchronize() {
+ze_result_t stream::synchronize(int cancel_state) {
     const api &fn = device_->fn;
     if (impl_->host_synchronize) {
-        const fork_gate::pause outside; // for as long as the work takes
-        const ze_result_t result = fn.zeCommandListHostSynchronize(list_, UINT64_MAX);
+        const ze_result_t result =
+            block([&] { return fn.zeCommandListHostSynchronize(list_, UINT64_MAX); }, cancel_state);
         if (result != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
             return result;
         impl_->host_synchronize = false;
@@ -148,18 +157,17 @@ ze_result_t stream::synchronize() {
     // Older drivers: a barrier after everything that signals an event.
     const ze_event_handle_t event = impl_->wait_events.take();
     ze_result_t result = fn.zeCommandListAppendBarrier(list_, event, 0, nullptr);
-    if (result == ZE_RESULT_SUCCESS) {
-        const fork_gate::pause outside;
-        result = fn.zeEventHostSynchronize(event, UINT64_MAX);
-    }
+    if (result == ZE_RESULT_SUCCESS)
+        result = block([&] { return fn.zeEventHostSynchronize(event, UINT64_MAX); }, cancel_state);
     if (result == ZE_RESULT_SUCCESS)
         impl_->wait_events.give_back(event);
     return result;
 }
 
-void stream::wait() {
-    check(synchronize(), impl_->host_synchronize ? "waiting for the stream: zeCommandListHostSynchronize"
-                                                 : "waiting for the stream: zeEventHostSynchronize");
+void stream::wait(int cancel_state) {
+    check(synchronize(cancel_state), impl_->host_synchronize
+                                         ? "waiting for the stream: zeCommandListHostSynchronize"
+                                         : "waiting for the stream: zeEventHostSynchronize");
     impl_->retired.clear();
     impl_->in_flight.clear();
     impl_->barrier_first = !own_list_; // the caller may append to its list

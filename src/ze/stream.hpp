@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include <pthread.h>
+
 #include "ze/buffer.hpp"
 #include "ze/device.hpp"
 #include "ze/module.hpp"
@@ -37,7 +39,8 @@ public:
                 std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
     // Work appended from now on runs after the events.
     void wait_for(std::span<const ze_event_handle_t> waits);
-    void wait(); // until everything appended has run
+    // Until everything appended has run. cancel_state: of the thread while it blocks.
+    void wait(int cancel_state = PTHREAD_CANCEL_DISABLE);
     // Holds on to something that appended work uses, until the next wait().
     void keep(std::shared_ptr<const void> object);
 
@@ -57,7 +60,7 @@ public:
 
 private:
     struct impl;
-    ze_result_t synchronize();
+    ze_result_t synchronize(int cancel_state);
 
     std::shared_ptr<device> device_;
     std::unique_ptr<impl> impl_;

@@ -4,45 +4,16 @@
 // not read as it did.
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <iterator>
 #include <vector>
 
-#include <dlfcn.h>
-#include <level_zero/ze_ddi.h>
-
 #include "common/objects.hpp"
+#include "gate.h"
 #include "refusals.h"
 #include "ze/buffer.hpp"
 #include "zemm/zemm_ze.h"
 
 namespace {
-
-// ---- an event that work waits for until the test signals it
-
-ze_event_dditable_t event_calls;
-
-struct gate {
-    explicit gate(const zemm::ze::device &dev) : dev(dev) {
-        ze_event_pool_desc_t pool_desc = {};
-        pool_desc.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
-        pool_desc.flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
-        pool_desc.count = 1;
-        CHECK(dev.fn.zeEventPoolCreate(dev.context, &pool_desc, 0, nullptr, &pool) == ZE_RESULT_SUCCESS);
-        ze_event_desc_t desc = {};
-        desc.stype = ZE_STRUCTURE_TYPE_EVENT_DESC;
-        CHECK(dev.fn.zeEventCreate(pool, &desc, &event) == ZE_RESULT_SUCCESS);
-    }
-    ~gate() {
-        dev.fn.zeEventDestroy(event);
-        dev.fn.zeEventPoolDestroy(pool);
-    }
-    void open() const { CHECK(event_calls.pfnHostSignal(event) == ZE_RESULT_SUCCESS); }
-
-    const zemm::ze::device &dev;
-    ze_event_pool_handle_t pool = nullptr;
-    ze_event_handle_t event = nullptr;
-};
 
 // ---- a matmul: dst = src * weights, 2x3 * 3x2
 
@@ -201,7 +172,7 @@ void test_buffers_in_flight(bool keeps_memories) {
     void *pointers[3];
     for (int i = 0; i < 3; i++)
         OK(zemm_memory_get_data_handle(o.args[i].memory, &pointers[i]));
-    OK(zemm_ze_interop_primitive_execute(o.primitive, o.stream, 3, o.args, 1, &waits.event, nullptr));
+    OK(zemm_ze_interop_primitive_execute(o.primitive, o.stream, 3, o.args, 1, waits.event(), nullptr));
     for (const zemm_exec_arg_t &arg : o.args)
         OK(keeps_memories ? zemm_memory_set_data_handle(arg.memory, nullptr)
                           : zemm_memory_destroy(arg.memory));
@@ -246,11 +217,6 @@ void test_adopted() {
 int main() {
     if (!zemm_engine_get_count(zemm_cpu))
         return SKIP;
-    void *driver = dlopen(std::getenv("ZEMM_CPU_DRIVER"), RTLD_NOW | RTLD_LOCAL);
-    CHECK(driver);
-    using getter = ze_result_t (*)(ze_api_version_t, ze_event_dditable_t *);
-    const auto get = reinterpret_cast<getter>(dlsym(driver, "zeGetEventProcAddrTable"));
-    CHECK(get && get(ZE_API_VERSION_1_3, &event_calls) == ZE_RESULT_SUCCESS);
     test_orders();
     test_engine_first(make(cpu_engine()));
     test_identity();
