@@ -41,14 +41,18 @@ bool is_private_group(gid_t group, uid_t user) {
 
 Trust::Trust(const fs::path &own_library) : owners_{0, geteuid()} {
     struct stat s;
-    if (stat(own_library.c_str(), &s) == 0) {
-        owners_.push_back(s.st_uid);
+    const auto add_writers = [&] {
         if (s.st_mode & S_IWGRP)
             groups_.push_back(s.st_gid);
+        all_users_ = all_users_ || (s.st_mode & S_IWOTH);
+    };
+    if (stat(own_library.c_str(), &s) == 0) {
+        owners_.push_back(s.st_uid);
+        add_writers();
     }
-    // In a sticky folder a group may add files, but not replace ours.
-    if (stat(own_library.parent_path().c_str(), &s) == 0 && (s.st_mode & S_IWGRP) && !(s.st_mode & S_ISVTX))
-        groups_.push_back(s.st_gid);
+    // In a sticky folder others may add files, but not replace ours.
+    if (stat(own_library.parent_path().c_str(), &s) == 0 && !(s.st_mode & S_ISVTX))
+        add_writers();
     if (stat("/proc/self/exe", &s) == 0)
         owners_.push_back(s.st_uid);
 }
@@ -59,7 +63,7 @@ std::string Trust::problem_of(const fs::path &path) const {
         return path.string() + ": " + std::strerror(errno);
     if (!contains(owners_, s.st_uid))
         return path.string() + " belongs to user " + std::to_string(s.st_uid);
-    if (s.st_mode & S_IWOTH)
+    if ((s.st_mode & S_IWOTH) && !all_users_)
         return path.string() + " is writable by all users (chmod o-w it)";
     if ((s.st_mode & S_IWGRP) && !contains(groups_, s.st_gid) && !is_private_group(s.st_gid, s.st_uid))
         return path.string() + " is writable by group " + std::to_string(s.st_gid) + " (chmod g-w it)";

@@ -18,8 +18,8 @@ public:
 
     /// "" if the file, its folder and the folders above it up to `prefix` can be trusted, else what is wrong
     /// with which of them. They must belong to root, this process's user, or the owner of our own library or
-    /// of the program; and only their owner may write to them, a group that is this user's alone, or a group
-    /// that may write to our own library.
+    /// of the program; and only their owner may write to them, a group that is the owner's alone, or who may
+    /// write to our own library or its folder.
     std::string problem_of(const std::filesystem::path &file, const std::filesystem::path &prefix) const;
 
 private:
@@ -27,6 +27,7 @@ private:
 
     std::vector<uid_t> owners_;
     std::vector<gid_t> groups_;
+    bool all_users_ = false; // may write to our own library
 };
 
 } // namespace ze_cpu

@@ -182,6 +182,17 @@ void test_writable_by_all() {
             set_mode(path, 0755);
             expect_loaded({library}, file);
         }
+    // Some file systems give everybody everything, and then the driver, too.
+    for (const fs::path &path : {file, env / "lib", env, library})
+        set_mode(path, 0777);
+    expect_loaded({library}, file);
+    set_mode(library, 0755);
+    set_mode(library.parent_path(), 0777);
+    expect_loaded({library}, file);
+    set_mode(library.parent_path(), 01777);
+    expect_refused({library}, "is writable by all users");
+    for (const fs::path &path : {file, env / "lib", library.parent_path()})
+        set_mode(path, 0755);
     // Without the environment's, the next one is taken.
     set_mode(env, 0777);
     const fs::path other = tree.plant("other/lib");
