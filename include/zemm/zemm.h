@@ -62,13 +62,14 @@ const char ZEMM_API *zemm_runtime2str(unsigned v);
 
 /* ---- Engine ---- */
 
-/* Number of devices of a kind; 0 when the loader, the driver or the runtime is missing. */
+/* Number of devices of a kind; 0 when the loader, the driver or the runtime is missing, or when looking for
+ * devices failed: zemm_last_error() then says why, and the next call looks again. */
 size_t ZEMM_API zemm_engine_get_count(zemm_engine_kind_t kind);
 
 /* zemm_gpu: the index-th GPU that the Level Zero loader reports. zemm_cpu: a Level Zero device of type CPU,
  * the loader's if it reports one, else that of the libze_cpu.so beside this library. invalid_arguments:
  * engine NULL, unknown kind, index past the count; where the count is 0 the sentence
- * says what is missing. runtime_error: the driver failed. */
+ * says what is missing. out_of_memory, runtime_error: the driver failed; the next call tries again. */
 zemm_status_t ZEMM_API zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index);
 zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind);
 /* What the device can run beyond the baseline, less what ZEMM_DEVICE_MASK hides, separated by commas: of
@@ -85,6 +86,7 @@ zemm_status_t ZEMM_API zemm_engine_get_model(zemm_engine_t engine, const char **
  * by its timestamps; well below a second): operations or bytes per second. Keep the device idle meanwhile.
  * unimplemented: the device lacks what the kernel is made of (int8: a CPU with AVX512-VNNI; all: a CPU). */
 zemm_status_t ZEMM_API zemm_engine_measure_peak(zemm_engine_t engine, zemm_peak_t what, double *value);
+/* What was made on the engine stays usable, and may be destroyed later, in any order. */
 zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);
 
 /* ---- Stream ---- */
@@ -92,7 +94,8 @@ zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);
 /* flags: zemm_stream_flags_t or-ed. in_order and out_of_order together: invalid_arguments. */
 zemm_status_t ZEMM_API zemm_stream_create(zemm_stream_t *stream, zemm_engine_t engine, unsigned flags);
 zemm_status_t ZEMM_API zemm_stream_get_engine(const struct zemm_stream *stream, zemm_engine_t *engine);
-/* Returns when everything submitted to the stream has run. */
+/* Returns when everything submitted to the stream has run. A cancellation point: pthread_cancel() may end the
+ * thread here, and then nothing of the library is half done. In other functions it is put off. */
 zemm_status_t ZEMM_API zemm_stream_wait(zemm_stream_t stream);
 zemm_status_t ZEMM_API zemm_stream_destroy(zemm_stream_t stream);
 
@@ -189,6 +192,8 @@ zemm_status_t ZEMM_API zemm_memory_get_data_handle_v2(const_zemm_memory_t memory
 zemm_status_t ZEMM_API zemm_memory_set_data_handle_v2(zemm_memory_t memory, void *handle, int index);
 zemm_status_t ZEMM_API zemm_memory_get_host_scalar_value(const_zemm_memory_t memory, void *value);
 zemm_status_t ZEMM_API zemm_memory_set_host_scalar_value(zemm_memory_t memory, const void *value);
+/* A buffer of the library's stays until work that was submitted with it has run; so it does when its memory
+ * gets another handle. */
 zemm_status_t ZEMM_API zemm_memory_destroy(zemm_memory_t memory);
 
 /* ---- Attributes ---- */

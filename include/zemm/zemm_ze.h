@@ -2,8 +2,8 @@
 /* Level Zero interoperability: zemm objects from Level Zero handles and back.
  *
  * Same functions as oneDNN's dnnl_ze.h. The handles stay the caller's: destroying a zemm object destroys only
- * what the library created. They must come from the loader that the process uses
- * (libze_loader.so.1) or from a zemm engine. */
+ * what the library created. A context may be destroyed when all that was made on its engine is. They must
+ * come from the loader that the process uses (libze_loader.so.1) or from a zemm engine. */
 #ifndef ZEMM_ZE_H
 #define ZEMM_ZE_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/error.hpp"
 #include "common/objects.hpp"
-#include "common/primitive_cache.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -18,7 +17,7 @@ size_t zemm_engine_get_count(zemm_engine_kind_t kind) {
 zemm_status_t zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index) {
     return guard([&] {
         require(engine, "engine");
-        *engine = new zemm_engine{ze::open_device(kind, index), kind};
+        *engine = zemm_engine::create(ze::open_device(kind, index));
     });
 }
 
@@ -48,9 +47,7 @@ zemm_status_t zemm_engine_get_model(zemm_engine_t engine, const char **model) {
 
 zemm_status_t zemm_engine_destroy(zemm_engine_t engine) {
     return guard([&] {
-        // An interop caller may destroy its context next: nothing of the library's may be left in it.
-        if (engine && engine->device->adopted())
-            forget_cached(*engine->device);
-        delete engine;
+        if (engine)
+            engine->destroy();
     });
 }

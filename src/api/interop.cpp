@@ -50,12 +50,6 @@ void give_bytes(const void *bytes, size_t count, size_t *size, uint8_t *buffer, 
     *size = count;
 }
 
-zemm_engine_t make_engine(ze_driver_handle_t driver, ze_device_handle_t device, ze_context_handle_t context) {
-    auto adopted = ze::adopt_device(driver, device, context);
-    const zemm_engine_kind_t kind = adopted->kind;
-    return new zemm_engine{std::move(adopted), kind};
-}
-
 void require_handles(const zemm_engine_t *engine, ze_driver_handle_t driver, ze_device_handle_t device,
                      ze_context_handle_t context) {
     require(engine, "engine");
@@ -70,7 +64,7 @@ zemm_status_t zemm_ze_interop_engine_create(zemm_engine_t *engine, ze_driver_han
                                             ze_device_handle_t device, ze_context_handle_t context) {
     return guard([&] {
         require_handles(engine, driver, device, context);
-        *engine = make_engine(driver, device, context);
+        *engine = zemm_engine::create(ze::adopt_device(driver, device, context));
     });
 }
 
@@ -138,7 +132,7 @@ zemm_status_t zemm_ze_interop_engine_create_from_cache_blob(zemm_engine_t *engin
             fail(zemm_invalid_arguments,
                  "cache_blob was made for another device or driver (driver version %u there, %u here)",
                  blob.made_for.driver_version, expected.made_for.driver_version);
-        *engine = make_engine(driver, device, context);
+        *engine = zemm_engine::create(ze::adopt_device(driver, device, context));
     });
 }
 
@@ -150,7 +144,7 @@ zemm_status_t zemm_ze_interop_stream_create(zemm_stream_t *stream, zemm_engine_t
         require(list, "list");
         if (profiling != 0 && profiling != 1)
             fail(zemm_invalid_arguments, "profiling is %d: neither 0 nor 1", profiling);
-        *stream = new zemm_stream{engine, ze::stream(engine->device, list, profiling)};
+        *stream = new zemm_stream{engine->shared_from_this(), ze::stream(engine->device, list, profiling)};
     });
 }
 

@@ -37,7 +37,7 @@ zemm_memory::part make_part(const std::shared_ptr<ze::device> &dev, size_t size,
     if (handle == ZEMM_MEMORY_ALLOCATE) {
         // Where the host is the device, the host reads and writes it in place.
         part.owned =
-            std::make_unique<ze::buffer>(dev, size, dev->host_pointers ? ze::usm::host : ze::usm::device);
+            std::make_shared<ze::buffer>(dev, size, dev->host_pointers ? ze::usm::host : ze::usm::device);
         part.handle = part.owned->data();
     } else {
         if (handle)
@@ -68,7 +68,7 @@ zemm_memory_t make_memory(const_zemm_memory_desc_t md, zemm_engine_t engine, int
              needed);
     auto memory = std::make_unique<zemm_memory>();
     memory->md = desc;
-    memory->engine = engine;
+    memory->engine = engine->shared_from_this();
     for (int i = 0; i < needed; i++)
         memory->parts.push_back(
             make_part(engine->device, md_size(desc, i), handles[nhandles == needed ? i : 0]));
@@ -174,7 +174,7 @@ zemm_status_t zemm_memory_get_engine(const_zemm_memory_t memory, zemm_engine_t *
     return guard([&] {
         require(memory, "memory");
         require(engine, "engine");
-        *engine = memory->engine;
+        *engine = memory->engine.get();
     });
 }
 

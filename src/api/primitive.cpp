@@ -31,6 +31,14 @@ const char *cache_result_name(cache_result found) {
     return "cache_miss";
 }
 
+// Their memory may be destroyed, or get another handle, before the work has run.
+void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories) {
+    for (const auto &[arg, memory] : memories)
+        for (const zemm_memory::part &part : memory->parts)
+            if (part.owned)
+                stream.keep(part.owned);
+}
+
 void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, const zemm_exec_arg_t *args,
              std::span<const ze_event_handle_t> waits) {
     const zemm_primitive_desc &pd = *primitive.pd;
@@ -41,7 +49,7 @@ void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, co
     if (stream.engine != pd.engine)
         fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
     const bool empty = pd.empty();
-    const auto memories = bind(pd.arguments, pd.engine, empty, {args, size_t(nargs)});
+    const auto memories = bind(pd.arguments, pd.engine.get(), empty, {args, size_t(nargs)});
     const bool log = verbose::enabled(verbose::profile_exec);
     // A logged execution is timed from an idle stream to its end.
     if (log)
@@ -49,10 +57,12 @@ void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, co
     const auto start = clock_type::now();
     stream.stream.begin_entry();
     try {
-        if (empty)
+        if (empty) {
             stream.stream.wait_for(waits);
-        else
+        } else {
+            keep_buffers(stream.stream, memories);
             primitive.run(stream.stream, memories, waits);
+        }
     } catch (...) {
         stream.stream.cancel_entry();
         throw;
@@ -139,6 +149,5 @@ zemm_status_t zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive
 }
 
 zemm_status_t zemm_primitive_destroy(zemm_primitive_t primitive) {
-    delete primitive;
-    return zemm_success;
+    return guard([&] { delete primitive; });
 }

@@ -34,8 +34,7 @@ zemm_status_t zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t pd,
 }
 
 zemm_status_t zemm_primitive_desc_destroy(zemm_primitive_desc_t pd) {
-    delete pd;
-    return zemm_success;
+    return guard([&] { delete pd; });
 }
 
 zemm_status_t zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,

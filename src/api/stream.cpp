@@ -38,7 +38,7 @@ zemm_status_t zemm_stream_create(zemm_stream_t *stream, zemm_engine_t engine, un
         require(stream, "stream");
         require(engine, "engine");
         check_flags(flags);
-        *stream = new zemm_stream{engine, ze::stream(engine->device, flags & profiling)};
+        *stream = new zemm_stream{engine->shared_from_this(), ze::stream(engine->device, flags & profiling)};
     });
 }
 
@@ -46,14 +46,15 @@ zemm_status_t zemm_stream_get_engine(const zemm_stream *stream, zemm_engine_t *e
     return guard([&] {
         require(stream, "stream");
         require(engine, "engine");
-        *engine = stream->engine;
+        *engine = stream->engine.get();
     });
 }
 
 zemm_status_t zemm_stream_wait(zemm_stream_t stream) {
+    const uncancelled until_done;
     return guard([&] {
         require(stream, "stream");
-        stream->stream.wait();
+        stream->stream.wait(until_done.before());
     });
 }
 

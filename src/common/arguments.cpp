@@ -40,7 +40,7 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
              zemm_dt2str(memory.md.data_type), zemm_dt2str(expected.md.data_type));
     if (on_host)
         return;
-    if (memory.engine != (expected.engine ? expected.engine : engine))
+    if (memory.engine.get() != (expected.engine ? expected.engine : engine))
         fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's", name.c_str());
     if (expected.is_parameter) {
         const memory_desc dense = md_dense(memory.md.ndims, memory.md.dims, memory.md.data_type);

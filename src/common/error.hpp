@@ -8,6 +8,9 @@
 #include <string>
 #include <utility>
 
+#include <cxxabi.h>
+
+#include "common/cancellation.hpp"
 #include "common/fork_gate.hpp"
 #include "zemm/zemm_types.h"
 
@@ -35,8 +38,9 @@ std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void set_last_error(zemm_status_t status, const char *message) noexcept;
 const char *last_error() noexcept;
 
-// Run the body of a C entry point: no exception crosses the border.
-template <typename F> zemm_status_t guard(F &&body) noexcept {
+// Run the body of a C entry point: no exception crosses the border, but the one that ends a cancelled thread.
+template <typename F> zemm_status_t guard(F &&body) {
+    const uncancelled until_done;
     try {
         const fork_gate::pass inside;
         body();
@@ -49,6 +53,11 @@ template <typename F> zemm_status_t guard(F &&body) noexcept {
         return zemm_out_of_memory;
     } catch (const std::exception &e) {
         set_last_error(zemm_runtime_error, e.what());
+        return zemm_runtime_error;
+    } catch (const abi::__forced_unwind &) {
+        throw;
+    } catch (...) {
+        set_last_error(zemm_runtime_error, "an exception of an unknown kind");
         return zemm_runtime_error;
     }
 }

@@ -10,22 +10,36 @@
 #include "ze/device.hpp"
 #include "ze/stream.hpp"
 
-struct zemm_engine {
-    std::shared_ptr<zemm::ze::device> device;
-    zemm_engine_kind_t kind;
+// Whatever is made on an engine shares it: it lasts until the last of them and the caller's handle are gone,
+// in any order. So no other engine can be at its address while something of it is left.
+struct zemm_engine : std::enable_shared_from_this<zemm_engine> {
+    explicit zemm_engine(std::shared_ptr<zemm::ze::device> dev);
+    ~zemm_engine();
+
+    // The caller's handle, and its end.
+    static zemm_engine_t create(std::shared_ptr<zemm::ze::device> dev);
+    void destroy();
+
+    const std::shared_ptr<zemm::ze::device> device;
+    const zemm_engine_kind_t kind;
+
+private:
+    void forget_cached() const;
+    std::shared_ptr<zemm_engine> handle_; // itself, until destroy()
 };
 
 struct zemm_stream {
-    zemm_engine_t engine;
+    std::shared_ptr<zemm_engine> engine;
     zemm::ze::stream stream;
 };
 
 struct zemm_memory {
     zemm::memory_desc md;
-    zemm_engine_t engine = nullptr; // NULL for a host scalar
-    struct part {                   // one buffer of the memory: 1, or more for sparse encodings
+    std::shared_ptr<zemm_engine> engine; // nullptr for a host scalar
+    struct part {                        // one buffer of the memory: 1, or more for sparse encodings
         void *handle = nullptr;
-        std::unique_ptr<zemm::ze::buffer> owned; // set when the library allocated it
+        // Set when the library allocated it; streams share it while they work on it.
+        std::shared_ptr<zemm::ze::buffer> owned;
         // Host copy while mapped (devices whose memory the host cannot read), and how often it is mapped:
         // mapping is no change of the memory.
         mutable std::unique_ptr<char[]> mapping;

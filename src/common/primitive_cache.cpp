@@ -29,8 +29,10 @@ public:
         const auto found = index_.find(key);
         if (found != index_.end())
             return found->second->second;
-        entries_.emplace_front(key, value);
-        index_[key] = entries_.begin();
+        decltype(entries_) added; // what may throw comes before the cache changes
+        added.emplace_front(key, value);
+        index_[key] = added.begin();
+        entries_.splice(entries_.begin(), added);
         shrink(capacity);
         return value;
     }

@@ -39,7 +39,7 @@ void zemm_primitive_desc::query(zemm_query_t what, int index, void *result) cons
     switch (what) {
     case zemm_query_engine:
     case zemm_query_scratchpad_engine:
-        *static_cast<zemm_engine_t *>(result) = engine;
+        *static_cast<zemm_engine_t *>(result) = engine.get();
         return;
     case zemm_query_primitive_kind:
         *static_cast<zemm_primitive_kind_t *>(result) = kind();

@@ -14,7 +14,7 @@
 #include "ze/module.hpp"
 
 struct zemm_primitive_desc {
-    explicit zemm_primitive_desc(zemm_engine_t e) : engine(e) {}
+    explicit zemm_primitive_desc(zemm_engine_t e) : engine(e->shared_from_this()) {}
     virtual ~zemm_primitive_desc() = default;
 
     virtual zemm_primitive_kind_t kind() const = 0;
@@ -38,7 +38,7 @@ struct zemm_primitive_desc {
     // The log's line from the engine's kind to the dimensions.
     virtual std::string log_text() const = 0;
 
-    zemm_engine_t engine;
+    const std::shared_ptr<zemm_engine> engine;
     zemm::argument_map arguments; // of an execution
     zemm::memory_desc scratchpad; // the caller's, in user mode; else a zero descriptor
     size_t scratchpad_size = 0;   // bytes that it needs in either mode

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every entry point does at the border: refuse null handles and pointers, let no exception out.
+// What every entry point does at the border: refuse null handles and pointers, let no exception out but the
+// one that ends a cancelled thread.
 #pragma once
 
 #include <new>
 
+#include <cxxabi.h>
 #include <level_zero/ze_api.h>
 
 #define ZE_CPU_NEED_HANDLE(handle)                                                                           \
@@ -30,9 +32,11 @@ inline ze_result_t current_error() noexcept {
 }
 
 /// Runs the body of an entry point that may allocate.
-template <class Body> ze_result_t guarded(Body body) noexcept {
+template <class Body> ze_result_t guarded(Body body) {
     try {
         return body();
+    } catch (const abi::__forced_unwind &) {
+        throw;
     } catch (...) {
         return current_error();
     }

@@ -105,7 +105,7 @@ ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitD
 
 ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
     if (ze_result_t result = guarded([] { return open_runtime(); }); result != ZE_RESULT_SUCCESS)
-        return ZE_RESULT_ERROR_UNINITIALIZED;
+        return result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE ? ZE_RESULT_ERROR_UNINITIALIZED : result;
     return answer_list(1, pCount, phDrivers,
                        [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
 }
@@ -178,8 +178,8 @@ ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
 
 } // namespace ze_cpu
 
-/// Not part of Level Zero: why zeInit failed, as a sentence that names what is missing and the package that
-/// has it. Empty if it did not fail. For programs that open this library by themselves.
+/// Not part of Level Zero: why the thread's last zeInit failed, as a sentence that names what is missing and
+/// the package that has it. Empty if it did not fail. For programs that open this library by themselves.
 extern "C" __attribute__((visibility("default"))) const char *zeCpuGetLastError(void) {
     return ze_cpu::runtime_error();
 }

@@ -10,6 +10,7 @@
 
 #include <level_zero/ze_api.h>
 
+#include "cancellation.h"
 #include "opencl_api.h"
 
 namespace ze_cpu {
@@ -53,6 +54,7 @@ template <auto function> struct Gated;
 template <class Result, class... Parameters, Result (*function)(Parameters...)> struct Gated<function> {
     static Result call(Parameters... parameters) {
         if constexpr (std::is_same_v<Result, ze_result_t>) {
+            const Uncancelled until_done;
             const ForkGate::Pass pass;
             return ForkGate::is_broken() ? ZE_RESULT_ERROR_UNINITIALIZED : function(parameters...);
         } else {

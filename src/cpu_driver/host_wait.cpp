@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "cancellation.h"
 #include "fork_gate.h"
 #include "signal.h"
 
@@ -42,6 +43,7 @@ bool host_wait(const std::function<bool()> &done, const Deadline &deadline) {
         const ForkGate::Pause pause;
         std::unique_lock lock(m.mutex);
         auto is_later = [&] { return m.generation.load() != seen; };
+        const Cancellable here;
         if (deadline.forever())
             m.changed.wait(lock, is_later);
         else

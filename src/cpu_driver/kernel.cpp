@@ -37,12 +37,12 @@ ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *d
             if (arg.kind == ArgKind::opaque)
                 return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
         cl::Int status = cl::success;
-        cl::Kernel kernel = opencl().clCreateKernel(built.program->get(), desc->pKernelName, &status);
+        OwnedKernel kernel(opencl().clCreateKernel(built.program->get(), desc->pKernelName, &status));
         if (!kernel)
             return status == cl::out_of_host_memory ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
                                                     : ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
         auto handle = std::make_unique<_ze_kernel_handle_t>();
-        handle->object = std::make_shared<KernelObject>(hModule->built, *info, kernel);
+        handle->object = std::make_shared<KernelObject>(hModule->built, *info, std::move(kernel));
         handle->args.bytes.resize(handle->object->total_size());
         handle->args.is_set.resize(info->args.size());
         if (has_required_size(*info))

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "command.h"
 #include "module.h"
+#include "runtime.h"
 
 namespace ze_cpu {
 
@@ -22,16 +24,20 @@ struct ArgValues {
     std::vector<uint8_t> is_set; // per argument
 };
 
+struct ReleaseKernel {
+    void operator()(cl::Kernel kernel) const { opencl().clReleaseKernel(kernel); }
+};
+using OwnedKernel = std::unique_ptr<std::remove_pointer_t<cl::Kernel>, ReleaseKernel>;
+
 /// An OpenCL kernel. OpenCL keeps the arguments in the kernel object, so setting them and enqueueing is one
 /// step under `mutex`; `applied` remembers what the object holds, so that only what changed is set again.
 class KernelObject {
 public:
-    KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, cl::Kernel kernel);
-    ~KernelObject();
+    KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, OwnedKernel kernel);
 
     const KernelInfo &info() const { return info_; }
     const BuiltModule *module() const { return module_.get(); }
-    cl::Kernel get() const { return kernel_; }
+    cl::Kernel get() const { return kernel_.get(); }
     size_t offset(size_t arg) const { return offsets_[arg]; }
     size_t stored_size(size_t arg) const { return offsets_[arg + 1] - offsets_[arg]; }
     size_t total_size() const { return offsets_.back(); }
@@ -47,7 +53,7 @@ private:
 
     std::shared_ptr<BuiltModule> module_;
     const KernelInfo &info_; // in module_
-    cl::Kernel kernel_;
+    OwnedKernel kernel_;
     size_t local_variables_ = 0;  // bytes
     std::vector<size_t> offsets_; // of each argument in ArgValues::bytes, and the end
     std::mutex mutex_;

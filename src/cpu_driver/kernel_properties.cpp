@@ -29,7 +29,7 @@ size_t sub_group_value(cl::Kernel kernel, cl::Uint key, const size_t *group_size
 } // namespace
 
 size_t KernelObject::max_group_size() const {
-    const size_t limit = work_group_value<size_t>(kernel_, cl::kernel_work_group_size);
+    const size_t limit = work_group_value<size_t>(get(), cl::kernel_work_group_size);
     return limit ? std::min(limit, runtime().info.max_group_size) : runtime().info.max_group_size;
 }
 

@@ -8,8 +8,8 @@
 
 namespace ze_cpu {
 
-KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, cl::Kernel kernel)
-    : module_(std::move(module)), info_(info), kernel_(kernel) {
+KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, OwnedKernel kernel)
+    : module_(std::move(module)), info_(info), kernel_(std::move(kernel)) {
     size_t at = 0;
     for (const ArgInfo &arg : info_.args) {
         offsets_.push_back(at);
@@ -20,13 +20,9 @@ KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo
     applied_.bytes.resize(at);
     applied_.is_set.resize(info_.args.size());
     cl::Ulong size = 0; // before arguments are set, which would be counted
-    if (opencl().clGetKernelWorkGroupInfo(kernel_, runtime().device, cl::kernel_local_mem_size, sizeof size,
+    if (opencl().clGetKernelWorkGroupInfo(get(), runtime().device, cl::kernel_local_mem_size, sizeof size,
                                           &size, nullptr) == cl::success)
         local_variables_ = size_t(size);
-}
-
-KernelObject::~KernelObject() {
-    opencl().clReleaseKernel(kernel_);
 }
 
 size_t KernelObject::local_size(const ArgValues &values) const {
@@ -46,12 +42,12 @@ cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
     const cl::Api &api = opencl();
     const ArgInfo &arg = info_.args[n];
     if (arg.kind == ArgKind::value)
-        return api.clSetKernelArg(kernel_, cl::Uint(n), arg.size, value);
+        return api.clSetKernelArg(get(), cl::Uint(n), arg.size, value);
     uint64_t word;
     std::memcpy(&word, value, sizeof word);
     if (arg.kind == ArgKind::local)
-        return api.clSetKernelArg(kernel_, cl::Uint(n), std::max(size_t(word), size_t(1)), nullptr);
-    return api.clSetKernelArgMemPointerINTEL(kernel_, cl::Uint(n), reinterpret_cast<const void *>(word));
+        return api.clSetKernelArg(get(), cl::Uint(n), std::max(size_t(word), size_t(1)), nullptr);
+    return api.clSetKernelArgMemPointerINTEL(get(), cl::Uint(n), reinterpret_cast<const void *>(word));
 }
 
 cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std::array<size_t, 3> &offset,
@@ -70,7 +66,7 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
         applied_.is_set[n] = 1;
     }
     const bool has_offset = offset[0] || offset[1] || offset[2];
-    return opencl().clEnqueueNDRangeKernel(queue, kernel_, 3, has_offset ? offset.data() : nullptr,
+    return opencl().clEnqueueNDRangeKernel(queue, get(), 3, has_offset ? offset.data() : nullptr,
                                            global.data(), local.data(), wait_count, waits, event);
 }
 

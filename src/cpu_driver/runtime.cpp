@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime.h"
 
+#include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <mutex>
 
 #include "fork_gate.h"
@@ -11,11 +14,24 @@
 namespace ze_cpu {
 namespace {
 
-std::once_flag once;
-ze_result_t open_result = ZE_RESULT_ERROR_UNINITIALIZED;
-// Both are leaked on purpose: commands may still be running while static destructors do, at process exit.
-std::string *open_error = nullptr;
-Runtime *the_runtime = nullptr;
+/// Leaked on purpose, as the runtime is: commands may still be running while static destructors do, at
+/// process exit.
+struct Opening {
+    std::mutex mutex;
+    std::string missing; // why it cannot be opened in this process; empty as long as it may be
+};
+Opening &opening() {
+    static Opening *leaked = new Opening;
+    return *leaked;
+}
+std::atomic<Runtime *> the_runtime{nullptr};
+
+/// The reason of the thread's own last call, in a buffer that no other thread changes.
+thread_local char last_reason[4096] = "";
+
+void set_reason(const std::string &reason) {
+    std::snprintf(last_reason, sizeof last_reason, "%s", reason.c_str());
+}
 
 template <class T> T device_value(const Runtime &r, cl::Uint key, T fallback = T{}) {
     T value{};
@@ -75,17 +91,29 @@ void read_info(Runtime &r) {
     }
 }
 
+bool is_out_of_memory(ze_result_t result) {
+    return result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+/// DEPENDENCY_UNAVAILABLE for what is missing, any other result for what may work the next time.
 ze_result_t open(Runtime &r, std::string &error) {
-    if (!load_opencl(r.api, error))
-        return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    if (ze_result_t result = load_opencl(r.api, error); result != ZE_RESULT_SUCCESS)
+        return result;
     cl::Platform platforms[8] = {};
     cl::Uint count = 0;
-    if (r.api.clGetPlatformIDs(8, platforms, &count) != cl::success)
+    cl::Int status = r.api.clGetPlatformIDs(8, platforms, &count);
+    if (status != cl::success)
         count = 0;
     for (cl::Uint i = 0; i < count && i < 8 && !r.device; i++) {
         r.platform = platforms[i];
-        if (r.api.clGetDeviceIDs(r.platform, cl::device_type_cpu, 1, &r.device, nullptr) != cl::success)
+        status = r.api.clGetDeviceIDs(r.platform, cl::device_type_cpu, 1, &r.device, nullptr);
+        if (status != cl::success)
             r.device = nullptr;
+    }
+    if (!r.device && is_out_of_memory(from_opencl(status))) {
+        error =
+            "the OpenCL CPU runtime was opened but is out of memory (error " + std::to_string(status) + ")";
+        return from_opencl(status);
     }
     if (!r.device) {
         error = "the OpenCL runtime was opened but reports no CPU device: reinstall the pip packages "
@@ -105,13 +133,13 @@ ze_result_t open(Runtime &r, std::string &error) {
                 "packages intel-opencl-rt and intel-cmplr-lib-rt";
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
-    cl::Int status = cl::success;
+    read_info(r);
+    // Last: nothing below throws or fails, so that no attempt leaves a context behind.
     r.context = r.api.clCreateContext(nullptr, 1, &r.device, nullptr, nullptr, &status);
     if (!r.context) {
         error = "the OpenCL CPU runtime cannot create a context (error " + std::to_string(status) + ")";
-        return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+        return status == cl::success ? ZE_RESULT_ERROR_UNKNOWN : from_opencl(status);
     }
-    read_info(r);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -122,17 +150,32 @@ bool DeviceInfo::has(const char *extension) const {
 }
 
 ze_result_t open_runtime() {
-    std::call_once(once, [] {
-        the_runtime = new Runtime;
-        open_error = new std::string;
-        ForkGate::watch_forks();
-        open_result = open(*the_runtime, *open_error);
-    });
-    return open_result;
+    if (the_runtime)
+        return ZE_RESULT_SUCCESS;
+    last_reason[0] = '\0';
+    Opening &o = opening();
+    std::lock_guard lock(o.mutex);
+    if (the_runtime)
+        return ZE_RESULT_SUCCESS;
+    if (!o.missing.empty()) {
+        set_reason(o.missing);
+        return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    }
+    static const bool watches = (ForkGate::watch_forks(), true);
+    (void)watches;
+    auto fresh = std::make_unique<Runtime>();
+    std::string reason;
+    const ze_result_t result = open(*fresh, reason);
+    set_reason(reason);
+    if (result == ZE_RESULT_SUCCESS)
+        the_runtime = fresh.release();
+    else if (result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE)
+        o.missing = std::move(reason);
+    return result;
 }
 
 const char *runtime_error() {
-    return open_error ? open_error->c_str() : "";
+    return last_reason;
 }
 
 Runtime &runtime() {

@@ -44,10 +44,11 @@ struct Runtime {
     DeviceInfo info;
 };
 
-/// Opens the runtime at the first call; later calls return the first call's answer.
+/// Opens the runtime at the first call that can. DEPENDENCY_UNAVAILABLE: it is missing, and stays so for this
+/// process. Any other failure may pass: the next call tries again.
 ze_result_t open_runtime();
 
-/// Why open_runtime failed, as a sentence; empty if it did not.
+/// Why the last open_runtime of this thread failed, as a sentence; empty if it did not.
 const char *runtime_error();
 
 /// The opened runtime. Only to be called after open_runtime succeeded, which every handle is a proof of.

@@ -88,7 +88,7 @@ OwnedSubmission OwnedSubmission::make() {
 }
 
 void Submission::close() {
-    std::deque<CommandPtr> dropped;
+    std::list<CommandPtr> dropped; // unlike a deque it allocates nothing
     {
         std::lock_guard lock(mutex_);
         closed_ = true;

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -59,7 +59,7 @@ private:
 
     cl::Queue queue_ = nullptr;
     std::mutex mutex_;
-    std::deque<CommandPtr> backlog_;
+    std::list<CommandPtr> backlog_;
     bool closed_ = false;
     bool busy_ = false; // enqueued since the last time that the queue was seen empty
     uint64_t enqueued_ = 0;

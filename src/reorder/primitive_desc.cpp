@@ -55,11 +55,11 @@ zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst) {
 primitive_desc::primitive_desc(const memory_desc &src, zemm_engine_t s, const memory_desc &dst,
                                zemm_engine_t d, const zemm_primitive_attr *attr)
     : zemm_primitive_desc(engine_of(s, d)),
-      problem(std::make_shared<const struct problem>(make_problem(src, dst, attr))), src_engine(s),
-      dst_engine(d),
+      problem(std::make_shared<const struct problem>(make_problem(src, dst, attr))),
+      src_engine(s->shared_from_this()), dst_engine(d->shared_from_this()),
       kernels(std::make_shared<const std::vector<std::pair<const implementation *, struct plan>>>(
           candidates(*problem, *engine->device))) {
-    arguments = arguments_of(*problem, src_engine, dst_engine);
+    arguments = arguments_of(*problem, s, d);
 }
 
 std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
@@ -96,10 +96,10 @@ std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) cons
 void primitive_desc::query(zemm_query_t what, int index, void *result) const {
     switch (what) {
     case zemm_query_reorder_src_engine:
-        *static_cast<zemm_engine_t *>(result) = src_engine;
+        *static_cast<zemm_engine_t *>(result) = src_engine.get();
         return;
     case zemm_query_reorder_dst_engine:
-        *static_cast<zemm_engine_t *>(result) = dst_engine;
+        *static_cast<zemm_engine_t *>(result) = dst_engine.get();
         return;
     default:
         zemm_primitive_desc::query(what, index, result);

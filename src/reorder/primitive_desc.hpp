@@ -28,7 +28,7 @@ public:
     const struct plan &plan() const { return (*kernels)[chosen].second; }
 
     std::shared_ptr<const struct problem> problem;
-    zemm_engine_t src_engine, dst_engine;
+    const std::shared_ptr<zemm_engine> src_engine, dst_engine;
     std::shared_ptr<const std::vector<std::pair<const implementation *, struct plan>>> kernels;
     size_t chosen = 0;
 };

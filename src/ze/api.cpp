@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ze/api.hpp"
 
+#include <cerrno>
+#include <cstring>
+
 #include <dlfcn.h>
 
 #include "common/error.hpp"
@@ -58,13 +61,14 @@ const char *result_text(ze_result_t result) {
 #undef ZEMM_ZE_RESULT
 }
 
+bool is_out_of_memory(ze_result_t result) {
+    return result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
 void check(ze_result_t result, const char *call) {
-    if (result == ZE_RESULT_SUCCESS)
-        return;
-    const bool memory =
-        result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-    fail(memory ? zemm_out_of_memory : zemm_runtime_error, "%s returned %s (0x%x)", call, result_text(result),
-         static_cast<unsigned>(result));
+    if (result != ZE_RESULT_SUCCESS)
+        fail(is_out_of_memory(result) ? zemm_out_of_memory : zemm_runtime_error, "%s returned %s (0x%x)",
+             call, result_text(result), static_cast<unsigned>(result));
 }
 
 const char *first_missing(const api &fn) {
@@ -76,9 +80,33 @@ const char *first_missing(const api &fn) {
     return nullptr;
 }
 
-std::string dl_reason() {
-    const char *reason = dlerror();
-    return reason ? reason : "unknown reason";
+std::string dl_reason(zemm_status_t &status) {
+    const char *said = dlerror();
+    const std::string reason = said ? said : "dlopen gave no reason";
+    const auto says = [&](const char *part) { return reason.find(part) != std::string::npos; };
+    // The linker puts strerror()'s text behind its own.
+    if (says(std::strerror(ENOMEM)) || says("out of memory"))
+        status = zemm_out_of_memory;
+    else if (says(std::strerror(ENOENT)) || says(std::strerror(EACCES)) || says("invalid ELF header") ||
+             says("file too short") || says("wrong ELF class") || says("undefined symbol"))
+        status = zemm_invalid_arguments;
+    else
+        status = zemm_runtime_error;
+    return reason;
+}
+
+zemm_status_t status_of_init(ze_result_t result) {
+    switch (result) {
+    case ZE_RESULT_ERROR_UNINITIALIZED:
+    case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:
+    case ZE_RESULT_ERROR_UNSUPPORTED_VERSION:
+    case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:
+    case ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS:
+    case ZE_RESULT_ERROR_NOT_AVAILABLE:
+        return zemm_invalid_arguments;
+    default:
+        return is_out_of_memory(result) ? zemm_out_of_memory : zemm_runtime_error;
+    }
 }
 
 } // namespace zemm::ze

@@ -8,6 +8,8 @@
 
 #include <level_zero/ze_api.h>
 
+#include "zemm/zemm_types.h"
+
 namespace zemm::ze {
 
 // Functions that every driver must have (name as in ze_api.h).
@@ -66,11 +68,22 @@ struct api {
 // (out_of_memory for the memory codes).
 void check(ze_result_t result, const char *call);
 const char *result_text(ze_result_t result); // "ZE_RESULT_ERROR_DEVICE_LOST"
+bool is_out_of_memory(ze_result_t result);
 
-// The loader's functions, opened at first use (libze_loader.so.1, zeInit done); nullptr if there is none or
-// it has no driver, and why then says what is missing and which package has it.
-const api *loader_api(std::string &why);
+// Why there are no functions, or no devices.
+struct absence {
+    // invalid_arguments: something is missing, and stays so until the process ends. Else something failed
+    // that may pass (out_of_memory, runtime_error): the next call tries again.
+    zemm_status_t status = zemm_invalid_arguments;
+    std::string sentence; // says what is missing and which package has it, or what failed
+
+    bool lasts() const { return status == zemm_invalid_arguments; }
+};
+
+// The loader's functions, opened at first use (libze_loader.so.1, zeInit done); nullptr and why if there is
+// none or it has no driver.
+const api *loader_api(absence &why);
 // Those of the libze_cpu.so beside this library, through its DDI tables; nullptr and why likewise.
-const api *cpu_driver_api(std::string &why);
+const api *cpu_driver_api(absence &why);
 
 } // namespace zemm::ze

@@ -75,10 +75,12 @@ void copy_now(device &dev, void *to, const void *from, size_t size) {
         desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
         desc.ordinal = dev.compute_queue_ordinal;
         desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS; // the append returns when the copy is done
-        check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &dev.copy_list),
+        ze_command_list_handle_t list = nullptr;
+        check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list),
               "zeCommandListCreateImmediate");
+        dev.copy_list = {dev.fn, list};
     }
-    check(dev.fn.zeCommandListAppendMemoryCopy(dev.copy_list, to, from, size, nullptr, 0, nullptr),
+    check(dev.fn.zeCommandListAppendMemoryCopy(dev.copy_list.get(), to, from, size, nullptr, 0, nullptr),
           "zeCommandListAppendMemoryCopy");
 }
 

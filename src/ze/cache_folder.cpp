@@ -168,10 +168,11 @@ void cache_folder::write(const std::string &name, std::span<const uint8_t> conte
         prune();
         unpruned_ = 0;
     }
+    const std::string path = file(name); // nothing throws while there is a temporary file
     std::string temporary = file(temporary_prefix + name + "XXXXXX");
     const file_handle to{mkostemp(temporary.data(), O_CLOEXEC)}; // mode 0600
     const bool made = to.fd >= 0;
-    if (made && write_all(to.fd, content) && !rename(temporary.c_str(), file(name).c_str()))
+    if (made && write_all(to.fd, content) && !rename(temporary.c_str(), path.c_str()))
         return;
     const int reason = errno;
     if (made)

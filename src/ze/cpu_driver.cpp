@@ -28,10 +28,11 @@ std::vector<std::string> cpu_driver_candidates() {
     return candidates;
 }
 
-provider *open_cpu_driver() {
-    auto *p = new provider;
+std::shared_ptr<const provider> open_cpu_driver() {
+    auto p = std::make_shared<provider>();
     void *lib = nullptr;
     std::string tried;
+    zemm_status_t status = zemm_invalid_arguments;
     for (const std::string &path : cpu_driver_candidates()) {
         std::error_code ignored;
         const bool exists = std::filesystem::exists(path, ignored);
@@ -39,19 +40,20 @@ provider *open_cpu_driver() {
         if (lib)
             break;
         // A file that is there and does not open says more than one that is not there.
-        tried += (tried.empty() ? "" : "; ") + (exists ? dl_reason() : path + " does not exist");
+        tried += (tried.empty() ? "" : "; ") + (exists ? dl_reason(status) : path + " does not exist");
         if (exists)
             break;
     }
     if (!lib) {
-        p->why =
+        p->fail(
+            status,
             "the Level Zero CPU driver libze_cpu.so, which belongs beside libzemm.so, cannot be opened: " +
-            tried;
+                tried);
         return p;
     }
     const std::string missing = read_tables(lib, p->functions);
     if (!missing.empty()) {
-        p->why = "the Level Zero CPU driver libze_cpu.so does not offer " + missing;
+        p->fail(zemm_invalid_arguments, "the Level Zero CPU driver libze_cpu.so does not offer " + missing);
         return p;
     }
     const ze_result_t result = p->functions.zeInit(0);
@@ -59,24 +61,27 @@ provider *open_cpu_driver() {
         using get_text = const char *(*)();
         auto reason = reinterpret_cast<get_text>(dlsym(lib, "zeCpuGetLastError"));
         const char *sentence = reason ? reason() : nullptr;
-        p->why =
-            sentence && *sentence
-                ? sentence
-                : text("the Level Zero CPU driver found no OpenCL CPU runtime (zeInit returned %s): install "
-                       "the pip packages intel-opencl-rt and intel-cmplr-lib-rt",
-                       result_text(result));
+        status = status_of_init(result);
+        if (sentence && *sentence)
+            p->fail(status, sentence);
+        else
+            p->fail(status,
+                    text("the Level Zero CPU driver does not open: zeInit returned %s%s", result_text(result),
+                         status == zemm_invalid_arguments
+                             ? ", install the pip packages intel-opencl-rt and intel-cmplr-lib-rt"
+                             : ""));
         return p;
     }
     fork_gate::watch();
-    p->usable = true;
+    p->succeed();
     return p;
 }
 
 } // namespace
 
-const api *cpu_driver_api(std::string &why) {
-    static const provider *p = open_cpu_driver();
-    return p->answer(why);
+const api *cpu_driver_api(absence &why) {
+    static auto &driver = *new settled<provider>(open_cpu_driver);
+    return driver.get()->answer(why);
 }
 
 } // namespace zemm::ze

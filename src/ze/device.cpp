@@ -26,12 +26,12 @@ zemm_engine_kind_t kind_of(const api &fn, ze_device_handle_t handle) {
          properties.name, static_cast<int>(properties.type));
 }
 
-ze_context_handle_t new_context(const api &fn, ze_driver_handle_t driver) {
+owned_context new_context(const api &fn, ze_driver_handle_t driver) {
     ze_context_desc_t desc = {};
     desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
     ze_context_handle_t context = nullptr;
     check(fn.zeContextCreate(driver, &desc, &context), "zeContextCreate");
-    return context;
+    return {fn, context};
 }
 
 // Nanoseconds of one timestamp tick. From 1.2 on a driver that is asked with the 1_2 structure answers in
@@ -80,14 +80,14 @@ std::string identity_of(const ze_device_properties_t &d, const ze_driver_propert
 
 } // namespace
 
-device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle,
-               ze_context_handle_t context, bool owns_context)
-    : fn(fn), driver(driver), handle(handle), context(context), kind(kind_of(fn, handle)),
-      model(kind == zemm_gpu ? gpu_model_of(fn, driver, handle) : gpu_model()),
+device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle, owned_context own,
+               ze_context_handle_t context)
+    : own_context_(std::move(own)), fn(fn), driver(driver), handle(handle), context(context),
+      kind(kind_of(fn, handle)), model(kind == zemm_gpu ? gpu_model_of(fn, driver, handle) : gpu_model()),
       model_text(kind == zemm_gpu ? model.text() : ""),
       all_features(kind == zemm_gpu ? gpu_features(model) : cpu_features(fn, driver)),
       features(masked(all_features)), feature_names(features.names()),
-      modules(std::make_unique<module_cache>()), owns_context_(owns_context) {
+      modules(std::make_unique<module_cache>()) {
     ze_device_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
     check(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties");
@@ -125,25 +125,36 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     host_pointers = access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW;
 }
 
-device::~device() {
-    modules.reset();
-    if (copy_list)
-        fn.zeCommandListDestroy(copy_list);
-    if (owns_context_)
-        fn.zeContextDestroy(context);
+device::~device() = default;
+
+namespace {
+
+// An absence that may pass.
+[[noreturn]] void fail_for_now(const absence &why, zemm_engine_kind_t kind) {
+    fail(why.status, "no %s device could be opened this time: %s", kind == zemm_cpu ? "cpu" : "gpu",
+         why.sentence.c_str());
 }
 
+} // namespace
+
 size_t device_count(zemm_engine_kind_t kind, std::string &why) {
-    return devices_of(kind, why).size();
+    absence reason;
+    const size_t count = devices_of(kind, reason).size();
+    if (count == 0 && !reason.lasts())
+        fail_for_now(reason, kind);
+    why = reason.sentence;
+    return count;
 }
 
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
-    std::string why;
-    const std::vector<found_device> &found = devices_of(kind, why);
+    absence why;
+    const std::vector<found_device> found = devices_of(kind, why);
     const char *kind_name = kind == zemm_cpu ? "cpu" : "gpu";
+    if (index >= found.size() && !why.lasts())
+        fail_for_now(why, kind);
     if (found.empty())
         fail(zemm_invalid_arguments, "index is %zu, but there is no %s device: %s", index, kind_name,
-             why.c_str());
+             why.sentence.c_str());
     if (index >= found.size())
         fail(zemm_invalid_arguments, "index is %zu, but there %s %zu %s device%s", index,
              found.size() == 1 ? "is" : "are", found.size(), kind_name, found.size() == 1 ? "" : "s");
@@ -154,13 +165,9 @@ std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
     std::shared_ptr<device> &entry = open[found[index].handle];
     if (!entry) {
         const found_device &d = found[index];
-        const ze_context_handle_t context = new_context(*d.fn, d.driver);
-        try {
-            entry.reset(new device(*d.fn, d.driver, d.handle, context, true));
-        } catch (...) {
-            d.fn->zeContextDestroy(context);
-            throw;
-        }
+        owned_context own = new_context(*d.fn, d.driver);
+        const ze_context_handle_t context = own.get();
+        entry.reset(new device(*d.fn, d.driver, d.handle, std::move(own), context));
     }
     return entry;
 }
@@ -168,16 +175,16 @@ std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index) {
 const api &api_of(ze_device_handle_t handle) {
     if (const api *own = own_cpu_api_of(handle))
         return *own;
-    std::string why;
+    absence why;
     const api *loader = loader_api(why);
     if (!loader)
-        fail(zemm_runtime_error, "%s", why.c_str());
+        fail(why.lasts() ? zemm_runtime_error : why.status, "%s", why.sentence.c_str());
     return *loader;
 }
 
 std::shared_ptr<device> adopt_device(ze_driver_handle_t driver, ze_device_handle_t handle,
                                      ze_context_handle_t context) {
-    return std::shared_ptr<device>(new device(api_of(handle), driver, handle, context, false));
+    return std::shared_ptr<device>(new device(api_of(handle), driver, handle, {}, context));
 }
 
 } // namespace zemm::ze

@@ -9,6 +9,7 @@
 #include "ze/api.hpp"
 #include "ze/features.hpp"
 #include "ze/gpu_model.hpp"
+#include "ze/handle.hpp"
 #include "zemm/zemm_types.h"
 
 namespace zemm::ze {
@@ -16,6 +17,8 @@ namespace zemm::ze {
 class module_cache;
 
 class device {
+    const owned_context own_context_; // empty for an interop caller's; outlives what is made in it
+
 public:
     ~device();
     device(const device &) = delete;
@@ -25,10 +28,10 @@ public:
     const ze_driver_handle_t driver;
     const ze_device_handle_t handle;
     const ze_context_handle_t context;
-    const zemm_engine_kind_t kind;                  // zemm_cpu or zemm_gpu
-    bool adopted() const { return !owns_context_; } // the context is an interop caller's
-    const gpu_model model;                          // of a GPU
-    const std::string model_text;                   // "" for a CPU
+    const zemm_engine_kind_t kind;                 // zemm_cpu or zemm_gpu
+    bool adopted() const { return !own_context_; } // the context is an interop caller's
+    const gpu_model model;                         // of a GPU
+    const std::string model_text;                  // "" for a CPU
     const feature_set all_features;
     const feature_set features; // less what ZEMM_DEVICE_MASK hides
     const std::string feature_names;
@@ -50,7 +53,7 @@ public:
     std::unique_ptr<module_cache> modules;
     // A synchronous list for copies by the host, created at first use.
     std::mutex copy_lock;
-    ze_command_list_handle_t copy_list = nullptr;
+    owned_list copy_list;
 
     bool has_api(uint32_t minor) const {
         return api_version >= static_cast<uint32_t>(ZE_MAKE_VERSION(1, minor));
@@ -59,15 +62,14 @@ public:
 private:
     friend std::shared_ptr<device> open_device(zemm_engine_kind_t, size_t);
     friend std::shared_ptr<device> adopt_device(ze_driver_handle_t, ze_device_handle_t, ze_context_handle_t);
-    device(const api &fn, ze_driver_handle_t, ze_device_handle_t, ze_context_handle_t, bool owns_context);
-    const bool owns_context_;
+    device(const api &fn, ze_driver_handle_t, ze_device_handle_t, owned_context own, ze_context_handle_t);
 };
 
-// Number of devices of a kind; what is missing goes to why when it is 0.
+// Number of devices of a kind; what is missing goes to why when it is 0. Throws what may pass.
 size_t device_count(zemm_engine_kind_t kind, std::string &why);
 // invalid_arguments for an index past the end; the sentence says what is missing when nothing of the kind is
-// there. The device and its context stay open until the process ends: engines on one device share them, and
-// its modules.
+// there. out_of_memory, runtime_error: what failed while devices were looked for; it may pass. The device and
+// its context stay open until the process ends: engines on one device share them, and its modules.
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index);
 // For handles of the process's loader, or of a device that open_device() opened (interop); the context stays
 // the caller's.

@@ -22,7 +22,8 @@ std::string key_of(const device &dev, const spirv &binary, const std::vector<spe
 
 // The binary kept for a key; nothing if there is none. A file that is damaged is told of in the log.
 std::optional<std::vector<uint8_t>> load(const std::string &key);
-// Keeps it, in place of what there may be. Never fails: what cannot be written is told of in the log.
+// Keeps it, in place of what there may be. What cannot be written is told of in the log. Throws bad_alloc
+// only.
 void store(const std::string &key, std::span<const uint8_t> binary);
 
 } // namespace zemm::ze::disk_cache

@@ -6,13 +6,6 @@ namespace zemm::ze {
 event_pool::event_pool(const device &dev, bool timestamps, uint32_t chunk)
     : device_(dev), timestamps_(timestamps), chunk_(chunk) {}
 
-event_pool::~event_pool() {
-    for (ze_event_handle_t event : all_)
-        device_.fn.zeEventDestroy(event);
-    for (ze_event_pool_handle_t pool : pools_)
-        device_.fn.zeEventPoolDestroy(pool);
-}
-
 void event_pool::grow() {
     ze_event_pool_desc_t pool_desc = {};
     pool_desc.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
@@ -20,13 +13,13 @@ void event_pool::grow() {
     if (timestamps_)
         pool_desc.flags |= ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP;
     pool_desc.count = chunk_;
+    const api &fn = device_.fn;
     ze_device_handle_t handle = device_.handle;
-    ze_event_pool_handle_t pool = nullptr;
-    pools_.reserve(pools_.size() + 1);
-    check(device_.fn.zeEventPoolCreate(device_.context, &pool_desc, 1, &handle, &pool), "zeEventPoolCreate");
-    pools_.push_back(pool);
-    all_.reserve(all_.size() + chunk_);
-    free_.reserve(all_.size() + chunk_);
+    ze_event_pool_handle_t created = nullptr;
+    check(fn.zeEventPoolCreate(device_.context, &pool_desc, 1, &handle, &created), "zeEventPoolCreate");
+    owned_event_pool pool(fn, created);
+    std::vector<owned_event> events;
+    events.reserve(chunk_);
     for (uint32_t i = 0; i < chunk_; i++) {
         ze_event_desc_t desc = {};
         desc.stype = ZE_STRUCTURE_TYPE_EVENT_DESC;
@@ -34,9 +27,17 @@ void event_pool::grow() {
         desc.signal = ZE_EVENT_SCOPE_FLAG_HOST;
         desc.wait = ZE_EVENT_SCOPE_FLAG_HOST;
         ze_event_handle_t event = nullptr;
-        check(device_.fn.zeEventCreate(pool, &desc, &event), "zeEventCreate");
-        all_.push_back(event);
-        free_.push_back(event);
+        check(fn.zeEventCreate(pool.get(), &desc, &event), "zeEventCreate");
+        events.emplace_back(fn, event);
+    }
+    pools_.reserve(pools_.size() + 1);
+    all_.reserve(all_.size() + chunk_);
+    free_.reserve(all_.size() + chunk_);
+    // From here on nothing throws.
+    pools_.push_back(std::move(pool));
+    for (owned_event &event : events) {
+        free_.push_back(event.get());
+        all_.push_back(std::move(event));
     }
 }
 

@@ -12,9 +12,6 @@ namespace zemm::ze {
 class event_pool {
 public:
     event_pool(const device &dev, bool timestamps, uint32_t chunk);
-    ~event_pool();
-    event_pool(const event_pool &) = delete;
-    event_pool &operator=(const event_pool &) = delete;
 
     // An event that is not signalled and that the host can wait for.
     ze_event_handle_t take();
@@ -22,13 +19,14 @@ public:
     void give_back(ze_event_handle_t event);
 
 private:
-    void grow();
+    void grow(); // by one chunk or, when that fails, not at all
 
     const device &device_;
     const bool timestamps_;
     const uint32_t chunk_;
-    std::vector<ze_event_pool_handle_t> pools_;
-    std::vector<ze_event_handle_t> all_, free_;
+    std::vector<owned_event_pool> pools_;
+    std::vector<owned_event> all_; // destroyed before their pools
+    std::vector<ze_event_handle_t> free_;
 };
 
 } // namespace zemm::ze

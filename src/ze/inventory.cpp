@@ -1,35 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ze/inventory.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "common/error.hpp"
+#include "ze/settled.hpp"
 
 namespace zemm::ze {
 namespace {
 
-// Set once the CPU driver has been opened. Like all lists here it is never destroyed.
+struct inventory {
+    std::vector<found_device> gpus, cpus;
+    absence no_gpu, no_cpu; // what is missing when the list is empty
+    bool lasts = true;      // false: a call failed for a reason that may pass
+};
+
+// Set once the CPU driver's devices are known. Like all lists that last it is never destroyed.
 std::atomic<const inventory *> own_cpu{nullptr};
 
+// Devices of one driver; what it fails with goes to result.
+std::vector<ze_device_handle_t> handles_of(const api &fn, ze_driver_handle_t driver, ze_result_t &result) {
+    uint32_t count = 0;
+    result = fn.zeDeviceGet(driver, &count, nullptr);
+    std::vector<ze_device_handle_t> handles(result == ZE_RESULT_SUCCESS ? count : 0);
+    if (!handles.empty())
+        result = fn.zeDeviceGet(driver, &count, handles.data());
+    handles.resize(result == ZE_RESULT_SUCCESS ? std::min<size_t>(count, handles.size()) : 0);
+    return handles;
+}
+
 void list_devices(const api &fn, inventory &list) {
+    // One driver that fails must not hide the devices of the others, unless memory is short.
+    const auto works = [&](ze_result_t result, const char *call) {
+        if (result == ZE_RESULT_SUCCESS)
+            return true;
+        if (is_out_of_memory(result))
+            check(result, call);
+        list.lasts = false;
+        list.no_gpu = list.no_cpu = {zemm_runtime_error, text("%s returned %s", call, result_text(result))};
+        return false;
+    };
     uint32_t driver_count = 0;
     check(fn.zeDriverGet(&driver_count, nullptr), "zeDriverGet");
     std::vector<ze_driver_handle_t> drivers(driver_count);
     check(fn.zeDriverGet(&driver_count, drivers.data()), "zeDriverGet");
-    drivers.resize(driver_count);
+    drivers.resize(std::min<size_t>(driver_count, drivers.size()));
     for (ze_driver_handle_t driver : drivers) {
-        // One driver that fails must not hide the devices of the others.
-        uint32_t count = 0;
-        if (fn.zeDeviceGet(driver, &count, nullptr) != ZE_RESULT_SUCCESS || !count)
-            continue;
-        std::vector<ze_device_handle_t> handles(count);
-        if (fn.zeDeviceGet(driver, &count, handles.data()) != ZE_RESULT_SUCCESS)
-            continue;
-        handles.resize(count);
+        ze_result_t result;
+        const std::vector<ze_device_handle_t> handles = handles_of(fn, driver, result);
+        works(result, "zeDeviceGet");
         for (ze_device_handle_t handle : handles) {
             ze_device_properties_t properties = {};
             properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-            if (fn.zeDeviceGetProperties(handle, &properties) != ZE_RESULT_SUCCESS)
+            if (!works(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties"))
                 continue;
             if (properties.type == ZE_DEVICE_TYPE_GPU)
                 list.gpus.push_back({&fn, driver, handle});
@@ -39,58 +63,64 @@ void list_devices(const api &fn, inventory &list) {
     }
 }
 
-const inventory *list_loader() {
-    auto *list = new inventory;
-    std::string why;
-    if (const api *fn = loader_api(why)) {
-        try {
+// The devices that fn knows; nothing but why if there are no functions.
+std::shared_ptr<inventory> make_list(const api *fn, const absence &why) {
+    auto list = std::make_shared<inventory>();
+    list->no_gpu = list->no_cpu = why;
+    list->lasts = fn || why.lasts();
+    try {
+        if (fn)
             list_devices(*fn, *list);
-            why = "the Level Zero loader reports no GPU: install the package intel-opencl-icd (Debian) or "
-                  "libze-intel-gpu1 "
-                  "(Ubuntu), and see to it that /dev/dri/renderD* exists and may be opened";
-        } catch (const error &e) {
-            why = e.what();
-        }
+    } catch (const error &e) {
+        list->no_gpu = list->no_cpu = {e.status(), e.what()};
+        list->lasts = false;
     }
-    list->why_no_gpu = why;
     return list;
 }
 
-const inventory *list_own_cpu() {
-    auto *list = new inventory;
-    if (const api *fn = cpu_driver_api(list->why_no_cpu)) {
-        try {
-            list_devices(*fn, *list);
-            list->why_no_cpu = "the Level Zero CPU driver libze_cpu.so reports no device";
-        } catch (const error &e) {
-            list->why_no_cpu = e.what();
-        }
-    }
-    own_cpu = list;
+std::shared_ptr<const inventory> list_loader() {
+    absence why;
+    const api *fn = loader_api(why);
+    if (fn)
+        why.sentence =
+            "the Level Zero loader reports no GPU: install the package intel-opencl-icd (Debian) or "
+            "libze-intel-gpu1 (Ubuntu), and see to it that /dev/dri/renderD* exists and may be opened";
+    return make_list(fn, why);
+}
+
+std::shared_ptr<const inventory> list_own_cpu() {
+    absence why;
+    const api *fn = cpu_driver_api(why);
+    if (fn)
+        why.sentence = "the Level Zero CPU driver libze_cpu.so reports no device";
+    const std::shared_ptr<const inventory> list = make_list(fn, why);
+    if (list->lasts)
+        own_cpu = list.get();
     return list;
 }
 
 } // namespace
 
-const inventory &loader_devices() {
-    static const inventory *list = list_loader();
-    return *list;
-}
-
-const std::vector<found_device> &devices_of(zemm_engine_kind_t kind, std::string &why) {
+std::vector<found_device> devices_of(zemm_engine_kind_t kind, absence &why) {
     if (kind != zemm_cpu && kind != zemm_gpu)
         fail(zemm_invalid_arguments, "kind is %d: neither zemm_cpu (1) nor zemm_gpu (2)",
              static_cast<int>(kind));
-    const inventory &loader = loader_devices();
+    static auto &loader = *new settled<inventory>(list_loader);
+    static auto &own = *new settled<inventory>(list_own_cpu);
+    const std::shared_ptr<const inventory> list = loader.get();
     if (kind == zemm_gpu) {
-        why = loader.why_no_gpu;
-        return loader.gpus;
+        why = list->no_gpu;
+        return list->gpus;
     }
-    if (!loader.cpus.empty())
-        return loader.cpus;
-    static const inventory *own = list_own_cpu();
-    why = own->why_no_cpu;
-    return own->cpus;
+    // A loader that is short of memory may have CPU devices; one that fails otherwise does not keep the own
+    // one from being used.
+    if (!list->cpus.empty() || list->no_cpu.status == zemm_out_of_memory) {
+        why = list->no_cpu;
+        return list->cpus;
+    }
+    const std::shared_ptr<const inventory> of_driver = own.get();
+    why = of_driver->no_cpu;
+    return of_driver->cpus;
 }
 
 const api *own_cpu_api_of(ze_device_handle_t handle) {

@@ -16,16 +16,10 @@ struct found_device {
     ze_device_handle_t handle;
 };
 
-struct inventory {
-    std::vector<found_device> gpus, cpus;
-    std::string why_no_gpu, why_no_cpu; // what is missing when the list is empty
-};
-
-// Devices of all drivers that the loader reports; looked for once.
-const inventory &loader_devices();
-// Devices of one kind: the loader's, or for zemm_cpu those of libze_cpu.so if the loader reports none.
-// Anything but zemm_cpu and zemm_gpu: invalid_arguments.
-const std::vector<found_device> &devices_of(zemm_engine_kind_t kind, std::string &why);
+// Devices of one kind: the loader's, or for zemm_cpu those of libze_cpu.so if the loader reports none. They
+// are looked for until they are known for good. why: what is missing when the list is empty, what failed when
+// it may lack some. Anything but zemm_cpu and zemm_gpu: invalid_arguments.
+std::vector<found_device> devices_of(zemm_engine_kind_t kind, absence &why);
 // The functions of the CPU driver if the handle is one of its devices, without opening it for that; else
 // nullptr.
 const api *own_cpu_api_of(ze_device_handle_t handle);

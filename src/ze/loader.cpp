@@ -8,12 +8,17 @@
 namespace zemm::ze {
 namespace {
 
-provider *open_loader() {
-    auto *p = new provider;
+std::shared_ptr<const provider> open_loader() {
+    auto p = std::make_shared<provider>();
     void *lib = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
-        p->why = "the Level Zero loader is missing (" + dl_reason() +
-                 "): install the package libze1 (Debian, Ubuntu) or level-zero (Intel's repositories)";
+        zemm_status_t status;
+        const std::string reason = dl_reason(status);
+        p->fail(status, status == zemm_invalid_arguments
+                            ? "the Level Zero loader is missing (" + reason +
+                                  "): install the package libze1 (Debian, Ubuntu) or level-zero (Intel's "
+                                  "repositories)"
+                            : "the Level Zero loader does not open: " + reason);
         return p;
     }
     api &fn = p->functions;
@@ -22,28 +27,31 @@ provider *open_loader() {
     ZEMM_ZE_LOOK_UP(zeCommandListHostSynchronize)
 #undef ZEMM_ZE_LOOK_UP
     if (const char *name = first_missing(fn)) {
-        p->why = text("the Level Zero loader libze_loader.so.1 is too old: it has no %s", name);
+        p->fail(zemm_invalid_arguments,
+                text("the Level Zero loader libze_loader.so.1 is too old: it has no %s", name));
         return p;
     }
     const ze_result_t result = fn.zeInit(0);
     if (result != ZE_RESULT_SUCCESS) {
-        p->why =
-            text("the Level Zero loader found no driver (zeInit returned %s): for a GPU install the package "
-                 "intel-opencl-icd (Debian) or libze-intel-gpu1 (Ubuntu), and see to it that "
-                 "/dev/dri/renderD* exists and may be opened",
-                 result_text(result));
+        const zemm_status_t status = status_of_init(result);
+        p->fail(status, status == zemm_invalid_arguments
+                            ? text("the Level Zero loader found no driver (zeInit returned %s): for a GPU "
+                                   "install the package intel-opencl-icd (Debian) or libze-intel-gpu1 "
+                                   "(Ubuntu), and see to it that /dev/dri/renderD* exists and may be opened",
+                                   result_text(result))
+                            : text("the Level Zero loader: zeInit returned %s", result_text(result)));
         return p;
     }
     fork_gate::watch();
-    p->usable = true;
+    p->succeed();
     return p;
 }
 
 } // namespace
 
-const api *loader_api(std::string &why) {
-    static const provider *p = open_loader();
-    return p->answer(why);
+const api *loader_api(absence &why) {
+    static auto &loader = *new settled<provider>(open_loader);
+    return loader.get()->answer(why);
 }
 
 } // namespace zemm::ze

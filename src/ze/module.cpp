@@ -14,17 +14,15 @@
 namespace zemm::ze {
 namespace {
 
-// The build log, which is destroyed with it; "" if there is none.
-std::string take_log(const api &fn, ze_module_build_log_handle_t log) {
+// The build log; "" if there is none.
+std::string text_of(const api &fn, const owned_build_log &log) {
     std::string sentence;
     size_t size = 0;
-    if (log && fn.zeModuleBuildLogGetString(log, &size, nullptr) == ZE_RESULT_SUCCESS && size) {
+    if (log && fn.zeModuleBuildLogGetString(log.get(), &size, nullptr) == ZE_RESULT_SUCCESS && size) {
         sentence.resize(size);
-        if (fn.zeModuleBuildLogGetString(log, &size, sentence.data()) != ZE_RESULT_SUCCESS)
+        if (fn.zeModuleBuildLogGetString(log.get(), &size, sentence.data()) != ZE_RESULT_SUCCESS)
             sentence.clear();
     }
-    if (log)
-        fn.zeModuleBuildLogDestroy(log);
     // One line, as the messages of the library are.
     std::string line;
     for (const char c : sentence.substr(0, sentence.find('\0'))) {
@@ -48,7 +46,8 @@ bool looks_like_spirv(std::span<const uint8_t> words) {
     return magic == 0x07230203;
 }
 
-// What another module, or another try, would not meet as well.
+} // namespace
+
 bool is_fault_of_module(ze_result_t result) {
     switch (result) {
     case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
@@ -57,6 +56,8 @@ bool is_fault_of_module(ze_result_t result) {
     case ZE_RESULT_ERROR_INVALID_NATIVE_BINARY:
     case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:
     case ZE_RESULT_ERROR_INVALID_ARGUMENT:
+    case ZE_RESULT_ERROR_INVALID_KERNEL_NAME:
+    case ZE_RESULT_ERROR_INVALID_FUNCTION_NAME:
     case ZE_RESULT_ERROR_UNKNOWN:
         return true;
     default:
@@ -64,27 +65,25 @@ bool is_fault_of_module(ze_result_t result) {
     }
 }
 
-} // namespace
-
 void fail_build(const spirv &binary, const std::string &log, ze_result_t result, const std::string &call) {
-    const bool memory =
-        result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
     std::string message = call + " returned " + result_text(result);
     if (!log.empty())
         message += ", build log: " + log;
     if (!is_fault_of_module(result))
-        throw error(memory ? zemm_out_of_memory : zemm_runtime_error, std::move(message));
+        throw error(is_out_of_memory(result) ? zemm_out_of_memory : zemm_runtime_error, std::move(message));
     const std::string first_line = log.substr(0, log.find("; "));
     throw build_error(binary, std::move(message), first_line.empty() ? result_text(result) : first_line);
 }
 
 ze_result_t built_module::create(const device &dev, ze_module_desc_t desc, std::string &log) {
     desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-    ze_module_build_log_handle_t log_handle = nullptr;
-    const ze_result_t result = fn.zeModuleCreate(dev.context, dev.handle, &desc, &handle, &log_handle);
-    log = take_log(fn, log_handle);
-    if (result != ZE_RESULT_SUCCESS)
-        handle = nullptr;
+    ze_module_handle_t created = nullptr;
+    ze_module_build_log_handle_t created_log = nullptr;
+    const ze_result_t result = fn.zeModuleCreate(dev.context, dev.handle, &desc, &created, &created_log);
+    const owned_build_log log_handle(fn, created_log);
+    if (result == ZE_RESULT_SUCCESS)
+        handle_ = {fn, created};
+    log = text_of(fn, log_handle);
     return result;
 }
 
@@ -109,10 +108,10 @@ bool built_module::load(const device &dev, const std::string &key, const char *f
 void built_module::store(const std::string &key) const {
     size_t size = 0;
     std::vector<uint8_t> binary;
-    ze_result_t result = fn.zeModuleGetNativeBinary(handle, &size, nullptr);
+    ze_result_t result = fn.zeModuleGetNativeBinary(handle(), &size, nullptr);
     if (result == ZE_RESULT_SUCCESS && size) {
         binary.resize(size);
-        result = fn.zeModuleGetNativeBinary(handle, &size, binary.data());
+        result = fn.zeModuleGetNativeBinary(handle(), &size, binary.data());
     }
     if (result == ZE_RESULT_SUCCESS && size && size <= binary.size())
         disk_cache::store(key, {binary.data(), size});
@@ -123,13 +122,13 @@ void built_module::store(const std::string &key) const {
 }
 
 built_module::built_module(const device &dev, const spirv &binary,
-                           const std::vector<spec_constant> &constants, const char *flags)
+                           const std::vector<spec_constant> &constants, const char *flags, origin from)
     : fn(dev.fn) {
     if (!looks_like_spirv(binary.words))
         fail(zemm_runtime_error, "%s (%zu bytes) is no SPIR-V module", binary.name, binary.words.size());
     const std::string key =
         disk_cache::enabled() ? disk_cache::key_of(dev, binary, constants, flags) : std::string();
-    if (!key.empty() && load(dev, key, flags)) {
+    if (from == origin::anywhere && !key.empty() && load(dev, key, flags)) {
         from_disk = true;
         return;
     }
@@ -154,18 +153,13 @@ built_module::built_module(const device &dev, const spirv &binary,
     if (log.find("warning") != std::string::npos) // such as registers that were spilled
         verbose::print_once(verbose::warn, text("common,warn,building %s for device \"%s\", flags \"%s\": %s",
                                                 binary.name, dev.name.c_str(), flags, log.c_str()));
-    if (!key.empty())
+    if (key.empty())
+        return;
+    try {
         store(key);
-}
-
-built_module::~built_module() {
-    if (handle)
-        fn.zeModuleDestroy(handle);
-}
-
-kernel::~kernel() {
-    if (handle)
-        module_->fn.zeKernelDestroy(handle);
+    } catch (const std::bad_alloc &) { // the module is built all the same
+        warn_of_cache("a built module cannot be kept on disk: out of memory");
+    }
 }
 
 bool kernel::from_disk() const {

@@ -51,12 +51,11 @@ struct built_module;
 
 class kernel : public std::enable_shared_from_this<kernel> {
 public:
-    ~kernel();
     kernel(const kernel &) = delete;
     kernel &operator=(const kernel &) = delete;
     // Arguments live in the kernel handle: hold this lock from the first argument to the launch.
     std::mutex lock;
-    ze_kernel_handle_t handle = nullptr;
+    ze_kernel_handle_t handle() const { return handle_.get(); }
     std::atomic<bool> built_now = false; // false when it came from the module cache (for tests)
     bool from_disk() const;              // its module was built by another process, or another time
 
@@ -64,6 +63,7 @@ private:
     friend class module_cache;
     kernel() = default;
     std::shared_ptr<built_module> module_;
+    owned_kernel handle_; // destroyed before its module
 };
 
 // The kernel `entry` of a SPIR-V binary. Throws build_error with the build log when the driver refuses it; it

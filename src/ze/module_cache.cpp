@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "common/error.hpp"
+#include "ze/cache_folder.hpp"
 
 namespace zemm::ze {
 namespace {
@@ -18,6 +19,17 @@ std::string key_of(const spirv &binary, const std::vector<spec_constant> &consta
     return key;
 }
 
+ze_result_t new_kernel(const built_module &module, const char *entry, owned_kernel &kernel) {
+    ze_kernel_desc_t desc = {};
+    desc.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC;
+    desc.pKernelName = entry;
+    ze_kernel_handle_t created = nullptr;
+    const ze_result_t result = module.fn.zeKernelCreate(module.handle(), &desc, &created);
+    if (result == ZE_RESULT_SUCCESS)
+        kernel = {module.fn, created};
+    return result;
+}
+
 } // namespace
 
 std::shared_ptr<module_cache::slot> module_cache::find_or_add(std::string key) {
@@ -26,8 +38,10 @@ std::shared_ptr<module_cache::slot> module_cache::find_or_add(std::string key) {
         newest_first_.splice(newest_first_.begin(), newest_first_, found->second);
         return found->second->second;
     }
-    newest_first_.emplace_front(key, std::make_shared<slot>());
-    by_key_.emplace(std::move(key), newest_first_.begin());
+    order added; // what may throw comes before the lists change
+    added.emplace_front(key, std::make_shared<slot>());
+    by_key_.emplace(std::move(key), added.begin());
+    newest_first_.splice(newest_first_.begin(), added);
     if (newest_first_.size() > capacity_) {
         by_key_.erase(newest_first_.back().first);
         newest_first_.pop_back();
@@ -76,26 +90,31 @@ std::shared_ptr<kernel> module_cache::get(const device &dev, const spirv &binary
 std::shared_ptr<kernel> module_cache::build(slot &s, const device &dev, const spirv &binary,
                                             const char *entry, const std::vector<spec_constant> &constants,
                                             const char *flags) {
-    const bool build_now = !s.built;
+    bool build_now = !s.built;
     if (build_now)
         s.built = std::make_shared<built_module>(dev, binary, constants, flags);
     std::shared_ptr<kernel> &k = s.kernels[entry];
     if (!k) {
         std::shared_ptr<kernel> fresh(new kernel);
-        fresh->module_ = s.built;
-        ze_kernel_desc_t desc = {};
-        desc.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC;
-        desc.pKernelName = entry;
-        const ze_result_t result = dev.fn.zeKernelCreate(s.built->handle, &desc, &fresh->handle);
-        if (result != ZE_RESULT_SUCCESS) {
-            fresh->handle = nullptr;
+        ze_result_t result = new_kernel(*s.built, entry, fresh->handle_);
+        if (s.built->from_disk && is_fault_of_module(result)) {
+            // The binary is whole, but not what its key says.
+            warn_of_cache(text("a binary of %s that was kept on disk has no usable kernel %s (zeKernelCreate "
+                               "returned %s), the module is built",
+                               binary.name, entry, result_text(result)));
+            s.built =
+                std::make_shared<built_module>(dev, binary, constants, flags, built_module::origin::spirv);
+            build_now = true;
+            result = new_kernel(*s.built, entry, fresh->handle_);
+        }
+        if (result != ZE_RESULT_SUCCESS)
             fail_build(binary, s.built->log, result,
                        text("kernel %s of %s on device \"%s\": zeKernelCreate", entry, binary.name,
                             dev.name.c_str()));
-        }
-        check(dev.fn.zeKernelSetIndirectAccess(fresh->handle, ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST |
-                                                                  ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
-                                                                  ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED),
+        fresh->module_ = s.built;
+        check(dev.fn.zeKernelSetIndirectAccess(fresh->handle(), ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST |
+                                                                    ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
+                                                                    ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED),
               "zeKernelSetIndirectAccess");
         k = std::move(fresh);
     }

@@ -15,15 +15,13 @@
 
 namespace zemm::ze {
 
-// A module handle that destroys itself: loaded from the disk cache, or built from SPIR-V and kept there.
+// A module: loaded from the disk cache, or built from SPIR-V and kept there.
 struct built_module {
+    enum class origin { anywhere, spirv };
     built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
-                 const char *flags);
-    ~built_module();
-    built_module(const built_module &) = delete;
-    built_module &operator=(const built_module &) = delete;
+                 const char *flags, origin from = origin::anywhere);
     const api &fn;
-    ze_module_handle_t handle = nullptr;
+    ze_module_handle_t handle() const { return handle_.get(); }
     bool from_disk = false;
     std::string log; // of the build, in one line
 
@@ -31,7 +29,12 @@ private:
     ze_result_t create(const device &dev, ze_module_desc_t desc, std::string &log);
     bool load(const device &dev, const std::string &key, const char *flags);
     void store(const std::string &key) const;
+
+    owned_module handle_;
 };
+
+// A failure that another module, or another try, would not meet as well.
+bool is_fault_of_module(ze_result_t result);
 
 // Throws build_error, or for what is no fault of the module an error; call: "zeModuleCreate" and of what.
 [[noreturn]] void fail_build(const spirv &binary, const std::string &log, ze_result_t result,

@@ -5,28 +5,36 @@
 #include <string>
 
 #include "ze/api.hpp"
+#include "ze/settled.hpp"
 
 namespace zemm::ze {
 
-// What one attempt to open a provider came to. Kept for the life of the process and never destroyed: objects
-// may outlive every static destructor.
+// What one attempt to open a provider came to.
 struct provider {
     api functions;
     bool usable = false;
-    std::string why;
+    absence missing; // unless usable
+    bool lasts = false;
 
-    const api *answer(std::string &reason) const {
-        if (usable)
-            return &functions;
-        reason = why;
-        return nullptr;
+    void succeed() { usable = lasts = true; }
+    void fail(zemm_status_t status, std::string sentence) {
+        missing = {status, std::move(sentence)};
+        lasts = missing.lasts();
+    }
+    // The functions, or nullptr and why not. Called on what settled keeps, so that the functions stay.
+    const api *answer(absence &why) const {
+        if (!usable)
+            why = missing;
+        return usable ? &functions : nullptr;
     }
 };
 
 // The first function that every driver must have and this one has not; nullptr if all are there.
 const char *first_missing(const api &fn);
-// dlerror() that is never NULL.
-std::string dl_reason();
+// dlerror() and the status of an absence for it; call it right after a failed dlopen().
+std::string dl_reason(zemm_status_t &status);
+// The same for the result of a provider's zeInit().
+zemm_status_t status_of_init(ze_result_t result);
 // Fills fn from a driver's DDI tables, which is what the loader itself reads; returns what is missing or "".
 std::string read_tables(void *library, api &fn);
 

@@ -16,30 +16,37 @@ constexpr uint32_t in_order_minor = 7;
 constexpr uint32_t host_synchronize_minor = 6;
 constexpr uint32_t events_per_pool = 128;
 
+// A loader older than the driver refuses a flag that it does not know when its validation layer is on.
+bool is_unknown_flag(ze_result_t result) {
+    return result == ZE_RESULT_ERROR_INVALID_ENUMERATION || result == ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
+}
+
 // ordered: whether the driver keeps the order of launches by itself.
-ze_command_list_handle_t new_list(const device &dev, bool &ordered) {
+owned_list new_list(const device &dev, bool &ordered) {
     ze_command_queue_desc_t desc = {};
     desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
     desc.ordinal = dev.compute_queue_ordinal;
     desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
     ze_command_list_handle_t list = nullptr;
     ordered = dev.has_api(in_order_minor);
-    if (ordered) {
-        desc.flags = in_order_flag;
-        const ze_result_t result = dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list);
-        // A loader older than the driver refuses the flag when its validation layer is on.
-        const bool is_unknown = result == ZE_RESULT_ERROR_INVALID_ENUMERATION ||
-                                result == ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
-        if (!is_unknown) {
-            check(result, "zeCommandListCreateImmediate");
-            return list;
-        }
+    desc.flags = ordered ? in_order_flag : 0;
+    ze_result_t result = dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list);
+    if (ordered && is_unknown_flag(result)) {
         desc.flags = 0;
         ordered = false;
+        result = dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list);
     }
-    check(dev.fn.zeCommandListCreateImmediate(dev.context, dev.handle, &desc, &list),
-          "zeCommandListCreateImmediate");
-    return list;
+    check(result, "zeCommandListCreateImmediate");
+    return {dev.fn, list};
+}
+
+// Makes a call that lasts as long as the work does.
+template <typename F> ze_result_t block(F &&call, int cancel_state) {
+    const fork_gate::pause outside;
+    const cancellable here(cancel_state);
+    const ze_result_t result = call();
+    pthread_testcancel(); // drivers put it off
+    return result;
 }
 
 } // namespace
@@ -64,26 +71,27 @@ struct stream::impl {
 };
 
 stream::stream(std::shared_ptr<device> dev, bool profiling)
-    : device_(std::move(dev)), owns_list_(true), profiling_(profiling),
-      impl_(std::make_unique<impl>(*device_)) {
-    list_ = new_list(*device_, impl_->ordered);
-}
+    : device_(std::move(dev)), impl_(std::make_unique<impl>(*device_)),
+      own_list_(new_list(*device_, impl_->ordered)), list_(own_list_.get()), profiling_(profiling) {}
 
 stream::stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool profiling)
-    : device_(std::move(dev)), list_(list), owns_list_(false), profiling_(profiling),
-      impl_(std::make_unique<impl>(*device_)) {
+    : device_(std::move(dev)), impl_(std::make_unique<impl>(*device_)), list_(list), profiling_(profiling) {
     // A list cannot be asked whether it is in order, nor whether the caller appended to it.
     impl_->barrier_first = true;
 }
 
 stream::~stream() {
-    try {
-        wait();
-    } catch (...) {
-        // The device failed: there is nobody left to tell, and nothing runs on it any more.
-    }
-    if (owns_list_)
-        device_->fn.zeCommandListDestroy(list_);
+    constexpr int attempts = 3; // for what fails for a passing reason, such as a lack of memory
+    for (int i = 0; i < attempts; i++)
+        try {
+            const ze_result_t result = synchronize(PTHREAD_CANCEL_DISABLE);
+            if (result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_DEVICE_LOST)
+                return; // nothing runs any more
+        } catch (const std::exception &) {
+        }
+    // There is nobody left to tell. What work on the device may still use is given up rather than freed.
+    own_list_.release();
+    impl_.release();
 }
 
 void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
@@ -93,11 +101,11 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
         return wait_for(waits);
     std::vector<ze_event_handle_t> wait_list(waits.begin(), waits.end()); // Level Zero takes no const array
     std::lock_guard hold(k.lock);
-    check(fn.zeKernelSetGroupSize(k.handle, group_size[0], group_size[1], group_size[2]),
+    check(fn.zeKernelSetGroupSize(k.handle(), group_size[0], group_size[1], group_size[2]),
           "zeKernelSetGroupSize");
     for (uint32_t i = 0; i < arguments.size(); i++) {
         const ze_result_t result =
-            fn.zeKernelSetArgumentValue(k.handle, i, arguments[i].size, arguments[i].value);
+            fn.zeKernelSetArgumentValue(k.handle(), i, arguments[i].size, arguments[i].value);
         if (result != ZE_RESULT_SUCCESS)
             fail(zemm_runtime_error,
                  "argument %u (%zu bytes) of a kernel: zeKernelSetArgumentValue returned %s", i,
@@ -113,7 +121,7 @@ void stream::launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<ui
     }
     const ze_group_count_t groups = {group_count[0], group_count[1], group_count[2]};
     const ze_result_t result = fn.zeCommandListAppendLaunchKernel(
-        list_, k.handle, &groups, event, static_cast<uint32_t>(wait_list.size()),
+        list_, k.handle(), &groups, event, static_cast<uint32_t>(wait_list.size()),
         wait_list.empty() ? nullptr : wait_list.data());
     if (result != ZE_RESULT_SUCCESS && event)
         impl_->launch_events.give_back(event);
@@ -137,30 +145,32 @@ void stream::keep(std::shared_ptr<const void> object) {
     impl_->in_flight.try_emplace(object.get(), std::move(object));
 }
 
-void stream::wait() {
+ze_result_t stream::synchronize(int cancel_state) {
     const api &fn = device_->fn;
-    ze_result_t result = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     if (impl_->host_synchronize) {
-        const fork_gate::pause outside; // for as long as the work takes
-        result = fn.zeCommandListHostSynchronize(list_, UINT64_MAX);
-    }
-    if (result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) {
-        // Older drivers: a barrier after everything that signals an event.
+        const ze_result_t result =
+            block([&] { return fn.zeCommandListHostSynchronize(list_, UINT64_MAX); }, cancel_state);
+        if (result != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
+            return result;
         impl_->host_synchronize = false;
-        const ze_event_handle_t event = impl_->wait_events.take();
-        result = fn.zeCommandListAppendBarrier(list_, event, 0, nullptr);
-        if (result == ZE_RESULT_SUCCESS) {
-            const fork_gate::pause outside;
-            result = fn.zeEventHostSynchronize(event, UINT64_MAX);
-        }
-        if (result == ZE_RESULT_SUCCESS)
-            impl_->wait_events.give_back(event);
-        check(result, "waiting for the stream: zeEventHostSynchronize");
     }
-    check(result, "waiting for the stream: zeCommandListHostSynchronize");
+    // Older drivers: a barrier after everything that signals an event.
+    const ze_event_handle_t event = impl_->wait_events.take();
+    ze_result_t result = fn.zeCommandListAppendBarrier(list_, event, 0, nullptr);
+    if (result == ZE_RESULT_SUCCESS)
+        result = block([&] { return fn.zeEventHostSynchronize(event, UINT64_MAX); }, cancel_state);
+    if (result == ZE_RESULT_SUCCESS)
+        impl_->wait_events.give_back(event);
+    return result;
+}
+
+void stream::wait(int cancel_state) {
+    check(synchronize(cancel_state), impl_->host_synchronize
+                                         ? "waiting for the stream: zeCommandListHostSynchronize"
+                                         : "waiting for the stream: zeEventHostSynchronize");
     impl_->retired.clear();
     impl_->in_flight.clear();
-    impl_->barrier_first = !owns_list_; // the caller may append to its list
+    impl_->barrier_first = !own_list_; // the caller may append to its list
 }
 
 void *stream::scratchpad(size_t size) {

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include <pthread.h>
+
 #include "ze/buffer.hpp"
 #include "ze/device.hpp"
 #include "ze/module.hpp"
@@ -37,7 +39,8 @@ public:
                 std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
     // Work appended from now on runs after the events.
     void wait_for(std::span<const ze_event_handle_t> waits);
-    void wait(); // until everything appended has run
+    // Until everything appended has run. cancel_state: of the thread while it blocks.
+    void wait(int cancel_state = PTHREAD_CANCEL_DISABLE);
     // Holds on to something that appended work uses, until the next wait().
     void keep(std::shared_ptr<const void> object);
 
@@ -57,10 +60,13 @@ public:
 
 private:
     struct impl;
+    ze_result_t synchronize(int cancel_state);
+
     std::shared_ptr<device> device_;
-    ze_command_list_handle_t list_ = nullptr;
-    const bool owns_list_, profiling_;
     std::unique_ptr<impl> impl_;
+    owned_list own_list_; // empty for the caller's
+    const ze_command_list_handle_t list_;
+    const bool profiling_;
 };
 
 } // namespace zemm::ze

@@ -93,7 +93,7 @@ void test_memory(const std::shared_ptr<device> &dev) {
 
 void test_modules(const std::shared_ptr<device> &dev) {
     const auto first = get_kernel(dev, binary(), "scale_add", {{0, 5}}, "");
-    CHECK(first->built_now && first->handle);
+    CHECK(first->built_now && first->handle());
     const auto again = get_kernel(dev, binary(), "scale_add", {{0, 5}}, "");
     CHECK(again.get() == first.get() && !again->built_now);
     const auto other = get_kernel(dev, binary(), "scale_add", {{0, 6}}, "");
@@ -129,7 +129,7 @@ void test_eviction(const std::shared_ptr<device> &dev) {
     get(3);
     CHECK(get(1) == first);
     CHECK(get(2) != second); // built again; the old one is still alive, as it is in use
-    CHECK(second->handle);
+    CHECK(second->handle());
 }
 
 // A device in a context of the caller leaves nothing in it.

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/objects.hpp"
+
+#include "common/primitive_cache.hpp"
+
+zemm_engine::zemm_engine(std::shared_ptr<zemm::ze::device> dev)
+    : device(std::move(dev)), kind(device->kind) {}
+
+// A primitive made after destroy() is in the cache again.
+zemm_engine::~zemm_engine() {
+    forget_cached();
+}
+
+zemm_engine_t zemm_engine::create(std::shared_ptr<zemm::ze::device> dev) {
+    auto engine = std::make_shared<zemm_engine>(std::move(dev));
+    engine->handle_ = engine;
+    return engine.get();
+}
+
+void zemm_engine::destroy() {
+    forget_cached();
+    const auto last = std::move(handle_);
+}
+
+// An interop caller may destroy its context next: nothing of the library's may be left in it.
+void zemm_engine::forget_cached() const {
+    if (device->adopted())
+        zemm::forget_cached(*device);
+}

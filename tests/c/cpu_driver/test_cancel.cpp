@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads that pthread_cancel() ends while they wait: what they waited for is still there for others.
+#include <functional>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "ze_test.h"
+
+using Wait = std::function<void()>;
+
+static pthread_t start(const Wait &wait) {
+    pthread_t thread;
+    CHECK(!pthread_create(
+        &thread, nullptr,
+        [](void *body) -> void * {
+            (*static_cast<const Wait *>(body))();
+            return nullptr;
+        },
+        const_cast<Wait *>(&wait)));
+    return thread;
+}
+
+/// Nothing but the cancellation ends the wait.
+static void cancel(const Wait &wait) {
+    const pthread_t thread = start(wait);
+    CHECK(!pthread_cancel(thread));
+    void *result = nullptr;
+    CHECK(!pthread_join(thread, &result));
+    CHECK(result == PTHREAD_CANCELED);
+}
+
+/// In a kernel's time the OpenCL runtime is waited for, which a thread must not leave: it ends afterwards.
+static void cancel_in_runtime(ze_command_list_handle_t list) {
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
+    auto *value = static_cast<int *>(shared(64 * sizeof(int)));
+    std::memset(value, 0, 64 * sizeof(int));
+    set_arg(kernel, 0, value);
+    for (int i = 1; i <= 200; i++) {
+        launch(list, kernel, 1, 64);
+        const Wait wait = [&] {
+            ze.zeCommandListHostSynchronize(list, UINT64_MAX);
+            pause(); // the kernel may be quicker than the cancellation
+        };
+        cancel(wait);
+        finish(list);
+        CHECK(value[0] == i);
+    }
+    OK(ze.zeMemFree(context, value));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeModuleDestroy(module));
+}
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    ze_event_pool_handle_t pool = make_pool(1);
+    ze_event_handle_t event = make_event(pool, 0);
+    ze_command_list_handle_t list = immediate_list(),
+                             synchronous = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    cancel_in_runtime(list);
+    int from = 5, to = 0;
+    OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, nullptr, 1, &event));
+    cancel([&] { ze.zeEventHostSynchronize(event, UINT64_MAX); });
+    cancel([&] { ze.zeEventHostSynchronize(event, 3'600'000'000'000); });
+    cancel([&] { ze.zeCommandListHostSynchronize(list, UINT64_MAX); });
+    cancel([&] { ze.zeCommandListAppendBarrier(synchronous, nullptr, 1, &event); });
+    // A thread that says so is not cancelled.
+    const Wait stubborn = [&] {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+        OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX));
+        CHECK(to == 5);
+    };
+    const pthread_t thread = start(stubborn);
+    CHECK(!pthread_cancel(thread));
+    OK(ze.zeEventHostSignal(event));
+    void *result = PTHREAD_CANCELED;
+    CHECK(!pthread_join(thread, &result) && !result);
+    finish(list);
+    finish(synchronous);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeCommandListDestroy(synchronous));
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventPoolDestroy(pool));
+    std::puts("ok");
+}

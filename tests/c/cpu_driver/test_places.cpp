@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the OpenCL runtime is looked for, and what is not loaded from there: test_places direct planted.so.
+// Each case is a tree of folders, with copies of the driver and of a library that tells when it is loaded.
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <dlfcn.h>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ze_test.h"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path self, driver_file, planted;
+
+// ---- the process that looks
+
+using Getter = ze_result_t (*)(ze_api_version_t, void *);
+
+/// Says which planted library was loaded, and why the driver does not open.
+int look(const char *path) {
+    void *library = dlopen(path, RTLD_NOW);
+    CHECK(library);
+    if (path[0] != '/') // a relative path that is none of the current directory any more
+        CHECK(chdir("/") == 0);
+    void *global[8] = {};
+    OK(reinterpret_cast<Getter>(dlsym(library, "zeGetGlobalProcAddrTable"))(ZE_API_VERSION_1_0, global));
+    reinterpret_cast<decltype(&zeInit)>(global[0])(0);
+    const char *loaded = std::getenv("PLANTED");
+    std::printf("%s\n%s", loaded ? loaded : "",
+                reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"))());
+    return 0;
+}
+
+struct Caller {
+    fs::path library;   // the driver that it opens
+    fs::path program{}; // its file; this one
+    std::string name{}; // its argv[0]; the file's path
+    fs::path folder{};  // its current directory; "/"
+    std::map<std::string, std::string> variables{};
+};
+
+struct Answer {
+    std::string loaded, reason;
+};
+
+Answer ask(const Caller &caller) {
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (const char *name : {"ZE_CPU_OPENCL_LIBRARY", "VIRTUAL_ENV", "CONDA_PREFIX", "PLANTED"})
+            unsetenv(name);
+        for (const auto &[name, value] : caller.variables)
+            setenv(name.c_str(), value.c_str(), 1);
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        const fs::path program = caller.program.empty() ? self : caller.program;
+        const std::string name = caller.name.empty() ? program.string() : caller.name;
+        if (chdir(caller.folder.empty() ? "/" : caller.folder.c_str()) == 0)
+            execl(program.c_str(), name.c_str(), "look", caller.library.c_str(), nullptr);
+        _exit(1);
+    }
+    close(ends[1]);
+    std::string text;
+    char part[512];
+    for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;)
+        text.append(part, size_t(got));
+    close(ends[0]);
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    const size_t line = text.find('\n');
+    CHECK(line != std::string::npos);
+    return {text.substr(0, line), text.substr(line + 1)};
+}
+
+void expect_loaded(const Caller &caller, const fs::path &file) {
+    const Answer answer = ask(caller);
+    if (answer.loaded != file)
+        std::printf("loaded \"%s\", not \"%s\": %s\n", answer.loaded.c_str(), file.c_str(),
+                    answer.reason.c_str());
+    CHECK(answer.loaded == file);
+}
+
+/// `expected` is part of the reason, unless this machine's own libraries have the runtime.
+void expect_refused(const Caller &caller, const std::string &expected) {
+    const Answer answer = ask(caller);
+    if (!answer.loaded.empty() || answer.reason.find(expected) == std::string::npos)
+        std::printf("loaded \"%s\", no \"%s\": %s\n", answer.loaded.c_str(), expected.c_str(),
+                    answer.reason.c_str());
+    CHECK(answer.loaded.empty());
+    CHECK(answer.reason.empty() || answer.reason.find(expected) != std::string::npos);
+}
+
+// ---- trees
+
+struct Tree {
+    Tree() {
+        char name[] = "/tmp/zemm-places-XXXXXX";
+        CHECK(mkdtemp(name));
+        top = name;
+    }
+    ~Tree() { fs::remove_all(top); }
+
+    fs::path copy(const fs::path &from, const fs::path &to) const {
+        const fs::path file = top / to;
+        fs::create_directories(file.parent_path());
+        fs::copy_file(from, file);
+        CHECK(chmod(file.c_str(), 0755) == 0);
+        return file;
+    }
+    fs::path driver(const fs::path &folder) const { return copy(driver_file, folder / "libze_cpu.so"); }
+    fs::path plant(const fs::path &folder) const { return copy(planted, folder / "libintelocl.so"); }
+
+    fs::path top;
+};
+
+void set_mode(const fs::path &path, mode_t mode) {
+    CHECK(chmod(path.c_str(), mode) == 0);
+}
+
+constexpr const char *in_environment = "env/lib/python3.11/site-packages/zemm";
+const std::string not_found = "was not found";
+
+void test_environments() {
+    const std::pair<const char *, const char *> cases[] = {
+        {in_environment, "env/lib"},
+        {"env/lib64/python3.12/site-packages/zemm", "env/lib"},
+        {"usr/local/lib/python3.11/dist-packages/zemm", "usr/local/lib"},
+        {"usr/lib/python3/dist-packages/zemm", "usr/lib"},
+        {"prefix/lib/x86_64-linux-gnu", "prefix/lib"},
+        {"prefix/lib64", "prefix/lib"},
+        {"prefix/lib", "prefix/lib"},
+        {"target/zemm", "target/lib"},
+        {"target/zemm", "target"},
+        {"bundle", "bundle"},
+    };
+    for (auto [own, runtime] : cases) {
+        const Tree tree;
+        const fs::path library = tree.driver(own);
+        expect_refused({library}, not_found);
+        const fs::path file = tree.plant(runtime);
+        expect_loaded({library}, file);
+    }
+}
+
+/// The nearest wins.
+void test_order() {
+    const Tree tree;
+    const fs::path library = tree.driver(in_environment);
+    tree.plant("other/lib");
+    const std::map<std::string, std::string> variables = {{"VIRTUAL_ENV", tree.top / "other"}};
+    expect_loaded({library, {}, {}, {}, variables}, tree.top / "other/lib/libintelocl.so");
+    const fs::path file = tree.plant("env/lib");
+    expect_loaded({library, {}, {}, {}, variables}, file);
+}
+
+/// Folders above an environment are anybody's.
+void test_above() {
+    const Tree tree;
+    tree.plant("lib");
+    tree.plant("");
+    for (const char *own : {in_environment, "env/lib/x86_64-linux-gnu", "a/b/c/d/zemm", "target/x/zemm"})
+        expect_refused({tree.driver(own)}, not_found);
+}
+
+void test_writable_by_all() {
+    const Tree tree;
+    const fs::path library = tree.driver(in_environment), file = tree.plant("env/lib"),
+                   env = tree.top / "env";
+    for (const fs::path &path : {file, env / "lib", env})
+        for (mode_t mode : {0757, 0777, 01777}) {
+            set_mode(path, mode);
+            expect_refused({library}, path.string() + " is writable by all users");
+            set_mode(path, 0755);
+            expect_loaded({library}, file);
+        }
+    // Some file systems give everybody everything, and then the driver, too.
+    for (const fs::path &path : {file, env / "lib", env, library})
+        set_mode(path, 0777);
+    expect_loaded({library}, file);
+    set_mode(library, 0755);
+    set_mode(library.parent_path(), 0777);
+    expect_loaded({library}, file);
+    set_mode(library.parent_path(), 01777);
+    expect_refused({library}, "is writable by all users");
+    for (const fs::path &path : {file, env / "lib", library.parent_path()})
+        set_mode(path, 0755);
+    // Without the environment's, the next one is taken.
+    set_mode(env, 0777);
+    const fs::path other = tree.plant("other/lib");
+    expect_loaded({library, {}, {}, {}, {{"CONDA_PREFIX", tree.top / "other"}}}, other);
+    // What the variable names is looked at in the same way.
+    set_mode(tree.top / "other", 0777);
+    expect_refused({library, {}, {}, {}, {{"CONDA_PREFIX", tree.top / "other"}}},
+                   "/other is writable by all");
+    // Named by hand it is loaded all the same.
+    expect_loaded({library, {}, {}, {}, {{"ZE_CPU_OPENCL_LIBRARY", file}}}, file);
+}
+
+/// A link in a folder that can be trusted leads out of it.
+void test_links() {
+    const Tree tree;
+    const fs::path library = tree.driver(in_environment), file = tree.plant("shared/lib");
+    fs::create_symlink(file, tree.top / "env/lib/libintelocl.so");
+    expect_loaded({library}, tree.top / "env/lib/libintelocl.so");
+    set_mode(tree.top / "shared/lib", 0777);
+    expect_refused({library}, "/shared/lib is writable by all users");
+}
+
+void set_owner(const fs::path &path, uid_t user, gid_t group) {
+    CHECK(chown(path.c_str(), user, group) == 0);
+}
+
+/// Only root can make what belongs to others.
+void test_owners() {
+    if (geteuid() != 0)
+        return;
+    constexpr uid_t stranger = 54321;
+    const Tree tree;
+    const fs::path library = tree.driver(in_environment), file = tree.plant("env/lib"),
+                   env = tree.top / "env";
+    for (const fs::path &path : {file, env / "lib", env}) {
+        set_owner(path, stranger, 0);
+        expect_refused({library}, path.string() + " belongs to user 54321");
+        set_owner(path, 0, 0);
+    }
+    // Installed by somebody who is neither root nor the user, like the library that runs here.
+    for (const fs::path &path : {file, env / "lib", env, library})
+        set_owner(path, stranger, stranger);
+    expect_loaded({library}, file);
+}
+
+void test_groups() {
+    if (geteuid() != 0)
+        return;
+    constexpr gid_t team = 54321;
+    const Tree tree;
+    const fs::path library = tree.driver(in_environment), file = tree.plant("env/lib"),
+                   env = tree.top / "env";
+    for (const fs::path &path : {file, env / "lib", env}) {
+        // The user's own group, as the umask 002 leaves it.
+        set_mode(path, 0775);
+        expect_loaded({library}, file);
+        set_owner(path, 0, team);
+        expect_refused({library}, path.string() + " is writable by group 54321");
+        // Those who may replace the driver may replace the runtime.
+        set_owner(library.parent_path(), 0, team);
+        set_mode(library.parent_path(), 0775);
+        expect_loaded({library}, file);
+        set_mode(library.parent_path(), 01775);
+        expect_refused({library}, path.string() + " is writable by group 54321");
+        set_mode(library.parent_path(), 0755);
+        set_mode(path, 0755);
+    }
+}
+
+/// The environment of the program, as it was called.
+void test_program() {
+    const Tree tree;
+    const fs::path library = tree.driver("somewhere/zemm"), file = tree.plant("venv/lib");
+    const fs::path program = tree.copy(self, "venv/bin/program"), folder = tree.top / "venv";
+    tree.plant("venv/bin/lib");
+    fs::create_directories(tree.top / "venv/other");
+    expect_loaded({library, program}, file);
+    expect_loaded({library, program, "bin/program", folder}, file);
+    expect_loaded({library, program, "./program", folder / "bin"}, file);
+    expect_loaded({library, program, "../bin/program", folder / "other"}, file);
+    expect_loaded({library, program, "program", "/", {{"PATH", "/usr/bin:" + (folder / "bin").string()}}},
+                  file);
+    // A virtual environment's program is a link out of it.
+    const fs::path of_link = tree.plant("linked/lib");
+    fs::create_directories(tree.top / "linked/bin");
+    fs::create_symlink(program, tree.top / "linked/bin/program");
+    expect_loaded({library, tree.top / "linked/bin/program"}, of_link);
+    // Names that are not the program's.
+    tree.copy(driver_file, "venv2/bin/program");
+    tree.plant("venv2/lib");
+    expect_refused({library, self, tree.top / "venv2/bin/program"}, not_found);
+    expect_refused({library, self, "bin/program", folder}, not_found);
+    expect_refused({library, self, "program", folder / "bin", {{"PATH", "."}}}, not_found);
+    // A program beside folders of others.
+    expect_refused({library, tree.copy(self, "venv/program")}, not_found);
+}
+
+void test_variables() {
+    const Tree tree;
+    const fs::path library = tree.driver("somewhere/zemm"), file = tree.plant("venv/lib");
+    for (const char *variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+        expect_loaded({library, {}, {}, {}, {{variable, tree.top / "venv"}}}, file);
+        expect_refused({library, {}, {}, tree.top, {{variable, "venv"}}}, not_found);
+        expect_refused({library, {}, {}, {}, {{variable, ""}}}, not_found);
+    }
+}
+
+/// The driver was opened by a relative path, and the process is somewhere else since.
+void test_relative_driver() {
+    const Tree tree;
+    const fs::path library = tree.driver(in_environment), file = tree.plant("env/lib");
+    expect_loaded({"./" + fs::path(in_environment).string() + "/libze_cpu.so", {}, {}, tree.top}, file);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc == 3 && std::string(argv[1]) == "look")
+        return look(argv[2]);
+    CHECK(argc == 3);
+    umask(022);
+    self = fs::canonical("/proc/self/exe");
+    driver_file = std::getenv("ZE_CPU_TEST_LIBRARY");
+    planted = argv[2];
+    test_environments();
+    test_order();
+    test_above();
+    test_writable_by_all();
+    test_links();
+    test_owners();
+    test_groups();
+    test_program();
+    test_variables();
+    test_relative_driver();
+    std::puts("ok");
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "faults.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include <dlfcn.h>
+#include <execinfo.h>
+
+#include "cpu_driver/opencl_api.h"
+
+namespace faults {
+namespace {
+
+thread_local int inside_depth = 0;
+// In the OpenCL runtime or the dynamic linker, called by the libraries under test; or in this file.
+thread_local int elsewhere_depth = 0;
+
+struct elsewhere {
+    elsewhere() { elsewhere_depth++; }
+    ~elsewhere() { elsewhere_depth--; }
+};
+
+bool is_inside() {
+    return inside_depth > 0 && elsewhere_depth == 0;
+}
+
+std::atomic<kind> planned_kind{kind::allocation};
+std::atomic<long> planned{-1}, points{0};
+
+std::atomic<const char *> refused_part{nullptr}, refused_reason{nullptr};
+std::atomic<long> opened{0};
+thread_local const char *pending_reason = nullptr; // dlerror()'s next answer
+
+// ---- live blocks; the table itself is allocated past operator new
+
+template <typename T> struct plain_allocator {
+    using value_type = T;
+    plain_allocator() = default;
+    template <typename U> plain_allocator(const plain_allocator<U> &) {}
+    T *allocate(size_t count) { return static_cast<T *>(std::malloc(count * sizeof(T))); }
+    void deallocate(T *p, size_t) { std::free(p); }
+    bool operator==(const plain_allocator &) const { return true; }
+};
+
+struct origin {
+    long mark;
+    void *frames[12];
+    int depth;
+};
+struct block_table {
+    std::mutex lock;
+    std::unordered_map<void *, origin, std::hash<void *>, std::equal_to<void *>,
+                       plain_allocator<std::pair<void *const, origin>>>
+        blocks;
+    long mark = 0;
+};
+block_table &table() {
+    static block_table &instance = *new (std::malloc(sizeof(block_table))) block_table;
+    return instance;
+}
+const bool traces = std::getenv("ZEMM_FAULT_TRACE") != nullptr;
+
+void note(void *block) {
+    const elsewhere not_ours;
+    origin from = {};
+    if (traces)
+        from.depth = backtrace(from.frames, 12);
+    const std::lock_guard hold(table().lock);
+    from.mark = table().mark;
+    table().blocks[block] = from;
+}
+
+void forget(void *block) {
+    const std::lock_guard hold(table().lock);
+    table().blocks.erase(block);
+}
+
+} // namespace
+
+inside::inside() {
+    inside_depth++;
+}
+inside::~inside() {
+    inside_depth--;
+}
+
+void plan(kind what, long number) {
+    planned_kind = what;
+    planned = number;
+    points = 0;
+}
+
+long passed() {
+    return points;
+}
+
+bool has_failed() {
+    return planned >= 0 && points > planned;
+}
+
+bool fails(kind what) {
+    if (!is_inside() || what != planned_kind || points++ != planned)
+        return false;
+    if (traces) {
+        const elsewhere not_ours;
+        void *frames[32];
+        backtrace_symbols_fd(frames, backtrace(frames, 32), 2);
+    }
+    return true;
+}
+
+void refuse_opening(const char *part, const char *reason) {
+    refused_part = part;
+    refused_reason = reason;
+    opened = 0;
+}
+
+long openings() {
+    return opened;
+}
+
+long live_blocks() {
+    const std::lock_guard hold(table().lock);
+    return long(table().blocks.size());
+}
+
+void mark_blocks() {
+    const std::lock_guard hold(table().lock);
+    table().mark++;
+}
+
+void print_blocks() {
+    const std::lock_guard hold(table().lock);
+    for (const auto &[block, from] : table().blocks)
+        if (from.mark == table().mark) {
+            std::fprintf(stderr, "  block %p (ZEMM_FAULT_TRACE=1 tells from where)\n", block);
+            if (from.depth)
+                backtrace_symbols_fd(from.frames, from.depth, 2);
+        }
+}
+
+// ---- the OpenCL runtime: a wrapper of each function
+
+namespace {
+
+std::atomic<long> opencl_objects{0};
+
+enum class opencl_id {
+#define ID(name, result, parameters) name,
+    ZE_CPU_OPENCL_FUNCTIONS(ID)
+#undef ID
+        clSetKernelArgMemPointerINTEL
+};
+
+template <opencl_id Id, typename Function> struct wrapped;
+template <opencl_id Id, typename R, typename... A> struct wrapped<Id, R (*)(A...)> {
+    static inline R (*next)(A...);
+
+    static R call(A... a) {
+        const elsewhere not_ours;
+        R result = next(a...);
+        if constexpr (std::is_pointer_v<R> && Id != opencl_id::clGetExtensionFunctionAddressForPlatform) {
+            opencl_objects += result != nullptr;
+        } else if constexpr (Id == opencl_id::clRetainEvent) {
+            opencl_objects++;
+        } else if constexpr (Id == opencl_id::clReleaseEvent || Id == opencl_id::clReleaseKernel ||
+                             Id == opencl_id::clReleaseProgram || Id == opencl_id::clReleaseCommandQueue) {
+            opencl_objects--;
+        } else if constexpr (sizeof...(A) > 0) {
+            const auto last = std::get<sizeof...(A) - 1>(std::tuple<A...>(a...));
+            if constexpr (std::is_same_v<decltype(last), ze_cpu::cl::Event *const>)
+                opencl_objects += result == ze_cpu::cl::success && last;
+        }
+        return result;
+    }
+};
+
+void *find_extension(ze_cpu::cl::Platform platform, const char *name) {
+    using ze_cpu::cl::Api;
+    using set_pointer = decltype(Api::clSetKernelArgMemPointerINTEL);
+    using ask = wrapped<opencl_id::clGetExtensionFunctionAddressForPlatform,
+                        decltype(Api::clGetExtensionFunctionAddressForPlatform)>;
+    void *found = ask::call(platform, name);
+    if (!found || std::strcmp(name, "clSetKernelArgMemPointerINTEL") != 0)
+        return found;
+    using wrapper = wrapped<opencl_id::clSetKernelArgMemPointerINTEL, set_pointer>;
+    wrapper::next = reinterpret_cast<set_pointer>(found);
+    return reinterpret_cast<void *>(&wrapper::call);
+}
+
+// What dlsym() gives for a name of the OpenCL runtime.
+void *wrap_opencl(const char *name, void *found) {
+    using namespace ze_cpu::cl;
+#define WRAP(function, result, parameters)                                                                   \
+    if (!std::strcmp(name, #function)) {                                                                     \
+        using wrapper = wrapped<opencl_id::function, decltype(Api::function)>;                               \
+        wrapper::next = reinterpret_cast<decltype(Api::function)>(found);                                    \
+        return opencl_id::function == opencl_id::clGetExtensionFunctionAddressForPlatform                    \
+                   ? reinterpret_cast<void *>(&find_extension)                                               \
+                   : reinterpret_cast<void *>(&wrapper::call);                                               \
+    }
+    ZE_CPU_OPENCL_FUNCTIONS(WRAP)
+#undef WRAP
+    return found;
+}
+
+template <typename Function> Function real(const char *name) {
+    void *found = dlvsym(RTLD_NEXT, name, "GLIBC_2.34"); // from where on it is in libc.so.6
+    if (!found)
+        found = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+    if (!found)
+        std::abort();
+    return reinterpret_cast<Function>(found);
+}
+
+} // namespace
+
+long live_opencl_objects() {
+    return opencl_objects;
+}
+
+} // namespace faults
+
+using namespace faults;
+
+// The whole process's; forms that are not here call these.
+void *operator new(std::size_t size) {
+    if (fails(kind::allocation))
+        throw std::bad_alloc();
+    void *block = std::malloc(size ? size : 1);
+    if (!block)
+        throw std::bad_alloc();
+    if (is_inside())
+        note(block);
+    return block;
+}
+
+void operator delete(void *block) noexcept {
+    forget(block);
+    std::free(block);
+}
+
+void operator delete(void *block, std::size_t) noexcept {
+    operator delete(block);
+}
+
+extern "C" int posix_memalign(void **pointer, size_t alignment, size_t size) noexcept {
+    if (fails(kind::allocation))
+        return ENOMEM;
+    void *block = aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    if (!block)
+        return ENOMEM;
+    *pointer = block;
+    return 0;
+}
+
+extern "C" void *dlopen(const char *file, int mode) noexcept {
+    static const auto next = real<void *(*)(const char *, int)>("dlopen");
+    pending_reason = nullptr;
+    const char *part = refused_part;
+    if (is_inside() && part && file && std::strstr(file, part)) {
+        opened++;
+        if (refused_reason) {
+            pending_reason = refused_reason;
+            return nullptr;
+        }
+    }
+    if (fails(kind::opening)) {
+        pending_reason = "a library: cannot open shared object file: Cannot allocate memory";
+        return nullptr;
+    }
+    const elsewhere not_ours; // constructors of the library
+    return next(file, mode);
+}
+
+extern "C" char *dlerror() noexcept {
+    static const auto next = real<char *(*)()>("dlerror");
+    if (pending_reason)
+        return const_cast<char *>(std::exchange(pending_reason, nullptr));
+    return next();
+}
+
+extern "C" void *dlsym(void *handle, const char *name) noexcept {
+    static const auto next = real<void *(*)(void *, const char *)>("dlsym");
+    void *found = next(handle, name);
+    return found && is_inside() && !std::strncmp(name, "cl", 2) ? wrap_opencl(name, found) : found;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drivers and devices that cannot be had this time: the status and the sentence are what failed, and the next
+// call tries again; what is missing is not looked for again. Each case is a process of its own.
+//   test_opening refusing_driver.so
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "faults.h"
+#include "refusing_driver.h"
+
+namespace {
+
+const char *driver_path;
+
+// ---- the driver: the first so many calls of a name fail
+
+const char *refused_call = nullptr;
+ze_result_t refused_with = ZE_RESULT_SUCCESS;
+std::atomic<int> refusals_left{0}, refusals{0};
+
+ze_result_t judge_call(const char *name) {
+    if (!refused_call || std::strcmp(name, refused_call))
+        return ZE_RESULT_SUCCESS;
+    refusals++;
+    return refusals_left-- > 0 ? refused_with : ZE_RESULT_SUCCESS;
+}
+
+void refuse_call(const char *name, ze_result_t result, int times) {
+    const auto driver = dlopen(driver_path, RTLD_NOW | RTLD_LOCAL);
+    CHECK(driver);
+    judges all;
+    all.call = judge_call;
+    reinterpret_cast<set_judges_function>(dlsym(driver, set_judges_name))(all);
+    refused_call = name;
+    refused_with = result;
+    refusals_left = times;
+}
+
+// ---- cases
+
+int run_child(const std::function<void()> &body) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        body();
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+void in_child(const std::string &name, const std::function<void()> &body) {
+    const int status = run_child(body);
+    if (status)
+        std::fprintf(stderr, "%s: exit status 0x%x\n", name.c_str(), unsigned(status));
+    CHECK(status == 0);
+}
+
+zemm_status_t create(zemm_engine_kind_t kind) {
+    const faults::inside here;
+    zemm_engine_t engine = nullptr;
+    const zemm_status_t status = zemm_engine_create(&engine, kind, 0);
+    CHECK((status == zemm_success) == (engine != nullptr));
+    return status == zemm_success ? zemm_engine_destroy(engine) : status;
+}
+
+size_t count(zemm_engine_kind_t kind) {
+    const faults::inside here;
+    return zemm_engine_get_count(kind);
+}
+
+bool said(const char *part) {
+    if (std::strstr(zemm_last_error(), part))
+        return true;
+    std::fprintf(stderr, "no \"%s\" in \"%s\"\n", part, zemm_last_error());
+    return false;
+}
+
+void test_calls() {
+    const std::pair<ze_result_t, zemm_status_t> results[] = {
+        {ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, zemm_out_of_memory},
+        {ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, zemm_out_of_memory},
+        {ZE_RESULT_ERROR_DEVICE_LOST, zemm_runtime_error},
+        {ZE_RESULT_ERROR_UNKNOWN, zemm_runtime_error}};
+    for (const char *name : {"zeInit", "zeDriverGet", "zeDeviceGet", "zeDeviceGetProperties"})
+        for (const auto &[result, status] : results)
+            in_child(name, [&] {
+                refuse_call(name, result, 2);
+                CHECK(create(zemm_cpu) == status);
+                CHECK(said(name) && !std::strstr(zemm_last_error(), "install"));
+                CHECK(count(zemm_cpu) == 0);
+                CHECK(said(name));
+                CHECK(count(zemm_cpu) == 1);
+                CHECK(create(zemm_cpu) == zemm_success);
+                CHECK(create(zemm_cpu) == zemm_success);
+            });
+}
+
+// What is missing is missing: it is said each time, and looked for once.
+void test_missing() {
+    in_child("zeInit", [] {
+        refuse_call("zeInit", ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, 100);
+        for (int i = 0; i < 5; i++) {
+            CHECK(create(zemm_cpu) == zemm_invalid_arguments && said("there is no cpu device"));
+            CHECK(count(zemm_cpu) == 0);
+        }
+        CHECK(refusals == 1);
+    });
+}
+
+constexpr char no_memory[] = "x.so: cannot open shared object file: Cannot allocate memory",
+               no_file[] = "x.so: cannot open shared object file: No such file or directory",
+               no_descriptor[] = "x.so: cannot open shared object file: Too many open files",
+               no_library[] = "x.so: file too short";
+
+struct opening {
+    const char *part;
+    zemm_engine_kind_t kind;
+    const char *reason;
+    zemm_status_t status;
+};
+
+void test_libraries(const char *refusing_driver) {
+    // ZE_CPU_OPENCL_LIBRARY may be anywhere: the name of the runtime is the last part of it.
+    const char *runtime = std::getenv("ZE_CPU_OPENCL_LIBRARY");
+    std::vector<opening> cases;
+    const auto add = [&](const char *part, zemm_engine_kind_t kind) {
+        cases.push_back({part, kind, no_memory, zemm_out_of_memory});
+        cases.push_back({part, kind, no_descriptor, zemm_runtime_error});
+        cases.push_back({part, kind, "nothing that is known", zemm_runtime_error});
+        cases.push_back({part, kind, no_file, zemm_invalid_arguments});
+        cases.push_back({part, kind, no_library, zemm_invalid_arguments});
+    };
+    add(std::strrchr(refusing_driver, '/') + 1, zemm_cpu);
+    add("libze_loader.so", zemm_gpu);
+    if (runtime)
+        add(std::strrchr(runtime, '/') + 1, zemm_cpu);
+    for (const opening &o : cases)
+        in_child(std::string(o.part) + ": " + o.reason, [&] {
+            faults::refuse_opening(o.part, o.reason);
+            CHECK(create(o.kind) == o.status && said(o.reason));
+            CHECK(create(o.kind) == o.status && said(o.reason));
+            CHECK(count(o.kind) == 0);
+            CHECK(faults::openings() == (o.status == zemm_invalid_arguments ? 1 : 3));
+            faults::refuse_opening(o.part, nullptr);
+            const zemm_status_t status = create(o.kind);
+            if (o.status == zemm_invalid_arguments)
+                CHECK(status == zemm_invalid_arguments && faults::openings() == 0);
+            else if (o.kind == zemm_cpu)
+                CHECK(status == zemm_success && faults::openings() == 1);
+            else
+                CHECK(faults::openings() == 1);
+        });
+}
+
+// A CPU device may be the loader's: a loader that is short of memory is waited for, one that is broken is
+// not.
+void test_cpu_without_loader() {
+    const std::pair<const char *, zemm_status_t> cases[] = {
+        {no_memory, zemm_out_of_memory}, {no_descriptor, zemm_success}, {no_file, zemm_success}};
+    for (const auto &[reason, status] : cases)
+        in_child(reason, [&] {
+            faults::refuse_opening("libze_loader.so", reason);
+            CHECK(create(zemm_cpu) == status);
+            faults::refuse_opening("libze_loader.so", nullptr);
+            CHECK(create(zemm_cpu) == zemm_success);
+        });
+}
+
+void test_threads() {
+    in_child("threads", [] {
+        refuse_call("zeInit", ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, 3);
+        std::atomic<int> failed{0};
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 8; i++)
+            threads.emplace_back([&] {
+                for (int attempt = 0; attempt < 4; attempt++) {
+                    const zemm_status_t status = create(zemm_cpu);
+                    CHECK(status == zemm_success || (status == zemm_out_of_memory && said("zeInit")));
+                    failed += status != zemm_success;
+                }
+                CHECK(create(zemm_cpu) == zemm_success);
+            });
+        for (std::thread &t : threads)
+            t.join();
+        CHECK(failed == 3 && refusals == 4);
+    });
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    CHECK(argc == 2);
+    driver_path = argv[1];
+    setenv("ZEMM_CPU_DRIVER", driver_path, 1);
+    setenv("ZEMM_VERBOSE", "none", 1);
+    if (run_child([] { _exit(zemm_engine_get_count(zemm_cpu) ? 0 : 1); }))
+        return SKIP;
+    test_calls();
+    test_missing();
+    test_libraries(driver_path);
+    test_cpu_without_loader();
+    test_threads();
+}
