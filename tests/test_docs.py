@@ -16,6 +16,7 @@ DOCUMENTS = [
     "docs/design.md",
     "docs/kernels.md",
     "docs/level_zero.md",
+    "docs/reliability.md",
     "docs/xe.md",
 ]
 
@@ -155,6 +156,16 @@ def test_case_files_exist() -> None:
     for name in DOCUMENTS:
         for batch in re.findall(r"--batch=(\w+)", text_of(name)):
             assert (ROOT / "benchdnn_cases" / batch).exists(), f"{name}: {batch}"
+
+
+def test_tests_of_promises_exist() -> None:
+    named = re.findall(
+        r"`(?:tests/)?((?:c/)?[\w/]+\.(?:cpp|c|py))(?:::(\w+))?`", text_of("docs/reliability.md")
+    )
+    assert len(named) > 20
+    for file, function in named:
+        assert (ROOT / "tests" / file).is_file(), file
+        assert f"def {function}(" in text_of(f"tests/{file}") if function else True, function
 
 
 def test_ci_installs_the_gpu_driver_of_the_readme() -> None:
