@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random input for what reads bytes of others: `python tests/fuzz.py [TARGET ...] [--seconds=60]
+[--seed=N]`.
+
+Each target runs in a process of its own, which writes an input to a file before it takes it: one that
+ends or hangs the process is there for the next look, and `python tests/fuzz.py TARGET --input=FILE` runs
+it again. What once failed is kept below tests/fuzz_seeds/TARGET and runs first, every time. Damaged
+SPIR-V has a program of its own: `meson test -C build cpu_driver_fuzz_direct --test-args='1000000 4000
+7'`.
+"""
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from fuzz_targets import TARGETS
+
+SEEDS = Path(__file__).parent / "fuzz_seeds"
+LONGEST = 120  # seconds that one input may take, builds of kernels included
+
+
+def seeds_of(target: str) -> list[Path]:
+    return sorted(path for path in (SEEDS / target).glob("*") if path.is_file())
+
+
+def work(name: str, seconds: float, seed: int, current: Path) -> None:
+    """In the process of its own."""
+    target = TARGETS[name]()
+    rng = random.Random(seed)
+    kept = [path.read_bytes() for path in seeds_of(name)]
+    end = time.monotonic() + seconds
+    count = 0
+    while count < len(kept) or time.monotonic() < end:
+        data = kept[count] if count < len(kept) else target.make(rng)
+        current.write_bytes(data)
+        target.take(data)
+        count += 1
+    print(f"{name}: {count} inputs, {len(kept)} of them kept ones; {target.summary()}")
+
+
+def fuzz(name: str, seconds: float, seed: int, folder: Path) -> str | None:
+    """What went wrong, if anything did; the input is then in `folder`."""
+    current = folder / f"{name}-{seed}"
+    command = [
+        sys.executable,
+        __file__,
+        name,
+        f"--seconds={seconds}",
+        f"--seed={seed}",
+        f"--worker={current}",
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + LONGEST)
+        output, status = done.stdout + done.stderr, str(done.returncode)
+    except subprocess.TimeoutExpired:
+        output, status = "", f"none within {LONGEST} seconds"
+    if status == "0":
+        print(output, end="")
+        return None
+    return f"{output}\n{name}: exit status {status}; the input is {current}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("target", nargs="*", choices=[*TARGETS, []], help="all of them by default")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    parser.add_argument("--input", type=Path, help="one input, in this process")
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    names = args.target or list(TARGETS)
+    if args.input:
+        TARGETS[names[0]]().take(args.input.read_bytes())
+    elif args.worker:
+        work(names[0], args.seconds, args.seed, args.worker)
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="zemm-fuzz-"))
+        failures = [failure for name in names if (failure := fuzz(name, args.seconds, args.seed, folder))]
+        print("\n".join(failures))
+        return len(failures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences of calls of the C API, spelled out by the bytes of an input: objects are made of each other,
+used and destroyed in any order, with good and bad arguments. Handles that are destroyed are not used
+again, as that is the caller's to see to; everything else must end in a status that the header has and,
+where it is no success, a sentence.
+"""
+
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from zemm._zemm import ffi, lib
+
+LARGEST = 1 << 20  # bytes of a memory
+NUMBERS = (0, 1, 2, 3, 5, 16, 33, 64, -1, 1 << 31, 1 << 40, -(1 << 63), (1 << 63) - 1)
+ARGUMENTS = (1, 33, 17, 80, 41, 4096 | 1, 4096 | 33, 8192 | 1, 8192 | 33, 16384 | 1, 0, -1)
+TYPES = (3, 5, 6, 1, 2, 4, 7, 0, 11, 12, 99)  # of zemm_data_type_t, those that matmul knows first
+DESTROYERS = (
+    "engine",
+    "stream",
+    "memory_desc",
+    "memory",
+    "primitive_attr",
+    "post_ops",
+    "primitive_desc",
+    "primitive",
+)
+
+
+class Script:
+    """Choices read from bytes; behind the end all are the first."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def is_over(self) -> bool:
+        return self.at >= len(self.data)
+
+    def number(self, below: int) -> int:
+        byte = self.data[self.at] if self.at < len(self.data) else 0
+        self.at += 1
+        return byte % below
+
+    def one_of(self, values: Any) -> Any:
+        return values[self.number(len(values))]
+
+
+class Calls:
+    def __init__(self) -> None:
+        self.outcomes = Counter[str]()
+        os.environ.setdefault("ZEMM_KERNEL", "matmul_any_any_any_8x1x16_generic")
+        os.environ.setdefault("ZEMM_CACHE_DIR", tempfile.mkdtemp(prefix="zemm-fuzz-calls-"))
+        self.steps: list[Callable[[], None]] = [
+            self.make_engine,
+            self.make_stream,
+            self.make_desc,
+            self.change_desc,
+            self.make_attr,
+            self.change_attr,
+            self.make_post_ops,
+            self.make_memory,
+            self.make_problem,
+            self.make_problem,
+            self.make_reorder,
+            self.make_primitive,
+            self.make_primitive,
+            self.execute,
+            self.execute,
+            self.wait,
+            self.destroy,
+        ]
+
+    def make(self, rng: random.Random) -> bytes:
+        return rng.randbytes(rng.choice((40, 200, 600)))
+
+    def take(self, data: bytes) -> None:
+        self.script = Script(data)
+        self.live: dict[str, list[Any]] = {kind: [] for kind in DESTROYERS}
+        self.make_engine()
+        self.make_stream()
+        while not self.script.is_over():
+            self.script.one_of(self.steps)()
+        while any(self.live.values()):
+            self.destroy()
+
+    def summary(self) -> str:
+        return f"calls by status: {dict(self.outcomes)}"
+
+    # ---- one call, and what must hold after it
+
+    def call(self, name: str, *arguments: Any) -> bool:
+        status = getattr(lib, f"zemm_{name}")(*arguments)
+        self.outcomes[str(status)] += 1
+        assert 0 <= status <= 8, (name, status)
+        if status != 0:
+            assert ffi.string(lib.zemm_last_error()), name
+        return status == 0
+
+    def create(self, kind: str, name: str, *arguments: Any) -> None:
+        made = ffi.new(f"zemm_{kind}_t *")
+        if self.call(name, made, *arguments):
+            assert made[0] != ffi.NULL
+            self.live[kind].append(made[0])
+        else:
+            assert made[0] == ffi.NULL, name
+
+    def some(self, kind: str) -> Any:
+        """A live one, of which there may be none."""
+        handles = self.live[kind]
+        return self.script.one_of(handles) if handles and self.script.number(16) else ffi.NULL
+
+    def dims(self, count: int) -> Any:
+        return ffi.new("int64_t[12]", [self.script.one_of(NUMBERS) for _ in range(min(count, 12))])
+
+    # ---- steps
+
+    def make_engine(self) -> None:
+        if len(self.live["engine"]) < 3:
+            self.create(
+                "engine", "engine_create", self.script.one_of((1, 1, 1, 2, 0)), self.script.number(8) == 7
+            )
+
+    def make_stream(self) -> None:
+        self.create(
+            "stream", "stream_create", self.some("engine"), self.script.one_of((1, 1, 2, 4, 5, 0, 64))
+        )
+
+    def make_desc(self) -> None:
+        ndims = self.script.one_of((2, 2, 2, 3, 1, 0, 12, 13, -1))
+        dims, dtype = self.dims(ndims), self.script.one_of(TYPES)
+        match self.script.number(4):
+            case 0:
+                strides = self.dims(ndims) if self.script.number(4) else ffi.NULL
+                self.create("memory_desc", "memory_desc_create_with_strides", ndims, dims, dtype, strides)
+            case 1:
+                tag = self.script.one_of((b"ab", b"ba", b"any", b"BA16a64b", b"acb", b"", b"aBc16b", b"zz"))
+                self.create("memory_desc", "memory_desc_create_with_string_tag", ndims, dims, dtype, tag)
+            case 2:
+                self.create("memory_desc", "memory_desc_create_host_scalar", dtype)
+            case _:
+                tag = self.script.number(60)
+                self.create("memory_desc", "memory_desc_create_with_tag", ndims, dims, dtype, tag)
+
+    def change_desc(self) -> None:
+        desc, name = self.some("memory_desc"), "memory_desc"
+        match self.script.number(4):
+            case 0:
+                self.create(name, "memory_desc_create_submemory", desc, self.dims(12), self.dims(12))
+            case 1:
+                ndims = self.script.one_of((1, 2, 3, 13, 0))
+                self.create(name, "memory_desc_reshape", desc, ndims, self.dims(ndims))
+            case 2:
+                axes = ffi.new("int[12]", [self.script.one_of((1, 0, 2, -1, 12)) for _ in range(12)])
+                self.create(name, "memory_desc_permute_axes", desc, axes)
+            case _:
+                self.create(name, "memory_desc_clone", desc)
+                lib.zemm_memory_desc_get_size(desc)
+
+    def make_attr(self) -> None:
+        self.create("primitive_attr", "primitive_attr_create")
+
+    def change_attr(self) -> None:
+        attr, argument = self.some("primitive_attr"), self.script.one_of(ARGUMENTS)
+        mask, dtype = self.script.one_of((0, 1, 2, 3, 4, 8, -1)), self.script.one_of(TYPES)
+        ndims = self.script.one_of((0, 2, 2, 3, -1))
+        groups = self.dims(2) if self.script.number(3) else ffi.new("int64_t[12]", [16, 1])
+        match self.script.number(7):
+            case 0:
+                self.call("primitive_attr_set_scales", attr, argument, mask, ndims, groups, dtype)
+            case 1:
+                self.call("primitive_attr_set_zero_points", attr, argument, mask, ndims, groups, dtype)
+            case 2:
+                name = "primitive_attr_set_precomputed_reductions"
+                self.call(name, attr, argument, mask, ndims, groups, dtype)
+            case 3:
+                self.call("primitive_attr_set_scratchpad_mode", attr, self.script.number(3))
+            case 4:
+                self.call(
+                    "primitive_attr_set_fpmath_mode_v2", attr, self.script.number(7), self.script.number(3)
+                )
+            case 5:
+                self.call("primitive_attr_set_post_ops", attr, self.some("post_ops"))
+            case _:
+                self.create("primitive_attr", "primitive_attr_clone", attr)
+
+    def make_post_ops(self) -> None:
+        if not self.live["post_ops"] or self.script.number(4) == 0:
+            self.create("post_ops", "post_ops_create")
+        post_ops = self.some("post_ops")
+        match self.script.number(3):
+            case 0:
+                alg = self.script.one_of((0x20, 0x21, 0x24, 0x2F, 0x30, 0, 0x3F, 0x40))
+                values = (0.0, 1.0, -1.0, float("inf"), float("nan"))
+                self.call(
+                    "post_ops_append_eltwise",
+                    post_ops,
+                    alg,
+                    self.script.one_of(values),
+                    self.script.one_of(values),
+                )
+            case 1:
+                self.call(
+                    "post_ops_append_sum", post_ops, 1.0, self.script.number(2), self.script.one_of(TYPES)
+                )
+            case _:
+                alg = 0x1FFF0 + self.script.number(14)
+                self.call("post_ops_append_binary", post_ops, alg, self.some("memory_desc"))
+
+    def make_memory(self) -> None:
+        desc = self.some("memory_desc")
+        if desc == ffi.NULL or lib.zemm_memory_desc_get_size(desc) <= LARGEST:
+            handle = ffi.cast("void *", -1 if self.script.number(4) else 0)  # allocated, or none
+            self.create("memory", "memory_create", desc, self.some("engine"), handle)
+
+    def make_problem(self) -> None:
+        """A matmul that fits, most of the time."""
+        m, n, k = (self.script.one_of((1, 2, 3, 17, 64, 0)) for _ in range(3))
+        types = self.script.one_of(
+            ((3, 3, 3), (5, 5, 4), (6, 5, 3), (5, 6, 1), (3, 6, 3), (1, 1, 1), (2, 2, 3))
+        )
+        descs = []
+        for shape, dtype in zip(((m, k), (k, n), (m, n)), types, strict=True):
+            dims = ffi.new("int64_t[12]", shape)
+            tag = self.script.one_of((b"ab", b"ab", b"ba", b"any"))
+            self.create("memory_desc", "memory_desc_create_with_string_tag", 2, dims, dtype, tag)
+            fits = self.live["memory_desc"] and self.script.number(12)
+            descs.append(self.live["memory_desc"][-1] if fits else self.some("memory_desc"))
+        src, wei, dst = descs
+        bias = self.some("memory_desc") if self.script.number(5) == 0 else ffi.NULL
+        attr = self.some("primitive_attr") if self.script.number(2) else ffi.NULL
+        self.create(
+            "primitive_desc", "matmul_primitive_desc_create", self.some("engine"), src, wei, bias, dst, attr
+        )
+
+    def make_reorder(self) -> None:
+        self.create(
+            "primitive_desc",
+            "reorder_primitive_desc_create",
+            self.some("memory_desc"),
+            self.some("engine"),
+            self.some("memory_desc"),
+            self.some("engine"),
+            self.some("primitive_attr"),
+        )
+
+    def make_primitive(self) -> None:
+        self.create("primitive", "primitive_create", self.some("primitive_desc"))
+
+    def execute(self) -> None:
+        """With the memories that the primitive wants, or with any."""
+        primitive, stream = self.some("primitive"), self.some("stream")
+        arguments = []
+        for argument in ARGUMENTS[: self.script.one_of((3, 3, 4, 12))]:
+            memory = self.fitting(primitive, argument) if self.script.number(8) else self.some("memory")
+            if memory != ffi.NULL or self.script.number(8) == 7:
+                arguments.append({"arg": argument, "memory": memory})
+        given = ffi.new("zemm_exec_arg_t[]", arguments)
+        self.call("primitive_execute", primitive, stream, len(arguments), given)
+
+    def fitting(self, primitive: Any, argument: int) -> Any:
+        desc = ffi.new("const_zemm_primitive_desc_t *")
+        engines = self.live["engine"]
+        if (
+            primitive == ffi.NULL
+            or not engines
+            or lib.zemm_primitive_get_primitive_desc(primitive, desc) != 0
+        ):
+            return ffi.NULL
+        wanted = lib.zemm_primitive_desc_query_md(desc[0], 255, argument)  # zemm_query_exec_arg_md
+        if wanted == ffi.NULL or lib.zemm_memory_desc_get_size(wanted) > LARGEST:
+            return ffi.NULL
+        count = len(self.live["memory"])
+        self.create("memory", "memory_create", wanted, self.script.one_of(engines), ffi.cast("void *", -1))
+        return self.live["memory"][-1] if len(self.live["memory"]) > count else ffi.NULL
+
+    def wait(self) -> None:
+        self.call("stream_wait", self.some("stream"))
+
+    def destroy(self) -> None:
+        kind = self.script.one_of([kind for kind, handles in self.live.items() if handles] or DESTROYERS)
+        handles = self.live[kind]
+        handle = handles.pop(self.script.number(len(handles))) if handles else ffi.NULL
+        assert self.call(f"{kind}_destroy", handle)
