@@ -136,7 +136,9 @@ zemm_status_t ZEMM_API zemm_memory_desc_create_with_grouped_encoding(
 /* One value that zemm_memory_create_host_scalar() keeps on the host. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_host_scalar(zemm_memory_desc_t *md,
                                                            zemm_data_type_t data_type);
-/* The part of parent that starts at offsets (elements per dimension) and has dims. */
+/* The part of parent that starts at offsets (elements per dimension) and has dims. In a blocked layout
+ * offsets are whole blocks, and dims whole blocks, less than one, or all that there is. Of the parent's
+ * padding it has what is behind its own elements: other parts have none (padded_dims is dims). */
 zemm_status_t ZEMM_API zemm_memory_desc_create_submemory(zemm_memory_desc_t *md,
                                                          const_zemm_memory_desc_t parent,
                                                          const zemm_dims_t dims, const zemm_dims_t offsets);
