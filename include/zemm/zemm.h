@@ -217,6 +217,7 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_accumulation_mode(zemm_primitive_
                                                                  zemm_accumulation_mode_t mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_get_scratchpad_mode(const_zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t *mode);
+/* user: the scratchpad is an argument. Any address will do for it; its descriptor says how many bytes. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scratchpad_mode(zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_get_rounding(zemm_primitive_attr_t attr, int arg,

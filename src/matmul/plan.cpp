@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/error.hpp"
+#include "common/primitive_desc.hpp"
 #include "common/quant_md.hpp"
 #include "matmul/block.hpp"
 #include "matmul/pack_first.hpp"
@@ -43,8 +44,7 @@ bool changes_signedness(const problem &p) {
 
 // Bytes of the scratchpad; where they begin.
 size_t take(plan &p, size_t bytes) {
-    constexpr size_t alignment = 64; // a cache line
-    const size_t at = (p.scratchpad_size + alignment - 1) / alignment * alignment;
+    const size_t at = size_t(up(zemm_dim_t(p.scratchpad_size), scratchpad_alignment));
     p.scratchpad_size = at + bytes;
     return at;
 }
