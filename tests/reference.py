@@ -192,6 +192,11 @@ def clamp(x: Array, low: float, high: float) -> Array:
     return np.fmin(np.fmax(x, low), high)
 
 
+def clamp_to_1(x: Array) -> Array:
+    """A NaN stays one."""
+    return np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, x))
+
+
 def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | None]:
     """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of
     the functions), and of what else: terms that cancel, or an argument whose rounding exp carries on."""
@@ -206,7 +211,7 @@ def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | N
         "sqrt": (np.sqrt, 6, None),
         "linear": (lambda x: a * x + b, 2, lambda x: a * x),
         "soft_relu": (lambda x: soft_relu(a * x) / a, 12, lambda x: x * soft_relu(a * x)),
-        "hardsigmoid": (lambda x: clamp(a * x + b, 0, 1), 2, lambda x: np.minimum(np.abs(a * x), abs(b) + 1)),
+        "hardsigmoid": (lambda x: clamp_to_1(a * x + b), 2, lambda x: np.minimum(np.abs(a * x), abs(b) + 1)),
         "logistic": (logistic, 16, None),
         "exp": (np.exp, 8, None),
         "gelu_tanh": (lambda x: 0.5 * x * (1 + np.tanh(c1 * x * (1 + c2 * x * x))), 12, lambda x: x),
@@ -218,7 +223,7 @@ def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | N
         "gelu_erf": (lambda x: 0.5 * x * (1 + ERF(c3 * x)), 36, lambda x: x),
         "round": (np.rint, 0, None),
         "mish": (lambda x: x * np.tanh(soft_relu(x)), 24, None),
-        "hardswish": (lambda x: x * clamp(a * x + b, 0, 1), 4, lambda x: np.abs(x) * (abs(b) + 1)),
+        "hardswish": (lambda x: x * clamp_to_1(a * x + b), 4, lambda x: np.abs(x) * (abs(b) + 1)),
     }
     return table[alg.removeprefix("eltwise_").removesuffix("_use_dst_for_bwd")]
 
@@ -229,8 +234,8 @@ def binary(alg: str, s: Array) -> tuple[Function, float]:
         "sub": (lambda x: x - s, 1),
         "mul": (lambda x: x * s, 1),
         "div": (lambda x: x / s, 5),
-        "max": (lambda x: np.maximum(x, s), 0),
-        "min": (lambda x: np.minimum(x, s), 0),
+        "max": (lambda x: np.where(x > s, x, s), 0),
+        "min": (lambda x: np.where(x < s, x, s), 0),
         "ge": (lambda x: 1.0 * (x >= s), 0),
         "gt": (lambda x: 1.0 * (x > s), 0),
         "le": (lambda x: 1.0 * (x <= s), 0),
@@ -287,10 +292,13 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
 
 
 def convert(x: Array, dt: str) -> Array:
-    """Step 10: integers saturate, then round half to even, NaN is 0; floats round half to even."""
+    """Step 10: integers saturate, then round half to even, NaN is 0; floats round half to even. What would be
+    a denormal bf16 is 0."""
     with np.errstate(all="ignore"):
         if dt not in RANGES:
-            return f32(x).astype(np.float32).astype(NUMPY[dt])
+            narrow = f32(x).astype(np.float32).astype(NUMPY[dt])
+            is_denormal = np.abs(narrow.astype(np.float32)) < (2.0**-126 if dt == "bf16" else 0)
+            return np.where(is_denormal, narrow * NUMPY[dt].type(0), narrow)
         low, high = RANGES[dt]
         if dt == "s32":
             high = 2147483520  # the largest f32 below 2^31

@@ -291,6 +291,8 @@ zemm_status_t ZEMM_API zemm_post_ops_append_sum(zemm_post_ops_t post_ops, float 
                                                 zemm_data_type_t data_type);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_sum(const_zemm_post_ops_t post_ops, int index, float *scale,
                                                     int32_t *zero_point, zemm_data_type_t *data_type);
+/* oneDNN's formulas, with a NaN as well: clip makes alpha of it, logistic 0, pow with beta 0 alpha, all
+ * others NaN. */
 zemm_status_t ZEMM_API zemm_post_ops_append_eltwise(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,
                                                     float alpha, float beta);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, int index,
@@ -302,7 +304,8 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_dw(const_zemm_post_ops_t post_op
                                                    zemm_data_type_t *weights_dt, zemm_data_type_t *bias_dt,
                                                    zemm_data_type_t *dst_dt, zemm_dim_t *kernel,
                                                    zemm_dim_t *stride, zemm_dim_t *padding_l);
-/* src1: each dimension is dst's or 1. Argument: ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index) | ZEMM_ARG_SRC_1. */
+/* src1: each dimension is dst's or 1. Argument: ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index) | ZEMM_ARG_SRC_1. max
+ * and min are x where it is greater, or less, than src1, else src1: where either is a NaN, too. */
 zemm_status_t ZEMM_API zemm_post_ops_append_binary(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,
                                                    const_zemm_memory_desc_t src1_desc);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_binary(const_zemm_post_ops_t post_ops, int index,
