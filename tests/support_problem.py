@@ -105,7 +105,8 @@ class Problem:
     def strides(self, name: str) -> tuple[int, ...]:
         """Strides of src, wei or dst."""
         order, pad, dt = (getattr(self, f"{name}_{what}") for what in ("order", "pad", "dt"))
-        return strides_of(self.dims(name), order, pad, dt in ("s4", "u4"))
+        within = self.within(name)
+        return strides_of(within[0] if within else self.dims(name), order, pad, dt in ("s4", "u4"))
 
 
 def strides_of(dims: tuple[int, ...], order: str | None, pad: int, four_bit: bool) -> tuple[int, ...]:

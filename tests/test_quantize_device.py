@@ -292,6 +292,9 @@ def test_refusals(engine: zemm.Engine) -> None:
     x = zemm.Memory(zemm.MemoryDesc((4, 64), "f32"), engine)
     with pytest.raises(ValueError, match=r"64.*48"):
         zemm.quantize_activations(x, 48)
+    for dtype, most in (("u8", 8421504), ("s8", 16909320)):
+        with pytest.raises(ValueError, match=f"sums of {most} {dtype}"):
+            zemm.quantize_activations(x, most + 1, dtype=dtype)
     with pytest.raises(ValueError, match="e8m0"):
         zemm.quantize_activations(x, 32, "e8m0")
     with pytest.raises(ValueError, match="s4"):

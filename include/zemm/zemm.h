@@ -327,6 +327,11 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post
 
 /* dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n], with bias (NULL: none) and the attributes'
  * scales, zero points and post-ops; leading dimensions are batch dimensions and broadcast.
+ * s8 and u8 src: sums of products are exact, and rounded to f32 once, if zero points are values of their
+ * tensor's type. With scales along K this is done for each group (on Intel GPUs for parts of one), and these
+ * are added in f32. Only with an s32 dst and no scales, bias, post-ops and zero points of dst sums are the
+ * result, modulo 2^32: for any values that is the sum of up to 33025 elements of K of u8 by u8, 131071 of s8
+ * by s8.
  * invalid_arguments: shapes or types that make no matmul; unimplemented: attributes or layouts that no
  * implementation takes. */
 zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_engine_t engine,

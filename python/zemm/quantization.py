@@ -67,6 +67,9 @@ def quantize_activations(
     """
     if dtype not in ("s8", "u8"):
         raise InvalidArgumentsError(f"dtype {dtype!r} is neither 's8' nor 'u8'")
+    most = (2**31 - 1) // (255 if dtype == "u8" else 127)
+    if isinstance(group, int) and group > most:
+        raise InvalidArgumentsError(f"int32 holds sums of {most} {dtype} values, the group is {group}")
     if isinstance(x, Memory):
         if engine is not None and engine is not x.engine:
             raise InvalidArgumentsError(
