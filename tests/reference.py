@@ -57,6 +57,12 @@ def wrap32(x: Array) -> Array:
     return x.astype(np.uint64).astype(np.uint32).astype(np.int32).astype(np.int64)
 
 
+def stored(p: Problem, sums: Array) -> Array:
+    """Sums of integers modulo 2^32 where they are s32: as results, and where zero points are beyond their
+    tensor's type."""
+    return wrap32(sums) if is_exact_s32(p) or p.huge_zero_points else sums
+
+
 def exact_product(a: Array, b: Array) -> Array:
     """a @ b of integers modulo 2^64; by way of f64, which is faster, where no sum leaves its 53 bits."""
     size = max(float(np.abs(a).max(initial=0)), 1.0) * max(float(np.abs(b).max(initial=0)), 1.0)
@@ -66,7 +72,7 @@ def exact_product(a: Array, b: Array) -> Array:
 
 
 def integer_product(p: Problem, data: Data, k: slice) -> Array:
-    """s32 sum over a stretch of K, modulo 2^32."""
+    """Sum over a stretch of K."""
     src, wei = data.src[..., k].astype(np.int64), data.wei[..., k, :].astype(np.int64)
     zs = zw = None
     if p.src_zp:
@@ -74,7 +80,7 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     if p.wei_zp:
         zw = expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
     if data.reductions is None:
-        return wrap32(exact_product(src if zs is None else src - zs, wei if zw is None else wei - zw))
+        return stored(p, exact_product(src if zs is None else src - zs, wei if zw is None else wei - zw))
     assert zw is not None
     # The caller's sums replace those of src; zero points are constant over the stretch.
     assert p.reduction_group
@@ -86,7 +92,7 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     )
     if zs is not None:
         total = total + (k.stop - k.start) * first * zs[..., :1]
-    return wrap32(total)
+    return stored(p, total)
 
 
 def multiplied(p: Problem, values: Array, dt: str) -> Array:
@@ -140,6 +146,8 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             exact = exact + part
             total += part * factor
             magnitude += np.abs(part * factor)
+            if p.scaled_at_once:  # the terms of zero points do not cancel at once
+                magnitude += 2**16 * length * np.abs(factor)
             continue
         src, wei = all_src[..., k], all_wei[..., k, :].astype(np.float64)
         if p.wei_zp:
@@ -149,13 +157,13 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             total -= (rest(data.src[..., k]) @ rest(data.wei[..., k, :])) * factor
         magnitude += (np.abs(src) @ np.abs(wei)) * np.abs(factor)
     if p.integer and not scaled:
-        return wrap32(exact).astype(np.float64), np.zeros(p.dst_dims)
+        return stored(p, exact).astype(np.float64), np.zeros(p.dst_dims)
     for name in ("src_scale", "wei_scale"):
         if getattr(p, name):
             unit *= quantum(data.quants[name])
     # Each product or segment is rounded a few times and each addition once, relative to `magnitude` at most;
     # nothing is rounded where every intermediate is a multiple of `unit` below 2^24 of them.
-    roundings = p.k // length + 4 + (0 if p.integer else p.k + 2)
+    roundings = p.k // (p.scaled_at_once or length) + 4 + (0 if p.integer else p.k + 2)
     with np.errstate(over="ignore"):
         return total, np.where(magnitude <= unit * 2**24, 0.0, roundings * EPS * magnitude)
 
@@ -192,6 +200,11 @@ def clamp(x: Array, low: float, high: float) -> Array:
     return np.fmin(np.fmax(x, low), high)
 
 
+def clamp_to_1(x: Array) -> Array:
+    """A NaN stays one."""
+    return np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, x))
+
+
 def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | None]:
     """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of
     the functions), and of what else: terms that cancel, or an argument whose rounding exp carries on."""
@@ -206,7 +219,7 @@ def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | N
         "sqrt": (np.sqrt, 6, None),
         "linear": (lambda x: a * x + b, 2, lambda x: a * x),
         "soft_relu": (lambda x: soft_relu(a * x) / a, 12, lambda x: x * soft_relu(a * x)),
-        "hardsigmoid": (lambda x: clamp(a * x + b, 0, 1), 2, lambda x: np.minimum(np.abs(a * x), abs(b) + 1)),
+        "hardsigmoid": (lambda x: clamp_to_1(a * x + b), 2, lambda x: np.minimum(np.abs(a * x), abs(b) + 1)),
         "logistic": (logistic, 16, None),
         "exp": (np.exp, 8, None),
         "gelu_tanh": (lambda x: 0.5 * x * (1 + np.tanh(c1 * x * (1 + c2 * x * x))), 12, lambda x: x),
@@ -218,7 +231,7 @@ def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | N
         "gelu_erf": (lambda x: 0.5 * x * (1 + ERF(c3 * x)), 36, lambda x: x),
         "round": (np.rint, 0, None),
         "mish": (lambda x: x * np.tanh(soft_relu(x)), 24, None),
-        "hardswish": (lambda x: x * clamp(a * x + b, 0, 1), 4, lambda x: np.abs(x) * (abs(b) + 1)),
+        "hardswish": (lambda x: x * clamp_to_1(a * x + b), 4, lambda x: np.abs(x) * (abs(b) + 1)),
     }
     return table[alg.removeprefix("eltwise_").removesuffix("_use_dst_for_bwd")]
 
@@ -229,8 +242,8 @@ def binary(alg: str, s: Array) -> tuple[Function, float]:
         "sub": (lambda x: x - s, 1),
         "mul": (lambda x: x * s, 1),
         "div": (lambda x: x / s, 5),
-        "max": (lambda x: np.maximum(x, s), 0),
-        "min": (lambda x: np.minimum(x, s), 0),
+        "max": (lambda x: np.where(x > s, x, s), 0),
+        "min": (lambda x: np.where(x < s, x, s), 0),
         "ge": (lambda x: 1.0 * (x >= s), 0),
         "gt": (lambda x: 1.0 * (x > s), 0),
         "le": (lambda x: 1.0 * (x <= s), 0),
@@ -287,10 +300,13 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
 
 
 def convert(x: Array, dt: str) -> Array:
-    """Step 10: integers saturate, then round half to even, NaN is 0; floats round half to even."""
+    """Step 10: integers saturate, then round half to even, NaN is 0; floats round half to even. What would be
+    a denormal bf16 is 0."""
     with np.errstate(all="ignore"):
         if dt not in RANGES:
-            return f32(x).astype(np.float32).astype(NUMPY[dt])
+            narrow = f32(x).astype(np.float32).astype(NUMPY[dt])
+            is_denormal = np.abs(narrow.astype(np.float32)) < (2.0**-126 if dt == "bf16" else 0)
+            return np.where(is_denormal, narrow * NUMPY[dt].type(0), narrow)
         low, high = RANGES[dt]
         if dt == "s32":
             high = 2147483520  # the largest f32 below 2^31

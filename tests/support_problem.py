@@ -57,6 +57,9 @@ class Problem:
     dst_pad: int = 0
     any_tags: bool = False
     wei_tag: str | None = None  # a blocked layout, into which the weights are reordered
+    # Parts of larger tensors: the dims of these (whose strides or tag the part has), and where parts begin.
+    src_within: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    wei_within: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     bias_dt: str | None = None
     bias_mask: int = 0
     src_scale: Quant | None = None
@@ -71,6 +74,7 @@ class Problem:
     scratchpad: str = "library"
     huge_zero_points: bool = False
     rough: bool = False  # floats with all their digits, scales that are no powers of two
+    scaled_at_once: int | None = None  # elements of K, where rows scale parts of a group of integers
     narrow: str | None = None  # what f32 of src and weights become: tf32, bf16, two bf16
     limit: int = 2**31  # largest size of an integer of src or weights, and of their zero points
     seed: int = 0
@@ -95,10 +99,14 @@ class Problem:
     def dims(self, name: str) -> tuple[int, ...]:
         return {"src": self.src_dims, "wei": self.wei_dims, "dst": self.dst_dims}[name]
 
+    def within(self, name: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        return {"src": self.src_within, "wei": self.wei_within}.get(name)
+
     def strides(self, name: str) -> tuple[int, ...]:
         """Strides of src, wei or dst."""
         order, pad, dt = (getattr(self, f"{name}_{what}") for what in ("order", "pad", "dt"))
-        return strides_of(self.dims(name), order, pad, dt in ("s4", "u4"))
+        within = self.within(name)
+        return strides_of(within[0] if within else self.dims(name), order, pad, dt in ("s4", "u4"))
 
 
 def strides_of(dims: tuple[int, ...], order: str | None, pad: int, four_bit: bool) -> tuple[int, ...]:

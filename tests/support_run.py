@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import reference
 import zemm
-from support_problem import NUMPY, RANGES, Data, Problem, Quant, make_data, masked, quant_dims
+from support_problem import FLOATS, NUMPY, RANGES, Data, Problem, Quant, make_data, masked, quant_dims
 
 GUARD = 64  # bytes before and after dst
 SCALES, ZERO_POINTS = zemm.ARG["ATTR_SCALES"], zemm.ARG["ATTR_ZERO_POINTS"]
@@ -23,8 +23,8 @@ def offsets(dims: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
 
 
 def places(md: zemm.MemoryDesc) -> np.ndarray:
-    """The place of each element in the buffer, in elements; of blocked layouts, too."""
-    at = np.zeros(md.dims, np.int64)
+    """The place of each element in the buffer, in elements; of blocked layouts and of parts, too."""
+    at = np.full(md.dims, md.offset0, np.int64)
     coordinates = list(np.indices(md.dims, sparse=True))
     step = 1
     for axis, size in reversed(list(zip(md.inner_idxs, md.inner_blks, strict=True))):
@@ -107,8 +107,13 @@ def make_post_ops(p: Problem) -> zemm.PostOps:
 def make_pd(engine: zemm.Engine, p: Problem) -> zemm.MatmulPrimitiveDesc:
     def descriptor(name: str) -> zemm.MemoryDesc:
         dims, dt = p.dims(name), getattr(p, f"{name}_dt")
-        if name == "wei" and p.wei_tag:
-            return zemm.MemoryDesc(dims, dt, p.wei_tag)
+        tag = p.wei_tag if name == "wei" else None
+        if within := p.within(name):
+            whole, begin = within
+            strides = None if tag else p.strides(name)
+            return zemm.MemoryDesc(whole, dt, tag, strides=strides).submemory(dims, begin)
+        if tag:
+            return zemm.MemoryDesc(dims, dt, tag)
         return (
             zemm.MemoryDesc(dims, dt, "any")
             if p.any_tags
@@ -156,7 +161,11 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
     for name, values in (("src", data.src), ("wei", data.wei)):
         md = pd.query_md({"src": "src_md", "wei": "weights_md"}[name])
         buffer = rng.integers(0, 256, max(md.size, 1)).astype(np.uint8)  # gaps hold anything
-        if name == "wei" and p.wei_tag:
+        if p.within(name):
+            if getattr(p, f"{name}_dt") in FLOATS:
+                buffer[:] = 0xFF  # NaN all around, where padding would be, too
+            put(buffer, values, getattr(p, f"{name}_dt"), places(md))
+        elif name == "wei" and p.wei_tag:
             buffer = reordered(engine, values, p, md)
         else:
             if md.inner_nblks:

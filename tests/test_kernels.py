@@ -15,6 +15,7 @@ from support_problem import Data, PostOp, Problem, Quant, make_data
 from support_rows import ROWS
 from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
 from zemm._library import names_of
+from zemm.benchdnn import eltwise as driver
 
 
 def refused(engine: zemm.Engine, problem: Problem) -> str:
@@ -116,6 +117,9 @@ SPECIAL = [
     -1e-3,
 ]
 SPECIAL += [1e4, -1e4, 1e30, -1e30, np.inf, -np.inf, np.nan]
+# Zeros, denormals and their border, the largest.
+SPECIAL += [-0.0, 2.0**-149, -(2.0**-149), 1e-40, -1e-40, 2.0**-126, -(2.0**-126)]
+SPECIAL += [float(np.finfo(np.float32).max), float(np.finfo(np.float32).min)]
 
 
 def results_of(
@@ -179,33 +183,98 @@ def test_every_eltwise_is_tested() -> None:
     assert names == set(ALGORITHMS)
 
 
+# The row that the device takes, one whose vectors are wide, and two where a sub-group owns a tile.
+FORMULA_ROWS = ["", "64x32x64_generic", "8x16x128_xe_int8", "8x16x32_xe_dp4a"]
+
+
+def forced(row: str) -> str:
+    return next(name for name in ROWS if name.endswith(row)) if row else ""
+
+
+@pytest.mark.parametrize("dst_dt", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
-def test_eltwise(engine: zemm.Engine, stream: zemm.Stream, alg: str, alpha: float, beta: float) -> None:
+def test_eltwise(
+    engine: zemm.Engine,
+    stream: zemm.Stream,
+    monkeypatch: pytest.MonkeyPatch,
+    alg: str,
+    alpha: float,
+    beta: float,
+    dst_dt: str,
+) -> None:
     values = np.array(SPECIAL, np.float32).astype(np.float64)
-    if alg == "hardsigmoid":
-        values = values[~np.isnan(values)]  # oneDNN's clamp does not say what it makes of a NaN
-    got = results_of(engine, stream, values, "f32", PostOp("eltwise", f"eltwise_{alg}", alpha, beta))
     function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)
     y, error = reference.apply(function, values, np.zeros(values.shape), roundings, terms)
-    for row in got:
-        compare(row, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+    for row in FORMULA_ROWS:
+        monkeypatch.setenv("ZEMM_KERNEL", forced(row))
+        got = results_of(engine, stream, values, dst_dt, PostOp("eltwise", f"eltwise_{alg}", alpha, beta))
+        for dst in got:
+            compare(dst, reference.convert(y - error, dst_dt), reference.convert(y + error, dst_dt))
+
+
+@pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
+def test_the_drivers_eltwise_agrees(alg: str, alpha: float, beta: float) -> None:
+    """zemm.benchdnn has formulas of its own."""
+    values = np.array(SPECIAL, np.float32)
+    got = driver.eltwise(alg.replace("_use_dst_for_bwd", "_dst"), values, alpha, beta)
+    function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)
+    wide = values.astype(np.float64)
+    y, error = reference.apply(function, wide, np.zeros(values.shape), roundings, terms)
+    compare(got, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+
+
+# Those that leave what they get as it is, or a multiple of it.
+KEPT = ["relu", "abs", "square", "sqrt", "linear", "clip", "round"]
+
+
+@pytest.mark.parametrize("alg", KEPT)
+def test_signs_of_zeros(engine: zemm.Engine, stream: zemm.Stream, alg: str) -> None:
+    values = np.array([0.0, -0.0, 2.0**-149, -(2.0**-149)])
+    alpha, beta = {"relu": (0.5, 0.0), "linear": (-2.0, -0.0), "clip": (-1.0, 1.0)}.get(alg, (0.0, 0.0))
+    function = reference.eltwise(f"eltwise_{alg}", alpha, beta)[0]
+    with np.errstate(invalid="ignore", under="ignore"):
+        expected = function(values).astype(np.float32)
+    for dst in results_of(engine, stream, values, "f32", PostOp("eltwise", f"eltwise_{alg}", alpha, beta)):
+        np.testing.assert_array_equal(dst, expected)
+        numbers = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(dst[numbers]), np.signbit(expected[numbers]))
 
 
 @pytest.mark.parametrize(
     "alg", ["add", "sub", "mul", "div", "max", "min", "ge", "gt", "le", "lt", "eq", "ne"]
 )
-def test_binary(engine: zemm.Engine, stream: zemm.Stream, alg: str) -> None:
-    operands = [0.0, 1.0, -1.5, 3.0, 1e30, np.inf, -np.inf, np.nan]
+def test_binary(engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, alg: str) -> None:
+    operands = [0.0, -0.0, 1.0, -1.5, 3.0, 1e30, 1e-40, np.inf, -np.inf, np.nan]
     pairs = np.array([(x, s) for x in SPECIAL for s in operands], np.float32).astype(np.float64)
-    if alg in ("max", "min"):
-        pairs = pairs[~np.isnan(pairs).any(axis=1)]  # not stated for a NaN
     values, second = pairs[:, 0], pairs[:, 1].reshape(1, -1)
     op = PostOp("binary", f"binary_{alg}", mask=2)
-    got = results_of(engine, stream, values, "f32", op, (second, None))
     function, roundings = reference.binary(f"binary_{alg}", second[0])
     y, error = reference.apply(function, values, np.zeros(values.shape), roundings)
-    for row in got:
-        compare(row, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+    for row in FORMULA_ROWS:
+        monkeypatch.setenv("ZEMM_KERNEL", forced(row))
+        for dst in results_of(engine, stream, values, "f32", op, (second, None)):
+            compare(dst, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
+
+
+@pytest.mark.parametrize("alg", ["max", "min", "div", "ge", "ne"])
+def test_the_drivers_binary_agrees(alg: str) -> None:
+    pairs = np.array([(x, s) for x in SPECIAL for s in SPECIAL], np.float32)
+    got = driver.binary(alg, pairs[:, 0], pairs[:, 1])
+    wide = pairs.astype(np.float64)
+    with np.errstate(all="ignore"):
+        expected = reference.binary(f"binary_{alg}", wide[:, 1])[0](wide[:, 0]).astype(np.float32)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_a_nan_in_max_and_min(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """As in oneDNN: the second operand, unless the first is greater, or less."""
+    values, second = np.array([np.nan, 1.0, np.nan]), np.array([[1.0, np.nan, np.nan]])
+    for alg in ("max", "min"):
+        got = results_of(
+            engine, stream, values, "f32", PostOp("binary", f"binary_{alg}", mask=2), (second, None)
+        )
+        for dst in got:
+            np.testing.assert_array_equal(dst, [1.0, np.nan, np.nan])
 
 
 def test_select_passes_specials(engine: zemm.Engine, stream: zemm.Stream) -> None:
@@ -263,7 +332,18 @@ CONVERSIONS = {
         1.5 * 2.0**-24,
         -(2.0**-14),
     ],
-    "bf16": [1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-20, 3.4e38, -3.4e38, 1e-37, 65535.0],
+    "bf16": [
+        1 + 2.0**-8,
+        1 + 3 * 2.0**-8,
+        1 + 2.0**-8 + 2.0**-20,
+        3.4e38,
+        -3.4e38,
+        1e-37,
+        65535.0,
+        1e-38,
+        -1e-40,
+        float(np.nextafter(np.float32(2.0**-126), np.float32(0))),
+    ],
     "f32": [1e-30, -3.4e38],
 }
 

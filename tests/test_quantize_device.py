@@ -108,6 +108,41 @@ def test_small_and_zero(engine: zemm.Engine, scale_dtype: str, dtype: str) -> No
     assert (scales > 0).all()
 
 
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("scale_dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("src", ["f32", "bf16"])
+def test_ranges_beyond_the_largest_float(engine: zemm.Engine, src: str, scale_dtype: str, dtype: str) -> None:
+    """From one end of f32 to the other is no f32, but a scale of 255 steps."""
+    kind = zemm.numpy_dtype(src)
+    top = float(ml_dtypes.finfo(kind).max)
+    near = [float(np.nextafter(kind.type(top), kind.type(0))), top / 2, top / 4 * 3, top / 3]
+    pairs = [(-a, b) for a in (top, *near) for b in (top, *near)] + [(-top, -top), (top, top), (-top, 0.0)]
+    for group in (16, 24, 200):
+        x = np.random.default_rng(0).uniform(-1, 1, (len(pairs), group)) * top
+        x[:, 0], x[:, -1] = np.transpose(pairs)
+        low, high = x[:, :1], x[:, -1:]
+        x = np.clip(x, np.minimum(low, high), np.maximum(low, high)).astype(kind)
+        compare(engine, x, group, scale_dtype, dtype)
+        values, scales, *others = zemm.quantize_activations(x, group, scale_dtype, dtype=dtype, engine=engine)
+        zero_points = others[0] if dtype == "u8" else 0
+        back = (values.astype(np.float64) - zero_points) * scales.astype(np.float64)
+        step = scales.astype(np.float64)
+        # Half a step of rounding each of value and zero point, and a bf16 scale that is 2^-9 off.
+        assert (np.abs(back - x.astype(np.float64)) <= step * (1.01 + (scale_dtype == "bf16"))).all()
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+def test_equal_values(engine: zemm.Engine, dtype: str) -> None:
+    """Groups of one value, of every size: it comes back; zeros of either sign, and denormals."""
+    sizes = [1.0, -1.0, 3e38, -3e38, 1e-30, -1e-30, 2.0**-126, 2.0**-149, -(2.0**-149), 1e-40, 0.0, -0.0]
+    x = np.repeat(np.array(sizes, np.float32)[:, None], 40, axis=1)
+    compare(engine, x, 40, "f32", dtype)
+    values, scales, *others = zemm.quantize_activations(x, 40, dtype=dtype, engine=engine)
+    zero_points = others[0] if dtype == "u8" else 0
+    back = (values.astype(np.float64) - zero_points) * scales
+    np.testing.assert_allclose(back, x, rtol=1e-6, atol=2.0**-126)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 def test_not_finite(engine: zemm.Engine, dtype: str, bad: float) -> None:
@@ -257,6 +292,9 @@ def test_refusals(engine: zemm.Engine) -> None:
     x = zemm.Memory(zemm.MemoryDesc((4, 64), "f32"), engine)
     with pytest.raises(ValueError, match=r"64.*48"):
         zemm.quantize_activations(x, 48)
+    for dtype, most in (("u8", 8421504), ("s8", 16909320)):
+        with pytest.raises(ValueError, match=f"sums of {most} {dtype}"):
+            zemm.quantize_activations(x, most + 1, dtype=dtype)
     with pytest.raises(ValueError, match="e8m0"):
         zemm.quantize_activations(x, 32, "e8m0")
     with pytest.raises(ValueError, match="s4"):

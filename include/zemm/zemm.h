@@ -139,7 +139,9 @@ zemm_status_t ZEMM_API zemm_memory_desc_create_with_grouped_encoding(
 /* One value that zemm_memory_create_host_scalar() keeps on the host. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_host_scalar(zemm_memory_desc_t *md,
                                                            zemm_data_type_t data_type);
-/* The part of parent that starts at offsets (elements per dimension) and has dims. */
+/* The part of parent that starts at offsets (elements per dimension) and has dims. In a blocked layout
+ * offsets are whole blocks, and dims whole blocks, less than one, or all that there is. Of the parent's
+ * padding it has what is behind its own elements: other parts have none (padded_dims is dims). */
 zemm_status_t ZEMM_API zemm_memory_desc_create_submemory(zemm_memory_desc_t *md,
                                                          const_zemm_memory_desc_t parent,
                                                          const zemm_dims_t dims, const zemm_dims_t offsets);
@@ -220,6 +222,7 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_accumulation_mode(zemm_primitive_
                                                                  zemm_accumulation_mode_t mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_get_scratchpad_mode(const_zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t *mode);
+/* user: the scratchpad is an argument. Any address will do for it; its descriptor says how many bytes. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scratchpad_mode(zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_get_rounding(zemm_primitive_attr_t attr, int arg,
@@ -293,6 +296,8 @@ zemm_status_t ZEMM_API zemm_post_ops_append_sum(zemm_post_ops_t post_ops, float 
                                                 zemm_data_type_t data_type);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_sum(const_zemm_post_ops_t post_ops, int index, float *scale,
                                                     int32_t *zero_point, zemm_data_type_t *data_type);
+/* oneDNN's formulas, with a NaN as well: clip makes alpha of it, logistic 0, pow with beta 0 alpha, all
+ * others NaN. */
 zemm_status_t ZEMM_API zemm_post_ops_append_eltwise(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,
                                                     float alpha, float beta);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, int index,
@@ -304,7 +309,8 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_dw(const_zemm_post_ops_t post_op
                                                    zemm_data_type_t *weights_dt, zemm_data_type_t *bias_dt,
                                                    zemm_data_type_t *dst_dt, zemm_dim_t *kernel,
                                                    zemm_dim_t *stride, zemm_dim_t *padding_l);
-/* src1: each dimension is dst's or 1. Argument: ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index) | ZEMM_ARG_SRC_1. */
+/* src1: each dimension is dst's or 1. Argument: ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index) | ZEMM_ARG_SRC_1. max
+ * and min are x where it is greater, or less, than src1, else src1: where either is a NaN, too. */
 zemm_status_t ZEMM_API zemm_post_ops_append_binary(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,
                                                    const_zemm_memory_desc_t src1_desc);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_binary(const_zemm_post_ops_t post_ops, int index,
@@ -327,6 +333,11 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post
 /* dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n], with bias (NULL: none) and the attributes'
  * scales, zero points and post-ops; leading dimensions are batch dimensions and broadcast. Groups along K may
  * have any size that divides K, another for each parameter; those along N are multiples of 16.
+ * s8 and u8 src: sums of products are exact, and rounded to f32 once, if zero points are values of their
+ * tensor's type. With scales along K this is done for each group (on Intel GPUs for parts of one), and these
+ * are added in f32. Only with an s32 dst and no scales, bias, post-ops and zero points of dst sums are the
+ * result, modulo 2^32: for any values that is the sum of up to 33025 elements of K of u8 by u8, 131071 of s8
+ * by s8.
  * invalid_arguments: shapes or types that make no matmul; unimplemented: attributes or layouts that no
  * implementation takes. */
 zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_engine_t engine,

@@ -56,7 +56,9 @@ def matmul(
     weights_dtype: "u4" or "s4" for bytes with two 4-bit values each, low nibble first: [.., K, N / 2], or the
     transpose of [.., N, K / 2]. Arrays of ml_dtypes.int4 and uint4 are packed here.
     bias: broadcasts to dst.
-    dst_dtype: default src's type if that is f16, bf16 or f64, else "f32".
+    dst_dtype: default src's type if that is f16, bf16 or f64, else "f32". "s32" of int8 or uint8 src without
+    scales, bias, post_ops and dst_zero_points is the exact sum modulo 2^32 (more than 33025 elements of K may
+    wrap); all other results come of exact sums, of each group where scales have groups.
 
     Quantisation parameters; the shape says what they belong to:
     src_scales, src_zero_points: a number, or [.., M, G] for G groups of K / G elements.

@@ -106,7 +106,7 @@ class Attr:
         self._set("accumulation_mode", value_of("accumulation_mode", mode))
 
     def set_scratchpad_mode(self, mode: str) -> None:
-        """ "library", or "user": the scratchpad is the argument ARG_SCRATCHPAD."""
+        """ "library", or "user": the scratchpad is the argument ARG_SCRATCHPAD, at any address."""
         self._set("scratchpad_mode", value_of("scratchpad_mode", mode))
 
     def set_deterministic(self, value: bool) -> None:

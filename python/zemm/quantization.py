@@ -68,6 +68,9 @@ def quantize_activations(
     """
     if dtype not in ("s8", "u8"):
         raise InvalidArgumentsError(f"dtype {dtype!r} is neither 's8' nor 'u8'")
+    most = (2**31 - 1) // (255 if dtype == "u8" else 127)
+    if isinstance(group, int) and group > most:
+        raise InvalidArgumentsError(f"int32 holds sums of {most} {dtype} values, the group is {group}")
     if isinstance(x, Memory):
         if engine is not None and engine is not x.engine:
             raise InvalidArgumentsError(
@@ -90,7 +93,7 @@ def quantize_activations(
         low = grouped.min(axis=-1, initial=0.0)
         span = grouped.max(axis=-1, initial=0.0) - low
         # Ranges are f32, as on a device, where x is not wider.
-        span = span if np.asarray(x).dtype == np.float64 else _as_f32(span)
+        span = span if np.asarray(x).dtype == np.float64 else _in_digits_of_f32(span)
         scales = _scales(span, 255, scale_dtype)
         steps = scales.astype(np.float64)
         zero_points = np.rint(-low / steps).clip(0, 255)
@@ -126,9 +129,10 @@ def _quantize_on(
     return values.reshape(array.shape), *(values.reshape(shape) for values in parameters)
 
 
-def _as_f32(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32).astype(np.float64)
+def _in_digits_of_f32(spans: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rounded as f32 is; those of two f32 of opposite signs may be up to twice the largest f32."""
+    factor = np.where(spans > np.finfo(np.float32).max, 2.0, 1.0)
+    return (spans / factor).astype(np.float32).astype(np.float64) * factor
 
 
 def quantize_weights(

@@ -57,11 +57,15 @@ blocks md_blocks(const memory_desc &md) {
     return b;
 }
 
+zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d) {
+    return (md.padded_dims[d] + b.of[d] - 1) / b.of[d];
+}
+
 namespace {
 
 // Whether the stride of a dimension is ever stepped over.
 bool is_stepped(const memory_desc &md, const blocks &b, int d) {
-    return md.padded_dims[d] != b.of[d];
+    return block_count(md, b, d) != 1;
 }
 
 void check_4bit_strides(const char *caller, const memory_desc &md, const blocks &b) {
@@ -93,7 +97,7 @@ void check_no_overlap(const char *caller, const memory_desc &md, const blocks &b
                  "%s: strides[%d]=%lld is smaller than the %lld elements that the inner "
                  "dimensions span",
                  caller, d, (long long)stride, (long long)span);
-        span = checked_mul(caller, stride, md.padded_dims[d] / b.of[d]);
+        span = checked_mul(caller, stride, block_count(md, b, d));
     }
     zemm_dim_t end = 0;
     if (md.offset0 != runtime_dim && __builtin_add_overflow(span, md.offset0, &end))
@@ -138,9 +142,9 @@ void check_padding(const char *caller, const memory_desc &md) {
     const blocks b = md_blocks(md);
     for (int d = 0; d < md.ndims; d++) {
         const zemm_dim_t dim = md.dims[d], padded = md.padded_dims[d];
-        const bool fits = dim == runtime_dim
-                              ? padded == runtime_dim
-                              : padded >= dim && padded - dim < b.of[d] && padded % b.of[d] == 0;
+        // Padding fills the last block, but for parts: what is behind them may be their neighbour's.
+        const bool is_filled = padded >= dim && padded - dim < b.of[d] && padded % b.of[d] == 0;
+        const bool fits = padded == dim || (dim != runtime_dim && is_filled);
         if (!fits || md.padded_offsets[d] != 0)
             fail(zemm_invalid_arguments,
                  "%s: padded_dims[%d]=%lld does not suit dims[%d]=%lld in blocks of %lld", caller, d,

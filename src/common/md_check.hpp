@@ -29,6 +29,8 @@ struct blocks {
     zemm_dim_t total;
 };
 blocks md_blocks(const memory_desc &md);
+// Blocks along a dimension; a part of a tensor may end inside its last one.
+zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d);
 
 // Product that fails instead of wrapping around.
 zemm_dim_t checked_mul(const char *caller, zemm_dim_t a, zemm_dim_t b);

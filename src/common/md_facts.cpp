@@ -95,14 +95,15 @@ size_t bytes(zemm_dim_t elements, zemm_data_type_t dt) {
 
 size_t blocked_size(const memory_desc &md) {
     const blocks b = md_blocks(md);
-    zemm_dim_t elements = b.total;
+    zemm_dim_t elements = b.total, last = md.offset0;
     for (int d = 0; d < md.ndims; d++) {
-        const zemm_dim_t count = md.padded_dims[d] / b.of[d];
+        const zemm_dim_t count = block_count(md, b, d);
         if (count > 1)
             elements = std::max(elements, count * md.strides[d]);
+        last += (count - 1) * md.strides[d];
     }
-    // A part of a buffer needs the buffer up to its end.
-    return bytes(md.offset0 + elements, md.data_type);
+    // A part needs the buffer up to the end of its last block, which may be the buffer's.
+    return bytes(md.offset0 == 0 ? elements : last + b.total, md.data_type);
 }
 
 size_t sparse_size(const memory_desc &md, int index) {

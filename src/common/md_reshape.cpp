@@ -95,7 +95,7 @@ private:
             } else {
                 const int i = int(std::find(moved_, moved_ + in_.ndims, d) - moved_);
                 const zemm_dim_t block = i < in_.ndims ? blocks_.of[i] : 1;
-                stride = out_.strides[d] * (out_.padded_dims[d] / block);
+                stride = out_.strides[d] * ((out_.padded_dims[d] + block - 1) / block);
             }
         }
     }

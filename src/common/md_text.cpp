@@ -41,7 +41,7 @@ std::string strides_text(const memory_desc &md) {
     memory_desc dense = md;
     apply_layout("strides_text", dense, layout_of(md));
     for (int d = 0; d < md.ndims; d++)
-        if (md.padded_dims[d] != b.of[d] && md.strides[d] != dense.strides[d])
+        if (block_count(md, b, d) != 1 && md.strides[d] != dense.strides[d])
             return dims_text(md.ndims, md.strides);
     return "";
 }

@@ -34,7 +34,8 @@ memory_desc md_submemory(const memory_desc &parent, const zemm_dim_t *dims, cons
             fail(zemm_unimplemented, "%s: dims[%d]=%lld at offset %lld cuts blocks of %lld", caller, d,
                  (long long)dims[d], (long long)offsets[d], (long long)block);
         md.dims[d] = dims[d];
-        md.padded_dims[d] = (dims[d] + block - 1) / block * block;
+        // As in oneDNN: the parent's padding belongs to the parts that reach its end, no other part has any.
+        md.padded_dims[d] = at_border ? parent.padded_dims[d] - offsets[d] : dims[d];
         md.offset0 += offsets[d] / block * parent.strides[d];
     }
     return md;

@@ -12,7 +12,7 @@ struct zemm_memory_desc {
     zemm_data_type_t data_type = zemm_data_type_undef;
     zemm_format_kind_t format_kind = zemm_format_kind_undef;
     zemm_dims_t dims = {};
-    zemm_dims_t padded_dims = {};    // dims rounded up to the inner blocks
+    zemm_dims_t padded_dims = {};    // dims rounded up to the inner blocks; see md_submemory
     zemm_dims_t padded_offsets = {}; // always 0
     zemm_dim_t offset0 = 0;          // elements before the first one (submemory)
     // blocked: strides of the outer blocks in elements, and inner blocks from outer to inner

@@ -6,10 +6,15 @@
 
 using namespace zemm;
 
+char *zemm::aligned_scratchpad(void *pointer) {
+    constexpr uintptr_t last = scratchpad_alignment - 1;
+    return reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(pointer) + last) & ~last);
+}
+
 memory_desc zemm_primitive_desc::scratchpad_md(size_t size) const {
     if (attr().scratchpad_mode != zemm_scratchpad_mode_user || size == 0)
         return {};
-    const zemm_dim_t dim = zemm_dim_t(size);
+    const zemm_dim_t dim = zemm_dim_t(size + scratchpad_alignment - 1);
     return md_with_tag(1, &dim, zemm_u8, zemm_a);
 }
 

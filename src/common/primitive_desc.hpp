@@ -13,6 +13,15 @@
 #include "common/primitive_cache.hpp"
 #include "ze/module.hpp"
 
+namespace zemm {
+
+// Bytes; what is in a scratchpad begins at multiples of it.
+constexpr size_t scratchpad_alignment = 64; // a cache line
+// The first of these in the caller's scratchpad, which may begin anywhere: its descriptor has room for that.
+char *aligned_scratchpad(void *pointer);
+
+} // namespace zemm
+
 struct zemm_primitive_desc {
     explicit zemm_primitive_desc(zemm_engine_t e) : engine(e->shared_from_this()) {}
     virtual ~zemm_primitive_desc() = default;

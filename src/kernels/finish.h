@@ -17,7 +17,7 @@ static inline void finish_tile_row(global const struct matmul_problem *p, const 
         src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
                                row_offset(p, &p->src_scale, r));
     for (int v = 0; v < NV; ++v) {
-        if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER))
+        if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER) && !HAS(FLAG_WIDE_SUMS))
             x[v] = to_column_f(as_column_i(x[v]));
 #ifdef SUM_FACTOR
         if (!HAS(FLAG_WEI_SCALE))

@@ -77,6 +77,18 @@ typedef int row_i;
 #define to_column_f(x) to_vec_f(x)
 #endif
 
+// Wider than an s32.
+#if WORK_ITEMS == 1 && LANES == 16
+typedef long16 column_l;
+#define to_column_l(x) convert_long16(x)
+#elif WORK_ITEMS == 1 && LANES == 8
+typedef long8 column_l;
+#define to_column_l(x) convert_long8(x)
+#else
+typedef long column_l;
+#define to_column_l(x) convert_long(x)
+#endif
+
 // The columns of a vector, from element i on.
 #if WORK_ITEMS == 1 && LANES == 16
 #define load_column_f(p, data_type, i) load_float16(p, data_type, i)

@@ -47,7 +47,9 @@ struct post_op_arg {
 struct matmul_problem {
     arg_i64 m, n, k;
     arg_i64 rows;
-    arg_i64 segment;     // elements of K between two applications of scales and zero points; divides k
+    // Elements of K between two applications of scales and zero points; divides k but for FLAG_WIDE_SUMS,
+    // where the last segment may be shorter.
+    arg_i64 segment;
     arg_i64 wei_panel;   // packed weights: elements from one panel of 64 columns to the next
     arg_i32 tile_rows;   // rows of one work-item, at most TILE_M
     arg_i32 finish_rows; // of one work-item with FLAG_FINISH
@@ -139,6 +141,7 @@ struct matmul_arguments {
 #define FLAG_PARTIAL 131072      // K is split: a work-item leaves the sums of its range of K in partials
 #define FLAG_FINISH 262144       // adds up the partials and goes on from there
 #define FLAG_SLICES 268435456    // sub-groups of a work-group share tiles along K
+#define FLAG_WIDE_SUMS 536870912 // an s32 holds the sums of ranges of K, not their sum
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

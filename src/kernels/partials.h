@@ -15,11 +15,21 @@ static inline void store_partial_row(__private const column_f *x, global int *to
         store_column_s32(as_column_i(x[v]), to + v * LANES);
 }
 
-// Adds up the ranges in their order, so that floats always round alike.
+// Adds up the ranges in their order, so that floats always round alike. Sums that no s32 holds are rounded to
+// f32 once.
 static inline void load_partial_row(global const struct matmul_problem *p, __private column_f *x,
                                     global const int *from) {
     for (int v = 0; v < NV; ++v) {
         global const int *at = from + v * LANES;
+        if (HAS(FLAG_WIDE_SUMS)) {
+            column_l wide = to_column_l(load_column_s32(at));
+            for (long k = p->k_range; k < p->k; k += p->k_range) {
+                at += p->partial_range;
+                wide += to_column_l(load_column_s32(at));
+            }
+            x[v] = to_column_f(wide);
+            continue;
+        }
         column_f sum = as_column_f(load_column_s32(at));
         for (long k = p->k_range; k < p->k; k += p->k_range) {
             at += p->partial_range;

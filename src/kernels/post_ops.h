@@ -18,6 +18,11 @@ static inline float logistic(float x) {
     return -x < 88.72283f ? 1.f / (1.f + exp(-x)) : 0.f;
 }
 
+// A NaN stays one.
+static inline float clamp_to_1(float x) {
+    return x <= 0.f ? 0.f : x >= 1.f ? 1.f : x;
+}
+
 static inline float eltwise(int alg, float x, float alpha, float beta) {
     switch (alg) {
     case ALG_RELU:
@@ -41,7 +46,7 @@ static inline float eltwise(int alg, float x, float alpha, float beta) {
     case ALG_SOFT_RELU:
         return soft_relu(alpha * x) / alpha;
     case ALG_HARDSIGMOID:
-        return fmax(0.f, fmin(1.f, alpha * x + beta));
+        return clamp_to_1(alpha * x + beta);
     case ALG_LOGISTIC:
     case ALG_LOGISTIC_DST:
         return logistic(x);
@@ -67,7 +72,7 @@ static inline float eltwise(int alg, float x, float alpha, float beta) {
     case ALG_MISH:
         return x * tanh(soft_relu(x));
     default:
-        return x * fmax(0.f, fmin(1.f, alpha * x + beta)); // ALG_HARDSWISH
+        return x * clamp_to_1(alpha * x + beta); // ALG_HARDSWISH
     }
 }
 
@@ -78,9 +83,9 @@ static inline float binary(int alg, float x, float s) {
     case ALG_MUL:
         return x * s;
     case ALG_MAX:
-        return fmax(x, s);
+        return x > s ? x : s; // s where either is a NaN
     case ALG_MIN:
-        return fmin(x, s);
+        return x < s ? x : s;
     case ALG_DIV:
         return x / s;
     case ALG_SUB:

@@ -82,12 +82,17 @@ static inline float quotient(float span, float steps, __private float *rest) {
     return result;
 }
 
-// The scale of a group in its type: never 0 nor denormal.
-static inline float scale_of(float span, float steps) {
+// The scale of a group in its type: never 0 nor denormal. below, above: how far values go from 0.
+static inline float scale_of(float below, float above, float steps) {
+    const float span = above + below;
     if (span == 0.f)
         return 1.f;
-    float rest;
-    float scale = quotient(span, steps, &rest);
+    float rest, scale;
+    if (isinf(span)) { // of finite values: that of half the span, twice
+        scale = 2.f * quotient(0.5f * above + 0.5f * below, steps, &rest);
+    } else {
+        scale = quotient(span, steps, &rest);
+    }
     if (spec_scale_dt() == DT_F16) {
         if (scale < SMALLEST_F16)
             return SMALLEST_F16;
@@ -109,7 +114,7 @@ static inline struct range range_of_extremes(uint magnitude, float below, float 
     struct range r = {as_float(magnitude), 1.f, 0, magnitude < 0x7f800000};
     if (!r.finite)
         return r;
-    r.scale = is_u8() ? scale_of(above + below, 255.f) : scale_of(as_float(magnitude), 127.f);
+    r.scale = is_u8() ? scale_of(below, above, 255.f) : scale_of(0.f, as_float(magnitude), 127.f);
     // A scale that its type does not hold divides everything to 0.
     r.finite = as_uint(r.scale) < 0x7f800000;
     if (!r.finite)

@@ -29,8 +29,9 @@ kernel void reduce_src(bytes src, global int *sums, global const struct matmul_p
     const long begin = row_offset(p, &p->src, &r);
     const long out = row_offset(p, &p->reductions, &r);
     const long first = get_global_id(0) * REDUCE_SEGMENTS;
-    const long end = min(first + REDUCE_SEGMENTS, p->k / p->segment);
-    for (long s = first; s < end; ++s)
-        sums[out + s * p->reductions.column] =
-            sum_of(src, begin + s * p->segment * p->src.column, p->src.column, p->segment);
+    const long end = min(first + REDUCE_SEGMENTS, (p->k + p->segment - 1) / p->segment);
+    for (long s = first; s < end; ++s) {
+        const long k = s * p->segment, length = min(p->segment, p->k - k);
+        sums[out + s * p->reductions.column] = sum_of(src, begin + k * p->src.column, p->src.column, length);
+    }
 }

@@ -2,8 +2,9 @@
 // dst = (src_scale * (src - src_zp) + beta * (dst - dst_zp)) / dst_scale + dst_zp, from any layout to any
 // other.
 //
-// The loops are those of dst, padding included, which becomes 0. A work-item owns whole runs of dst's
-// innermost loop, so that two 4-bit elements of one byte never belong to two work-items.
+// The loops are those of dst, padding included, which becomes 0; what loops reach behind that is not dst's. A
+// work-item owns whole runs of dst's innermost loop, so that two 4-bit elements of one byte never belong to
+// two work-items.
 #include "reorder_spec.h"
 
 typedef global const struct reorder_problem *problem;
@@ -141,6 +142,15 @@ static inline void convert_element(problem p, const struct reorder_arguments *ar
     store_value(dst, to, x);
 }
 
+// Elements of a run of `count` from c on that are inside these dimensions: its first ones.
+static inline long inside(problem p, global const long *dims, const struct reorder_loop *inner, long count,
+                          const __private long *c) {
+    for (int d = 0; d < p->ndims; ++d)
+        if (d != inner->dim && c[d] >= dims[d])
+            return 0;
+    return clamp((dims[inner->dim] - c[inner->dim] + inner->step - 1) / inner->step, 0l, count);
+}
+
 __attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder(bytes src, global uchar *dst, problem p,
                                                                    struct reorder_arguments args) {
     const long first = (long)get_global_id(0) * p->runs_per_item;
@@ -162,17 +172,14 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder(bytes src, gl
             from += index * p->loops[i].src_stride;
             to += index * p->loops[i].dst_stride;
         }
-        bool inside = true; // of the tensor, in the dimensions that the inner loop does not move
-        for (int d = 0; d < p->ndims; ++d)
-            inside = inside && (d == inner.dim || c[d] < p->dims[d]);
-        const long room = (p->dims[inner.dim] - c[inner.dim] + inner.step - 1) / inner.step;
-        const long valid = inside ? clamp(room, 0l, count) : 0l;
+        const long valid = inside(p, p->dims, &inner, count, c);
+        const long padded = inside(p, p->padded_dims, &inner, count, c);
         for (long i = 0; i < valid; ++i) {
             const long at = HAS(REORDER_SRC_BLOCKED) ? blocked_offset(p, c) : from + i * inner.src_stride;
             convert_element(p, &args, src, at, dst, to + i * inner.dst_stride, c);
             c[inner.dim] += inner.step;
         }
-        for (long i = valid; i < count; ++i)
+        for (long i = valid; i < padded; ++i)
             store_zero(dst, to + i * inner.dst_stride);
     }
 }

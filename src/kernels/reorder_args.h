@@ -38,7 +38,7 @@ struct reorder_parameter {
 // reorder.cl. A run is a piece of loops[0]; an item walks over runs_per_item runs.
 struct reorder_problem {
     reorder_i32 ndims, nloops;
-    reorder_i64 dims[REORDER_MAX_NDIMS];
+    reorder_i64 dims[REORDER_MAX_NDIMS], padded_dims[REORDER_MAX_NDIMS];
     struct reorder_loop loops[REORDER_MAX_LOOPS]; // innermost first
     reorder_i64 piece, pieces;                    // elements of loops[0] in a run, runs along loops[0]
     reorder_i64 runs, runs_per_item;

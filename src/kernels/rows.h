@@ -53,7 +53,12 @@ static inline int load_correction(global const struct matmul_problem *p, const s
                                   const struct block *block, parameter_index row, int src_zp) {
     const parameter_index at = row + (parameter_index)block->segment * block->steps.reductions;
     const int sum = load_int((bytes)args->reductions, DT_S32, at);
-    return HAS(FLAG_SRC_ZP) ? sum - (int)p->segment * src_zp : sum;
+    if (!HAS(FLAG_SRC_ZP))
+        return sum;
+    int length = (int)p->segment;
+    if (HAS(FLAG_WIDE_SUMS))
+        length = (int)min(p->segment, p->k - (long)block->segment * p->segment);
+    return sum - length * src_zp;
 }
 static inline float load_src_scale(const struct matmul_arguments *args, const struct block *block,
                                    parameter_index row) {

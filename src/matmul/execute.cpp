@@ -56,9 +56,9 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
     stream.keep(compiled_);
     const char *scratchpad = nullptr;
     if (plan.scratchpad_size != 0)
-        scratchpad =
-            static_cast<const char *>(md_is_zero(pd.scratchpad) ? stream.scratchpad(plan.scratchpad_size)
-                                                                : bound.pointer(ZEMM_ARG_SCRATCHPAD));
+        scratchpad = md_is_zero(pd.scratchpad)
+                         ? static_cast<const char *>(stream.scratchpad(plan.scratchpad_size))
+                         : aligned_scratchpad(bound.pointer(ZEMM_ARG_SCRATCHPAD));
     kernels::matmul_arguments values = by_value(bound, *pd.problem);
     const auto launch = [&](ze::kernel &kernel, std::array<uint32_t, 3> group_size,
                             std::array<uint32_t, 3> group_count,

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "common/error.hpp"
+#include "common/primitive_desc.hpp"
 #include "common/quant_md.hpp"
 #include "matmul/block.hpp"
 #include "matmul/pack_first.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan_xe.hpp"
+#include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
@@ -19,12 +21,10 @@ using kernels::matmul_problem;
 // Sums of src over segments, [src batch.., M, K / segment] s32, dense: what reduce_src writes or the caller
 // passes.
 memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
-    quant_entry entry;
-    entry.mask = full_mask(p.ndims());
-    entry.group_ndims = 2;
-    entry.groups[1] = segment;
-    entry.data_type = zemm_s32;
-    return md_of_quant(p.src, entry);
+    zemm_dims_t dims;
+    std::copy(p.src.dims, p.src.dims + p.ndims(), dims);
+    dims[p.ndims() - 1] = groups(p.k(), segment, "K");
+    return md_dense(p.ndims(), dims, zemm_s32);
 }
 
 // Whether bytes of the weights and of src have the same signedness, where a policy needs the opposite one.
@@ -43,8 +43,7 @@ bool changes_signedness(const problem &p) {
 
 // Bytes of the scratchpad; where they begin.
 size_t take(plan &p, size_t bytes) {
-    constexpr size_t alignment = 64; // a cache line
-    const size_t at = (p.scratchpad_size + alignment - 1) / alignment * alignment;
+    const size_t at = size_t(up(zemm_dim_t(p.scratchpad_size), scratchpad_alignment));
     p.scratchpad_size = at + bytes;
     return at;
 }
@@ -79,9 +78,8 @@ uint32_t flags_of(const problem &p, const kernel_row &row) {
     set(!p.attr.post_ops.entries.empty(), FLAG_POST_OPS);
     set(p.scale(ZEMM_ARG_DST), FLAG_DST_SCALE);
     set(p.zero_point(ZEMM_ARG_DST), FLAG_DST_ZP);
-    const uint32_t through_f32 =
-        FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_POST_OPS | FLAG_DST_SCALE | FLAG_DST_ZP;
-    set(p.integer() && p.dst.data_type == zemm_s32 && !(flags & through_f32), FLAG_EXACT_S32);
+    set(is_bare_s32(p), FLAG_EXACT_S32);
+    set(longest_range(p) < p.k(), FLAG_WIDE_SUMS);
     return flags;
 }
 
@@ -117,8 +115,9 @@ constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds of at least 16 
 constexpr zemm_dim_t shortest_range = 512;      // of K
 
 // The share of each work-item: tiles of nearly equal height, and some groups for every core. Where there are
-// too few columns for that, tiles get lower, then K is split, then tiles get as low as they can.
-void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
+// too few columns for that, tiles get lower, then K is split, then tiles get as low as they can. Ranges of K
+// have at most so many elements, whatever that takes.
+void cut(const ze::device &dev, zemm_dim_t batch, zemm_dim_t longest_range, plan &result) {
     const kernel_row &row = *result.row;
     matmul_problem &block = result.block;
     result.group_size = {uint32_t(row.group_x), 1, 1};
@@ -130,13 +129,11 @@ void cut(const ze::device &dev, zemm_dim_t batch, plan &result) {
         return std::max(fewest, std::min(wanted, groups(block.rows, rows, "M")));
     };
     zemm_dim_t tiles = tiles_of(up(16, row.rows)), ranges = 1;
-    block.k_range = block.k;
-    if (std::max<zemm_dim_t>(block.rows, 16) * batch * block.n >= worth_splitting / block.k) {
+    if (std::max<zemm_dim_t>(block.rows, 16) * batch * block.n >= worth_splitting / block.k)
         ranges = std::min(groups(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
-        ranges = std::max<zemm_dim_t>(ranges, 1);
-        block.k_range = k_range(block.k, block.segment, row.tile_k, ranges);
-        ranges = groups(block.k, block.k_range, "K");
-    }
+    ranges = std::max(ranges, groups(block.k, longest_range, "K"));
+    block.k_range = k_range(block.k, block.segment, row.tile_k, ranges);
+    ranges = groups(block.k, block.k_range, "K");
     if (ranges == 1)
         tiles = tiles_of(row.rows);
     block.tile_rows = int32_t(groups(block.rows, tiles, "M"));
@@ -212,8 +209,11 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             result.wei_alignment = block_load_alignment;
         xe_cut(c.dealt, dev, batch, result);
     } else {
-        cut(dev, batch, result);
+        cut(dev, batch, longest_range(p), result);
     }
+    // Sums of ranges have to fit with all that belongs to them.
+    if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
+        block.segment = block.k_range;
 
     if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
@@ -253,12 +253,13 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);
         block.reductions = tensor(md);
-        result.computes_reductions = !p.reduction();
+        // The caller's may be of more than a segment.
+        result.computes_reductions = !p.reduction() || k_group(p, *p.reduction(), false) != block.segment;
         if (result.computes_reductions) {
             result.reduce_constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
                                        {SPEC_SRC_UNIT, unit_dim(p.src, block.segment)}};
             result.reductions_at = take(result, md_size(md));
-            result.reduce_count = {uint32_t(groups(p.k() / block.segment, REDUCE_SEGMENTS, "K")),
+            result.reduce_count = {uint32_t(groups(md.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K")),
                                    uint32_t(groups(p.batch() * p.m(), 1, "M")), 1};
         }
     }

@@ -104,11 +104,6 @@ zemm_dim_t xe_rows(const problem &p) {
     return p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
 }
 
-bool scales_along_k(const problem &p) {
-    return changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
-           changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
-}
-
 bool splits_f32(const problem &p, const kernel_row &row) {
     return row.multiplies == operands::dpas_half && p.src.data_type == zemm_f32 &&
            p.attr.fpmath_mode != zemm_fpmath_mode_bf16 && p.attr.fpmath_mode != zemm_fpmath_mode_any;

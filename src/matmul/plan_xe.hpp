@@ -20,8 +20,6 @@ bool reads_src_1d(const problem &p);
 // Rows of one matrix of src: M, or the whole batch's, where they share the weights and lie at one distance
 // from each other.
 zemm_dim_t xe_rows(const problem &p);
-// Whether scales change along K: sums of blocks are scaled.
-bool scales_along_k(const problem &p);
 // Whether f32 becomes sums of two bf16, as the fpmath mode wants more digits than one has; how many products
 // of bf16 that makes of one, or 1.
 bool splits_f32(const problem &p, const kernel_row &row);

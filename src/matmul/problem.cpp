@@ -8,6 +8,7 @@
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
 #include "common/names.hpp"
+#include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
@@ -137,6 +138,11 @@ bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row) 
     return entry && k_group(p, *entry, k_is_row) != p.k();
 }
 
+bool scales_along_k(const problem &p) {
+    return changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
+           changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
+}
+
 zemm_dim_t k_segment(const problem &p) {
     zemm_dim_t segment = p.k();
     const auto narrow = [&](const quant_entry *entry, bool k_is_row) {
@@ -148,7 +154,9 @@ zemm_dim_t k_segment(const problem &p) {
     narrow(p.zero_point(ZEMM_ARG_SRC), false);
     narrow(p.zero_point(ZEMM_ARG_WEIGHTS), true);
     narrow(p.reduction(), false);
-    return segment;
+    if (segment < p.k() && p.integer() && !is_bare_s32(p) && segment > longest_s32_sum(p))
+        return fitting_part(p, segment);
+    return segment; // all of K may be cut into ranges
 }
 
 bool segments_are_quads(const problem &p) {

@@ -66,7 +66,10 @@ memory_desc prelu_md(const memory_desc &dst, int mask);
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);
 // Whether an entry is there and has more than one group along K.
 bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row);
-// Elements of K in which no parameter changes: the greatest common divisor of all K groups.
+// Whether scales change along K: sums of segments are scaled.
+bool scales_along_k(const problem &p);
+// Elements of K in which no parameter changes: the greatest common divisor of all K groups, or a part of it
+// whose sum an s32 holds.
 zemm_dim_t k_segment(const problem &p);
 // Whether every segment begins at a multiple of 4, as layouts and instructions in fours of K need it.
 bool segments_are_quads(const problem &p);

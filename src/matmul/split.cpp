@@ -8,6 +8,7 @@
 #include "matmul/dispatch.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/plan_xe.hpp"
+#include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
@@ -16,11 +17,18 @@ namespace {
 constexpr zemm_dim_t shortest_range = 1024; // of K: partial sums of many are much to write and read
 constexpr double worth_splitting = 0.95;    // of the clocks without: an estimate is no more exact
 
+// K in at least so many ranges.
+void cut_k(split &s, const problem &p, const kernel_row &row, zemm_dim_t ranges) {
+    ranges = std::max(ranges, groups(p.k(), longest_range(p), "K"));
+    s.k_range = k_range(p.k(), k_segment(p), row.tile_k, ranges);
+    s.ranges = groups(p.k(), s.k_range, "K");
+}
+
 // Tiles, in groups of group_x x at most group_y.
 split deal(const problem &p, const kernel_row &row, zemm_dim_t group_x, zemm_dim_t group_y) {
     const zemm_dim_t rows = xe_rows(p), tiles_m = groups(rows, row.tile_m, "M");
     split s = {};
-    s.ranges = s.slices = 1;
+    s.slices = 1;
     s.group_x = group_x;
     s.group_y = std::min(group_y, tiles_m);
     s.along_n = groups(p.n(), row.tile_n * group_x, "N");
@@ -28,7 +36,8 @@ split deal(const problem &p, const kernel_row &row, zemm_dim_t group_x, zemm_dim
     s.batch = p.batch() * p.m() / rows;
     s.fill = double(tiles_m * groups(p.n(), row.tile_n, "N")) / double(s.groups() * s.tiles());
     s.whole = s.groups();
-    s.k_range = s.k_slice = p.k();
+    cut_k(s, p, row, 1);
+    s.k_slice = s.k_range;
     return s;
 }
 
@@ -82,8 +91,7 @@ split best_split(const problem &p, const kernel_row &row, const ze::gpu_model &m
     split best = deal(p, row, row.group_x, row.group_y);
     double fewest = estimate(p, row, model, best).clocks;
     const auto consider = [&](split s, zemm_dim_t ranges, zemm_dim_t slices) {
-        s.k_range = k_range(p.k(), segment, row.tile_k, ranges);
-        s.ranges = groups(p.k(), s.k_range, "K");
+        cut_k(s, p, row, ranges);
         s.slices = slices;
         s.k_slice = std::min(s.k_range, up(groups(s.k_range, slices, "K"), unit));
         const size_t bytes = local_bytes(s, row);

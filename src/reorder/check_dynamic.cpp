@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic quantisation: scales (and zero points and sums) of dst are outputs. oneDNN has this for f8 and f4
 // dst; zemm has it for s8 and u8.
+#include <cstdint>
+
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "reorder/problem.hpp"
@@ -68,6 +70,11 @@ void check_dynamic(const problem &p) {
             fail(zemm_invalid_arguments,
                  "precomputed reductions of dst: the group %lld does not divide the last dimension %lld",
                  (long long)r, (long long)k);
+        const zemm_dim_t most = INT32_MAX / (d == zemm_u8 ? 255 : 127);
+        if (r > most)
+            fail(zemm_unimplemented,
+                 "precomputed reductions of dst: an s32 holds sums of %lld %s values, the group is %lld",
+                 (long long)most, data_type_name(d), (long long)r);
         if (k && r % g != 0 && g % r != 0)
             fail(zemm_unimplemented,
                  "precomputed reductions of dst: the group %lld and the scales' group %lld do not divide one "

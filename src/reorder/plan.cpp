@@ -15,7 +15,7 @@ namespace {
 static_assert(sizeof(kernels::reorder_loop) == 8 * 5);
 static_assert(sizeof(kernels::reorder_parameter) == 8 * 14 + 8);
 static_assert(sizeof(kernels::reorder_problem) ==
-              8 + 8 * 12 + 24 * 40 + 8 * 6 + 8 * 48 + 8 + 4 * sizeof(kernels::reorder_parameter));
+              8 + 8 * 24 + 24 * 40 + 8 * 6 + 8 * 48 + 8 + 4 * sizeof(kernels::reorder_parameter));
 static_assert(sizeof(kernels::pack_problem) == 8 * 10 + 8 + 8 * 36);
 static_assert(sizeof(kernels::quantize_problem) == 8 * 11 + 8 + 8 * 36);
 static_assert(sizeof(kernels::reorder_arguments) == 8 * 5 + 16);

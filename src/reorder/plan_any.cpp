@@ -14,7 +14,8 @@ using kernels::reorder_loop;
 using kernels::reorder_parameter;
 using kernels::reorder_problem;
 
-// dst's loops over its padded dimensions, innermost first, without those of one step.
+// dst's loops over its padded dimensions, innermost first, without those of one step. Of a part that ends
+// inside a block they go on to the end of a loop.
 std::vector<reorder_loop> loops_of(const problem &p) {
     const memory_desc &dst = p.dst;
     const bool src_plain = md_is_plain(p.src);
@@ -25,15 +26,16 @@ std::vector<reorder_loop> loops_of(const problem &p) {
     };
     zemm_dims_t step;
     std::fill(step, step + dst.ndims, 1);
+    const auto left = [&](zemm_dim_t d) { return (dst.padded_dims[d] + step[d] - 1) / step[d]; };
     zemm_dim_t stride = 1;
     for (int i = dst.inner_nblks - 1; i >= 0; --i) {
         const zemm_dim_t d = dst.inner_idxs[i], size = dst.inner_blks[i];
-        add(size, d, step[d], stride);
+        add(std::min(size, left(d)), d, step[d], stride);
         step[d] *= size;
         stride *= size;
     }
     for (int d = 0; d < dst.ndims; ++d)
-        add(dst.padded_dims[d] / step[d], d, step[d], dst.strides[d]);
+        add(left(d), d, step[d], dst.strides[d]);
     std::ranges::stable_sort(loops, {}, &reorder_loop::dst_stride);
     if (loops.empty())
         loops.push_back({1, 0, 1, 1, 1});
@@ -99,6 +101,7 @@ bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string
     block.ndims = p.dst.ndims;
     block.nloops = int(loops.size());
     std::copy(p.dst.dims, p.dst.dims + p.dst.ndims, block.dims);
+    std::copy(p.dst.padded_dims, p.dst.padded_dims + p.dst.ndims, block.padded_dims);
     std::ranges::copy(loops, block.loops);
     block.piece = std::min<zemm_dim_t>(loops[0].size, 256);
     block.pieces = (loops[0].size + block.piece - 1) / block.piece;

@@ -3,6 +3,7 @@
 // kernels.
 #include <algorithm>
 
+#include "common/md_check.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {
@@ -12,7 +13,7 @@ namespace {
 // dst's blocks are PACK_K x columns, or PACK_K x columns x 4 for elements of 8 and 4 bits.
 bool is_packed(const memory_desc &md, int unit) {
     const int k = md.ndims - 2, n = md.ndims - 1;
-    if (md.inner_nblks != (unit == 1 ? 2 : 3) || md.offset0 != 0)
+    if (md.inner_nblks != (unit == 1 ? 2 : 3))
         return false;
     const zemm_dim_t *blks = md.inner_blks, *idxs = md.inner_idxs;
     return idxs[0] == k && blks[0] == PACK_K && idxs[1] == n && blks[1] % 16 == 0 && blks[1] <= 256 &&
@@ -40,6 +41,15 @@ int unit_of(const problem &p) {
     return bits_of(p) <= 8 ? 4 : 1;
 }
 
+// Whether dst has its blocks to itself. A part may end inside one that goes on with its neighbour.
+bool has_whole_blocks(const memory_desc &dst) {
+    const blocks b = md_blocks(dst);
+    for (int d = 0; d < dst.ndims; ++d)
+        if (dst.padded_dims[d] % b.of[d] != 0)
+            return false;
+    return true;
+}
+
 bool is_packing(const problem &p, std::string &why) {
     if (!p.is_copy() || bits_of(p) > 32) {
         why = "it only moves elements of up to 32 bits as they are";
@@ -47,6 +57,10 @@ bool is_packing(const problem &p, std::string &why) {
     }
     if (p.src.ndims < 2 || !md_is_plain(p.src) || !is_packed(p.dst, unit_of(p))) {
         why = "it only packs plain tensors into blocks of 16a64b or 16a64b4a";
+        return false;
+    }
+    if (!has_whole_blocks(p.dst)) {
+        why = "it writes whole blocks, and dst is a part that ends inside one";
         return false;
     }
     return true;
@@ -66,6 +80,7 @@ void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_di
     block.src_offset = src.offset0;
     block.src_k = src.strides[k];
     block.src_n = src.strides[n];
+    block.dst_offset = dst.offset0;
     block.dst_k = dst.strides[k];
     block.dst_n = dst.strides[n];
     block.columns = int(dst.inner_blks[1]);

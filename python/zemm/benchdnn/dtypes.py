@@ -72,6 +72,8 @@ def encode(values: Floats, name: str) -> Codes:
             return np.clip(np.nan_to_num(values, nan=6.0), -6.0, 6.0).astype(dtype.code)
         if name == "e8m0":
             return _encode_e8m0(values)
+        if name == "bf16":
+            return _encode_bf16(values)
         return values.astype(dtype.code)
 
 
@@ -84,6 +86,13 @@ def decode(codes: Codes, name: str) -> Floats:
 def rounded(values: Floats, name: str) -> Floats:
     """`values` after a round trip through the data type."""
     return values if name == "f32" else decode(encode(values, name), name)
+
+
+def _encode_bf16(values: Floats) -> Codes:
+    """What would be denormal is a zero of its sign."""
+    codes = values.astype(ml_dtypes.bfloat16)
+    bits = codes.view(np.uint16)
+    return np.where(bits & 0x7F80, bits, bits & 0x8000).view(ml_dtypes.bfloat16)
 
 
 def _encode_integer(values: Floats, dtype: DataType) -> Codes:

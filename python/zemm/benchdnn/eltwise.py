@@ -82,11 +82,13 @@ def _mish(x: Floats, a: np.float32, b: np.float32) -> Floats:
 
 
 def _clip(x: Floats, a: np.float32, b: np.float32) -> Floats:
-    return np.where(np.isnan(x), a, np.minimum(np.maximum(x, a), b))
+    """A NaN becomes a."""
+    return np.minimum(np.where(x > a, x, a), b)
 
 
 def _pow(x: Floats, a: np.float32, b: np.float32) -> Floats:
-    return a * np.power(x.astype(np.float64), np.float64(b)).astype(np.float32)
+    # One exponent for all is numpy's sqrt if it is 0.5, which has no number for -inf.
+    return a * np.power(x.astype(np.float64), np.full(x.shape, np.float64(b))).astype(np.float32)
 
 
 def _hardsigmoid(x: Floats, a: np.float32, b: np.float32) -> Floats:
@@ -122,8 +124,9 @@ _BINARY: dict[str, Callable[[Floats, Floats], NDArray[Any]]] = {
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    "max": np.maximum,
-    "min": np.minimum,
+    # The second operand where either is a NaN.
+    "max": lambda x, s: np.where(x > s, x, s),
+    "min": lambda x, s: np.where(x < s, x, s),
     "ge": np.greater_equal,
     "gt": np.greater,
     "le": np.less_equal,

@@ -15,6 +15,15 @@ static inline int wei_bits() {
     return wei_is_int4() ? 4 : wei_is_integer() ? 8 : spec_wei_dt() == DT_F32 ? 32 : 16;
 }
 
+// Of K, in a row of a panel of packed weights; and rows that the weights have. Their panels may have more of
+// them, where they are a part of a larger tensor.
+static inline int packed_row_length() {
+    return wei_is_integer() ? 4 : 1;
+}
+static inline int packed_rows(global const struct matmul_problem *p) {
+    return (int)((p->k + packed_row_length() - 1) / packed_row_length());
+}
+
 #if WORK_ITEMS == 1
 // The weights of a tile: the matrix of the batch, the tile's columns.
 struct wei_source {

@@ -12,7 +12,7 @@
 struct wei_source {
     bytes wei;
     uint panel;        // where the tile's columns begin in their panel, in bytes
-    int rows;          // of the panel
+    int rows;          // that the weights have
     long begin, first; // of the batch's matrix; the tile's first column
 };
 
@@ -23,10 +23,9 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.wei = wei;
     w.begin = begin;
     w.first = sub_group_broadcast(n0, 0);
-    const int per_row = wei_is_integer() ? 4 : 1;
-    const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * per_row;
+    const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * packed_row_length();
     w.panel = sub_group_broadcast((uint)(panel * wei_bits() / 8), 0);
-    w.rows = (int)(p->wei_panel / (PACKED_N * per_row));
+    w.rows = packed_rows(p);
     return w;
 }
 
@@ -42,8 +41,8 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
 COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
 COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global ushort *at);
 
-// Eight rows of the panel from `row` on, those of a column side by side: step[v]. Behind the panel there are
-// zeros.
+// Eight rows of the panel from `row` on, those of a column side by side: step[v]. Behind the weights' last
+// row there are zeros.
 #define DEFINE_READ_ROWS(name, type, suffix, step_type)                                                      \
     static inline void name(const struct wei_source *w, int row, __private step_type *step) {                \
         const uint pitch = PACKED_N * sizeof(type);                                                          \

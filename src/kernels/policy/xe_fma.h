@@ -20,7 +20,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private float *panel) {
     if (spec_wei_unit() == UNIT_PACKED)
-        read_packed(w, (int)k0, panel);
+        read_packed(w, p, (int)k0, panel);
     else
         gather_columns(w, p, (int)k0, panel);
     if (HAS(FLAG_WEI_ZP))

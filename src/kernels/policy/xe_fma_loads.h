@@ -80,8 +80,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.first = begin + min(n0, p->n - 1) * p->wei.column;
     w.second = begin + min(n0 + LANES, p->n - 1) * p->wei.column;
     const long n = sub_group_broadcast(n0, 0);
-    const int per_row = wei_is_integer() ? 4 : 1;
-    const long panel = begin + n / PACKED_N * p->wei_panel + n % PACKED_N * per_row;
+    const long panel = begin + n / PACKED_N * p->wei_panel + n % PACKED_N * packed_row_length();
     w.panel = wei + sub_group_broadcast(panel * wei_bits() / 8, 0);
     return w;
 }
@@ -96,13 +95,17 @@ static inline float4 widen(uint four) {
     return spec_wei_dt() == DT_S8 ? convert_float4(as_char4(four)) : convert_float4(as_uchar4(four));
 }
 
-// Packed weights are padded to whole blocks.
-static inline void read_packed(const struct wei_source *w, int k0, __private float *panel) {
+// Packed weights have whole blocks. What is behind K meets zeros of src, so that floats, of which it may be
+// NaN, have to be zeros, too.
+static inline void read_packed(const struct wei_source *w, global const struct matmul_problem *p, int k0,
+                               __private float *panel) {
     if (!wei_is_integer()) {
         const int row = PACKED_N * wei_bits() / 8;
 #pragma unroll
-        for (int k = 0; k < TILE_K; ++k)
-            vstore2(read_two(w->panel + (long)(k0 + k) * row, spec_wei_dt()), k, panel);
+        for (int k = 0; k < TILE_K; ++k) {
+            const float2 two = read_two(w->panel + (long)(k0 + k) * row, spec_wei_dt());
+            vstore2(!HAS(FLAG_K_TAIL) || k0 + k < p->k ? two : (float2)0.f, k, panel);
+        }
         return;
     }
 #pragma unroll

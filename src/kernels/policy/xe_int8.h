@@ -60,9 +60,11 @@ int __attribute__((overloadable)) ONE_ROW(i8, u8)(a_row src, uint8 wei, int sum)
 int __attribute__((overloadable)) ONE_ROW(i8, i4)(a_row src, int4 wei, int sum);
 int __attribute__((overloadable)) ONE_ROW(i8, u4)(a_row src, uint4 wei, int sum);
 
-// Sums of the weights of each column: one row of ones.
-static inline int dpas_ones(int8 wei, int sum) {
-    DPAS_OF(ONE_ROW, i8, (a_row)0x01010101, wei, sum)
+// Sums of the weights of each column: one row of ones, as many as there are of K.
+static inline int dpas_ones(int count, int8 wei, int sum) {
+    const int before = (int)get_sub_group_local_id() * (int)sizeof(a_row); // this lane's
+    const a_row ones = (a_row)(HAS(FLAG_K_TAIL) ? ones_of(count - before) : 0x01010101);
+    DPAS_OF(ONE_ROW, i8, ones, wei, sum)
 }
 
 #define SUMS isum
@@ -82,5 +84,5 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
         if (has_step(s))
 #pragma unroll
             for (int v = 0; v < NV; ++v)
-                sum[v] = dpas_ones(b.steps[s * NV + v], sum[v]);
+                sum[v] = dpas_ones(length - s * STEP_K, b.steps[s * NV + v], sum[v]);
 }

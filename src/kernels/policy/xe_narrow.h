@@ -44,7 +44,7 @@ static inline int narrow_rest(float low, float high) {
            of((x).s4, (y).s4), of((x).s5, (y).s5), of((x).s6, (y).s6), of((x).s7, (y).s7))
 
 // A step of packed weights and its rest, two rows at a time, each at once where DPAS wants it: registers are
-// too few for rows that wait. The panel is padded to whole steps.
+// too few for rows that wait. The panel has whole steps; behind the weights' last row there are zeros.
 static inline void split_packed(const struct wei_source *w, int k, __private int8 *step,
                                 __private int8 *rest) {
     union row {
@@ -54,12 +54,14 @@ static inline void split_packed(const struct wei_source *w, int k, __private int
     int8 taken[NV], left[NV];
 #define ROW_AT(k)                                                                                            \
     READ_ROW(, (global const uint *)(w->wei + (w->panel + (uint)(k)*PACKED_N * (uint)sizeof(float))))
+#define THERE(k, x) (!HAS(FLAG_K_TAIL) || (k) < w->rows ? (x) : 0.f)
 #define PAIR(j)                                                                                              \
     {                                                                                                        \
         const union row low = {ROW_AT(k + j)}, high = {ROW_AT(k + LANES + j)};                               \
         _Pragma("unroll") for (int v = 0; v < NV; ++v) {                                                     \
-            taken[v].s##j = narrow(low.each[v], high.each[v]);                                               \
-            left[v].s##j = narrow_rest(low.each[v], high.each[v]);                                           \
+            const float x = THERE(k + j, low.each[v]), y = THERE(k + LANES + j, high.each[v]);               \
+            taken[v].s##j = narrow(x, y);                                                                    \
+            left[v].s##j = narrow_rest(x, y);                                                                \
         }                                                                                                    \
     }
     FOR_EIGHT(PAIR)

@@ -60,6 +60,11 @@ static __attribute__((noinline)) a_rows gather_rows(bytes src, global const stru
     return a.all;
 }
 
+// Four bytes, the first `count` of them 1 (none if it is less than 1).
+static inline int ones_of(int count) {
+    return count < 1 ? 0 : 0x01010101 >> (32 - 8 * min(count, 4));
+}
+
 // A step of weights is 32 of K of integers (of 4-bit ones the first four ints), 16 of K of halves, 8 of f32.
 static inline int wei_step() {
     return wei_bits() == 32 ? 8 : wei_bits() == 16 ? 16 : 32;

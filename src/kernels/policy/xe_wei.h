@@ -23,9 +23,9 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.begin = begin;
     w.first = sub_group_broadcast(n0, 0);
     if (spec_wei_unit() == UNIT_PACKED) {
-        const int per_row = wei_is_integer() ? 4 : 1, pitch = PACKED_N * per_row * bits / 8;
+        const int pitch = PACKED_N * packed_row_length() * bits / 8;
         w.matrix = make_surface(wei + (begin + w.first / PACKED_N * p->wei_panel) * bits / 8, pitch,
-                                p->wei_panel / (PACKED_N * per_row), pitch);
+                                packed_rows(p), pitch);
         w.x = w.matrix.x0 * PACKED_N / pitch + (int)(w.first % PACKED_N);
     } else if (spec_wei_unit() == UNIT_COLUMN) {
         w.matrix = make_surface(wei + begin * bits / 8, p->n * bits / 8, p->k, p->wei.row * bits / 8);
@@ -39,7 +39,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
 
 // Eight rows of ints from `row` and column n of the tile on: packed 8-bit weights, four of K in each, or f32.
 // By ordinary loads: compilers that know only some shapes of 2-D block loads know none of whole ints. Behind
-// the last row there are zeros.
+// the weights' last row there are zeros.
 static inline int8 read_ints(const struct wei_source *w, int n, int row) {
     const bool packed = spec_wei_unit() == UNIT_PACKED;
     const int x = w->x + n + (int)get_sub_group_local_id();

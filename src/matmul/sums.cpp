@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/sums.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace zemm::matmul {
+
+namespace {
+
+struct limits {
+    zemm_dim_t low, high;
+};
+
+limits limits_of(zemm_data_type_t dt) {
+    switch (dt) {
+    case zemm_s8:
+        return {-128, 127};
+    case zemm_u8:
+        return {0, 255};
+    case zemm_s4:
+        return {-8, 7};
+    default:
+        return {0, 15}; // u4
+    }
+}
+
+// Of a value less its zero point. An s32 is taken to be a value of the tensor's type.
+zemm_dim_t largest_magnitude(const memory_desc &md, const quant_entry *zero_point) {
+    const limits value = limits_of(md.data_type);
+    if (!zero_point)
+        return std::max(-value.low, value.high);
+    const limits zp = zero_point->data_type == zemm_s32 ? value : limits_of(zero_point->data_type);
+    return std::max(value.high - zp.low, zp.high - value.low);
+}
+
+} // namespace
+
+bool is_bare_s32(const problem &p) {
+    return p.integer() && p.dst.data_type == zemm_s32 && !p.has_bias() && p.attr.post_ops.entries.empty() &&
+           !p.scale(ZEMM_ARG_SRC) && !p.scale(ZEMM_ARG_WEIGHTS) && !p.scale(ZEMM_ARG_DST) &&
+           !p.zero_point(ZEMM_ARG_DST);
+}
+
+zemm_dim_t longest_s32_sum(const problem &p) {
+    return INT32_MAX / (largest_magnitude(p.src, p.zero_point(ZEMM_ARG_SRC)) *
+                        largest_magnitude(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS)));
+}
+
+zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment) {
+    // What policies multiply at once, as far as the segment has it.
+    zemm_dim_t unit = 64;
+    while (segment % unit != 0)
+        unit /= 2;
+    const zemm_dim_t units = segment / unit, most = longest_s32_sum(p) / unit;
+    zemm_dim_t parts = 1;
+    for (; parts * parts <= units; ++parts)
+        if (units % parts == 0 && units / parts <= most)
+            return units / parts * unit;
+    zemm_dim_t length = parts; // in units: the other half of the divisors
+    while (units % length != 0 || length > most)
+        --length;
+    return length * unit;
+}
+
+zemm_dim_t longest_range(const problem &p) {
+    constexpr zemm_dim_t block = 256; // a multiple of every row's
+    if (!p.integer() || p.empty() || is_bare_s32(p) || scales_along_k(p))
+        return p.k();
+    const zemm_dim_t longest = longest_s32_sum(p), segment = k_segment(p);
+    if (p.k() <= longest)
+        return p.k();
+    const zemm_dim_t unit = segment < p.k() ? segment : block;
+    return longest / unit * unit;
+}
+
+} // namespace zemm::matmul

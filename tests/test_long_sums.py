@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of integer products that no s32 holds: K of tens of thousands, values at the ends of their types."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import reference
+import zemm
+from support_problem import Data, PostOp, Problem, Quant, make_data, quant_dims, zero_point
+from support_rows import CPU_ROWS, XE_ROWS, flag
+from support_run import make_pd, run
+from support_xe import tile_of
+
+PACKED = "BA16a64b4a"
+SPEC_FLAGS = 3
+K = 36000  # no multiple of what a range has
+
+
+def long(src: str, wei: str, dst: str = "f32", k: int = K, **settings: object) -> Problem:
+    return Problem((3, k), (k, 17), src, wei, dst, **settings)  # type: ignore[arg-type]
+
+
+PROBLEMS = {
+    "u8_u8": long("u8", "u8"),
+    "u8_u8_packed_scaled": long("u8", "u8", wei_tag=PACKED, src_scale=Quant(1), wei_scale=Quant(2)),
+    "s8_s8": long("s8", "s8", k=4 * K, wei_order="ba"),
+    "u8_u8_zero_points": long(
+        "u8", "u8", src_zp=zero_point(dt="u8"), wei_zp=zero_point(2, (), "u8"), bias_dt="f32", bias_mask=2
+    ),
+    "s8_u8_packed_zero_points": long(
+        "s8", "u8", "bf16", wei_tag=PACKED, src_zp=zero_point(), wei_zp=zero_point(2)
+    ),
+    "u8_u8_reductions_of_all": long("u8", "u8", wei_zp=zero_point(2, (), "u8"), reduction_group=K),
+    "s8_s8_groups_that_are_not_scaled": long(
+        "s8", "s8", k=56 * 1280, wei_tag=PACKED, src_zp=zero_point(), wei_zp=zero_point(3, (1280, 1), "s8")
+    ),
+    "s32_through_f32": long("u8", "u8", "s32", post_ops=(PostOp("eltwise", "eltwise_linear", 0.25, 0.0),)),
+    "u8_u8_long_groups": long("u8", "u8", k=2 * 35840, wei_scale=Quant(3, (35840, 1))),
+    "u8_u8_long_groups_of_reductions": long(
+        "u8",
+        "u8",
+        k=2 * 35840,
+        wei_scale=Quant(3, (35840, 1)),
+        wei_zp=zero_point(2, (), "u8"),
+        reduction_group=35840,
+    ),
+}
+# What their sums are without: they wrap.
+BARE = {
+    "u8_u8": long("u8", "u8", "s32"),
+    "u8_u8_zero_points": long(
+        "u8", "u8", "s32", wei_tag=PACKED, src_zp=zero_point(dt="u8"), wei_zp=zero_point(2, (), "u8")
+    ),
+}
+ENDS = {"s8": (-128, 127), "u8": (0, 255)}
+
+
+def extreme(p: Problem, seed: int) -> Data:
+    """Rows and columns of one value, the least or the largest, and some of any."""
+    rng = np.random.default_rng(seed)
+    data = make_data(p)
+    low, high = (np.array([ENDS[dt][i] for dt in (p.src_dt, p.wei_dt)]) for i in (0, 1))
+    data.src[0], data.src[1] = low[0], high[0]
+    data.wei[:, 0:6:2], data.wei[:, 1:6:2] = low[1], high[1]
+    data.wei[:, 6] = np.where(np.arange(p.k) < p.k // 2, low[1], high[1])
+    for name, (least, most) in (("src_zp", ENDS[p.src_dt]), ("wei_zp", ENDS[p.wei_dt])):
+        if name in data.quants:
+            shape = quant_dims(p.dims(name[:3]), getattr(p, name))
+            data.quants[name] = rng.choice([least, most], shape)
+    if p.reduction_group:
+        data.reductions = data.src.reshape(3, -1, p.reduction_group).sum(axis=-1)
+    return data
+
+
+def exact_sums(p: Problem, data: Data) -> np.ndarray:
+    """Of values less their zero points."""
+    return reference.integer_product(p, replace(data, reductions=None), slice(0, p.k))
+
+
+def rows() -> list[str]:
+    """Those of CPUs, and the smallest and the first larger tile of each kind for Intel GPUs."""
+    found: dict[tuple[str, bool], str] = {}
+    for row in XE_ROWS:
+        if row.startswith("matmul_int8"):
+            found.setdefault((row.split("_", 5)[5], tile_of(row).m > 8), row)
+    return CPU_ROWS + list(found.values())
+
+
+def takes(engine: zemm.Engine, problem: Problem) -> bool:
+    """The reasons of a row that does not are those of test_kernels.py."""
+    try:
+        make_pd(engine, problem)
+    except NotImplementedError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("row", rows())
+def test_sums_beyond_s32(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """f32 rounds the exact sum."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = PROBLEMS[name]
+    if row in XE_ROWS and problem.wei_scale and problem.wei_scale.groups:
+        problem = replace(problem, scaled_at_once=32)
+    data = extreme(problem, 0)
+    assert np.abs(exact_sums(problem, data)).max() > 2**31
+    if not takes(engine, problem):
+        return
+    run(engine, stream, problem, data)
+    if row in CPU_ROWS:  # the others take long here
+        run(engine, stream, replace(problem, seed=1))
+
+
+@pytest.mark.parametrize("name", BARE)
+@pytest.mark.parametrize("row", CPU_ROWS)
+def test_bare_s32_wraps(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = BARE[name]
+    if not takes(engine, problem):
+        return
+    assert run(engine, stream, problem, extreme(problem, 0)).exact
+
+
+@pytest.mark.parametrize(
+    ("src", "wei", "longest"),
+    [("u8", "u8", 33025), ("s8", "s8", 131071), ("u8", "s8", 65793), ("s8", "u4", 1118481)],
+)
+def test_k_that_always_fits_is_as_ever(engine: zemm.Engine, src: str, wei: str, longest: int) -> None:
+    for k, is_wide in ((longest, False), (longest + 1, True)):
+        pd = make_pd(engine, Problem((300, k), (k, 6144), src, wei))
+        flags = pd.modules()[0].constants[SPEC_FLAGS]
+        assert bool(flags & flag("FLAG_WIDE_SUMS")) == is_wide
+        assert bool(flags & flag("FLAG_PARTIAL")) == is_wide

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights and src that are parts of larger tensors (submemory descriptors), on every row."""
+
+import pytest
+import zemm
+from support_parts import problems_of
+from support_rows import ROWS
+from support_run import make_pd, run
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_neighbours_are_not_read(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """Integers around a part are any, floats are NaN: right results come of the part alone."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    taken = set()
+    for name, problem in problems_of(row):
+        try:
+            make_pd(engine, problem)
+        except NotImplementedError:
+            continue  # test_kernels.py and test_xe_rows.py look at the reasons
+        try:
+            run(engine, stream, problem)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+        taken.add(name.split(",")[0])
+    assert taken

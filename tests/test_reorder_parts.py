@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reorders into and out of parts of blocked tensors: what lies around a part keeps its bytes."""
+
+import itertools
+
+import numpy as np
+import pytest
+import zemm
+from support_layout import Array, Buffer, Layout, pack, unpack
+from test_reorder import converted, values_of
+from zemm import ARG_FROM, ARG_TO
+
+Box = tuple[tuple[int, ...], tuple[int, ...]]  # dims, offsets
+
+# Each has padding at the end of every blocked dimension.
+PARENTS = {
+    "BA16a64b": (72, 150),
+    "BA16a64b4a": (200, 150),
+    "aCB16b64c4b": (3, 100, 70),
+    "aCB16b64c": (3, 40, 70),
+    "AB16b16a": (40, 50),
+    "aBc16b": (3, 40, 6),
+    "BAc8a4b2a": (20, 10, 3),
+}
+
+
+def parts_of(layout: Layout) -> list[Box]:
+    """At the beginning, in the middle, inside a block and at the end of each dimension."""
+    sizes = [1] * len(layout.dims)
+    for d, size in layout._blocks():
+        sizes[d] *= size
+    along = []
+    for n, size in zip(layout.dims, sizes, strict=True):
+        last, inside = (n - 1) // size * size, max(1, size * 5 // 8)
+        parts = {
+            (size, 0),
+            (inside, 0),
+            (inside, size),
+            (last, 0),
+            (n - size, size),
+            (n - last, last),
+            (n, 0),
+        }
+        along.append(sorted((dim, begin) for dim, begin in parts if dim > 0 and begin + dim <= n))
+    boxes = list(itertools.product(*along))
+    chosen = np.random.default_rng(0).permutation(len(boxes))[:40]
+    return [tuple(zip(*boxes[i], strict=True)) for i in chosen]  # type: ignore[misc]
+
+
+def plain(dims: tuple[int, ...], data_type: str) -> Layout:
+    """Row-major; rows begin at whole bytes."""
+    strides, step = [1] * len(dims), dims[-1] + dims[-1] % 2
+    for d in range(len(dims) - 2, -1, -1):
+        strides[d] = step
+        step *= dims[d]
+    return Layout(dims, data_type, strides=tuple(strides))
+
+
+def expected(layout: Layout, before: Array, box: Box, values: Array) -> Array:
+    """Of the padding of the whole tensor, what is behind the part's own elements becomes 0."""
+    dims, offsets = box
+    places, after = layout.places(), before.copy()
+    ends = [o + d for d, o in zip(dims, offsets, strict=True)]
+    padded = [
+        whole if end == n else end for end, n, whole in zip(ends, layout.dims, layout.padded, strict=True)
+    ]
+    after[places[tuple(slice(o, end) for o, end in zip(offsets, padded, strict=True))]] = 0
+    after[places[tuple(slice(o, end) for o, end in zip(offsets, ends, strict=True))]] = values
+    return after
+
+
+def into_part(
+    engine: zemm.Engine, layout: Layout, box: Box, src: Buffer, values: Array, implementation: int
+) -> str:
+    md = layout.md()
+    rng = np.random.default_rng(implementation)
+    data = rng.integers(1, 256, md.size, np.uint8)
+    before = unpack(data.copy(), layout.data_type)
+    dst = zemm.Memory(md.submemory(*box), engine, data)  # a part is no larger than what it is a part of
+    pd = zemm.ReorderPrimitiveDesc(engine, src.layout.md(), dst.md)
+    for _ in range(implementation):
+        if not pd.next_impl():
+            return ""
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, {ARG_FROM: src.memory, ARG_TO: dst})
+    stream.wait()
+    want = pack(expected(layout, before, box, values), layout.data_type)
+    wrong = np.flatnonzero(data != want)
+    assert wrong.size == 0, f"{box} by {pd.impl_info}: {wrong.size} bytes, the first at {wrong[0]}"
+    return pd.impl_info
+
+
+def packed_tags(data_type: str) -> tuple[str, str]:
+    return ("BA16a64b", "aCB16b64c") if data_type == "f32" else ("BA16a64b4a", "aCB16b64c4b")
+
+
+@pytest.mark.parametrize(("src_dt", "dst_dt"), [("u8", "u8"), ("f32", "f32"), ("f32", "s8"), ("u4", "u4")])
+@pytest.mark.parametrize("tag", PARENTS)
+def test_neighbours_are_not_written(engine: zemm.Engine, tag: str, src_dt: str, dst_dt: str) -> None:
+    layout = Layout(PARENTS[tag], dst_dt, tag)
+    names = set()
+    for seed, box in enumerate(parts_of(layout)):
+        src = Buffer(plain(box[0], src_dt), engine, seed)
+        values = values_of(box[0], src_dt, seed)
+        src.put(values)
+        for implementation in (0, 1):
+            names.add(into_part(engine, layout, box, src, converted(values, dst_dt), implementation))
+    packs = src_dt == dst_dt and tag in packed_tags(dst_dt)
+    assert names - {""} == ({"reorder", "reorder_pack"} if packs else {"reorder"})
+
+
+@pytest.mark.parametrize("data_type", ["u8", "f16", "u4"])
+def test_packing_in_lanes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str) -> None:
+    """The kernel of GPUs takes parts of whole blocks, and leaves those that end inside one."""
+    tag = "BA16a64b" if data_type == "f16" else "BA16a64b4a"
+    layout = Layout(PARENTS[tag], data_type, tag)
+    monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
+    taken = refused = 0
+    for seed, box in enumerate(parts_of(layout)):
+        src = Buffer(Layout(box[0], data_type, "ba"), engine, seed)
+        values = values_of(box[0], data_type, seed)
+        src.put(values)
+        sizes = (64 if data_type in ("u8", "u4") else 16, 64)  # along K and N
+        ends = [o + d for d, o in zip(*box, strict=True)]
+        if all(
+            d % size == 0 or end == n
+            for d, size, end, n in zip(box[0], sizes, ends, layout.dims, strict=True)
+        ):
+            assert into_part(engine, layout, box, src, values, 0) == "reorder_pack_lanes"
+            taken += 1
+            continue
+        with pytest.raises(NotImplementedError, match="a part that ends inside one"):
+            into_part(engine, layout, box, src, values, 0)
+        refused += 1
+    assert taken
+    assert refused
+
+
+@pytest.mark.parametrize("tag", PARENTS)
+def test_parts_are_read(engine: zemm.Engine, tag: str) -> None:
+    layout = Layout(PARENTS[tag], "f32", tag)
+    whole = Buffer(layout, engine, 1)
+    values = values_of(layout.dims, "f32", 2)
+    whole.put(values)
+    for dims, offsets in parts_of(layout):
+        part = zemm.Memory.from_handle(layout.md().submemory(dims, offsets), engine, whole.memory.handle)
+        read = zemm.reorder(part, zemm.MemoryDesc(dims, "f32")).as_numpy()
+        box = tuple(slice(o, o + d) for d, o in zip(dims, offsets, strict=True))
+        np.testing.assert_array_equal(read, values[box])

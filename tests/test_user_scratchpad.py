@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The caller's scratchpad may begin at any address, whatever a row keeps there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zemm
+from support_kernel_problems import PROBLEMS
+from support_problem import make_data
+from support_rows import ROWS, XE_ROWS
+from support_run import check_dst, make_call
+
+GUARD = 64
+# Sums of src, sums of ranges of K, weights that are packed first by some rows.
+NAMES = [
+    "user_scratchpad",
+    "wei_zp",
+    "k_in_ranges",
+    "blocks_k_in_ranges",
+    "packed_first",
+    "blocks_groups",
+    "blocks_s4",
+    "blocks_f16",
+    "blocks_f16_u8",
+    "blocks_tf32",
+]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_any_address(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    taken = 0
+    for i, name in enumerate(NAMES):
+        problem = replace(PROBLEMS[name], scratchpad="user")
+        data = make_data(problem)
+        try:
+            call = make_call(engine, problem, data)
+        except NotImplementedError:
+            continue
+        md = call.pd.query_md("scratchpad_md")
+        if not md.ndims:
+            continue
+        area = np.full(md.size + 64 + 2 * GUARD, 0xA5, np.uint8)
+        first = GUARD - area.ctypes.data % 64 + (1, 2, 3, 4, 33, 63)[i % 6]
+        call.args[zemm.ARG_SCRATCHPAD] = zemm.Memory(md, engine, area[first : first + md.size])
+        zemm.Primitive(call.pd).execute(stream, call.args)
+        stream.wait()
+        try:
+            check_dst(problem, data, call)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error
+        assert (area[:first] == 0xA5).all()
+        assert (area[first + md.size :] == 0xA5).all()
+        taken += 1
+    assert taken or row in XE_ROWS  # some of these take all tensors as they are
