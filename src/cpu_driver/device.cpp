@@ -73,7 +73,7 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properti
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(p);
     const DeviceInfo &d = runtime().info;
-    p->type = ZE_DEVICE_TYPE_CPU;
+    p->type = answers_as_gpu() ? ZE_DEVICE_TYPE_GPU : ZE_DEVICE_TYPE_CPU;
     p->vendorId = d.vendor_id;
     p->deviceId = 0;
     p->flags = ZE_DEVICE_PROPERTY_FLAG_INTEGRATED | ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING;

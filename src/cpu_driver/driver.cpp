@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "border.h"
@@ -43,6 +44,7 @@ const NamedFunction *functions(size_t &count) {
 #function, reinterpret_cast < void *>(&Gated <&function>::call)                                      \
     }
     static const NamedFunction table[] = {
+        ZE_CPU_NAMED(zeInitDrivers),
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
         ZE_CPU_NAMED(zeEventQueryTimestampsExp),
         ZE_CPU_NAMED(zeCommandListHostSynchronize),
@@ -63,6 +65,15 @@ const NamedFunction *functions(size_t &count) {
 
 } // namespace
 
+bool answers_as_gpu() {
+    // Read once: a device whose type changes would confuse every program.
+    static const bool answer = [] {
+        const char *value = std::getenv("ZE_CPU_AS_GPU");
+        return value && std::strcmp(value, "1") == 0;
+    }();
+    return answer;
+}
+
 ze_driver_handle_t the_driver() {
     return &driver;
 }
@@ -75,7 +86,8 @@ ze_device_handle_t the_device() {
 
 ze_result_t zeInit(ze_init_flags_t flags) {
     // Flags name the only kinds of device that are wanted; a CPU is none of them.
-    if (flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY))
+    const ze_init_flags_t kinds = flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY);
+    if (kinds && !(kinds & ZE_INIT_FLAG_GPU_ONLY && answers_as_gpu()))
         return ZE_RESULT_ERROR_UNINITIALIZED;
     return guarded([] { return open_runtime(); });
 }
@@ -86,7 +98,8 @@ ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitD
     if (desc->flags == 0)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     // There is no flag for CPUs: they are asked for by one that asks for everything.
-    if ((desc->flags & ~(init_driver_type_gpu | init_driver_type_npu)) == 0)
+    const uint32_t foreign = init_driver_type_npu | (answers_as_gpu() ? 0 : init_driver_type_gpu);
+    if ((desc->flags & ~foreign) == 0)
         return ZE_RESULT_ERROR_UNINITIALIZED;
     if (ze_result_t result = zeInit(0); result != ZE_RESULT_SUCCESS)
         return result;

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "common/error.hpp"
+#include "ze/kind.hpp"
 
 namespace zemm::ze {
 namespace {
@@ -31,9 +32,10 @@ void list_devices(const api &fn, inventory &list) {
             properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
             if (fn.zeDeviceGetProperties(handle, &properties) != ZE_RESULT_SUCCESS)
                 continue;
-            if (properties.type == ZE_DEVICE_TYPE_GPU)
+            const zemm_engine_kind_t kind = kind_of(fn, driver, properties.type);
+            if (kind == zemm_gpu)
                 list.gpus.push_back({&fn, driver, handle});
-            else if (properties.type == ZE_DEVICE_TYPE_CPU)
+            else if (kind == zemm_cpu)
                 list.cpus.push_back({&fn, driver, handle});
         }
     }
