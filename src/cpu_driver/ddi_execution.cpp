@@ -64,7 +64,7 @@ ZE_CPU_TABLE(zeGetEventPoolProcAddrTable, //
 ZE_CPU_TABLE(zeGetEventProcAddrTable, //
              HAS(0, zeEventCreate), HAS(0, zeEventDestroy), HAS(0, zeEventHostSignal),
              HAS(0, zeEventHostSynchronize), HAS(0, zeEventQueryStatus), HAS(0, zeEventHostReset),
-             HAS(0, zeEventQueryKernelTimestamp), LACKS(6, zeEventQueryKernelTimestampsExt),
+             HAS(0, zeEventQueryKernelTimestamp), HAS(6, zeEventQueryKernelTimestampsExt),
              HAS(9, zeEventGetEventPool), HAS(9, zeEventGetSignalScope), HAS(9, zeEventGetWaitScope),
              HAS(15, zeEventCounterBasedCreate), LACKS(15, zeEventCounterBasedGetIpcHandle),
              LACKS(15, zeEventCounterBasedOpenIpcHandle), LACKS(15, zeEventCounterBasedCloseIpcHandle),

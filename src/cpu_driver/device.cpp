@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "border.h"
+#include "device_extensions.h"
 #include "driver.h"
 #include "entry_points.h"
 #include "runtime.h"
@@ -95,6 +96,7 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properti
     make_uuid(d, p->uuid.id);
     std::strncpy(p->name, d.name.c_str(), sizeof p->name - 1);
     p->name[sizeof p->name - 1] = '\0';
+    describe_extensions(p->pNext);
     return ZE_RESULT_SUCCESS;
 }
 

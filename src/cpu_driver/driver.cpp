@@ -27,6 +27,7 @@ constexpr Extension extensions[] = {
     {"ZE_experimental_relaxed_allocation_limits", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_event_query_timestamps", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_event_query_kernel_timestamps", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
 };
@@ -47,6 +48,7 @@ const NamedFunction *functions(size_t &count) {
         ZE_CPU_NAMED(zeInitDrivers),
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
         ZE_CPU_NAMED(zeEventQueryTimestampsExp),
+        ZE_CPU_NAMED(zeEventQueryKernelTimestampsExt),
         ZE_CPU_NAMED(zeCommandListHostSynchronize),
         ZE_CPU_NAMED(zeCommandListAppendHostFunction),
         ZE_CPU_NAMED(zeCommandListAppendMemoryCopyWithParameters),

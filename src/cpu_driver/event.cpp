@@ -17,6 +17,10 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_
         return ZE_RESULT_ERROR_INVALID_SIZE;
     for (uint32_t i = 0; i < numDevices; i++)
         ZE_CPU_NEED_HANDLE(phDevices[i]);
+    constexpr uint32_t timestamps = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | pool_mapped_timestamps;
+    if (desc->flags & ~(timestamps | ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_IPC) ||
+        (desc->flags & timestamps) == timestamps)
+        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     if (desc->flags & ZE_EVENT_POOL_FLAG_IPC)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     return guarded([&] {
@@ -93,31 +97,6 @@ ze_result_t zeEventHostReset(ze_event_handle_t hEvent) {
     return guarded([&] {
         hEvent->signal->reset();
         return ZE_RESULT_SUCCESS;
-    });
-}
-
-ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr) {
-    ZE_CPU_NEED_HANDLE(hEvent);
-    ZE_CPU_NEED_POINTER(dstptr);
-    if (!(hEvent->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&] { return hEvent->signal->timestamps(*dstptr); });
-}
-
-ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount,
-                                      ze_kernel_timestamp_result_t *pTimestamps) {
-    ZE_CPU_NEED_HANDLE(hEvent);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(pCount);
-    if (!(hEvent->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&]() -> ze_result_t {
-        ze_kernel_timestamp_result_t result{};
-        if (*pCount && pTimestamps)
-            if (ze_result_t status = hEvent->signal->timestamps(result); status != ZE_RESULT_SUCCESS)
-                return status;
-        return answer_list(1, pCount, pTimestamps,
-                           [&](uint32_t, ze_kernel_timestamp_result_t &to) { to = result; });
     });
 }
 

@@ -37,6 +37,28 @@ inline constexpr uint32_t queue_flag_in_order = 1 << 1; // 1.9
 inline constexpr uint32_t queue_flag_copy_offload = 1 << 2;
 inline constexpr uint32_t list_flag_in_order = 1 << 3;
 inline constexpr uint32_t list_flag_copy_offload = 1 << 5;
+inline constexpr uint32_t pool_mapped_timestamps = 1 << 3; // ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, 1.6
+
+struct KernelTimestampsProperties { // ze_event_query_kernel_timestamps_ext_properties_t, 1.6
+    static constexpr auto type = ze_structure_type_t(0x10011);
+    static constexpr uint32_t kernel = 1 << 0, synchronized = 1 << 1;
+    ze_structure_type_t stype;
+    void *pNext;
+    uint32_t flags;
+};
+
+struct KernelTimestampsResults { // ze_event_query_kernel_timestamps_results_ext_properties_t, 1.6
+    struct HostSpan {
+        uint64_t start, end; // in ns
+    };
+    struct Synchronized { // ze_synchronized_timestamp_result_ext_t
+        HostSpan global, context;
+    };
+    ze_structure_type_t stype;
+    void *pNext;
+    ze_kernel_timestamp_result_t *kernel;
+    Synchronized *synchronized;
+};
 
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc);
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString);
@@ -97,6 +119,8 @@ ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_ha
 ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, uint32_t *pFlags);
 ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext);
 ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags);
+ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice,
+                                            uint32_t *pCount, KernelTimestampsResults *pResults);
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool);
 ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pScope);
 ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pScope);
