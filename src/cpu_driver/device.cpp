@@ -201,7 +201,7 @@ ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice,
                                                 ze_device_external_memory_properties_t *p) {
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(p);
-    p->memoryAllocationImportTypes = p->memoryAllocationExportTypes = 0;
+    p->memoryAllocationImportTypes = p->memoryAllocationExportTypes = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD;
     p->imageImportTypes = p->imageExportTypes = 0;
     return ZE_RESULT_SUCCESS;
 }

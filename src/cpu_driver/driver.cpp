@@ -58,6 +58,10 @@ const NamedFunction *functions(size_t &count) {
         ZE_CPU_NAMED(zeEventCounterBasedCreate),
         ZE_CPU_NAMED(zeEventGetCounterBasedFlags),
         ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
+        ZE_CPU_NAMED(zeMemPutIpcHandle),
+        ZE_CPU_NAMED(zeMemGetIpcHandleWithProperties),
+        ZE_CPU_NAMED(zeMemGetFileDescriptorFromIpcHandleExp),
+        ZE_CPU_NAMED(zeMemGetIpcHandleFromFileDescriptorExp),
         ZE_CPU_NAMED(zeDriverGetLastErrorDescription),
     };
 #undef ZE_CPU_NAMED
@@ -130,13 +134,6 @@ ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properti
                                                           0x72, 0x69, 0x76, 0x65, 0x72, 0x2d, 0x30, 0x31};
     std::memcpy(pDriverProperties->uuid.id, uuid, sizeof uuid);
     pDriverProperties->driverVersion = own_version;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t *pIpcProperties) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(pIpcProperties);
-    pIpcProperties->flags = 0;
     return ZE_RESULT_SUCCESS;
 }
 

@@ -97,13 +97,25 @@
     X(zeMemFreeExt)                                                                                          \
     X(zeMemGetAllocProperties)                                                                               \
     X(zeMemGetAddressRange)                                                                                  \
+    X(zeMemGetIpcHandle)                                                                                     \
+    X(zeMemOpenIpcHandle)                                                                                    \
+    X(zeMemCloseIpcHandle)                                                                                   \
     X(zeModuleCreate)                                                                                        \
     X(zeModuleDestroy)                                                                                       \
     X(zeModuleGetNativeBinary)                                                                               \
     X(zeModuleGetKernelNames)                                                                                \
     X(zeModuleGetProperties)                                                                                 \
     X(zeModuleBuildLogDestroy)                                                                               \
-    X(zeModuleBuildLogGetString)
+    X(zeModuleBuildLogGetString)                                                                             \
+    X(zePhysicalMemCreate)                                                                                   \
+    X(zePhysicalMemDestroy)                                                                                  \
+    X(zeVirtualMemReserve)                                                                                   \
+    X(zeVirtualMemFree)                                                                                      \
+    X(zeVirtualMemQueryPageSize)                                                                             \
+    X(zeVirtualMemMap)                                                                                       \
+    X(zeVirtualMemUnmap)                                                                                     \
+    X(zeVirtualMemSetAccessAttribute)                                                                        \
+    X(zeVirtualMemGetAccessAttribute)
 
 namespace ze_cpu {
 

@@ -60,6 +60,17 @@ struct KernelTimestampsResults { // ze_event_query_kernel_timestamps_results_ext
     Synchronized *synchronized;
 };
 
+// ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE and ..._ON_HOST, 1.7
+inline constexpr uint32_t physical_mem_on_device = 1 << 0, physical_mem_on_host = 1 << 1;
+
+struct IpcHandleTypeDesc { // ze_ipc_mem_handle_type_ext_desc_t, 1.15
+    static constexpr auto type = ze_structure_type_t(0x2003d);
+    static constexpr uint32_t within_host = 1 << 0; // ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT
+    ze_structure_type_t stype;
+    const void *pNext;
+    uint32_t flags;
+};
+
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc);
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString);
 ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver);
@@ -117,6 +128,13 @@ ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandLis
 ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                       const CounterBasedEventDesc *desc, ze_event_handle_t *phEvent);
 ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, uint32_t *pFlags);
+ze_result_t zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void *ptr, void *pNext,
+                                            ze_ipc_mem_handle_t *pIpcHandle);
+ze_result_t zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle);
+ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext,
+                                                   ze_ipc_mem_handle_t ipcHandle, uint64_t *pHandle);
+ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle,
+                                                   ze_ipc_mem_handle_t *pIpcHandle);
 ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext);
 ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags);
 ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice,

@@ -168,7 +168,7 @@ bool Submission::try_enqueue(const CommandPtr &command) {
 /// which is then gone, and its signal has failed, so that nobody waits for it for ever.
 ze_result_t Submission::enqueue_front(bool &can_go_on) {
     can_go_on = false;
-    if (closed_ || step_running_)
+    if (!may_enqueue())
         return ZE_RESULT_SUCCESS;
     if (step_error_ != ZE_RESULT_SUCCESS)
         return std::exchange(step_error_, ZE_RESULT_SUCCESS);
@@ -223,7 +223,7 @@ ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
     const Resumption resumption; // after the lock is released
     std::lock_guard lock(mutex_);
     go_on(); // a step may have ended just now
-    const bool is_first = is_drained();
+    const bool is_first = is_drained() && pauses_ == 0;
     if (is_first && commands.size() == 1 && !commands[0]->as_step()) {
         try {
             if (try_enqueue(commands[0]))
@@ -299,6 +299,41 @@ ze_result_t Submission::synchronize(const Deadline &deadline) {
     if (result == error_)
         error_ = ZE_RESULT_SUCCESS;
     return result;
+}
+
+void Submission::pause() {
+    {
+        std::lock_guard lock(mutex_);
+        pauses_++;
+    }
+    finish_queue(Deadline(UINT64_MAX)); // without the lock, which a step takes at its end
+}
+
+void Submission::unpause() {
+    const Resumption resumption;
+    std::lock_guard lock(mutex_);
+    pauses_--;
+    go_on();
+}
+
+void run_while_paused(const std::function<void()> &work) {
+    struct Pause {
+        std::vector<std::shared_ptr<Submission>> streams;
+        ~Pause() {
+            for (const auto &stream : streams)
+                stream->unpause();
+        }
+    };
+    // The registry is held, so that no other stream is created meanwhile, and released first.
+    Pause pause;
+    std::lock_guard lock(registry().mutex);
+    pause.streams.reserve(registry().all.size());
+    for (const auto &entry : registry().all)
+        if (auto stream = entry.lock()) {
+            stream->pause();
+            pause.streams.push_back(std::move(stream));
+        }
+    work();
 }
 
 namespace {

@@ -66,6 +66,8 @@
     X(zeMemGetAllocProperties, zeGetMemProcAddrTable, 4)                                                     \
     X(zeMemGetAddressRange, zeGetMemProcAddrTable, 5)                                                        \
     X(zeMemGetIpcHandle, zeGetMemProcAddrTable, 6)                                                           \
+    X(zeMemOpenIpcHandle, zeGetMemProcAddrTable, 7)                                                          \
+    X(zeMemCloseIpcHandle, zeGetMemProcAddrTable, 8)                                                         \
     X(zeMemFreeExt, zeGetMemProcAddrTable, 9)                                                                \
     X(zeFenceCreate, zeGetFenceProcAddrTable, 0)                                                             \
     X(zeFenceDestroy, zeGetFenceProcAddrTable, 1)                                                            \
@@ -108,4 +110,11 @@
     X(zeKernelSetGlobalOffsetExp, zeGetKernelExpProcAddrTable, 0)                                            \
     X(zeSamplerCreate, zeGetSamplerProcAddrTable, 0)                                                         \
     X(zePhysicalMemCreate, zeGetPhysicalMemProcAddrTable, 0)                                                 \
-    X(zeVirtualMemReserve, zeGetVirtualMemProcAddrTable, 0)
+    X(zePhysicalMemDestroy, zeGetPhysicalMemProcAddrTable, 1)                                                \
+    X(zeVirtualMemReserve, zeGetVirtualMemProcAddrTable, 0)                                                  \
+    X(zeVirtualMemFree, zeGetVirtualMemProcAddrTable, 1)                                                     \
+    X(zeVirtualMemQueryPageSize, zeGetVirtualMemProcAddrTable, 2)                                            \
+    X(zeVirtualMemMap, zeGetVirtualMemProcAddrTable, 3)                                                      \
+    X(zeVirtualMemUnmap, zeGetVirtualMemProcAddrTable, 4)                                                    \
+    X(zeVirtualMemSetAccessAttribute, zeGetVirtualMemProcAddrTable, 5)                                       \
+    X(zeVirtualMemGetAccessAttribute, zeGetVirtualMemProcAddrTable, 6)

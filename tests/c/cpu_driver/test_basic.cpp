@@ -56,7 +56,7 @@ static void properties() {
     ze_device_external_memory_properties_t external{};
     external.stype = ZE_STRUCTURE_TYPE_DEVICE_EXTERNAL_MEMORY_PROPERTIES;
     OK(ze.zeDeviceGetExternalMemoryProperties(device, &external));
-    CHECK(external.memoryAllocationExportTypes == 0);
+    CHECK(external.memoryAllocationExportTypes == ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD);
     ze_device_p2p_properties_t p2p{};
     p2p.stype = ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES;
     OK(ze.zeDeviceGetP2PProperties(device, device, &p2p));
@@ -84,7 +84,7 @@ static void driver_properties() {
     ze_driver_ipc_properties_t ipc{};
     ipc.stype = ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES;
     OK(ze.zeDriverGetIpcProperties(driver, &ipc));
-    CHECK(ipc.flags == 0);
+    CHECK(ipc.flags == ZE_IPC_PROPERTY_FLAG_MEMORY);
     uint32_t count = 0;
     OK(ze.zeDriverGetExtensionProperties(driver, &count, nullptr));
     std::vector<ze_driver_extension_properties_t> extensions(count);

@@ -72,14 +72,7 @@ void lacking() {
     ze_sampler_desc_t sampler_desc{};
     ze_sampler_handle_t sampler = nullptr;
     CHECK_RESULT(ze.zeSamplerCreate(context, device, &sampler_desc, &sampler), unsupported);
-    void *reserved = nullptr;
-    CHECK_RESULT(ze.zeVirtualMemReserve(context, nullptr, 4096, &reserved), unsupported);
-    ze_physical_mem_handle_t physical = nullptr;
-    ze_physical_mem_desc_t physical_desc{};
-    CHECK_RESULT(ze.zePhysicalMemCreate(context, device, &physical_desc, &physical), unsupported);
     CHECK_RESULT(ze.zeModuleDynamicLink(0, nullptr, nullptr), unsupported);
-    ze_ipc_mem_handle_t ipc{};
-    CHECK_RESULT(ze.zeMemGetIpcHandle(context, &ipc, &ipc), unsupported);
 }
 
 void drivers_by_type() {
