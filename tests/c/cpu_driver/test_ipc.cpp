@@ -2,7 +2,7 @@
 //
 // Memory of one process in another: the test starts itself again as the other process, which runs a kernel on
 // it.
-#include <cerrno>
+#include <atomic>
 #include <thread>
 
 #include <fcntl.h>
@@ -259,7 +259,7 @@ void freed_pages() {
     }
 }
 
-/// Kernels that were submitted before the first export must not lose what they write during the move.
+/// Kernels that are submitted before the first export, and during it, must not lose what they write.
 void export_under_way() {
     constexpr int many = 4 << 20, launches = 20;
     ze_module_handle_t module = load_module("kernels.spv");
@@ -270,10 +270,18 @@ void export_under_way() {
         OK(ze.zeMemAllocDevice(context, &device_desc, many * sizeof(int), 0, device, &memory));
         std::memset(memory, 0, many * sizeof(int));
         set_arg(add, 0, memory);
-        for (int i = 0; i < launches; i++)
-            launch(list, add, many / 64, 64);
+        std::atomic<bool> started{false};
+        std::thread other([&] {
+            for (int i = 0; i < launches; i++) {
+                launch(list, add, many / 64, 64);
+                started = true;
+            }
+        });
+        while (!started)
+            std::this_thread::yield();
         ze_ipc_mem_handle_t handle{};
         OK(ze.zeMemGetIpcHandle(context, memory, &handle));
+        other.join();
         finish(list);
         for (int i = 0; i < many; i++)
             CHECK(static_cast<int *>(memory)[i] == launches);
