@@ -53,11 +53,11 @@ ZE_CPU_TABLE(zeGetDeviceExpProcAddrTable, //
 ZE_CPU_TABLE(zeGetContextProcAddrTable, //
              HAS(0, zeContextCreate), HAS(0, zeContextDestroy), HAS(0, zeContextGetStatus),
              HAS(0, zeContextSystemBarrier), HAS(0, zeContextMakeMemoryResident),
-             HAS(0, zeContextEvictMemory), LACKS(0, zeContextMakeImageResident),
-             LACKS(0, zeContextEvictImage), HAS(1, zeContextCreateEx))
+             HAS(0, zeContextEvictMemory), HAS(0, zeContextMakeImageResident), HAS(0, zeContextEvictImage),
+             HAS(1, zeContextCreateEx))
 
 ZE_CPU_TABLE(zeGetImageProcAddrTable, //
-             LACKS(0, zeImageGetProperties), LACKS(0, zeImageCreate), LACKS(0, zeImageDestroy),
+             HAS(0, zeImageGetProperties), HAS(0, zeImageCreate), HAS(0, zeImageDestroy),
              LACKS(3, zeImageGetAllocPropertiesExt), LACKS(5, zeImageViewCreateExt))
 
 ZE_CPU_TABLE(zeGetImageExpProcAddrTable, //
@@ -96,7 +96,7 @@ ZE_CPU_TABLE(zeGetKernelExpProcAddrTable, //
              LACKS(11, zeKernelGetBinaryExp), LACKS(14, zeKernelGetAllocationPropertiesExp))
 
 ZE_CPU_TABLE(zeGetSamplerProcAddrTable, //
-             LACKS(0, zeSamplerCreate), LACKS(0, zeSamplerDestroy))
+             HAS(0, zeSamplerCreate), HAS(0, zeSamplerDestroy))
 
 ZE_CPU_TABLE(zeGetPhysicalMemProcAddrTable, //
              HAS(0, zePhysicalMemCreate), HAS(0, zePhysicalMemDestroy), LACKS(15, zePhysicalMemGetProperties))

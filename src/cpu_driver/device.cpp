@@ -187,16 +187,6 @@ ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t *pCo
     });
 }
 
-ze_result_t zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
-    p->maxImageDims1D = p->maxImageDims2D = p->maxImageDims3D = 0;
-    p->maxImageBufferSize = 0;
-    p->maxImageArraySlices = 0;
-    p->maxSamplers = p->maxReadImageArgs = p->maxWriteImageArgs = 0;
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice,
                                                 ze_device_external_memory_properties_t *p) {
     ZE_CPU_NEED_HANDLE(hDevice);

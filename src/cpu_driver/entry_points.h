@@ -10,6 +10,12 @@
 #include "newer_api.h"
 
 #define ZE_CPU_ENTRY_POINTS(X)                                                                               \
+    X(zeCommandListAppendImageCopy)                                                                          \
+    X(zeCommandListAppendImageCopyRegion)                                                                    \
+    X(zeCommandListAppendImageCopyToMemory)                                                                  \
+    X(zeCommandListAppendImageCopyFromMemory)                                                                \
+    X(zeCommandListAppendImageCopyToMemoryExt)                                                               \
+    X(zeCommandListAppendImageCopyFromMemoryExt)                                                             \
     X(zeCommandListAppendLaunchKernel)                                                                       \
     X(zeCommandListAppendLaunchKernelIndirect)                                                               \
     X(zeCommandListAppendMemoryCopy)                                                                         \
@@ -41,6 +47,8 @@
     X(zeContextSystemBarrier)                                                                                \
     X(zeContextMakeMemoryResident)                                                                           \
     X(zeContextEvictMemory)                                                                                  \
+    X(zeContextMakeImageResident)                                                                            \
+    X(zeContextEvictImage)                                                                                   \
     X(zeDeviceGet)                                                                                           \
     X(zeDeviceGetSubDevices)                                                                                 \
     X(zeDeviceGetProperties)                                                                                 \
@@ -78,6 +86,9 @@
     X(zeFenceHostSynchronize)                                                                                \
     X(zeFenceQueryStatus)                                                                                    \
     X(zeFenceReset)                                                                                          \
+    X(zeImageGetProperties)                                                                                  \
+    X(zeImageCreate)                                                                                         \
+    X(zeImageDestroy)                                                                                        \
     X(zeKernelCreate)                                                                                        \
     X(zeKernelDestroy)                                                                                       \
     X(zeKernelSetArgumentValue)                                                                              \
@@ -109,6 +120,8 @@
     X(zeModuleBuildLogGetString)                                                                             \
     X(zePhysicalMemCreate)                                                                                   \
     X(zePhysicalMemDestroy)                                                                                  \
+    X(zeSamplerCreate)                                                                                       \
+    X(zeSamplerDestroy)                                                                                      \
     X(zeVirtualMemReserve)                                                                                   \
     X(zeVirtualMemFree)                                                                                      \
     X(zeVirtualMemQueryPageSize)                                                                             \

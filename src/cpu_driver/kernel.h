@@ -19,7 +19,8 @@ namespace ze_cpu {
 /// kernel do not reach it.
 struct ArgValues {
     std::vector<uint8_t> bytes;
-    std::vector<uint8_t> is_set; // per argument
+    std::vector<uint8_t> is_set;                   // per argument
+    std::vector<std::shared_ptr<const void>> kept; // images and samplers, per argument; empty without any
 };
 
 /// An OpenCL kernel. OpenCL keeps the arguments in the kernel object, so setting them and enqueueing is one

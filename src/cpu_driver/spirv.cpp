@@ -15,7 +15,7 @@ using namespace spirv;
 
 /// What is kept about a type. Sizes follow the OpenCL C rules, where a vector of 3 takes the room of 4.
 struct Type {
-    enum Kind { number, pointer, aggregate, other } kind = other;
+    enum Kind { number, pointer, aggregate, image, sampler, other } kind = other;
     uint32_t size = 0; // 0 = unknown
     uint32_t align = 1;
     uint32_t storage = 0; // pointer
@@ -89,6 +89,12 @@ private:
         case op_type_pointer:
             types_[w[1]] = {Type::pointer, 8, 8, w[2], w[3]};
             spelling_[w[1]] = "p" + std::to_string(w[2]);
+            return true;
+        case op_type_image:
+            types_[w[1]] = {Type::image, 0, 1, 0, 0};
+            return true;
+        case op_type_sampler:
+            types_[w[1]] = {Type::sampler, 0, 1, 0, 0};
             return true;
         case op_constant:
             if (type(w[1]).kind == Type::number)
@@ -219,6 +225,8 @@ private:
         if (t.kind ==
             Type::pointer) // of Function storage, which in a kernel's head means a structure by value
             size = type(t.pointee).size;
+        if (t.kind == Type::image || t.kind == Type::sampler)
+            return {t.kind == Type::image ? ArgKind::image : ArgKind::sampler, sizeof(void *)};
         return size ? ArgInfo{ArgKind::value, size} : ArgInfo{ArgKind::opaque, 0};
     }
 

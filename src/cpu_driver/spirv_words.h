@@ -31,6 +31,8 @@ enum Op : uint16_t {
     op_type_int = 21,
     op_type_float = 22,
     op_type_vector = 23,
+    op_type_image = 25,
+    op_type_sampler = 26,
     op_type_array = 28,
     op_type_struct = 30,
     op_type_opaque = 31,

@@ -48,11 +48,6 @@ static void properties() {
     ze_device_cache_properties_t cache{};
     cache.stype = ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES;
     OK(ze.zeDeviceGetCacheProperties(device, &count, &cache));
-    ze_device_image_properties_t image{};
-    image.stype = ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES;
-    image.maxImageDims2D = 7;
-    OK(ze.zeDeviceGetImageProperties(device, &image));
-    CHECK(image.maxImageDims2D == 0 && image.maxSamplers == 0);
     ze_device_external_memory_properties_t external{};
     external.stype = ZE_STRUCTURE_TYPE_DEVICE_EXTERNAL_MEMORY_PROPERTIES;
     OK(ze.zeDeviceGetExternalMemoryProperties(device, &external));

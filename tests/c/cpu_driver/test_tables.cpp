@@ -64,14 +64,7 @@ void check_tool(const char *name) {
 }
 
 void lacking() {
-    ze_image_handle_t image = nullptr;
-    ze_image_desc_t image_desc{};
-    image_desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
     const auto unsupported = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-    CHECK_RESULT(ze.zeImageCreate(context, device, &image_desc, &image), unsupported);
-    ze_sampler_desc_t sampler_desc{};
-    ze_sampler_handle_t sampler = nullptr;
-    CHECK_RESULT(ze.zeSamplerCreate(context, device, &sampler_desc, &sampler), unsupported);
     CHECK_RESULT(ze.zeModuleDynamicLink(0, nullptr, nullptr), unsupported);
 }
 
