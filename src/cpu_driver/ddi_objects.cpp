@@ -42,7 +42,7 @@ ZE_CPU_TABLE(zeGetDeviceProcAddrTable, //
              HAS(1, zeDeviceGetGlobalTimestamps), LACKS(2, zeDeviceReserveCacheExt),
              LACKS(2, zeDeviceSetCacheAdviceExt), LACKS(3, zeDevicePciGetPropertiesExt),
              HAS(7, zeDeviceGetRootDevice), LACKS(12, zeDeviceImportExternalSemaphoreExt),
-             LACKS(12, zeDeviceReleaseExternalSemaphoreExt), LACKS(13, zeDeviceGetVectorWidthPropertiesExt),
+             LACKS(12, zeDeviceReleaseExternalSemaphoreExt), HAS(13, zeDeviceGetVectorWidthPropertiesExt),
              HAS(14, zeDeviceSynchronize), LACKS(15, zeDeviceGetAggregatedCopyOffloadIncrementValue),
              LACKS(16, zeDeviceGetRuntimeRequirements), LACKS(16, zeDeviceGetRuntimeRequirementsKey),
              LACKS(16, zeDeviceValidateRuntimeRequirements), LACKS(17, zeDeviceGetCounterBasedEventMaxValue))

@@ -28,6 +28,8 @@ constexpr Extension extensions[] = {
     {"ZE_experimental_event_query_timestamps", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_event_query_kernel_timestamps", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_image_copy", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_device_vector_sizes", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
 };
@@ -58,6 +60,7 @@ const NamedFunction *functions(size_t &count) {
         ZE_CPU_NAMED(zeEventCounterBasedCreate),
         ZE_CPU_NAMED(zeEventGetCounterBasedFlags),
         ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
+        ZE_CPU_NAMED(zeDeviceGetVectorWidthPropertiesExt),
         ZE_CPU_NAMED(zeMemPutIpcHandle),
         ZE_CPU_NAMED(zeMemGetIpcHandleWithProperties),
         ZE_CPU_NAMED(zeMemGetFileDescriptorFromIpcHandleExp),

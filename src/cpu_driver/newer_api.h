@@ -71,6 +71,16 @@ struct IpcHandleTypeDesc { // ze_ipc_mem_handle_type_ext_desc_t, 1.15
     uint32_t flags;
 };
 
+struct VectorWidths { // ze_device_vector_width_properties_ext_t, 1.13
+    struct Set {
+        uint32_t of_char, of_short, of_int, of_long, of_float, of_double, of_half;
+    };
+    ze_structure_type_t stype;
+    void *pNext;
+    uint32_t size;
+    Set preferred, native;
+};
+
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc);
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString);
 ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver);
@@ -79,6 +89,8 @@ uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice);
 ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier);
 ze_context_handle_t zerGetDefaultContext();
 ze_result_t zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t *phRootDevice);
+ze_result_t zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t *pCount,
+                                                VectorWidths *pVectorWidthProperties);
 ze_result_t zeDeviceSynchronize(ze_device_handle_t hDevice);
 ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal);
 ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex);

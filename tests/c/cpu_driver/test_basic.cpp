@@ -68,6 +68,26 @@ static void properties() {
     CHECK(dev > 0 && dev2 >= dev);
 }
 
+/// Of Level Zero 1.13; headers may be older.
+static void vector_widths() {
+    struct {
+        ze_structure_type_t stype;
+        void *next;
+        uint32_t size, preferred[7], native[7]; // char, short, int, long, float, double, half
+    } widths{ze_structure_type_t(0x20029), nullptr, 0, {}, {}};
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeDeviceGetVectorWidthPropertiesExt", &address));
+    auto get = reinterpret_cast<ze_result_t (*)(ze_device_handle_t, uint32_t *, void *)>(address);
+    uint32_t count = 0;
+    OK(get(device, &count, nullptr));
+    CHECK(count == 1);
+    OK(get(device, &count, &widths));
+    CHECK(widths.size > 0);
+    for (int i = 0; i < 7; i++)
+        CHECK(widths.preferred[i] > 0 && widths.native[i] > 0);
+    CHECK(widths.native[0] == 4 * widths.native[2]); // bytes and ints in one register
+}
+
 static void driver_properties() {
     ze_api_version_t version{};
     OK(ze.zeDriverGetApiVersion(driver, &version));
@@ -158,6 +178,7 @@ static void nulls() {
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     properties();
+    vector_widths();
     driver_properties();
     contexts();
     first_kernel();
