@@ -37,7 +37,5 @@ inline constexpr uint32_t event_scopes =
 
 /// What a command sets that is appended with this event.
 SignalPtr signal_to_set(ze_event_handle_t event);
-/// True if the event's pool is of one of the two kinds whose events have timestamps.
-bool has_timestamps(ze_event_handle_t event);
 
 } // namespace ze_cpu

@@ -8,15 +8,9 @@
 
 namespace ze_cpu {
 
-bool has_timestamps(ze_event_handle_t event) {
-    return event->pool->flags & (ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | pool_mapped_timestamps);
-}
-
 ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr) {
     ZE_CPU_NEED_HANDLE(hEvent);
     ZE_CPU_NEED_POINTER(dstptr);
-    if (!has_timestamps(hEvent))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&] { return hEvent->signal->timestamps(*dstptr); });
 }
 
@@ -25,8 +19,6 @@ ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle
     ZE_CPU_NEED_HANDLE(hEvent);
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(pCount);
-    if (!has_timestamps(hEvent))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&]() -> ze_result_t {
         ze_kernel_timestamp_result_t result{};
         if (*pCount && pTimestamps)
@@ -42,11 +34,6 @@ ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_
     ZE_CPU_NEED_HANDLE(hEvent);
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(pCount);
-    if (!has_timestamps(hEvent))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    // Only pools of this kind promise timestamps in the host's domain.
-    if (*pCount && pResults && pResults->synchronized && !(hEvent->pool->flags & pool_mapped_timestamps))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&]() -> ze_result_t {
         if (*pCount && pResults) {
             ze_kernel_timestamp_result_t result{};
