@@ -56,16 +56,24 @@ void add(Registry &r, Allocation allocation) {
     r.by_base[allocation.base] = std::move(allocation);
 }
 
-/// Whole pages, so that any allocation can be mapped from a file later (share_allocation).
-void *allocate_pages(size_t size, size_t alignment) {
+/// Whole pages, so that any allocation can be mapped from a file later (share_allocation). `block` is what
+/// free() takes.
+void *allocate_pages(size_t size, size_t alignment, void *&block) {
+    size = round_to_pages(size);
+    if (size < 2 * huge_page && alignment <= page_size()) {
+        // Not posix_memalign: of blocks that malloc maps it cuts the head off, so that the same size is
+        // mapped anew each time (9 us a megabyte) where malloc by itself comes to keep it.
+        const size_t slack = page_size() - alignof(max_align_t);
+        block = malloc(size + slack);
+        const auto address = reinterpret_cast<uintptr_t>(block);
+        return block ? static_cast<char *>(block) + (round_to_pages(address) - address) : nullptr;
+    }
     const bool huge = size >= 2 * huge_page;
-    void *memory = nullptr;
-    if (posix_memalign(&memory, std::max({alignment, page_size(), huge ? huge_page : size_t(0)}),
-                       round_to_pages(size)) != 0)
+    if (posix_memalign(&block, std::max({alignment, page_size(), huge ? huge_page : size_t(0)}), size) != 0)
         return nullptr;
     if (huge) // weights are read in strides of kilobytes: large pages spare the TLB
-        madvise(memory, size / huge_page * huge_page, MADV_HUGEPAGE);
-    return memory;
+        madvise(block, size / huge_page * huge_page, MADV_HUGEPAGE);
+    return block;
 }
 
 /// Memory that another API or process gave as a file descriptor, or that is to be given away so.
@@ -98,15 +106,15 @@ ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, 
         if (import || (wanted && wanted->flags))
             return alignment > page_size() ? ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT
                                            : allocate_external(type, import, wanted, size, device, pointer);
-        void *memory = allocate_pages(size, alignment);
+        void *block = nullptr, *memory = allocate_pages(size, alignment, block);
         if (!memory)
             return type == ZE_MEMORY_TYPE_DEVICE ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
                                                  : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         try {
-            add(registry(),
-                {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, nullptr, Allocation::heap});
+            add(registry(), {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, nullptr,
+                             Allocation::heap, block});
         } catch (...) {
-            free(memory);
+            free(block);
             throw;
         }
         *pointer = memory;
@@ -126,7 +134,7 @@ void give_back(const Allocation &allocation) {
     if (allocation.file && mmap(memory, round_to_pages(allocation.size), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
-    free(memory);
+    free(allocation.block);
 }
 
 ze_result_t release(const void *pointer, bool of_ipc) {
@@ -199,7 +207,7 @@ void *map_allocation(std::shared_ptr<MemoryFile> file, size_t size, ze_memory_ty
         throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     try {
         add(registry(),
-            {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, std::move(file), origin});
+            {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, std::move(file), origin, nullptr});
     } catch (...) {
         munmap(memory, round_to_pages(size));
         throw;

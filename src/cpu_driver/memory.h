@@ -21,6 +21,7 @@ struct Allocation {
     ze_device_handle_t device = nullptr;
     std::shared_ptr<MemoryFile> file; // what is mapped there; null for memory of malloc
     enum Origin { heap, mapped, from_ipc, virtual_range } origin = heap;
+    void *block = nullptr; // of malloc, if it comes from there
 };
 
 /// The allocation or mapped virtual range that holds this address, also an interior one. False for memory

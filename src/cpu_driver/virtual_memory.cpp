@@ -119,7 +119,7 @@ bool find_mapping(const void *pointer, Allocation &found) {
     if (address - piece->first >= piece->second.size || !piece->second.file)
         return false;
     const Piece &p = piece->second;
-    found = {piece->first, p.size, p.type, p.id, p.device, p.file, Allocation::virtual_range};
+    found = {piece->first, p.size, p.type, p.id, p.device, p.file, Allocation::virtual_range, nullptr};
     return true;
 }
 
