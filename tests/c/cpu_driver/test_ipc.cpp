@@ -104,6 +104,10 @@ void serve(int socket) {
             close(descriptor);
         CHECK(write(socket, "k", 1) == 1);
     }
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(add));
+    OK(ze.zeModuleDestroy(module));
+    OK(ze.zeContextDestroy(context));
 }
 
 /// The other process, as seen from this one.
@@ -348,5 +352,6 @@ int main(int argc, char **argv) {
     freed_pages();
     export_under_way();
     external();
+    OK(ze.zeContextDestroy(context));
     std::puts("ok");
 }
