@@ -23,8 +23,16 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     if (desc->flags & ZE_EVENT_POOL_FLAG_IPC)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    bool counter_based = false;
+    for (auto *next = static_cast<const ze_base_desc_t *>(desc->pNext); next;
+         next = static_cast<const ze_base_desc_t *>(next->pNext))
+        if (next->stype == CounterBasedPoolDesc::type) {
+            if (reinterpret_cast<const CounterBasedPoolDesc *>(next)->flags & ~CounterBasedPoolDesc::all)
+                return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+            counter_based = true;
+        }
     return guarded([&] {
-        *phEventPool = new _ze_event_pool_handle_t{hContext, desc->flags, desc->count};
+        *phEventPool = new _ze_event_pool_handle_t{hContext, desc->flags, desc->count, counter_based};
         return ZE_RESULT_SUCCESS;
     });
 }
@@ -59,7 +67,10 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc
     if (desc->index >= hEventPool->count)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&] {
-        *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::make_shared<Signal>(), nullptr};
+        *phEvent =
+            hEventPool->counter_based
+                ? make_counter_based(hEventPool->context, hEventPool, *desc, counter_based_host_visible)
+                : new _ze_event_handle_t{hEventPool, *desc, std::make_shared<Signal>(), nullptr};
         return ZE_RESULT_SUCCESS;
     });
 }
@@ -103,7 +114,7 @@ ze_result_t zeEventHostReset(ze_event_handle_t hEvent) {
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool) {
     ZE_CPU_NEED_HANDLE(hEvent);
     ZE_CPU_NEED_POINTER(phEventPool);
-    if (hEvent->counter_based) // its pool is nobody else's
+    if (hEvent->counter_based && hEvent->pool == &hEvent->counter_based->pool) // nobody else's
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     *phEventPool = hEvent->pool;
     return ZE_RESULT_SUCCESS;

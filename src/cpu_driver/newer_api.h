@@ -26,10 +26,19 @@ struct CounterBasedEventDesc { // ze_event_counter_based_desc_t, 1.15
     ze_event_scope_flags_t signal;
     ze_event_scope_flags_t wait;
 };
+inline constexpr uint32_t counter_based_host_visible = 1 << 2;
 inline constexpr uint32_t counter_based_ipc = 1 << 3;
 inline constexpr uint32_t counter_based_timestamp = 1 << 4 | 1 << 5; // of the device, or in the host's clock
 inline constexpr uint32_t event_sync_mode_desc = 0x0002003c; // stype of a hint behind an event's descriptor
 inline constexpr uint32_t counter_based_all = (1 << 7) - 1;
+
+struct CounterBasedPoolDesc { // ze_event_pool_counter_based_exp_desc_t, 1.7
+    static constexpr auto type = ze_structure_type_t(0x20014);
+    static constexpr uint32_t all = 1 << 0 | 1 << 1; // for immediate lists, for others
+    ze_structure_type_t stype;
+    const void *pNext;
+    uint32_t flags;
+};
 
 using HostFunction = void (*)(void *pUserData); // ze_host_function_callback_t, 1.17
 
