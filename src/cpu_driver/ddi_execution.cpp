@@ -56,9 +56,9 @@ ZE_CPU_TABLE(zeGetFenceProcAddrTable, //
              HAS(0, zeFenceQueryStatus), HAS(0, zeFenceReset))
 
 ZE_CPU_TABLE(zeGetEventPoolProcAddrTable, //
-             HAS(0, zeEventPoolCreate), HAS(0, zeEventPoolDestroy), LACKS(0, zeEventPoolGetIpcHandle),
-             LACKS(0, zeEventPoolOpenIpcHandle), LACKS(0, zeEventPoolCloseIpcHandle),
-             LACKS(6, zeEventPoolPutIpcHandle), HAS(9, zeEventPoolGetContextHandle),
+             HAS(0, zeEventPoolCreate), HAS(0, zeEventPoolDestroy), HAS(0, zeEventPoolGetIpcHandle),
+             HAS(0, zeEventPoolOpenIpcHandle), HAS(0, zeEventPoolCloseIpcHandle),
+             HAS(6, zeEventPoolPutIpcHandle), HAS(9, zeEventPoolGetContextHandle),
              HAS(9, zeEventPoolGetFlags))
 
 ZE_CPU_TABLE(zeGetEventProcAddrTable, //

@@ -63,6 +63,7 @@ const NamedFunction *functions(size_t &count) {
         ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
         ZE_CPU_NAMED(zeDeviceGetVectorWidthPropertiesExt),
         ZE_CPU_NAMED(zeMemPutIpcHandle),
+        ZE_CPU_NAMED(zeEventPoolPutIpcHandle),
         ZE_CPU_NAMED(zeMemGetIpcHandleWithProperties),
         ZE_CPU_NAMED(zeMemGetFileDescriptorFromIpcHandleExp),
         ZE_CPU_NAMED(zeMemGetIpcHandleFromFileDescriptorExp),

@@ -73,6 +73,9 @@
     X(zeDriverGetExtensionFunctionAddress)                                                                   \
     X(zeEventPoolCreate)                                                                                     \
     X(zeEventPoolDestroy)                                                                                    \
+    X(zeEventPoolGetIpcHandle)                                                                               \
+    X(zeEventPoolOpenIpcHandle)                                                                              \
+    X(zeEventPoolCloseIpcHandle)                                                                             \
     X(zeEventCreate)                                                                                         \
     X(zeEventDestroy)                                                                                        \
     X(zeEventHostSignal)                                                                                     \

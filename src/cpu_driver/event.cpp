@@ -21,8 +21,6 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_
     if (desc->flags & ~(timestamps | ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_IPC) ||
         (desc->flags & timestamps) == timestamps)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    if (desc->flags & ZE_EVENT_POOL_FLAG_IPC)
-        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     bool counter_based = false;
     for (auto *next = static_cast<const ze_base_desc_t *>(desc->pNext); next;
          next = static_cast<const ze_base_desc_t *>(next->pNext))
@@ -31,14 +29,23 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_
                 return ZE_RESULT_ERROR_INVALID_ENUMERATION;
             counter_based = true;
         }
+    const bool is_shared = desc->flags & ZE_EVENT_POOL_FLAG_IPC;
+    if (counter_based && is_shared)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     return guarded([&] {
-        *phEventPool = new _ze_event_pool_handle_t{hContext, desc->flags, desc->count, counter_based};
+        std::shared_ptr<SharedEvents> shared;
+        if (is_shared)
+            shared = SharedEvents::create(desc->count, desc->flags);
+        *phEventPool =
+            new _ze_event_pool_handle_t{hContext, desc->flags, desc->count, counter_based, std::move(shared)};
         return ZE_RESULT_SUCCESS;
     });
 }
 
 ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
     ZE_CPU_NEED_HANDLE(hEventPool);
+    if (hEventPool->is_opened)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // has a call of its own
     delete hEventPool;
     return ZE_RESULT_SUCCESS;
 }
@@ -67,10 +74,16 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc
     if (desc->index >= hEventPool->count)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&] {
-        *phEvent =
-            hEventPool->counter_based
-                ? make_counter_based(hEventPool->context, hEventPool, *desc, counter_based_host_visible)
-                : new _ze_event_handle_t{hEventPool, *desc, std::make_shared<Signal>(), nullptr};
+        const _ze_event_pool_handle_t &pool = *hEventPool;
+        if (pool.counter_based) {
+            *phEvent = make_counter_based(pool.context, hEventPool, *desc, counter_based_host_visible);
+            return ZE_RESULT_SUCCESS;
+        }
+        auto signal =
+            pool.shared ? std::make_shared<Signal>(pool.shared, desc->index) : std::make_shared<Signal>();
+        if (!pool.is_opened)
+            signal->reset(); // the place may have been another event's; who opens a pool finds it as it is
+        *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::move(signal), nullptr};
         return ZE_RESULT_SUCCESS;
     });
 }

@@ -11,7 +11,9 @@ struct _ze_event_pool_handle_t {
     ze_context_handle_t context;
     ze_event_pool_flags_t flags;
     uint32_t count;
-    bool counter_based = false; // its events are
+    bool counter_based = false;                             // its events are
+    std::shared_ptr<ze_cpu::SharedEvents> shared = nullptr; // of a pool for IPC
+    bool is_opened = false;                                 // by a handle of IPC
 };
 
 namespace ze_cpu {

@@ -121,6 +121,15 @@ void Submission::enqueue_step(const CommandPtr &command, const WaitList &waits) 
     start();
 }
 
+/// The queue itself says to other processes that the command before has finished.
+void Submission::enqueue_publication(const SignalPtr &signal) {
+    auto publication = std::make_shared<FunctionCommand>([signal] { signal->status(); });
+    const cl::Int status = publication->enqueue(queue_, 0, nullptr, nullptr);
+    if (status != cl::success)
+        throw from_opencl(status);
+    start();
+}
+
 /// What was enqueued begins.
 void Submission::start() {
     busy_ = true;
@@ -160,6 +169,8 @@ bool Submission::try_enqueue(const CommandPtr &command) {
     if (event) {
         producer.front() = {OpenClEvent(event), queue_};
         command->signal->add_producer(std::move(producer));
+        if (command->signal->is_shared())
+            enqueue_publication(command->signal);
     }
     return true;
 }

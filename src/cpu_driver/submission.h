@@ -55,6 +55,7 @@ private:
     void resume() noexcept override;
     // With mutex_ held:
     bool try_enqueue(const CommandPtr &command);
+    void enqueue_publication(const SignalPtr &signal);
     void enqueue_step(const CommandPtr &command, const class WaitList &waits);
     ze_result_t enqueue_front(bool &can_go_on);
     ze_result_t advance();

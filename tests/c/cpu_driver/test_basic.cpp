@@ -99,7 +99,7 @@ static void driver_properties() {
     ze_driver_ipc_properties_t ipc{};
     ipc.stype = ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES;
     OK(ze.zeDriverGetIpcProperties(driver, &ipc));
-    CHECK(ipc.flags == ZE_IPC_PROPERTY_FLAG_MEMORY);
+    CHECK(ipc.flags == (ZE_IPC_PROPERTY_FLAG_MEMORY | ZE_IPC_PROPERTY_FLAG_EVENT_POOL));
     uint32_t count = 0;
     OK(ze.zeDriverGetExtensionProperties(driver, &count, nullptr));
     std::vector<ze_driver_extension_properties_t> extensions(count);

@@ -6,11 +6,8 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "ze_test.h"
+#include "other_process.h"
 
 namespace {
 
@@ -30,49 +27,6 @@ template <class F> void look_up(const char *name, F &function) {
     function = reinterpret_cast<F>(address);
 }
 
-/// A message over a socket, with a file descriptor or without (-1).
-struct Message {
-    ze_ipc_mem_handle_t handle;
-    char kind; // 'o': open and add, 'r': must be refused, 'x': end
-};
-
-void send(int socket, const Message &message, int descriptor = -1) {
-    iovec part{const_cast<Message *>(&message), sizeof message};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    if (descriptor >= 0) {
-        header.msg_control = control;
-        header.msg_controllen = sizeof control;
-        cmsghdr *first = CMSG_FIRSTHDR(&header);
-        first->cmsg_level = SOL_SOCKET;
-        first->cmsg_type = SCM_RIGHTS;
-        first->cmsg_len = CMSG_LEN(sizeof descriptor);
-        std::memcpy(CMSG_DATA(first), &descriptor, sizeof descriptor);
-    }
-    CHECK(sendmsg(socket, &header, 0) == ssize_t(sizeof message));
-}
-
-Message receive(int socket, int &descriptor) {
-    Message message{};
-    descriptor = -1;
-    iovec part{&message, sizeof message};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof control;
-    CHECK(recvmsg(socket, &header, 0) == ssize_t(sizeof message));
-    if (cmsghdr *first = CMSG_FIRSTHDR(&header)) {
-        // As programs for Intel's GPU driver do: the descriptor takes the place of the sender's.
-        std::memcpy(&descriptor, CMSG_DATA(first), sizeof descriptor);
-        std::memcpy(message.handle.data, &descriptor, sizeof descriptor);
-    }
-    return message;
-}
-
 /// The other process: adds 1 to what it is sent.
 void serve(int socket) {
     ze_module_handle_t module = load_module("kernels.spv");
@@ -80,16 +34,17 @@ void serve(int socket) {
     ze_command_list_handle_t list = immediate_list();
     for (;;) {
         int descriptor = -1;
-        const Message message = receive(socket, descriptor);
+        Message message = receive(socket, descriptor); // 'o': open and add, 'r': must be refused
+        put_descriptor(descriptor, message.memory);
         if (message.kind == 'x')
             break;
         void *memory = nullptr, *again = nullptr;
-        ze_result_t result = ze.zeMemOpenIpcHandle(context, device, message.handle, 0, &memory);
+        ze_result_t result = ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &memory);
         if (message.kind == 'r') {
             CHECK_RESULT(result, ZE_RESULT_ERROR_INVALID_ARGUMENT);
         } else {
             OK(result);
-            OK(ze.zeMemOpenIpcHandle(context, device, message.handle, 0, &again));
+            OK(ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &again));
             CHECK(again != memory);
             set_arg(add, 0, memory);
             launch(list, add, count / 8, 8);
@@ -102,44 +57,13 @@ void serve(int socket) {
         }
         if (descriptor >= 0)
             close(descriptor);
-        CHECK(write(socket, "k", 1) == 1);
+        answer(socket);
     }
     OK(ze.zeCommandListDestroy(list));
     OK(ze.zeKernelDestroy(add));
     OK(ze.zeModuleDestroy(module));
     OK(ze.zeContextDestroy(context));
 }
-
-/// The other process, as seen from this one.
-struct Other {
-    int socket = -1;
-    pid_t process = -1;
-
-    explicit Other(char **argv) {
-        int pair[2];
-        CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
-        process = fork();
-        if (process == 0) {
-            close(pair[0]);
-            const std::string end = std::to_string(pair[1]);
-            execl("/proc/self/exe", argv[0], argv[1], end.c_str(), nullptr);
-            _exit(3);
-        }
-        close(pair[1]);
-        socket = pair[0];
-    }
-    void ask(char kind, const ze_ipc_mem_handle_t &handle, int descriptor = -1) {
-        send(socket, {handle, kind}, descriptor);
-        char answer = 0;
-        CHECK(read(socket, &answer, 1) == 1 && answer == 'k');
-    }
-    ~Other() {
-        send(socket, {{}, 'x'});
-        int status = 0;
-        CHECK(waitpid(process, &status, 0) == process && status == 0);
-        close(socket);
-    }
-};
 
 int *allocate(ze_memory_type_t type) {
     void *p = nullptr;
@@ -169,7 +93,7 @@ void of_each_kind(Other &other) {
         expect(values, 0);
         OK(ze.zeMemGetIpcHandle(context, values + 7, &second));
         CHECK(std::memcmp(&handle, &second, sizeof handle) == 0);
-        other.ask('o', handle);
+        other.ask({'o', handle, {}});
         expect(values, 1);
 
         int descriptor = -1;
@@ -177,13 +101,13 @@ void of_each_kind(Other &other) {
         uint64_t same = 0;
         OK(get_descriptor(context, handle, &same));
         CHECK(int(same) == descriptor);
-        other.ask('o', {}, descriptor); // nothing but the descriptor arrives
+        other.ask({'o', {}, {}}, descriptor); // nothing but the descriptor arrives
         expect(values, 2);
-        other.ask('o', handle, descriptor);
+        other.ask({'o', handle, {}}, descriptor);
         expect(values, 3);
         ze_ipc_mem_handle_t made{};
         OK(from_descriptor(context, uint64_t(descriptor), &made));
-        other.ask('o', made);
+        other.ask({'o', made, {}});
         expect(values, 4);
 
         ze_memory_allocation_properties_t properties{};
@@ -191,11 +115,11 @@ void of_each_kind(Other &other) {
         OK(ze.zeMemGetAllocProperties(context, values, &properties, nullptr));
         CHECK(properties.type == type);
         OK(put(context, handle));
-        other.ask('o', second); // the second handle is still out
+        other.ask({'o', second, {}}); // the second handle is still out
         OK(put(context, second));
         OK(put(context, second)); // Level Zero knows no error for that
         OK(ze.zeMemFree(context, values));
-        other.ask('r', handle);
+        other.ask({'r', handle, {}});
     }
 }
 
@@ -205,9 +129,9 @@ void freed_first(Other &other) {
     ze_ipc_mem_handle_t handle{};
     OK(ze.zeMemGetIpcHandle(context, values, &handle));
     OK(ze.zeMemFree(context, values));
-    other.ask('o', handle);
+    other.ask({'o', handle, {}});
     OK(put(context, handle));
-    other.ask('r', handle);
+    other.ask({'r', handle, {}});
 }
 
 /// What was no handle, or names something else, is refused in both processes.
@@ -219,13 +143,13 @@ void forged(Other &other) {
     for (size_t i : {8, 9, 10, 11, 19, 23, 24, 31, 32, 33, 39}) {
         ze_ipc_mem_handle_t wrong = handle;
         wrong.data[i] ^= 0x41;
-        other.ask('r', wrong);
+        other.ask({'r', wrong, {}});
     }
     ze_ipc_mem_handle_t wrong{};
-    other.ask('r', wrong); // descriptor 0
+    other.ask({'r', wrong, {}}); // descriptor 0
     const int null = open("/dev/null", O_RDWR);
     CHECK(null >= 0);
-    other.ask('r', {}, null);
+    other.ask({'r', {}, {}}, null);
     CHECK_RESULT(from_descriptor(context, uint64_t(null), &wrong), ZE_RESULT_ERROR_INVALID_ARGUMENT);
     CHECK_RESULT(from_descriptor(context, UINT64_MAX, &wrong), ZE_RESULT_ERROR_INVALID_ARGUMENT);
     close(null);
