@@ -216,21 +216,27 @@ void *map_allocation(std::shared_ptr<MemoryFile> file, size_t size, ze_memory_ty
 }
 
 std::shared_ptr<MemoryFile> share_allocation(const void *pointer) {
-    Registry &r = registry();
-    {
+    Allocation found;
+    if (!find_allocation(pointer, found) || found.file)
+        return found.file;
+    std::shared_ptr<MemoryFile> file = MemoryFile::create(found.size);
+    // The registry is locked when nothing runs any more: what runs may need memory to be allocated.
+    run_while_paused([&] {
+        Registry &r = registry();
         std::unique_lock lock(r.mutex);
-        if (auto there = find_in(r, pointer); there != r.by_base.end()) {
-            Allocation &allocation = there->second;
-            if (!allocation.file) {
-                std::shared_ptr<MemoryFile> file = MemoryFile::create(allocation.size);
-                run_while_paused([&] { move_into(*file, allocation); });
-                allocation.file = std::move(file);
-            }
-            return allocation.file;
+        auto there = r.by_base.find(found.base);
+        if (there == r.by_base.end() || there->second.id != found.id) {
+            file = nullptr; // freed meanwhile
+            return;
         }
-    }
-    Allocation mapping;
-    return find_mapping(pointer, mapping) ? mapping.file : nullptr;
+        if (there->second.file) {
+            file = there->second.file; // by another thread
+            return;
+        }
+        move_into(*file, there->second);
+        there->second.file = file;
+    });
+    return file;
 }
 
 ze_result_t unmap_ipc(const void *pointer) {

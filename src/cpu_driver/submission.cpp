@@ -327,26 +327,6 @@ void Submission::unpause() {
     go_on();
 }
 
-void run_while_paused(const std::function<void()> &work) {
-    struct Pause {
-        std::vector<std::shared_ptr<Submission>> streams;
-        ~Pause() {
-            for (const auto &stream : streams)
-                stream->unpause();
-        }
-    };
-    // The registry is held, so that no other stream is created meanwhile, and released first.
-    Pause pause;
-    std::lock_guard lock(registry().mutex);
-    pause.streams.reserve(registry().all.size());
-    for (const auto &entry : registry().all)
-        if (auto stream = entry.lock()) {
-            stream->pause();
-            pause.streams.push_back(std::move(stream));
-        }
-    work();
-}
-
 namespace {
 
 std::vector<std::shared_ptr<Submission>> all_streams() {
@@ -358,7 +338,50 @@ std::vector<std::shared_ptr<Submission>> all_streams() {
     return streams;
 }
 
+/// Streams that are paused as long as this lives.
+class PausedStreams {
+public:
+    PausedStreams() = default;
+    ~PausedStreams() {
+        for (const auto &stream : streams_)
+            stream->unpause();
+    }
+    PausedStreams(const PausedStreams &) = delete;
+    PausedStreams &operator=(const PausedStreams &) = delete;
+
+    void add(std::shared_ptr<Submission> stream) {
+        if (streams_.count(stream))
+            return;
+        streams_.insert(stream);
+        stream->pause();
+    }
+    /// With the registry's mutex held: is there none beside these?
+    bool are_all() const {
+        return std::all_of(registry().all.begin(), registry().all.end(), [this](const auto &entry) {
+            const auto stream = entry.lock();
+            return !stream || streams_.count(stream);
+        });
+    }
+
+private:
+    std::set<std::shared_ptr<Submission>> streams_;
+};
+
 } // namespace
+
+void run_while_paused(const std::function<void()> &work) {
+    PausedStreams paused;
+    for (;;) {
+        // Without a lock: what runs may need the host to create streams before it ends.
+        for (auto &stream : all_streams())
+            paused.add(std::move(stream));
+        std::lock_guard lock(registry().mutex); // no stream comes to be during the work
+        if (paused.are_all()) {
+            work();
+            return;
+        }
+    }
+}
 
 ze_result_t synchronize_all() {
     // Without a lock: others may create streams, or destroy them, meanwhile.

@@ -84,10 +84,14 @@ void split(State &s, uintptr_t address) {
     piece->second.size = head;
 }
 
-/// Splits at both ends, so that the pieces of the range can be changed. Then calls `change` for each.
-template <class Change> void change_pieces(State &s, uintptr_t start, size_t size, Change change) {
+/// Makes the range consist of whole pieces. What can fail for memory is over then.
+void cut_out(State &s, uintptr_t start, size_t size) {
     split(s, start);
     split(s, start + size);
+}
+
+/// Of a range that was cut out.
+template <class Change> void change_pieces(State &s, uintptr_t start, size_t size, Change change) {
     for (auto piece = s.pieces.lower_bound(start); piece != s.pieces.end() && piece->first < start + size;
          ++piece)
         change(piece->second);
@@ -236,13 +240,12 @@ ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_
         std::lock_guard lock(s.mutex);
         if (find_range(s, start, size) == s.ranges.end())
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        const Piece piece{0, access, physical.file, physical.type, physical.device, s.next_id++};
+        cut_out(s, start, size);
         if (!physical.file->map(offset, size, protection(access), const_cast<void *>(ptr)))
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-        split(s, start);
-        split(s, start + size);
-        s.pieces.erase(s.pieces.lower_bound(start), s.pieces.lower_bound(start + size));
-        (s.pieces[start] = piece).size = size;
+        const auto first = s.pieces.find(start);
+        first->second = {size, access, physical.file, physical.type, physical.device, s.next_id++};
+        s.pieces.erase(std::next(first), s.pieces.lower_bound(start + size));
         return ZE_RESULT_SUCCESS;
     });
 }
@@ -257,6 +260,7 @@ ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void *ptr, siz
         std::lock_guard lock(s.mutex);
         if (find_range(s, start, size) == s.ranges.end())
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        cut_out(s, start, size);
         if (mmap(const_cast<void *>(ptr), size, PROT_NONE, reserve_flags | MAP_FIXED, -1, 0) == MAP_FAILED)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         change_pieces(s, start, size, [](Piece &piece) { piece = Piece{piece.size, {}, {}, {}, {}, 0}; });
@@ -277,6 +281,7 @@ ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const v
         std::lock_guard lock(s.mutex);
         if (find_range(s, start, size) == s.ranges.end())
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        cut_out(s, start, size);
         if (mprotect(const_cast<void *>(ptr), size, protection(access)) != 0)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         change_pieces(s, start, size, [access](Piece &piece) { piece.access = access; });

@@ -221,6 +221,44 @@ void export_under_way() {
     OK(ze.zeModuleDestroy(module));
 }
 
+/// The first export waits for a kernel that runs until the host ends it, and the host needs the driver before
+/// it does.
+void export_during_a_long_kernel() {
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t until_told = make_kernel(module, "until_told");
+    ze_command_list_handle_t list = immediate_list();
+    auto *flag = static_cast<volatile int *>(shared(sizeof(int)));
+    int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
+    for (int i = 0; i < count; i++)
+        values[i] = 3 * i;
+    *flag = 0;
+    set_arg(until_told, 0, flag);
+    launch(list, until_told, 1, 1);
+    std::atomic<bool> exporting{false};
+    std::thread host([&] {
+        while (!exporting)
+            std::this_thread::yield();
+        for (int round = 0; round < 100; round++) {
+            ze_command_list_handle_t other = immediate_list();
+            OK(ze.zeMemFree(context, allocate(ZE_MEMORY_TYPE_SHARED)));
+            OK(ze.zeCommandListDestroy(other));
+        }
+        *flag = 1;
+    });
+    ze_ipc_mem_handle_t handle{};
+    exporting = true;
+    OK(ze.zeMemGetIpcHandle(context, values, &handle));
+    host.join();
+    finish(list);
+    expect(values, 0);
+    OK(put(context, handle));
+    OK(ze.zeMemFree(context, values));
+    OK(ze.zeMemFree(context, const_cast<int *>(flag)));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(until_told));
+    OK(ze.zeModuleDestroy(module));
+}
+
 /// Descriptors as other interfaces use them: exported with the allocation's properties, imported by an
 /// allocation.
 void external() {
@@ -275,6 +313,7 @@ int main(int argc, char **argv) {
     }
     freed_pages();
     export_under_way();
+    export_during_a_long_kernel();
     external();
     OK(ze.zeContextDestroy(context));
     std::puts("ok");
