@@ -74,10 +74,13 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
     # Without Intel's GPU driver first, as the README leaves the machine.
-    assert names[-7:] == ["pytest", "apt-get", "pytest", "python", "python", "meson", "meson"]
-    assert calls[-6].endswith(" intel-opencl-icd")
-    assert calls[-5:-2] == [
+    expected = "pytest apt-get pytest pip pytest python python meson meson"
+    assert names[-9:] == expected.split()
+    assert calls[-8].endswith(" intel-opencl-icd")
+    assert calls[-7:-2] == [
         "pytest -m intel_gpu_driver",
+        "pip install dpctl",
+        "pytest -m sycl",
         "python -m zemm.isa --device pvc,dg2,tgllp",
         "python tests/newest_level_zero.py build/newest",
     ]
@@ -98,6 +101,8 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 1),
         ("apt-get", 2),
         ("pytest", 2),
+        ("pip", 3),
+        ("pytest", 3),
         ("python", 1),
         ("python", 2),
         ("meson", 3),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counter-based events. They have no pool and need no reset: an append that is to signal one makes it stand
-// for that command alone, until the next such append. One that no append has signalled yet counts as
-// signalled.
+// Counter-based events. They have no pool, or one that is made for them, and need no reset: an append that is
+// to signal one makes it stand for that command alone, until the next such append. One that no append has
+// signalled yet counts as signalled.
 #include "border.h"
 #include "driver.h"
 #include "entry_points.h"
@@ -26,6 +26,18 @@ SignalPtr signal_to_set(ze_event_handle_t event) {
     return fresh;
 }
 
+ze_event_handle_t make_counter_based(ze_context_handle_t context, ze_event_pool_handle_t pool,
+                                     const ze_event_desc_t &desc, uint32_t flags) {
+    auto counter_based = std::make_unique<CounterBased>();
+    counter_based->flags = flags;
+    counter_based->pool = {context, pool_flags(flags), 1};
+    auto signal = std::make_shared<Signal>();
+    signal->set_by_host();
+    if (!pool)
+        pool = &counter_based->pool;
+    return new _ze_event_handle_t{pool, desc, std::move(signal), std::move(counter_based)};
+}
+
 ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                       const CounterBasedEventDesc *desc, ze_event_handle_t *phEvent) {
     ZE_CPU_NEED_HANDLE(hContext);
@@ -43,16 +55,10 @@ ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_ha
     if (desc->flags & counter_based_ipc)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     return guarded([&] {
-        auto counter_based = std::make_unique<CounterBased>();
-        counter_based->flags = desc->flags;
-        counter_based->pool = {hContext, pool_flags(desc->flags), 1};
-        auto signal = std::make_shared<Signal>();
-        signal->set_by_host();
         ze_event_desc_t event_desc{};
         event_desc.signal = desc->signal;
         event_desc.wait = desc->wait;
-        ze_event_pool_handle_t pool = &counter_based->pool;
-        *phEvent = new _ze_event_handle_t{pool, event_desc, std::move(signal), std::move(counter_based)};
+        *phEvent = make_counter_based(hContext, nullptr, event_desc, desc->flags);
         return ZE_RESULT_SUCCESS;
     });
 }

@@ -16,17 +16,17 @@ ZE_CPU_TABLE(zeGetCommandListProcAddrTable, //
              HAS(0, zeCommandListAppendWriteGlobalTimestamp), HAS(0, zeCommandListAppendBarrier),
              HAS(0, zeCommandListAppendMemoryRangesBarrier), HAS(0, zeCommandListAppendMemoryCopy),
              HAS(0, zeCommandListAppendMemoryFill), HAS(0, zeCommandListAppendMemoryCopyRegion),
-             HAS(0, zeCommandListAppendMemoryCopyFromContext), LACKS(0, zeCommandListAppendImageCopy),
-             LACKS(0, zeCommandListAppendImageCopyRegion), LACKS(0, zeCommandListAppendImageCopyToMemory),
-             LACKS(0, zeCommandListAppendImageCopyFromMemory), HAS(0, zeCommandListAppendMemoryPrefetch),
+             HAS(0, zeCommandListAppendMemoryCopyFromContext), HAS(0, zeCommandListAppendImageCopy),
+             HAS(0, zeCommandListAppendImageCopyRegion), HAS(0, zeCommandListAppendImageCopyToMemory),
+             HAS(0, zeCommandListAppendImageCopyFromMemory), HAS(0, zeCommandListAppendMemoryPrefetch),
              HAS(0, zeCommandListAppendMemAdvise), HAS(0, zeCommandListAppendSignalEvent),
              HAS(0, zeCommandListAppendWaitOnEvents), HAS(0, zeCommandListAppendEventReset),
              HAS(0, zeCommandListAppendQueryKernelTimestamps), HAS(0, zeCommandListAppendLaunchKernel),
              HAS(0, zeCommandListAppendLaunchCooperativeKernel),
              HAS(0, zeCommandListAppendLaunchKernelIndirect),
              HAS(0, zeCommandListAppendLaunchMultipleKernelsIndirect),
-             LACKS(3, zeCommandListAppendImageCopyToMemoryExt),
-             LACKS(3, zeCommandListAppendImageCopyFromMemoryExt), HAS(6, zeCommandListHostSynchronize),
+             HAS(3, zeCommandListAppendImageCopyToMemoryExt),
+             HAS(3, zeCommandListAppendImageCopyFromMemoryExt), HAS(6, zeCommandListHostSynchronize),
              HAS(9, zeCommandListGetDeviceHandle), HAS(9, zeCommandListGetContextHandle),
              HAS(9, zeCommandListGetOrdinal), HAS(9, zeCommandListImmediateGetIndex),
              HAS(9, zeCommandListIsImmediate), LACKS(12, zeCommandListAppendSignalExternalSemaphoreExt),
@@ -56,15 +56,15 @@ ZE_CPU_TABLE(zeGetFenceProcAddrTable, //
              HAS(0, zeFenceQueryStatus), HAS(0, zeFenceReset))
 
 ZE_CPU_TABLE(zeGetEventPoolProcAddrTable, //
-             HAS(0, zeEventPoolCreate), HAS(0, zeEventPoolDestroy), LACKS(0, zeEventPoolGetIpcHandle),
-             LACKS(0, zeEventPoolOpenIpcHandle), LACKS(0, zeEventPoolCloseIpcHandle),
-             LACKS(6, zeEventPoolPutIpcHandle), HAS(9, zeEventPoolGetContextHandle),
+             HAS(0, zeEventPoolCreate), HAS(0, zeEventPoolDestroy), HAS(0, zeEventPoolGetIpcHandle),
+             HAS(0, zeEventPoolOpenIpcHandle), HAS(0, zeEventPoolCloseIpcHandle),
+             HAS(6, zeEventPoolPutIpcHandle), HAS(9, zeEventPoolGetContextHandle),
              HAS(9, zeEventPoolGetFlags))
 
 ZE_CPU_TABLE(zeGetEventProcAddrTable, //
              HAS(0, zeEventCreate), HAS(0, zeEventDestroy), HAS(0, zeEventHostSignal),
              HAS(0, zeEventHostSynchronize), HAS(0, zeEventQueryStatus), HAS(0, zeEventHostReset),
-             HAS(0, zeEventQueryKernelTimestamp), LACKS(6, zeEventQueryKernelTimestampsExt),
+             HAS(0, zeEventQueryKernelTimestamp), HAS(6, zeEventQueryKernelTimestampsExt),
              HAS(9, zeEventGetEventPool), HAS(9, zeEventGetSignalScope), HAS(9, zeEventGetWaitScope),
              HAS(15, zeEventCounterBasedCreate), LACKS(15, zeEventCounterBasedGetIpcHandle),
              LACKS(15, zeEventCounterBasedOpenIpcHandle), LACKS(15, zeEventCounterBasedCloseIpcHandle),

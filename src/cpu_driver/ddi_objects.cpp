@@ -42,7 +42,7 @@ ZE_CPU_TABLE(zeGetDeviceProcAddrTable, //
              HAS(1, zeDeviceGetGlobalTimestamps), LACKS(2, zeDeviceReserveCacheExt),
              LACKS(2, zeDeviceSetCacheAdviceExt), LACKS(3, zeDevicePciGetPropertiesExt),
              HAS(7, zeDeviceGetRootDevice), LACKS(12, zeDeviceImportExternalSemaphoreExt),
-             LACKS(12, zeDeviceReleaseExternalSemaphoreExt), LACKS(13, zeDeviceGetVectorWidthPropertiesExt),
+             LACKS(12, zeDeviceReleaseExternalSemaphoreExt), HAS(13, zeDeviceGetVectorWidthPropertiesExt),
              HAS(14, zeDeviceSynchronize), LACKS(15, zeDeviceGetAggregatedCopyOffloadIncrementValue),
              LACKS(16, zeDeviceGetRuntimeRequirements), LACKS(16, zeDeviceGetRuntimeRequirementsKey),
              LACKS(16, zeDeviceValidateRuntimeRequirements), LACKS(17, zeDeviceGetCounterBasedEventMaxValue))
@@ -53,11 +53,11 @@ ZE_CPU_TABLE(zeGetDeviceExpProcAddrTable, //
 ZE_CPU_TABLE(zeGetContextProcAddrTable, //
              HAS(0, zeContextCreate), HAS(0, zeContextDestroy), HAS(0, zeContextGetStatus),
              HAS(0, zeContextSystemBarrier), HAS(0, zeContextMakeMemoryResident),
-             HAS(0, zeContextEvictMemory), LACKS(0, zeContextMakeImageResident),
-             LACKS(0, zeContextEvictImage), HAS(1, zeContextCreateEx))
+             HAS(0, zeContextEvictMemory), HAS(0, zeContextMakeImageResident), HAS(0, zeContextEvictImage),
+             HAS(1, zeContextCreateEx))
 
 ZE_CPU_TABLE(zeGetImageProcAddrTable, //
-             LACKS(0, zeImageGetProperties), LACKS(0, zeImageCreate), LACKS(0, zeImageDestroy),
+             HAS(0, zeImageGetProperties), HAS(0, zeImageCreate), HAS(0, zeImageDestroy),
              LACKS(3, zeImageGetAllocPropertiesExt), LACKS(5, zeImageViewCreateExt))
 
 ZE_CPU_TABLE(zeGetImageExpProcAddrTable, //
@@ -66,15 +66,14 @@ ZE_CPU_TABLE(zeGetImageExpProcAddrTable, //
 
 ZE_CPU_TABLE(zeGetMemProcAddrTable, //
              HAS(0, zeMemAllocShared), HAS(0, zeMemAllocDevice), HAS(0, zeMemAllocHost), HAS(0, zeMemFree),
-             HAS(0, zeMemGetAllocProperties), HAS(0, zeMemGetAddressRange), LACKS(0, zeMemGetIpcHandle),
-             LACKS(0, zeMemOpenIpcHandle), LACKS(0, zeMemCloseIpcHandle), HAS(3, zeMemFreeExt),
-             LACKS(6, zeMemPutIpcHandle), LACKS(9, zeMemGetPitchFor2dImage),
-             LACKS(15, zeMemGetIpcHandleWithProperties))
+             HAS(0, zeMemGetAllocProperties), HAS(0, zeMemGetAddressRange), HAS(0, zeMemGetIpcHandle),
+             HAS(0, zeMemOpenIpcHandle), HAS(0, zeMemCloseIpcHandle), HAS(3, zeMemFreeExt),
+             HAS(6, zeMemPutIpcHandle), LACKS(9, zeMemGetPitchFor2dImage),
+             HAS(15, zeMemGetIpcHandleWithProperties))
 
 ZE_CPU_TABLE(zeGetMemExpProcAddrTable, //
-             LACKS(6, zeMemGetIpcHandleFromFileDescriptorExp),
-             LACKS(6, zeMemGetFileDescriptorFromIpcHandleExp), LACKS(7, zeMemSetAtomicAccessAttributeExp),
-             LACKS(7, zeMemGetAtomicAccessAttributeExp))
+             HAS(6, zeMemGetIpcHandleFromFileDescriptorExp), HAS(6, zeMemGetFileDescriptorFromIpcHandleExp),
+             LACKS(7, zeMemSetAtomicAccessAttributeExp), LACKS(7, zeMemGetAtomicAccessAttributeExp))
 
 ZE_CPU_TABLE(zeGetModuleProcAddrTable, //
              HAS(0, zeModuleCreate), HAS(0, zeModuleDestroy), HAS(0, zeModuleDynamicLink),
@@ -97,16 +96,15 @@ ZE_CPU_TABLE(zeGetKernelExpProcAddrTable, //
              LACKS(11, zeKernelGetBinaryExp), HAS(14, zeKernelGetAllocationPropertiesExp))
 
 ZE_CPU_TABLE(zeGetSamplerProcAddrTable, //
-             LACKS(0, zeSamplerCreate), LACKS(0, zeSamplerDestroy))
+             HAS(0, zeSamplerCreate), HAS(0, zeSamplerDestroy))
 
 ZE_CPU_TABLE(zeGetPhysicalMemProcAddrTable, //
-             LACKS(0, zePhysicalMemCreate), LACKS(0, zePhysicalMemDestroy),
-             LACKS(15, zePhysicalMemGetProperties))
+             HAS(0, zePhysicalMemCreate), HAS(0, zePhysicalMemDestroy), LACKS(15, zePhysicalMemGetProperties))
 
 ZE_CPU_TABLE(zeGetVirtualMemProcAddrTable, //
-             LACKS(0, zeVirtualMemReserve), LACKS(0, zeVirtualMemFree), LACKS(0, zeVirtualMemQueryPageSize),
-             LACKS(0, zeVirtualMemMap), LACKS(0, zeVirtualMemUnmap), LACKS(0, zeVirtualMemSetAccessAttribute),
-             LACKS(0, zeVirtualMemGetAccessAttribute))
+             HAS(0, zeVirtualMemReserve), HAS(0, zeVirtualMemFree), HAS(0, zeVirtualMemQueryPageSize),
+             HAS(0, zeVirtualMemMap), HAS(0, zeVirtualMemUnmap), HAS(0, zeVirtualMemSetAccessAttribute),
+             HAS(0, zeVirtualMemGetAccessAttribute))
 
 ZE_CPU_TABLE(zeGetFabricVertexExpProcAddrTable, //
              LACKS(4, zeFabricVertexGetExp), LACKS(4, zeFabricVertexGetSubVerticesExp),

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "border.h"
+#include "device_extensions.h"
 #include "driver.h"
 #include "entry_points.h"
 #include "runtime.h"
@@ -73,7 +74,7 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properti
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(p);
     const DeviceInfo &d = runtime().info;
-    p->type = ZE_DEVICE_TYPE_CPU;
+    p->type = answers_as_gpu() ? ZE_DEVICE_TYPE_GPU : ZE_DEVICE_TYPE_CPU;
     p->vendorId = d.vendor_id;
     p->deviceId = 0;
     p->flags = ZE_DEVICE_PROPERTY_FLAG_INTEGRATED | ZE_DEVICE_PROPERTY_FLAG_ONDEMANDPAGING;
@@ -95,6 +96,7 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properti
     make_uuid(d, p->uuid.id);
     std::strncpy(p->name, d.name.c_str(), sizeof p->name - 1);
     p->name[sizeof p->name - 1] = '\0';
+    describe_extensions(p->pNext);
     return ZE_RESULT_SUCCESS;
 }
 
@@ -186,21 +188,11 @@ ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t *pCo
     });
 }
 
-ze_result_t zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
-    p->maxImageDims1D = p->maxImageDims2D = p->maxImageDims3D = 0;
-    p->maxImageBufferSize = 0;
-    p->maxImageArraySlices = 0;
-    p->maxSamplers = p->maxReadImageArgs = p->maxWriteImageArgs = 0;
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice,
                                                 ze_device_external_memory_properties_t *p) {
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(p);
-    p->memoryAllocationImportTypes = p->memoryAllocationExportTypes = 0;
+    p->memoryAllocationImportTypes = p->memoryAllocationExportTypes = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD;
     p->imageImportTypes = p->imageExportTypes = 0;
     return ZE_RESULT_SUCCESS;
 }

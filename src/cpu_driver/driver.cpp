@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "border.h"
@@ -29,6 +30,10 @@ constexpr Extension extensions[] = {
     {"ZE_experimental_relaxed_allocation_limits", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_event_query_timestamps", ZE_MAKE_VERSION(1, 0)},
     {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_event_pool_counter_based", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_event_query_kernel_timestamps", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_image_copy", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_device_vector_sizes", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_linkage_inspection", ZE_MAKE_VERSION(1, 0)},
@@ -48,12 +53,14 @@ const NamedFunction *functions(size_t &count) {
 #function, reinterpret_cast < void *>(&Gated <&function>::call)                                      \
     }
     static const NamedFunction table[] = {
+        ZE_CPU_NAMED(zeInitDrivers),
         ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
         ZE_CPU_NAMED(zeKernelSchedulingHintExp),
         ZE_CPU_NAMED(zeEventQueryTimestampsExp),
         ZE_CPU_NAMED(zeKernelGetAllocationPropertiesExp),
         ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithParameters),
         ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithArguments),
+        ZE_CPU_NAMED(zeEventQueryKernelTimestampsExt),
         ZE_CPU_NAMED(zeCommandListHostSynchronize),
         ZE_CPU_NAMED(zeCommandListAppendHostFunction),
         ZE_CPU_NAMED(zeCommandListAppendMemoryCopyWithParameters),
@@ -63,6 +70,12 @@ const NamedFunction *functions(size_t &count) {
         ZE_CPU_NAMED(zeEventCounterBasedCreate),
         ZE_CPU_NAMED(zeEventGetCounterBasedFlags),
         ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
+        ZE_CPU_NAMED(zeDeviceGetVectorWidthPropertiesExt),
+        ZE_CPU_NAMED(zeMemPutIpcHandle),
+        ZE_CPU_NAMED(zeEventPoolPutIpcHandle),
+        ZE_CPU_NAMED(zeMemGetIpcHandleWithProperties),
+        ZE_CPU_NAMED(zeMemGetFileDescriptorFromIpcHandleExp),
+        ZE_CPU_NAMED(zeMemGetIpcHandleFromFileDescriptorExp),
         ZE_CPU_NAMED(zeDriverGetLastErrorDescription),
     };
 #undef ZE_CPU_NAMED
@@ -71,6 +84,15 @@ const NamedFunction *functions(size_t &count) {
 }
 
 } // namespace
+
+bool answers_as_gpu() {
+    // Read once: a device whose type changes would confuse every program.
+    static const bool answer = [] {
+        const char *value = std::getenv("ZE_CPU_AS_GPU");
+        return value && std::strcmp(value, "1") == 0;
+    }();
+    return answer;
+}
 
 ze_driver_handle_t the_driver() {
     return &driver;
@@ -84,7 +106,8 @@ ze_device_handle_t the_device() {
 
 ze_result_t zeInit(ze_init_flags_t flags) {
     // Flags name the only kinds of device that are wanted; a CPU is none of them.
-    if (flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY))
+    const ze_init_flags_t kinds = flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY);
+    if (kinds && !(kinds & ZE_INIT_FLAG_GPU_ONLY && answers_as_gpu()))
         return ZE_RESULT_ERROR_UNINITIALIZED;
     return guarded([] { return open_runtime(); });
 }
@@ -95,7 +118,8 @@ ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitD
     if (desc->flags == 0)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     // There is no flag for CPUs: they are asked for by one that asks for everything.
-    if ((desc->flags & ~(init_driver_type_gpu | init_driver_type_npu)) == 0)
+    const uint32_t foreign = init_driver_type_npu | (answers_as_gpu() ? 0 : init_driver_type_gpu);
+    if ((desc->flags & ~foreign) == 0)
         return ZE_RESULT_ERROR_UNINITIALIZED;
     if (ze_result_t result = zeInit(0); result != ZE_RESULT_SUCCESS)
         return result;
@@ -124,13 +148,6 @@ ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properti
                                                           0x72, 0x69, 0x76, 0x65, 0x72, 0x2d, 0x30, 0x31};
     std::memcpy(pDriverProperties->uuid.id, uuid, sizeof uuid);
     pDriverProperties->driverVersion = own_version;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t *pIpcProperties) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(pIpcProperties);
-    pIpcProperties->flags = 0;
     return ZE_RESULT_SUCCESS;
 }
 

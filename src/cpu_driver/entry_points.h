@@ -10,6 +10,12 @@
 #include "newer_api.h"
 
 #define ZE_CPU_ENTRY_POINTS(X)                                                                               \
+    X(zeCommandListAppendImageCopy)                                                                          \
+    X(zeCommandListAppendImageCopyRegion)                                                                    \
+    X(zeCommandListAppendImageCopyToMemory)                                                                  \
+    X(zeCommandListAppendImageCopyFromMemory)                                                                \
+    X(zeCommandListAppendImageCopyToMemoryExt)                                                               \
+    X(zeCommandListAppendImageCopyFromMemoryExt)                                                             \
     X(zeCommandListAppendLaunchKernel)                                                                       \
     X(zeCommandListAppendLaunchCooperativeKernel)                                                            \
     X(zeCommandListAppendLaunchKernelIndirect)                                                               \
@@ -43,6 +49,8 @@
     X(zeContextSystemBarrier)                                                                                \
     X(zeContextMakeMemoryResident)                                                                           \
     X(zeContextEvictMemory)                                                                                  \
+    X(zeContextMakeImageResident)                                                                            \
+    X(zeContextEvictImage)                                                                                   \
     X(zeDeviceGet)                                                                                           \
     X(zeDeviceGetSubDevices)                                                                                 \
     X(zeDeviceGetProperties)                                                                                 \
@@ -67,6 +75,9 @@
     X(zeDriverGetExtensionFunctionAddress)                                                                   \
     X(zeEventPoolCreate)                                                                                     \
     X(zeEventPoolDestroy)                                                                                    \
+    X(zeEventPoolGetIpcHandle)                                                                               \
+    X(zeEventPoolOpenIpcHandle)                                                                              \
+    X(zeEventPoolCloseIpcHandle)                                                                             \
     X(zeEventCreate)                                                                                         \
     X(zeEventDestroy)                                                                                        \
     X(zeEventHostSignal)                                                                                     \
@@ -80,6 +91,9 @@
     X(zeFenceHostSynchronize)                                                                                \
     X(zeFenceQueryStatus)                                                                                    \
     X(zeFenceReset)                                                                                          \
+    X(zeImageGetProperties)                                                                                  \
+    X(zeImageCreate)                                                                                         \
+    X(zeImageDestroy)                                                                                        \
     X(zeKernelCreate)                                                                                        \
     X(zeKernelDestroy)                                                                                       \
     X(zeKernelSetArgumentValue)                                                                              \
@@ -101,6 +115,9 @@
     X(zeMemFreeExt)                                                                                          \
     X(zeMemGetAllocProperties)                                                                               \
     X(zeMemGetAddressRange)                                                                                  \
+    X(zeMemGetIpcHandle)                                                                                     \
+    X(zeMemOpenIpcHandle)                                                                                    \
+    X(zeMemCloseIpcHandle)                                                                                   \
     X(zeModuleCreate)                                                                                        \
     X(zeModuleDestroy)                                                                                       \
     X(zeModuleDynamicLink)                                                                                   \
@@ -111,7 +128,18 @@
     X(zeModuleGetFunctionPointer)                                                                            \
     X(zeModuleInspectLinkageExt)                                                                             \
     X(zeModuleBuildLogDestroy)                                                                               \
-    X(zeModuleBuildLogGetString)
+    X(zeModuleBuildLogGetString)                                                                             \
+    X(zePhysicalMemCreate)                                                                                   \
+    X(zePhysicalMemDestroy)                                                                                  \
+    X(zeSamplerCreate)                                                                                       \
+    X(zeSamplerDestroy)                                                                                      \
+    X(zeVirtualMemReserve)                                                                                   \
+    X(zeVirtualMemFree)                                                                                      \
+    X(zeVirtualMemQueryPageSize)                                                                             \
+    X(zeVirtualMemMap)                                                                                       \
+    X(zeVirtualMemUnmap)                                                                                     \
+    X(zeVirtualMemSetAccessAttribute)                                                                        \
+    X(zeVirtualMemGetAccessAttribute)
 
 namespace ze_cpu {
 

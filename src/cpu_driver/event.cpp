@@ -17,16 +17,35 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_
         return ZE_RESULT_ERROR_INVALID_SIZE;
     for (uint32_t i = 0; i < numDevices; i++)
         ZE_CPU_NEED_HANDLE(phDevices[i]);
-    if (desc->flags & ZE_EVENT_POOL_FLAG_IPC)
+    constexpr uint32_t timestamps = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP | pool_mapped_timestamps;
+    if (desc->flags & ~(timestamps | ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_IPC) ||
+        (desc->flags & timestamps) == timestamps)
+        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    bool counter_based = false;
+    for (auto *next = static_cast<const ze_base_desc_t *>(desc->pNext); next;
+         next = static_cast<const ze_base_desc_t *>(next->pNext))
+        if (next->stype == CounterBasedPoolDesc::type) {
+            if (reinterpret_cast<const CounterBasedPoolDesc *>(next)->flags & ~CounterBasedPoolDesc::all)
+                return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+            counter_based = true;
+        }
+    const bool is_shared = desc->flags & ZE_EVENT_POOL_FLAG_IPC;
+    if (counter_based && is_shared)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     return guarded([&] {
-        *phEventPool = new _ze_event_pool_handle_t{hContext, desc->flags, desc->count};
+        std::shared_ptr<SharedEvents> shared;
+        if (is_shared)
+            shared = SharedEvents::create(desc->count, desc->flags);
+        *phEventPool =
+            new _ze_event_pool_handle_t{hContext, desc->flags, desc->count, counter_based, std::move(shared)};
         return ZE_RESULT_SUCCESS;
     });
 }
 
 ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
     ZE_CPU_NEED_HANDLE(hEventPool);
+    if (hEventPool->is_opened)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // has a call of its own
     delete hEventPool;
     return ZE_RESULT_SUCCESS;
 }
@@ -55,7 +74,16 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc
     if (desc->index >= hEventPool->count)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     return guarded([&] {
-        *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::make_shared<Signal>(), nullptr};
+        const _ze_event_pool_handle_t &pool = *hEventPool;
+        if (pool.counter_based) {
+            *phEvent = make_counter_based(pool.context, hEventPool, *desc, counter_based_host_visible);
+            return ZE_RESULT_SUCCESS;
+        }
+        auto signal =
+            pool.shared ? std::make_shared<Signal>(pool.shared, desc->index) : std::make_shared<Signal>();
+        if (!pool.is_opened)
+            signal->reset(); // the place may have been another event's; who opens a pool finds it as it is
+        *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::move(signal), nullptr};
         return ZE_RESULT_SUCCESS;
     });
 }
@@ -96,35 +124,10 @@ ze_result_t zeEventHostReset(ze_event_handle_t hEvent) {
     });
 }
 
-ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr) {
-    ZE_CPU_NEED_HANDLE(hEvent);
-    ZE_CPU_NEED_POINTER(dstptr);
-    if (!(hEvent->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&] { return hEvent->signal->timestamps(*dstptr); });
-}
-
-ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount,
-                                      ze_kernel_timestamp_result_t *pTimestamps) {
-    ZE_CPU_NEED_HANDLE(hEvent);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(pCount);
-    if (!(hEvent->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&]() -> ze_result_t {
-        ze_kernel_timestamp_result_t result{};
-        if (*pCount && pTimestamps)
-            if (ze_result_t status = hEvent->signal->timestamps(result); status != ZE_RESULT_SUCCESS)
-                return status;
-        return answer_list(1, pCount, pTimestamps,
-                           [&](uint32_t, ze_kernel_timestamp_result_t &to) { to = result; });
-    });
-}
-
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool) {
     ZE_CPU_NEED_HANDLE(hEvent);
     ZE_CPU_NEED_POINTER(phEventPool);
-    if (hEvent->counter_based) // its pool is nobody else's
+    if (hEvent->counter_based && hEvent->pool == &hEvent->counter_based->pool) // nobody else's
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     *phEventPool = hEvent->pool;
     return ZE_RESULT_SUCCESS;

@@ -6,14 +6,38 @@
 
 #include "border.h"
 #include "entry_points.h"
+#include "image.h"
 #include "refusal.h"
 #include "runtime.h"
+#include "sampler.h"
 
 namespace ze_cpu {
 namespace {
 
 bool has_required_size(const KernelInfo &info) {
     return info.required_group_size[0] != 0;
+}
+
+/// Stores OpenCL's handle of an image or sampler, and keeps it.
+template <class Handle, class Get>
+ze_result_t set_object(ze_kernel_handle_t kernel, uint32_t arg, size_t size, const void *value, Get get) {
+    if (size != sizeof(Handle))
+        return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
+    Handle handle = nullptr;
+    if (value)
+        std::memcpy(&handle, value, sizeof handle);
+    if (!handle)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    return guarded([&] {
+        ArgValues &args = kernel->args;
+        args.kept.resize(args.is_set.size());
+        const auto object = get(handle);
+        const auto opencl_handle = object->get();
+        args.kept[arg] = object;
+        std::memcpy(args.bytes.data() + kernel->object->offset(arg), &opencl_handle, sizeof opencl_handle);
+        args.is_set[arg] = 1;
+        return ZE_RESULT_SUCCESS;
+    });
 }
 
 } // namespace
@@ -71,6 +95,12 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
         const uint64_t size = argSize; // 0: the kernel does not use it
         std::memcpy(to, &size, sizeof size);
+    } else if (arg.kind == ArgKind::image) {
+        return set_object<ze_image_handle_t>(hKernel, argIndex, argSize, pArgValue,
+                                             [](ze_image_handle_t h) { return h->image; });
+    } else if (arg.kind == ArgKind::sampler) {
+        return set_object<ze_sampler_handle_t>(hKernel, argIndex, argSize, pArgValue,
+                                               [](ze_sampler_handle_t h) { return h->sampler; });
     } else {
         if (argSize > arg.size || (pArgValue && argSize < arg.least))
             return guarded([&] {

@@ -21,7 +21,8 @@ namespace ze_cpu {
 /// kernel do not reach it.
 struct ArgValues {
     std::vector<uint8_t> bytes;
-    std::vector<uint8_t> is_set; // per argument
+    std::vector<uint8_t> is_set;                   // per argument
+    std::vector<std::shared_ptr<const void>> kept; // images and samplers, per argument; empty without any
 };
 
 struct ReleaseKernel {

@@ -43,6 +43,8 @@ cl::Int KernelObject::apply(size_t n, const uint8_t *value) {
     const ArgInfo &arg = info_.args[n];
     if (arg.kind == ArgKind::value)
         return api.clSetKernelArg(get(), cl::Uint(n), arg.size, value);
+    if (arg.kind == ArgKind::image || arg.kind == ArgKind::sampler)
+        return api.clSetKernelArg(get(), cl::Uint(n), sizeof(void *), value);
     uint64_t word;
     std::memcpy(&word, value, sizeof word);
     if (arg.kind == ArgKind::local)
@@ -57,7 +59,9 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
     for (size_t n = 0; n < info_.args.size(); n++) {
         const uint8_t *value = values.bytes.data() + offsets_[n];
         uint8_t *held = applied_.bytes.data() + offsets_[n];
-        if (applied_.is_set[n] && std::memcmp(held, value, stored_size(n)) == 0)
+        // Handles of images and samplers may have come back for other objects.
+        const bool is_plain = info_.args[n].kind != ArgKind::image && info_.args[n].kind != ArgKind::sampler;
+        if (is_plain && applied_.is_set[n] && std::memcmp(held, value, stored_size(n)) == 0)
             continue;
         applied_.is_set[n] = 0;
         if (cl::Int status = apply(n, value); status != cl::success)

@@ -2,11 +2,13 @@
 #include "memory.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,11 +17,11 @@
 #include "entry_points.h"
 #include "runtime.h"
 #include "submission.h"
+#include "virtual_memory.h"
 
 namespace ze_cpu {
 namespace {
 
-constexpr size_t least_alignment = 64; // a cache line, and the widest vector
 constexpr size_t most_alignment = size_t(1) << 26;
 constexpr size_t huge_page = size_t(2) << 20;
 
@@ -33,13 +35,59 @@ Registry &registry() {
     return *leaked;
 }
 
-bool relaxed_limits(const void *next) {
+/// The structure of this type in a chain of descriptors, null if there is none.
+template <class T> const T *find_next(const void *next, ze_structure_type_t type) {
     for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
          p = static_cast<const ze_base_desc_t *>(p->pNext))
-        if (p->stype == ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC)
-            return reinterpret_cast<const ze_relaxed_allocation_limits_exp_desc_t *>(p)->flags &
-                   ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
-    return false;
+        if (p->stype == type)
+            return reinterpret_cast<const T *>(p);
+    return nullptr;
+}
+
+bool relaxed_limits(const void *next) {
+    auto *limits = find_next<ze_relaxed_allocation_limits_exp_desc_t>(
+        next, ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC);
+    return limits && limits->flags & ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
+}
+
+void add(Registry &r, Allocation allocation) {
+    std::unique_lock lock(r.mutex);
+    allocation.id = r.next_id++;
+    r.by_base[allocation.base] = std::move(allocation);
+}
+
+/// Whole pages, so that any allocation can be mapped from a file later (share_allocation). `block` is what
+/// free() takes.
+void *allocate_pages(size_t size, size_t alignment, void *&block) {
+    size = round_to_pages(size);
+    if (size < 2 * huge_page && alignment <= page_size()) {
+        // Not posix_memalign: of blocks that malloc maps it cuts the head off, so that the same size is
+        // mapped anew each time (9 us a megabyte) where malloc by itself comes to keep it.
+        const size_t slack = page_size() - alignof(max_align_t);
+        block = malloc(size + slack);
+        const auto address = reinterpret_cast<uintptr_t>(block);
+        return block ? static_cast<char *>(block) + (round_to_pages(address) - address) : nullptr;
+    }
+    const bool huge = size >= 2 * huge_page;
+    if (posix_memalign(&block, std::max({alignment, page_size(), huge ? huge_page : size_t(0)}), size) != 0)
+        return nullptr;
+    if (huge) // weights are read in strides of kilobytes: large pages spare the TLB
+        madvise(block, size / huge_page * huge_page, MADV_HUGEPAGE);
+    return block;
+}
+
+/// Memory that another API or process gave as a file descriptor, or that is to be given away so.
+ze_result_t allocate_external(ze_memory_type_t type, const ze_external_memory_import_fd_t *import,
+                              const ze_external_memory_export_desc_t *wanted, size_t size,
+                              ze_device_handle_t device, void **pointer) {
+    const uint32_t flags = (import ? import->flags : 0) | (wanted ? wanted->flags : 0);
+    if (flags & ~uint32_t(ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD))
+        return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
+    std::shared_ptr<MemoryFile> file = import ? MemoryFile::open(import->fd) : MemoryFile::create(size);
+    if (!file || file->size() < size)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    *pointer = map_allocation(std::move(file), size, type, device, Allocation::mapped);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, size_t alignment,
@@ -50,22 +98,23 @@ ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, 
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     if ((alignment & (alignment - 1)) != 0 || alignment > most_alignment)
         return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
+    auto *import =
+        find_next<ze_external_memory_import_fd_t>(desc_next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD);
+    auto *wanted =
+        find_next<ze_external_memory_export_desc_t>(desc_next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC);
     return guarded([&]() -> ze_result_t {
-        const bool huge = size >= 2 * huge_page;
-        void *memory = nullptr;
-        if (posix_memalign(&memory, std::max({alignment, least_alignment, huge ? huge_page : size_t(0)}),
-                           size) != 0)
+        if (import || (wanted && wanted->flags))
+            return alignment > page_size() ? ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT
+                                           : allocate_external(type, import, wanted, size, device, pointer);
+        void *block = nullptr, *memory = allocate_pages(size, alignment, block);
+        if (!memory)
             return type == ZE_MEMORY_TYPE_DEVICE ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
                                                  : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-        if (huge) // weights are read in strides of kilobytes: large pages spare the TLB
-            madvise(memory, size / huge_page * huge_page, MADV_HUGEPAGE);
-        Registry &r = registry();
-        std::unique_lock lock(r.mutex);
         try {
-            const auto base = reinterpret_cast<uintptr_t>(memory);
-            r.by_base[base] = {base, size, type, r.next_id++, device};
+            add(registry(), {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, nullptr,
+                             Allocation::heap, block});
         } catch (...) {
-            free(memory);
+            free(block);
             throw;
         }
         *pointer = memory;
@@ -73,31 +122,125 @@ ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, 
     });
 }
 
-ze_result_t release(void *pointer) {
+/// Gives back what an allocation consists of.
+void give_back(const Allocation &allocation) {
+    void *memory = reinterpret_cast<void *>(allocation.base);
+    if (allocation.origin != Allocation::heap) {
+        munmap(memory, round_to_pages(allocation.size));
+        return;
+    }
+    // malloc goes on using the pages, and must not find a shared file there. If the system has no memory for
+    // that, they are lost to malloc.
+    if (allocation.file && mmap(memory, round_to_pages(allocation.size), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return;
+    free(allocation.block);
+}
+
+ze_result_t release(const void *pointer, bool of_ipc) {
     Registry &r = registry();
+    Allocation allocation;
     {
         std::unique_lock lock(r.mutex);
-        if (r.by_base.erase(reinterpret_cast<uintptr_t>(pointer)) == 0)
+        auto found = r.by_base.find(reinterpret_cast<uintptr_t>(pointer));
+        if (found == r.by_base.end() || (found->second.origin == Allocation::from_ipc) != of_ipc)
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        allocation = std::move(found->second);
+        r.by_base.erase(found);
     }
-    free(pointer);
+    give_back(allocation);
     return ZE_RESULT_SUCCESS;
+}
+
+/// In r.by_base, or its end.
+std::map<uintptr_t, Allocation>::iterator find_in(Registry &r, const void *pointer) {
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    auto after = r.by_base.upper_bound(address);
+    if (after == r.by_base.begin())
+        return r.by_base.end();
+    auto candidate = std::prev(after);
+    return address - candidate->second.base < candidate->second.size ? candidate : r.by_base.end();
+}
+
+/// Writes the contents into the file and maps the file over them.
+void move_into(const MemoryFile &file, const Allocation &allocation) {
+    auto *from = reinterpret_cast<const char *>(allocation.base);
+    for (size_t done = 0; done < allocation.size;) {
+        const ssize_t written = pwrite(file.descriptor(), from + done, allocation.size - done, off_t(done));
+        if (written > 0)
+            done += size_t(written);
+        else if (errno != EINTR)
+            throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    }
+    if (!file.map(0, file.size(), PROT_READ | PROT_WRITE, reinterpret_cast<void *>(allocation.base)))
+        throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+/// The descriptor that a program asked for with the properties, its own from now on.
+ze_result_t export_descriptor(const Allocation &allocation, ze_external_memory_export_fd_t &to) {
+    if (to.flags != ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD)
+        return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
+    if (!allocation.file)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // was not allocated for that
+    to.fd = fcntl(allocation.file->descriptor(), F_DUPFD_CLOEXEC, 3);
+    return to.fd < 0 ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_SUCCESS;
 }
 
 } // namespace
 
 bool find_allocation(const void *pointer, Allocation &found) {
     Registry &r = registry();
-    const auto address = reinterpret_cast<uintptr_t>(pointer);
-    std::shared_lock lock(r.mutex);
-    auto after = r.by_base.upper_bound(address);
-    if (after == r.by_base.begin())
-        return false;
-    const Allocation &candidate = std::prev(after)->second;
-    if (address - candidate.base >= candidate.size)
-        return false;
-    found = candidate;
-    return true;
+    {
+        std::shared_lock lock(r.mutex);
+        if (auto there = find_in(r, pointer); there != r.by_base.end()) {
+            found = there->second;
+            return true;
+        }
+    }
+    return find_mapping(pointer, found);
+}
+
+void *map_allocation(std::shared_ptr<MemoryFile> file, size_t size, ze_memory_type_t type,
+                     ze_device_handle_t device, Allocation::Origin origin) {
+    void *memory = file->map(0, round_to_pages(size), PROT_READ | PROT_WRITE);
+    if (!memory)
+        throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    try {
+        add(registry(),
+            {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, std::move(file), origin, nullptr});
+    } catch (...) {
+        munmap(memory, round_to_pages(size));
+        throw;
+    }
+    return memory;
+}
+
+std::shared_ptr<MemoryFile> share_allocation(const void *pointer) {
+    Allocation found;
+    if (!find_allocation(pointer, found) || found.file)
+        return found.file;
+    std::shared_ptr<MemoryFile> file = MemoryFile::create(found.size);
+    // The registry is locked when nothing runs any more: what runs may need memory to be allocated.
+    run_while_paused([&] {
+        Registry &r = registry();
+        std::unique_lock lock(r.mutex);
+        auto there = r.by_base.find(found.base);
+        if (there == r.by_base.end() || there->second.id != found.id) {
+            file = nullptr; // freed meanwhile
+            return;
+        }
+        if (there->second.file) {
+            file = there->second.file; // by another thread
+            return;
+        }
+        move_into(*file, there->second);
+        there->second.file = file;
+    });
+    return file;
+}
+
+ze_result_t unmap_ipc(const void *pointer) {
+    return release(pointer, true);
 }
 
 ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
@@ -130,7 +273,7 @@ ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc
 ze_result_t zeMemFree(ze_context_handle_t hContext, void *ptr) {
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_POINTER(ptr);
-    return release(ptr);
+    return release(ptr, false);
 }
 
 ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc,
@@ -146,7 +289,7 @@ ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_
     if (pMemFreeDesc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE)
         if (ze_result_t result = guarded(synchronize_all); result != ZE_RESULT_SUCCESS)
             return result;
-    return release(ptr);
+    return release(ptr, false);
 }
 
 ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *ptr,
@@ -159,11 +302,13 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *pt
     find_allocation(ptr, found);
     pMemAllocProperties->type = found.type;
     pMemAllocProperties->id = found.id;
-    pMemAllocProperties->pageSize =
-        found.type == ZE_MEMORY_TYPE_UNKNOWN ? 0 : uint64_t(sysconf(_SC_PAGESIZE));
+    pMemAllocProperties->pageSize = found.type == ZE_MEMORY_TYPE_UNKNOWN ? 0 : page_size();
     if (phDevice)
         *phDevice = found.device;
-    return ZE_RESULT_SUCCESS;
+    auto *wanted = find_next<ze_external_memory_export_fd_t>(pMemAllocProperties->pNext,
+                                                             ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD);
+    return wanted ? export_descriptor(found, const_cast<ze_external_memory_export_fd_t &>(*wanted))
+                  : ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize) {

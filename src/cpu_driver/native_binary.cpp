@@ -108,7 +108,7 @@ bool read_kernel(Reader &in, KernelInfo &kernel) {
     for (uint32_t i = 0; i < args; i++) {
         uint32_t kind = 0;
         ArgInfo arg;
-        if (!in.u32(kind) || !in.u32(arg.size) || !in.u32(arg.least) || kind > uint32_t(ArgKind::opaque))
+        if (!in.u32(kind) || !in.u32(arg.size) || !in.u32(arg.least) || kind > uint32_t(ArgKind::sampler))
             return false;
         arg.kind = ArgKind(kind);
         kernel.args.push_back(arg);

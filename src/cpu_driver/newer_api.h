@@ -26,10 +26,19 @@ struct CounterBasedEventDesc { // ze_event_counter_based_desc_t, 1.15
     ze_event_scope_flags_t signal;
     ze_event_scope_flags_t wait;
 };
+inline constexpr uint32_t counter_based_host_visible = 1 << 2;
 inline constexpr uint32_t counter_based_ipc = 1 << 3;
 inline constexpr uint32_t counter_based_timestamp = 1 << 4 | 1 << 5; // of the device, or in the host's clock
 inline constexpr uint32_t event_sync_mode_desc = 0x0002003c; // stype of a hint behind an event's descriptor
 inline constexpr uint32_t counter_based_all = (1 << 7) - 1;
+
+struct CounterBasedPoolDesc { // ze_event_pool_counter_based_exp_desc_t, 1.7
+    static constexpr auto type = ze_structure_type_t(0x20014);
+    static constexpr uint32_t all = 1 << 0 | 1 << 1; // for immediate lists, for others
+    ze_structure_type_t stype;
+    const void *pNext;
+    uint32_t flags;
+};
 
 using HostFunction = void (*)(void *pUserData); // ze_host_function_callback_t, 1.17
 
@@ -37,6 +46,49 @@ inline constexpr uint32_t queue_flag_in_order = 1 << 1; // 1.9
 inline constexpr uint32_t queue_flag_copy_offload = 1 << 2;
 inline constexpr uint32_t list_flag_in_order = 1 << 3;
 inline constexpr uint32_t list_flag_copy_offload = 1 << 5;
+inline constexpr uint32_t pool_mapped_timestamps = 1 << 3; // ZE_EVENT_POOL_FLAG_KERNEL_MAPPED_TIMESTAMP, 1.6
+
+struct KernelTimestampsProperties { // ze_event_query_kernel_timestamps_ext_properties_t, 1.6
+    static constexpr auto type = ze_structure_type_t(0x10011);
+    static constexpr uint32_t kernel = 1 << 0, synchronized = 1 << 1;
+    ze_structure_type_t stype;
+    void *pNext;
+    uint32_t flags;
+};
+
+struct KernelTimestampsResults { // ze_event_query_kernel_timestamps_results_ext_properties_t, 1.6
+    struct HostSpan {
+        uint64_t start, end; // in ns
+    };
+    struct Synchronized { // ze_synchronized_timestamp_result_ext_t
+        HostSpan global, context;
+    };
+    ze_structure_type_t stype;
+    void *pNext;
+    ze_kernel_timestamp_result_t *kernel;
+    Synchronized *synchronized;
+};
+
+// ZE_PHYSICAL_MEM_FLAG_ALLOCATE_ON_DEVICE and ..._ON_HOST, 1.7
+inline constexpr uint32_t physical_mem_on_device = 1 << 0, physical_mem_on_host = 1 << 1;
+
+struct IpcHandleTypeDesc { // ze_ipc_mem_handle_type_ext_desc_t, 1.15
+    static constexpr auto type = ze_structure_type_t(0x2003d);
+    static constexpr uint32_t within_host = 1 << 0; // ZE_IPC_MEM_HANDLE_TYPE_FLAG_DEFAULT
+    ze_structure_type_t stype;
+    const void *pNext;
+    uint32_t flags;
+};
+
+struct VectorWidths { // ze_device_vector_width_properties_ext_t, 1.13
+    struct Set {
+        uint32_t of_char, of_short, of_int, of_long, of_float, of_double, of_half;
+    };
+    ze_structure_type_t stype;
+    void *pNext;
+    uint32_t size;
+    Set preferred, native;
+};
 
 struct MaxGroupSizeProperties { // ze_kernel_max_group_size_properties_ext_t, 1.12
     ze_structure_type_t stype;
@@ -73,6 +125,8 @@ uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice);
 ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier);
 ze_context_handle_t zerGetDefaultContext();
 ze_result_t zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t *phRootDevice);
+ze_result_t zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t *pCount,
+                                                VectorWidths *pVectorWidthProperties);
 ze_result_t zeDeviceSynchronize(ze_device_handle_t hDevice);
 ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal);
 ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex);
@@ -134,8 +188,18 @@ ze_result_t zeCommandListAppendLaunchKernelWithArguments(
     uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents);
 ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t *pCount,
                                                KernelAllocation *pAllocationProperties);
+ze_result_t zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void *ptr, void *pNext,
+                                            ze_ipc_mem_handle_t *pIpcHandle);
+ze_result_t zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle);
+ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext,
+                                                   ze_ipc_mem_handle_t ipcHandle, uint64_t *pHandle);
+ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle,
+                                                   ze_ipc_mem_handle_t *pIpcHandle);
+ze_result_t zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc);
 ze_result_t zeEventPoolGetContextHandle(ze_event_pool_handle_t hEventPool, ze_context_handle_t *phContext);
 ze_result_t zeEventPoolGetFlags(ze_event_pool_handle_t hEventPool, ze_event_pool_flags_t *pFlags);
+ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice,
+                                            uint32_t *pCount, KernelTimestampsResults *pResults);
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool);
 ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pScope);
 ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pScope);

@@ -191,6 +191,8 @@ ze_result_t from_opencl(cl::Int error) {
         return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
     case cl::out_of_host_memory:
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    case cl::invalid_mem_object:
+    case cl::invalid_arg_value:
     case cl::invalid_kernel_args:
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     case cl::invalid_work_group_size:

@@ -17,6 +17,19 @@ cl::Int execution_status(cl::Event event) {
     return status;
 }
 
+struct Times {
+    uint64_t start = 0, end = 0;
+};
+
+/// False if the runtime does not have them.
+bool read_times(cl::Event event, Times &to) {
+    const cl::Api &api = opencl();
+    return api.clGetEventProfilingInfo(event, cl::profiling_command_start, sizeof to.start, &to.start,
+                                       nullptr) == cl::success &&
+           api.clGetEventProfilingInfo(event, cl::profiling_command_end, sizeof to.end, &to.end, nullptr) ==
+               cl::success;
+}
+
 } // namespace
 
 Deadline::Deadline(uint64_t timeout_ns) : forever_(timeout_ns == UINT64_MAX) {
@@ -49,7 +62,15 @@ ze_result_t wait_for(cl::Event event, const Deadline &deadline) {
     }
 }
 
-void Signal::stop_being_clear(std::unique_lock<std::mutex> lock) noexcept {
+Signal::Signal(std::shared_ptr<SharedEvents> events, uint32_t index)
+    : state_(&events->state(index)), shared_(std::move(events)) {}
+
+Signal::~Signal() {
+    if (watched_)
+        shared_->wake(); // the watcher learns that this is gone
+}
+
+void Signal::wake_waiters(std::unique_lock<std::mutex> lock) noexcept {
     const std::vector<std::weak_ptr<Waiter>> waiters = std::exchange(waiters_, {});
     lock.unlock();
     const Resumption resumption;
@@ -59,18 +80,28 @@ void Signal::stop_being_clear(std::unique_lock<std::mutex> lock) noexcept {
     wake_hosts();
 }
 
+void Signal::stop_being_clear(std::unique_lock<std::mutex> lock) noexcept {
+    if (shared_)
+        shared_->wake();
+    wake_waiters(std::move(lock));
+}
+
+void Signal::clear() {
+    last_ = {};
+    state_->value.store(EventState::clear);
+}
+
 void Signal::set_by_host() {
     std::unique_lock lock(mutex_);
-    set_ = true;
-    failed_ = false;
     last_ = {};
-    host_time_ = timestamp_now();
+    state_->start = state_->end = timestamp_now();
+    state_->value = EventState::set;
     stop_being_clear(std::move(lock));
 }
 
 void Signal::set_failed() {
     std::unique_lock lock(mutex_);
-    set_ = failed_ = true;
+    state_->value = EventState::failed;
     stop_being_clear(std::move(lock));
 }
 
@@ -83,16 +114,29 @@ void Signal::add_producer(NewProducer &&producer) noexcept {
 void Signal::reset() {
     std::lock_guard lock(mutex_);
     status_locked(); // producers that are done signalled before the reset
-    set_ = failed_ = false;
-    last_ = {};
+    clear();
 }
 
 void Signal::start_anew() {
     std::list<Producer> forgotten;
     std::lock_guard lock(mutex_);
     producers_.swap(forgotten);
-    set_ = failed_ = false;
-    last_ = {};
+    clear();
+}
+
+void Signal::complete(Producer &producer, bool failed) {
+    if (shared_) { // other processes cannot ask the producer
+        Times times;
+        read_times(producer.event.get(), times);
+        state_->start = times.start;
+        state_->end = times.end;
+    } else {
+        last_ = std::move(producer.event);
+    }
+    if (failed || state_->value != EventState::failed)
+        state_->value = failed ? EventState::failed : EventState::set;
+    if (shared_)
+        shared_->wake();
 }
 
 ze_result_t Signal::status_locked() {
@@ -102,19 +146,22 @@ ze_result_t Signal::status_locked() {
             ++at;
             continue;
         }
-        set_ = true;
-        failed_ = failed_ || status < 0;
-        last_ = std::move(at->event);
+        complete(*at, status < 0);
         at = producers_.erase(at);
     }
-    if (!set_)
+    switch (state_->value) {
+    case EventState::clear:
         return ZE_RESULT_NOT_READY;
-    return failed_ ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_SUCCESS;
+    case EventState::failed:
+        return ZE_RESULT_ERROR_DEVICE_LOST;
+    default:
+        return ZE_RESULT_SUCCESS;
+    }
 }
 
 bool Signal::ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, OpenClEvent &producer) {
     std::lock_guard lock(mutex_);
-    if (set_)
+    if (is_set())
         return true;
     if (producers_.empty()) {
         auto is_waiter = [&](const std::weak_ptr<Waiter> &other) {
@@ -122,6 +169,10 @@ bool Signal::ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, O
         };
         if (std::find_if(waiters_.begin(), waiters_.end(), is_waiter) == waiters_.end())
             waiters_.push_back(waiter);
+        if (shared_ && !watched_) {
+            shared_->watch(weak_from_this());
+            watched_ = true;
+        }
         return false;
     }
     // What is in the same queue runs before. Of several others any would do; each of them is bound to
@@ -134,7 +185,17 @@ bool Signal::ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, O
 
 bool Signal::is_clear() {
     std::lock_guard lock(mutex_);
-    return !set_ && producers_.empty();
+    return !is_set() && producers_.empty();
+}
+
+bool Signal::look_at_state() {
+    std::unique_lock lock(mutex_);
+    std::erase_if(waiters_, [](const std::weak_ptr<Waiter> &waiter) { return waiter.expired(); });
+    if (!is_set() && producers_.empty() && !waiters_.empty())
+        return true;
+    watched_ = false;
+    wake_waiters(std::move(lock));
+    return false;
 }
 
 ze_result_t Signal::status() {
@@ -154,9 +215,14 @@ ze_result_t Signal::wait(const Deadline &deadline) {
                 producer = producers_.front().event;
         }
         // What the producer did may be reset before the next look at it: its completion counts.
-        if (producer)
-            return wait_for(producer.get(), deadline);
-        if (!host_wait([this] { return !is_clear(); }, deadline))
+        if (producer) {
+            const ze_result_t result = wait_for(producer.get(), deadline);
+            if (shared_)
+                status(); // others may ask as soon as this returns
+            return result;
+        }
+        auto is_over = [this] { return !is_clear(); };
+        if (!(shared_ ? shared_->wait(is_over, deadline) : host_wait(is_over, deadline)))
             return ZE_RESULT_NOT_READY;
     }
 }
@@ -166,17 +232,11 @@ ze_result_t Signal::timestamps(ze_kernel_timestamp_result_t &result) {
     ze_result_t now = status_locked();
     if (now != ZE_RESULT_SUCCESS)
         return now;
-    uint64_t start = host_time_, end = host_time_;
-    if (last_) {
-        const cl::Api &api = opencl();
-        if (api.clGetEventProfilingInfo(last_.get(), cl::profiling_command_start, sizeof start, &start,
-                                        nullptr) != cl::success ||
-            api.clGetEventProfilingInfo(last_.get(), cl::profiling_command_end, sizeof end, &end, nullptr) !=
-                cl::success)
-            return ZE_RESULT_NOT_READY;
-    }
-    result.global = {start, end};
-    result.context = {start, end};
+    Times times{state_->start, state_->end};
+    if (last_ && !read_times(last_.get(), times))
+        return ZE_RESULT_NOT_READY;
+    result.global = {times.start, times.end};
+    result.context = {times.start, times.end};
     return ZE_RESULT_SUCCESS;
 }
 

@@ -3,7 +3,8 @@
 // The state behind an event or a fence. A Signal is clear or set, and beside that it knows its producers:
 // commands in OpenCL queues that will set it, each by its OpenCL event, whose completion is the signal. A
 // Signal stays set until it is reset, also while a producer is about to set it again; a reset does not take
-// away what a producer has yet to do.
+// away what a producer has yet to do. The state of an event that processes share is in memory that they
+// share; its producers are this process's.
 #pragma once
 
 #include <chrono>
@@ -17,6 +18,7 @@
 #include <level_zero/ze_api.h>
 
 #include "opencl_event.h"
+#include "shared_events.h"
 #include "waiter.h"
 
 namespace ze_cpu {
@@ -37,8 +39,14 @@ private:
 /// Waits for the OpenCL event: SUCCESS, NOT_READY when the time is over, DEVICE_LOST if the command failed.
 ze_result_t wait_for(cl::Event event, const Deadline &deadline);
 
-class Signal {
+class Signal : public std::enable_shared_from_this<Signal> {
 public:
+    Signal() = default;
+    Signal(std::shared_ptr<SharedEvents> events, uint32_t index);
+    ~Signal();
+    Signal(const Signal &) = delete;
+    Signal &operator=(const Signal &) = delete;
+
     struct Producer {
         OpenClEvent event;
         cl::Queue queue = nullptr;
@@ -62,17 +70,27 @@ public:
     ze_result_t wait(const Deadline &deadline);
     ze_result_t timestamps(ze_kernel_timestamp_result_t &result); // of the last signal; NOT_READY while clear
 
+    /// Other processes see a producer's completion when somebody here asks for the status: its queue does.
+    bool is_shared() const { return shared_ != nullptr; }
+    /// After another process may have set it: resumes who waits for that. False if nobody waits any more.
+    bool look_at_state();
+
 private:
     bool is_clear();
+    bool is_set() const { return state_->value.load() != EventState::clear; }
+    void clear();
+    void complete(Producer &producer, bool failed);
     ze_result_t status_locked();
+    void wake_waiters(std::unique_lock<std::mutex> lock) noexcept;
     void stop_being_clear(std::unique_lock<std::mutex> lock) noexcept;
 
     std::mutex mutex_;
     std::list<Producer> producers_; // not seen complete; those of one queue in its order
-    OpenClEvent last_;              // the producer that set it last: it holds the timestamps
-    bool set_ = false;
-    bool failed_ = false;
-    uint64_t host_time_ = 0; // when the host set it last
+    OpenClEvent last_;              // the producer that set it last, if it holds the timestamps
+    EventState own_;
+    EventState *state_ = &own_;
+    const std::shared_ptr<SharedEvents> shared_; // null: the state is its own
+    bool watched_ = false;                       // by shared_
     std::vector<std::weak_ptr<Waiter>> waiters_;
 };
 

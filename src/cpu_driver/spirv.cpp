@@ -16,7 +16,7 @@ using namespace spirv;
 
 /// What is kept about a type. Sizes follow the OpenCL C rules, where a vector of 3 takes the room of 4.
 struct Type {
-    enum Kind { number, pointer, aggregate, structure, other } kind = other;
+    enum Kind { number, pointer, aggregate, structure, image, sampler, other } kind = other;
     uint32_t size = 0; // 0 = unknown
     uint32_t align = 1;
     uint32_t storage = 0; // pointer
@@ -119,6 +119,12 @@ private:
         case spv::OpTypePointer:
             types_[w[1]] = {Type::pointer, 8, 8, w[2], w[3]};
             spelling_[w[1]] = "p" + std::to_string(w[2]);
+            return true;
+        case spv::OpTypeImage:
+            types_[w[1]] = {Type::image, 0, 1, 0, 0};
+            return true;
+        case spv::OpTypeSampler:
+            types_[w[1]] = {Type::sampler, 0, 1, 0, 0};
             return true;
         case spv::OpConstant:
             if (type(w[1]).kind == Type::number)
@@ -247,6 +253,8 @@ private:
             return {ArgKind::local, 0};
         if (t.kind == Type::pointer && t.storage != spv::StorageClassFunction)
             return {ArgKind::pointer, 8, 8};
+        if (t.kind == Type::image || t.kind == Type::sampler)
+            return {t.kind == Type::image ? ArgKind::image : ArgKind::sampler, 8, 8};
         // A pointer of Function storage in a kernel's head means a structure by value.
         const Type &value = t.kind == Type::pointer ? type(t.pointee) : t;
         if (value.size == 0)

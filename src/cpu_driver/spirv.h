@@ -17,7 +17,9 @@ enum class ArgKind : uint8_t {
     pointer, // __global or __constant: the value is an address
     local,   // __local: the value is null, the size is that of the memory
     value,   // bytes, passed as they are; structures by value too
-    opaque,  // images, samplers, anything of unknown size, structures with such members: not supported
+    opaque,  // anything else of unknown size, structures with such members: not supported
+    image,   // of any type
+    sampler,
 };
 
 struct ArgInfo {

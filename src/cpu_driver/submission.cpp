@@ -121,6 +121,15 @@ void Submission::enqueue_step(const CommandPtr &command, const WaitList &waits) 
     start();
 }
 
+/// The queue itself says to other processes that the command before has finished.
+void Submission::enqueue_publication(const SignalPtr &signal) {
+    auto publication = std::make_shared<FunctionCommand>([signal] { signal->status(); });
+    const cl::Int status = publication->enqueue(queue_, 0, nullptr, nullptr);
+    if (status != cl::success)
+        throw from_opencl(status);
+    start();
+}
+
 /// What was enqueued begins.
 void Submission::start() {
     busy_ = true;
@@ -160,6 +169,8 @@ bool Submission::try_enqueue(const CommandPtr &command) {
     if (event) {
         producer.front() = {OpenClEvent(event), queue_};
         command->signal->add_producer(std::move(producer));
+        if (command->signal->is_shared())
+            enqueue_publication(command->signal);
     }
     return true;
 }
@@ -168,7 +179,7 @@ bool Submission::try_enqueue(const CommandPtr &command) {
 /// which is then gone, and its signal has failed, so that nobody waits for it for ever.
 ze_result_t Submission::enqueue_front(bool &can_go_on) {
     can_go_on = false;
-    if (closed_ || step_running_)
+    if (!may_enqueue())
         return ZE_RESULT_SUCCESS;
     if (step_error_ != ZE_RESULT_SUCCESS)
         return std::exchange(step_error_, ZE_RESULT_SUCCESS);
@@ -223,7 +234,7 @@ ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
     const Resumption resumption; // after the lock is released
     std::lock_guard lock(mutex_);
     go_on(); // a step may have ended just now
-    const bool is_first = is_drained();
+    const bool is_first = is_drained() && pauses_ == 0;
     if (is_first && commands.size() == 1 && !commands[0]->as_step()) {
         try {
             if (try_enqueue(commands[0]))
@@ -301,6 +312,21 @@ ze_result_t Submission::synchronize(const Deadline &deadline) {
     return result;
 }
 
+void Submission::pause() {
+    {
+        std::lock_guard lock(mutex_);
+        pauses_++;
+    }
+    finish_queue(Deadline(UINT64_MAX)); // without the lock, which a step takes at its end
+}
+
+void Submission::unpause() {
+    const Resumption resumption;
+    std::lock_guard lock(mutex_);
+    pauses_--;
+    go_on();
+}
+
 namespace {
 
 std::vector<std::shared_ptr<Submission>> all_streams() {
@@ -312,7 +338,50 @@ std::vector<std::shared_ptr<Submission>> all_streams() {
     return streams;
 }
 
+/// Streams that are paused as long as this lives.
+class PausedStreams {
+public:
+    PausedStreams() = default;
+    ~PausedStreams() {
+        for (const auto &stream : streams_)
+            stream->unpause();
+    }
+    PausedStreams(const PausedStreams &) = delete;
+    PausedStreams &operator=(const PausedStreams &) = delete;
+
+    void add(std::shared_ptr<Submission> stream) {
+        if (streams_.count(stream))
+            return;
+        streams_.insert(stream);
+        stream->pause();
+    }
+    /// With the registry's mutex held: is there none beside these?
+    bool are_all() const {
+        return std::all_of(registry().all.begin(), registry().all.end(), [this](const auto &entry) {
+            const auto stream = entry.lock();
+            return !stream || streams_.count(stream);
+        });
+    }
+
+private:
+    std::set<std::shared_ptr<Submission>> streams_;
+};
+
 } // namespace
+
+void run_while_paused(const std::function<void()> &work) {
+    PausedStreams paused;
+    for (;;) {
+        // Without a lock: what runs may need the host to create streams before it ends.
+        for (auto &stream : all_streams())
+            paused.add(std::move(stream));
+        std::lock_guard lock(registry().mutex); // no stream comes to be during the work
+        if (paused.are_all()) {
+            work();
+            return;
+        }
+    }
+}
 
 ze_result_t synchronize_all() {
     // Without a lock: others may create streams, or destroy them, meanwhile.

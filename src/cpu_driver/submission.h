@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <mutex>
 #include <span>
@@ -44,23 +45,30 @@ public:
     /// Drops what has not begun and waits for the rest. Nothing begins afterwards.
     void close();
 
+    /// Waits until nothing of this stream runs. What is submitted from now on begins after `unpause`.
+    void pause();
+    void unpause();
+
 private:
     struct RunningStep;
 
     void resume() noexcept override;
     // With mutex_ held:
     bool try_enqueue(const CommandPtr &command);
+    void enqueue_publication(const SignalPtr &signal);
     void enqueue_step(const CommandPtr &command, const class WaitList &waits);
     ze_result_t enqueue_front(bool &can_go_on);
     ze_result_t advance();
     void go_on();
     void start();
+    bool may_enqueue() const { return !closed_ && !step_running_ && pauses_ == 0; }
     bool is_drained() const { return !step_running_ && followers_.empty() && backlog_.empty(); }
 
     cl::Queue queue_ = nullptr;
     std::mutex mutex_;
     std::list<CommandPtr> backlog_;
     bool closed_ = false;
+    int pauses_ = 0;
     bool busy_ = false; // enqueued since the last time that the queue was seen empty
     uint64_t enqueued_ = 0;
     OpenClEvent marker_; // behind the command marker_after_, for waits with a time limit
@@ -100,5 +108,8 @@ ze_result_t synchronize_all();
 /// Waits until nothing is in the OpenCL queues any more, while no other thread is inside the driver. Backlogs
 /// stay as they are. False if the deadline passed first.
 bool finish_queues(const Deadline &deadline);
+
+/// Calls `work` while no command of any stream runs. What waits for an event goes on waiting.
+void run_while_paused(const std::function<void()> &work);
 
 } // namespace ze_cpu

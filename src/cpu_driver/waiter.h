@@ -7,7 +7,8 @@
 namespace ze_cpu {
 
 /// What goes on when something else has happened: a stream whose next command cannot be enqueued yet. Whoever
-/// makes that happen resumes it, on its own thread; the driver has no threads.
+/// makes that happen resumes it, on its own thread. The driver has none but those that watch for what other
+/// processes signal (SharedEvents).
 class Waiter {
 public:
     virtual ~Waiter() = default;

@@ -8,19 +8,19 @@
 
 #include "common/error.hpp"
 #include "ze/inventory.hpp"
+#include "ze/kind.hpp"
 #include "ze/module_cache.hpp"
 
 namespace zemm::ze {
 namespace {
 
-zemm_engine_kind_t kind_of(const api &fn, ze_device_handle_t handle) {
+zemm_engine_kind_t engine_kind(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle) {
     ze_device_properties_t properties = {};
     properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
     check(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties");
-    if (properties.type == ZE_DEVICE_TYPE_GPU)
-        return zemm_gpu;
-    if (properties.type == ZE_DEVICE_TYPE_CPU)
-        return zemm_cpu;
+    const zemm_engine_kind_t kind = kind_of(fn, driver, properties.type);
+    if (kind != zemm_any_engine)
+        return kind;
     fail(zemm_invalid_arguments,
          "device \"%s\" has the type %d: neither ZE_DEVICE_TYPE_GPU (1) nor ZE_DEVICE_TYPE_CPU (2)",
          properties.name, static_cast<int>(properties.type));
@@ -83,7 +83,8 @@ std::string identity_of(const ze_device_properties_t &d, const ze_driver_propert
 device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle, owned_context own,
                ze_context_handle_t context)
     : own_context_(std::move(own)), fn(fn), driver(driver), handle(handle), context(context),
-      kind(kind_of(fn, handle)), model(kind == zemm_gpu ? gpu_model_of(fn, driver, handle) : gpu_model()),
+      kind(engine_kind(fn, driver, handle)),
+      model(kind == zemm_gpu ? gpu_model_of(fn, driver, handle) : gpu_model()),
       model_text(kind == zemm_gpu ? model.text() : ""),
       all_features(kind == zemm_gpu ? gpu_features(model) : cpu_features(fn, driver)),
       features(masked(all_features)), feature_names(features.names()),

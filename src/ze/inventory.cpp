@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "common/error.hpp"
+#include "ze/kind.hpp"
 #include "ze/settled.hpp"
 
 namespace zemm::ze {
@@ -55,9 +56,10 @@ void list_devices(const api &fn, inventory &list) {
             properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
             if (!works(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties"))
                 continue;
-            if (properties.type == ZE_DEVICE_TYPE_GPU)
+            const zemm_engine_kind_t kind = kind_of(fn, driver, properties.type);
+            if (kind == zemm_gpu)
                 list.gpus.push_back({&fn, driver, handle});
-            else if (properties.type == ZE_DEVICE_TYPE_CPU)
+            else if (kind == zemm_cpu)
                 list.cpus.push_back({&fn, driver, handle});
         }
     }

@@ -32,6 +32,8 @@
     X(zeContextSystemBarrier, zeGetContextProcAddrTable, 3)                                                  \
     X(zeContextMakeMemoryResident, zeGetContextProcAddrTable, 4)                                             \
     X(zeContextEvictMemory, zeGetContextProcAddrTable, 5)                                                    \
+    X(zeContextMakeImageResident, zeGetContextProcAddrTable, 6)                                              \
+    X(zeContextEvictImage, zeGetContextProcAddrTable, 7)                                                     \
     X(zeContextCreateEx, zeGetContextProcAddrTable, 8)                                                       \
     X(zeCommandQueueCreate, zeGetCommandQueueProcAddrTable, 0)                                               \
     X(zeCommandQueueDestroy, zeGetCommandQueueProcAddrTable, 1)                                              \
@@ -49,6 +51,12 @@
     X(zeCommandListAppendMemoryFill, zeGetCommandListProcAddrTable, 9)                                       \
     X(zeCommandListAppendMemoryCopyRegion, zeGetCommandListProcAddrTable, 10)                                \
     X(zeCommandListAppendMemoryCopyFromContext, zeGetCommandListProcAddrTable, 11)                           \
+    X(zeCommandListAppendImageCopy, zeGetCommandListProcAddrTable, 12)                                       \
+    X(zeCommandListAppendImageCopyRegion, zeGetCommandListProcAddrTable, 13)                                 \
+    X(zeCommandListAppendImageCopyToMemory, zeGetCommandListProcAddrTable, 14)                               \
+    X(zeCommandListAppendImageCopyFromMemory, zeGetCommandListProcAddrTable, 15)                             \
+    X(zeCommandListAppendImageCopyToMemoryExt, zeGetCommandListProcAddrTable, 26)                            \
+    X(zeCommandListAppendImageCopyFromMemoryExt, zeGetCommandListProcAddrTable, 27)                          \
     X(zeCommandListAppendMemoryPrefetch, zeGetCommandListProcAddrTable, 16)                                  \
     X(zeCommandListAppendMemAdvise, zeGetCommandListProcAddrTable, 17)                                       \
     X(zeCommandListAppendSignalEvent, zeGetCommandListProcAddrTable, 18)                                     \
@@ -60,6 +68,8 @@
     X(zeCommandListAppendLaunchKernelIndirect, zeGetCommandListProcAddrTable, 24)                            \
     X(zeCommandListAppendLaunchMultipleKernelsIndirect, zeGetCommandListProcAddrTable, 25)                   \
     X(zeImageCreate, zeGetImageProcAddrTable, 1)                                                             \
+    X(zeImageDestroy, zeGetImageProcAddrTable, 2)                                                            \
+    X(zeImageGetProperties, zeGetImageProcAddrTable, 0)                                                      \
     X(zeMemAllocShared, zeGetMemProcAddrTable, 0)                                                            \
     X(zeMemAllocDevice, zeGetMemProcAddrTable, 1)                                                            \
     X(zeMemAllocHost, zeGetMemProcAddrTable, 2)                                                              \
@@ -67,6 +77,8 @@
     X(zeMemGetAllocProperties, zeGetMemProcAddrTable, 4)                                                     \
     X(zeMemGetAddressRange, zeGetMemProcAddrTable, 5)                                                        \
     X(zeMemGetIpcHandle, zeGetMemProcAddrTable, 6)                                                           \
+    X(zeMemOpenIpcHandle, zeGetMemProcAddrTable, 7)                                                          \
+    X(zeMemCloseIpcHandle, zeGetMemProcAddrTable, 8)                                                         \
     X(zeMemFreeExt, zeGetMemProcAddrTable, 9)                                                                \
     X(zeFenceCreate, zeGetFenceProcAddrTable, 0)                                                             \
     X(zeFenceDestroy, zeGetFenceProcAddrTable, 1)                                                            \
@@ -110,5 +122,13 @@
     X(zeKernelSetGlobalOffsetExp, zeGetKernelExpProcAddrTable, 0)                                            \
     X(zeKernelSchedulingHintExp, zeGetKernelExpProcAddrTable, 1)                                             \
     X(zeSamplerCreate, zeGetSamplerProcAddrTable, 0)                                                         \
+    X(zeSamplerDestroy, zeGetSamplerProcAddrTable, 1)                                                        \
     X(zePhysicalMemCreate, zeGetPhysicalMemProcAddrTable, 0)                                                 \
-    X(zeVirtualMemReserve, zeGetVirtualMemProcAddrTable, 0)
+    X(zePhysicalMemDestroy, zeGetPhysicalMemProcAddrTable, 1)                                                \
+    X(zeVirtualMemReserve, zeGetVirtualMemProcAddrTable, 0)                                                  \
+    X(zeVirtualMemFree, zeGetVirtualMemProcAddrTable, 1)                                                     \
+    X(zeVirtualMemQueryPageSize, zeGetVirtualMemProcAddrTable, 2)                                            \
+    X(zeVirtualMemMap, zeGetVirtualMemProcAddrTable, 3)                                                      \
+    X(zeVirtualMemUnmap, zeGetVirtualMemProcAddrTable, 4)                                                    \
+    X(zeVirtualMemSetAccessAttribute, zeGetVirtualMemProcAddrTable, 5)                                       \
+    X(zeVirtualMemGetAccessAttribute, zeGetVirtualMemProcAddrTable, 6)

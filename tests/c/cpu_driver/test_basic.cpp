@@ -49,15 +49,10 @@ static void properties() {
     ze_device_cache_properties_t cache{};
     cache.stype = ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES;
     OK(ze.zeDeviceGetCacheProperties(device, &count, &cache));
-    ze_device_image_properties_t image{};
-    image.stype = ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES;
-    image.maxImageDims2D = 7;
-    OK(ze.zeDeviceGetImageProperties(device, &image));
-    CHECK(image.maxImageDims2D == 0 && image.maxSamplers == 0);
     ze_device_external_memory_properties_t external{};
     external.stype = ZE_STRUCTURE_TYPE_DEVICE_EXTERNAL_MEMORY_PROPERTIES;
     OK(ze.zeDeviceGetExternalMemoryProperties(device, &external));
-    CHECK(external.memoryAllocationExportTypes == 0);
+    CHECK(external.memoryAllocationExportTypes == ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD);
     ze_device_p2p_properties_t p2p{};
     p2p.stype = ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES;
     OK(ze.zeDeviceGetP2PProperties(device, device, &p2p));
@@ -74,6 +69,26 @@ static void properties() {
     CHECK(dev > 0 && dev2 >= dev);
 }
 
+/// Of Level Zero 1.13; headers may be older.
+static void vector_widths() {
+    struct {
+        ze_structure_type_t stype;
+        void *next;
+        uint32_t size, preferred[7], native[7]; // char, short, int, long, float, double, half
+    } widths{ze_structure_type_t(0x20029), nullptr, 0, {}, {}};
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeDeviceGetVectorWidthPropertiesExt", &address));
+    auto get = reinterpret_cast<ze_result_t (*)(ze_device_handle_t, uint32_t *, void *)>(address);
+    uint32_t count = 0;
+    OK(get(device, &count, nullptr));
+    CHECK(count == 1);
+    OK(get(device, &count, &widths));
+    CHECK(widths.size > 0);
+    for (int i = 0; i < 7; i++)
+        CHECK(widths.preferred[i] > 0 && widths.native[i] > 0);
+    CHECK(widths.native[0] == 4 * widths.native[2]); // bytes and ints in one register
+}
+
 static void driver_properties() {
     ze_api_version_t version{};
     OK(ze.zeDriverGetApiVersion(driver, &version));
@@ -85,7 +100,7 @@ static void driver_properties() {
     ze_driver_ipc_properties_t ipc{};
     ipc.stype = ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES;
     OK(ze.zeDriverGetIpcProperties(driver, &ipc));
-    CHECK(ipc.flags == 0);
+    CHECK(ipc.flags == (ZE_IPC_PROPERTY_FLAG_MEMORY | ZE_IPC_PROPERTY_FLAG_EVENT_POOL));
     uint32_t count = 0;
     OK(ze.zeDriverGetExtensionProperties(driver, &count, nullptr));
     std::vector<ze_driver_extension_properties_t> extensions(count);
@@ -164,6 +179,7 @@ static void nulls() {
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     properties();
+    vector_widths();
     driver_properties();
     contexts();
     first_kernel();

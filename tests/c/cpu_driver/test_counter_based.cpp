@@ -27,6 +27,48 @@ static void close_gates() {
         OK(ze.zeEventHostReset(gate));
 }
 
+/// The older way to make them (SYCL's runtime uses it): a pool whose events they are.
+struct CounterBasedPool { // ze_event_pool_counter_based_exp_desc_t
+    explicit CounterBasedPool(uint32_t f) : flags(f) {}
+    ze_structure_type_t stype = ze_structure_type_t(0x20014);
+    const void *next = nullptr;
+    uint32_t flags;
+};
+
+static ze_event_handle_t make_in_pool(uint32_t pool_flags, ze_event_pool_handle_t &counting) {
+    const CounterBasedPool how{pool_flags};
+    ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, &how, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1};
+    OK(ze.zeEventPoolCreate(context, &desc, 1, &device, &counting));
+    return make_event(counting, 0);
+}
+
+static void of_a_pool() {
+    ze_event_pool_handle_t counting = nullptr;
+    ze_event_handle_t event = make_in_pool(3, counting);
+    ze_command_list_handle_t list = immediate_list();
+    CHECK(is_ready(event));
+    close_gates();
+    for (int round = 0; round < 3; round++) { // no reset in between
+        OK(ze.zeCommandListAppendBarrier(list, event, 1, &gates[0]));
+        CHECK(!is_ready(event));
+        OK(ze.zeEventHostSignal(gates[0]));
+        OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+        CHECK(is_ready(event));
+        close_gates();
+    }
+    finish(list);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventPoolDestroy(counting));
+    const CounterBasedPool wrong{1u << 5}, both{3};
+    ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, &wrong, 0, 1};
+    CHECK_RESULT(ze.zeEventPoolCreate(context, &desc, 1, &device, &counting),
+                 ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    desc = {ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, &both, ZE_EVENT_POOL_FLAG_IPC, 1};
+    CHECK_RESULT(ze.zeEventPoolCreate(context, &desc, 1, &device, &counting),
+                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+}
+
 /// No reset between uses; whoever waits for the use before keeps waiting for that one.
 static void moves_on() {
     ze_command_list_handle_t first = immediate_list(), second = immediate_list();
@@ -115,19 +157,19 @@ static void executed_again(bool by_queue) {
     OK(ze.zeCommandQueueDestroy(queue));
 }
 
+/// Of any kind: programs may ask for them without having said so.
 static void timestamps() {
     ze_command_list_handle_t list = immediate_list();
-    ze_event_handle_t with = make(NewerFunctions::timestamps), without = make();
-    int from = 1, to = 0;
-    OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, with, 0, nullptr));
-    OK(ze.zeEventHostSynchronize(with, UINT64_MAX));
-    ze_kernel_timestamp_result_t result{};
-    OK(ze.zeEventQueryKernelTimestamp(with, &result));
-    CHECK(result.global.kernelStart > 0 && result.global.kernelEnd >= result.global.kernelStart);
-    CHECK_RESULT(ze.zeEventQueryKernelTimestamp(without, &result), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    finish(list);
-    for (ze_event_handle_t event : {with, without})
+    for (ze_event_handle_t event : {make(NewerFunctions::timestamps), make()}) {
+        int from = 1, to = 0;
+        OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, event, 0, nullptr));
+        OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
+        ze_kernel_timestamp_result_t result{};
+        OK(ze.zeEventQueryKernelTimestamp(event, &result));
+        CHECK(result.global.kernelStart > 0 && result.global.kernelEnd >= result.global.kernelStart);
+        finish(list);
         OK(ze.zeEventDestroy(event));
+    }
     OK(ze.zeCommandListDestroy(list));
 }
 
@@ -168,6 +210,7 @@ int main(int argc, char **argv) {
     for (uint32_t i = 0; i < 4; i++)
         gates[i] = make_event(pool, i);
     moves_on();
+    of_a_pool();
     chain();
     executed_again(true);
     executed_again(false);

@@ -64,21 +64,11 @@ void check_tool(const char *name) {
 }
 
 void lacking() {
-    ze_image_handle_t image = nullptr;
-    ze_image_desc_t image_desc{};
-    image_desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
-    const auto unsupported = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-    CHECK_RESULT(ze.zeImageCreate(context, device, &image_desc, &image), unsupported);
-    ze_sampler_desc_t sampler_desc{};
-    ze_sampler_handle_t sampler = nullptr;
-    CHECK_RESULT(ze.zeSamplerCreate(context, device, &sampler_desc, &sampler), unsupported);
-    void *reserved = nullptr;
-    CHECK_RESULT(ze.zeVirtualMemReserve(context, nullptr, 4096, &reserved), unsupported);
-    ze_physical_mem_handle_t physical = nullptr;
-    ze_physical_mem_desc_t physical_desc{};
-    CHECK_RESULT(ze.zePhysicalMemCreate(context, device, &physical_desc, &physical), unsupported);
-    ze_ipc_mem_handle_t ipc{};
-    CHECK_RESULT(ze.zeMemGetIpcHandle(context, &ipc, &ipc), unsupported);
+    void *table[room] = {};
+    OK(find("zeGetDeviceExpProcAddrTable")(ZE_API_VERSION_1_4, table));
+    const auto get_vertex = reinterpret_cast<decltype(&zeDeviceGetFabricVertexExp)>(table[0]);
+    ze_fabric_vertex_handle_t vertex = nullptr;
+    CHECK_RESULT(get_vertex(device, &vertex), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
 void drivers_by_type() {

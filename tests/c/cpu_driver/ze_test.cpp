@@ -9,6 +9,7 @@ void *driver_library = nullptr;
 ze_driver_handle_t driver = nullptr;
 ze_device_handle_t device = nullptr;
 ze_context_handle_t context = nullptr;
+ze_init_flags_t first_init_flags = 0;
 
 namespace {
 
@@ -90,7 +91,7 @@ void open_driver(int argc, char **argv) {
         }
         take_from_loader();
     }
-    ze_result_t result = ze.zeInit(0);
+    ze_result_t result = ze.zeInit(first_init_flags);
     if (result != ZE_RESULT_SUCCESS)
         skip_without_opencl();
     OK(result);
@@ -100,11 +101,11 @@ void open_driver(int argc, char **argv) {
     OK(ze.zeDriverGet(&count, drivers.data()));
     for (ze_driver_handle_t candidate : drivers) {
         uint32_t one = 1;
-        ze_device_properties_t properties{};
-        properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-        if (ze.zeDeviceGet(candidate, &one, &device) == ZE_RESULT_SUCCESS && one &&
-            ze.zeDeviceGetProperties(device, &properties) == ZE_RESULT_SUCCESS &&
-            properties.type == ZE_DEVICE_TYPE_CPU) {
+        ze_driver_properties_t properties{};
+        properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
+        if (ze.zeDriverGetProperties(candidate, &properties) == ZE_RESULT_SUCCESS &&
+            std::memcmp(properties.uuid.id, "ze-cpu-driver-01", sizeof properties.uuid.id) == 0 &&
+            ze.zeDeviceGet(candidate, &one, &device) == ZE_RESULT_SUCCESS && one) {
             driver = candidate;
             break;
         }

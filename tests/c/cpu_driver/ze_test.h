@@ -34,6 +34,7 @@ extern void *driver_library;
 extern ze_driver_handle_t driver;
 extern ze_device_handle_t device;
 extern ze_context_handle_t context;
+extern ze_init_flags_t first_init_flags; // what open_driver calls zeInit with: 0, unless a test sets it
 
 /// Opens the driver as the first argument says and makes a context. Exits with 77 to skip.
 void open_driver(int argc, char **argv);

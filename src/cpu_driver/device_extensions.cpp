@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program may chain to the properties of a device. Structures that are not known here stay as they
+// are.
+#include "device_extensions.h"
+
+#include "newer_api.h"
+
+namespace ze_cpu {
+
+void describe_extensions(void *next) {
+    for (auto *p = static_cast<ze_base_properties_t *>(next); p;
+         p = static_cast<ze_base_properties_t *>(p->pNext))
+        if (p->stype == KernelTimestampsProperties::type)
+            reinterpret_cast<KernelTimestampsProperties *>(p)->flags =
+                KernelTimestampsProperties::kernel | KernelTimestampsProperties::synchronized;
+}
+
+} // namespace ze_cpu

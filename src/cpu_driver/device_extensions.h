@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace ze_cpu {
+
+/// Fills those of the structures chained from `next` (pNext of ze_device_properties_t) that this driver
+/// knows.
+void describe_extensions(void *next);
+
+} // namespace ze_cpu

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// With ZE_CPU_AS_GPU=1 in the environment (meson sets it) a program that asks for GPUs only gets the device.
+// What happens without the variable is in test_tables.cpp.
+#include "ze_test.h"
+
+namespace {
+
+struct InitDriverTypeDesc { // of Level Zero 1.10; headers may be older
+    ze_structure_type_t stype;
+    const void *next;
+    uint32_t flags;
+};
+using InitDrivers = ze_result_t (*)(uint32_t *, ze_driver_handle_t *, InitDriverTypeDesc *);
+constexpr uint32_t gpu = 1, npu = 2;
+
+void by_type() {
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeInitDrivers", &address));
+    auto init = reinterpret_cast<InitDrivers>(address);
+    for (uint32_t flags : {gpu, gpu | npu, UINT32_MAX}) {
+        InitDriverTypeDesc desc{ze_structure_type_t(0x00020021), nullptr, flags};
+        uint32_t count = 0;
+        OK(init(&count, nullptr, &desc));
+        CHECK(count == 1);
+        ze_driver_handle_t handle = nullptr;
+        OK(init(&count, &handle, &desc));
+        CHECK(handle == driver || !direct);
+    }
+    InitDriverTypeDesc desc{ze_structure_type_t(0x00020021), nullptr, npu};
+    uint32_t count = 0;
+    CHECK_RESULT(init(&count, nullptr, &desc), ZE_RESULT_ERROR_UNINITIALIZED);
+    OK(ze.zeInit(ZE_INIT_FLAG_GPU_ONLY));
+    if (direct) // loaders answer for drivers that have been initialised
+        CHECK_RESULT(ze.zeInit(ZE_INIT_FLAG_VPU_ONLY), ZE_RESULT_ERROR_UNINITIALIZED);
+}
+
+void runs() {
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
+    ze_command_list_handle_t list = immediate_list();
+    auto *a = static_cast<int *>(shared(64 * sizeof(int)));
+    std::memset(a, 0, 64 * sizeof(int));
+    set_arg(kernel, 0, a);
+    launch(list, kernel, 4, 16);
+    finish(list);
+    for (int i = 0; i < 64; i++)
+        CHECK(a[i] == 1);
+    OK(ze.zeMemFree(context, a));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeModuleDestroy(module));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    first_init_flags = ZE_INIT_FLAG_GPU_ONLY;
+    open_driver(argc, argv);
+    ze_device_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    OK(ze.zeDeviceGetProperties(device, &properties));
+    CHECK(properties.type == ZE_DEVICE_TYPE_GPU);
+    by_type();
+    runs();
+    std::puts("ok");
+}

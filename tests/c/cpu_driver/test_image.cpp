@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Images and samplers: kernels that read and write them, copies of parts, formats, bad input.
+#include <array>
+#include <cmath>
+
+#include "ze_test.h"
+
+namespace {
+
+ze_module_handle_t module;
+ze_command_list_handle_t list;
+
+struct Format {
+    ze_image_format_layout_t layout;
+    ze_image_format_type_t type;
+    ze_image_format_swizzle_t x = ZE_IMAGE_FORMAT_SWIZZLE_R, y = ZE_IMAGE_FORMAT_SWIZZLE_G,
+                              z = ZE_IMAGE_FORMAT_SWIZZLE_B, w = ZE_IMAGE_FORMAT_SWIZZLE_A;
+};
+constexpr Format bytes_rgba{ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UINT};
+constexpr Format ints_r{ZE_IMAGE_FORMAT_LAYOUT_32, ZE_IMAGE_FORMAT_TYPE_UINT};
+constexpr Format floats_r{ZE_IMAGE_FORMAT_LAYOUT_32, ZE_IMAGE_FORMAT_TYPE_FLOAT};
+
+ze_image_desc_t describe(ze_image_type_t type, const Format &f, size_t width, uint32_t height = 1,
+                         uint32_t depth = 1, uint32_t levels = 0) {
+    ze_image_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
+    desc.flags = ZE_IMAGE_FLAG_KERNEL_WRITE;
+    desc.type = type;
+    desc.format = {f.layout, f.type, f.x, f.y, f.z, f.w};
+    desc.width = width;
+    desc.height = height;
+    desc.depth = depth;
+    desc.arraylevels = levels;
+    return desc;
+}
+
+ze_image_handle_t make_image(const ze_image_desc_t &desc) {
+    ze_image_handle_t image = nullptr;
+    OK(ze.zeImageCreate(context, device, &desc, &image));
+    return image;
+}
+
+ze_sampler_handle_t make_sampler(ze_sampler_address_mode_t address, ze_sampler_filter_mode_t filter,
+                                 bool normalized) {
+    ze_sampler_desc_t desc{ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, address, filter, normalized};
+    ze_sampler_handle_t sampler = nullptr;
+    OK(ze.zeSamplerCreate(context, device, &desc, &sampler));
+    return sampler;
+}
+
+template <class T> void upload(ze_image_handle_t image, const std::vector<T> &data) {
+    OK(ze.zeCommandListAppendImageCopyFromMemory(list, image, data.data(), nullptr, nullptr, 0, nullptr));
+    finish(list);
+}
+template <class T> std::vector<T> download(ze_image_handle_t image, size_t count) {
+    std::vector<T> data(count);
+    OK(ze.zeCommandListAppendImageCopyToMemory(list, data.data(), image, nullptr, nullptr, 0, nullptr));
+    finish(list);
+    return data;
+}
+
+template <class T> std::vector<T> counting(size_t count, T first) {
+    std::vector<T> data(count);
+    for (size_t i = 0; i < count; i++)
+        data[i] = T(first + T(i));
+    return data;
+}
+
+void launch_3d(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z) {
+    OK(ze.zeKernelSetGroupSize(kernel, 1, 1, 1));
+    ze_group_count_t count{x, y, z};
+    OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &count, nullptr, 0, nullptr));
+}
+
+/// The formula of the OpenCL specification for a linear filter, clamped to the edge.
+float interpolated(const std::vector<float> &texels, int width, int height, float x, float y) {
+    const float u = x - 0.5f, v = y - 0.5f;
+    const int i = int(std::floor(u)), j = int(std::floor(v));
+    const float a = u - float(i), b = v - float(j);
+    auto texel = [&](int s, int t) {
+        s = s < 0 ? 0 : s >= width ? width - 1 : s;
+        t = t < 0 ? 0 : t >= height ? height - 1 : t;
+        return texels[size_t(t * width + s)];
+    };
+    return (1 - a) * (1 - b) * texel(i, j) + a * (1 - b) * texel(i + 1, j) + (1 - a) * b * texel(i, j + 1) +
+           a * b * texel(i + 1, j + 1);
+}
+
+void samplers() {
+    constexpr int width = 5, height = 3;
+    std::vector<float> texels(width * height);
+    for (size_t i = 0; i < texels.size(); i++)
+        texels[i] = float(i * i % 17);
+    ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, width, height));
+    upload(image, texels);
+    const std::vector<std::array<float, 2>> points{{0.5f, 0.5f}, {1.25f, 0.75f}, {4.9f, 2.9f}, {2.0f, 1.0f},
+                                                   {3.3f, 2.2f}, {-0.7f, -1.2f}, {6.5f, 1.5f}, {2.5f, 9.0f}};
+    const auto count = uint32_t(points.size());
+    std::vector<std::array<float, 4>> out(count);
+    ze_kernel_handle_t kernel = make_kernel(module, "sample_2d");
+    set_arg(kernel, 0, image);
+    const void *at = points.data();
+    void *to = out.data();
+    set_arg(kernel, 2, at);
+    set_arg(kernel, 3, to);
+    auto run = [&](ze_sampler_handle_t sampler) {
+        set_arg(kernel, 1, sampler);
+        launch_3d(kernel, count, 1, 1);
+        OK(ze.zeSamplerDestroy(sampler)); // the launch holds it
+        finish(list);
+    };
+    auto clamped = [](float v, int size) { return v < 0 ? 0 : v >= float(size) ? size - 1 : int(v); };
+
+    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
+    for (size_t i = 0; i < count; i++)
+        CHECK(out[i][0] ==
+              texels[size_t(clamped(points[i][1], height) * width + clamped(points[i][0], width))]);
+    CHECK(out[0][1] == 0 && out[0][2] == 0 && out[0][3] == 1);
+
+    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_LINEAR, false));
+    for (size_t i = 0; i < count; i++)
+        CHECK(std::fabs(out[i][0] - interpolated(texels, width, height, points[i][0], points[i][1])) < 0.1f);
+
+    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
+    for (size_t i = 5; i < count; i++) // outside
+        CHECK(out[i][0] == 0);
+    CHECK(out[4][0] == texels[2 * width + 3]);
+
+    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_REPEAT, ZE_SAMPLER_FILTER_MODE_NEAREST, true));
+    CHECK(out[1][0] == texels[2 * width + 1]); // 1.25 -> 0.25 of 5, 0.75 of 3
+    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_MIRROR, ZE_SAMPLER_FILTER_MODE_NEAREST, true));
+    CHECK(out[1][0] == texels[2 * width + 3]); // 1.25 -> 0.75
+
+    // Only normalised coordinates repeat; others are looked up inside of the image.
+    for (auto mode : {ZE_SAMPLER_ADDRESS_MODE_REPEAT, ZE_SAMPLER_ADDRESS_MODE_MIRROR}) {
+        run(make_sampler(mode, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
+        CHECK(out[2][0] == texels[2 * width + 4] && out[4][0] == texels[2 * width + 3]);
+    }
+
+    ze_sampler_desc_t bad{ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, ze_sampler_address_mode_t(9),
+                          ZE_SAMPLER_FILTER_MODE_LINEAR, 1};
+    ze_sampler_handle_t none = nullptr;
+    CHECK_RESULT(ze.zeSamplerCreate(context, device, &bad, &none), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    bad = {ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, ZE_SAMPLER_ADDRESS_MODE_CLAMP,
+           ze_sampler_filter_mode_t(2), 1};
+    CHECK_RESULT(ze.zeSamplerCreate(context, device, &bad, &none), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeImageDestroy(image));
+}
+
+/// Every type of image through a kernel and back.
+void types() {
+    const auto bytes = counting<uint8_t>(2 * 3 * 4 * 4, 1);
+    struct {
+        ze_image_type_t type;
+        const char *kernel;
+        uint32_t x, y, z;
+    } const rows[] = {{ZE_IMAGE_TYPE_2D, "double_2d", 8, 3, 1},
+                      {ZE_IMAGE_TYPE_2DARRAY, "double_array", 4, 2, 3},
+                      {ZE_IMAGE_TYPE_3D, "double_3d", 2, 3, 4}};
+    for (const auto &row : rows) {
+        const ze_image_desc_t desc = describe(row.type, bytes_rgba, row.x, row.y, row.z, row.z);
+        ze_image_handle_t from = make_image(desc), to = make_image(desc);
+        ze_kernel_handle_t kernel = make_kernel(module, row.kernel);
+        upload(from, bytes);
+        set_arg(kernel, 0, from);
+        set_arg(kernel, 1, to);
+        launch_3d(kernel, row.x, row.y, row.z);
+        OK(ze.zeImageDestroy(from)); // the launch holds it
+        const auto result = download<uint8_t>(to, bytes.size());
+        for (size_t i = 0; i < bytes.size(); i++)
+            CHECK(result[i] == 2 * bytes[i]);
+        OK(ze.zeImageDestroy(to));
+        OK(ze.zeKernelDestroy(kernel));
+    }
+
+    const auto ints = counting<uint32_t>(7, 100);
+    ze_image_handle_t line = make_image(describe(ZE_IMAGE_TYPE_1D, ints_r, 7));
+    upload(line, ints);
+    std::vector<std::array<uint32_t, 4>> wide(7);
+    ze_kernel_handle_t kernel = make_kernel(module, "read_1d");
+    set_arg(kernel, 0, line);
+    void *to = wide.data();
+    set_arg(kernel, 1, to);
+    launch_3d(kernel, 7, 1, 1);
+    finish(list);
+    for (size_t i = 0; i < 7; i++)
+        CHECK(wide[i][0] == ints[i] && wide[i][1] == 0 && wide[i][3] == 1);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeImageDestroy(line));
+
+    constexpr Format shorts{ZE_IMAGE_FORMAT_LAYOUT_16_16, ZE_IMAGE_FORMAT_TYPE_SINT};
+    ze_image_handle_t levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, shorts, 4, 1, 1, 3));
+    upload(levels, counting<int16_t>(24, -10));
+    std::vector<std::array<int32_t, 4>> signed_out(12);
+    kernel = make_kernel(module, "read_levels");
+    set_arg(kernel, 0, levels);
+    to = signed_out.data();
+    set_arg(kernel, 1, to);
+    launch_3d(kernel, 4, 3, 1);
+    finish(list);
+    for (int i = 0; i < 12; i++)
+        CHECK(signed_out[size_t(i)][0] == 2 * i - 10 && signed_out[size_t(i)][1] == 2 * i - 9);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeImageDestroy(levels));
+
+    // The width of a buffer is in bytes.
+    constexpr Format norm{ZE_IMAGE_FORMAT_LAYOUT_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM};
+    ze_image_handle_t buffer = make_image(describe(ZE_IMAGE_TYPE_BUFFER, norm, 12));
+    upload(buffer, std::vector<uint8_t>{0, 255, 51, 102, 0, 0, 0, 0, 0, 0, 153, 204});
+    std::vector<std::array<float, 4>> floats(6);
+    kernel = make_kernel(module, "read_buffer");
+    set_arg(kernel, 0, buffer);
+    to = floats.data();
+    set_arg(kernel, 1, to);
+    launch_3d(kernel, 6, 1, 1);
+    finish(list);
+    CHECK(floats[0][0] == 0 && floats[0][1] == 1 && std::fabs(floats[1][0] - 0.2f) < 1e-6f &&
+          std::fabs(floats[5][1] - 0.8f) < 1e-6f && floats[5][2] == 0 && floats[5][3] == 1);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeImageDestroy(buffer));
+}
+
+/// Parts between images and memory, with gaps and without, and from image to image.
+void regions() {
+    constexpr size_t width = 6, height = 5;
+    const auto ints = counting<uint32_t>(width * height, 0);
+    ze_image_handle_t a = make_image(describe(ZE_IMAGE_TYPE_2D, ints_r, width, height));
+    ze_image_handle_t b = make_image(describe(ZE_IMAGE_TYPE_2D, ints_r, width, height));
+    upload(a, ints);
+    upload(b, std::vector<uint32_t>(width * height, 777));
+    const ze_image_region_t from{1, 2, 0, 3, 2, 1}, to{2, 0, 0, 3, 2, 1};
+    OK(ze.zeCommandListAppendImageCopyRegion(list, b, a, &to, &from, nullptr, 0, nullptr));
+    auto result = download<uint32_t>(b, width * height);
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++) {
+            const bool inside = x >= 2 && x < 5 && y < 2;
+            CHECK(result[y * width + x] == (inside ? (y + 2) * width + x - 1 : 777));
+        }
+    OK(ze.zeCommandListAppendImageCopy(list, b, a, nullptr, 0, nullptr));
+    CHECK(download<uint32_t>(b, width * height) == ints);
+
+    std::vector<uint32_t> part(6, 9), gaps(20, 9);
+    OK(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &from, nullptr, 0, nullptr));
+    OK(ze.zeCommandListAppendImageCopyToMemoryExt(list, gaps.data(), a, &from, 5 * 4, 0, nullptr, 0,
+                                                  nullptr));
+    finish(list);
+    for (size_t i = 0; i < 6; i++)
+        CHECK(part[i] == (2 + i / 3) * width + 1 + i % 3 && gaps[i / 3 * 5 + i % 3] == part[i]);
+    CHECK(gaps[3] == 9 && gaps[4] == 9 && gaps[8] == 9);
+    for (uint32_t &value : gaps)
+        value += 1000;
+    OK(ze.zeCommandListAppendImageCopyFromMemoryExt(list, a, gaps.data(), &to, 5 * 4, 0, nullptr, 0,
+                                                    nullptr));
+    result = download<uint32_t>(a, width * height);
+    CHECK(result[2] == 1000 + part[0] && result[width + 4] == 1000 + part[5] && result[5] == 5);
+
+    // Levels and slices, with a pitch each.
+    const ze_image_desc_t cube_desc = describe(ZE_IMAGE_TYPE_3D, ints_r, 2, 2, 2);
+    ze_image_handle_t cube = make_image(cube_desc);
+    upload(cube, counting<uint32_t>(8, 0));
+    std::vector<uint32_t> spread(32, 5);
+    OK(ze.zeCommandListAppendImageCopyToMemoryExt(list, spread.data(), cube, nullptr, 3 * 4, 9 * 4, nullptr,
+                                                  0, nullptr));
+    finish(list);
+    for (uint32_t i = 0; i < 8; i++)
+        CHECK(spread[i / 4 * 9 + i / 2 % 2 * 3 + i % 2] == i);
+    ze_image_handle_t levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, ints_r, 2, 1, 1, 4));
+    OK(ze.zeCommandListAppendImageCopyFromMemoryExt(list, levels, spread.data(), nullptr, 3 * 4, 0, nullptr,
+                                                    0, nullptr));
+    const auto rows = download<uint32_t>(levels, 8);
+    CHECK(rows[0] == 0 && rows[1] == 1 && rows[2] == 2 && rows[3] == 3 && rows[6] == 4);
+
+    const auto invalid = ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    const ze_image_region_t outside{4, 0, 0, 3, 1, 1}, empty{0, 0, 0, 0, 1, 1}, other{0, 0, 0, 3, 1, 1};
+    CHECK_RESULT(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &outside, nullptr, 0, nullptr),
+                 invalid);
+    CHECK_RESULT(ze.zeCommandListAppendImageCopyToMemory(list, part.data(), a, &empty, nullptr, 0, nullptr),
+                 invalid);
+    CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, b, a, &to, &other, nullptr, 0, nullptr),
+                 invalid);
+    CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, a, a, &to, &from, nullptr, 0, nullptr),
+                 ZE_RESULT_SUCCESS);
+    const ze_image_region_t close{2, 1, 0, 3, 2, 1};
+    CHECK_RESULT(ze.zeCommandListAppendImageCopyRegion(list, a, a, &close, &to, nullptr, 0, nullptr),
+                 ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
+    CHECK_RESULT(
+        ze.zeCommandListAppendImageCopyToMemoryExt(list, gaps.data(), a, &from, 4, 0, nullptr, 0, nullptr),
+        ZE_RESULT_ERROR_INVALID_SIZE);
+    ze_image_handle_t bytes = make_image(describe(ZE_IMAGE_TYPE_2D, bytes_rgba, width, height));
+    CHECK_RESULT(ze.zeCommandListAppendImageCopy(list, bytes, a, nullptr, 0, nullptr), invalid);
+    finish(list);
+    for (ze_image_handle_t image : {a, b, cube, levels, bytes})
+        OK(ze.zeImageDestroy(image));
+}
+
+/// On a recorded list, behind an event of the host, twice.
+void recorded() {
+    const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, bytes_rgba, 2, 2);
+    ze_image_handle_t image = make_image(desc), result = make_image(desc);
+    std::vector<uint8_t> in(16), out(16);
+    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+    ze_command_queue_desc_t queue_desc{};
+    queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    ze_command_list_handle_t record = nullptr;
+    ze_command_queue_handle_t queue = nullptr;
+    OK(ze.zeCommandListCreate(context, device, &list_desc, &record));
+    OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
+    ze_event_pool_handle_t pool = make_pool(2);
+    ze_event_handle_t start = make_event(pool, 0), uploaded = make_event(pool, 1);
+    ze_kernel_handle_t kernel = make_kernel(module, "double_2d");
+    set_arg(kernel, 0, image);
+    set_arg(kernel, 1, result);
+    OK(ze.zeKernelSetGroupSize(kernel, 1, 1, 1));
+    const ze_group_count_t groups{2, 2, 1};
+    OK(ze.zeCommandListAppendImageCopyFromMemory(record, image, in.data(), nullptr, uploaded, 1, &start));
+    OK(ze.zeCommandListAppendLaunchKernel(record, kernel, &groups, nullptr, 1, &uploaded));
+    OK(ze.zeCommandListAppendImageCopyToMemory(record, out.data(), result, nullptr, nullptr, 0, nullptr));
+    OK(ze.zeCommandListClose(record));
+    OK(ze.zeImageDestroy(image)); // the list holds it
+    OK(ze.zeKernelDestroy(kernel));
+    for (uint8_t round = 1; round < 3; round++) {
+        OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &record, nullptr));
+        std::memcpy(in.data(), counting<uint8_t>(16, round).data(), in.size());
+        OK(ze.zeEventHostSignal(start));
+        OK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
+        for (size_t i = 0; i < 16; i++)
+            CHECK(out[i] == 2 * in[i]);
+        OK(ze.zeEventHostReset(start));
+        OK(ze.zeEventHostReset(uploaded));
+    }
+    OK(ze.zeCommandListDestroy(record));
+    OK(ze.zeCommandQueueDestroy(queue));
+    OK(ze.zeEventDestroy(start));
+    OK(ze.zeEventDestroy(uploaded));
+    OK(ze.zeEventPoolDestroy(pool));
+    OK(ze.zeImageDestroy(result));
+}
+
+/// A kernel keeps no image of before: handles of destroyed ones come back for others.
+void handles_come_back() {
+    ze_kernel_handle_t kernel = make_kernel(module, "size_2d");
+    for (int i = 1; i < 40; i++) {
+        ze_image_handle_t image =
+            make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, size_t(i), uint32_t(2 * i)));
+        int size[2] = {}, *to = size;
+        set_arg(kernel, 0, image);
+        set_arg(kernel, 1, to);
+        launch_3d(kernel, 1, 1, 1);
+        finish(list);
+        CHECK(size[0] == i && size[1] == 2 * i);
+        OK(ze.zeImageDestroy(image));
+    }
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+void formats() {
+    using F = ze_image_format_type_t;
+    const auto r = ZE_IMAGE_FORMAT_SWIZZLE_R, g = ZE_IMAGE_FORMAT_SWIZZLE_G, b = ZE_IMAGE_FORMAT_SWIZZLE_B,
+               a = ZE_IMAGE_FORMAT_SWIZZLE_A, zero = ZE_IMAGE_FORMAT_SWIZZLE_0, x = ZE_IMAGE_FORMAT_SWIZZLE_X;
+    ze_image_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_IMAGE_PROPERTIES;
+    auto ask = [&](const Format &format) {
+        const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, format, 4, 4);
+        ze_image_handle_t image = nullptr;
+        const ze_result_t result = ze.zeImageGetProperties(device, &desc, &properties);
+        CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), result);
+        if (result == ZE_RESULT_SUCCESS)
+            OK(ze.zeImageDestroy(image));
+        return result;
+    };
+    const ze_image_format_layout_t layouts[] = {
+        ZE_IMAGE_FORMAT_LAYOUT_8,          ZE_IMAGE_FORMAT_LAYOUT_16,
+        ZE_IMAGE_FORMAT_LAYOUT_32,         ZE_IMAGE_FORMAT_LAYOUT_8_8,
+        ZE_IMAGE_FORMAT_LAYOUT_16_16,      ZE_IMAGE_FORMAT_LAYOUT_32_32,
+        ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8,    ZE_IMAGE_FORMAT_LAYOUT_16_16_16_16,
+        ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32};
+    for (size_t i = 0; i < 9; i++)
+        for (F type : {ZE_IMAGE_FORMAT_TYPE_UINT, ZE_IMAGE_FORMAT_TYPE_SINT, ZE_IMAGE_FORMAT_TYPE_UNORM,
+                       ZE_IMAGE_FORMAT_TYPE_SNORM, ZE_IMAGE_FORMAT_TYPE_FLOAT}) {
+            const bool is_norm = type == ZE_IMAGE_FORMAT_TYPE_UNORM || type == ZE_IMAGE_FORMAT_TYPE_SNORM;
+            const bool there = type == ZE_IMAGE_FORMAT_TYPE_FLOAT ? i % 3 != 0 : !is_norm || i % 3 != 2;
+            CHECK_RESULT(ask({layouts[i], type}),
+                         there ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT);
+        }
+    CHECK_RESULT(ask({ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM}), ZE_RESULT_SUCCESS);
+    CHECK(properties.samplerFilterFlags ==
+          (ZE_IMAGE_SAMPLER_FILTER_FLAG_POINT | ZE_IMAGE_SAMPLER_FILTER_FLAG_LINEAR));
+    CHECK_RESULT(ask(bytes_rgba), ZE_RESULT_SUCCESS);
+    CHECK(properties.samplerFilterFlags == ZE_IMAGE_SAMPLER_FILTER_FLAG_POINT);
+    CHECK_RESULT(ask({ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM, r, x, x, x}), ZE_RESULT_SUCCESS);
+    CHECK_RESULT(ask({ZE_IMAGE_FORMAT_LAYOUT_8, ZE_IMAGE_FORMAT_TYPE_UNORM, zero, zero, zero, r}),
+                 ZE_RESULT_SUCCESS);
+    CHECK_RESULT(ask({ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UINT, a, a, a, a}),
+                 ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT);
+    for (auto layout :
+         {ZE_IMAGE_FORMAT_LAYOUT_NV12, ZE_IMAGE_FORMAT_LAYOUT_5_6_5, ZE_IMAGE_FORMAT_LAYOUT_10_10_10_2})
+        CHECK_RESULT(ask({layout, ZE_IMAGE_FORMAT_TYPE_UNORM}), ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT);
+
+    // Blue first in memory: a kernel sees the channels in their places.
+    const Format bgra{ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM, b, g, r, a};
+    ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, bgra, 1, 1));
+    upload(image, std::vector<uint8_t>{0, 51, 255, 102});
+    const float at[2] = {0.5f, 0.5f}, *from = at;
+    float out[4] = {}, *to = out;
+    ze_kernel_handle_t kernel = make_kernel(module, "sample_2d");
+    ze_sampler_handle_t sampler =
+        make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
+    set_arg(kernel, 0, image);
+    set_arg(kernel, 1, sampler);
+    set_arg(kernel, 2, from);
+    set_arg(kernel, 3, to);
+    launch_3d(kernel, 1, 1, 1);
+    finish(list);
+    CHECK(out[0] == 1 && std::fabs(out[1] - 0.2f) < 1e-6f && out[2] == 0 && std::fabs(out[3] - 0.4f) < 1e-6f);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeSamplerDestroy(sampler));
+    OK(ze.zeImageDestroy(image));
+}
+
+void bad_input() {
+    ze_image_handle_t image = nullptr;
+    ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 1 << 20, 4);
+    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+    desc.width = 0;
+    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+    desc = describe(ze_image_type_t(9), floats_r, 4, 4);
+    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 4);
+    desc.flags = 1u << 5;
+    CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_INVALID_ENUMERATION);
+
+    ze_kernel_handle_t kernel = make_kernel(module, "size_2d");
+    uint32_t word = 0;
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof word, &word),
+                 ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof image, nullptr),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof image, &image),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zeKernelDestroy(kernel));
+
+    // An image of another type is refused when OpenCL sees it, with the launch.
+    kernel = make_kernel(module, "size_2d");
+    int size[2] = {}, *to = size;
+    image = make_image(describe(ZE_IMAGE_TYPE_3D, floats_r, 4, 4, 4));
+    set_arg(kernel, 0, image);
+    set_arg(kernel, 1, to);
+    const ze_group_count_t groups{1, 1, 1};
+    CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeImageDestroy(image));
+
+    desc.flags = 0;
+    image = make_image(desc);
+    OK(ze.zeContextMakeImageResident(context, device, image));
+    OK(ze.zeContextEvictImage(context, device, image));
+    OK(ze.zeImageDestroy(image));
+    ze_device_image_properties_t limits{};
+    limits.stype = ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES;
+    OK(ze.zeDeviceGetImageProperties(device, &limits));
+    CHECK(limits.maxImageDims1D >= 16384 && limits.maxImageDims2D >= 16384 && limits.maxImageDims3D >= 2048 &&
+          limits.maxImageBufferSize >= 65536 && limits.maxImageArraySlices >= 2048 &&
+          limits.maxSamplers >= 16 && limits.maxReadImageArgs >= 128 && limits.maxWriteImageArgs >= 64);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    module = load_module("images.spv");
+    list = immediate_list();
+    samplers();
+    types();
+    regions();
+    recorded();
+    handles_come_back();
+    formats();
+    bad_input();
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeModuleDestroy(module));
+    std::puts("ok");
+}

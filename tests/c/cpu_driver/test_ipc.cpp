@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory of one process in another: the test starts itself again as the other process, which runs a kernel on
+// it.
+#include <atomic>
+#include <thread>
+
+#include <fcntl.h>
+
+#include "other_process.h"
+
+namespace {
+
+constexpr int count = 5000; // no whole number of pages
+constexpr size_t bytes = count * sizeof(int);
+const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+
+// Of Level Zero 1.6; headers may be older.
+ze_result_t (*put)(ze_context_handle_t, ze_ipc_mem_handle_t);
+ze_result_t (*get_descriptor)(ze_context_handle_t, ze_ipc_mem_handle_t, uint64_t *);
+ze_result_t (*from_descriptor)(ze_context_handle_t, uint64_t, ze_ipc_mem_handle_t *);
+
+template <class F> void look_up(const char *name, F &function) {
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, name, &address));
+    function = reinterpret_cast<F>(address);
+}
+
+/// The other process: adds 1 to what it is sent.
+void serve(int socket) {
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t add = make_kernel(module, "add_one");
+    ze_command_list_handle_t list = immediate_list();
+    for (;;) {
+        int descriptor = -1;
+        Message message = receive(socket, descriptor); // 'o': open and add, 'r': must be refused
+        put_descriptor(descriptor, message.memory);
+        if (message.kind == 'x')
+            break;
+        void *memory = nullptr, *again = nullptr;
+        ze_result_t result = ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &memory);
+        if (message.kind == 'r') {
+            CHECK_RESULT(result, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        } else {
+            OK(result);
+            OK(ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &again));
+            CHECK(again != memory);
+            set_arg(add, 0, memory);
+            launch(list, add, count / 8, 8);
+            finish(list);
+            CHECK(std::memcmp(memory, again, bytes) == 0); // one memory in two places
+            CHECK_RESULT(ze.zeMemFree(context, memory), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            OK(ze.zeMemCloseIpcHandle(context, memory));
+            CHECK_RESULT(ze.zeMemCloseIpcHandle(context, memory), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            OK(ze.zeMemCloseIpcHandle(context, again));
+        }
+        if (descriptor >= 0)
+            close(descriptor);
+        answer(socket);
+    }
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(add));
+    OK(ze.zeModuleDestroy(module));
+    OK(ze.zeContextDestroy(context));
+}
+
+int *allocate(ze_memory_type_t type) {
+    void *p = nullptr;
+    if (type == ZE_MEMORY_TYPE_HOST)
+        OK(ze.zeMemAllocHost(context, &host_desc, bytes, 0, &p));
+    else if (type == ZE_MEMORY_TYPE_DEVICE)
+        OK(ze.zeMemAllocDevice(context, &device_desc, bytes, 0, device, &p));
+    else
+        OK(ze.zeMemAllocShared(context, &device_desc, &host_desc, bytes, 0, device, &p));
+    return static_cast<int *>(p);
+}
+
+void expect(const int *values, int added) {
+    for (int i = 0; i < count; i++)
+        CHECK(values[i] == 3 * i + added);
+}
+
+/// Contents survive the first export, and each side sees what the other writes, whichever way the handle
+/// came.
+void of_each_kind(Other &other) {
+    for (ze_memory_type_t type : {ZE_MEMORY_TYPE_HOST, ZE_MEMORY_TYPE_DEVICE, ZE_MEMORY_TYPE_SHARED}) {
+        int *values = allocate(type);
+        for (int i = 0; i < count; i++)
+            values[i] = 3 * i;
+        ze_ipc_mem_handle_t handle{}, second{};
+        OK(ze.zeMemGetIpcHandle(context, values, &handle));
+        expect(values, 0);
+        OK(ze.zeMemGetIpcHandle(context, values + 7, &second));
+        CHECK(std::memcmp(&handle, &second, sizeof handle) == 0);
+        other.ask({'o', handle, {}});
+        expect(values, 1);
+
+        int descriptor = -1;
+        std::memcpy(&descriptor, handle.data, sizeof descriptor);
+        uint64_t same = 0;
+        OK(get_descriptor(context, handle, &same));
+        CHECK(int(same) == descriptor);
+        other.ask({'o', {}, {}}, descriptor); // nothing but the descriptor arrives
+        expect(values, 2);
+        other.ask({'o', handle, {}}, descriptor);
+        expect(values, 3);
+        ze_ipc_mem_handle_t made{};
+        OK(from_descriptor(context, uint64_t(descriptor), &made));
+        other.ask({'o', made, {}});
+        expect(values, 4);
+
+        ze_memory_allocation_properties_t properties{};
+        properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+        OK(ze.zeMemGetAllocProperties(context, values, &properties, nullptr));
+        CHECK(properties.type == type);
+        OK(put(context, handle));
+        other.ask({'o', second, {}}); // the second handle is still out
+        OK(put(context, second));
+        OK(put(context, second)); // Level Zero knows no error for that
+        OK(ze.zeMemFree(context, values));
+        other.ask({'r', handle, {}});
+    }
+}
+
+/// Handles outlive the allocation until they are put.
+void freed_first(Other &other) {
+    int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
+    ze_ipc_mem_handle_t handle{};
+    OK(ze.zeMemGetIpcHandle(context, values, &handle));
+    OK(ze.zeMemFree(context, values));
+    other.ask({'o', handle, {}});
+    OK(put(context, handle));
+    other.ask({'r', handle, {}});
+}
+
+/// What was no handle, or names something else, is refused in both processes.
+void forged(Other &other) {
+    int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
+    ze_ipc_mem_handle_t handle{};
+    OK(ze.zeMemGetIpcHandle(context, values, &handle));
+    // The descriptor is a hint only, the rest finds the file: process at 8, size at 16, identity at 24.
+    for (size_t i : {8, 9, 10, 11, 19, 23, 24, 31, 32, 33, 39}) {
+        ze_ipc_mem_handle_t wrong = handle;
+        wrong.data[i] ^= 0x41;
+        other.ask({'r', wrong, {}});
+    }
+    ze_ipc_mem_handle_t wrong{};
+    other.ask({'r', wrong, {}}); // descriptor 0
+    const int null = open("/dev/null", O_RDWR);
+    CHECK(null >= 0);
+    other.ask({'r', {}, {}}, null);
+    CHECK_RESULT(from_descriptor(context, uint64_t(null), &wrong), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    CHECK_RESULT(from_descriptor(context, UINT64_MAX, &wrong), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    close(null);
+    int local = 0;
+    CHECK_RESULT(ze.zeMemGetIpcHandle(context, &local, &handle), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    CHECK_RESULT(ze.zeMemCloseIpcHandle(context, values), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    void *memory = nullptr;
+    CHECK_RESULT(ze.zeMemOpenIpcHandle(context, device, handle, 1u << 9, &memory),
+                 ZE_RESULT_ERROR_INVALID_ENUMERATION);
+    OK(put(context, handle));
+    OK(ze.zeMemFree(context, values));
+}
+
+/// malloc goes on using the pages of freed memory: they must be private again.
+void freed_pages() {
+    for (int round = 0; round < 20; round++) {
+        int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
+        ze_ipc_mem_handle_t handle{};
+        OK(ze.zeMemGetIpcHandle(context, values, &handle));
+        void *mapped = nullptr;
+        OK(ze.zeMemOpenIpcHandle(context, device, handle, 0, &mapped));
+        std::memset(mapped, 0x55, bytes);
+        OK(ze.zeMemFree(context, values));
+        std::vector<std::vector<char>> others;
+        for (size_t size = 16; size < 4 * bytes; size *= 2)
+            others.emplace_back(size, 'a');
+        for (int *more : {allocate(ZE_MEMORY_TYPE_DEVICE), allocate(ZE_MEMORY_TYPE_HOST)}) {
+            std::memset(more, 0x66, bytes);
+            OK(ze.zeMemFree(context, more));
+        }
+        for (size_t i = 0; i < bytes; i++)
+            CHECK(static_cast<char *>(mapped)[i] == 0x55);
+        OK(ze.zeMemCloseIpcHandle(context, mapped));
+        OK(put(context, handle));
+    }
+}
+
+/// Kernels that are submitted before the first export, and during it, must not lose what they write.
+void export_under_way() {
+    constexpr int many = 4 << 20, launches = 20;
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t add = make_kernel(module, "add_one");
+    ze_command_list_handle_t list = immediate_list();
+    for (int round = 0; round < 5; round++) {
+        void *memory = nullptr;
+        OK(ze.zeMemAllocDevice(context, &device_desc, many * sizeof(int), 0, device, &memory));
+        std::memset(memory, 0, many * sizeof(int));
+        set_arg(add, 0, memory);
+        std::atomic<bool> started{false};
+        std::thread other([&] {
+            for (int i = 0; i < launches; i++) {
+                launch(list, add, many / 64, 64);
+                started = true;
+            }
+        });
+        while (!started)
+            std::this_thread::yield();
+        ze_ipc_mem_handle_t handle{};
+        OK(ze.zeMemGetIpcHandle(context, memory, &handle));
+        other.join();
+        finish(list);
+        for (int i = 0; i < many; i++)
+            CHECK(static_cast<int *>(memory)[i] == launches);
+        OK(put(context, handle));
+        OK(ze.zeMemFree(context, memory));
+    }
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(add));
+    OK(ze.zeModuleDestroy(module));
+}
+
+/// The first export waits for a kernel that runs until the host ends it, and the host needs the driver before
+/// it does.
+void export_during_a_long_kernel() {
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t until_told = make_kernel(module, "until_told");
+    ze_command_list_handle_t list = immediate_list();
+    auto *flag = static_cast<volatile int *>(shared(sizeof(int)));
+    int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
+    for (int i = 0; i < count; i++)
+        values[i] = 3 * i;
+    *flag = 0;
+    set_arg(until_told, 0, flag);
+    launch(list, until_told, 1, 1);
+    std::atomic<bool> exporting{false};
+    std::thread host([&] {
+        while (!exporting)
+            std::this_thread::yield();
+        for (int round = 0; round < 100; round++) {
+            ze_command_list_handle_t other = immediate_list();
+            OK(ze.zeMemFree(context, allocate(ZE_MEMORY_TYPE_SHARED)));
+            OK(ze.zeCommandListDestroy(other));
+        }
+        *flag = 1;
+    });
+    ze_ipc_mem_handle_t handle{};
+    exporting = true;
+    OK(ze.zeMemGetIpcHandle(context, values, &handle));
+    host.join();
+    finish(list);
+    expect(values, 0);
+    OK(put(context, handle));
+    OK(ze.zeMemFree(context, values));
+    OK(ze.zeMemFree(context, const_cast<int *>(flag)));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(until_told));
+    OK(ze.zeModuleDestroy(module));
+}
+
+/// Descriptors as other interfaces use them: exported with the allocation's properties, imported by an
+/// allocation.
+void external() {
+    ze_external_memory_export_desc_t wanted{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC, nullptr,
+                                            ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD};
+    ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &wanted, 0, 0};
+    void *first = nullptr, *second = nullptr;
+    OK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &first));
+    ze_external_memory_export_fd_t out{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
+                                       ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
+    ze_memory_allocation_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    properties.pNext = &out;
+    OK(ze.zeMemGetAllocProperties(context, first, &properties, nullptr));
+    CHECK(out.fd >= 0);
+    ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
+                                      ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, out.fd};
+    desc.pNext = &in;
+    OK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second));
+    close(out.fd); // the program's own; the allocations have theirs
+    CHECK(first != second);
+    std::memset(first, 1, bytes);
+    CHECK(std::memcmp(first, second, bytes) == 0);
+    OK(ze.zeMemFree(context, first));
+    CHECK(static_cast<char *>(second)[bytes - 1] == 1);
+    OK(ze.zeMemFree(context, second));
+
+    in.fd = 0; // no memory of this driver
+    CHECK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    wanted.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
+    desc.pNext = &wanted;
+    CHECK_RESULT(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second),
+                 ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    if (argc > 2) {
+        serve(std::atoi(argv[2]));
+        return 0;
+    }
+    look_up("zeMemPutIpcHandle", put);
+    look_up("zeMemGetFileDescriptorFromIpcHandleExp", get_descriptor);
+    look_up("zeMemGetIpcHandleFromFileDescriptorExp", from_descriptor);
+    {
+        Other other(argv);
+        of_each_kind(other);
+        freed_first(other);
+        forged(other);
+    }
+    freed_pages();
+    export_under_way();
+    export_during_a_long_kernel();
+    external();
+    OK(ze.zeContextDestroy(context));
+    std::puts("ok");
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events of one process in another: the test starts itself again as the other process. Hosts and kernels of
+// each signal, reset and wait for what the other does.
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "other_process.h"
+
+namespace {
+
+constexpr int count = 4096, links = 20, chains = 3, rounds = 100;
+constexpr size_t bytes = count * sizeof(int);
+constexpr uint32_t ping = 0, pong = 1, first_link = 2; // indices of events
+constexpr uint32_t events = first_link + chains * (2 * links + 1);
+constexpr uint64_t forever = UINT64_MAX;
+constexpr uint32_t ipc_flags = ZE_EVENT_POOL_FLAG_IPC | ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
+
+// Not among those that every test looks up; headers may be older than the last.
+ze_result_t (*open_pool)(ze_context_handle_t, ze_ipc_event_pool_handle_t, ze_event_pool_handle_t *);
+ze_result_t (*close_pool)(ze_event_pool_handle_t);
+ze_result_t (*put)(ze_context_handle_t, ze_ipc_event_pool_handle_t);
+
+template <class F> void look_up(const char *name, unsigned slot, F &function) {
+    function = reinterpret_cast<F>(newer_function(name, "zeGetEventPoolProcAddrTable", slot));
+}
+
+/// What each process has of the pool and the memory.
+struct Shared {
+    ze_event_pool_handle_t pool = nullptr;
+    int *values = nullptr;
+    ze_module_handle_t module = load_module("kernels.spv");
+    std::vector<ze_event_handle_t> event;
+
+    /// They are clear then, in the process whose pool it is; in the other they are as they are.
+    void make_events() {
+        for (uint32_t i = 0; i < events; i++)
+            event.push_back(make_event(pool, i));
+    }
+    void destroy_events() {
+        for (ze_event_handle_t e : event)
+            OK(ze.zeEventDestroy(e));
+        event.clear();
+    }
+};
+
+void add(ze_command_list_handle_t list, const Shared &with, ze_event_handle_t signal,
+         std::vector<ze_event_handle_t> waits) {
+    ze_kernel_handle_t kernel = make_kernel(with.module, "add_one");
+    set_arg(kernel, 0, with.values);
+    launch(list, kernel, count / 64, 64, signal, std::move(waits));
+    OK(ze.zeKernelDestroy(kernel));
+}
+
+void expect(const int *values, int expected) {
+    for (int i = 0; i < count; i++)
+        CHECK(values[i] == expected);
+}
+
+/// Each side waits for its event, resets it, and signals the other's.
+void host_rounds(ze_event_handle_t own, ze_event_handle_t other) {
+    for (int round = 0; round < rounds; round++) {
+        OK(ze.zeEventHostSynchronize(own, forever));
+        OK(ze.zeEventHostReset(own));
+        OK(ze.zeEventHostSignal(other));
+    }
+}
+
+/// Kernels of both sides by turns, from `first` on every second link of each chain: no host has a part in it
+/// but by submitting. One list a chain, each submitted by a thread of its own.
+void kernel_chains(const Shared &with, uint32_t first) {
+    std::vector<std::thread> threads;
+    for (int chain = 0; chain < chains; chain++)
+        threads.emplace_back([&, chain] {
+            ze_command_list_handle_t list = immediate_list();
+            Shared part = with;
+            part.values += chain * count;
+            for (uint32_t link = first; link < 2 * links; link += 2) {
+                const uint32_t at = first_link + uint32_t(chain) * (2 * links + 1) + link;
+                add(list, part, with.event[at + 1], {with.event[at]});
+            }
+            finish(list);
+            OK(ze.zeCommandListDestroy(list));
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+}
+
+/// The names of this process's threads: does one wait for other processes?
+bool has_watcher() {
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        if (name == "ze_cpu_events")
+            return true;
+    }
+    return false;
+}
+
+/// A list waits for what never comes, and goes away.
+void given_up(Shared &with) {
+    CHECK(!has_watcher());
+    ze_command_list_handle_t list = immediate_list();
+    add(list, with, nullptr, {with.event[pong]});
+    while (!has_watcher()) // it names itself when it runs
+        std::this_thread::yield();
+    OK(ze.zeCommandListDestroy(list));
+    with.destroy_events();
+    while (has_watcher())
+        std::this_thread::yield();
+}
+
+void do_as_asked(char kind, Shared &with) {
+    ze_event_handle_t first = with.event[ping], second = with.event[pong];
+    ze_kernel_timestamp_result_t times{};
+    switch (kind) {
+    case 'h':
+        host_rounds(first, second);
+        break;
+    case 'c':
+        kernel_chains(with, 1);
+        break;
+    case 'w': // what the kernel before the signal wrote is there
+        OK(ze.zeEventHostSynchronize(first, forever));
+        expect(with.values, 1);
+        OK(ze.zeEventQueryKernelTimestamp(first, &times));
+        std::memcpy(with.values, &times, sizeof times);
+        break;
+    case 's':
+        OK(ze.zeEventQueryStatus(first));
+        OK(ze.zeEventHostReset(first));
+        OK(ze.zeEventHostSignal(second));
+        break;
+    case 't':
+        CHECK_RESULT(ze.zeEventHostSynchronize(second, 1'000'000), ZE_RESULT_NOT_READY);
+        break;
+    case 'g':
+        given_up(with);
+        break;
+    default:
+        CHECK(false);
+    }
+}
+
+void serve(int socket) {
+    Shared with;
+    for (;;) {
+        int descriptor = -1;
+        Message message = receive(socket, descriptor);
+        if (message.kind == 'x')
+            break;
+        put_descriptor(descriptor, message.events);
+        const ze_result_t result = open_pool(context, message.events, &with.pool);
+        if (message.kind == 'r') {
+            CHECK_RESULT(result, ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        } else {
+            OK(result);
+            void *memory = nullptr;
+            OK(ze.zeMemOpenIpcHandle(context, device, message.memory, 0, &memory));
+            with.values = static_cast<int *>(memory);
+            with.make_events();
+            do_as_asked(message.kind, with);
+            with.destroy_events();
+            OK(ze.zeMemCloseIpcHandle(context, memory));
+            CHECK_RESULT(ze.zeEventPoolDestroy(with.pool), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            OK(close_pool(with.pool));
+        }
+        if (descriptor >= 0)
+            close(descriptor);
+        answer(socket);
+    }
+    OK(ze.zeModuleDestroy(with.module));
+    OK(ze.zeContextDestroy(context));
+}
+
+/// This process's side of all, with the handles that the other is sent.
+struct Test {
+    Other &other;
+    Shared with;
+    Message message{};
+
+    Test(Other &to) : other(to) {
+        const ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+        void *memory = nullptr;
+        OK(ze.zeMemAllocDevice(context, &desc, chains * bytes, 0, device, &memory));
+        OK(ze.zeMemGetIpcHandle(context, memory, &message.memory));
+        std::memset(memory, 0, chains * bytes);
+        with.values = static_cast<int *>(memory);
+        with.pool = make_pool(events, ipc_flags);
+        OK(ze.zeEventPoolGetIpcHandle(with.pool, &message.events));
+        with.make_events();
+    }
+    ~Test() {
+        with.destroy_events();
+        OK(put(context, message.events));
+        CHECK_RESULT(close_pool(with.pool), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        OK(ze.zeEventPoolDestroy(with.pool));
+        OK(ze.zeMemFree(context, with.values));
+        OK(ze.zeModuleDestroy(with.module));
+    }
+    void tell(char kind) {
+        message.kind = kind;
+        other.tell(message);
+    }
+    void ask(char kind) {
+        tell(kind);
+        other.hear();
+    }
+};
+
+void hosts(Other &other) {
+    Test test(other);
+    OK(ze.zeEventHostSignal(test.with.event[pong])); // begins
+    test.tell('h');
+    host_rounds(test.with.event[pong], test.with.event[ping]);
+    other.hear();
+    OK(ze.zeEventQueryStatus(test.with.event[pong]));
+}
+
+void kernels(Other &other) {
+    Test test(other);
+    test.tell('c');
+    for (int chain = 0; chain < chains; chain++)
+        OK(ze.zeEventHostSignal(test.with.event[first_link + chain * (2 * links + 1)]));
+    kernel_chains(test.with, 0);
+    other.hear();
+    for (int chain = 0; chain < chains; chain++)
+        expect(test.with.values + chain * count, 2 * links);
+}
+
+/// A regular list, executed when the other process may wait already; its timestamps arrive there.
+void kernel_to_host(Other &other) {
+    Test test(other);
+    ze_command_queue_desc_t queue_desc{};
+    queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+    ze_command_queue_handle_t queue = nullptr;
+    ze_command_list_handle_t list = nullptr;
+    OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
+    OK(ze.zeCommandListCreate(context, device, &list_desc, &list));
+    add(list, test.with, test.with.event[ping], {});
+    OK(ze.zeCommandListClose(list));
+    test.tell('w');
+    OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
+    other.hear();
+    ze_kernel_timestamp_result_t times{}, there{};
+    OK(ze.zeEventQueryKernelTimestamp(test.with.event[ping], &times));
+    std::memcpy(&there, test.with.values, sizeof there);
+    CHECK(times.global.kernelStart > 0 && times.global.kernelEnd > times.global.kernelStart);
+    CHECK(std::memcmp(&times, &there, sizeof times) == 0);
+    OK(ze.zeCommandQueueSynchronize(queue, forever));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeCommandQueueDestroy(queue));
+}
+
+/// What is over here is over there: after a wait for the list, or for the event.
+void seen_at_once(Other &other) {
+    Test test(other);
+    ze_command_list_handle_t list = immediate_list();
+    for (int round = 0; round < 10; round++) {
+        test.ask('t'); // nothing yet
+        add(list, test.with, test.with.event[ping], {});
+        if (round % 2)
+            finish(list);
+        else
+            OK(ze.zeEventHostSynchronize(test.with.event[ping], forever));
+        test.ask('s');
+        CHECK_RESULT(ze.zeEventQueryStatus(test.with.event[ping]), ZE_RESULT_NOT_READY);
+        OK(ze.zeEventQueryStatus(test.with.event[pong]));
+        OK(ze.zeEventHostReset(test.with.event[pong]));
+    }
+    finish(list);
+    expect(test.with.values, 10);
+    OK(ze.zeCommandListDestroy(list));
+}
+
+void refusals(Other &other) {
+    Test test(other);
+    test.ask('t');
+    int descriptor = -1;
+    std::memcpy(&descriptor, test.message.events.data, sizeof descriptor);
+    const ze_ipc_event_pool_handle_t handle = test.message.events;
+    test.message.events = {}; // nothing but the descriptor arrives
+    test.message.kind = 't';
+    other.ask(test.message, descriptor);
+    std::memcpy(test.message.events.data, test.message.memory.data, sizeof handle.data);
+    test.ask('r'); // a memory
+    std::memcpy(&descriptor, test.message.memory.data, sizeof descriptor);
+    test.message.kind = 'r';
+    other.ask(test.message, descriptor);
+    test.message.events = handle;
+    void *memory = nullptr;
+    ze_ipc_mem_handle_t wrong{};
+    std::memcpy(wrong.data, handle.data, sizeof wrong.data);
+    wrong.data[0] = wrong.data[1] = 0x7f; // no descriptor of this process
+    CHECK_RESULT(ze.zeMemOpenIpcHandle(context, device, wrong, 0, &memory), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+
+    ze_event_pool_handle_t plain = make_pool(1);
+    ze_ipc_event_pool_handle_t none{};
+    CHECK_RESULT(ze.zeEventPoolGetIpcHandle(plain, &none), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zeEventPoolDestroy(plain));
+}
+
+/// A child of fork() shares the pool, and needs a watcher of its own.
+void forked(Other &other) {
+    Test test(other);
+    ze_command_list_handle_t list = immediate_list();
+    add(list, test.with, nullptr, {test.with.event[first_link]});
+    while (!has_watcher())
+        std::this_thread::yield();
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        ze_command_list_handle_t own = immediate_list();
+        OK(ze.zeEventHostSignal(test.with.event[pong]));
+        add(own, test.with, nullptr, {test.with.event[ping]});
+        finish(own);
+        expect(test.with.values, 1);
+        _exit(0);
+    }
+    OK(ze.zeEventHostSynchronize(test.with.event[pong], forever));
+    OK(ze.zeEventHostSignal(test.with.event[ping]));
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    OK(ze.zeEventHostSignal(test.with.event[first_link]));
+    finish(list);
+    expect(test.with.values, 2);
+    OK(ze.zeCommandListDestroy(list));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    open_driver(argc, argv);
+    look_up("zeEventPoolOpenIpcHandle", 3, open_pool);
+    look_up("zeEventPoolCloseIpcHandle", 4, close_pool);
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeEventPoolPutIpcHandle", &address));
+    put = reinterpret_cast<decltype(put)>(address);
+    if (argc > 2) {
+        serve(std::atoi(argv[2]));
+        return 0;
+    }
+    {
+        Other other(argv);
+        hosts(other);
+        kernels(other);
+        kernel_to_host(other);
+        seen_at_once(other);
+        refusals(other);
+        Test(other).ask('g');
+        forked(other);
+    }
+    OK(ze.zeContextDestroy(context));
+    std::puts("ok");
+}

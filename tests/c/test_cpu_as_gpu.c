@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* With ZE_CPU_AS_GPU=1, which meson sets, the CPU device says that it is a GPU. For zemm it stays a CPU. */
+#include <string.h>
+
+#include "check.h"
+
+int main(void) {
+    const size_t gpus = zemm_engine_get_count(zemm_gpu);
+    for (size_t i = 0; i < gpus; i++) { /* if there are any, they are real ones */
+        zemm_engine_t engine = NULL;
+        const char *features = NULL;
+        CHECK(zemm_engine_create(&engine, zemm_gpu, i) == zemm_success);
+        CHECK(zemm_engine_get_features(engine, &features) == zemm_success && !strstr(features, "avx"));
+        CHECK(zemm_engine_destroy(engine) == zemm_success);
+    }
+    zemm_engine_t engine = NULL;
+    zemm_engine_kind_t kind = zemm_any_engine;
+    const char *model = NULL;
+    if (zemm_engine_create(&engine, zemm_cpu, 0) != zemm_success &&
+        strstr(zemm_last_error(), "intel-opencl-rt")) {
+        printf("skipped: %s\n", zemm_last_error());
+        return SKIP;
+    }
+    CHECK(engine);
+    CHECK(zemm_engine_get_kind(engine, &kind) == zemm_success && kind == zemm_cpu);
+    CHECK(zemm_engine_get_model(engine, &model) == zemm_success && model[0] == 0);
+    CHECK(zemm_engine_destroy(engine) == zemm_success);
+    return 0;
+}
