@@ -74,16 +74,18 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
     # Without Intel's GPU driver first, as the README leaves the machine.
-    expected = "pytest apt-get pytest pip pytest python python meson meson"
-    assert names[-9:] == expected.split()
-    assert calls[-8].endswith(" intel-opencl-icd")
-    assert calls[-7:-2] == [
+    expected = "pytest apt-get pytest pip pytest python meson meson meson meson python meson meson"
+    assert names[-13:] == expected.split()
+    assert calls[-12].endswith(" intel-opencl-icd")
+    assert calls[-11:-7] == [
         "pytest -m intel_gpu_driver",
         "pip install dpctl",
         "pytest -m sycl",
         "python -m zemm.isa --device pvc,dg2,tgllp",
-        "python tests/newest_level_zero.py build/newest",
     ]
+    assert calls[-6] == "meson test -C build-asan -t 4"
+    assert calls[-4] == "meson test -C build-tsan -t 4 --suite threads"
+    assert calls[-3] == "python tests/newest_level_zero.py build/newest"
     assert calls[-1] == "meson test -C build --suite newest"
 
 
@@ -105,8 +107,7 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 3),
         ("python", 1),
         ("python", 2),
-        ("meson", 3),
-        ("meson", 4),
+        *(("meson", nth) for nth in range(3, 9)),
     ],
 )
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
