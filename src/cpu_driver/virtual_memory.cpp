@@ -110,6 +110,20 @@ int protection(ze_memory_access_attribute_t access) {
 
 constexpr int reserve_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
+/// Calls change(state, start), under the lock, when a reserved range has all of these bytes. They are pieces
+/// of their own then.
+template <class Change> ze_result_t change_range(const void *ptr, size_t size, Change change) {
+    return guarded([&]() -> ze_result_t {
+        State &s = state();
+        const auto start = reinterpret_cast<uintptr_t>(ptr);
+        std::lock_guard lock(s.mutex);
+        if (find_range(s, start, size) == s.ranges.end())
+            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        cut_out(s, start, size);
+        return change(s, start);
+    });
+}
+
 } // namespace
 
 bool find_mapping(const void *pointer, Allocation &found) {
@@ -234,13 +248,7 @@ ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_
     const _ze_physical_mem_handle_t &physical = *hPhysicalMemory;
     if (offset > physical.file->size() || size > physical.file->size() - offset)
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
-    return guarded([&]() -> ze_result_t {
-        State &s = state();
-        const auto start = reinterpret_cast<uintptr_t>(ptr);
-        std::lock_guard lock(s.mutex);
-        if (find_range(s, start, size) == s.ranges.end())
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        cut_out(s, start, size);
+    return change_range(ptr, size, [&](State &s, uintptr_t start) {
         if (!physical.file->map(offset, size, protection(access), const_cast<void *>(ptr)))
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         const auto first = s.pieces.find(start);
@@ -254,13 +262,7 @@ ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void *ptr, siz
     ZE_CPU_NEED_HANDLE(hContext);
     if (ze_result_t bad = check_range(ptr, size))
         return bad;
-    return guarded([&]() -> ze_result_t {
-        State &s = state();
-        const auto start = reinterpret_cast<uintptr_t>(ptr);
-        std::lock_guard lock(s.mutex);
-        if (find_range(s, start, size) == s.ranges.end())
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        cut_out(s, start, size);
+    return change_range(ptr, size, [&](State &s, uintptr_t start) {
         if (mmap(const_cast<void *>(ptr), size, PROT_NONE, reserve_flags | MAP_FIXED, -1, 0) == MAP_FAILED)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         change_pieces(s, start, size, [](Piece &piece) { piece = Piece{piece.size, {}, {}, {}, {}, 0}; });
@@ -275,13 +277,7 @@ ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const v
         return bad;
     if (access > ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    return guarded([&]() -> ze_result_t {
-        State &s = state();
-        const auto start = reinterpret_cast<uintptr_t>(ptr);
-        std::lock_guard lock(s.mutex);
-        if (find_range(s, start, size) == s.ranges.end())
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        cut_out(s, start, size);
+    return change_range(ptr, size, [&](State &s, uintptr_t start) {
         if (mprotect(const_cast<void *>(ptr), size, protection(access)) != 0)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         change_pieces(s, start, size, [access](Piece &piece) { piece.access = access; });
