@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command.h"
 
+#include "handover.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -14,6 +15,7 @@ cl::Int FunctionCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl:
                                  cl::Event *event) {
     // OpenCL copies the argument block, so what travels is a pointer to a reference that `call` drops.
     auto *self = new std::shared_ptr<FunctionCommand>(shared_from_this());
+    hand_over();
     cl::Int status = opencl().clEnqueueNativeKernel(queue, &FunctionCommand::call, &self, sizeof self, 0,
                                                     nullptr, nullptr, wait_count, waits, event);
     if (status != cl::success)
@@ -22,9 +24,11 @@ cl::Int FunctionCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl:
 }
 
 void FunctionCommand::call(void *argument) {
+    take_over();
     auto *self = *static_cast<std::shared_ptr<FunctionCommand> **>(argument);
     (*self)->function_();
     delete self;
+    hand_over();
 }
 
 } // namespace ze_cpu

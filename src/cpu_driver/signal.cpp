@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "handover.h"
 #include "host_wait.h"
 
 namespace ze_cpu {
@@ -14,6 +15,8 @@ cl::Int execution_status(cl::Event event) {
     if (opencl().clGetEventInfo(event, cl::event_command_execution_status, sizeof status, &status, nullptr) !=
         cl::success)
         return -1;
+    if (status <= cl::complete)
+        take_over();
     return status;
 }
 

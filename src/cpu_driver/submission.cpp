@@ -8,6 +8,7 @@
 
 #include "border.h"
 #include "fork_gate.h"
+#include "handover.h"
 #include "host_wait.h"
 
 namespace ze_cpu {
@@ -49,6 +50,7 @@ struct Submission::RunningStep {
     CommandPtr command;
 
     static void call(void *argument) {
+        take_over();
         const std::unique_ptr<RunningStep> self(*static_cast<RunningStep **>(argument));
         Submission &stream = *self->stream;
         const Resumption resumption;
@@ -96,6 +98,7 @@ void Submission::close() {
     }
     wake_hosts();
     opencl().clFinish(queue_);
+    take_over();
     std::lock_guard lock(registry().mutex);
     registry().all.erase(weak_from_this());
 }
@@ -110,6 +113,7 @@ void Submission::enqueue_step(const CommandPtr &command, const WaitList &waits) 
         RunningStep::call(&pointer);
         return;
     }
+    hand_over();
     const cl::Int status =
         opencl().clEnqueueNativeKernel(queue_, &RunningStep::call, &pointer, sizeof pointer, 0, nullptr,
                                        nullptr, waits.count(), waits.data(), nullptr);
@@ -281,6 +285,7 @@ bool Submission::finish_queue(const Deadline &deadline) {
         return true; // what is enqueued is run at once
     if (deadline.forever()) {
         opencl().clFinish(queue_);
+        take_over();
         return true;
     }
     OpenClEvent marker;

@@ -71,6 +71,9 @@ static void host_signals_device() {
     OK(ze.zeKernelDestroy(add));
     OK(ze.zeCommandListDestroy(first));
     OK(ze.zeCommandListDestroy(second));
+    for (ze_event_handle_t event : {start, middle, end})
+        OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventPoolDestroy(pool));
 }
 
 /// Two lists hand a counter to each other through events that the device resets.
@@ -100,6 +103,9 @@ static void ping_pong() {
     OK(ze.zeCommandListDestroy(right));
     OK(ze.zeMemFree(context, a));
     OK(ze.zeKernelDestroy(add));
+    OK(ze.zeEventDestroy(ping));
+    OK(ze.zeEventDestroy(pong));
+    OK(ze.zeEventPoolDestroy(pool));
 }
 
 /// Regular lists that signal, wait and reset the same event, executed several times on two queues.
@@ -141,6 +147,8 @@ static void recorded() {
     OK(ze.zeCommandListDestroy(consumer));
     OK(ze.zeMemFree(context, a));
     OK(ze.zeKernelDestroy(add));
+    OK(ze.zeEventDestroy(event));
+    OK(ze.zeEventPoolDestroy(pool));
 }
 
 static void kernel_timestamps() {

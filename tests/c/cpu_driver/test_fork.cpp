@@ -100,6 +100,7 @@ static void beside_running_threads() {
     stop = true;
     for (std::thread &thread : threads)
         thread.join();
+    OK(ze.zeCommandListDestroy(list));
 }
 
 static void beside_a_waiting_thread() {
@@ -123,6 +124,12 @@ static void beside_a_waiting_thread() {
     for (std::thread &thread : waiting)
         thread.join();
     check(values, 1);
+    OK(ze.zeCommandListDestroy(held_back));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeEventDestroy(start));
+    OK(ze.zeEventPoolDestroy(pool));
+    OK(ze.zeMemFree(context, values));
 }
 
 /// A kernel that does not end before the host says so: the fork goes on without it, and the child is told.
@@ -139,6 +146,9 @@ static void beside_an_endless_kernel() {
           }) == 0);
     *flag = 1;
     finish(list);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeMemFree(context, const_cast<int *>(flag)));
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The OpenCL runtime hands work to its threads and results back. It is not built with the thread sanitizer,
+// which would call that a race: these tell it. In other builds they are nothing.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_acquire(void *);
+extern "C" void __tsan_release(void *);
+#endif
+
+namespace ze_cpu {
+
+#if defined(__SANITIZE_THREAD__)
+inline char handover_place;
+inline void hand_over() {
+    __tsan_release(&handover_place);
+}
+inline void take_over() {
+    __tsan_acquire(&handover_place);
+}
+#else
+inline void hand_over() {}
+inline void take_over() {}
+#endif
+
+} // namespace ze_cpu
