@@ -45,14 +45,6 @@ template <class Body> static void in_threads(int count, Body body) {
         thread.join();
 }
 
-static size_t resident_kb() {
-    long pages = 0, total = 0;
-    FILE *file = std::fopen("/proc/self/statm", "r");
-    CHECK(file && std::fscanf(file, "%ld %ld", &total, &pages) == 2);
-    std::fclose(file);
-    return size_t(pages) * size_t(sysconf(_SC_PAGESIZE)) / 1024;
-}
-
 static void create_and_destroy() {
     ze_event_pool_handle_t pool = make_pool(1);
     ze_event_handle_t event = make_event(pool, 0);
@@ -73,6 +65,14 @@ static void create_and_destroy() {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these keep what was freed for a while
+static size_t resident_kb() {
+    long pages = 0, total = 0;
+    FILE *file = std::fopen("/proc/self/statm", "r");
+    CHECK(file && std::fscanf(file, "%ld %ld", &total, &pages) == 2);
+    std::fclose(file);
+    return size_t(pages) * size_t(sysconf(_SC_PAGESIZE)) / 1024;
+}
+
 static void leaks() {
     for (int i = 0; i < 300; i++)
         create_and_destroy();
