@@ -138,6 +138,7 @@ ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_mo
     std::memset(&p->nativeKernelSupported, 0, sizeof p->nativeKernelSupported);
     static_assert(sizeof p->nativeKernelSupported.id == ZE_MAX_DEVICE_UUID_SIZE);
     make_uuid(d, p->nativeKernelSupported.id);
+    describe_extensions(p->pNext);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -18,6 +18,15 @@ bool has_required_size(const KernelInfo &info) {
     return info.required_group_size[0] != 0;
 }
 
+/// Whether `value` may be an integer that does not need more than `to` of its `size` bytes.
+bool is_narrow_integer(const uint8_t *value, size_t size, size_t to) {
+    if (to == 0 || to > sizeof(uint32_t) || size > sizeof(uint64_t))
+        return false;
+    const uint8_t fill = value[to];
+    const bool extends = fill == 0 || (fill == 0xff && value[to - 1] & 0x80);
+    return extends && std::all_of(value + to, value + size, [&](uint8_t byte) { return byte == fill; });
+}
+
 /// Stores OpenCL's handle of an image or sampler, and keeps it.
 template <class Handle, class Get>
 ze_result_t set_object(ze_kernel_handle_t kernel, uint32_t arg, size_t size, const void *value, Get get) {
@@ -102,7 +111,10 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
         return set_object<ze_sampler_handle_t>(hKernel, argIndex, argSize, pArgValue,
                                                [](ze_sampler_handle_t h) { return h->sampler; });
     } else {
-        if (argSize > arg.size || (pArgValue && argSize < arg.least))
+        const auto *value = static_cast<const uint8_t *>(pArgValue);
+        const bool is_longer = argSize > arg.size && !(value && arg.kind == ArgKind::value &&
+                                                       is_narrow_integer(value, argSize, arg.size));
+        if (is_longer || (value && argSize < arg.least))
             return guarded([&] {
                 return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
                               "argument " + std::to_string(argIndex) + " of kernel " + object.info().name +
@@ -110,8 +122,8 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
                                   " were given");
             });
         std::memset(to, 0, arg.size);
-        if (pArgValue)
-            std::memcpy(to, pArgValue, argSize);
+        if (value)
+            std::memcpy(to, value, std::min<size_t>(argSize, arg.size));
     }
     hKernel->args.is_set[argIndex] = 1;
     return ZE_RESULT_SUCCESS;

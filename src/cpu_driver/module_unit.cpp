@@ -6,6 +6,8 @@
 #include <iterator>
 #include <set>
 
+#include "spirv_samplers.h"
+
 namespace ze_cpu {
 namespace {
 
@@ -149,6 +151,7 @@ ze_result_t read_source(const uint8_t *data, size_t size, const ze_module_consta
         return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
     source.words.resize(size / 4);
     std::memcpy(source.words.data(), data, size);
+    clamp_samplers(source.words);
     source.options = std::move(options);
     source.functions = std::move(info.imports);
     source.linkage = read_linkage(source.words);

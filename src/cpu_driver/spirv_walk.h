@@ -16,8 +16,9 @@ namespace ze_cpu::spirv_walk {
 inline constexpr size_t header_words = 5, bound_word = 3;
 inline constexpr uint32_t ext_inst_printf = 184; // of OpenCL.std
 
-/// Calls visit(opcode, words of the instruction) for all instructions.
-template <class Visit> void each_instruction(const std::vector<uint32_t> &words, Visit visit) {
+/// Calls visit(opcode, words of the instruction) for all instructions of a vector of words, which the visit
+/// may change if it is not constant.
+template <class Words, class Visit> void each_instruction(Words &words, Visit visit) {
     for (size_t at = header_words; at < words.size();) {
         const size_t count = words[at] >> 16;
         if (count == 0 || count > words.size() - at)

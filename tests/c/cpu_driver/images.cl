@@ -7,6 +7,17 @@ kernel void sample_2d(read_only image2d_t image, sampler_t how, global const flo
     out[i] = read_imagef(image, how, at[i]);
 }
 
+constant sampler_t repeated = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_REPEAT | CLK_FILTER_NEAREST;
+constant sampler_t mirrored = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_MIRRORED_REPEAT | CLK_FILTER_NEAREST;
+constant sampler_t relative = CLK_NORMALIZED_COORDS_TRUE | CLK_ADDRESS_REPEAT | CLK_FILTER_NEAREST;
+
+kernel void sample_by_constants(read_only image2d_t image, global const float2 *at, global float4 *out) {
+    size_t i = get_global_id(0);
+    out[i].x = read_imagef(image, repeated, at[i]).x;
+    out[i].y = read_imagef(image, mirrored, at[i]).x;
+    out[i].z = read_imagef(image, relative, at[i]).x;
+}
+
 kernel void read_1d(read_only image1d_t image, global uint4 *out) {
     size_t i = get_global_id(0);
     out[i] = read_imageui(image, (int)i);

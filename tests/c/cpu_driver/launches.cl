@@ -24,6 +24,13 @@ kernel void sizes(ulong wide, int4 vector, float3 three, struct tail tail, globa
     out[4] = pointer ? pointer[0] : 77;
 }
 
+kernel void narrow(int a, uint b, short c, uchar d, global long *out) {
+    out[0] = a;
+    out[1] = b;
+    out[2] = c;
+    out[3] = d;
+}
+
 kernel __attribute__((work_group_size_hint(4, 2, 1))) __attribute__((vec_type_hint(float4))) void
 hints(global int *out) {
     out[0] = 1;

@@ -67,6 +67,33 @@ static void sizes() {
     OK(ze.zeMemFree(context, out));
 }
 
+/// An integer may have more bytes than the argument if its value fits.
+static void wider_integers() {
+    ze_kernel_handle_t kernel = make_kernel(module, "narrow");
+    int64_t out[4];
+    const void *pointer = out;
+    set(kernel, 4, 8, &pointer);
+    const int64_t minus_two = -2, three = 3, most = INT64_MAX;
+    const int32_t minus_one = -1, wide = 1 << 16;
+    set(kernel, 0, 8, &minus_two);
+    set(kernel, 1, 8, &three);
+    set(kernel, 2, 4, &minus_one);
+    set(kernel, 3, 4, &three);
+    launch(list, kernel, 1, 1);
+    finish(list);
+    CHECK(out[0] == -2 && out[1] == 3 && out[2] == -1 && out[3] == 3);
+    set(kernel, 0, 8, &most, bad_size);
+    set(kernel, 2, 4, &wide, bad_size);
+    set(kernel, 0, 16, nullptr, bad_size);
+    const double one = 1, numbers[2] = {};
+    set(kernel, 1, 8, &one, bad_size);
+    set(kernel, 0, 16, numbers, bad_size);
+    launch(list, kernel, 1, 1); // what is refused leaves the arguments as they were
+    finish(list);
+    CHECK(out[0] == -2 && out[1] == 3 && out[2] == -1 && out[3] == 3);
+    OK(ze.zeKernelDestroy(kernel));
+}
+
 /// More local memory than there is shows at the append, when all arguments are known.
 static void local_memory() {
     ze_kernel_handle_t kernel = make_kernel(module, "sizes");
@@ -190,6 +217,7 @@ int main(int argc, char **argv) {
     module = load_module("launches.spv");
     list = immediate_list();
     sizes();
+    wider_integers();
     local_memory();
     attributes();
     properties();

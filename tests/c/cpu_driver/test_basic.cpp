@@ -25,6 +25,12 @@ static void properties() {
     OK(ze.zeDeviceGetModuleProperties(device, &m));
     CHECK(m.spirvVersionSupported >= ZE_MAKE_VERSION(1, 2) && (m.flags & ZE_DEVICE_MODULE_FLAG_FP64) &&
           m.maxArgumentsSize >= 1024);
+    ze_scheduling_hint_exp_properties_t hints{};
+    hints.stype = ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES;
+    hints.schedulingHintFlags = UINT32_MAX;
+    m.pNext = &hints;
+    OK(ze.zeDeviceGetModuleProperties(device, &m));
+    CHECK(hints.schedulingHintFlags == 0); // they are accepted and have no effect
 
     uint32_t count = 0;
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, nullptr));

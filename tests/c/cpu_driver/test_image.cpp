@@ -149,6 +149,27 @@ void samplers() {
     OK(ze.zeImageDestroy(image));
 }
 
+/// Samplers that are written down in the kernel repeat for normalised coordinates only, too.
+void constant_samplers() {
+    ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 2));
+    upload(image, std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13});
+    const float at[3][2] = {{2.5f, 1.5f}, {0.5f, 0.5f}, {1.375f, 1.75f}};
+    std::vector<std::array<float, 4>> out(3);
+    const void *from = at;
+    void *to = out.data();
+    ze_kernel_handle_t kernel = make_kernel(module, "sample_by_constants");
+    set_arg(kernel, 0, image);
+    set_arg(kernel, 1, from);
+    set_arg(kernel, 2, to);
+    launch_3d(kernel, 3, 1, 1);
+    finish(list);
+    CHECK(out[0][0] == 12 && out[0][1] == 12);
+    CHECK(out[1][0] == 0 && out[1][1] == 0);
+    CHECK(out[2][2] == 11); // 0.375 of 4, 0.75 of 2
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeImageDestroy(image));
+}
+
 /// Every type of image through a kernel and back.
 void types() {
     const auto bytes = counting<uint8_t>(2 * 3 * 4 * 4, 1);
@@ -473,6 +494,7 @@ int main(int argc, char **argv) {
     module = load_module("images.spv");
     list = immediate_list();
     samplers();
+    constant_samplers();
     types();
     regions();
     recorded();

@@ -48,7 +48,8 @@ static void bad_arguments() {
     int value = 1;
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 3, 4, &value),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
-    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 8, &value),
+    const int64_t wide = int64_t(1) << 40;
+    CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, 8, &wide),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, 4, &value),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
