@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include <cxxabi.h>
-
 #include "common/cancellation.hpp"
 #include "common/fork_gate.hpp"
 #include "zemm/zemm_types.h"
@@ -39,8 +37,7 @@ void set_last_error(zemm_status_t status, const char *message) noexcept;
 const char *last_error() noexcept;
 
 // Run the body of a C entry point: no exception crosses the border, but the one that ends a cancelled thread.
-// no_sanitize: GCC has no object for the exception of a cancelled thread and binds a null reference.
-template <typename F> __attribute__((no_sanitize("null"))) zemm_status_t guard(F &&body) {
+template <typename F> zemm_status_t guard(F &&body) {
     const uncancelled until_done;
     try {
         const fork_gate::pass inside;
@@ -55,9 +52,9 @@ template <typename F> __attribute__((no_sanitize("null"))) zemm_status_t guard(F
     } catch (const std::exception &e) {
         set_last_error(zemm_runtime_error, e.what());
         return zemm_runtime_error;
-    } catch (const abi::__forced_unwind &) {
-        throw;
     } catch (...) {
+        if (!std::current_exception()) // not one of C++: the thread's cancellation
+            throw;
         set_last_error(zemm_runtime_error, "an exception of an unknown kind");
         return zemm_runtime_error;
     }

@@ -4,9 +4,9 @@
 // one that ends a cancelled thread.
 #pragma once
 
+#include <exception>
 #include <new>
 
-#include <cxxabi.h>
 #include <level_zero/ze_api.h>
 
 #define ZE_CPU_NEED_HANDLE(handle)                                                                           \
@@ -32,13 +32,12 @@ inline ze_result_t current_error() noexcept {
 }
 
 /// Runs the body of an entry point that may allocate.
-/// no_sanitize: GCC has no object for the exception of a cancelled thread and binds a null reference.
-template <class Body> __attribute__((no_sanitize("null"))) ze_result_t guarded(Body body) {
+template <class Body> ze_result_t guarded(Body body) {
     try {
         return body();
-    } catch (const abi::__forced_unwind &) {
-        throw;
     } catch (...) {
+        if (!std::current_exception()) // not one of C++: the thread's cancellation
+            throw;
         return current_error();
     }
 }
