@@ -47,9 +47,9 @@ def number(text: str, what: str) -> float:
 
 
 def show_number(value: float) -> str:
-    """The shortest text that `number` reads back as the same f32 value."""
-    text = str(np.float32(value))
-    return text.removesuffix(".0")
+    """The shortest text that `number` reads back as the same f32 value, without a `+`: that separates the
+    parts of `--attr-scales` and its like."""
+    return str(np.float32(value)).removesuffix(".0").replace("e+", "e")
 
 
 def boolean(text: str, what: str) -> bool:
