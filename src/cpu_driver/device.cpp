@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "all_streams.h"
 #include "border.h"
 #include "device_extensions.h"
 #include "driver.h"
 #include "entry_points.h"
 #include "runtime.h"
-#include "submission.h"
 
 namespace ze_cpu {
 namespace {

@@ -13,10 +13,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "all_streams.h"
 #include "host_wait.h"
 #include "runtime.h"
 #include "signal.h"
-#include "submission.h"
 
 namespace ze_cpu {
 namespace {

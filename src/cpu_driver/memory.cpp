@@ -12,11 +12,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "all_streams.h"
 #include "border.h"
 #include "driver.h"
 #include "entry_points.h"
 #include "runtime.h"
-#include "submission.h"
 #include "virtual_memory.h"
 
 namespace ze_cpu {

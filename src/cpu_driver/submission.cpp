@@ -3,28 +3,15 @@
 
 #include <algorithm>
 #include <new>
-#include <set>
 #include <utility>
 
+#include "all_streams.h"
 #include "border.h"
 #include "fork_gate.h"
 #include "handover.h"
 #include "host_wait.h"
 
 namespace ze_cpu {
-namespace {
-
-struct Registry {
-    std::mutex mutex;
-    std::set<std::weak_ptr<Submission>, std::owner_less<>> all;
-};
-Registry &registry() {
-    static Registry *leaked = new Registry; // queues may be destroyed by other libraries' static destructors
-    return *leaked;
-}
-
-} // namespace
-
 /// The OpenCL events that a command has to wait for.
 class WaitList {
 public:
@@ -84,8 +71,7 @@ Submission::~Submission() {
 OwnedSubmission OwnedSubmission::make() {
     OwnedSubmission result;
     result.submission_ = std::make_shared<Submission>();
-    std::lock_guard lock(registry().mutex);
-    registry().all.insert(result.submission_);
+    add_stream(result.submission_);
     return result;
 }
 
@@ -99,8 +85,7 @@ void Submission::close() {
     wake_hosts();
     opencl().clFinish(queue_);
     take_over();
-    std::lock_guard lock(registry().mutex);
-    registry().all.erase(weak_from_this());
+    remove_stream(weak_from_this());
 }
 
 /// Puts a step into the queue, or runs it at once if nothing is before it.
@@ -330,90 +315,6 @@ void Submission::unpause() {
     std::lock_guard lock(mutex_);
     pauses_--;
     go_on();
-}
-
-namespace {
-
-std::vector<std::shared_ptr<Submission>> all_streams() {
-    std::lock_guard lock(registry().mutex);
-    std::vector<std::shared_ptr<Submission>> streams;
-    for (const auto &entry : registry().all)
-        if (auto stream = entry.lock())
-            streams.push_back(std::move(stream));
-    return streams;
-}
-
-/// Streams that are paused as long as this lives.
-class PausedStreams {
-public:
-    PausedStreams() = default;
-    ~PausedStreams() {
-        for (const auto &stream : streams_)
-            stream->unpause();
-    }
-    PausedStreams(const PausedStreams &) = delete;
-    PausedStreams &operator=(const PausedStreams &) = delete;
-
-    void add(std::shared_ptr<Submission> stream) {
-        if (streams_.count(stream))
-            return;
-        streams_.insert(stream);
-        stream->pause();
-    }
-    /// With the registry's mutex held: is there none beside these?
-    bool are_all() const {
-        return std::all_of(registry().all.begin(), registry().all.end(), [this](const auto &entry) {
-            const auto stream = entry.lock();
-            return !stream || streams_.count(stream);
-        });
-    }
-
-private:
-    std::set<std::shared_ptr<Submission>> streams_;
-};
-
-} // namespace
-
-void run_while_paused(const std::function<void()> &work) {
-    PausedStreams paused;
-    for (;;) {
-        // Without a lock: what runs may need the host to create streams before it ends.
-        for (auto &stream : all_streams())
-            paused.add(std::move(stream));
-        std::lock_guard lock(registry().mutex); // no stream comes to be during the work
-        if (paused.are_all()) {
-            work();
-            return;
-        }
-    }
-}
-
-ze_result_t synchronize_all() {
-    // Without a lock: others may create streams, or destroy them, meanwhile.
-    for (const auto &stream : all_streams())
-        if (ze_result_t result = stream->wait(Deadline(UINT64_MAX)); result != ZE_RESULT_SUCCESS)
-            return result;
-    return ZE_RESULT_SUCCESS;
-}
-
-bool finish_queues(const Deadline &deadline) try {
-    const auto streams = all_streams();
-    auto count = [&] {
-        uint64_t sum = 0;
-        for (const auto &stream : streams)
-            sum += stream->enqueued_count();
-        return sum;
-    };
-    uint64_t before = 0;
-    do { // a step that runs may enqueue more, in any stream
-        before = count();
-        for (const auto &stream : streams)
-            if (!stream->finish_queue(deadline))
-                return false;
-    } while (count() != before);
-    return true;
-} catch (...) {
-    return false;
 }
 
 } // namespace ze_cpu

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <list>
 #include <mutex>
 #include <span>
@@ -101,15 +100,5 @@ public:
 private:
     std::shared_ptr<Submission> submission_;
 };
-
-/// Waits for all streams of the process.
-ze_result_t synchronize_all();
-
-/// Waits until nothing is in the OpenCL queues any more, while no other thread is inside the driver. Backlogs
-/// stay as they are. False if the deadline passed first.
-bool finish_queues(const Deadline &deadline);
-
-/// Calls `work` while no command of any stream runs. What waits for an event goes on waiting.
-void run_while_paused(const std::function<void()> &work);
 
 } // namespace ze_cpu
