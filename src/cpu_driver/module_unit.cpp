@@ -149,8 +149,7 @@ ze_result_t read_source(const uint8_t *data, size_t size, const ze_module_consta
     log += opaque_arguments(info);
     if (constants && !take_constants(*constants, info.constant_sizes, source.constants, log))
         return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
-    source.words.resize(size / 4);
-    std::memcpy(source.words.data(), data, size);
+    source.words = std::move(info.words);
     clamp_samplers(source.words);
     source.options = std::move(options);
     source.functions = std::move(info.imports);

@@ -56,7 +56,7 @@ public:
     Reader(SpirvInfo &info, std::string &error) : info_(info), error_(error) {}
 
     bool run(const uint8_t *data, size_t size) {
-        std::vector<uint32_t> words;
+        std::vector<uint32_t> &words = info_.words;
         if (!load_words(data, size, words, error_) || !check_spirv(words, ids_, error_))
             return false;
         for (size_t at = header_words; at < words.size(); at += words[at] >> 16)
@@ -151,13 +151,11 @@ private:
     }
 
     bool entry_point(const Instruction &i) {
-        // A literal string: bytes up to a zero, which has to be within this instruction.
-        const char *text = reinterpret_cast<const char *>(i.word + 3);
-        size_t room = (i.count - 3) * 4, length = strnlen(text, room);
-        if (length == room || length == 0)
+        const std::string_view name = text_at(i, 3);
+        if (name.size() == (i.count - 3) * 4 || name.empty())
             return fail("an entry point without a name");
         if (i.word[1] == spv::ExecutionModelKernel)
-            entries_.push_back({i.word[2], std::string(text, length)});
+            entries_.push_back({i.word[2], std::string(name)});
         return true;
     }
 
@@ -178,10 +176,9 @@ private:
             spec_ids_[i.word[1]] = i.word[3];
         else if (i.word[2] == spv::DecorationCPacked)
             packed_.insert(i.word[1]);
-        else if (i.word[2] ==
-                 spv::DecorationLinkageAttributes) // a string and the type follow, as was checked
-            (i.word[i.count - 1] == spv::LinkageTypeImport ? imports_ : exports_)[i.word[1]] =
-                reinterpret_cast<const char *>(i.word + 3);
+        else if (i.word[2] == spv::DecorationLinkageAttributes &&
+                 i.word[i.count - 1] == spv::LinkageTypeImport)
+            imports_[i.word[1]] = text_at(i, 3); // the type behind it was checked
     }
 
     std::string spelling(uint32_t type_id) const {
@@ -281,8 +278,6 @@ private:
                 info_.imports.push_back({name, signature(id)});
         for (const auto &[name, function] : atomics_)
             info_.imports.push_back(function);
-        for (const auto &[id, name] : exports_)
-            info_.exports.insert(name);
         return true;
     }
 
@@ -297,7 +292,7 @@ private:
     std::unordered_map<uint32_t, KernelInfo> modes_;
     std::unordered_map<uint32_t, uint32_t> results_;     // result types by function's id
     std::unordered_map<uint32_t, std::string> spelling_; // of types, as in ImportedFunction
-    std::map<uint32_t, std::string> imports_, exports_;  // names by id
+    std::map<uint32_t, std::string> imports_;            // names by id
     std::map<std::string, ImportedFunction> atomics_;    // by name
     std::vector<Entry> entries_;
     std::set<uint32_t> packed_;
@@ -316,8 +311,7 @@ std::string opaque_arguments(const SpirvInfo &info) {
         for (size_t n = 0; n < kernel.args.size(); n++)
             if (kernel.args[n].kind == ArgKind::opaque)
                 text += "kernel " + kernel.name + " cannot be created: argument " + std::to_string(n) +
-                        " is an image, a sampler or something else of no known size, or a structure that "
-                        "has one\n";
+                        " has no known size, or is a structure with an image, a sampler or the like\n";
     return text;
 }
 

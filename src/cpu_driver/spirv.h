@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -48,9 +47,9 @@ struct ImportedFunction {
 };
 
 struct SpirvInfo {
+    std::vector<uint32_t> words; // the module, in this machine's order
     std::vector<KernelInfo> kernels;
     std::vector<ImportedFunction> imports;
-    std::set<std::string> exports;               // functions for other modules
     std::map<uint32_t, uint32_t> constant_sizes; // SpecId -> bytes
 };
 

@@ -215,8 +215,7 @@ private:
         const Id &set = ids_[i.word[3]];
         if (set.op != spv::OpExtInstImport || set.count < 3)
             return {};
-        const char *name = reinterpret_cast<const char *>(set.words + 2);
-        return {name, strnlen(name, (set.count - 2) * 4)};
+        return text_at({set.op, set.count, set.words}, 2);
     }
 
     const std::vector<uint32_t> &words_;

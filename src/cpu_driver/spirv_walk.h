@@ -4,16 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <spirv/unified1/spirv.hpp>
+#include "spirv_words.h"
 
 namespace ze_cpu::spirv_walk {
 
-inline constexpr size_t header_words = 5, bound_word = 3;
+using spirv::header_words;
+inline constexpr size_t bound_word = 3;
 inline constexpr uint32_t ext_inst_printf = 184; // of OpenCL.std
 
 /// Calls visit(opcode, words of the instruction) for all instructions of a vector of words, which the visit
@@ -30,8 +30,7 @@ template <class Words, class Visit> void each_instruction(Words &words, Visit vi
 
 /// The literal string that these words begin with.
 inline std::string text(std::span<const uint32_t> words) {
-    const char *data = reinterpret_cast<const char *>(words.data());
-    return {data, strnlen(data, words.size_bytes())};
+    return std::string(spirv::text_at({0, uint32_t(words.size()), words.data()}, 0));
 }
 
 constexpr bool is_annotation(uint32_t op) {

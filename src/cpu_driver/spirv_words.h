@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spirv/unified1/spirv.hpp>
@@ -18,6 +20,12 @@ struct Instruction {
     uint32_t count; // words, with the first
     const uint32_t *word;
 };
+
+/// The literal string that begins with this word of an instruction, which may end without ending it.
+inline std::string_view text_at(const Instruction &i, uint32_t at) {
+    const char *data = reinterpret_cast<const char *>(i.word + at);
+    return {data, strnlen(data, (i.count - at) * 4)};
+}
 
 /// Copies the module into words of this machine's order; refuses what is no SPIR-V at all.
 inline bool load_words(const uint8_t *data, size_t size, std::vector<uint32_t> &words, std::string &error) {
