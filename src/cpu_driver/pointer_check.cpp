@@ -19,9 +19,22 @@ struct Facts {
 
 /// Arithmetic, memory and control flow.
 constexpr bool is_plain(uint32_t op) {
-    constexpr uint32_t ranges[][2] = {{0, 1},     {8, 8},     {12, 12},   {54, 56},    {59, 59},
-                                      {61, 70},   {77, 84},   {109, 205}, {225, 225},  {227, 242},
-                                      {245, 257}, {317, 317}, {400, 403}, {5601, 5601}};
+    constexpr uint32_t ranges[][2] = {
+        {spv::OpNop, spv::OpUndef},
+        {spv::OpLine, spv::OpLine},
+        {spv::OpExtInst, spv::OpExtInst},
+        {spv::OpFunction, spv::OpFunctionEnd},
+        {spv::OpVariable, spv::OpVariable},
+        {spv::OpLoad, spv::OpInBoundsPtrAccessChain},
+        {spv::OpVectorExtractDynamic, spv::OpTranspose},
+        {spv::OpConvertFToU, spv::OpBitCount},
+        {spv::OpMemoryBarrier, spv::OpMemoryBarrier},
+        {spv::OpAtomicLoad, spv::OpAtomicXor},
+        {spv::OpPhi, spv::OpLifetimeStop},
+        {spv::OpNoLine, spv::OpNoLine},
+        {spv::OpCopyLogical, spv::OpPtrDiff},
+        {spv::OpFunctionPointerCallINTEL, spv::OpFunctionPointerCallINTEL},
+    };
     return std::any_of(std::begin(ranges), std::end(ranges),
                        [op](const auto &range) { return op >= range[0] && op <= range[1]; });
 }

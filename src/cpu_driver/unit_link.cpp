@@ -3,7 +3,10 @@
 // One program of several units. Names of functions get the number of the unit that has them, as two units may
 // export different functions of the same name, and copies of functions lose what nobody asks for.
 #include <algorithm>
+#include <initializer_list>
 #include <set>
+
+#include <spirv/unified1/spirv.hpp>
 
 #include "module_unit.h"
 
@@ -11,41 +14,26 @@ namespace ze_cpu {
 namespace {
 
 /// A module of one kernel that does nothing. The runtime looks for missing symbols where there is a kernel.
-const std::vector<uint32_t> empty_kernel = {
-    0x07230203,
-    0x00010000,
-    0,
-    5,
-    0, // version 1.0, ids below 5
-    2u << 16 | 17,
-    4,
-    2u << 16 | 17,
-    6, // OpCapability Addresses, Kernel
-    3u << 16 | 14,
-    2,
-    2, // OpMemoryModel Physical64 OpenCL
-    7u << 16 | 15,
-    6,
-    3,
-    0x635f657a,
-    0x6e5f7570,
-    0x6968746f,
-    0x676e, // OpEntryPoint Kernel %3 "ze_cpu_nothing"
-    2u << 16 | 19,
-    1, // %1 = OpTypeVoid
-    3u << 16 | 33,
-    2,
-    1, // %2 = OpTypeFunction %1
-    5u << 16 | 54,
-    1,
-    3,
-    0,
-    2, // %3 = OpFunction %1 None %2
-    2u << 16 | 248,
-    4,              // %4 = OpLabel
-    1u << 16 | 253, // OpReturn
-    1u << 16 | 56,  // OpFunctionEnd
-};
+std::vector<uint32_t> make_empty_kernel() {
+    constexpr uint32_t void_type = 1, function_type = 2, kernel = 3, block = 4, bound = 5;
+    std::vector<uint32_t> words{spv::MagicNumber, 0x10000, 0, bound, 0}; // version 1.0
+    const auto add = [&](spv::Op op, std::initializer_list<uint32_t> operands) {
+        words.push_back(uint32_t(operands.size() + 1) << 16 | op);
+        words.insert(words.end(), operands);
+    };
+    add(spv::OpCapability, {spv::CapabilityAddresses});
+    add(spv::OpCapability, {spv::CapabilityKernel});
+    add(spv::OpMemoryModel, {spv::AddressingModelPhysical64, spv::MemoryModelOpenCL});
+    // The name is "ze_cpu_nothing".
+    add(spv::OpEntryPoint, {spv::ExecutionModelKernel, kernel, 0x635f657a, 0x6e5f7570, 0x6968746f, 0x676e});
+    add(spv::OpTypeVoid, {void_type});
+    add(spv::OpTypeFunction, {function_type, void_type});
+    add(spv::OpFunction, {void_type, kernel, spv::FunctionControlMaskNone, function_type});
+    add(spv::OpLabel, {block});
+    add(spv::OpReturn, {});
+    add(spv::OpFunctionEnd, {});
+    return words;
+}
 
 class Linker {
 public:
@@ -76,7 +64,7 @@ public:
             }
         }
         if (purpose_ == ProgramFor::pointers)
-            if (ze_result_t result = parts_.add(empty_kernel, {}, "", log_))
+            if (ze_result_t result = parts_.add(make_empty_kernel(), {}, "", log_))
                 return result;
         if (ze_result_t result = parts_.add_builtins(imports, log_))
             return result;
