@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <memory_resource>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -32,7 +33,8 @@ struct Ids {
     uint32_t bound = 0;
     /// False if the module has instructions that are not known here: they may define any id.
     bool all_known = true;
-    std::unordered_map<uint32_t, Id> by_number;
+    std::pmr::monotonic_buffer_resource memory; // one allocation for many ids
+    std::pmr::unordered_map<uint32_t, Id> by_number{&memory};
     std::unordered_set<uint32_t> forward_pointers; // types that may be used before they are defined
 
     const Id &operator[](uint32_t n) const {
