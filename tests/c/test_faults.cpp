@@ -11,10 +11,13 @@
 // (kind: allocation, memory, lost, opening).
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <dlfcn.h>
@@ -346,8 +349,8 @@ struct cache_folder {
     std::filesystem::path path;
 };
 
-// Runs in a child; its exit code.
-template <typename F> int in_child(F &&body) {
+// A process that runs it and ends.
+template <typename F> pid_t start_child(F &&body) {
     const pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
@@ -356,14 +359,19 @@ template <typename F> int in_child(F &&body) {
         std::fflush(nullptr);
         _exit(0);
     }
+    return child;
+}
+
+// Its exit status.
+int wait_for(pid_t child) {
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child);
     return status;
 }
 
 // In a process of its own: a walk with one fault.
-int cold_walk(const char *path, const fault &f, long number, bool is_whole, FILE *answer = nullptr) {
-    return in_child([&] {
+pid_t start_cold_walk(const char *path, const fault &f, long number, bool is_whole, FILE *answer = nullptr) {
+    return start_child([&] {
         const cache_folder folder;
         CHECK(std::freopen("/dev/null", "w", stdout)); // the log
         open_driver(path);
@@ -381,20 +389,32 @@ int cold_walk(const char *path, const fault &f, long number, bool is_whole, FILE
 }
 
 int cold(const char *path) {
+    const size_t at_once = std::max(1u, std::thread::hardware_concurrency());
     int bad = 0;
     setenv("ZEMM_VERBOSE", "all", 1);
     setenv("ZEMM_KERNEL", "matmul_any_any_any_8x1x16_generic", 1); // the one that is built soonest
     for (const fault &f : all_faults) {
         FILE *const answer = std::tmpfile();
-        CHECK(answer && cold_walk(path, f, -1, true, answer) == 0);
+        CHECK(answer && wait_for(start_cold_walk(path, f, -1, true, answer)) == 0);
         std::rewind(answer);
         long of_engine = 0, number = 0;
         CHECK(std::fscanf(answer, "%ld", &of_engine) == 1);
-        while (std::fscanf(answer, "%ld", &number) == 1)
-            if (const int status = cold_walk(path, f, number, number >= of_engine)) {
-                std::fprintf(stderr, "%s:%ld: exit status 0x%x\n", f.name, number, unsigned(status));
+        std::deque<std::pair<pid_t, long>> running;
+        const auto end_oldest = [&] {
+            const auto [child, point] = running.front();
+            running.pop_front();
+            if (const int status = wait_for(child)) {
+                std::fprintf(stderr, "%s:%ld: exit status 0x%x\n", f.name, point, unsigned(status));
                 bad++;
             }
+        };
+        while (std::fscanf(answer, "%ld", &number) == 1) {
+            running.emplace_back(start_cold_walk(path, f, number, number >= of_engine), number);
+            if (running.size() == at_once)
+                end_oldest();
+        }
+        while (!running.empty())
+            end_oldest();
         std::fclose(answer);
     }
     return bad;
@@ -450,10 +470,10 @@ int main(int argc, char **argv) {
         std::abort();
     });
     setenv("ZEMM_CPU_DRIVER", argv[1], 1);
-    if (in_child([] {
+    if (wait_for(start_child([] {
             if (!zemm_engine_get_count(zemm_cpu))
                 _exit(SKIP);
-        })) {
+        }))) {
         std::printf("no CPU device\n");
         return SKIP;
     }
