@@ -40,10 +40,9 @@ public:
     PausedStreams &operator=(const PausedStreams &) = delete;
 
     void add(std::shared_ptr<Submission> stream) {
-        if (streams_.count(stream))
-            return;
-        streams_.insert(stream);
-        stream->pause();
+        const auto [entry, is_new] = streams_.insert(std::move(stream));
+        if (is_new)
+            (*entry)->pause();
     }
     /// With the registry's mutex held: is there none beside these?
     bool are_all() const {
@@ -75,7 +74,7 @@ void run_while_paused(const std::function<void()> &work) {
         // Without a lock: what runs may need the host to create streams before it ends.
         for (auto &stream : all_streams())
             paused.add(std::move(stream));
-        std::lock_guard lock(registry().mutex); // no stream comes to be during the work
+        std::lock_guard lock(registry().mutex); // no stream can be added during the work
         if (paused.are_all()) {
             work();
             return;
