@@ -10,7 +10,7 @@
 
 namespace ze_cpu {
 
-/// Between a stream's creation and its close.
+/// Who creates a stream adds it; its close removes it.
 void add_stream(const std::shared_ptr<Submission> &stream);
 void remove_stream(const std::weak_ptr<Submission> &stream);
 

@@ -2,7 +2,6 @@
 #include "module_unit.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <set>
 

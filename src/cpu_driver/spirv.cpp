@@ -2,7 +2,6 @@
 #include "spirv.h"
 
 #include <bit>
-#include <cstring>
 #include <set>
 #include <unordered_map>
 

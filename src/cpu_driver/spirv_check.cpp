@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spirv_check.h"
 
-#include <cstring>
-
 #include "spirv_rules.h"
 
 namespace ze_cpu {

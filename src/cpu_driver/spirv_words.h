@@ -21,7 +21,8 @@ struct Instruction {
     const uint32_t *word;
 };
 
-/// The literal string that begins with this word of an instruction, which may end without ending it.
+/// The literal string from this word of the instruction on. If it has no final zero, it ends where the
+/// instruction ends.
 inline std::string_view text_at(const Instruction &i, uint32_t at) {
     const char *data = reinterpret_cast<const char *>(i.word + at);
     return {data, strnlen(data, (i.count - at) * 4)};

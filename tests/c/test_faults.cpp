@@ -349,7 +349,7 @@ struct cache_folder {
     std::filesystem::path path;
 };
 
-// A process that runs it and ends.
+// Starts a process that runs the body and ends.
 template <typename F> pid_t start_child(F &&body) {
     const pid_t child = fork();
     CHECK(child >= 0);
@@ -362,7 +362,7 @@ template <typename F> pid_t start_child(F &&body) {
     return child;
 }
 
-// Its exit status.
+// Waits until the process has ended; its exit status.
 int wait_for(pid_t child) {
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child);
