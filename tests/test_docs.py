@@ -33,7 +33,7 @@ def driver_lines() -> list[str]:
 def test_python_snippet(tmp_path: Path) -> None:
     (tmp_path / "snippet.py").write_text(block("From Python", "python"))
     result = subprocess.run(
-        [sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False
+        [sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert result.returncode == 0, result.stderr
     assert re.fullmatch(r"largest error: \d\.\d% of the largest value\n", result.stdout)
@@ -48,7 +48,7 @@ def test_driver_line(line: str, tmp_path: Path) -> None:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=300,
         check=False,
     )
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
@@ -65,7 +65,7 @@ def test_doctor_is_as_described(tmp_path: Path) -> None:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=300,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
