@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/primitive_cache.hpp"
+#include "primitive/primitive_cache.hpp"
 
 #include <list>
 #include <mutex>
 #include <unordered_map>
 
-#include "common/cache_capacity.hpp"
+#include "primitive/cache_capacity.hpp"
 
 namespace zemm {
 
