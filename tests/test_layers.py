@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The include graph of src: arrows fall along the layers of docs/design.md, and none of them make a circle."""
+"""The include graph of src: arrows fall along the layers of docs/design.md, and none make a circle."""
 
 import re
 from pathlib import Path
