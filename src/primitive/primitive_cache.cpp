@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "primitive/primitive_cache.hpp"
 
-#include <list>
 #include <mutex>
-#include <unordered_map>
 
+#include "common/lru.hpp"
 #include "primitive/cache_capacity.hpp"
 
 namespace zemm {
@@ -15,57 +14,35 @@ class cache {
 public:
     std::shared_ptr<const cached> find(const std::string &key) {
         const std::lock_guard lock(mutex_);
-        const auto found = index_.find(key);
-        if (found == index_.end())
-            return nullptr;
-        entries_.splice(entries_.begin(), entries_, found->second);
-        return found->second->second;
+        const auto *found = entries_.find(key);
+        return found ? *found : nullptr;
     }
 
     // Keeps the first of two that were built at the same time.
     std::shared_ptr<const cached> insert(const std::string &key, std::shared_ptr<const cached> value) {
         const int capacity = primitive_cache_capacity();
         const std::lock_guard lock(mutex_);
-        const auto found = index_.find(key);
-        if (found != index_.end())
-            return found->second->second;
-        decltype(entries_) added; // what may throw comes before the cache changes
-        added.emplace_front(key, value);
-        index_[key] = added.begin();
-        entries_.splice(entries_.begin(), added);
-        shrink(capacity);
+        if (const auto *found = entries_.find(key))
+            return *found;
+        entries_.add(key, value);
+        entries_.shrink(size_t(capacity));
         return value;
     }
 
     void forget(const ze::device &device) {
-        decltype(entries_) dropped; // destroyed after the lock is released
+        lru<std::shared_ptr<const cached>>::entries dropped; // destroyed after the lock is released
         const std::lock_guard lock(mutex_);
-        for (auto it = entries_.begin(); it != entries_.end();) {
-            const auto next = std::next(it);
-            if (it->second->device.get() == &device) {
-                index_.erase(it->first);
-                dropped.splice(dropped.begin(), entries_, it);
-            }
-            it = next;
-        }
+        dropped = entries_.take_if([&](const auto &value) { return value->device.get() == &device; });
     }
 
     void set_capacity(int capacity) {
         const std::lock_guard lock(mutex_);
-        shrink(capacity);
+        entries_.shrink(size_t(capacity));
     }
 
 private:
-    void shrink(int capacity) {
-        while (entries_.size() > size_t(capacity)) {
-            index_.erase(entries_.back().first);
-            entries_.pop_back();
-        }
-    }
-
     std::mutex mutex_;
-    std::list<std::pair<std::string, std::shared_ptr<const cached>>> entries_; // most recent first
-    std::unordered_map<std::string, decltype(entries_)::iterator> index_;
+    lru<std::shared_ptr<const cached>> entries_;
 };
 
 // Never destroyed: at process exit the device's driver may be gone before static objects are.
