@@ -72,6 +72,8 @@ size_t ZEMM_API zemm_engine_get_count(zemm_engine_kind_t kind);
  * says what is missing. out_of_memory, runtime_error: the driver failed; the next call tries again. */
 zemm_status_t ZEMM_API zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index);
 zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind);
+/* The device's name, as its driver has it. The text lives as long as the engine. */
+zemm_status_t ZEMM_API zemm_engine_get_name(zemm_engine_t engine, const char **name);
 /* What the device can run beyond the baseline, less what ZEMM_DEVICE_MASK hides, separated by commas: of
  * avx2, avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, dp4a, and xmx (DPAS), block_2d (2-D block
  * loads), tf32, which the CPU device has in software. The text lives as long as the engine. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Level Zero loader reports, asked through ctypes: names for Engine.name and the sections of
-zemm-doctor.
+"""What the Level Zero loader reports, asked through ctypes: for zemm-doctor, which also has to tell of
+drivers and devices that zemm cannot use.
 
 Nothing here computes; a driver that crashes takes the process with it, so zemm-doctor asks in a child
 process.
@@ -8,7 +8,6 @@ process.
 
 import ctypes
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 LOADER = "libze_loader.so.1"
@@ -90,22 +89,3 @@ def devices() -> list[Device]:
             name = properties.name.decode(errors="replace").strip()
             found.append(Device(kind, name, number, version.driverVersion))
     return found
-
-
-def device_name(kind: str, index: int) -> str:
-    """The name of the index-th device of a kind; the processor's for a CPU that the loader does not know."""
-    try:
-        names = [device.name for device in devices() if device.kind == kind]
-    except LevelZeroError:
-        names = []
-    if index < len(names):
-        return names[index]
-    return processor_name() if kind == "cpu" else f"{kind}:{index}"
-
-
-def processor_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return "cpu"
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "cpu")
