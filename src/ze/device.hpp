@@ -45,9 +45,8 @@ public:
     double timestamp_period_ns = 1.0;   // of kernel timestamps
     uint64_t timestamp_mask = ~0ull;    // valid bits of kernel timestamps
     bool host_pointers = false;         // kernels read and write ordinary host memory (malloc)
-    bool fp16 = false;
-    uint32_t api_version = 0;    // of the driver, as ZE_MAKE_VERSION
-    uint64_t max_allocation = 0; // bytes of one allocation without relaxed limits
+    uint32_t api_version = 0;           // of the driver, as ZE_MAKE_VERSION
+    uint64_t max_allocation = 0;        // bytes of one allocation without relaxed limits
 
     // Modules built in this context; they go before the context does.
     std::unique_ptr<module_cache> modules;
