@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm_ze.h"
 
 using namespace zemm;

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "common/error.hpp"
-#include "common/primitive_desc.hpp"
 #include "kernels/spirv.hpp"
+#include "primitive/primitive_desc.hpp"
 #include "zemm/zemm_ze.h"
 
 using namespace zemm;

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

@@ -3,7 +3,7 @@
 #include "peak/peak.hpp"
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

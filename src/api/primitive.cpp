@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "common/error.hpp"
-#include "common/fallback.hpp"
-#include "common/primitive_desc.hpp"
 #include "common/verbose.hpp"
+#include "primitive/fallback.hpp"
+#include "primitive/primitive_desc.hpp"
 #include "zemm/zemm.h"
 #include "zemm/zemm_ze.h"
 

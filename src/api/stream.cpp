@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

@@ -49,9 +49,8 @@ public:
     double timestamp_period_ns = 1.0;   // nanoseconds of one tick of kernel timestamps
     uint64_t timestamp_mask = ~0ull;    // valid bits of kernel timestamps
     bool host_pointers = false;         // kernels may read and write ordinary host memory (malloc)
-    bool fp16 = false;
-    uint32_t api_version = 0;    // of the driver, as ZE_MAKE_VERSION
-    uint64_t max_allocation = 0; // bytes of one allocation without relaxed limits; 0: not known
+    uint32_t api_version = 0;           // of the driver, as ZE_MAKE_VERSION
+    uint64_t max_allocation = 0;        // bytes of one allocation without relaxed limits; 0: not known
 
     std::unique_ptr<module_cache> modules;
     // A synchronous command list for copy_now(), created at first use.
