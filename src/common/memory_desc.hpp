@@ -49,6 +49,9 @@ bool md_is_zero(const memory_desc &md);     // no dimensions: "not there"
 bool md_has_runtime(const memory_desc &md); // a runtime dimension, stride or offset
 bool md_is_plain(const memory_desc &md);    // blocked with no inner blocks
 bool md_equal(const memory_desc &a, const memory_desc &b);
+// Elements from one index of a dimension to the next, so that any coordinate of a larger tensor fits: 0 along
+// a dimension of 1.
+zemm_dim_t broadcast_stride(const memory_desc &md, int d);
 zemm_dim_t md_nelems(const memory_desc &md);          // product of dims (0 for a zero descriptor)
 size_t md_size(const memory_desc &md, int index = 0); // bytes; see zemm_memory_desc_get_size_v2
 int md_num_handles(const memory_desc &md);

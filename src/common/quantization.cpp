@@ -70,6 +70,11 @@ void need_mask(const char *caller, const quant_request &r) {
 
 } // namespace
 
+const quant_entry *find_entry(const quant_map &map, int arg) {
+    const auto found = map.find(arg);
+    return found == map.end() ? nullptr : &found->second;
+}
+
 void set_scales(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_scales";
     if (!is_scaled_arg(r.arg))

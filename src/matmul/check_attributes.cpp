@@ -15,10 +15,6 @@ struct context {
     zemm_dim_t m, n, k;
 };
 
-const char *tensor_name(int arg) {
-    return arg == ZEMM_ARG_SRC ? "src" : arg == ZEMM_ARG_WEIGHTS ? "weights" : "dst";
-}
-
 [[noreturn]] void refuse_mask(const char *what, int mask, const char *allowed) {
     fail(zemm_unimplemented, "%s: mask %d is not one of %s", what, mask, allowed);
 }

@@ -153,14 +153,6 @@ zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t rang
     return std::min(k, up(groups(k, ranges, "K"), segment < k ? segment : tile_k));
 }
 
-zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
-    const zemm_dim_t count = (items + per_group - 1) / per_group;
-    if (count > UINT32_MAX)
-        fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
-             (long long)count);
-    return count;
-}
-
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
     matmul_problem &block = p.block;
     block.partial_row = columns;

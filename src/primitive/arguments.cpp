@@ -62,6 +62,14 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
 
 } // namespace
 
+void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
+                    const std::function<const memory_desc &(int arg)> &tensor_of) {
+    for (const auto &[arg, e] : entries) {
+        const memory_desc md = e.is_on_host ? md_host_scalar(e.data_type) : md_of_quant(tensor_of(arg), e);
+        arguments[flag | arg] = {.md = md, .is_on_host = e.is_on_host, .is_parameter = true};
+    }
+}
+
 int num_of_inputs(const argument_map &arguments) {
     int count = 0;
     for (const auto &[arg, argument] : arguments)

@@ -8,10 +8,6 @@ namespace zemm::reorder {
 
 namespace {
 
-const char *tensor_name(int arg) {
-    return arg == ZEMM_ARG_SRC ? "src" : "dst";
-}
-
 bool is_converted(zemm_data_type_t dt) {
     return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16 || dt == zemm_s32 || is_int8(dt) ||
            is_int4(dt);
