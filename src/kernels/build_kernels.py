@@ -26,12 +26,12 @@ def kernels(definition: Path) -> dict[str, tuple[str, list[str]]]:
         fields = [f.strip() for f in match[2].split(",")]
         if match[1]:
             src, wei, dst, m, n, k, policy, lanes, group_x, *_ = fields
-            rows_, work_items = "8", lanes
+            rows_, owner = "8", "sub_group"
         else:
             src, wei, dst, m, n, k, policy, rows_, lanes, group_x, *_ = fields
-            work_items = "1"
+            owner = "work_item"
         settings = {"TILE_M": m, "TILE_N": n, "TILE_K": k, "ROWS": rows_, "LANES": lanes}
-        settings |= {"GROUP_X": group_x, "WORK_ITEMS": work_items}
+        settings |= {"GROUP_X": group_x, "OWNER": f'"owner/{owner}.h"'}
         options = [f"-D{key}={value}" for key, value in settings.items()]
         options.append(f'-DPOLICY="policy/{policy}.h"')
         rows[f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"] = ("matmul.cl", options)
