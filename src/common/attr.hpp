@@ -69,8 +69,7 @@ namespace zemm {
 
 // A byte string that is equal for equal attributes: part of the primitive cache key.
 std::string attr_key(const zemm_primitive_attr &attr);
-// The verbose log's form (api_reference section 11): "attr-scales:src0:3:f16:1x128+wei:2:f16
-// attr-post-ops:...".
+// The verbose log's form: "attr-scales:src0:3:f16:1x128+wei:2:f16 attr-post-ops:...".
 std::string attr_text(const zemm_primitive_attr &attr);
 // "src0", "wei", "dst", ...
 std::string arg_text(int arg);

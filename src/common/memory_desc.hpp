@@ -57,7 +57,7 @@ void md_resolve_any(memory_desc &md);
 std::string dims_text(const memory_desc &md); // "2x3x4"; runtime dimensions as *
 std::string dims_text(int ndims, const zemm_dim_t *dims);
 std::string tag_text(const memory_desc &md); // "abc", "acb", "aCB16b16c", "any"; "*" when not expressible
-// The verbose log's form: "src:f32:a:blocked:ab::f0" (api_reference section 11).
+// The verbose log's form: "src:f32:a:blocked:ab::f0".
 // user_any: the user asked for format any, md is what it became.
 std::string md_text(const char *name, const memory_desc &md, bool user_any = false);
 // "20x1" for a blocked layout with gaps, else "".

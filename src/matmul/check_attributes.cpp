@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attribute stage: attributes that oneDNN does not define for a matmul are unimplemented (api
-// reference 5.2, and the common rules of its implementations, 5.3).
+// The attribute stage: attributes that oneDNN does not define for a matmul (its page "Matrix
+// Multiplication"), or that none of its implementations takes, are unimplemented.
 #include "common/error.hpp"
 #include "matmul/problem.hpp"
 #include "zemm/zemm.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The descriptor stage: what makes no matmul is invalid_arguments (oneDNN's rules, api reference 5.1).
+// The descriptor stage: what makes no matmul is invalid_arguments. The rules are oneDNN's (its page
+// "Matrix Multiplication"): equal ranks, matching M, N and K, batches equal or 1, types that go together.
 #include "common/error.hpp"
 #include "matmul/problem.hpp"
 #include "zemm/zemm.h"

@@ -3,8 +3,8 @@
 // device.
 #pragma once
 
-#include "common/primitive_cache.hpp"
 #include "matmul/primitive_desc.hpp"
+#include "primitive/primitive_cache.hpp"
 
 namespace zemm::matmul {
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "common/error.hpp"
-#include "common/primitive_desc.hpp"
 #include "common/quant_md.hpp"
 #include "matmul/block.hpp"
 #include "matmul/pack_first.hpp"
 #include "matmul/packing.hpp"
 #include "matmul/plan_xe.hpp"
 #include "matmul/sums.hpp"
+#include "primitive/primitive_desc.hpp"
 
 namespace zemm::matmul {
 

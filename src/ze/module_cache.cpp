@@ -32,21 +32,13 @@ ze_result_t new_kernel(const built_module &module, const char *entry, owned_kern
 
 } // namespace
 
-std::shared_ptr<module_cache::slot> module_cache::find_or_add(std::string key) {
+std::shared_ptr<module_cache::slot> module_cache::find_or_add(const std::string &key) {
     std::lock_guard hold(lock_);
-    if (auto found = by_key_.find(key); found != by_key_.end()) {
-        newest_first_.splice(newest_first_.begin(), newest_first_, found->second);
-        return found->second->second;
-    }
-    order added; // what may throw comes before the lists change
-    added.emplace_front(key, std::make_shared<slot>());
-    by_key_.emplace(std::move(key), added.begin());
-    newest_first_.splice(newest_first_.begin(), added);
-    if (newest_first_.size() > capacity_) {
-        by_key_.erase(newest_first_.back().first);
-        newest_first_.pop_back();
-    }
-    return newest_first_.front().second;
+    if (const std::shared_ptr<slot> *found = slots_.find(key))
+        return *found;
+    const std::shared_ptr<slot> added = slots_.add(key, std::make_shared<slot>());
+    slots_.shrink(capacity_);
+    return added;
 }
 
 void module_cache::throw_if_failed(const std::string &kernel_key) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules built on a device, least recently used first out. It belongs to the device, so that no module
-// outlives the context that it was built in; kernels in use stay alive on their own.
+// The modules built on a device; the one that was not used for the longest time leaves first. It belongs to
+// the device, so that no module outlives the context that it was built in; kernels in use stay alive on their
+// own.
 #pragma once
 
 #include <atomic>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "common/lru.hpp"
 #include "ze/module.hpp"
 
 namespace zemm::ze {
@@ -58,17 +59,15 @@ private:
         std::shared_ptr<built_module> built;
         std::map<std::string, std::shared_ptr<kernel>> kernels; // by entry point
     };
-    using order = std::list<std::pair<std::string, std::shared_ptr<slot>>>;
 
-    std::shared_ptr<slot> find_or_add(std::string key);
+    std::shared_ptr<slot> find_or_add(const std::string &key);
     std::shared_ptr<kernel> build(slot &s, const device &dev, const spirv &binary, const char *entry,
                                   const std::vector<spec_constant> &constants, const char *flags);
     void throw_if_failed(const std::string &kernel_key);
 
     const size_t capacity_;
     std::mutex lock_;
-    order newest_first_;
-    std::unordered_map<std::string, order::iterator> by_key_;
+    lru<std::shared_ptr<slot>> slots_;                      // by module
     std::unordered_map<std::string, build_error> failures_; // by module and entry point
     std::atomic<bool> has_failures_ = false;                // spares looking
 };

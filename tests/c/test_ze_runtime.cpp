@@ -343,10 +343,10 @@ int main(int argc, char **argv) {
     const std::shared_ptr<device> dev = open_device(kind, 0);
     CHECK(dev == open_device(kind, 0) && dev->kind == kind);
     std::printf("%s: API 1.%u, groups of %u, %zu argument bytes, %g ns per tick, mask %llx, host pointers "
-                "%d, fp16 %d\n",
+                "%d\n",
                 dev->name.c_str(), dev->api_version & 0xffff, dev->max_group_size, dev->max_argument_size,
                 dev->timestamp_period_ns, static_cast<unsigned long long>(dev->timestamp_mask),
-                dev->host_pointers, dev->fp16);
+                dev->host_pointers);
     const std::pair<const char *, void (*)(const std::shared_ptr<device> &)> tests[] = {
         {"memory", test_memory},
         {"modules", test_modules},

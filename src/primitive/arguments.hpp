@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 
 namespace zemm {
 

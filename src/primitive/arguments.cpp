@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/arguments.hpp"
+#include "primitive/arguments.hpp"
 
 #include <cstring>
 
