@@ -34,8 +34,8 @@ MACROS: dict[str, Row] = {
 }
 # Traits that a matmul is compiled for: numbers as -DTILE_M=<tile_m>, names of headers as
 # -DPOLICY="policy/<policy>.h".
-NUMBERS = ("tile_m", "tile_n", "tile_k", "rows", "lanes", "group_x", "work_items")
-HEADERS = ("policy",)
+NUMBERS = ("tile_m", "tile_n", "tile_k", "rows", "lanes", "group_x")
+HEADERS = ("owner", "policy")
 
 COMMENT = re.compile(r"^// (ZEMM_\w+)\(([\w\s,/]*)\)", re.MULTILINE)
 ROW = re.compile(r"^(ZEMM_\w+)\(([^()]*)\)$", re.MULTILINE)

@@ -3,8 +3,9 @@
 // prelu).
 #pragma once
 
+#include OWNER
+
 #include "data_type.h"
-#include "lanes.h"
 #include "tensor.h"
 
 // zemm_alg_kind_t; checked against the public header by the host.

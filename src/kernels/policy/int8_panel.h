@@ -6,9 +6,8 @@
 //   src u8: bytes are signed,   u8 - 128, s8 as they are, u4 as they are, s4 as they are
 #pragma once
 
-#include "lanes.h"
 #include "matmul_args.h"
-#include "policy/packed.h"
+#include "policy/work_item_wei.h"
 #include "spec.h"
 #include "tensor.h"
 #include "transpose.h"

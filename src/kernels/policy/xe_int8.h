@@ -67,6 +67,7 @@ static inline int dpas_ones(int count, int8 wei, int sum) {
     DPAS_OF(ONE_ROW, i8, ones, wei, sum)
 }
 
+#define SUM_FACTOR 1.f
 #define SUMS isum
 #define LOAD_A load_a
 #include "policy/xe_multiply.h"
