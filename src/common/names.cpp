@@ -20,23 +20,13 @@ constexpr row statuses[] = {NAME(, success),       NAME(, out_of_memory),     NA
                             NAME(, unimplemented), NAME(, last_impl_reached), NAME(, runtime_error),
                             NAME(, not_required),  NAME(, invalid_graph),     NAME(, invalid_graph_op),
                             NAME(, invalid_shape), NAME(, invalid_data_type)};
-// No name for f4_e3m0, which no descriptor takes.
-constexpr row data_types[] = {{zemm_data_type_undef, "undef"},
-                              NAME(, f16),
-                              NAME(, bf16),
-                              NAME(, f32),
-                              NAME(, s32),
-                              NAME(, s8),
-                              NAME(, u8),
-                              NAME(, f64),
-                              NAME(, boolean),
-                              NAME(, f8_e5m2),
-                              NAME(, f8_e4m3),
-                              NAME(, s4),
-                              NAME(, u4),
-                              NAME(, e8m0),
-                              NAME(, f4_e2m1),
-                              NAME(, s64)};
+constexpr row data_types[] = {
+    {zemm_data_type_undef, "undef"},
+#define ZEMM_TYPE(name, NAME, number, bits) {zemm_##name, #name},
+#define ZEMM_COPIED_TYPE(name, number, bits, kind) {zemm_##name, #name},
+#define ZEMM_NO_ELEMENT(name, number, bits, text) {zemm_##name, text},
+#include "kernels/types.def"
+};
 constexpr row format_kinds[] = {
     NAME(format_kind_, undef),  NAME(format_kind_, any),    NAME(, blocked),
     NAME(format_kind_, opaque), NAME(format_kind_, sparse), NAME(format_kind_, host_scalar)};
