@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matmul rows of kernels.def, and the problems that stand for what each of them runs."""
+"""The matmul rows of kernels.json, and the problems that stand for what each of them runs."""
 
+import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from zemm.isa.errors import IsaError
 from zemm.isa.model import Family
@@ -14,25 +15,39 @@ from zemm.isa.model import Family
 
 @dataclass(frozen=True)
 class Row:
+    """The columns are those of kernels.def, whose head explains them."""
+
     name: str
-    policy: str
+    src: str
     tile_m: int
     tile_n: int
-    lanes: int  # of a sub-group that owns a tile; 0 for other rows
-    block2d: bool  # reads by 2-D block loads
+    tile_k: int
+    policy: str
+    owner: str  # of a tile: work_item or sub_group
+    work_items: int  # of an owner
+    operands: str
+    weights: str
+    predicate: str  # in src/matmul/predicates.hpp
+    feature: str | None  # that the predicate wants of the device
 
     @property
     def is_xe(self) -> bool:
-        return self.policy.startswith("xe_")
+        """For Intel GPUs."""
+        return self.owner == "sub_group"
 
     @property
     def has_dots(self) -> bool:
         """Multiplies by DPAS or DP4A, which tell its K loop and its utilisation."""
-        return self.policy != "xe_fma"
+        return self.operands != "fma"
 
     @property
     def is_dp4a(self) -> bool:
-        return self.policy == "xe_dp4a"
+        return self.operands == "dp4a_int8"
+
+    @property
+    def block2d(self) -> bool:
+        """Reads by 2-D block loads."""
+        return self.feature == "block_2d"
 
     def why_not(self, family: Family) -> str:
         """Why the row cannot be for the family; empty if it can."""
@@ -42,8 +57,8 @@ class Row:
             return f"{family.name} has no XMX"
         if self.block2d and not family.block2d:
             return f"{family.name} has no 2-D block loads"
-        if self.lanes and self.lanes != family.sub_group:
-            return f"a DPAS of {family.name} has {family.sub_group} lanes, the row is for {self.lanes}"
+        if self.is_xe and self.work_items != family.sub_group:
+            return f"a DPAS of {family.name} has {family.sub_group} lanes, the row is for {self.work_items}"
         return ""
 
     def is_for(self, problem: "Problem") -> bool:
@@ -111,24 +126,25 @@ PROBLEMS = [
 FEW_ROWS = 16  # up to this tile height a row is for as many rows of src
 MANY_ROWS = 2172
 
-_MATMUL = re.compile(r"^ZEMM_(XE_)?MATMUL\(([^)]*)\)", re.MULTILINE)
 
-
-def rows(definition: Path | None = None) -> list[Row]:
-    """Of kernels.def, which is installed beside this file."""
-    path = definition or Path(__file__).with_name("kernels.def")
+def kernels(path: Path | None = None) -> list[dict[str, Any]]:
+    """All kernels, in the order of dispatch. The build makes the list and installs it with the package."""
+    path = path or Path(__file__).parents[1] / "kernels.json"
     try:
-        text = path.read_text(encoding="utf-8")
+        found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise IsaError(f"the list of kernels cannot be read: {path}: {error.strerror}") from None
-    found = []
-    for match in _MATMUL.finditer(text):
-        fields = [field.strip() for field in match[2].split(",")]
-        src, wei, dst, m, n, k, policy = fields[:7]
-        lanes = int(fields[7]) if match[1] else 0
-        name = f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"
-        found.append(Row(name, policy, int(m), int(n), lanes, "block_2d" in match[2]))
     return found
+
+
+def rows(path: Path | None = None) -> list[Row]:
+    """The matmuls."""
+    names = [field.name for field in fields(Row)]
+    return [
+        Row(**{name: kernel[name] for name in names})
+        for kernel in kernels(path)
+        if kernel["kind"] == "matmul"
+    ]
 
 
 def chosen(names: str) -> list[Row]:
