@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Level Zero loader reports, asked through ctypes: for zemm-doctor, which also has to tell of
+"""Asks the Level Zero loader for its devices through ctypes, for zemm-doctor, which also has to tell of
 drivers and devices that zemm cannot use.
 
-Nothing here computes; a driver that crashes takes the process with it, so zemm-doctor asks in a child
-process.
+A driver that crashes ends the process, so zemm-doctor asks in a child process.
 """
 
 import ctypes
@@ -43,7 +42,8 @@ class _DeviceProperties(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Device:
-    """A device of the loader: kind "gpu", "cpu" ..., number of its driver and that driver's version."""
+    """A device that the loader reports. kind: "gpu", "cpu", ...; driver: index among the loader's
+    drivers."""
 
     kind: str
     name: str
@@ -72,7 +72,8 @@ def _handles(loader: Any, function: str, *first: Any) -> list[ctypes.c_void_p]:
 
 
 def devices() -> list[Device]:
-    """Every device of every driver of the loader, in its order. LevelZeroError says what failed."""
+    """The devices of all drivers, in the loader's order. LevelZeroError if the loader or a call
+    fails."""
     try:
         loader = ctypes.CDLL(LOADER)
     except OSError as error:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of engines.
 #include "common/error.hpp"
 #include "primitive/objects.hpp"
 #include "zemm/zemm.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a primitive descriptor's kernels are built from.
+// Entry point that lists the SPIR-V modules a primitive descriptor's kernels are built from.
 #include <cstring>
 
 #include "common/error.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry point of the measurement of a device's peak.
 #include "peak/peak.hpp"
 
 #include "common/error.hpp"

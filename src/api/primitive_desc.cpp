@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of primitive descriptors of any kind.
+// Entry points of primitive descriptors that do not depend on the kind of primitive.
 #include "primitive/primitive_desc.hpp"
 #include "common/error.hpp"
 #include "primitive/fallback.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points for the last error, the version and the settings of the whole process.
 #include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"

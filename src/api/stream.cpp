@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of streams and of profiling.
 #include <algorithm>
 #include <vector>
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/data_type.hpp"
 #include "zemm/zemm_types.h"
 
 struct zemm_memory_desc {
@@ -31,12 +32,6 @@ struct zemm_memory_desc {
 namespace zemm {
 
 using memory_desc = ::zemm_memory_desc;
-
-// Bits of one element: 4, 8, 16, 32 or 64 (0 for undef).
-int data_type_bits(zemm_data_type_t dt);
-bool is_integer(zemm_data_type_t dt); // s4 u4 s8 u8 s32 s64
-bool is_int4(zemm_data_type_t dt);    // s4 u4
-bool is_int8(zemm_data_type_t dt);    // s8 u8
 
 // Builders behind the C functions of the same name; they throw invalid_arguments / unimplemented.
 memory_desc md_with_strides(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt,

@@ -160,11 +160,14 @@ float scalar_as_float(const zemm_memory &memory) {
         std::memcpy(&value, &bits, 4);
         return value;
     }
-    default: {
+    case zemm_f16: {
         _Float16 f16;
         std::memcpy(&f16, memory.scalar, 2);
         return float(f16);
     }
+    default:
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32",
+             zemm_dt2str(memory.md.data_type));
     }
 }
 
@@ -175,9 +178,12 @@ int32_t scalar_as_int(const zemm_memory &memory) {
         return int8_t(memory.scalar[0]);
     case zemm_u8:
         return memory.scalar[0];
-    default:
+    case zemm_s32:
         std::memcpy(&value, memory.scalar, 4);
         return value;
+    default:
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as an integer",
+             zemm_dt2str(memory.md.data_type));
     }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens devices and reads their properties from the driver.
 #include "ze/device.hpp"
 
 #include <algorithm>
@@ -34,8 +35,8 @@ owned_context new_context(const api &fn, ze_driver_handle_t driver) {
     return {fn, context};
 }
 
-// Nanoseconds of one timestamp tick. From 1.2 on a driver that is asked with the 1_2 structure answers in
-// ticks per second, before in nanoseconds per tick.
+// Nanoseconds of one timestamp tick. timerResolution is in ticks per second if the driver has Level
+// Zero 1.2 and is asked with the structure type of 1.2, else in nanoseconds per tick.
 double tick_ns(const device &dev) {
     ze_device_properties_t properties = {};
     properties.stype =
@@ -129,7 +130,7 @@ device::~device() = default;
 
 namespace {
 
-// An absence that may pass.
+// Throws for a failed search that may succeed next time.
 [[noreturn]] void fail_for_now(const absence &why, zemm_engine_kind_t kind) {
     fail(why.status, "no %s device could be opened this time: %s", kind == zemm_cpu ? "cpu" : "gpu",
          why.sentence.c_str());
