@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types and algorithms. The heads of src/kernels/types.def and algs.def explain the columns."""
+"""Data types, algorithms and GPUs. The heads of src/kernels/types.def and algs.def, and of
+src/ze/gpus.def, explain the columns."""
 
 import json
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ def _algorithm(row: dict[str, Any]) -> Algorithm:
 _LISTS = json.loads((Path(__file__).parent / "lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
+GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
 
 
 def types_for(role: str) -> tuple[str, ...]:
