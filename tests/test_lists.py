@@ -49,8 +49,8 @@ def test_python_knows_all_types() -> None:
 
 def test_python_knows_all_algorithms() -> None:
     names = {name.removesuffix("_use_dst_for_bwd") for name in _lists.algorithms_of("eltwise")}
-    assert set(eltwise._ELTWISE) == names
-    assert {*eltwise._BINARY, "select"} == set(_lists.algorithms_of("binary"))
+    assert set(eltwise.ELTWISE) == names
+    assert {*eltwise.BINARY, "select"} == set(_lists.algorithms_of("binary"))
     assert set(_post_ops._PARAMETERS) < names
 
 
