@@ -12,8 +12,14 @@ struct _ze_context_handle_t {
 
 namespace ze_cpu {
 
-/// Raised when modules are built in another way: caches of native binaries know them by it.
-inline constexpr uint32_t own_version = ZE_MAKE_VERSION(1, 2);
+/// A hash of the sources that decide what native binaries are (meson.build has the list). Binaries carry it.
+extern const uint64_t build_id;
+
+/// The driver's version. The major number grows with releases. The minor one is 16 bits of build_id: caches
+/// of native binaries know by it that this driver would make others.
+inline uint32_t own_version() {
+    return ZE_MAKE_VERSION(2, uint32_t(build_id >> 48));
+}
 
 /// True with ZE_CPU_AS_GPU=1 in the environment: the device says that it is a GPU. Programs that use no other
 /// kind of device (SYCL's runtime, most samples) run on it then.

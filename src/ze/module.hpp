@@ -25,6 +25,7 @@ struct spec_constant {
 struct spirv {
     const char *name; // names it in messages and keys
     std::span<const uint8_t> words;
+    const char *hash; // of the words: the caches know the binary by its name and this
 };
 
 // How a kernel is built: what get_kernel() takes but for the device, by the name of the SPIR-V.

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ze/module_cache.hpp"
 
-#include <string_view>
-
 #include "common/error.hpp"
 #include "ze/cache_folder.hpp"
 
 namespace zemm::ze {
 namespace {
 
-// Equal for equal modules: the binary by name, size and 64 bits of hash.
+// Equal for equal modules.
 std::string key_of(const spirv &binary, const std::vector<spec_constant> &constants, const char *flags) {
-    const std::string_view bytes(reinterpret_cast<const char *>(binary.words.data()), binary.words.size());
-    std::string key =
-        text("%s|%zu|%zx|%s", binary.name, bytes.size(), std::hash<std::string_view>{}(bytes), flags);
+    std::string key = text("%s|%s|%s", binary.name, binary.hash, flags);
     for (const spec_constant &c : constants)
         key += text("|%u=%u", c.id, c.value);
     return key;
