@@ -148,7 +148,7 @@ ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properti
     static const uint8_t uuid[ZE_MAX_DRIVER_UUID_SIZE] = {0x7a, 0x65, 0x2d, 0x63, 0x70, 0x75, 0x2d, 0x64,
                                                           0x72, 0x69, 0x76, 0x65, 0x72, 0x2d, 0x30, 0x31};
     std::memcpy(pDriverProperties->uuid.id, uuid, sizeof uuid);
-    pDriverProperties->driverVersion = own_version;
+    pDriverProperties->driverVersion = own_version();
     return ZE_RESULT_SUCCESS;
 }
 

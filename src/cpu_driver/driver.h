@@ -14,9 +14,15 @@ struct _ze_context_handle_t {
 
 namespace ze_cpu {
 
-/// The driver's version. Native binaries of another version are refused, so it must be raised
-/// whenever the driver builds modules in another way.
-inline constexpr uint32_t own_version = ZE_MAKE_VERSION(1, 2);
+/// A hash of the sources that decide what native binaries contain (meson.build has the list).
+/// Binaries carry it.
+extern const uint64_t build_id;
+
+/// The driver's version. The major number grows with releases. The minor number is 16 bits of
+/// build_id: caches of native binaries see by it that this driver would make other binaries.
+inline uint32_t own_version() {
+    return ZE_MAKE_VERSION(2, uint32_t(build_id >> 48));
+}
 
 /// True if ZE_CPU_AS_GPU=1 is in the environment: the device then says that it is a GPU. Programs
 /// that use no other kind of device (SYCL's runtime, most samples) can then run on it.
