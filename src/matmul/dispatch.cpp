@@ -25,7 +25,7 @@ using enum ze::feature;
 
 const kernel_row rows[] = {
 #define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows_at_once, lanes, group_x, wide_n,     \
-                    operands, weights, supports)                                                             \
+                    family, operands, weights, supports)                                                     \
     {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
      tile_m,                                                                                                 \
      tile_n,                                                                                                 \
@@ -37,10 +37,11 @@ const kernel_row rows[] = {
      1,                                                                                                      \
      1,                                                                                                      \
      0,                                                                                                      \
+     isa_family::family,                                                                                     \
      operands,                                                                                               \
      weights_layout::weights,                                                                                \
      supports},
-#define ZEMM_XE_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf,          \
+#define ZEMM_XE_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,  \
                        operands, supports)                                                                   \
     {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
      tile_m,                                                                                                 \
@@ -53,6 +54,7 @@ const kernel_row rows[] = {
      lanes,                                                                                                  \
      group_y,                                                                                                \
      grf,                                                                                                    \
+     isa_family::family,                                                                                     \
      operands,                                                                                               \
      weights_layout::packed,                                                                                 \
      supports},
@@ -60,8 +62,17 @@ const kernel_row rows[] = {
 #include "kernels/kernels.def"
 #undef ZEMM_XE_MATMUL
 #undef ZEMM_MATMUL
-#undef ZEMM_HELPER
 };
+
+// A sub-group has a lane for each column of its vectors.
+#define ZEMM_MATMUL(...)
+#define ZEMM_XE_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,  \
+                       operands, supports)                                                                   \
+    static_assert(traits_of(isa_family::family).sub_group == lanes);
+#include "kernels/kernels.def"
+#undef ZEMM_XE_MATMUL
+#undef ZEMM_MATMUL
+#undef ZEMM_HELPER
 
 // The problem with the weights' layout that the row wants where the caller left it open.
 problem resolve_weights(const problem &p, const kernel_row &row) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "matmul/family.hpp"
 #include "matmul/problem.hpp"
 #include "matmul/split.hpp"
 #include "ze/device.hpp"
@@ -41,6 +42,7 @@ struct kernel_row {
     int work_items;     // that share a tile: 1, or those of a sub-group
     int group_y;        // tiles of a group along the rows, at most
     int grf;            // registers of a GPU's thread; 0: no choice
+    isa_family family;
     operands multiplies;
     weights_layout weights; // for tag any
     // True if the kernel takes the problem on the device; else says why not.
