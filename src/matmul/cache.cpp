@@ -11,7 +11,7 @@ namespace {
 std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     auto result = std::make_shared<compiled>(pd.engine->device);
     result->plan = pd.plan;
-    if (pd.problem->empty())
+    if (pd.empty())
         return result;
     const plan &plan = result->plan;
     const kernel_sources sources = sources_of(pd);
@@ -26,7 +26,8 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
         return kernel;
     };
     result->matmul = get(sources.matmul);
-    result->block = ze::copy_for_kernels(result->device, &plan.block, sizeof(plan.block));
+    result->argument_block =
+        ze::copy_for_kernels(result->device, &plan.argument_block, sizeof(plan.argument_block));
     result->finish = get(sources.finish);
     result->reduce_src = get(sources.reduce_src);
     result->pack = get(sources.pack);
@@ -40,7 +41,7 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
 
 std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, cache_result &where) {
     const std::string key =
-        text("matmul,%p,%s,", (void *)pd.engine->device.get(), pd.impl_name()) + problem_key(*pd.problem);
+        text("matmul,%p,%s,", (void *)pd.engine->device.get(), pd.impl_name()) + problem_key(pd.problem());
     auto found = find_cached(key);
     where = cache_result::hit;
     if (!found) {

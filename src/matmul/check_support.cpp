@@ -2,7 +2,7 @@
 // What no kernel of zemm takes yet: valid problems that are unimplemented, with the reason. All that passes
 // is taken by the last row of kernels.def.
 #include "common/error.hpp"
-#include "matmul/packing.hpp"
+#include "matmul/packed_weights.hpp"
 #include "matmul/problem.hpp"
 #include "zemm/zemm.h"
 
@@ -76,7 +76,7 @@ void check_support(const problem &p) {
         fail(zemm_unimplemented, "bias: data type %s is not implemented, f32 f16 bf16 s32 s8 u8 are",
              zemm_dt2str(p.bias.data_type));
     check_layout("src", p.src);
-    if (!is_packed(p.wei))
+    if (!is_packed_weights(p.wei))
         check_layout("weights", p.wei);
     check_layout("bias", p.bias);
     check_layout("dst", p.dst);

@@ -37,8 +37,7 @@ struct family_traits {
     int step_bytes = 0;              // of operands along K that it multiplies at once
     int widened_step = 0;            // elements of K of integer weights that become floats at once
     bool zero_points_as_f32 = false; // their share of a sum is a product of f32, else of 16-bit integers
-    bool multiplies_along_k =
-        false; // few rows of bytes by weights that lie along K, without a panel of these
+    bool multiplies_along_k = false; // few rows by bytes of weights along K, without a panel of these
 
     // For Intel GPUs, whose sub-groups own the tiles.
     constexpr bool is_xe() const { return sub_group != 0; }
