@@ -145,7 +145,7 @@ def reduction_group(draw: Draw, p: Problem) -> Wrong | None:
         return None
     plain = replace(p, src_scale=None, wei_scale=None, src_zp=None, wei_zp=zero_point(), reduction_group=None)
     every = 2**p.ndims - 1
-    # api_reference 5.3 and 13: a group that does not divide K is unimplemented, for reductions too.
+    # As for scales and zero points, a group that does not divide K is unimplemented.
     return unimplemented(
         plain, ["reductions", group, p.k], attr=lambda a: a.set_precomputed_reductions(SRC, every, (1, group))
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from support_problem import Problem, Quant, zero_point
-from support_rows import LOADS_1D, XE_ROWS
+from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_xe import pad_of, tile_of
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
@@ -58,7 +58,7 @@ GROUPS = _problem(
 
 
 def variants_of(row: str) -> dict[str, Problem]:
-    kind = row.split("_")[1]
+    kind = BY_NAME[row].src
     by_kind = {"int8": INTEGERS, "half": HALVES, "tf32": TF32, "float": FLOATS}
     if row not in XE_ROWS:
         return INTEGERS if kind == "int8" else INTEGERS | FLOATS
@@ -132,6 +132,6 @@ def problems_of(row: str) -> Iterator[tuple[str, Problem]]:
         yield f"{first}, long {part}", problem
     plain = replace(variants_of(row)[first], wei_tag=None, wei_order="ba")
     yield "packed first", _part(plain, 250, (128, 70), (64, 8), (260, 100))
-    if "_int8_" in row:
+    if BY_NAME[row].src == "int8":
         for part, problem in matrices_of(GROUPS):
             yield f"groups, {part}", problem

@@ -1,35 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matmul kernels of kernels.def."""
+"""The matmul kernels, from the list that is installed with zemm."""
 
-import importlib.util
 import re
 from pathlib import Path
 
-KERNELS = Path(__file__).parents[1] / "src" / "kernels"
+from zemm.isa.rows import Row, rows
 
-
-def matmul_rows() -> list[str]:
-    """The names as the build makes them."""
-    spec = importlib.util.spec_from_file_location("build_kernels", KERNELS / "build_kernels.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [
-        name for name, (source, _) in module.kernels(KERNELS / "kernels.def").items() if source == "matmul.cl"
-    ]
-
-
-ROWS = matmul_rows()
+BY_NAME: dict[str, Row] = {row.name: row for row in rows()}
+ROWS = list(BY_NAME)
 # For Intel GPUs; the CPU device runs them if forced.
-XE_ROWS = [row for row in ROWS if "_xe_" in row]
+XE_ROWS = [name for name, row in BY_NAME.items() if row.is_xe]
 # That read blocks in one dimension: for GPUs without 2-D block loads, and those that multiply by fma.
-LOADS_1D = [row for row in XE_ROWS if re.search("_xe_(hpg|dp4a|fma)", row)]
-CPU_ROWS = [row for row in ROWS if row not in XE_ROWS]
+LOADS_1D = [name for name in XE_ROWS if not BY_NAME[name].block2d]
+CPU_ROWS = [name for name in ROWS if name not in XE_ROWS]
 
 
 def flag(name: str) -> int:
     """A bit of SPEC_FLAGS."""
-    found = re.search(rf"^#define {name} (\d+)", (KERNELS / "matmul_args.h").read_text(), re.M)
+    header = Path(__file__).parents[1] / "src" / "kernels" / "matmul_args.h"
+    found = re.search(rf"^#define {name} (\d+)", header.read_text(), re.M)
     assert found, name
     return int(found[1])

@@ -5,11 +5,11 @@
 `Variant.of_shape` pads rows so. Variants with `loads=False` have tensors that such loads cannot read.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from support_problem import PostOp, Problem, Quant, zero_point
+from support_rows import BY_NAME
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
 BITS = {"f32": 32, "f16": 16, "bf16": 16, "s8": 8, "u8": 8, "s4": 4, "u4": 4}
@@ -23,9 +23,8 @@ class Tile:
 
 
 def tile_of(row: str) -> Tile:
-    found = re.search(r"_(\d+)x(\d+)x(\d+)_", row)
-    assert found
-    return Tile(*(int(part) for part in found.groups()))
+    traits = BY_NAME[row]
+    return Tile(traits.tile_m, traits.tile_n, traits.tile_k)
 
 
 def pad_of(elements: int, dt: str) -> int:
@@ -321,7 +320,7 @@ def lengths(row: str, variant: Variant) -> list[int]:
     block, group, p = tile_of(row).k, variant.group, variant.base
     if group:
         return [group * count for count in ((2, 3, 5) if group < 160 else (2, 3))]  # one is another variant
-    if row.endswith("_xe_fma") and tile_of(row).m > 8:
+    if BY_NAME[row].operands == "fma" and tile_of(row).m > 8:
         return [16, 32, 48, 80, 128, 144]  # it takes whole blocks
     around = (1, 5, 31, 32, 33, 64, block - 1, block, block + 1, 2 * block - 3, 2 * block + 17)
     if not variant.loads:

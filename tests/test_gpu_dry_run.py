@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from dry_run_worker import cases
-from support_rows import ROWS
+from support_rows import BY_NAME, ROWS
 
 ROOT = Path(__file__).resolve().parents[1]
 # The driver's settings: the size of the device, and an id where it otherwise reports 0.
@@ -96,15 +96,8 @@ def worker(settings: Mapping[str, str], tmp_path: Path, *task: str) -> dict[str,
 
 
 def kernels_for_gpus() -> list[str]:
-    """The rows of kernels.def but for those that only a CPU takes."""
-    text = (ROOT / "src" / "kernels" / "kernels.def").read_text()
-    rows = re.findall(r"^ZEMM_(?:XE_)?MATMUL\((.*)\)$", text, re.M)
-    assert len(rows) == len(ROWS)
-    return [
-        name
-        for name, row in zip(ROWS, rows, strict=True)
-        if not any(word in row.split(",")[-1] for word in ("cpu", "avx"))
-    ]
+    """The rows but for those that only a CPU takes."""
+    return [name for name, row in BY_NAME.items() if row.is_xe or row.predicate == "on_any"]
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -231,7 +224,7 @@ def test_model(
     assert answer["features"] == features
     assert sentence in answer["doctor"]["model"]
     assert answer["kernel"] in kernels_for_gpus()
-    assert ("dp4a" in answer["kernel"]) == (features == ["dp4a"])
+    assert BY_NAME[answer["kernel"]].is_dp4a == (features == ["dp4a"])
 
 
 # Kinds of cases that the worker does not have, by the driver: batches, transposed layouts, reductions, empty.

@@ -3,6 +3,8 @@
 
 import re
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -377,22 +379,39 @@ class TestSpirv:
 
 # ---- the list of rows
 
-DEFINITION = """\
-ZEMM_XE_MATMUL(int8, any, any, 32, 64, 64, xe_int8, 16, 4, 8, 256, dpas_int8, dpas_int8_on<feature::block_2d>)
-ZEMM_XE_MATMUL(int8, any, any, 8, 32, 64, xe_int8_hpg, 8, 4, 8, 256, dpas_int8, dpas_int8_on<feature::xmx>)
-// Not this one: ZEMM_MATMUL(no)
-ZEMM_MATMUL(any, any, any, 8, 1, 16, generic, 8, 1, 16, 0, f32, plain, on_any)
-ZEMM_HELPER(reduce_src)
-"""
+XE_ROW = "ZEMM_XE_MATMUL(int8, any, any, 32, 64, 64, xe_int8, 16, 4, 8, 256, xe_hpc, int8, dpas_on<block_2d>)"
+FEW_ROW = "ZEMM_XE_MATMUL(int8, any, any, 8, 32, 64, xe_int8_hpg, 8, 4, 8, 256, xe_hpg, int8, dpas_on<xmx>)"
+ANY_ROW = "ZEMM_MATMUL(any, any, any, 8, 1, 16, generic, 8, 1, 16, 0, any, f32, plain, on_any)"
+HELPER = "ZEMM_HELPER(reduce_src)"
+KERNELS = Path(__file__).parents[1] / "src" / "kernels"
+
+
+def list_of(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
+    """kernels.json of these rows, behind the comments of the real kernels.def, which name the columns."""
+    comments = re.findall(r"(?m)^//.*$", (KERNELS / "kernels.def").read_text())
+    definition = folder / "kernels.def"
+    definition.write_text("\n".join([*comments, *lines, ""]))
+    return subprocess.run(
+        [sys.executable, KERNELS / "build_kernels.py", "json", definition, folder / "kernels.json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_rows(tmp_path: Path) -> None:
-    path = tmp_path / "kernels.def"
-    path.write_text(DEFINITION)
+    done = list_of(tmp_path, XE_ROW, FEW_ROW, "// Not this one: ZEMM_MATMUL(no)", ANY_ROW, HELPER)
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "kernels.json"
+    assert [kernel["name"] for kernel in rows.kernels(path) if kernel["kind"] == "helper"] == ["reduce_src"]
     wide, few, generic = rows.rows(path)
-    assert wide == rows.Row("matmul_int8_any_any_32x64x64_xe_int8", "xe_int8", 32, 64, 16, True)
-    assert few == rows.Row("matmul_int8_any_any_8x32x64_xe_int8_hpg", "xe_int8_hpg", 8, 32, 8, False)
-    assert generic == rows.Row("matmul_any_any_any_8x1x16_generic", "generic", 8, 1, 0, False)
+    assert wide.name == "matmul_int8_any_any_32x64x64_xe_int8"
+    assert few.name == "matmul_int8_any_any_8x32x64_xe_int8_hpg"
+    assert generic.name == "matmul_any_any_any_8x1x16_generic"
+    assert (wide.tile_m, wide.tile_n, wide.tile_k, wide.work_items, wide.block2d) == (32, 64, 64, 16, True)
+    assert (few.tile_m, few.tile_n, few.tile_k, few.work_items, few.block2d) == (8, 32, 64, 8, False)
+    assert (generic.work_items, generic.owner, generic.weights) == (1, "work_item", "plain")
+    assert (generic.predicate, generic.feature) == ("on_any", None)
     assert [row.is_xe for row in (wide, few, generic)] == [True, True, False]
     assert not wide.why_not(model.HPC)
     assert "2-D block loads" in wide.why_not(model.HPG)
@@ -408,8 +427,25 @@ def test_rows(tmp_path: Path) -> None:
 
 
 def test_rows_without_a_list(tmp_path: Path) -> None:
-    with pytest.raises(IsaError, match=r"nothing\.def"):
-        rows.rows(tmp_path / "nothing.def")
+    with pytest.raises(IsaError, match=r"nothing\.json"):
+        rows.rows(tmp_path / "nothing.json")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (ANY_ROW.replace(", plain", ""), "ZEMM_MATMUL has 14 values for 15 columns"),
+        (ANY_ROW.replace("ZEMM_MATMUL", "ZEMM_NEW_MATMUL"), "ZEMM_NEW_MATMUL is not in MACROS"),
+        (ANY_ROW.replace("on_any", "on<a b>"), "supports is neither"),
+        (ANY_ROW + " // a remark", "1 rows cannot be read"),
+        (XE_ROW, "two have the same name"),
+    ],
+)
+def test_rows_that_the_build_refuses(tmp_path: Path, line: str, words: str) -> None:
+    done = list_of(tmp_path, XE_ROW, line)
+    assert done.returncode
+    assert words in done.stderr
+    assert not (tmp_path / "kernels.json").exists()
 
 
 # ---- native binaries

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zemm
 from support_problem import PostOp, Problem, Quant, zero_point
-from support_rows import CPU_ROWS
+from support_rows import BY_NAME, CPU_ROWS
 from support_run import make_pd, run
 
 PACKED = "BA16a64b4a"
@@ -157,7 +157,7 @@ def test_weights_packed_first(
     """Plain weights that many tiles read go through the scratchpad, in either mode of it."""
     m, n, k = shape
     problem = replace(PACK_FIRST[name], src_dims=(m, k), wei_dims=(k, n))
-    if make_pd(engine, problem).impl_info.endswith("generic"):
+    if BY_NAME[make_pd(engine, problem).impl_info].weights == "plain":
         pytest.skip("the generic kernels read plain weights as they are")
     bits = {"u4": 4, "u8": 8, "s8": 8, "f16": 16, "f32": 32}[problem.wei_dt]
     assert scratchpad(engine, problem) >= k * n * bits // 8
@@ -195,7 +195,7 @@ ALONG_K = {
 
 
 @pytest.mark.parametrize("name", ALONG_K)
-@pytest.mark.parametrize("row", [row for row in CPU_ROWS if row.startswith("matmul_int8")])
+@pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].src == "int8"])
 def test_few_rows_along_k(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import zemm
 from support_problem import Problem, zero_point
-from support_rows import CPU_ROWS
+from support_rows import BY_NAME, CPU_ROWS
 from support_run import make_pd, run
 from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
 
@@ -16,13 +16,12 @@ VARIANTS = INTEGERS | FLOATS
 
 def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
     """Why a row does not take a variant: words of its sentence; "" if it has to take it."""
-    policy = row.split("_", 5)[5]
-    feature = {"avx2_vnni": "avx_vnni", "avx2_fma": "avx2"}.get(policy, policy)
-    if policy != "generic" and feature not in engine.features:
-        return f"does not report {feature}"
-    if row.startswith("matmul_int8") and not variant.base.integer:
+    traits = BY_NAME[row]
+    if traits.feature and traits.feature not in engine.features:
+        return f"does not report {traits.feature}"
+    if traits.src == "int8" and not variant.base.integer:
         return f"src is {variant.base.src_dt}"
-    if policy == "generic" and variant.base.wei_tag:
+    if traits.weights == "plain" and variant.base.wei_tag:
         return "it reads plain weights"
     return ""
 
@@ -89,7 +88,7 @@ def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
         taken = whys.count("")
         assert taken == (0 if "report" in "".join(whys) else taken)
         if taken:
-            assert taken >= (7 if row.endswith("generic") else 13)
+            assert taken >= (7 if BY_NAME[row].weights == "plain" else 13)
 
 
 REFUSED = {

@@ -8,7 +8,7 @@ import pytest
 import reference
 import zemm
 from support_problem import Data, PostOp, Problem, Quant, make_data, quant_dims, zero_point
-from support_rows import CPU_ROWS, XE_ROWS, flag
+from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, flag
 from support_run import make_pd, run
 from support_xe import tile_of
 
@@ -82,8 +82,8 @@ def rows() -> list[str]:
     """Those of CPUs, and the smallest and the first larger tile of each kind for Intel GPUs."""
     found: dict[tuple[str, bool], str] = {}
     for row in XE_ROWS:
-        if row.startswith("matmul_int8"):
-            found.setdefault((row.split("_", 5)[5], tile_of(row).m > 8), row)
+        if BY_NAME[row].src == "int8":
+            found.setdefault((BY_NAME[row].policy, tile_of(row).m > 8), row)
     return CPU_ROWS + list(found.values())
 
 

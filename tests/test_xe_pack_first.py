@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import zemm
 from support_problem import Problem, Quant, zero_point
-from support_rows import LOADS_1D, XE_ROWS
+from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_run import make_pd, run
 from support_xe import tile_of
 
@@ -39,7 +39,7 @@ UNREADABLE = {
 
 
 def unreadable(row: str) -> list[Problem]:
-    return UNREADABLE[row.split("_")[1]]
+    return UNREADABLE[BY_NAME[row].src]
 
 
 def packs(engine: zemm.Engine, problem: Problem) -> bool:
@@ -53,7 +53,8 @@ def packs(engine: zemm.Engine, problem: Problem) -> bool:
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in LARGE if row not in LOADS_1D and not row.endswith("x32x64_xe_half")]
+    "row",
+    [row for row in LARGE if row not in LOADS_1D and BY_NAME[row].predicate != "dpas_widened_on"],
 )
 def test_large_tiles_pack_first(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
@@ -72,7 +73,7 @@ def test_few_rows_are_not_worth_it(engine: zemm.Engine, monkeypatch: pytest.Monk
     problem = unreadable(row)[-1]
     for m in (1, 8, 2000):
         shaped = replace(problem, src_dims=(m, problem.src_dims[1]))
-        if "16x16x32_xe_dp4a" not in row:
+        if BY_NAME[row].predicate != "dp4a_scaled_on":
             shaped = replace(shaped, wei_scale=None)
         assert packs(engine, shaped) == (row in LARGE or m > 8)
 

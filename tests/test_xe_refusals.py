@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 import zemm
 from support_problem import Problem, Quant, zero_point
-from support_rows import LOADS_1D, XE_ROWS
+from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_run import make_pd, run
 from support_xe import tile_of
 
-INT8_ROWS = [row for row in XE_ROWS if row.startswith("matmul_int8")]
-HALF_ROWS = [row for row in XE_ROWS if row.startswith("matmul_half")]
-TF32_ROWS = [row for row in XE_ROWS if row.startswith("matmul_tf32")]
-FLOAT_ROWS = [row for row in XE_ROWS if row.startswith("matmul_float")]
+INT8_ROWS = [row for row in XE_ROWS if BY_NAME[row].src == "int8"]
+HALF_ROWS = [row for row in XE_ROWS if BY_NAME[row].src == "half"]
+TF32_ROWS = [row for row in XE_ROWS if BY_NAME[row].src == "tf32"]
+FLOAT_ROWS = [row for row in XE_ROWS if BY_NAME[row].src == "float"]
 ROUNDING = [row for row in XE_ROWS if row not in FLOAT_ROWS]
 # Those that only take what 2-D block loads can read.
 LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and row not in LOADS_1D]

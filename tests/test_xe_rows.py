@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, zero_point
-from support_rows import LOADS_1D, XE_ROWS, flag
+from support_rows import BY_NAME, LOADS_1D, XE_ROWS, flag
 from support_run import Call, check_dst, make_call, make_pd, run
 from support_xe import (
     FLOAT,
@@ -23,26 +23,26 @@ from support_xe import (
 )
 
 VARIANTS = {
-    "matmul_int8": INT8,
-    "matmul_half": HALF | NARROWED,
-    "matmul_tf32": TF32,
-    "matmul_float": FLOAT,
+    "int8": INT8,
+    "half": HALF | NARROWED,
+    "tf32": TF32,
+    "float": FLOAT,
 }
 SMALLEST = [row for row in XE_ROWS if tile_of(row).m == 8]
-SCALED = [row for row in XE_ROWS if "16x16x32_xe_dp4a" in row]
+SCALED = [row for row in XE_ROWS if BY_NAME[row].predicate == "dp4a_scaled_on"]
 LARGE = [row for row in XE_ROWS if row not in SMALLEST]
 
 
 def kind_of(row: str) -> str:
-    return "_".join(row.split("_")[:2])
+    return BY_NAME[row].src
 
 
 def variants_of(row: str) -> dict[str, Variant]:
-    return HALF if kind_of(row) == "matmul_half" and row not in LOADS_1D else VARIANTS[kind_of(row)]
+    return HALF if kind_of(row) == "half" and row not in LOADS_1D else VARIANTS[kind_of(row)]
 
 
 def rough(row: str, problem: Problem) -> Problem:
-    narrow = {"matmul_float": None, "matmul_tf32": "tf32"}.get(kind_of(row), "bf16")
+    narrow = {"float": None, "tf32": "tf32"}.get(kind_of(row), "bf16")
     if narrow == "bf16" and problem.fpmath and problem.fpmath[0] in ("tf32", "f16"):
         narrow = "two bf16"
     return replace(problem, rough=True, narrow=narrow)
@@ -109,9 +109,7 @@ def test_tails(
     assert not variant.loads or not taken or not refusals, "all or none of what block loads can read"
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in XE_ROWS if kind_of(row) == "matmul_int8" and row not in SCALED]
-)
+@pytest.mark.parametrize("row", [row for row in XE_ROWS if kind_of(row) == "int8" and row not in SCALED])
 def test_a_panel_ends_inside_a_block(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
@@ -142,7 +140,7 @@ def test_every_variant_has_rows(
 # ---- K in parts: as for a GPU of two cores with 32 threads each
 
 PARTS = {
-    "matmul_int8": {
+    "int8": {
         "exact": Variant(
             Problem(
                 (1, 1),
@@ -176,7 +174,7 @@ PARTS = {
             group=96,
         ),
     },
-    "matmul_half": {
+    "half": {
         "weight-only": Variant(
             Problem(
                 (1, 1),
@@ -193,7 +191,7 @@ PARTS = {
             )
         ),
     },
-    "matmul_tf32": {
+    "tf32": {
         "f32": Variant(
             Problem(
                 (1, 1),
@@ -208,7 +206,7 @@ PARTS = {
         ),
     },
 }
-PARTS["matmul_float"] = PARTS["matmul_half"]
+PARTS["float"] = PARTS["half"]
 
 SLICES, PARTIAL = flag("FLAG_SLICES"), flag("FLAG_PARTIAL")
 SPEC_FLAGS = 3
@@ -235,7 +233,7 @@ def test_k_in_parts(
     monkeypatch.setenv("ZEMM_KERNEL", row)
     variant, tile = PARTS[kind_of(row)][name], tile_of(row)
     kinds = set()
-    long = 60000 if row.startswith("matmul_int8") else 20000
+    long = 60000 if kind_of(row) == "int8" else 20000
     shapes = [
         (1, 17, 4100),
         (9, 64, 2308),
@@ -274,7 +272,7 @@ def test_last_wave(
 
 
 @pytest.mark.parametrize("mode", ["tf32", "f16"])
-@pytest.mark.parametrize("row", [row for row in LOADS_1D if "hpg_half" in row and tile_of(row).m < 32])
+@pytest.mark.parametrize("row", [row for row in LOADS_1D if kind_of(row) == "half" and tile_of(row).m < 32])
 def test_f32_that_is_infinite_or_no_number(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, mode: str
 ) -> None:
@@ -305,14 +303,14 @@ def test_f32_that_is_infinite_or_no_number(
 # ---- where tensors begin
 
 PLACES = {
-    "matmul_int8": Variant(
+    "int8": Variant(
         Problem((1, 1), (1, 1), "u8", "u8", "s32", wei_order="ba", wei_zp=zero_point(2, (), "u8"))
     ),
-    "matmul_half": Variant(
+    "half": Variant(
         Problem((1, 1), (1, 1), "bf16", "s8", "f32", limit=15, wei_tag=PACKED, fpmath=("any", True))
     ),
-    "matmul_tf32": Variant(Problem((1, 1), (1, 1), "f32", "f32", "f32", fpmath=("tf32", False))),
-    "matmul_float": Variant(Problem((1, 1), (1, 1), "f32", "f16", "f32")),
+    "tf32": Variant(Problem((1, 1), (1, 1), "f32", "f32", "f32", fpmath=("tf32", False))),
+    "float": Variant(Problem((1, 1), (1, 1), "f32", "f16", "f32")),
 }
 
 
@@ -327,7 +325,7 @@ def place_of(row: str, seed: int = 0) -> Problem:
         variant = replace(
             variant, base=replace(variant.base, dst_dt="f32", limit=15, wei_scale=Quant(3, (32, 1)))
         )
-    if row in SCALED or kind_of(row) == "matmul_float":
+    if row in SCALED or kind_of(row) == "float":
         k -= k % 32
     return variant.of_shape(tile.m + 1, tile.n + 17, k, seed)
 
@@ -396,7 +394,7 @@ def test_tf32_wants_weights_along_k(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, k: int, along_k: bool
 ) -> None:
     """Of tag any, where 2-D block loads can read them; else packed."""
-    for row in (row for row in XE_ROWS if kind_of(row) == "matmul_tf32" and row in SMALLEST):
+    for row in (row for row in XE_ROWS if kind_of(row) == "tf32" and row in SMALLEST):
         monkeypatch.setenv("ZEMM_KERNEL", row)
         weights = zemm.MemoryDesc((3, k, 48), "f32", "any")
         attr = zemm.Attr()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types and constants of the zemm C API.
  *
- * Every enum, constant and struct keeps the meaning and the numeric value that oneDNN 3.14 gives to the name
- * with the prefix dnnl_ / DNNL_, so that a program ports by renaming. */
+ * Every enum, constant and struct has the meaning and the numeric value that oneDNN 3.14 gives to
+ * the same name with the prefix dnnl_ or DNNL_, so that a oneDNN program ports by renaming. */
 #ifndef ZEMM_TYPES_H
 #define ZEMM_TYPES_H
 
@@ -13,12 +13,12 @@
 extern "C" {
 #endif
 
-/* What every function that can fail returns; zemm_last_error() has the sentence. */
+/* The result of every function that can fail; zemm_last_error() explains the failure. */
 typedef enum {
     zemm_success = 0,           /* done */
     zemm_out_of_memory = 1,     /* no memory on the host or the device */
     zemm_invalid_arguments = 2, /* the caller is wrong */
-    zemm_unimplemented = 3,     /* a valid request that no implementation takes */
+    zemm_unimplemented = 3,     /* a valid request that the library has no implementation for */
     zemm_last_impl_reached = 4, /* zemm_primitive_desc_next_impl: no further implementation */
     zemm_runtime_error = 5,     /* the device, its driver or a missing library failed */
     zemm_not_required = 6,
@@ -40,9 +40,9 @@ typedef enum {
     zemm_boolean = 8,  /* not accepted in memory descriptors */
     zemm_f8_e5m2 = 9,  /* OCP 8-bit float, 5 exponent bits */
     zemm_f8_e4m3 = 10, /* OCP 8-bit float, 4 exponent bits */
-    zemm_s4 = 11,      /* two's complement -8..7, two per byte, the even element in the low nibble */
+    zemm_s4 = 11,      /* -8..7, two per byte, the even element in the low nibble */
     zemm_u4 = 12,      /* 0..15, two per byte, the even element in the low nibble */
-    zemm_e8m0 = 13,    /* power of two, exponent only */
+    zemm_e8m0 = 13,    /* OCP 8-bit power of two: an exponent without sign and mantissa */
     zemm_f4_e2m1 = 14, /* OCP 4-bit float */
     zemm_f4_e3m0 = 15, /* deprecated: rejected in memory descriptors */
     zemm_s64 = 16,     /* int64_t */
@@ -67,8 +67,9 @@ typedef enum {
     zemm_grouped = 4
 } zemm_sparse_encoding_t;
 
-/* Letter k of a tag is logical dimension k; left to right is outermost to innermost. An upper-case letter is
- * a dimension that is also blocked; its blocks follow as <size><letter>, the last being innermost. */
+/* The letters of a tag are logical dimensions (a is dimension 0), in the order from outermost to
+ * innermost. An upper-case letter marks a dimension that is also split into blocks. The blocks
+ * follow as <size><letter>, the innermost last. */
 typedef enum {
     zemm_format_tag_undef = 0,
     zemm_format_tag_any = 1,
@@ -151,7 +152,7 @@ typedef enum {
     zemm_cabd = 836,
     zemm_dabc = 837,
     zemm_format_tag_last = 875,
-    /* Names of deep learning domains for the same values. */
+    /* Other names for the same values, by the letters that deep learning uses for dimensions. */
     zemm_x = zemm_a,
     zemm_nc = zemm_ab,
     zemm_cn = zemm_ba,
@@ -178,22 +179,22 @@ typedef enum { zemm_any_engine = 0, zemm_cpu = 1, zemm_gpu = 2 } zemm_engine_kin
 
 typedef enum {
     zemm_stream_in_order = 1,
-    zemm_stream_out_of_order = 2, /* accepted; work still runs in order of submission */
+    zemm_stream_out_of_order = 2, /* accepted, but work still runs in order of submission */
     zemm_stream_default_flags = zemm_stream_in_order,
-    zemm_stream_profiling = 4 /* keep a device time per execution, see zemm_query_profiling_data() */
+    zemm_stream_profiling = 4 /* keep execution times, see zemm_query_profiling_data() */
 } zemm_stream_flags_t;
 
 /* What zemm_engine_measure_peak() measures. */
 typedef enum {
     zemm_peak_int8 = 0, /* operations per second on 8-bit integers; a multiply-add counts as two */
     zemm_peak_f32 = 1,  /* operations per second on f32; a multiply-add counts as two */
-    zemm_peak_copy = 2, /* bytes per second, read and written ones together */
-    zemm_peak_read = 3  /* bytes per second */
+    zemm_peak_copy = 2, /* bytes per second of a copy, the bytes read plus the bytes written */
+    zemm_peak_read = 3  /* bytes per second of reading */
 } zemm_peak_t;
 
 typedef enum {
     zemm_profiling_data_kind_undef = 0,
-    zemm_profiling_data_kind_time = 1, /* nanoseconds of device time, one value per execution */
+    zemm_profiling_data_kind_time = 1, /* nanoseconds of device time, one for each execution */
     zemm_profiling_data_kind_cycles = 2
 } zemm_profiling_data_kind_t;
 
@@ -318,24 +319,25 @@ typedef enum {
     zemm_softmax_log = 0x30001
 } zemm_alg_kind_t;
 
-/* What the query functions answer; the suffix names the type behind the result pointer
- * (none: see the comment; _md: const_zemm_memory_desc_t). */
+/* What the query functions can be asked. The comment beside a name is the type of *result; for
+ * names that end in _md it is const_zemm_memory_desc_t. Arrays are answered with a pointer into the
+ * descriptor, which is valid as long as the descriptor lives. Other queries are unimplemented. */
 typedef enum {
     zemm_query_undef = 0,
-    zemm_query_engine = 1,                 /* zemm_engine_t */
-    zemm_query_primitive_kind = 2,         /* zemm_primitive_kind_t */
-    zemm_query_num_of_inputs_s32 = 3,      /* int */
-    zemm_query_num_of_outputs_s32 = 4,     /* int */
-    zemm_query_time_estimate_f64 = 5,      /* double, seconds */
-    zemm_query_memory_consumption_s64 = 6, /* int64_t, bytes of library scratchpad */
+    zemm_query_engine = 1,             /* zemm_engine_t */
+    zemm_query_primitive_kind = 2,     /* zemm_primitive_kind_t */
+    zemm_query_num_of_inputs_s32 = 3,  /* int */
+    zemm_query_num_of_outputs_s32 = 4, /* int */
+    zemm_query_time_estimate_f64 = 5,
+    zemm_query_memory_consumption_s64 = 6, /* int64_t, bytes of the library's scratchpad */
     zemm_query_scratchpad_engine = 7,      /* zemm_engine_t */
     zemm_query_impl_info_str = 8,          /* const char * */
     zemm_query_reorder_src_engine = 9,     /* zemm_engine_t */
     zemm_query_reorder_dst_engine = 10,    /* zemm_engine_t */
     zemm_query_prop_kind = 11,
-    zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, bytes */
-    zemm_query_cache_blob_id = 13,          /* const uint8_t * */
-    zemm_query_strides = 14,                /* zemm_dims_t: of a memory descriptor, in elements */
+    zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, always 0: primitives have no cache blobs */
+    zemm_query_cache_blob_id = 13,          /* const uint8_t *, always NULL */
+    zemm_query_strides = 14,                /* zemm_dims_t *, elements, of a memory descriptor */
     zemm_query_dilations = 15,
     zemm_query_padding_l = 16,
     zemm_query_padding_r = 17,
@@ -357,17 +359,17 @@ typedef enum {
     zemm_query_some_md = 128,
     zemm_query_src_md = 129,
     zemm_query_diff_src_md = 130,
-    zemm_query_weights_md = 131, /* index 1: bias */
+    zemm_query_weights_md = 131, /* index 0: weights, 1: bias */
     zemm_query_diff_weights_md = 132,
     zemm_query_dst_md = 133,
     zemm_query_diff_dst_md = 134,
     zemm_query_workspace_md = 135,
     zemm_query_scratchpad_md = 136,
-    zemm_query_exec_arg_md = 255,          /* index: ZEMM_ARG_... */
+    zemm_query_exec_arg_md = 255,          /* the argument whose ZEMM_ARG_... is the index */
     zemm_query_ndims_s32 = 256,            /* int */
     zemm_query_dims = 257,                 /* zemm_dims_t * */
     zemm_query_data_type = 258,            /* zemm_data_type_t */
-    zemm_query_submemory_offset_s64 = 259, /* int64_t, elements */
+    zemm_query_submemory_offset_s64 = 259, /* int64_t, elements before the first one */
     zemm_query_padded_dims = 260,          /* zemm_dims_t * */
     zemm_query_padded_offsets = 261,       /* zemm_dims_t * */
     zemm_query_format_kind = 262,          /* zemm_format_kind_t */
@@ -384,7 +386,8 @@ typedef enum {
 #define ZEMM_RUNTIME_DIM_VAL INT64_MIN
 #define ZEMM_RUNTIME_SIZE_VAL ((size_t)ZEMM_RUNTIME_DIM_VAL)
 #define ZEMM_RUNTIME_S32_VAL INT32_MIN
-/* A quiet NaN with the bits 0x7fc000d0. */
+/* The placeholder for a float that is known at execution only: a quiet NaN with the bits
+ * 0x7fc000d0. */
 static const union {
     unsigned u;
     float f;
@@ -394,8 +397,8 @@ static const union {
 #define ZEMM_MEMORY_NONE (NULL)
 #define ZEMM_MEMORY_ALLOCATE ((void *)(size_t)-1)
 
-/* Execution arguments. Flags are or-ed with the argument that they belong to: the weights' scales are
- * ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS. */
+/* Arguments of an execution. An ATTR constant is or-ed with the argument that the attribute belongs
+ * to: scales of weights are ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS. */
 #define ZEMM_ARG_UNDEF 0
 #define ZEMM_ARG_SRC 1
 #define ZEMM_ARG_SRC_0 ZEMM_ARG_SRC
@@ -460,7 +463,7 @@ typedef const struct zemm_primitive *const_zemm_primitive_t;
 /* One argument of zemm_primitive_execute(). */
 typedef struct {
     int arg;              /* ZEMM_ARG_... */
-    zemm_memory_t memory; /* NULL: as if the argument were absent */
+    zemm_memory_t memory; /* NULL: the entry is ignored */
 } zemm_exec_arg_t;
 
 typedef struct {
@@ -468,8 +471,8 @@ typedef struct {
     int minor;
     int patch;
     const char *hash;     /* revision of the sources, or "N/A" */
-    unsigned cpu_runtime; /* ZEMM_RUNTIME_... */
-    unsigned gpu_runtime;
+    unsigned cpu_runtime; /* ZEMM_RUNTIME_... that CPU engines compute with: Level Zero */
+    unsigned gpu_runtime; /* the same of GPU engines */
 } zemm_version_t;
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of primitive attributes.
 #include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "zemm/zemm.h"
@@ -7,7 +8,7 @@ using namespace zemm;
 
 namespace {
 
-// Runs body(*attr) for an attribute that must be there.
+// Runs body(*attr) as an entry point; invalid_arguments if attr is NULL.
 template <typename A, typename F> zemm_status_t with(A *attr, F &&body) {
     return guard([&] {
         require(attr, "attr");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of engines.
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

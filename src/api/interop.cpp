@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level Zero interoperability but for execution, which is in primitive.cpp.
+// Entry points of Level Zero interoperability. Execution is in primitive.cpp, modules are in
+// interop_modules.cpp.
 #include <cstring>
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm_ze.h"
 
 using namespace zemm;
 
 namespace {
 
-// What an engine cache blob is: engines have nothing that takes long to make, so it only says what it was
-// made for.
+// The content of an engine cache blob. Creating an engine takes no time worth saving, so the blob
+// only names the device and driver that it was made for.
 struct engine_blob {
     struct identity {
         uint8_t device_uuid[ZE_MAX_DEVICE_UUID_SIZE] = {};
@@ -38,7 +39,8 @@ engine_blob::identity identity_of(ze_driver_handle_t driver, ze_device_handle_t 
     return id;
 }
 
-// The size to *size if there is no buffer, else the bytes to the buffer.
+// Copies count bytes to the buffer, which has room for *size; without a buffer only writes count to
+// *size. name is the buffer's parameter in the public header.
 void give_bytes(const void *bytes, size_t count, size_t *size, uint8_t *buffer, const char *name) {
     if (!buffer) {
         *size = count;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a primitive descriptor's kernels are built from.
+// Entry point that lists the SPIR-V modules a primitive descriptor's kernels are built from.
 #include <cstring>
 
 #include "common/error.hpp"
-#include "common/primitive_desc.hpp"
 #include "kernels/spirv.hpp"
+#include "primitive/primitive_desc.hpp"
 #include "zemm/zemm_ze.h"
 
 using namespace zemm;

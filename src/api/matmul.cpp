@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of the matmul primitive descriptor.
 #include "common/error.hpp"
-#include "common/fallback.hpp"
 #include "matmul/primitive_desc.hpp"
+#include "primitive/fallback.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of memory: buffers, mapping, handles and host scalars.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -15,8 +16,8 @@ size_t scalar_bytes(const memory_desc &md) {
     return (data_type_bits(md.data_type) + 7) / 8;
 }
 
-// A handle that the caller brings must be something that kernels can reach, and large enough as far as Level
-// Zero knows: it knows nothing of ordinary host memory.
+// Checks that kernels can reach the caller's pointer, and that its USM allocation has size bytes
+// from there on. The size of ordinary host memory is unknown to Level Zero and not checked.
 void check_handle(const ze::device &dev, const void *handle, size_t size) {
     if (!size)
         return;
@@ -35,7 +36,7 @@ void check_handle(const ze::device &dev, const void *handle, size_t size) {
 zemm_memory::part make_part(const std::shared_ptr<ze::device> &dev, size_t size, void *handle) {
     zemm_memory::part part;
     if (handle == ZEMM_MEMORY_ALLOCATE) {
-        // Where the host is the device, the host reads and writes it in place.
+        // On a CPU device use host memory, so that mapping needs no copy.
         part.owned =
             std::make_shared<ze::buffer>(dev, size, dev->host_pointers ? ze::usm::host : ze::usm::device);
         part.handle = part.owned->data();
@@ -47,7 +48,7 @@ zemm_memory::part make_part(const std::shared_ptr<ze::device> &dev, size_t size,
     return part;
 }
 
-// nhandles 1 with ALLOCATE or NONE stands for all parts if every_part is set.
+// every_part: one handle that is ALLOCATE or NONE stands for all buffers of the descriptor.
 zemm_memory_t make_memory(const_zemm_memory_desc_t md, zemm_engine_t engine, int nhandles,
                           void *const *handles, bool every_part) {
     static const memory_desc zero_md;
@@ -75,7 +76,7 @@ zemm_memory_t make_memory(const_zemm_memory_desc_t md, zemm_engine_t engine, int
     return memory.release();
 }
 
-// A part of a memory with buffers.
+// The buffer at index; invalid_arguments if memory is NULL, a host scalar, or has no such buffer.
 template <typename Memory> auto &part_of(Memory *memory, int index) {
     require(memory, "memory");
     if (!memory->engine)
@@ -106,7 +107,7 @@ void *map(const zemm_memory &memory, const zemm_memory::part &part, size_t size)
 
 void unmap(const zemm_memory &memory, const zemm_memory::part &part, void *pointer, size_t size) {
     if (!pointer && (!part.handle || !size))
-        return; // what map gave for it
+        return; // map() gave nullptr because there is nothing to map
     const void *mapped = part.mapping ? part.mapping.get() : part.handle;
     if (!part.maps || pointer != mapped)
         fail(zemm_invalid_arguments, "mapped_ptr %p is not what zemm_memory_map_data gave for this memory",
@@ -117,7 +118,7 @@ void unmap(const zemm_memory &memory, const zemm_memory::part &part, void *point
         part.mapping.reset();
 }
 
-// A memory that holds a scalar.
+// The memory if it is a host scalar, else invalid_arguments; also if value is NULL.
 template <typename Memory> Memory &scalar_of(Memory *memory, const void *value) {
     require(memory, "memory");
     require(value, "value");
@@ -224,7 +225,7 @@ zemm_status_t zemm_memory_set_data_handle_v2(zemm_memory_t memory, void *handle,
             fail(zemm_invalid_arguments,
                  "handle is ZEMM_MEMORY_ALLOCATE, which is for the creation of a memory");
         if (handle == part.handle)
-            return; // it may be the library's own buffer, which is kept
+            return; // it may be the buffer that the library allocated, which must not be freed
         if (part.maps)
             fail(zemm_invalid_arguments, "the memory is mapped: unmap it before it gets another handle");
         part = make_part(memory->engine->device, md_size(memory->md, index), handle);

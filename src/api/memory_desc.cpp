@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of memory descriptors.
 #include <algorithm>
 
 #include "common/error.hpp"
@@ -10,7 +11,8 @@ using namespace zemm;
 
 namespace {
 
-// A new handle for the descriptor that build() returns; md stays as it is when build() fails.
+// Makes a handle of the descriptor that build() returns. name: the parameter md in the public
+// header. *md is unchanged if build() throws.
 template <typename F> zemm_status_t make(zemm_memory_desc_t *md, const char *name, F &&build) {
     return guard([&] {
         require(md, name);
@@ -92,7 +94,7 @@ zemm_status_t zemm_memory_desc_get_blob(uint8_t *blob, size_t *size, const_zemm_
             *size = md_blob_size();
             return;
         }
-        // A size that is given is the room in blob.
+        // size may be NULL; else it is the room in blob.
         if (size && *size < md_blob_size())
             fail(zemm_invalid_arguments,
                  "zemm_memory_desc_get_blob: size %zu is less than the blob's %zu bytes", *size,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry point of the measurement of a device's peak.
 #include "peak/peak.hpp"
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of lists of post-ops.
 #include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "zemm/zemm.h"
@@ -19,7 +20,8 @@ template <typename F> zemm_status_t with_list(zemm_post_ops_t post_ops, F &&body
     });
 }
 
-// Runs body(entry) for the entry at index, which must be of that kind.
+// Runs body(entry) with the post-op at index as an entry point; invalid_arguments if it is of
+// another kind.
 template <typename F>
 zemm_status_t with_entry(const_zemm_post_ops_t post_ops, int index, zemm_primitive_kind_t kind, F &&body) {
     return guard([&] {

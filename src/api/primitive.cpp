@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of primitives.
+// Entry points of primitives: creation, execution (also of Level Zero interoperability) and their
+// log lines.
 #include <chrono>
 
 #include "common/error.hpp"
-#include "common/fallback.hpp"
-#include "common/primitive_desc.hpp"
 #include "common/verbose.hpp"
+#include "primitive/fallback.hpp"
+#include "primitive/primitive_desc.hpp"
 #include "zemm/zemm.h"
 #include "zemm/zemm_ze.h"
 
@@ -31,7 +32,8 @@ const char *cache_result_name(cache_result found) {
     return "cache_miss";
 }
 
-// Their memory may be destroyed, or get another handle, before the work has run.
+// Keeps the library's buffers until the work has run, as the caller may destroy the memories before
+// that, or give them other handles.
 void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories) {
     for (const auto &[arg, memory] : memories)
         for (const zemm_memory::part &part : memory->parts)
@@ -51,7 +53,7 @@ void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, co
     const bool empty = pd.empty();
     const auto memories = bind(pd.arguments, pd.engine.get(), empty, {args, size_t(nargs)});
     const bool log = verbose::enabled(verbose::profile_exec);
-    // A logged execution is timed from an idle stream to its end.
+    // The time in the log is of this execution alone, so earlier work must be done first.
     if (log)
         stream.stream.wait();
     const auto start = clock_type::now();

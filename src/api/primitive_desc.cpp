@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of primitive descriptors of any kind.
-#include "common/primitive_desc.hpp"
+// Entry points of primitive descriptors that do not depend on the kind of primitive.
+#include "primitive/primitive_desc.hpp"
 #include "common/error.hpp"
-#include "common/fallback.hpp"
+#include "primitive/fallback.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

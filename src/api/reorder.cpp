@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry point of the reorder primitive descriptor.
 #include "common/error.hpp"
-#include "common/fallback.hpp"
+#include "primitive/fallback.hpp"
 #include "reorder/primitive_desc.hpp"
 #include "zemm/zemm.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points for the last error, the version and the settings of the whole process.
 #include "common/attr_ops.hpp"
-#include "common/cache_capacity.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "common/version.hpp"
+#include "primitive/cache_capacity.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

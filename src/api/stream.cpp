@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points of streams and of profiling.
 #include <algorithm>
 #include <vector>
 
 #include "common/error.hpp"
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Entry points that give the names of enum values.
 #include "common/names.hpp"
 #include "zemm/zemm.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ZEMM_VERBOSE log: lines "zemm_verbose,v1,..." on stdout, in the format of oneDNN's (api_reference
-// section 11).
+// The ZEMM_VERBOSE log: lines "zemm_verbose,v1,..." on stdout, in the format of oneDNN's
+// (its page "Verbose Mode").
 #pragma once
 
 #include <string>

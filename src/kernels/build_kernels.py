@@ -1,56 +1,119 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the SPIR-V of kernels.def.
+"""Build the SPIR-V of kernels.def, whose only reader this is: everything else reads kernels.json.
 
-build_kernels.py list KERNELS_DEF
+build_kernels.py json KERNELS_DEF KERNELS_JSON
+    write the rows with their traits by name, one a line
+build_kernels.py list KERNELS_JSON
     names of the kernels, one a line
-build_kernels.py build KERNELS_DEF NAME OUT CLANG LLVM_SPIRV
+build_kernels.py build KERNELS_JSON NAME OUT CLANG LLVM_SPIRV
     compile one kernel to OUT (and its dependencies to OUT.d)
 build_kernels.py embed OUT FILE...
-    C++ source with the files as arrays
+    C++ source with the files as arrays, and their hashes
+
+kernels.json has the rows in the order of dispatch. All have a name, a kind (matmul or helper) and
+a source. A matmul also has the columns of its macro. What its macro has no column for is taken from
+MACROS. Two parts replace the column `supports`: predicate, and feature, which the device must have
+(null: no particular feature).
 """
 
+import hashlib
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-MATMUL = re.compile(r"^ZEMM_(XE_)?MATMUL\(([^)]*)\)", re.MULTILINE)
-HELPER = re.compile(r"^ZEMM_HELPER\((\w+)\)", re.MULTILINE)
+Row = dict[str, Any]
 
+# What all rows of a macro have in common; the comment on the macro in kernels.def names its columns.
+# owner: who computes a tile. The others are columns of the macro that has them.
+MACROS: dict[str, Row] = {
+    "ZEMM_MATMUL": {"kind": "matmul", "owner": "work_item", "group_y": 1, "grf": 0},
+    "ZEMM_XE_MATMUL": {"kind": "matmul", "owner": "sub_group", "rows": 8, "wide_n": 0, "weights": "packed"},
+    "ZEMM_HELPER": {"kind": "helper"},
+}
+# Traits that a matmul is compiled for: numbers as -DTILE_M=<tile_m>, names of headers as
+# -DPOLICY="policy/<policy>.h".
+NUMBERS = ("tile_m", "tile_n", "tile_k", "rows", "lanes", "group_x")
+HEADERS = ("owner", "policy")
 
-def kernels(definition: Path) -> dict[str, tuple[str, list[str]]]:
-    """Name -> (source file, compiler options) of every row."""
-    text = definition.read_text()
-    rows: dict[str, tuple[str, list[str]]] = {}
-    for match in MATMUL.finditer(text):
-        fields = [f.strip() for f in match[2].split(",")]
-        if match[1]:
-            src, wei, dst, m, n, k, policy, lanes, group_x, *_ = fields
-            rows_, work_items = "8", lanes
-        else:
-            src, wei, dst, m, n, k, policy, rows_, lanes, group_x, *_ = fields
-            work_items = "1"
-        settings = {"TILE_M": m, "TILE_N": n, "TILE_K": k, "ROWS": rows_, "LANES": lanes}
-        settings |= {"GROUP_X": group_x, "WORK_ITEMS": work_items}
-        options = [f"-D{key}={value}" for key, value in settings.items()]
-        options.append(f'-DPOLICY="policy/{policy}.h"')
-        rows[f"matmul_{src}_{wei}_{dst}_{m}x{n}x{k}_{policy}"] = ("matmul.cl", options)
-    for match in HELPER.finditer(text):
-        rows[match[1]] = (f"{match[1]}.cl", [])
-    return rows
+COMMENT = re.compile(r"^// (ZEMM_\w+)\(([\w\s,/]*)\)", re.MULTILINE)
+ROW = re.compile(r"^(ZEMM_\w+)\(([^()]*)\)$", re.MULTILINE)
+SUPPORTS = re.compile(r"(\w+)(?:<(\w+)>)?")
 
 
-def build(definition: Path, name: str, out: str, clang: str, llvm_spirv: str) -> None:
-    source, options = kernels(definition)[name]
-    folder = definition.parent
+def rows_of(definition: Path) -> list[Row]:
+    """The rows of kernels.def; ends the process with a sentence at what cannot be read."""
+    text = definition.read_text(encoding="utf-8")
+    columns = {macro: re.findall(r"\w+", signature) for macro, signature in COMMENT.findall(text)}
+    rows: list[Row] = []
+    for match in ROW.finditer(text):
+        macro, cells = match[1], [cell.strip() for cell in match[2].split(",")]
+        where = f"{definition}:{text.count(chr(10), 0, match.start()) + 1}: {macro}"
+        if macro not in MACROS or macro not in columns:
+            sys.exit(f"{where} is not in MACROS of build_kernels.py, or no comment names its columns")
+        if len(cells) != len(columns[macro]):
+            sys.exit(f"{where} has {len(cells)} values for {len(columns[macro])} columns")
+        values = {
+            name: int(cell) if cell.isdigit() else cell
+            for name, cell in zip(columns[macro], cells, strict=True)
+        }
+        row = MACROS[macro] | values
+        rows.append(matmul(row, where) if row["kind"] == "matmul" else row | {"source": f"{row['name']}.cl"})
+    unread = len(re.findall(r"^ZEMM_", text, re.MULTILINE)) - len(rows)
+    names = [row["name"] for row in rows]
+    if unread or len(set(names)) < len(names):
+        sys.exit(f"{definition}: {unread} rows cannot be read, or two have the same name")
+    return [{"name": row.pop("name"), **row} for row in rows]
+
+
+def matmul(row: Row, where: str) -> Row:
+    """The row with what follows from its columns."""
+    supports = SUPPORTS.fullmatch(row.pop("supports"))
+    if not supports:
+        sys.exit(f"{where}: supports is neither a predicate nor predicate<feature>")
+    tile = f"{row['tile_m']}x{row['tile_n']}x{row['tile_k']}"
+    return row | {
+        "name": f"matmul_{row['src']}_{row['wei']}_{row['dst']}_{tile}_{row['policy']}",
+        "source": "matmul.cl",
+        "work_items": row["lanes"] if row["owner"] == "sub_group" else 1,
+        "predicate": supports[1],
+        "feature": supports[2],
+    }
+
+
+def write_json(definition: Path, out: Path) -> None:
+    lines = ",\n".join(json.dumps(row) for row in rows_of(definition))
+    text = f"[\n{lines}\n]\n"
+    # A comment that changes in the list compiles nothing again.
+    if not out.exists() or out.read_text(encoding="utf-8") != text:
+        out.write_text(text, encoding="utf-8")
+
+
+def read_json(path: Path) -> dict[str, Row]:
+    """The rows by name."""
+    return {row["name"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
+
+
+def definitions(row: Row) -> list[str]:
+    """Compiler options of a row."""
+    if row["kind"] == "helper":
+        return []
+    numbers = [f"-D{name.upper()}={row[name]}" for name in NUMBERS]
+    return numbers + [f'-D{name.upper()}="{name}/{row[name]}.h"' for name in HEADERS]
+
+
+def build(row: Row, out: str, clang: str, llvm_spirv: str) -> None:
+    folder = Path(sys.argv[0]).parent
     bitcode = f"{out}.bc"
     # The device's compiler optimises, once the specialisation constants are known. clang's own passes would
     # leave instructions (freeze) that have no SPIR-V.
     command = [clang, "--target=spirv64", "-cl-std=CL3.0", "-O2", "-Xclang", "-disable-llvm-passes"]
     command += ["-emit-llvm", "-Xclang", "-finclude-default-header", "-Wall", "-Wextra", "-Werror"]
     command += ["-Wno-unused-parameter"]  # policies share their signatures
-    command += [f"-I{folder}", *options, "-MD", "-MF", f"{out}.d", "-MT", out]
-    subprocess.run([*command, "-c", str(folder / source), "-o", bitcode], check=True)
+    command += [f"-I{folder}", *definitions(row), "-MD", "-MF", f"{out}.d", "-MT", out]
+    subprocess.run([*command, "-c", str(folder / row["source"]), "-o", bitcode], check=True)
     # SPIR-V 1.2 is what the oldest supported GPU driver reads.
     # CPU policies call intrinsics of x86, which pass through SPIR-V by name.
     command = [
@@ -64,21 +127,26 @@ def build(definition: Path, name: str, out: str, clang: str, llvm_spirv: str) ->
 
 def embed(out: Path, files: list[Path]) -> None:
     lines = ['#include "kernels/spirv.hpp"', "", "namespace zemm::kernels {", "namespace {"]
+    table = []
     for i, file in enumerate(files):
-        data = ",".join(str(b) for b in file.read_bytes())
+        content = file.read_bytes()
+        data = ",".join(str(b) for b in content)
         lines.append(f"alignas(4) const unsigned char spirv_{i}[] = {{{data}}};")
-    lines += ["} // namespace", "", "const embedded_spirv spirv_table[] = {"]
-    lines += [f'    {{"{file.stem}", spirv_{i}, sizeof(spirv_{i})}},' for i, file in enumerate(files)]
+        digest = hashlib.sha256(content).hexdigest()[:32]
+        table.append(f'    {{"{file.stem}", spirv_{i}, sizeof(spirv_{i}), "{digest}"}},')
+    lines += ["} // namespace", "", "const embedded_spirv spirv_table[] = {", *table]
     lines += ["};", f"const unsigned spirv_count = {len(files)};", "} // namespace zemm::kernels", ""]
     out.write_text("\n".join(lines))
 
 
 def main() -> None:
     command, *rest = sys.argv[1:]
-    if command == "list":
-        print("\n".join(kernels(Path(rest[0]))))
+    if command == "json":
+        write_json(Path(rest[0]), Path(rest[1]))
+    elif command == "list":
+        print("\n".join(read_json(Path(rest[0]))))
     elif command == "build":
-        build(Path(rest[0]), *rest[1:])
+        build(read_json(Path(rest[0]))[rest[1]], *rest[2:])
     else:
         embed(Path(rest[0]), [Path(f) for f in rest[1:]])
 

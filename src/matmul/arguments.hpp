@@ -2,8 +2,8 @@
 // The execution arguments of a matmul.
 #pragma once
 
-#include "common/arguments.hpp"
 #include "matmul/problem.hpp"
+#include "primitive/arguments.hpp"
 
 namespace zemm::matmul {
 

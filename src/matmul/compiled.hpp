@@ -3,8 +3,8 @@
 // device.
 #pragma once
 
-#include "common/primitive_cache.hpp"
 #include "matmul/primitive_desc.hpp"
+#include "primitive/primitive_cache.hpp"
 
 namespace zemm::matmul {
 
@@ -18,9 +18,6 @@ struct compiled : cached {
     std::shared_ptr<ze::kernel> pack;           // nullptr unless the plan packs the weights
     std::unique_ptr<ze::buffer> pack_block;     // plan.pack.block on the device
 };
-
-// From the cache, or built and put there. where says which.
-std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, cache_result &where);
 
 class primitive : public zemm_primitive {
 public:

@@ -7,6 +7,7 @@
 
 #include "kernels/matmul_args.h"
 #include "matmul/dispatch.hpp"
+#include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 #include "ze/module.hpp"
 
@@ -36,8 +37,6 @@ struct plan {
     size_t scratchpad_size = 0; // bytes
 };
 
-// How many groups, for a launch; unimplemented if they are too many.
-zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
 // Rounds up to a multiple of the unit.
 constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
     return (value + unit - 1) / unit * unit;

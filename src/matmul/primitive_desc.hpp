@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "common/primitive_desc.hpp"
 #include "matmul/arguments.hpp"
 #include "matmul/dispatch.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/problem.hpp"
+#include "primitive/primitive_desc.hpp"
 
 namespace zemm::matmul {
 

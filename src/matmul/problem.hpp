@@ -69,7 +69,5 @@ bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row);
 
 // Dimensions as the driver writes them, "2x3:3x4": for messages and the log.
 std::string dims_line(const problem &p);
-// Equal for equal problems: part of the primitive cache key.
-std::string problem_key(const problem &p);
 
 } // namespace zemm::matmul

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs src/kernels/peak_*.cl many times and takes the shortest time.
 #include "peak/peak.hpp"
 
 #include <algorithm>
@@ -14,14 +15,15 @@
 namespace zemm::peak {
 namespace {
 
-constexpr size_t line = 64; // bytes: a cache line, and a vector of the kernels
+constexpr size_t line = 64; // bytes of a cache line and of the vectors in the kernels
 
-// Work-items, each a group of its own: many more than cores, so that all are busy until the end.
+// Work-items, each a work-group of its own: many more than cores, so that no core idles before the
+// end.
 constexpr uint32_t compute_items = 256, memory_items = 512;
-// What the kernels do per step, and how long one launch takes: some milliseconds.
+// Steps of a work-item, so many that a launch takes some milliseconds, and vector sums in one step.
 constexpr int64_t compute_steps = 5000, sums_per_step = 28;
 constexpr double int8_ops_per_sum = 2 * 64, f32_ops_per_sum = 2 * 16;
-// Larger than any last-level cache that a core can count on.
+// Larger than the part of the last-level cache that one program usually gets.
 constexpr size_t memory_bytes = size_t(256) << 20;
 constexpr size_t lines_per_item = memory_bytes / line / memory_items;
 constexpr size_t streams_per_item = 4; // STREAMS of peak_memory.cl
@@ -73,8 +75,8 @@ double measure(const std::shared_ptr<ze::device> &device, zemm_peak_t what) {
     const job j = job_of(what);
     check_device(*device, what);
     const auto kernel = ze::get_kernel(device, kernels::find_spirv(j.module), j.entry, {}, "");
-    // Host memory is what matmuls on a CPU work on. Written before it is read: pages that nobody wrote to
-    // are all the same one.
+    // Host memory, as in matmuls on a CPU. Write it first: the system maps all pages that were
+    // never written to one physical page, which would stay in the cache.
     const ze::buffer source(device, j.source, ze::usm::host), result(device, j.result, ze::usm::host);
     std::memset(source.data(), 1, j.source);
     std::memset(result.data(), 0, j.result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of a device, measured on it by kernels that do nothing else.
+// Measures the highest rates of a device with kernels that do nothing else.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace zemm::peak {
 
-// Operations or bytes per second, the best of several runs by the device's timestamps. Throws unimplemented
-// where the device lacks what the kernel is made of.
+// Returns operations or bytes per second: the best of several runs by the device's timestamps.
+// Throws unimplemented if the device is not a CPU or lacks the instructions that the kernel uses.
 double measure(const std::shared_ptr<ze::device> &device, zemm_peak_t what);
 
 } // namespace zemm::peak

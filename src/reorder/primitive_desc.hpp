@@ -2,8 +2,8 @@
 // A reorder's primitive descriptor and primitive.
 #pragma once
 
-#include "common/primitive_cache.hpp"
-#include "common/primitive_desc.hpp"
+#include "primitive/primitive_cache.hpp"
+#include "primitive/primitive_desc.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {

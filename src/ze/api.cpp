@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names of Level Zero results, and the zemm status that a failure becomes.
 #include "ze/api.hpp"
 
 #include <cerrno>
@@ -84,7 +85,7 @@ std::string dl_reason(zemm_status_t &status) {
     const char *said = dlerror();
     const std::string reason = said ? said : "dlopen gave no reason";
     const auto says = [&](const char *part) { return reason.find(part) != std::string::npos; };
-    // The linker puts strerror()'s text behind its own.
+    // dlerror() has no code, only a text: the dynamic linker appends strerror() of the reason.
     if (says(std::strerror(ENOMEM)) || says("out of memory"))
         status = zemm_out_of_memory;
     else if (says(std::strerror(ENOENT)) || says(std::strerror(EACCES)) || says("invalid ELF header") ||

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Level Zero functions that zemm calls, from one of two places: the loader, or a driver's own DDI tables.
+// The table of Level Zero functions that zemm calls. It is filled by the loader or by a driver's
+// own DDI tables.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace zemm::ze {
 
-// Functions that every driver must have (name as in ze_api.h).
+// The functions that every driver must have, by their names in ze_api.h.
 #define ZEMM_ZE_FUNCTIONS(X)                                                                                 \
     X(zeInit)                                                                                                \
     X(zeDriverGet)                                                                                           \
@@ -59,31 +60,33 @@ namespace zemm::ze {
 struct api {
 #define ZEMM_ZE_MEMBER(name) decltype(&::name) name = nullptr;
     ZEMM_ZE_FUNCTIONS(ZEMM_ZE_MEMBER)
-    // From Level Zero 1.6 on, which the header may not know: nullptr if the loader or driver has it not.
+    // Level Zero 1.6. ze_api.h may be older, so the type is written out. nullptr if the loader or
+    // driver lacks it.
     ze_result_t (*zeCommandListHostSynchronize)(ze_command_list_handle_t list, uint64_t timeout) = nullptr;
 #undef ZEMM_ZE_MEMBER
 };
 
-// Throws runtime_error with the function's name and the code's name unless the result is ZE_RESULT_SUCCESS
-// (out_of_memory for the memory codes).
+// Throws if the result is not ZE_RESULT_SUCCESS: out_of_memory for the two out-of-memory results,
+// else runtime_error. The sentence has the names of the call and of the result.
 void check(ze_result_t result, const char *call);
 const char *result_text(ze_result_t result); // "ZE_RESULT_ERROR_DEVICE_LOST"
 bool is_out_of_memory(ze_result_t result);
 
-// Why there are no functions, or no devices.
+// The reason why Level Zero functions or devices are not available.
 struct absence {
-    // invalid_arguments: something is missing, and stays so until the process ends. Else something failed
-    // that may pass (out_of_memory, runtime_error): the next call tries again.
+    // invalid_arguments: something is not installed; the process does not look for it again.
+    // out_of_memory, runtime_error: a call failed, and may succeed next time: the next call tries
+    // again.
     zemm_status_t status = zemm_invalid_arguments;
-    std::string sentence; // says what is missing and which package has it, or what failed
+    std::string sentence; // what is missing and which package contains it, or what failed
 
     bool lasts() const { return status == zemm_invalid_arguments; }
 };
 
-// The loader's functions, opened at first use (libze_loader.so.1, zeInit done); nullptr and why if there is
-// none or it has no driver.
+// The functions of libze_loader.so.1, which is opened and initialised (zeInit) at first use.
+// nullptr, with the reason in why, if there is no loader or the loader finds no driver.
 const api *loader_api(absence &why);
-// Those of the libze_cpu.so beside this library, through its DDI tables; nullptr and why likewise.
+// The same of the libze_cpu.so beside this library, read from its DDI tables.
 const api *cpu_driver_api(absence &why);
 
 } // namespace zemm::ze

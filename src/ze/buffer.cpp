@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Allocates USM, asks the driver about pointers, and copies through a synchronous command list.
 #include "ze/buffer.hpp"
 
 #include "common/error.hpp"
@@ -22,7 +23,8 @@ buffer::buffer(std::shared_ptr<device> dev, size_t size, usm kind) : device_(std
     if (!size)
         return;
     const device &d = *device_;
-    // One allocation past the device's limit (4 GB on Intel GPUs) has to be asked for.
+    // An allocation above the device's limit (4 GB on Intel GPUs) fails unless this structure asks
+    // for it.
     ze_relaxed_allocation_limits_exp_desc_t relaxed = {};
     relaxed.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
     relaxed.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
@@ -39,7 +41,8 @@ buffer::buffer(std::shared_ptr<device> dev, size_t size, usm kind) : device_(std
         desc.pNext = next;
         result = d.fn.zeMemAllocDevice(d.context, &desc, size, alignment, d.handle, &data_);
     }
-    // Whatever code it answers with, a driver that gives no memory is out of it.
+    // Drivers answer with various results when memory is short, so every failure counts as out of
+    // memory.
     if (result != ZE_RESULT_SUCCESS || !data_)
         fail(zemm_out_of_memory, "%zu bytes of %s memory on device \"%s\": %s returned %s", size,
              kind == usm::host ? "host" : "device", d.name.c_str(),

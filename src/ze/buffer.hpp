@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unified shared memory that frees itself.
+// Level Zero memory (USM, unified shared memory) that frees itself, and copies to and from it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ enum class usm { host, device };
 
 class buffer {
 public:
-    // size 0 gives an empty buffer; aligned to 64 bytes. Throws out_of_memory.
+    // size: bytes; 0 makes a buffer without memory. data() is aligned to 64 bytes. Throws
+    // out_of_memory.
     buffer(std::shared_ptr<device> dev, size_t size, usm kind);
     ~buffer();
     buffer(const buffer &) = delete;
@@ -27,13 +28,13 @@ private:
     size_t size_ = 0;
 };
 
-// Bytes from pointer to the end of its USM allocation; 0 when the pointer is no USM of the device's context.
+// Bytes from pointer to the end of its USM allocation; 0 if it is not USM of the device's context.
 size_t usm_bytes_from(const device &dev, const void *pointer);
-// Whether the host may read and write through a pointer that kernels on the device can use.
+// Whether the host may read and write at a pointer that kernels on the device can use.
 bool host_reads(const device &dev, const void *pointer);
-// Copies between any two of USM and host memory, and waits.
+// Copies size bytes from USM or host memory to USM or host memory, and returns when that is done.
 void copy_now(device &dev, void *to, const void *from, size_t size);
-// A copy of host memory that kernels can read.
+// A new buffer that kernels can read, with a copy of size bytes of host memory.
 std::unique_ptr<buffer> copy_for_kernels(const std::shared_ptr<device> &dev, const void *data, size_t size);
 
 } // namespace zemm::ze

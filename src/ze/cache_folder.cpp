@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// File operations of the folder of built modules. Several processes may use the folder at the same
+// time.
 #include "ze/cache_folder.hpp"
 
 #include <cerrno>
@@ -27,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t megabyte = 1 << 20, default_limit = 512;
 constexpr char temporary_prefix[] = ".new-";
-constexpr time_t abandoned_seconds = 3600; // a temporary file of a process that died
+constexpr time_t abandoned_seconds = 3600; // age at which a temporary file's process must have died
 
 struct file_handle {
     int fd;
@@ -37,12 +39,12 @@ struct file_handle {
     }
 };
 
-// Nobody but this user and root could have written it.
+// Only this user or root can have written the file or folder.
 bool is_trusted(const struct stat &s) {
     return (s.st_uid == geteuid() || s.st_uid == 0) && !(s.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-// "" where the environment names no place.
+// "" if neither XDG_CACHE_HOME nor HOME is an absolute path.
 std::string default_path() {
     const std::string xdg = env("XDG_CACHE_HOME"), home = env("HOME");
     if (xdg.starts_with('/'))
@@ -50,7 +52,8 @@ std::string default_path() {
     return home.starts_with('/') ? home + "/.cache/zemm" : "";
 }
 
-// Makes the folder and those above it, for this user alone. False with errno.
+// Makes the folder and its parents with access for this user only. Returns false and sets errno on
+// failure.
 bool make_folders(const std::string &path) {
     for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string part = path.substr(0, end);
@@ -62,7 +65,7 @@ bool make_folders(const std::string &path) {
     }
 }
 
-// "" if the folder is there, or has been made, and can be trusted; else why not.
+// Makes the folder if it does not exist. Returns "" if it can be trusted, else the reason why not.
 std::string problem_of(const std::string &path) {
     struct stat s;
     if (!make_folders(path) || stat(path.c_str(), &s))
@@ -130,7 +133,7 @@ cache_folder::cache_folder() : limit_(limit_from_environment()), unpruned_(limit
 
 bool cache_folder::read(const std::string &name, size_t limit, std::vector<uint8_t> &content,
                         std::string &why) const {
-    // Neither through a link nor waiting for a pipe's other end.
+    // O_NOFOLLOW: no symbolic links. O_NONBLOCK: do not wait if the file turns out to be a pipe.
     const file_handle file{open(this->file(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     struct stat s;
     if (file.fd < 0 || fstat(file.fd, &s)) {
@@ -157,18 +160,19 @@ bool cache_folder::read(const std::string &name, size_t limit, std::vector<uint8
         }
         filled += size_t(got);
     }
-    futimens(file.fd, nullptr); // may fail in a folder that is only readable
+    futimens(file.fd, nullptr); // marks it as used; may fail if the folder is only readable
     return true;
 }
 
 void cache_folder::write(const std::string &name, std::span<const uint8_t> content) {
     if (content.size() > limit_)
         return;
-    if ((unpruned_ += content.size()) > limit_ / 16) { // always true of a process's first entry
+    if ((unpruned_ += content.size()) > limit_ / 16) { // always true for a process's first entry
         prune();
         unpruned_ = 0;
     }
-    const std::string path = file(name); // nothing throws while there is a temporary file
+    // Made first, because nothing may throw while the temporary file exists.
+    const std::string path = file(name);
     std::string temporary = file(temporary_prefix + name + "XXXXXX");
     const file_handle to{mkostemp(temporary.data(), O_CLOEXEC)}; // mode 0600
     const bool made = to.fd >= 0;
@@ -204,7 +208,7 @@ void cache_folder::prune() const {
             total += entries.back().size;
         }
     }
-    // Down to less than the limit, so that there is room for a while.
+    // Stay an eighth below the limit, so that the next entries need no pruning.
     const uint64_t target = limit_ - limit_ / 8;
     if (total <= target)
         return;

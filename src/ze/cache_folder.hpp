@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of built modules: where it is, whether what lies in it may be run, and its size.
+// The folder on disk that keeps built modules: finds it, checks that no other user can write to it,
+// reads and writes its files, and limits its size.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +10,37 @@
 
 namespace zemm::ze {
 
-// A warning in the log; a second one of the same text is left out.
+// Logs a warning; a text that was logged before is not repeated.
 void warn_of_cache(const std::string &sentence);
 
-// By ZEMM_CACHE, ZEMM_CACHE_DIR and ZEMM_CACHE_SIZE, read at first use.
+// The environment variables ZEMM_CACHE, ZEMM_CACHE_DIR and ZEMM_CACHE_SIZE (megabytes) choose the
+// folder; the constructor reads them.
 class cache_folder {
 public:
     cache_folder();
 
-    // False when ZEMM_CACHE=0 says so, or when the folder cannot be made or is one that others write to:
-    // machine code is loaded from it. A folder that is only readable is of use.
+    // False if ZEMM_CACHE is 0, if the folder cannot be made, or if other users may write to it:
+    // the process runs machine code from it. A folder that this user can only read is usable.
     bool usable() const { return !path_.empty(); }
     std::string file(const std::string &name) const { return path_ + "/" + name; }
 
-    // The content of a file of ours; false with the reason if there is none ("" when it is just missing) or
-    // it is another's. It counts as used now.
+    // Reads a file of at most limit bytes and marks it as used now. False, with the reason in why,
+    // if the file is larger, cannot be read or is writable by other users; why is "" if there is no
+    // such file.
     bool read(const std::string &name, size_t limit, std::vector<uint8_t> &content, std::string &why) const;
-    // Whole or not at all, whoever reads or writes at the same time.
+    // Replaces a file. Other threads and processes see the old file or the new one, never a part of
+    // one.
     void write(const std::string &name, std::span<const uint8_t> content);
 
 private:
-    void prune() const; // oldest entries out until there is room
+    void prune() const; // removes the least recently used entries until there is room
 
     std::string path_;
-    uint64_t limit_;
-    uint64_t unpruned_; // bytes written since the folder's size was looked at
+    uint64_t limit_;    // bytes of all entries
+    uint64_t unpruned_; // bytes written since the last prune()
 };
 
-// Entries are named so: no other file is ever removed.
+// The end of every entry's name. prune() removes only files whose name has it.
 constexpr char entry_suffix[] = ".zemm";
 
 } // namespace zemm::ze

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the Level Zero CPU driver that belongs to this library, called without a loader.
+// Opens libze_cpu.so, zemm's own Level Zero driver for CPUs, without the Level Zero loader.
 #include <filesystem>
 #include <vector>
 
@@ -12,7 +12,8 @@
 namespace zemm::ze {
 namespace {
 
-// Where libze_cpu.so is looked for: beside the library that holds this function, or in the build tree.
+// Paths to try: ZEMM_CPU_DRIVER alone if it is set, else beside this library, else in the build
+// tree.
 std::vector<std::string> cpu_driver_candidates() {
     if (const std::string path = env("ZEMM_CPU_DRIVER"); !path.empty())
         return {path};
@@ -39,7 +40,7 @@ std::shared_ptr<const provider> open_cpu_driver() {
         lib = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (lib)
             break;
-        // A file that is there and does not open says more than one that is not there.
+        // Stop at a file that exists but does not open: its error is the one that helps.
         tried += (tried.empty() ? "" : "; ") + (exists ? dl_reason(status) : path + " does not exist");
         if (exists)
             break;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a driver's DDI tables (the tables of function pointers that drivers export for the loader).
 #include <dlfcn.h>
 #include <level_zero/ze_ddi.h>
 
@@ -27,7 +28,8 @@ std::string read_tables(void *library, api &fn) {
     ze_kernel_dditable_t kernel = {};
     ze_event_pool_dditable_t pool = {};
     ze_event_dditable_t event = {};
-    // Newer drivers know more functions than the header that this is compiled with: room for them.
+    // A newer driver may fill in more functions than the struct of this header has: leave room for
+    // them.
     struct {
         ze_command_list_dditable_t table;
         void *newer[64];
@@ -46,7 +48,8 @@ std::string read_tables(void *library, api &fn) {
     ZEMM_ZE_READ(zeGetEventPoolProcAddrTable, pool)
     ZEMM_ZE_READ(zeGetEventProcAddrTable, event)
 #undef ZEMM_ZE_READ
-    // zeCommandListHostSynchronize (1.6) follows the last function of 1.4 in the table.
+    // zeCommandListHostSynchronize (1.6) follows pfnAppendImageCopyFromMemoryExt, the last entry in
+    // headers of 1.4.
     constexpr auto version_1_6 = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 6));
     if (read_table(library, "zeGetCommandListProcAddrTable", version_1_6, list.table)) {
         void **last = reinterpret_cast<void **>(&list.table.pfnAppendImageCopyFromMemoryExt);

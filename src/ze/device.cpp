@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens devices and reads their properties from the driver.
 #include "ze/device.hpp"
 
 #include <algorithm>
@@ -34,8 +35,8 @@ owned_context new_context(const api &fn, ze_driver_handle_t driver) {
     return {fn, context};
 }
 
-// Nanoseconds of one timestamp tick. From 1.2 on a driver that is asked with the 1_2 structure answers in
-// ticks per second, before in nanoseconds per tick.
+// Nanoseconds of one timestamp tick. timerResolution is in ticks per second if the driver has Level
+// Zero 1.2 and is asked with the structure type of 1.2, else in nanoseconds per tick.
 double tick_ns(const device &dev) {
     ze_device_properties_t properties = {};
     properties.stype =
@@ -118,7 +119,6 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     module_properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
     check(fn.zeDeviceGetModuleProperties(handle, &module_properties), "zeDeviceGetModuleProperties");
     max_argument_size = module_properties.maxArgumentsSize;
-    fp16 = module_properties.flags & ZE_DEVICE_MODULE_FLAG_FP16;
 
     ze_device_memory_access_properties_t access = {};
     access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
@@ -130,7 +130,7 @@ device::~device() = default;
 
 namespace {
 
-// An absence that may pass.
+// Throws for a failed search that may succeed next time.
 [[noreturn]] void fail_for_now(const absence &why, zemm_engine_kind_t kind) {
     fail(why.status, "no %s device could be opened this time: %s", kind == zemm_cpu ? "cpu" : "gpu",
          why.sentence.c_str());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Level Zero device with the context that zemm uses on it.
+// A Level Zero device: its context, its properties and the modules built for it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,9 @@ namespace zemm::ze {
 class module_cache;
 
 class device {
-    const owned_context own_context_; // empty for an interop caller's; outlives what is made in it
+    // Empty if an interop caller brought the context. The first member, so that it is destroyed
+    // last: modules and lists must be gone before their context.
+    const owned_context own_context_;
 
 public:
     ~device();
@@ -29,29 +31,29 @@ public:
     const ze_device_handle_t handle;
     const ze_context_handle_t context;
     const zemm_engine_kind_t kind;                 // zemm_cpu or zemm_gpu
-    bool adopted() const { return !own_context_; } // the context is an interop caller's
-    const gpu_model model;                         // of a GPU
+    bool adopted() const { return !own_context_; } // an interop caller brought the context
+    const gpu_model model;                         // of a GPU; all defaults for a CPU
     const std::string model_text;                  // "" for a CPU
     const feature_set all_features;
-    const feature_set features; // less what ZEMM_DEVICE_MASK hides
-    const std::string feature_names;
+    const feature_set features;      // all_features without those that ZEMM_DEVICE_MASK names
+    const std::string feature_names; // of features, separated by commas
     bool has(feature f) const { return features.has(f); }
     std::string name;
-    std::string identity; // what native binaries depend on: device, driver and their versions, no mask
-    uint32_t compute_queue_ordinal = 0; // group of a queue that runs kernels
+    // Names the device, the driver and their versions: a native binary is valid only where it is
+    // the same. It does not depend on ZEMM_DEVICE_MASK.
+    std::string identity;
+    uint32_t compute_queue_ordinal = 0; // command queue group that runs kernels
     uint32_t compute_units = 1;         // cores of a CPU, execution units of a GPU
-    uint32_t max_group_size = 0;        // work-items of a group
-    size_t max_argument_size = 0;       // bytes of all kernel arguments
-    double timestamp_period_ns = 1.0;   // of kernel timestamps
+    uint32_t max_group_size = 0;        // work-items of a work-group
+    size_t max_argument_size = 0;       // bytes of all arguments of a kernel together
+    double timestamp_period_ns = 1.0;   // nanoseconds of one tick of kernel timestamps
     uint64_t timestamp_mask = ~0ull;    // valid bits of kernel timestamps
-    bool host_pointers = false;         // kernels read and write ordinary host memory (malloc)
-    bool fp16 = false;
-    uint32_t api_version = 0;    // of the driver, as ZE_MAKE_VERSION
-    uint64_t max_allocation = 0; // bytes of one allocation without relaxed limits
+    bool host_pointers = false;         // kernels may read and write ordinary host memory (malloc)
+    uint32_t api_version = 0;           // of the driver, as ZE_MAKE_VERSION
+    uint64_t max_allocation = 0;        // bytes of one allocation without relaxed limits; 0: not known
 
-    // Modules built in this context; they go before the context does.
     std::unique_ptr<module_cache> modules;
-    // A synchronous list for copies by the host, created at first use.
+    // A synchronous command list for copy_now(), created at first use.
     std::mutex copy_lock;
     owned_list copy_list;
 
@@ -65,16 +67,19 @@ private:
     device(const api &fn, ze_driver_handle_t, ze_device_handle_t, owned_context own, ze_context_handle_t);
 };
 
-// Number of devices of a kind; what is missing goes to why when it is 0. Throws what may pass.
+// The number of devices of a kind. If it is 0, why says what is missing. Throws if the search
+// failed for a reason that may pass.
 size_t device_count(zemm_engine_kind_t kind, std::string &why);
-// invalid_arguments for an index past the end; the sentence says what is missing when nothing of the kind is
-// there. out_of_memory, runtime_error: what failed while devices were looked for; it may pass. The device and
-// its context stay open until the process ends: engines on one device share them, and its modules.
+// Throws invalid_arguments if index is not below the number of devices; if there are none, the
+// sentence says what is missing. Throws out_of_memory or runtime_error if the search failed for a
+// reason that may pass. The device and its context stay open until the process ends: engines on one
+// device share them and the built modules.
 std::shared_ptr<device> open_device(zemm_engine_kind_t kind, size_t index);
-// For handles of the process's loader, or of a device that open_device() opened (interop); the context stays
-// the caller's.
+// For interop: the handles come from the process's loader or from a device that open_device()
+// opened. The caller keeps the context.
 std::shared_ptr<device> adopt_device(ze_driver_handle_t, ze_device_handle_t, ze_context_handle_t);
-// The functions that handles of a device belong to, by the rule of adopt_device().
+// The functions to call with a handle that adopt_device() takes: of libze_cpu.so for its device,
+// else the loader's.
 const api &api_of(ze_device_handle_t handle);
 
 } // namespace zemm::ze

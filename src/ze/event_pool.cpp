@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creation and reuse of events.
 #include "ze/event_pool.hpp"
 
 namespace zemm::ze {

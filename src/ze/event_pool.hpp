@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of one context, created in chunks and used again.
+// A pool of Level Zero events, which are created in chunks and reused.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,16 @@ namespace zemm::ze {
 
 class event_pool {
 public:
+    // timestamps: events keep kernel timestamps. chunk: how many events are created at a time.
     event_pool(const device &dev, bool timestamps, uint32_t chunk);
 
-    // An event that is not signalled and that the host can wait for.
+    // Returns an event that is not signalled and that the host can wait for.
     ze_event_handle_t take();
-    // Nothing on the device may signal it any more.
+    // Resets the event for reuse. No submitted work may signal it any more.
     void give_back(ze_event_handle_t event);
 
 private:
-    void grow(); // by one chunk or, when that fails, not at all
+    void grow(); // adds one chunk; if that fails, it throws and nothing has changed
 
     const device &device_;
     const bool timestamps_;

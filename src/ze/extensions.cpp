@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks a driver for its extensions.
 #include "ze/extensions.hpp"
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which Level Zero extensions a driver reports.
 #pragma once
 
 #include <set>
@@ -8,7 +9,7 @@
 
 namespace zemm::ze {
 
-// Names of the extensions that a driver reports.
+// Their names, such as "ZE_extension_device_ip_version". Throws if the driver fails.
 std::set<std::string> extensions_of(const api &fn, ze_driver_handle_t driver);
 
 } // namespace zemm::ze

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Features from a driver's extensions, from a GPU's model and from ZEMM_DEVICE_MASK.
 #include "ze/features.hpp"
 
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 constexpr const char *feature_names[feature_count] = {"avx2", "avx_vnni", "avx512",   "avx512_vnni",
                                                       "dp4a", "xmx",      "block_2d", "tf32"};
 
-// False for a name that is none.
+// Returns false if no feature has this name.
 bool find_feature(const char *name, feature &found) {
     for (unsigned i = 0; i < feature_count; i++)
         if (std::strcmp(name, feature_names[i]) == 0) {
@@ -38,7 +39,7 @@ feature_set cpu_features(const api &fn, ze_driver_handle_t driver) {
                 set.add(f);
     }
     if (set.has(feature::avx512_vnni))
-        set.add(feature::avx_vnni); // the same instruction, and VL is part of avx512
+        set.add(feature::avx_vnni); // avx512 includes VL, and VL has vpdpbusd on 256 bits
     return set;
 }
 

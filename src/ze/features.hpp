@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device can run beyond the baseline, as kernels ask for it.
+// Optional instructions of a device that kernels may require.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class feature : unsigned {
     avx_vnni,    // vpdpbusd on 256 bits: AVX-VNNI, or AVX512-VNNI with VL
     avx512,      // F, BW, DQ and VL
     avx512_vnni, // vpdpbusd on 512 bits
-    // GPUs, and the CPU device, whose driver has them in software:
+    // Of GPUs, and of libze_cpu.so, which has them in software:
     dp4a,     // dot products of four bytes
     xmx,      // DPAS on bytes, 4-bit integers, f16 and bf16
     block_2d, // 2-D block loads, stores and prefetches
@@ -29,10 +29,10 @@ class feature_set {
 public:
     bool has(feature f) const { return bits_ >> static_cast<unsigned>(f) & 1; }
     void add(feature f) { bits_ |= bit(f); }
-    // Takes away a feature and what is never there without it: without avx2 no other AVX, without avx512 no
-    // avx512_vnni, without xmx no tf32.
+    // Removes a feature and the features that need it: avx2 takes all other AVX features with it,
+    // avx512 takes avx512_vnni, and xmx takes tf32.
     void hide(feature f);
-    std::string names() const; // "avx2,avx512", "" if there are none
+    std::string names() const; // "avx2,avx512"; "" for the empty set
     bool operator==(const feature_set &) const = default;
 
 private:
@@ -40,11 +40,13 @@ private:
     uint32_t bits_ = 0;
 };
 
-// Of a CPU device, from the driver's extensions: "ZEX_cpu_<name>", which libze_cpu.so reports, and
-// "ZEX_cpu_xe_builtins" for those of GPUs in software. A driver that reports none has none.
+// The features of a CPU device. libze_cpu.so reports each as an extension "ZEX_cpu_<name>", and
+// those of GPUs, which it has in software, together as "ZEX_cpu_xe_builtins". Other drivers report
+// none.
 feature_set cpu_features(const api &fn, ze_driver_handle_t driver);
 feature_set gpu_features(const gpu_model &model);
-// Less those that ZEMM_DEVICE_MASK names.
+// set without the features that ZEMM_DEVICE_MASK (a comma-separated list) names. Warns of unknown
+// names.
 feature_set masked(feature_set set);
 
 } // namespace zemm::ze

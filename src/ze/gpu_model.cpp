@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Asks a driver for the properties of a GPU and writes them as text.
 #include "ze/gpu_model.hpp"
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace zemm::ze {
 namespace {
 
-// Structures that the header may not know; pNext of what is asked for points at them.
+// The layout of two extension structures that ze_api.h may not have. A property structure points to
+// one in its pNext, and the driver writes the value.
 struct extension_answer {
     uint32_t stype;
     const void *next;
@@ -62,7 +64,7 @@ gpu_model gpu_model_of(const api &fn, ze_driver_handle_t driver, ze_device_handl
     if (reports_dp)
         module_properties.pNext = &dp;
     check(fn.zeDeviceGetModuleProperties(device, &module_properties), "zeDeviceGetModuleProperties");
-    // Not every driver sets the flag.
+    // Every GPU from Xe-LP on has DP4A, but not every driver sets one of the flags.
     model.dp4a = module_properties.flags & ZE_DEVICE_MODULE_FLAG_DP4A || dp.value & dp4a_flag ||
                  model.family >= gpu_family::xe_lp;
     model.xmx = reports_dp ? dp.value & dpas_flag : model.xmx_int8_ops != 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level Zero handles that destroy themselves. Make one right behind the call that created the handle:
-// whatever throws later, the handle is destroyed once.
+// Owners of Level Zero handles. Construct the owner directly after the call that created the
+// handle, so that the handle is destroyed exactly once even if later code throws.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Searches the loader's drivers and libze_cpu.so for devices.
 #include "ze/inventory.hpp"
 
 #include <algorithm>
@@ -13,14 +14,15 @@ namespace {
 
 struct inventory {
     std::vector<found_device> gpus, cpus;
-    absence no_gpu, no_cpu; // what is missing when the list is empty
-    bool lasts = true;      // false: a call failed for a reason that may pass
+    absence no_gpu, no_cpu; // the reason if gpus, or cpus, is empty or incomplete
+    bool lasts = true;      // false: a call failed for a reason that may pass, so search again
 };
 
-// Set once the CPU driver's devices are known. Like all lists that last it is never destroyed.
+// The devices of libze_cpu.so, once they are known. Never dangling, as `settled` keeps its result
+// for ever.
 std::atomic<const inventory *> own_cpu{nullptr};
 
-// Devices of one driver; what it fails with goes to result.
+// The devices of one driver; none if it fails. result: of zeDeviceGet().
 std::vector<ze_device_handle_t> handles_of(const api &fn, ze_driver_handle_t driver, ze_result_t &result) {
     uint32_t count = 0;
     result = fn.zeDeviceGet(driver, &count, nullptr);
@@ -32,7 +34,8 @@ std::vector<ze_device_handle_t> handles_of(const api &fn, ze_driver_handle_t dri
 }
 
 void list_devices(const api &fn, inventory &list) {
-    // One driver that fails must not hide the devices of the others, unless memory is short.
+    // A driver that fails must not hide the devices of the others, so only a lack of memory ends
+    // the search.
     const auto works = [&](ze_result_t result, const char *call) {
         if (result == ZE_RESULT_SUCCESS)
             return true;
@@ -65,7 +68,7 @@ void list_devices(const api &fn, inventory &list) {
     }
 }
 
-// The devices that fn knows; nothing but why if there are no functions.
+// Searches with the functions fn. If fn is nullptr, the list is empty and why is the reason.
 std::shared_ptr<inventory> make_list(const api *fn, const absence &why) {
     auto list = std::make_shared<inventory>();
     list->no_gpu = list->no_cpu = why;
@@ -114,8 +117,8 @@ std::vector<found_device> devices_of(zemm_engine_kind_t kind, absence &why) {
         why = list->no_gpu;
         return list->gpus;
     }
-    // A loader that is short of memory may have CPU devices; one that fails otherwise does not keep the own
-    // one from being used.
+    // If the loader ran out of memory, it may have CPU devices, so libze_cpu.so must not replace
+    // them. After any other failure of the loader libze_cpu.so is used.
     if (!list->cpus.empty() || list->no_cpu.status == zemm_out_of_memory) {
         why = list->no_cpu;
         return list->cpus;

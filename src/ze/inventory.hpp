@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices the process can use.
+// The list of Level Zero devices that the process can use.
 #pragma once
 
 #include <string>
@@ -16,12 +16,13 @@ struct found_device {
     ze_device_handle_t handle;
 };
 
-// Devices of one kind: the loader's, or for zemm_cpu those of libze_cpu.so if the loader reports none. They
-// are looked for until they are known for good. why: what is missing when the list is empty, what failed when
-// it may lack some. Anything but zemm_cpu and zemm_gpu: invalid_arguments.
+// The devices of one kind, from the loader; for zemm_cpu from libze_cpu.so if the loader reports
+// none. The result is kept, unless the search failed for a reason that may pass: the next call then
+// searches again. why says what is missing if the list is empty, or what failed if the list may be
+// incomplete. Throws invalid_arguments if kind is neither zemm_cpu nor zemm_gpu.
 std::vector<found_device> devices_of(zemm_engine_kind_t kind, absence &why);
-// The functions of the CPU driver if the handle is one of its devices, without opening it for that; else
-// nullptr.
+// The functions of libze_cpu.so if the handle is a device of it, else nullptr. Does not open
+// libze_cpu.so.
 const api *own_cpu_api_of(ze_device_handle_t handle);
 
 } // namespace zemm::ze

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tells CPUs from GPUs by the type of the device and the UUID of libze_cpu.so.
 #include "ze/kind.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the system's Level Zero loader.
+// Opens the system's Level Zero loader, libze_loader.so.1.
 #include <dlfcn.h>
 
 #include "common/error.hpp"

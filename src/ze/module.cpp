@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds modules from SPIR-V, or loads their native binaries from the disk cache.
 #include "ze/module.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace zemm::ze {
 namespace {
 
-// The build log; "" if there is none.
+// The build log as one line, its lines separated by "; ". "" if there is none.
 std::string text_of(const api &fn, const owned_build_log &log) {
     std::string sentence;
     size_t size = 0;
@@ -23,7 +24,6 @@ std::string text_of(const api &fn, const owned_build_log &log) {
         if (fn.zeModuleBuildLogGetString(log.get(), &size, sentence.data()) != ZE_RESULT_SUCCESS)
             sentence.clear();
     }
-    // One line, as the messages of the library are.
     std::string line;
     for (const char c : sentence.substr(0, sentence.find('\0'))) {
         if (c != '\n' && c != '\r')
@@ -36,7 +36,8 @@ std::string text_of(const api &fn, const owned_build_log &log) {
     return line;
 }
 
-// Intel's compiler ends the process when it meets something else than SPIR-V.
+// Checks size and magic number, because Intel's compiler ends the process if its input is not
+// SPIR-V.
 bool looks_like_spirv(std::span<const uint8_t> words) {
     constexpr size_t header = 5 * sizeof(uint32_t);
     uint32_t magic = 0;
@@ -52,7 +53,7 @@ bool is_fault_of_module(ze_result_t result) {
     switch (result) {
     case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
     case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
-    case ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED: // Intel's driver tells of an unknown builtin so
+    case ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED: // of Intel's driver for an unknown builtin
     case ZE_RESULT_ERROR_INVALID_NATIVE_BINARY:
     case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE:
     case ZE_RESULT_ERROR_INVALID_ARGUMENT:
@@ -150,14 +151,14 @@ built_module::built_module(const device &dev, const spirv &binary,
         fail_build(binary, log, result,
                    text("building %s (%zu bytes, flags \"%s\") for device \"%s\": zeModuleCreate",
                         binary.name, binary.words.size(), flags, dev.name.c_str()));
-    if (log.find("warning") != std::string::npos) // such as registers that were spilled
+    if (log.find("warning") != std::string::npos) // for example of spilled registers
         verbose::print_once(verbose::warn, text("common,warn,building %s for device \"%s\", flags \"%s\": %s",
                                                 binary.name, dev.name.c_str(), flags, log.c_str()));
     if (key.empty())
         return;
     try {
         store(key);
-    } catch (const std::bad_alloc &) { // the module is built all the same
+    } catch (const std::bad_alloc &) { // the module itself is usable
         warn_of_cache("a built module cannot be kept on disk: out of memory");
     }
 }
@@ -168,9 +169,9 @@ bool kernel::from_disk() const {
 
 std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
                                    std::vector<spec_constant> constants, const char *flags) {
-    std::ranges::sort(constants, {}, &spec_constant::id); // one key whatever the order
-    // The cache lives in the device and its kernels must not keep the device alive; those that are handed out
-    // do.
+    std::ranges::sort(constants, {}, &spec_constant::id); // their order must not change the key
+    // The device owns the cache, so kernels in the cache must not keep the device alive: that would
+    // be a cycle. Kernels that are handed out must, so they share a pair of both.
     struct use {
         std::shared_ptr<device> dev;
         std::shared_ptr<kernel> k;

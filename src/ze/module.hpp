@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels from SPIR-V: modules are built once per process for a device, a SPIR-V binary and a set of
-// specialisation constants.
+// Kernels built from SPIR-V. A process builds a module once for each device, SPIR-V binary, set of
+// specialisation constants and build flags.
 #pragma once
 
 #include <atomic>
@@ -23,25 +23,27 @@ struct spec_constant {
 };
 
 struct spirv {
-    const char *name; // names it in messages and keys
+    const char *name; // in messages and in the keys of the caches
     std::span<const uint8_t> words;
+    const char *hash; // of the words: the caches know the binary by its name and this
 };
 
-// How a kernel is built: what get_kernel() takes but for the device, by the name of the SPIR-V.
+// The arguments of get_kernel() without the device; the SPIR-V binary is given by its name.
 struct kernel_source {
-    const char *name = nullptr;  // in kernels.def
-    const char *entry = nullptr; // in the module
+    const char *name = nullptr;  // of the SPIR-V binary, as in kernels.def
+    const char *entry = nullptr; // entry point in the module
     std::vector<spec_constant> constants;
-    const char *flags = ""; // a literal
+    const char *flags = ""; // build flags; a string literal, as it is not copied
 };
 
-// The driver makes no kernel of a module: a fault that stays, unlike a lack of memory or a lost device.
+// The driver cannot build a module or its kernel. Trying again would fail again, unlike after a
+// lack of memory or a lost device.
 class build_error : public error {
 public:
     build_error(const spirv &binary, std::string message, std::string reason)
         : error(zemm_runtime_error, std::move(message)), module_(binary.name), reason_(std::move(reason)) {}
     const std::string &module() const { return module_; } // the SPIR-V's name
-    const std::string &reason() const { return reason_; } // the build log's first line
+    const std::string &reason() const { return reason_; } // first line of the build log
 
 private:
     std::string module_, reason_;
@@ -53,11 +55,12 @@ class kernel : public std::enable_shared_from_this<kernel> {
 public:
     kernel(const kernel &) = delete;
     kernel &operator=(const kernel &) = delete;
-    // Arguments live in the kernel handle: hold this lock from the first argument to the launch.
+    // Arguments are state of the kernel handle: hold this lock from setting the first one to the
+    // launch.
     std::mutex lock;
     ze_kernel_handle_t handle() const { return handle_.get(); }
-    std::atomic<bool> built_now = false; // false when it came from the module cache (for tests)
-    bool from_disk() const;              // its module was built by another process, or another time
+    std::atomic<bool> built_now = false; // the last get_kernel() had to make its module; for tests
+    bool from_disk() const;              // its module was loaded from the disk cache
 
 private:
     friend class module_cache;
@@ -66,16 +69,18 @@ private:
     owned_kernel handle_; // destroyed before its module
 };
 
-// The kernel `entry` of a SPIR-V binary. Throws build_error with the build log when the driver refuses it; it
-// is not asked again.
-// Kernels may reach any USM of the context through pointers in their arguments (indirect access is set).
-// Two calls with the same arguments get the same kernel as long as the cache of the device keeps it. The
-// kernel keeps the device open. flags: build flags such as "-ze-opt-large-register-file" ("" for none).
+// Returns the kernel `entry` of a SPIR-V binary, which is built if the device's cache does not have
+// it. Calls with equal arguments return the same kernel as long as the cache keeps it. The kernel
+// keeps the device open. It may reach any USM of the context through pointers in its arguments
+// (indirect access is set). flags: build flags such as "-ze-opt-large-register-file"; "" or nullptr
+// for none. Throws build_error if the driver cannot build the kernel; the device remembers that and
+// does not try again.
 std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
                                    std::vector<spec_constant> constants, const char *flags);
 
 bool has_build_failures(const device &dev);
-// The reason of the build_error that get_kernel() with these arguments has thrown before; "" if it has not.
+// The reason() of the build_error that get_kernel() threw for these arguments; "" if it did not
+// throw one.
 std::string build_failure(const device &dev, const spirv &binary, const char *entry,
                           std::vector<spec_constant> constants, const char *flags);
 

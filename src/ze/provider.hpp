@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two providers of Level Zero functions share.
+// Common parts of the two providers of Level Zero functions: the loader (loader.cpp) and
+// libze_cpu.so (cpu_driver.cpp).
 #pragma once
 
 #include <string>
@@ -9,19 +10,20 @@
 
 namespace zemm::ze {
 
-// What one attempt to open a provider came to.
+// The result of one attempt to open a provider.
 struct provider {
     api functions;
     bool usable = false;
-    absence missing; // unless usable
-    bool lasts = false;
+    absence missing;    // the reason if it is not usable
+    bool lasts = false; // the result is final, see `settled`
 
     void succeed() { usable = lasts = true; }
     void fail(zemm_status_t status, std::string sentence) {
         missing = {status, std::move(sentence)};
         lasts = missing.lasts();
     }
-    // The functions, or nullptr and why not. Called on what settled keeps, so that the functions stay.
+    // The functions; nullptr, with the reason in why, if there are none. `settled` keeps a usable
+    // provider for ever, so that the pointer stays valid.
     const api *answer(absence &why) const {
         if (!usable)
             why = missing;
@@ -29,13 +31,15 @@ struct provider {
     }
 };
 
-// The first function that every driver must have and this one has not; nullptr if all are there.
+// The name of the first function of ZEMM_ZE_FUNCTIONS that is not there; nullptr if all are.
 const char *first_missing(const api &fn);
-// dlerror() and the status of an absence for it; call it right after a failed dlopen().
+// Returns dlerror() and the status that an absence for this reason has. Call it directly after a
+// failed dlopen().
 std::string dl_reason(zemm_status_t &status);
-// The same for the result of a provider's zeInit().
+// The status that an absence has if a provider's zeInit() failed with this result.
 zemm_status_t status_of_init(ze_result_t result);
-// Fills fn from a driver's DDI tables, which is what the loader itself reads; returns what is missing or "".
+// Fills fn from a driver's DDI tables, as the loader does. Returns the name of a missing function,
+// "" if none is.
 std::string read_tables(void *library, api &fn);
 
 } // namespace zemm::ze

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something that the process looks for until it knows it for good: found, or missing. An attempt that fails
-// for a reason that may pass is made again by the next call. Thread-safe; never destroyed by those who use
-// it, as objects may outlive every static destructor.
+// A result that the process computes once and keeps. A failure that may pass, such as a lack of
+// memory, is not kept: the next call tries again. Thread-safe. Users allocate it and never destroy
+// it, because zemm objects may outlive static destructors.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace zemm::ze {
 
 template <typename T> class settled {
 public:
-    // T::lasts: whether the attempt need not be made again.
+    // The result has a member `lasts`: true if it is final and shall be kept.
     using attempt = std::shared_ptr<const T> (*)();
     explicit settled(attempt make) : make_(make) {}
 

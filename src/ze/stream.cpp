@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appends work to an immediate command list, waits for it and reads its timestamps.
 #include "ze/stream.hpp"
 
 #include <algorithm>
@@ -10,18 +11,20 @@
 namespace zemm::ze {
 namespace {
 
-// ZE_COMMAND_QUEUE_FLAG_IN_ORDER, which headers before 1.9 do not have; drivers know it from API 1.7 on.
+// ZE_COMMAND_QUEUE_FLAG_IN_ORDER. Drivers know it from API version 1.7 on, headers before 1.9 do
+// not have it.
 constexpr ze_command_queue_flags_t in_order_flag = ZE_BIT(1);
 constexpr uint32_t in_order_minor = 7;
 constexpr uint32_t host_synchronize_minor = 6;
 constexpr uint32_t events_per_pool = 128;
 
-// A loader older than the driver refuses a flag that it does not know when its validation layer is on.
+// The validation layer of a loader that is older than the driver refuses flags that it does not
+// know.
 bool is_unknown_flag(ze_result_t result) {
     return result == ZE_RESULT_ERROR_INVALID_ENUMERATION || result == ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
 }
 
-// ordered: whether the driver keeps the order of launches by itself.
+// ordered becomes true if the driver keeps the order of launches without barriers.
 owned_list new_list(const device &dev, bool &ordered) {
     ze_command_queue_desc_t desc = {};
     desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
@@ -40,12 +43,13 @@ owned_list new_list(const device &dev, bool &ordered) {
     return {dev.fn, list};
 }
 
-// Makes a call that lasts as long as the work does.
+// Makes a call that blocks until work is done. Meanwhile forks need not wait for this thread, and
+// the thread can be cancelled if cancel_state allows it.
 template <typename F> ze_result_t block(F &&call, int cancel_state) {
     const fork_gate::pause outside;
     const cancellable here(cancel_state);
     const ze_result_t result = call();
-    pthread_testcancel(); // drivers put it off
+    pthread_testcancel(); // drivers disable cancellation while they block, so check here
     return result;
 }
 
@@ -60,12 +64,12 @@ struct stream::impl {
 
     event_pool wait_events, launch_events;
     bool host_synchronize;
-    bool ordered = false;       // the list keeps the order of launches without barriers
-    bool barrier_first = false; // the next launch has to wait for something by a barrier
+    bool ordered = false;       // the driver keeps the order of launches without barriers
+    bool barrier_first = false; // the next launch needs a barrier before it
     bool in_entry = false;
     std::vector<entry> entries;
     std::unique_ptr<buffer> scratch;
-    // Things that work on the device may still use, until the next wait().
+    // Kept until the next wait(), because work on the device may still use them.
     std::vector<std::unique_ptr<buffer>> retired;
     std::unordered_map<const void *, std::shared_ptr<const void>> in_flight;
 };
@@ -76,12 +80,13 @@ stream::stream(std::shared_ptr<device> dev, bool profiling)
 
 stream::stream(std::shared_ptr<device> dev, ze_command_list_handle_t list, bool profiling)
     : device_(std::move(dev)), impl_(std::make_unique<impl>(*device_)), list_(list), profiling_(profiling) {
-    // A list cannot be asked whether it is in order, nor whether the caller appended to it.
+    // Level Zero does not tell whether a list is in order, nor whether the caller has appended to
+    // it.
     impl_->barrier_first = true;
 }
 
 stream::~stream() {
-    constexpr int attempts = 3; // for what fails for a passing reason, such as a lack of memory
+    constexpr int attempts = 3; // a failure may pass, such as a lack of memory
     for (int i = 0; i < attempts; i++)
         try {
             const ze_result_t result = synchronize(PTHREAD_CANCEL_DISABLE);
@@ -89,7 +94,8 @@ stream::~stream() {
                 return; // nothing runs any more
         } catch (const std::exception &) {
         }
-    // There is nobody left to tell. What work on the device may still use is given up rather than freed.
+    // A destructor cannot report the failure. Work on the device may still use the list and the
+    // buffers, so leak them rather than free them.
     own_list_.release();
     impl_.release();
 }
@@ -154,7 +160,7 @@ ze_result_t stream::synchronize(int cancel_state) {
             return result;
         impl_->host_synchronize = false;
     }
-    // Older drivers: a barrier after everything that signals an event.
+    // Older drivers: append a barrier that signals an event when all work before it is done.
     const ze_event_handle_t event = impl_->wait_events.take();
     ze_result_t result = fn.zeCommandListAppendBarrier(list_, event, 0, nullptr);
     if (result == ZE_RESULT_SUCCESS)
@@ -170,7 +176,7 @@ void stream::wait(int cancel_state) {
                                          : "waiting for the stream: zeEventHostSynchronize");
     impl_->retired.clear();
     impl_->in_flight.clear();
-    impl_->barrier_first = !own_list_; // the caller may append to its list
+    impl_->barrier_first = !own_list_; // the caller may append to its own list meanwhile
 }
 
 void *stream::scratchpad(size_t size) {
@@ -209,7 +215,7 @@ size_t stream::entry_count() const {
 }
 
 void stream::reset_profiling() {
-    wait(); // what runs would signal the events that are used again
+    wait(); // submitted work still signals the events, which are reused below
     for (const impl::entry &launches : impl_->entries)
         for (ze_event_handle_t event : launches)
             impl_->launch_events.give_back(event);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream: an immediate command list whose work runs in the order of submission.
+// A stream: an immediate command list whose work runs in the order of submission, with the events
+// that time it and the buffers that it uses.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ namespace zemm::ze {
 
 struct kernel_argument {
     size_t size;       // bytes
-    const void *value; // copied at launch; for a pointer argument, the address of the pointer
+    const void *value; // the launch copies it; for a pointer argument, the address of the pointer
 };
 
 class stream {
@@ -33,29 +34,31 @@ public:
     ze_command_list_handle_t list() const { return list_; }
     bool profiling() const { return profiling_; }
 
-    // Append a launch of groups x size work-items after everything appended before (waits: further events
-    // that it waits for). Later launches see what it wrote.
+    // Appends a launch of group_count work-groups of group_size work-items. It runs after all work
+    // appended before and after the events in waits; later launches see what it wrote.
     void launch(kernel &k, std::array<uint32_t, 3> group_size, std::array<uint32_t, 3> group_count,
                 std::span<const kernel_argument> arguments, std::span<const ze_event_handle_t> waits = {});
     // Work appended from now on runs after the events.
     void wait_for(std::span<const ze_event_handle_t> waits);
-    // Until everything appended has run. cancel_state: of the thread while it blocks.
+    // Returns when all appended work has run. cancel_state: the thread's pthread cancel state while
+    // it blocks.
     void wait(int cancel_state = PTHREAD_CANCEL_DISABLE);
-    // Holds on to something that appended work uses, until the next wait().
+    // Keeps an object that appended work uses alive until the next wait().
     void keep(std::shared_ptr<const void> object);
 
-    // A buffer of at least this many bytes for the library's scratchpad, kept by the stream and reused in
-    // order: work appended later may overwrite it only after work appended before is done with it.
+    // A device buffer of at least size bytes for the library's scratchpad; nullptr for size 0. The
+    // stream owns it and returns it again, which is safe because work on the stream runs in order.
     void *scratchpad(size_t size);
 
-    // One profiling entry per begin/end pair: the sum of the device times of the launches between them.
+    // The launches between begin_entry() and end_entry() make one profiling entry, the sum of their
+    // device times.
     void begin_entry();
     void end_entry();
-    void cancel_entry();        // after a failure: an entry without launches is forgotten
-    size_t entry_count() const; // entries since the reset
+    void cancel_entry();        // ends the entry after a failure; removes it if it has no launches
+    size_t entry_count() const; // entries since the last reset
     void reset_profiling();
-    // Nanoseconds of each entry since the reset; waits for the stream. runtime_error if the device has no
-    // timestamps (a driver that simulates leaves them NOT_READY).
+    // Waits for the stream and returns the nanoseconds of each entry since the last reset. Throws
+    // runtime_error if the device writes no timestamps (a simulating driver leaves them NOT_READY).
     std::vector<uint64_t> times();
 
 private:
@@ -64,7 +67,7 @@ private:
 
     std::shared_ptr<device> device_;
     std::unique_ptr<impl> impl_;
-    owned_list own_list_; // empty for the caller's
+    owned_list own_list_; // empty if the caller owns the list
     const ze_command_list_handle_t list_;
     const bool profiling_;
 };

@@ -10,8 +10,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "common/objects.hpp"
 #include "gate.h"
+#include "primitive/objects.hpp"
 #include "refusals.h"
 #include "refusing_driver.h"
 #include "zemm/zemm_ze.h"

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <vector>
 
-#include "common/objects.hpp"
 #include "gate.h"
+#include "primitive/objects.hpp"
 #include "refusals.h"
 #include "ze/buffer.hpp"
 #include "zemm/zemm_ze.h"

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "common/attr_ops.hpp"
-#include "common/cache_capacity.hpp"
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
+#include "primitive/cache_capacity.hpp"
 #include "same.hpp"
 
 using namespace zemm;

@@ -43,7 +43,7 @@ bool simulated = false;
 std::vector<uint8_t> program, broken;
 
 spirv binary() {
-    return {"ze_runtime", program};
+    return {"ze_runtime", program, "1"};
 }
 
 std::vector<uint8_t> bytes_of(const char *path) {
@@ -104,9 +104,9 @@ void test_modules(const std::shared_ptr<device> &dev) {
     zemm::error e = caught([&] { get_kernel(dev, binary(), "no_such_entry", {}, ""); });
     CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "no_such_entry"));
     const std::vector<uint8_t> garbage(64, 0x5a);
-    e = caught([&] { get_kernel(dev, {"garbage", garbage}, "scale_add", {}, ""); });
+    e = caught([&] { get_kernel(dev, {"garbage", garbage, "2"}, "scale_add", {}, ""); });
     CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "garbage"));
-    e = caught([&] { get_kernel(dev, {"ze_runtime_broken", broken}, "broken", {}, ""); });
+    e = caught([&] { get_kernel(dev, {"ze_runtime_broken", broken, "3"}, "broken", {}, ""); });
     CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "ze_runtime_broken"));
     std::printf("  refused module: %s\n", e.what());
 
@@ -343,10 +343,10 @@ int main(int argc, char **argv) {
     const std::shared_ptr<device> dev = open_device(kind, 0);
     CHECK(dev == open_device(kind, 0) && dev->kind == kind);
     std::printf("%s: API 1.%u, groups of %u, %zu argument bytes, %g ns per tick, mask %llx, host pointers "
-                "%d, fp16 %d\n",
+                "%d\n",
                 dev->name.c_str(), dev->api_version & 0xffff, dev->max_group_size, dev->max_argument_size,
                 dev->timestamp_period_ns, static_cast<unsigned long long>(dev->timestamp_mask),
-                dev->host_pointers, dev->fp16);
+                dev->host_pointers);
     const std::pair<const char *, void (*)(const std::shared_ptr<device> &)> tests[] = {
         {"memory", test_memory},
         {"modules", test_modules},

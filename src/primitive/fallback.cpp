@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/fallback.hpp"
+#include "primitive/fallback.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/primitive_desc.hpp"
+#include "primitive/primitive_desc.hpp"
 
 #include "common/error.hpp"
 #include "common/names.hpp"

@@ -3,7 +3,7 @@
 // and later descriptors leave the failed one out.
 #pragma once
 
-#include "common/primitive_desc.hpp"
+#include "primitive/primitive_desc.hpp"
 
 namespace zemm {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/objects.hpp"
+#include "primitive/objects.hpp"
 
-#include "common/primitive_cache.hpp"
+#include "primitive/primitive_cache.hpp"
 
 zemm_engine::zemm_engine(std::shared_ptr<zemm::ze::device> dev)
     : device(std::move(dev)), kind(device->kind) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/cache_capacity.hpp"
+#include "primitive/cache_capacity.hpp"
 
 #include <atomic>
 #include <charconv>

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "common/arguments.hpp"
 #include "common/attr.hpp"
-#include "common/objects.hpp"
-#include "common/primitive_cache.hpp"
+#include "primitive/arguments.hpp"
+#include "primitive/objects.hpp"
+#include "primitive/primitive_cache.hpp"
 #include "ze/module.hpp"
 
 namespace zemm {

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The include graph of src: arrows fall along the layers of docs/design.md, and none make a circle."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl", ".def"}
+APART = "cpu_driver"  # a library of its own: it includes nothing of zemm, and zemm nothing of it
+Graph = dict[str, list[str]]
+
+
+def layers(design: str) -> list[str]:
+    """The folders of src in the list under "Layers", from the highest to the lowest."""
+    section = re.search(r"^## Layers\n+```\n(.*?)^```", design, re.S | re.M)
+    assert section, "docs/design.md has no list of layers"
+    return re.findall(r"^src/(\w+)/", section[1], re.M)
+
+
+def include_graph(src: Path) -> Graph:
+    """What each file of src includes, by names relative to src; "zemm/..." is the public interface.
+
+    Headers of the system and files that the build makes are left out.
+    """
+    files = sorted(path for path in src.rglob("*") if path.suffix in SUFFIXES)
+    names = {path.relative_to(src).as_posix() for path in files}
+    graph: Graph = {}
+    for path in files:
+        own = path.relative_to(src)
+        graph[own.as_posix()] = found = []
+        text = path.read_text(encoding="utf-8")
+        for target in re.findall(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">]', text, re.M):
+            # Beside the file, in the folder of its layer, in src: as the compilers look for it.
+            places = [(folder / target).as_posix() for folder in (own.parent, Path(own.parts[0]), Path())]
+            known = next((place for place in places if place in names), None)
+            if known or target.startswith("zemm/"):
+                found.append(known or target)
+    return graph
+
+
+def rising(graph: Graph, order: list[str]) -> list[str]:
+    """Includes that do not lead to the same layer or to a lower one."""
+    rank = {layer: i for i, layer in enumerate([*order, "zemm"])}
+    wrong = []
+    for file, targets in graph.items():
+        layer = file.split("/")[0]
+        if layer not in rank and layer != APART:
+            wrong.append(f"{file}: {layer} is no layer")
+        for target in targets:
+            to = target.split("/")[0]
+            allowed = to == APART if layer == APART else rank.get(layer, 0) <= rank.get(to, -1)
+            if not allowed:
+                wrong.append(f"{file} includes {target}")
+    return wrong
+
+
+def circle(graph: Graph) -> list[str]:
+    """Files of which each includes the next and the last the first; none if there is no circle."""
+    done: set[str] = set()
+
+    def search(file: str, path: list[str]) -> list[str]:
+        if file in path:
+            return path[path.index(file) :]
+        if file not in done:
+            for target in graph.get(file, []):
+                if found := search(target, [*path, file]):
+                    return found
+            done.add(file)
+        return []
+
+    return next((found for file in graph if (found := search(file, []))), [])
+
+
+def test_includes_fall() -> None:
+    order = layers((ROOT / "docs" / "design.md").read_text(encoding="utf-8"))
+    graph = include_graph(ROOT / "src")
+    used = {file.split("/")[0] for file in graph} - {APART}
+    assert sorted(order) == sorted(used), "the layers of docs/design.md are not the folders of src"
+    assert sum(len(targets) for targets in graph.values()) > 500  # they are found
+    assert not rising(graph, order)
+    assert not circle(graph)
+
+
+DESIGN = """# Design
+
+## Layers
+```
+src/top/     calls
+      |
+src/middle/  shares
+src/bottom/  knows nothing, src/top/ least of all
+  \\
+   src/cpu_driver/: apart
+```
+"""
+
+GOOD = {
+    "top/a.cpp": '#include "top/a.hpp"\n#include <vector>\n#include "zemm/zemm.h"\n',
+    "top/a.hpp": '#include "bottom/c.hpp"\n#  include "middle/b.hpp"\n',
+    "middle/b.hpp": '// #include "top/a.hpp"\n#include "bottom/c.hpp"\n#include "made_by_the_build.h"\n',
+    "middle/sub/d.h": '#include "e.h"\n',
+    "middle/e.h": "",
+    "bottom/c.hpp": "#pragma once\n",
+    "cpu_driver/f.cpp": '#include "g.h"\n',
+    "cpu_driver/g.h": "",
+}
+
+
+def tree(folder: Path, changed: dict[str, str]) -> Graph:
+    for name, text in {**GOOD, **changed}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return include_graph(folder)
+
+
+def test_a_good_tree(tmp_path: Path) -> None:
+    order = layers(DESIGN)
+    assert order == ["top", "middle", "bottom"]
+    graph = tree(tmp_path, {})
+    assert graph["top/a.hpp"] == ["bottom/c.hpp", "middle/b.hpp"]
+    assert graph["middle/sub/d.h"] == ["middle/e.h"]
+    assert not rising(graph, order)
+    assert not circle(graph)
+
+
+@pytest.mark.parametrize(
+    ("file", "include", "says"),
+    [
+        ("bottom/c.hpp", "middle/e.h", "bottom/c.hpp includes middle/e.h"),
+        ("middle/sub/d.h", "top/a.hpp", "middle/sub/d.h includes top/a.hpp"),
+        ("cpu_driver/f.cpp", "bottom/c.hpp", "cpu_driver/f.cpp includes bottom/c.hpp"),
+        ("cpu_driver/f.cpp", "zemm/zemm.h", "cpu_driver/f.cpp includes zemm/zemm.h"),
+        ("top/a.cpp", "cpu_driver/g.h", "top/a.cpp includes cpu_driver/g.h"),
+        ("new/h.cpp", "bottom/c.hpp", "new/h.cpp: new is no layer"),
+    ],
+)
+def test_a_planted_arrow_is_found(tmp_path: Path, file: str, include: str, says: str) -> None:
+    graph = tree(tmp_path, {file: f'#pragma once\n#include "{include}"\n'})
+    assert rising(graph, layers(DESIGN)) == [says]
+
+
+@pytest.mark.parametrize("target", ["e.h", "sub/d.h"])
+def test_a_planted_circle_is_found(tmp_path: Path, target: str) -> None:
+    graph = tree(tmp_path, {"middle/e.h": f'#include "{target}"\n'})
+    assert not rising(graph, layers(DESIGN))  # within a layer
+    assert set(circle(graph)) == {"middle/e.h", f"middle/{target}"}
