@@ -2,7 +2,8 @@
 // From rows of sums to dst: bias, post-ops, scale and zero point of dst, conversion.
 #pragma once
 
-#include "lanes.h"
+#include OWNER
+
 #include "post_ops.h"
 #include "spec.h"
 #include "tensor.h"

@@ -19,10 +19,8 @@ static inline void finish_tile_row(global const struct matmul_problem *p, const 
     for (int v = 0; v < NV; ++v) {
         if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER) && !HAS(FLAG_WIDE_SUMS))
             x[v] = to_column_f(as_column_i(x[v]));
-#ifdef SUM_FACTOR
         if (!HAS(FLAG_WEI_SCALE))
             x[v] *= SUM_FACTOR;
-#endif
         if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
             x[v] *= (column_f)src_scale;
         if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))

@@ -2,11 +2,7 @@
 // A tile of dst and its sums.
 #pragma once
 
-#include "parameters.h"
-#include "rows.h"
-#include "spec.h"
-
-#define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
+#include OWNER
 
 // Vectors of so many rows of the tile, and of all of them.
 #define VECTORS(rows) ((rows) / VEC_ROWS * NV)
@@ -28,16 +24,3 @@ struct tile {
 static inline column_f add_sums(column_f a, column_f b) {
     return HAS(FLAG_INTEGER) && !SEGMENTS_ARE_SCALED ? as_column_f(as_column_i(a) + as_column_i(b)) : a + b;
 }
-
-#if WORK_ITEMS > 1
-// Registers have no addresses: the sums of the tile, row by row, in memory.
-static inline void store_values(__private const struct tile *t, __private column_f *values) {
-#pragma unroll
-    for (int i = 0; i < TILE_VECTORS; ++i) {
-        const vec_f x = SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
-#pragma unroll
-        for (int r = 0; r < VEC_ROWS; ++r)
-            values[(i / NV * VEC_ROWS + r) * NV + i % NV] = ((__private const float *)&x)[r];
-    }
-}
-#endif

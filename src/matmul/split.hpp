@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the tiles of a row for GPUs with XMX are dealt to work-groups, and K to sub-groups
-// (src/kernels/place.h).
+// (src/kernels/owner/sub_group/place.h).
 #pragma once
 
 #include <string>

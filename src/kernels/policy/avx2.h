@@ -3,7 +3,7 @@
 // Exact, as two products of 8-bit integers always fit into s32.
 #pragma once
 
-#include "lanes.h"
+#include "owner/work_item.h"
 
 #if LANES != 8
 #error "256 bits are 8 lanes"

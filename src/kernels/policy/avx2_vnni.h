@@ -2,7 +2,7 @@
 // vpdpbusd on 256 bits (AVX-VNNI, or AVX512-VNNI with VL).
 #pragma once
 
-#include "lanes.h"
+#include "owner/work_item.h"
 
 #if LANES != 8
 #error "256 bits are 8 lanes"

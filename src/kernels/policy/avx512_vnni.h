@@ -2,7 +2,7 @@
 // vpdpbusd on 512 bits (AVX512-VNNI).
 #pragma once
 
-#include "lanes.h"
+#include "owner/work_item.h"
 
 #if LANES != 16
 #error "512 bits are 16 lanes"

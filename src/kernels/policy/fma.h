@@ -3,10 +3,11 @@
 // |a|, |b| <= 255 and at most 256 of them every partial sum stays below 2^24.
 #pragma once
 
-#include "lanes.h"
 #include "matmul_args.h"
-#include "policy/packed.h"
+#include "policy/all_columns.h"
+#include "policy/no_ahead.h"
 #include "policy/prefetch.h"
+#include "policy/work_item_wei.h"
 #include "spec.h"
 #include "tensor.h"
 #if LANES > 1
@@ -20,6 +21,7 @@
 #ifndef ANY_ROW_COUNT
 #define ANY_ROW_COUNT 1
 #endif
+#define SUM_FACTOR 1.f
 #define WEI_SHIFT 0
 #define PANEL_VECTORS (TILE_K * NV)
 typedef vec_f panel_vec;
@@ -201,20 +203,21 @@ static __attribute__((noinline)) void load_row(bytes src, long i, long stride, i
         a[k] = load_float(src, spec_src_dt(), i + k * stride);
 }
 
-// isum or fsum[i][v] += row i0 + i of the tile times the panel.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
-                                                           global const struct matmul_problem *p,
-                                                           __private const struct tile_rows *t, int i0,
-                                                           long k0, int length, struct b_panel b,
-                                                           __private vec_i *isum, __private vec_f *fsum) {
-    __private const long *rows = t->src + i0;
+// isum or fsum[i][v] += row i of the group times the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, int first,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *isum,
+                                                           __private vec_f *fsum) {
+    bytes src = group->src;
+    __private const long *rows = group->rows->src + group->i0;
+    const long k0 = group->k0, stride = group->p->src.column;
     float a[ROWS * TILE_K];
     global const float *row[ROWS];
     vec_f sum[ROWS * NV];
     if (!src_in_place())
 #pragma unroll 1
         for (int i = 0; i < count; ++i)
-            load_row(src, rows[i] + k0 * p->src.column, p->src.column, length, a + i * TILE_K);
+            load_row(src, rows[i] + k0 * stride, stride, length, a + i * TILE_K);
 #pragma unroll
     for (int i = 0; i < count; ++i) {
         row[i] = (global const float *)src + rows[i] + k0;

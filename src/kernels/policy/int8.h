@@ -3,7 +3,9 @@
 // DOT(sum, unsigned_bytes, signed_bytes) is the ISA's instruction; its header includes this one.
 #pragma once
 
+#include "policy/all_columns.h"
 #include "policy/int8_panel.h"
+#include "policy/no_ahead.h"
 #include "policy/prefetch.h"
 
 static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
@@ -13,6 +15,7 @@ static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
 #include "policy/int8_along_k.h"
 
 #define ANY_ROW_COUNT 1
+#define SUM_FACTOR 1.f
 #define WEI_SHIFT wei_shift()
 #define PANEL_VECTORS (TILE_K / 4 * NV)
 typedef vec_i panel_vec;
@@ -106,13 +109,14 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
     }
 }
 
-// sum[i][v] += row i0 + i of the tile times the panel.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
-                                                           global const struct matmul_problem *p,
-                                                           __private const struct tile_rows *t, int i0,
-                                                           long k0, int length, struct b_panel b,
-                                                           __private vec_i *sum, __private vec_f *unused) {
-    __private const long *rows = t->src + i0;
+// sum[i][v] += row i of the group times the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, int first,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *sum,
+                                                           __private vec_f *unused) {
+    bytes src = group->src;
+    __private const long *rows = group->rows->src + group->i0;
+    const long k0 = group->k0;
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
 #pragma unroll 1

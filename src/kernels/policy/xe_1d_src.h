@@ -4,8 +4,8 @@
 // K does not fill each lane reads only what is there; rows past the end repeat the last one.
 #pragma once
 
+#include "owner/sub_group.h"
 #include "policy/xe_steps.h"
-#include "rows.h"
 
 #if LANES != 8
 #error "a DPAS of GPUs without 2-D block loads has 8 lanes"

@@ -4,8 +4,8 @@
 // of halves.
 #pragma once
 
+#include "owner/sub_group.h"
 #include "policy/xe_steps.h"
-#include "rows.h"
 #include "tensor.h"
 
 // The weights of a tile.
@@ -95,4 +95,4 @@ static inline void read_steps(const struct wei_source *w, global const struct ma
         read_step(w, p, k + wei_step(), second);
 }
 
-#include "policy/xe_no_ahead.h"
+#include "policy/no_ahead.h"

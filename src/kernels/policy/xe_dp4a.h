@@ -49,6 +49,7 @@ static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
     return sum;
 }
 
+#define SUM_FACTOR 1.f
 #define SUMS isum
 #define LOAD_A load_a
 #include "policy/xe_multiply.h"

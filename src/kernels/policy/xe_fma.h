@@ -5,8 +5,11 @@
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
+#include "policy/all_columns.h"
 #include "policy/xe.h"
 #include "policy/xe_fma_loads.h"
+
+#define SUM_FACTOR 1.f
 
 // Of this lane's columns, one of K after the other.
 typedef float panel_vec;
@@ -33,14 +36,13 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 // Integers only.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
 
-// sum[v] += rows i0.. of the tile times the panel.
-static inline __attribute__((always_inline)) void multiply(const int count, bytes src,
-                                                           global const struct matmul_problem *p,
-                                                           __private const struct tile_rows *rows, int i0,
-                                                           long k0, int length, struct b_panel b,
-                                                           __private vec_i *unused, __private vec_f *sum) {
+// sum[v] += the rows of the group times the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, int first,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *unused,
+                                                           __private vec_f *sum) {
     float8 a[PARTS];
-    load_a(src, p, rows, i0, k0, a);
+    load_a(group->src, group->p, group->rows, group->i0, group->k0, a);
 #define ROW(i) fma(sub_group_broadcast(a[k / LANES].s##i, k % LANES), b.panel[k * NV + v], sum[v].s##i)
 #pragma unroll
     for (int k = 0; k < TILE_K; ++k)

@@ -3,8 +3,8 @@
 // these cannot read, element by element. Behind K there are zeros.
 #pragma once
 
+#include "owner/sub_group.h"
 #include "policy/packed.h"
-#include "rows.h"
 #include "tensor.h"
 
 #define PARTS (TILE_K / LANES) // of a block of K, an element a lane in each
@@ -149,4 +149,4 @@ static inline void gather_columns(const struct wei_source *w, global const struc
         }
 }
 
-#include "policy/xe_no_ahead.h"
+#include "policy/no_ahead.h"

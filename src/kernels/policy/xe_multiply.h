@@ -8,7 +8,8 @@
 #include "policy/xe.h"
 #include "policy/xe_loads.h"
 
-#define BY_COLUMNS
+// Column by column, so that few sums are not yet scaled.
+#define AT_ONCE(count) 1
 
 // Vectors of eight rows of src.
 #ifdef SPLITS_F32
@@ -35,10 +36,22 @@ static inline struct b_panel load_steps(const struct wei_source *w, global const
     return (struct b_panel){panel};
 }
 
-// SUMS[v] += rows of src times column v of the panel.
-static inline __attribute__((always_inline)) void multiply_column(__private const a_rows *a, struct b_panel b,
-                                                                  int v, __private vec_i *isum,
-                                                                  __private vec_f *fsum) {
+struct a_group {
+    a_rows steps[SRC_STEPS];
+};
+
+static inline __attribute__((always_inline)) void load_group(bytes src, global const struct matmul_problem *p,
+                                                             __private const struct tile_rows *rows, int i0,
+                                                             long k0, __private struct a_group *a) {
+    LOAD_A(src, p, rows, i0, k0, a->steps);
+}
+
+// SUMS[v] += the rows of the group times column v of the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, int v,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *isum,
+                                                           __private vec_f *fsum) {
+    __private const a_rows *a = group->steps;
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s)) {

@@ -2,9 +2,9 @@
 // Rows of src as DPAS takes them, by 2-D block loads: 32 bytes of K of eight rows.
 #pragma once
 
+#include "owner/sub_group.h"
 #include "policy/xe_2d.h"
 #include "policy/xe_steps.h"
-#include "rows.h"
 
 // a[s]: step s of the block from k0 on, of the tile's rows i0.. + 7.
 static inline void load_a(bytes src, global const struct matmul_problem *p,

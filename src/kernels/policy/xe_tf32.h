@@ -14,6 +14,7 @@ static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
     return __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(sum, src, wei);
 }
 
+#define SUM_FACTOR 1.f
 #define SUMS fsum
 #define LOAD_A load_a
 #include "policy/xe_multiply.h"

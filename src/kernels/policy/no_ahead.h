@@ -2,7 +2,9 @@
 // Nothing is asked for ahead: other threads hide the latency, and sums have the registers.
 #pragma once
 
-#include "rows.h"
+#include OWNER
+
+struct wei_source;
 
 struct ahead {
     int none;

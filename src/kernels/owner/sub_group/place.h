@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile of dst is a work-item's, or a sub-group's, and which part of K it sums.
+// Which tile is a sub-group's.
 //
 // FLAG_SLICES: from group p->whole_groups of tiles on, p->slices sub-groups of a work-group share a tile,
 // each with a slice of K (slices.h). Such a group of tiles is spread over as many more work-groups: few tiles
 // keep many sub-groups busy, and those of the last wave as many as the others.
 #pragma once
 
-#include "lanes.h"
-#include "spec.h"
+#include "owner/sub_group/vectors.h"
 
-struct place {
-    long row0, n0;     // the tile's first row and column
-    int slice, slices; // of its sub-groups
-};
+#include "tile_place.h"
 
-#if WORK_ITEMS == 1
-static inline struct place find_place(global const struct matmul_problem *p) {
-    const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
-    // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
-    const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
-    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
-    struct place at;
-    at.n0 = (group_n * GROUP_X + get_local_id(0)) * TILE_N;
-    at.row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;
-    at.slice = 0;
-    at.slices = 1;
-    return at;
-}
-#else
 // Number of the sub-group in its work-group, and how many there are.
 static inline int sub_group_number(void) {
     const int x = (int)get_local_id(0) / LANES, along_x = (int)get_local_size(0) / LANES;
@@ -65,20 +47,4 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     at.n0 = ((long)(rest / height) * p->group_x + x) * TILE_N;
     at.row0 = ((long)(strip * p->strip + rest % height) * p->group_y + y) * TILE_M;
     return at;
-}
-#endif
-
-struct k_part {
-    k_index begin, end;
-};
-
-// A slice may be empty.
-static inline struct k_part find_k_part(global const struct matmul_problem *p, const struct place *at) {
-    long begin = get_group_id(2) * p->k_range, end = min(begin + p->k_range, p->k);
-    if (HAS(FLAG_SLICES) && at->slices > 1) {
-        begin = min(begin + at->slice * p->k_slice, end);
-        end = min(begin + p->k_slice, end);
-    }
-    const struct k_part part = {(k_index)begin, (k_index)end};
-    return part;
 }

@@ -5,10 +5,9 @@
 #pragma once
 
 #include "finish.h"
+#include "owner/sub_group/place.h"
 #include "partials.h"
-#include "place.h"
 
-#if WORK_ITEMS > 1
 // Eight rows of the sums, this lane's columns.
 static inline void share_rows(__private const column_f *values, local column_f *to) {
     for (int r = 0; r < VEC_ROWS; ++r)
@@ -64,4 +63,3 @@ static inline void finish_slices(global const struct matmul_problem *p, const st
             barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
-#endif

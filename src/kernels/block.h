@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of K, and what a group of rows needs of it. Both owners include this after their vectors.
+#pragma once
+
+#include "parameters.h"
+#include "spec.h"
+#include "tensor.h"
+
+#define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
+
+// From one group of K to the next.
+struct steps {
+    parameter_index src_scale, src_zp, reductions, wei_scale, wei_zp;
+};
+
+static inline struct steps steps_of(global const struct matmul_problem *p) {
+    struct steps s;
+    s.src_scale = (parameter_index)p->src_scale.column;
+    s.src_zp = (parameter_index)p->src_zp.column;
+    s.reductions = (parameter_index)p->reductions.column;
+    s.wei_scale = (parameter_index)p->wei_scale.row;
+    s.wei_zp = (parameter_index)p->wei_zp.row;
+    return s;
+}
+
+// A block of K and its place in its segment.
+struct block {
+    k_index k0, segment; // first element, number of the segment
+    int length;
+    bool first, last;                  // of the segment
+    bool opens;                        // the range of K
+    parameter_index src_scale, src_zp; // what to add to a row's offsets
+    struct steps steps;
+};
+
+// What a group of rows needs of the current segment.
+struct row_parameters {
+    row_i correction[ROWS / VEC_ROWS];       // multiplies the zero points of the weights: R - length * zs
+    row_f float_correction[ROWS / VEC_ROWS]; // the same where FLAG_FLOAT_ZP
+    row_i src_zp[ROWS / VEC_ROWS];
+    row_f src_scale[ROWS / VEC_ROWS];
+};
+
+// A row at these offsets: R less what the zero points of src take from it, its zero point, its scale.
+static inline int load_src_zp(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                              const struct block *block, parameter_index row) {
+    return load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp, row + block->src_zp);
+}
+static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                  const struct block *block, parameter_index row, int src_zp) {
+    const parameter_index at = row + (parameter_index)block->segment * block->steps.reductions;
+    const int sum = load_int((bytes)args->reductions, DT_S32, at);
+    if (!HAS(FLAG_SRC_ZP))
+        return sum;
+    int length = (int)p->segment;
+    if (HAS(FLAG_WIDE_SUMS))
+        length = (int)min(p->segment, p->k - (long)block->segment * p->segment);
+    return sum - length * src_zp;
+}
+static inline float load_src_scale(const struct matmul_arguments *args, const struct block *block,
+                                   parameter_index row) {
+    return load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, row + block->src_scale);
+}

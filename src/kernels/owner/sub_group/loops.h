@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops over the panels of a block and over groups of eight rows. Sums stay in registers.
+#pragma once
+
+#include "owner/sub_group/slices.h"
+#include "tile.h"
+
+#if TILE_M > 64
+#error "TILE_M: multiply_tile has eight groups of eight rows"
+#endif
+
+static inline void clear_sums(__private struct tile *t) {
+#pragma unroll
+    for (int i = 0; i < TILE_VECTORS; ++i) {
+        t->sum[i] = (vec_i)0;
+        t->result[i] = (vec_f)0.f;
+    }
+}
+
+// Registers have no addresses: the sums of the tile, row by row, in memory.
+static inline void store_values(__private const struct tile *t, __private column_f *values) {
+#pragma unroll
+    for (int i = 0; i < TILE_VECTORS; ++i) {
+        const vec_f x = SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
+#pragma unroll
+        for (int r = 0; r < VEC_ROWS; ++r)
+            values[(i / NV * VEC_ROWS + r) * NV + i % NV] = ((__private const float *)&x)[r];
+    }
+}
+
+static inline __private column_f *values_of(__private struct tile *t, __private column_f *apart) {
+    if (!HAS(FLAG_FINISH))
+        store_values(t, apart);
+    return apart;
+}
+
+// All groups of rows of the tile, unrolled by hand, because not every compiler does it to the end.
+static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
+                                 const struct matmul_arguments *args, __private struct tile *t,
+                                 const struct block *block, struct b_panel b) {
+    struct row_parameters rows;
+#define GROUP(i)                                                                                             \
+    if ((i) < TILE_M) {                                                                                      \
+        load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);                                       \
+        multiply_rows(ROWS, i, src, p, t, &rows, block, b);                                                  \
+    }
+    GROUP(0)
+    GROUP(8)
+    GROUP(16)
+    GROUP(24)
+    GROUP(32)
+    GROUP(40)
+    GROUP(48)
+    GROUP(56)
+}
+
+// Panel i of the block, of those that share the parameters of rows and columns.
+static inline __attribute__((always_inline)) void
+multiply_panel(const int i, struct block block, bytes src, global const struct matmul_problem *p,
+               const struct matmul_arguments *args, const struct wei_source *source,
+               __private panel_vec *panel, __private struct tile *t) {
+    block.k0 += i * spec_panel_k();
+    block.last = block.last && i + 1 == spec_panels();
+    if (i > 0) {
+        block.first = block.opens = false;
+        leave_first_panel(&t->rows);
+    }
+    const struct b_panel b = load_b(source, p, block.k0, block.length, t->wei_zp, panel);
+    if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+        add_wei_sums(b, block.length, t->wei_sum);
+    multiply_tile(src, p, args, t, &block, b);
+}
+
+// The products of a block.
+static inline __attribute__((always_inline)) void
+multiply_block(const struct block *block, bytes src, global const struct matmul_problem *p,
+               const struct matmul_arguments *args, const struct wei_source *source,
+               __private panel_vec *panel, __private struct tile *t) {
+    multiply_panel(0, *block, src, p, args, source, panel, t);
+    if (spec_panels() == 2)
+        multiply_panel(1, *block, src, p, args, source, panel, t);
+}

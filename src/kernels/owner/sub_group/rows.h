@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a sub-group's tile, spread over its lanes: row i is in lane i of a register.
+#pragma once
+
+#include "owner/sub_group/vectors.h"
+
+#include "block.h"
+#include "policy/xe_2d.h"
+
+// Row `number` of dst, the i-th after origin.
+static inline struct row_index next_row(global const struct matmul_problem *p, const struct row_index *origin,
+                                        long number, int i) {
+    if (!HAS(FLAG_ONE_MATRIX))
+        return row_at(p, number);
+    struct row_index r = *origin;
+    r.m += i;
+    return r;
+}
+
+#define ROW_VECTORS ((TILE_M + LANES - 1) / LANES)
+
+// Row v * LANES + i of the tile is in lane i of element v.
+struct tile_rows {
+    long src;  // where the first row of the matrix begins
+    int first; // number of the tile's first row in it
+    // Which of these two is in registers is up to what reads src.
+    uint at[ROW_VECTORS];  // for 1-D block loads: where each row begins, in bytes
+    struct surface matrix; // for 2-D block loads
+    parameter_index src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // likewise
+    float scale[ROW_VECTORS], float_correction[ROW_VECTORS]; // of the current block
+    int zp[ROW_VECTORS], correction[ROW_VECTORS];
+};
+
+static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
+                             int count, __private struct tile_rows *rows) {
+    const struct row_index origin = row_at(p, first), top = row_at(p, first - in_matrix);
+    rows->src = row_offset(p, &p->src, &top);
+    const int size = src_bytes();
+    rows->matrix = make_surface(src + rows->src * size, p->k * size, p->rows, p->src.row * size);
+    rows->first = (int)in_matrix;
+#pragma unroll
+    for (int v = 0; v < ROW_VECTORS; ++v) {
+        const int i = v * LANES + (int)get_sub_group_local_id();
+        const struct row_index r = next_row(p, &origin, first + min(i, count - 1), min(i, count - 1));
+        rows->at[v] = (uint)((rows->src + (in_matrix + min(i, count - 1)) * p->src.row) * size);
+        if (HAS(FLAG_SRC_SCALE))
+            rows->src_scale[v] = (uint)row_offset(p, &p->src_scale, &r);
+        if (HAS(FLAG_SRC_ZP))
+            rows->src_zp[v] = (uint)row_offset(p, &p->src_zp, &r);
+        if (HAS(FLAG_REDUCTIONS))
+            rows->reductions[v] = (uint)row_offset(p, &p->reductions, &r);
+    }
+}
+
+static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                   const struct block *block, __private struct tile_rows *rows) {
+#pragma unroll
+    for (int v = 0; v < ROW_VECTORS; ++v) {
+        if (HAS(FLAG_SRC_ZP))
+            rows->zp[v] = load_src_zp(p, args, block, rows->src_zp[v]);
+        if (HAS(FLAG_REDUCTIONS)) {
+            const int zp = HAS(FLAG_SRC_ZP) ? rows->zp[v] : 0;
+            const int correction = load_correction(p, args, block, rows->reductions[v], zp);
+            rows->correction[v] = block->first ? correction : 0;
+        }
+        if (HAS(FLAG_FLOAT_ZP))
+            rows->float_correction[v] = (float)rows->correction[v];
+        if (HAS(FLAG_SRC_SCALE_K))
+            rows->scale[v] = load_src_scale(args, block, rows->src_scale[v]);
+    }
+}
+
+// What is taken off once for a segment.
+static inline void leave_first_panel(__private struct tile_rows *rows) {
+#pragma unroll
+    for (int v = 0; v < ROW_VECTORS; ++v)
+        rows->correction[v] = 0;
+}
+
+// The values of lanes i.. of x, the same for all work-items.
+#define EIGHT_LANES(type, x, i)                                                                              \
+    ((type)(sub_group_broadcast(x, i), sub_group_broadcast(x, (i) + 1), sub_group_broadcast(x, (i) + 2),     \
+            sub_group_broadcast(x, (i) + 3), sub_group_broadcast(x, (i) + 4),                                \
+            sub_group_broadcast(x, (i) + 5), sub_group_broadcast(x, (i) + 6),                                \
+            sub_group_broadcast(x, (i) + 7)))
+
+static inline __attribute__((always_inline)) void
+load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
+                    const struct matmul_arguments *args, __private const struct tile_rows *t,
+                    const struct block *block, __private struct row_parameters *rows) {
+    const int v = i0 / LANES, lane = i0 % LANES;
+    if (HAS(FLAG_SRC_ZP))
+        rows->src_zp[0] = EIGHT_LANES(int8, t->zp[v], lane);
+    if (HAS(FLAG_FLOAT_ZP))
+        rows->float_correction[0] = EIGHT_LANES(float8, t->float_correction[v], lane);
+    else if (HAS(FLAG_REDUCTIONS))
+        rows->correction[0] = EIGHT_LANES(int8, t->correction[v], lane);
+    if (HAS(FLAG_SRC_SCALE_K))
+        rows->src_scale[0] = EIGHT_LANES(float8, t->scale[v], lane);
+}
+
+// Zero points of the weights times R. Factors of 16 bits make it one instruction.
+static inline vec_i zero_point_term(column_i zp, vec_i correction) {
+    if (HAS(FLAG_SHORT_ZP))
+        return (vec_i)(int)(short)zp * convert_int8(convert_short8(correction));
+    return (vec_i)zp * correction;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A work-item owns the tile (CPUs, and the row for any device): its operands and sums are in memory that the
+// first cache level holds.
+#pragma once
+
+#include "owner/work_item/columns.h"
+#include "owner/work_item/place.h"
+#include "owner/work_item/rows.h"
+#include "owner/work_item/vectors.h"
+
+#define OWNER_LOOPS "owner/work_item/loops.h"
+
+#define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1)))
+#define OWNER_PARAMETERS
+#define OWNER_ARGUMENTS
+
+#define OWN_COLUMN 0
+#define SHARES_TILES false
+#define VALUES_APART 1 // none; an array has at least one element
+
+// The sum of a segment is carried from block to block.
+#define BLOCK_K TILE_K
+#define SUM_BEGINS(block) (SEGMENTS_ARE_SCALED ? (block)->first : (block)->opens)
+#define SUM_ENDS(block) (SEGMENTS_ARE_SCALED && (block)->last)
+#define TAKES_CORRECTION(block) ((block)->first)

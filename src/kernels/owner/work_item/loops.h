@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop over groups of rows. Sums are where the tile keeps them, row by row.
+#pragma once
+
+#include "tile.h"
+
+static inline void clear_sums(__private struct tile *t) {
+    const int vectors = (t->count + ROWS - 1) / ROWS * ROWS * NV;
+    for (int i = 0; i < (SEGMENTS_ARE_SCALED ? vectors : 0); ++i)
+        t->result[i] = (vec_f)0.f;
+}
+
+static inline __private column_f *values_of(__private struct tile *t, __private column_f *apart) {
+    return SEGMENTS_ARE_SCALED ? t->result : (__private column_f *)t->sum;
+}
+
+// The loop has a variant for each of these numbers of rows, and for 1, 2 and 4.
+#if !ANY_ROW_COUNT
+#define MORE_COUNTS(of)
+#elif ROWS > 8
+// Of variants for 1 to ROWS rows there would be too many to compile.
+#define MORE_COUNTS(of) of(8) of(ROWS)
+#elif ROWS == 6
+#define MORE_COUNTS(of) of(3) of(5) of(6)
+#elif ROWS == 4
+#define MORE_COUNTS(of) of(3)
+#else
+#error "ROWS: 4, 6 or more than 8, where a policy takes any number of rows"
+#endif
+
+// Rows of the next group, where so many are left: the last group repeats its last row.
+static inline int next_count(int left) {
+    return left > 8 ? ROWS : left > 4 ? 8 : left == 3 ? 4 : left;
+}
+
+// All groups of rows of the tile, as even as they can be.
+static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
+                                 const struct matmul_arguments *args, __private struct tile *t,
+                                 const struct block *block, struct b_panel b) {
+    struct row_parameters rows;
+    if (HAS(FLAG_ALONG_K)) {
+#pragma unroll 1
+        for (int i = 0; i < t->count; ++i) {
+            load_row_parameters(1, i, p, args, &t->rows, block, &rows);
+            prefetch_b(b, block->length, i, t->count);
+            multiply_rows(1, i, src, p, t, &rows, block, b);
+        }
+        return;
+    }
+    if (!ANY_ROW_COUNT) {
+        for (int i = 0; i < t->count; i += ROWS) {
+            load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);
+            multiply_rows(ROWS, i, src, p, t, &rows, block, b);
+        }
+        return;
+    }
+    const int groups = (t->count + ROWS - 1) / ROWS;
+    const int each = t->count / groups;
+    int group = 0, larger = t->count - each * groups; // groups with one row more
+    for (int i = 0; i < t->count;) {
+        const int count = ROWS > 8 ? next_count(t->count - i) : each + (larger-- > 0 ? 1 : 0);
+        prefetch_b(b, block->length, group++, groups);
+        if (i + count < t->count)
+            prefetch_a(src, t->rows.src + i + count, count, block->k0, block->length);
+        else
+            prefetch_a(src, t->rows.src, count, block->k0 + block->length, block->length);
+#define CASE(n)                                                                                              \
+    case n:                                                                                                  \
+        load_row_parameters(n, i, p, args, &t->rows, block, &rows);                                          \
+        multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
+        break;
+        switch (count) { CASE(1) CASE(2) CASE(4) MORE_COUNTS(CASE) }
+        i += count;
+    }
+}
+
+// The products of a block.
+static inline void multiply_block(const struct block *block, bytes src, global const struct matmul_problem *p,
+                                  const struct matmul_arguments *args, const struct wei_source *source,
+                                  __private panel_vec *panel, __private struct tile *t) {
+    const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
+    if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+        add_wei_sums(b, block->length, t->wei_sum);
+    multiply_tile(src, p, args, t, block, b);
+}
+
+// No slices: SHARES_TILES is false.
+static inline void finish_slices(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                 global uchar *dst, __private const struct tile *t, const struct place *at,
+                                 long first_row, __private const column_f *values) {}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of a work-item's tile: where its columns begin, and packed integers a vector at a time.
+#pragma once
+
+#include "owner/work_item.h"
+#include "policy/packed.h"
+
+// The weights of a tile: the matrix of the batch, the tile's columns.
+struct wei_source {
+    bytes wei;
+    long begin, n0;
+    int columns;
+};
+
+static inline struct wei_source open_wei(bytes wei, global const struct matmul_problem *p, long begin,
+                                         long n0, int columns) {
+    return (struct wei_source){wei, begin, n0, columns};
+}
+
+#if LANES > 1
+// The fours of K of LANES columns, from element i on: 8 bits each, or 4 bits each in the low 16.
+static inline vec_i load_packed(bytes wei, long i) {
+    if (!wei_is_int4())
+        return load_column_s32((global const int *)(wei + i));
+#if LANES == 16
+    return convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));
+#else
+    return convert_int8(vload8(0, (global const ushort *)(wei + (i >> 1))));
+#endif
+}
+#endif
