@@ -32,14 +32,6 @@ uint64_t hash(std::span<const uint8_t> bytes, uint64_t seed) {
     return (sum ^ sum >> 29) * odd;
 }
 
-std::span<const uint8_t> bytes_of(const std::string &text) {
-    return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
-}
-
-std::string hash_text(std::span<const uint8_t> bytes) {
-    return text("%016zx%016zx", size_t(hash(bytes, 1)), size_t(hash(bytes, 2)));
-}
-
 uint64_t number_at(std::span<const uint8_t> entry, size_t offset) {
     uint64_t value;
     std::memcpy(&value, entry.data() + offset, sizeof value);
@@ -74,7 +66,8 @@ state &the_state() {
 }
 
 std::string file_name(const std::string &key) {
-    return hash_text(bytes_of(key)) + entry_suffix;
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t *>(key.data()), key.size());
+    return text("%016zx%016zx", size_t(hash(bytes, 1)), size_t(hash(bytes, 2))) + entry_suffix;
 }
 
 } // namespace
@@ -85,8 +78,8 @@ bool enabled() {
 
 std::string key_of(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
                    const char *flags) {
-    std::string key = text("%s|%s|%zu|%s|%s", dev.identity.c_str(), binary.name, binary.words.size(),
-                           hash_text(binary.words).c_str(), flags);
+    std::string key =
+        text("%s|%s|%zu|%s|%s", dev.identity.c_str(), binary.name, binary.words.size(), binary.hash, flags);
     for (const spec_constant &c : constants)
         key += text("|%u=%u", c.id, c.value);
     return key;

@@ -2,19 +2,15 @@
 // Finds or builds modules and kernels, and remembers those that the driver failed to build.
 #include "ze/module_cache.hpp"
 
-#include <string_view>
-
 #include "common/error.hpp"
 #include "ze/cache_folder.hpp"
 
 namespace zemm::ze {
 namespace {
 
-// A key that is equal for equal modules. It has the name, size and a 64-bit hash of the SPIR-V.
+// A key that is equal for equal modules. It has the name and a 64-bit hash of the SPIR-V.
 std::string key_of(const spirv &binary, const std::vector<spec_constant> &constants, const char *flags) {
-    const std::string_view bytes(reinterpret_cast<const char *>(binary.words.data()), binary.words.size());
-    std::string key =
-        text("%s|%zu|%zx|%s", binary.name, bytes.size(), std::hash<std::string_view>{}(bytes), flags);
+    std::string key = text("%s|%s|%s", binary.name, binary.hash, flags);
     for (const spec_constant &c : constants)
         key += text("|%u=%u", c.id, c.value);
     return key;
