@@ -8,14 +8,11 @@ the cases for which f is true; f gets the test's parameters by their names.
 
 import inspect
 import os
-import shutil
-import tempfile
 from typing import Any
 
 import pytest
 import zemm
 
-CACHE = pytest.StashKey[str]()
 LEFT_OUT = pytest.StashKey[int]()
 
 
@@ -26,16 +23,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One folder of built modules for all tests and their processes: not the user's, and empty at first."""
+    """One folder of built modules for all tests and their processes, not the user's.
+
+    It stays for the next run: `pytest --cache-clear` empties it.
+    """
     config.stash[LEFT_OUT] = 0
     if "ZEMM_CACHE_DIR" not in os.environ:
-        config.stash[CACHE] = os.environ["ZEMM_CACHE_DIR"] = tempfile.mkdtemp(prefix="zemm-tests-")
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if CACHE in config.stash:
-        del os.environ["ZEMM_CACHE_DIR"]
-        shutil.rmtree(config.stash[CACHE], ignore_errors=True)
+        folder = config.cache.mkdir("zemm-modules")  # type: ignore[union-attr]
+        folder.chmod(0o700)  # the library loads from folders that others cannot write
+        os.environ["ZEMM_CACHE_DIR"] = str(folder)
+        config.add_cleanup(lambda: os.environ.pop("ZEMM_CACHE_DIR"))
 
 
 def is_quick(item: pytest.Item) -> bool:
@@ -77,7 +74,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if left_out := config.stash[LEFT_OUT]:
         reason = "are of the quick tier" if config.getoption("full_only") else "run with --full"
-        terminalreporter.write_line(f"{left_out} cases {reason}")
+        terminalreporter.write_line(f"left out: {left_out} that {reason}")
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,11 @@
 
 import argparse
 import json
+import os
 import re
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,6 +61,12 @@ class _Source(NamedTuple):
     group: int
 
 
+class _Job(NamedTuple):
+    source: _Source
+    names: tuple[str, str, str]  # of the kernel, the problems and the device
+    tile: tuple[int, int] | None
+
+
 class _Run:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
@@ -73,34 +81,29 @@ class _Run:
         without it, too."""
         return Compiler(self.args.ocloc)
 
-    def module(
-        self,
-        module: bytes,
-        options: str,
-        kernel: str,
-        names: tuple[str, str, str],
-        group: int,
-        tile: tuple[int, int] | None,
-    ) -> None:
-        """Compile and analyse a module. An IsaError is collected, so that the other modules are
-        analysed, too."""
-        try:
-            self.lines.append(Line(*names, self.analysis(module, options, kernel, names, group, tile)))
-        except IsaError as error:
-            self.failures.append(f"{', '.join(name for name in names if name)}: {error}")
+    def modules(self, jobs: list[_Job]) -> None:
+        """Compile and analyse modules, as many at once as there are cores. An IsaError is collected, so
+        that the other modules are analysed, too."""
+        _ = self.compiler  # if it is missing, fail here once, not for each module
 
-    def analysis(
-        self,
-        module: bytes,
-        options: str,
-        kernel: str,
-        names: tuple[str, str, str],
-        group: int,
-        tile: tuple[int, int] | None,
-    ) -> Analysis:
-        device = names[2]
-        compiled = self.compile(module, options, kernel, device, names)
-        analysis = analyse(compiled, self.devices[device], group, tile)
+        def outcome(job: _Job) -> Line | str:
+            try:
+                return Line(*job.names, self.analysis(job))
+            except IsaError as error:
+                return f"{', '.join(name for name in job.names if name)}: {error}"
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for result in pool.map(outcome, jobs):
+                if isinstance(result, str):
+                    self.failures.append(result)
+                else:
+                    self.lines.append(result)
+
+    def analysis(self, job: _Job) -> Analysis:
+        device = job.names[2]
+        source = job.source
+        compiled = self.compile(source.spirv, source.flags, source.kernel, device, job.names)
+        analysis = analyse(compiled, self.devices[device], source.group, job.tile)
         if analysis.calls:
             raise IsaError(f"the loop calls {analysis.calls} functions, which the compiler does not know")
         return analysis
@@ -124,10 +127,8 @@ class _Run:
             raise IsaError(f"--spirv {path}: there is no such file")
         module = specialised(path.read_bytes(), {})  # IsaError if it is no SPIR-V
         tile = _tile(self.args.tile)
-        _ = self.compiler  # if it is missing, fail here once, not for each device
-        for device in self.devices:
-            names = (path.stem, "", device)
-            self.module(module, self.args.options, self.args.kernel, names, self.args.group_k, tile)
+        source = _Source(module, self.args.options, self.args.kernel, self.args.group_k)
+        self.modules([_Job(source, (path.stem, "", device), tile) for device in self.devices])
 
     def rows(self) -> None:
         from zemm.isa.modules import engine, module_of
@@ -138,6 +139,7 @@ class _Run:
             raise IsaError("kernels.def has no Xe rows: name others with --row")
         _ = self.compiler  # if it is missing, fail before the modules of the rows are made
         cpu = engine()
+        jobs = []
         for row in rows:
             reasons = []
             problems: dict[_Source, list[Problem]] = {}  # by the module that zemm builds for them
@@ -160,8 +162,8 @@ class _Run:
                     continue
                 tile = (row.tile_m, row.tile_n) if row.is_xe else None
                 for source, same in problems.items():
-                    names = (row.name, names_of(same), device)
-                    self.module(source.spirv, source.flags, source.kernel, names, source.group, tile)
+                    jobs.append(_Job(source, (row.name, names_of(same), device), tile))
+        self.modules(jobs)
 
     def write(self) -> None:
         if self.args.json:
