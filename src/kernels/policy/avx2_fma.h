@@ -2,4 +2,8 @@
 // Everything as f32 on 256 bits (AVX2 with FMA).
 #pragma once
 
+#if LANES != 8
+#error "256 bits are 8 lanes"
+#endif
+
 #include "policy/fma.h"

@@ -2,4 +2,8 @@
 // Everything as f32 on 512 bits (AVX512F).
 #pragma once
 
+#if LANES != 16
+#error "512 bits are 16 lanes"
+#endif
+
 #include "policy/fma.h"

@@ -94,5 +94,3 @@ static inline void read_steps(const struct wei_source *w, global const struct ma
     if (both)
         read_step(w, p, k + wei_step(), second);
 }
-
-#include "policy/no_ahead.h"

@@ -1,33 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2-D block loads (cl_intel_subgroup_2d_block_io): a matrix in memory as its hardware wants it. What lies
-// outside the matrix reads as 0.
+// 2-D block loads.
 #pragma once
 
-#include "data_type.h"
-#include "spec.h"
-
-static inline int src_bytes() { // of an element
-    return type_bits(spec_src_dt()) / 8;
-}
-
-struct surface {
-    global void *base; // a multiple of 64
-    int width, height; // bytes of a row, rows
-    int pitch;         // bytes from row to row
-    int x0;            // bytes from base to the first column
-};
-
-// width, pitch: in bytes. The plan sees to what the hardware wants: FLAG_SRC_2D, FLAG_WEI_2D.
-static inline struct surface make_surface(bytes first, long width, long height, long pitch) {
-    const ulong address = (ulong)first;
-    struct surface s;
-    s.x0 = (int)(address & 63);
-    s.base = (global void *)(address - s.x0);
-    s.width = (int)width + s.x0;
-    s.height = (int)height;
-    s.pitch = (int)pitch;
-    return s;
-}
+#include "owner/sub_group/surface.h"
 
 // By the names of the builtins behind cl_intel_subgroup_2d_block_io, which return what they read: older
 // compilers do not know that extension, and know only some shapes. u8_m8k32v2: 8 rows of two blocks of 32

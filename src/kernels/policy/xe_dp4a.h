@@ -5,7 +5,7 @@
 
 #define STEP_K 32 // elements of K in a register of src
 
-#include "policy/xe_loads.h"
+#include "policy/xe_1d_loads.h"
 
 // By the compiler's own names. Older compilers do not know of saturation and take no notice of it; for newer
 // ones it has to be said.
@@ -49,6 +49,7 @@ static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
     return sum;
 }
 
+#define SPLITS_F32 false
 #define SUM_FACTOR 1.f
 #define SUMS isum
 #define LOAD_A load_a

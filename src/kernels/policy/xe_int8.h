@@ -1,93 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs with XMX: bytes of src with bytes or 4-bit weights by DPAS, as they are in memory. A block's
-// weights stay in registers while groups of eight rows of src are multiplied with them.
-// Builtins of DPAS: cl_intel_subgroup_matrix_multiply_accumulate.
+// Intel GPUs with XMX and 2-D block loads: bytes of src with bytes or 4-bit weights by DPAS (xe_dpas_int8.h).
 #pragma once
 
 #define STEP_K 32 // elements of K of one DPAS
 
-#include "policy/xe_loads.h"
+#include "policy/xe_2d_loads.h"
 
-#if LANES == 16
 #define DEFINE_DPAS(a, b, b_type, registers)                                                                 \
     int8 __builtin_IB_sub_group16_idpas_##registers##_8_8(int8 sum, a_rows src, b_type wei);                 \
     static inline int8 dpas_##a##_##b(a_rows src, b_type wei, int8 sum) {                                    \
         return __builtin_IB_sub_group16_idpas_##registers##_8_8(sum, src, wei);                              \
     }
-#else
-typedef int8 i8_rows;
-typedef uint8 u8_rows;
-#define as_i8_rows(x) as_int8(x)
-#define as_u8_rows(x) as_uint8(x)
-#define DEFINE_DPAS(a, b, b_type, registers)                                                                 \
-    int8 __attribute__((overloadable))                                                                       \
-    intel_sub_group_##a##_##b##_matrix_mad_k32(a##_rows src, b_type wei, int8 sum);                          \
-    static inline int8 dpas_##a##_##b(a_rows src, b_type wei, int8 sum) {                                    \
-        return intel_sub_group_##a##_##b##_matrix_mad_k32(as_##a##_rows(src), wei, sum);                     \
-    }
-#endif
-DEFINE_DPAS(i8, i8, int8, s8_s8)
-DEFINE_DPAS(i8, u8, uint8, s8_u8)
-DEFINE_DPAS(i8, i4, int4, s8_s4)
-DEFINE_DPAS(i8, u4, uint4, s8_u4)
-DEFINE_DPAS(u8, i8, int8, u8_s8)
-DEFINE_DPAS(u8, u8, uint8, u8_u8)
-DEFINE_DPAS(u8, i4, int4, u8_s4)
-DEFINE_DPAS(u8, u4, uint4, u8_u4)
 
-// Dispatch lets no other weights through: nothing is done for them.
-#define DPAS_OF(name, a, src, wei, sum)                                                                      \
-    switch (spec_wei_dt()) {                                                                                 \
-    case DT_S8:                                                                                              \
-        return name(a, i8)(src, wei, sum);                                                                   \
-    case DT_U8:                                                                                              \
-        return name(a, u8)(src, as_uint8(wei), sum);                                                         \
-    case DT_S4:                                                                                              \
-        return name(a, i4)(src, (wei).lo, sum);                                                              \
-    case DT_U4:                                                                                              \
-        return name(a, u4)(src, as_uint8(wei).lo, sum);                                                      \
-    }
-
-static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
-#define EIGHT_ROWS(a, b) dpas_##a##_##b
-    if (spec_src_dt() == DT_S8)
-        DPAS_OF(EIGHT_ROWS, i8, src, wei, sum)
-    if (spec_src_dt() == DT_U8)
-        DPAS_OF(EIGHT_ROWS, u8, src, wei, sum)
-    return sum;
-}
-
-#define ONE_ROW(a, b) intel_sub_group_##a##_##b##_matrix_mad_k32
-int __attribute__((overloadable)) ONE_ROW(i8, i8)(a_row src, int8 wei, int sum);
-int __attribute__((overloadable)) ONE_ROW(i8, u8)(a_row src, uint8 wei, int sum);
-int __attribute__((overloadable)) ONE_ROW(i8, i4)(a_row src, int4 wei, int sum);
-int __attribute__((overloadable)) ONE_ROW(i8, u4)(a_row src, uint4 wei, int sum);
-
-// Sums of the weights of each column: one row of ones, as many as there are of K.
-static inline int dpas_ones(int count, int8 wei, int sum) {
-    const int before = (int)get_sub_group_local_id() * (int)sizeof(a_row); // this lane's
-    const a_row ones = (a_row)(HAS(FLAG_K_TAIL) ? ones_of(count - before) : 0x01010101);
-    DPAS_OF(ONE_ROW, i8, ones, wei, sum)
-    return sum;
-}
-
-#define SUM_FACTOR 1.f
-#define SUMS isum
-#define LOAD_A load_a
-#include "policy/xe_multiply.h"
-
-static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
-                                    long k0, int length, __private const column_i *wei_zp,
-                                    __private panel_vec *panel) {
-    return load_steps(w, p, (int)k0, panel);
-}
-
-// sum[v] += the weights of the panel, column by column.
-static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
-#pragma unroll
-    for (int s = 0; s < STEPS; ++s)
-        if (has_step(s))
-#pragma unroll
-            for (int v = 0; v < NV; ++v)
-                sum[v] = dpas_ones(length - s * STEP_K, b.steps[s * NV + v], sum[v]);
-}
+#include "policy/xe_dpas_int8.h"

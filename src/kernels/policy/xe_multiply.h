@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Xe policies share above their loads: a block's weights stay in registers while groups of eight rows of
-// src are multiplied with them. A policy defines dpas(), as SUMS which of the nest's sums it adds to, and as
-// LOAD_A what loads rows of src. With SPLITS_F32 both may be sums of two values (xe_narrow.h): the rests of
-// src are behind its STEPS, those of weights in the second half of the panel.
+// src are multiplied with them. A policy includes its loads before this (xe_1d_loads.h, xe_2d_loads.h), and
+// defines
+//   dpas         eight rows of a step of src times one column
+//   SUMS         isum or fsum, which of the nest's sums it adds to
+//   LOAD_A       what loads rows of src: load_a, or a function like it
+//   SPLITS_F32   whether src and weights may be sums of two values (xe_narrow.h): the rests of src are behind
+//                its STEPS, those of weights in the second half of the panel
 #pragma once
 
 #include "policy/xe.h"
-#include "policy/xe_loads.h"
+#include "policy/xe_steps.h"
 
 // Column by column, so that few sums are not yet scaled.
 #define AT_ONCE(count) 1
 
 // Vectors of eight rows of src.
-#ifdef SPLITS_F32
-#define SRC_STEPS (2 * STEPS)
-#else
-#define SRC_STEPS STEPS
-#endif
+#define SRC_STEPS (SPLITS_F32 ? 2 * STEPS : STEPS)
 
 // A step of this lane's column: elements of K side by side in each int.
 typedef int8 panel_vec;
@@ -55,13 +55,11 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s)) {
-#ifdef SPLITS_F32
             // The product of two rests is less than what is lost of the values.
-            if (HAS(FLAG_SPLIT_F32))
+            if (SPLITS_F32 && HAS(FLAG_SPLIT_F32))
                 SUMS[v] = dpas(a[STEPS + s], b.steps[s * NV + v], SUMS[v]);
-            if (HAS(FLAG_SPLIT_F32) && !wei_is_integer() && s < STEPS / 2)
+            if (SPLITS_F32 && HAS(FLAG_SPLIT_F32) && !wei_is_integer() && s < STEPS / 2)
                 SUMS[v] = dpas(a[s], b.steps[(STEPS / 2 + s) * NV + v], SUMS[v]);
-#endif
             SUMS[v] = dpas(a[s], b.steps[s * NV + v], SUMS[v]);
         }
 }

@@ -3,7 +3,7 @@
 // of a step of src are LANES apart, as block loads deal them, and so are those of the weights side by side.
 #pragma once
 
-#include "policy/xe_loads.h"
+#include "policy/xe_1d_loads.h"
 
 #if LANES != 8
 #error "wider DPAS multiplies f32 as tf32"
@@ -15,7 +15,7 @@ ushort2 __attribute__((overloadable)) intel_convert_bfloat162_as_ushort2(float2 
 
 // With FLAG_SPLIT_F32 a value is the sum of two bf16: its upper half, and the rest of it, rounded. Of two
 // rests no product is made: it is less than 2^-14 of the whole.
-#define SPLITS_F32
+#define SPLITS_F32 true
 
 // The upper half, finite. Both parts have the sign of x, so that infinite products never meet others of the
 // opposite sign.

@@ -6,7 +6,7 @@
 
 #define STEP_K 8 // elements of K of one DPAS
 
-#include "policy/xe_loads.h"
+#include "policy/xe_2d_loads.h"
 
 float8 __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(float8 sum, a_rows src, int8 wei);
 
@@ -14,6 +14,7 @@ static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
     return __builtin_IB_sub_group16_fdpas_f_f_tf32_tf32_8_8(sum, src, wei);
 }
 
+#define SPLITS_F32 false
 #define SUM_FACTOR 1.f
 #define SUMS fsum
 #define LOAD_A load_a

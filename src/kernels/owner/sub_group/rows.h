@@ -2,10 +2,10 @@
 // The rows of a sub-group's tile, spread over its lanes: row i is in lane i of a register.
 #pragma once
 
+#include "owner/sub_group/surface.h"
 #include "owner/sub_group/vectors.h"
 
 #include "block.h"
-#include "policy/xe_2d.h"
 
 // Row `number` of dst, the i-th after origin.
 static inline struct row_index next_row(global const struct matmul_problem *p, const struct row_index *origin,

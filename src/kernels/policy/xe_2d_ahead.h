@@ -4,8 +4,8 @@
 // y, and share this work.
 #pragma once
 
-#include "policy/xe_src.h"
-#include "policy/xe_wei.h"
+#include "policy/xe_2d_src.h"
+#include "policy/xe_2d_wei.h"
 
 void __builtin_IB_lsc_prefetch_global_uint(global const uint *base, int offset, int cache);
 #define CACHE_L1_L3 4

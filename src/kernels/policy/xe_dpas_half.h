@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// f16 or bf16 src by DPAS, sums in f32. Weights have the type of src, or they are integers, which become
+// exact values of that type, less their zero points; scales are applied to sums. A policy includes its loads
+// before this, and defines DPAS_F16 and DPAS_BF16(src, wei, sum), LOAD_A and SPLITS_F32 (xe_multiply.h), and
+// load_b, for which load_halves does.
+#pragma once
+
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
+static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
+    return spec_src_dt() == DT_F16 ? DPAS_F16(src, wei, sum) : DPAS_BF16(src, wei, sum);
+}
+
+// Integers become f16 by their bits: those of u are the denormal u * 2^-24, and (u - zero point) * 2^-9 is
+// exact. What is left of the factor is up to the scales.
+static inline bool is_widened_to_f16() {
+    return wei_bits() != 16 && spec_src_dt() == DT_F16;
+}
+#define SUM_FACTOR (is_widened_to_f16() ? 512.f : 1.f)
+
+#define SUMS fsum
+#include "policy/xe_multiply.h"
+
+// What weights have more than they are once signed ones have their sign bit turned.
+static inline int sign_bit() {
+    return spec_wei_dt() == DT_S8 ? 128 : spec_wei_dt() == DT_S4 ? 8 : 0;
+}
+
+// A weight as the bits of a value of src's type: `bits` of at most eight, `shift` of them below it; less: the
+// zero point and the sign bit.
+static inline ushort widen(ushort bits, int shift, int less) {
+    if (spec_src_dt() == DT_F16)
+        return as_ushort(fma(as_half(bits), (half)(float)(1 << (15 - shift)), (half)(less * -0x1p-9f)));
+    return as_ushort2((float)((int)(bits >> shift) - less))
+        .hi; // at most eight bits: the rest of the f32 is zero
+}
+static inline int pair(ushort first, ushort second) {
+    return as_int((ushort2)(first, second));
+}
+
+// Four bytes as four values of src's type; four nibbles likewise.
+static inline int2 widen_bytes(int bytes, int less) {
+    const ushort2 b = as_ushort2(bytes ^ (sign_bit() * 0x01010101));
+    return (int2)(pair(widen(b.s0 & 0xff, 0, less), widen(b.s0 >> 8, 0, less)),
+                  pair(widen(b.s1 & 0xff, 0, less), widen(b.s1 >> 8, 0, less)));
+}
+static inline int2 widen_nibbles(ushort nibbles, int less) {
+    const ushort low = nibbles ^ (ushort)(sign_bit() * 0x1111), high = low >> 8;
+    return (int2)(pair(widen(low & 15, 0, less), widen(low & 0xf0, 4, less)),
+                  pair(widen(high & 15, 0, less), widen(high & 0xf0, 4, less)));
+}
+static inline int4 widen_ints(int nibbles, int less) {
+    return (int4)(widen_nibbles(as_ushort2(nibbles).lo, less), widen_nibbles(as_ushort2(nibbles).hi, less));
+}
+
+// A step of integers, 32 of K, as two of src's type.
+static inline void widen_step(int8 step, int less, __private int8 *first, __private int8 *second) {
+    if (wei_is_int4()) {
+        *first = (int8)(widen_ints(step.s0, less), widen_ints(step.s1, less));
+        *second = (int8)(widen_ints(step.s2, less), widen_ints(step.s3, less));
+    } else {
+        *first = (int8)(widen_bytes(step.s0, less), widen_bytes(step.s1, less), widen_bytes(step.s2, less),
+                        widen_bytes(step.s3, less));
+        *second = (int8)(widen_bytes(step.s4, less), widen_bytes(step.s5, less), widen_bytes(step.s6, less),
+                         widen_bytes(step.s7, less));
+    }
+}
+
+// Weights of src's type or integers, as a panel.
+static inline struct b_panel load_halves(const struct wei_source *w, global const struct matmul_problem *p,
+                                         long k0, __private const column_i *wei_zp,
+                                         __private panel_vec *panel) {
+    if (wei_bits() == 16)
+        return load_steps(w, p, (int)k0, panel);
+#pragma unroll
+    for (int s = 0; s < STEPS; s += 4)
+        if (has_step(s)) {
+            int8 first[NV], second[NV];
+            read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 2), first, second);
+#pragma unroll
+            for (int v = 0; v < NV; ++v) {
+                const int less = sign_bit() + (HAS(FLAG_WEI_ZP) ? wei_zp[v] : 0);
+                widen_step(first[v], less, &panel[s * NV + v], &panel[(s + 1) * NV + v]);
+                if (has_step(s + 2))
+                    widen_step(second[v], less, &panel[(s + 2) * NV + v], &panel[(s + 3) * NV + v]);
+            }
+        }
+    return (struct b_panel){panel};
+}
+
+// Integers only.
+static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
