@@ -21,9 +21,9 @@ namespace {
 using enum ze::feature;
 
 const kernel_row list[] = {
-#define ZEMM_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, rows_at_once, lanes, group_x, wide_n,     \
-                    family, multiplies, weights, supports)                                                   \
-    {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
+#define ZEMM_MATMUL(src, tile_m, tile_n, tile_k, policy, rows_at_once, lanes, group_x, wide_n, family,       \
+                    multiplies, weights, supports)                                                           \
+    {"matmul_" #src "_any_any_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                                 \
      tile_m,                                                                                                 \
      tile_n,                                                                                                 \
      tile_k,                                                                                                 \
@@ -37,9 +37,9 @@ const kernel_row list[] = {
      operands::multiplies,                                                                                   \
      weights_layout::weights,                                                                                \
      supports},
-#define ZEMM_XE_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,  \
+#define ZEMM_XE_MATMUL(src, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,            \
                        multiplies, supports)                                                                 \
-    {"matmul_" #src "_" #wei "_" #dst "_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                       \
+    {"matmul_" #src "_any_any_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                                 \
      tile_m,                                                                                                 \
      tile_n,                                                                                                 \
      tile_k,                                                                                                 \
@@ -61,7 +61,7 @@ const kernel_row list[] = {
 
 // A sub-group has a lane for each column of its vectors.
 #define ZEMM_MATMUL(...)
-#define ZEMM_XE_MATMUL(src, wei, dst, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,  \
+#define ZEMM_XE_MATMUL(src, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,            \
                        multiplies, supports)                                                                 \
     static_assert(traits_of(isa_family::family).sub_group == lanes);
 #include "kernels/kernels.def"

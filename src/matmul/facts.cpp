@@ -90,8 +90,7 @@ bool multiplies_along_k(const facts &f) {
 // f32 becomes sums of two bf16 where the fpmath mode wants more digits than one has; integers have no rest.
 int products_of_one(const facts &f) {
     const problem &p = f.problem();
-    const bool is_split = f.row->multiplies == operands::half && p.src.data_type == zemm_f32 &&
-                          p.attr.fpmath_mode != zemm_fpmath_mode_bf16 &&
+    const bool is_split = f.narrows_f32 && p.attr.fpmath_mode != zemm_fpmath_mode_bf16 &&
                           p.attr.fpmath_mode != zemm_fpmath_mode_any;
     return !is_split ? 1 : p.weight_only() ? 2 : 3;
 }
@@ -154,6 +153,7 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.range_unit = f.segment < f.problem().k() ? f.segment : row.tile_k;
     if (!f.family.is_xe())
         return f;
+    f.narrows_f32 = row.multiplies == operands::half && f.problem().src.data_type == zemm_f32;
     f.step = f.problem().weight_only() ? f.family.widened_step
                                        : f.family.step_bytes / operand_bytes(row.multiplies);
     f.products = products_of_one(f);

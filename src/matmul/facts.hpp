@@ -58,7 +58,8 @@ struct facts : problem_facts {
     zemm_dim_t range_unit = 0; // elements of K of which ranges are multiples: a segment, or a panel of all K
 
     // Where a sub-group owns a tile.
-    int step = 0;      // elements of K that are multiplied at once
+    bool narrows_f32 = false; // f32 src is multiplied as bf16
+    int step = 0;             // elements of K that are multiplied at once
     int products = 1;  // that one takes: of f32 as sums of two bf16 three, two where one factor is an integer
     int panel_k = 0;   // elements of K in a panel: the most steps that divide a segment
     int panels = 1;    // in a block, the part of K whose parameters are read together

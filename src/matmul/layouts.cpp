@@ -8,11 +8,12 @@ namespace zemm::matmul {
 
 namespace {
 
-// Whether tiles of a CPU are so many that packing the weights for them is worth it.
+// A CPU's row arranges plain weights as panels tile by tile: that is wasted where many tiles read them.
 bool is_worth_it_on_cpu(const facts &f) {
     constexpr zemm_dim_t fewest_tiles = 2; // of full height
     const problem &p = f.problem();
-    return p.batch() * p.m() >= fewest_tiles * f.row->tile_m && p.shares_weights();
+    return f.row->weights == weights_layout::packed && f.has_quads && p.shares_weights() &&
+           p.batch() * p.m() >= fewest_tiles * f.row->tile_m;
 }
 
 // One row of tiles reads each weight once: packing would read it, write it and read it again. A load of
@@ -21,6 +22,12 @@ bool is_worth_it_on_xe(const facts &f) {
     const problem &p = f.problem();
     const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
     return !f.row->can_gather() || rows > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
+}
+
+bool is_worth_it(const facts &f, const ze::device &dev) {
+    if (f.empty || f.wei != reading::elements)
+        return false;
+    return f.family.is_xe() ? is_worth_it_on_xe(f) : dev.kind == zemm_cpu && is_worth_it_on_cpu(f);
 }
 
 } // namespace
@@ -78,12 +85,7 @@ std::shared_ptr<const weights_packing> layouts::packing_of(const facts &f) {
 }
 
 void layouts::pack_first(facts &f) {
-    if (f.empty || f.wei != reading::elements)
-        return;
-    const bool is_xe = f.family.is_xe();
-    if (is_xe ? !is_worth_it_on_xe(f)
-              : dev_.kind == zemm_gpu || f.row->weights != weights_layout::packed || !f.has_quads ||
-                    !is_worth_it_on_cpu(f))
+    if (!is_worth_it(f, dev_))
         return;
     std::shared_ptr<const weights_packing> packing = packing_of(f);
     f.why_not_packed = packing->why_not;

@@ -80,9 +80,8 @@ bool has_dpas(const facts &f, const ze::device &dev, ze::feature loads, std::str
 bool has_registers(const facts &f, std::string &why) {
     if (f.registers <= f.row->grf)
         return true;
-    const bool narrows = f.row->multiplies == operands::half && f.problem().src.data_type == zemm_f32;
     why = f.scales_along_k ? "sums that are scaled along K do not fit into its registers"
-          : narrows        ? "f32 that becomes bf16 does not fit into its registers, too"
+          : f.narrows_f32  ? "f32 that becomes bf16 does not fit into its registers, too"
                            : "what zero points of both src and weights need does not fit into its registers";
     return false;
 }

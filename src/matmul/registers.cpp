@@ -18,10 +18,6 @@ constexpr int others_zero_points = 72;
 constexpr int unpacked_nibbles = 16; // a step of 4-bit weights as bytes, in registers of 32 bytes
 constexpr int rounded_f32 = 8;       // f32 weights on their way to bf16
 
-bool narrows_f32(const facts &f) {
-    return f.row->multiplies == operands::half && f.problem().src.data_type == zemm_f32;
-}
-
 int others_of(const facts &f) {
     const problem &p = f.problem();
     const bool is_small = f.family.has_small_registers();
@@ -59,7 +55,7 @@ int registers_of(const facts &f) {
     int others = others_of(f);
     if (keeps_nibbles)
         others += unpacked_nibbles;
-    if (narrows_f32(f) && !p.weight_only())
+    if (f.narrows_f32 && !p.weight_only())
         others += rounded_f32;
     return sums_of(f) + operands_of(f, panel, keeps_nibbles ? bits / 2 : bits, src_parts * bits) + others;
 }
