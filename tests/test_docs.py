@@ -102,7 +102,7 @@ def test_paths(name: str) -> None:
 def sources() -> str:
     folders = ["src", "include", "python", "tests"]
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
-    kinds = {".c", ".cpp", ".h", ".hpp", ".cl", ".def", ".py", ".build"}  # meson.build
+    kinds = {".c", ".cpp", ".h", ".hpp", ".cl", ".def", ".py"}
     own = {Path(__file__).name}
     return "\n".join(path.read_text() for path in files if path.suffix in kinds and path.name not in own)
 
