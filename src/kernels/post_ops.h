@@ -32,6 +32,7 @@ static inline float eltwise(int alg, float x, float alpha, float beta) {
     return x;
 }
 
+// Of these two, alg is one that the next functions say yes to.
 static inline float binary(int alg, float x, float s) {
     switch (alg) {
 #define ZEMM_BINARY(name, number, formula)                                                                   \
@@ -39,7 +40,7 @@ static inline float binary(int alg, float x, float s) {
         return formula;
 #include "algs.def"
     }
-    return x;
+    __builtin_unreachable();
 }
 
 // c: the element of the condition.
@@ -50,7 +51,7 @@ static inline float ternary(int alg, float x, float s, int c) {
         return formula;
 #include "algs.def"
     }
-    return x;
+    __builtin_unreachable();
 }
 
 static inline bool is_ternary(int alg) {
