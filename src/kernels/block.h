@@ -36,7 +36,7 @@ struct block {
 // What a group of rows needs of the current segment.
 struct row_parameters {
     row_i correction[ROWS / VEC_ROWS];       // multiplies the zero points of the weights: R - length * zs
-    row_f float_correction[ROWS / VEC_ROWS]; // the same where FLAG_FLOAT_ZP
+    row_f float_correction[ROWS / VEC_ROWS]; // the same where ZP_TERM_F32
     row_i src_zp[ROWS / VEC_ROWS];
     row_f src_scale[ROWS / VEC_ROWS];
 };

@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
                 isum[i] = sum;
             else
                 fsum[i] = as_vec_f(sum);
-            if (HAS(FLAG_REDUCTIONS) && !HAS(FLAG_FLOAT_ZP) && TAKES_CORRECTION(block))
+            if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32 && TAKES_CORRECTION(block))
                 isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)rows->correction[i / NV]);
         }
         multiply(count, v, &a, block->length, b, isum, fsum);
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
                 isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-                if (HAS(FLAG_FLOAT_ZP) && block->first)
+                if (spec_zp_term() == ZP_TERM_F32 && block->first)
                     scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)rows->float_correction[i / NV];
                 if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                     scaled *= (vec_f)t->wei_scale[i % NV];
@@ -143,7 +143,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
             return;
         at.n0 = at.row0 = 0;
     }
-    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
+    const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
     const long first_row = get_group_id(1) * p->rows + at.row0; // in the whole of dst
 
     struct tile t;
@@ -158,7 +158,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     if (HAS(FLAG_WEI_SCALE))
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
     const struct block all = {.opens = true};
-    if (!HAS(FLAG_FINISH)) {
+    if (spec_stage() != STAGE_FINISH) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
         clear_sums(&t);
         if (is_there)
@@ -172,11 +172,11 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         finish_slices(p, &args, dst, &t, &at, first_row, values OWNER_ARGUMENTS);
         return;
     }
-    if (HAS(FLAG_FINISH)) {
+    if (spec_stage() == STAGE_FINISH) {
         load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
         load_column_parameters(p, &args, &all, &t);
     }
-    if (HAS(FLAG_PARTIAL)) {
+    if (spec_stage() == STAGE_PARTIAL) {
         store_partials(p, &t, values,
                        partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
         return;

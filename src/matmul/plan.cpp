@@ -203,7 +203,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         block_k = xe_panel_k(p, row) * xe_panels(p, row);
         flags |= xe_flags(p, row, block);
         xe_pitches(p, block);
-        if (flags & (FLAG_SRC_2D | FLAG_SRC_1D))
+        if (xe_src_load(p, row) != kernels::SRC_LOAD_GATHER)
             result.src_alignment = block_load_alignment;
         if ((flags & FLAG_WEI_2D) || is_packed(c.problem->wei)) // the caller's
             result.wei_alignment = block_load_alignment;
@@ -218,7 +218,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
     if (row.multiplies == operands::int8 && p.k() % 4 != 0)
-        flags |= FLAG_K_TAIL;
+        flags |= FLAG_QUAD_TAIL;
     if (!is_xe && is_packed(p.wei) && block.tile_rows <= row.rows)
         flags |= FLAG_ONE_GROUP;
     if (multiplies_along_k(p, row))
@@ -226,12 +226,14 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
     const bool is_split = block.k_range < block.k;
-    const auto constants = [&](uint32_t all_flags) {
+    const auto constants = [&](kernels::stage stage) {
         std::vector<ze::spec_constant> result = {
             {SPEC_SRC_DT, uint32_t(p.src.data_type)},
             {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
-            {SPEC_FLAGS, all_flags},
+            {SPEC_FLAGS, flags},
+            {SPEC_STAGE, stage},
+            {SPEC_ZP_TERM, is_xe ? xe_zp_term(p, row) : kernels::ZP_TERM_S32},
             {SPEC_WEI_UNIT, unit_dim(p.wei, block.segment)},
             {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
@@ -241,14 +243,15 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         if (is_xe) {
             result.push_back({SPEC_PANEL_K, uint32_t(xe_panel_k(p, row))});
             result.push_back({SPEC_PANELS, uint32_t(xe_panels(p, row))});
+            result.push_back({SPEC_SRC_LOAD, xe_src_load(p, row)});
         } else {
             result.push_back({SPEC_SRC_UNIT, unit_dim(p.src, block.segment)});
         }
         return result;
     };
-    result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);
+    result.constants = constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
     if (is_split)
-        result.finish_constants = constants(flags | FLAG_FINISH);
+        result.finish_constants = constants(kernels::STAGE_FINISH);
 
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);

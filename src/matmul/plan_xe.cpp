@@ -179,24 +179,29 @@ void xe_pitches(const problem &p, kernels::matmul_problem &block) {
 }
 
 uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul_problem &block) {
-    uint32_t flags = p.k() % xe_panel_k(p, row) != 0 ? FLAG_K_TAIL : 0;
-    if (loads_1d(row)) {
-        if (reads_src_1d(p))
-            flags |= FLAG_SRC_1D;
-    } else {
-        if (reads_src_2d(p))
-            flags |= FLAG_SRC_2D;
-        if (!is_packed(p.wei) && reads_wei_2d(p))
-            flags |= FLAG_WEI_2D;
-    }
+    uint32_t flags = p.k() % xe_panel_k(p, row) != 0 ? FLAG_PANEL_TAIL : 0;
+    if (!loads_1d(row) && !is_packed(p.wei) && reads_wei_2d(p))
+        flags |= FLAG_WEI_2D;
     if (block.rows == block.m)
         flags |= FLAG_ONE_MATRIX;
     if (splits_f32(p, row))
         flags |= FLAG_SPLIT_F32;
-    // Xe-HPG has as many lanes for integers as for floats. A segment of 128 bytes adds up to less than 2^15.
-    if (zero_points_fit_f32(p))
-        flags |= row.lanes != 8 ? FLAG_FLOAT_ZP : k_segment(p) <= 128 ? FLAG_SHORT_ZP : 0;
     return flags;
+}
+
+kernels::src_load xe_src_load(const problem &p, const kernel_row &row) {
+    if (loads_1d(row))
+        return reads_src_1d(p) ? kernels::SRC_LOAD_1D : kernels::SRC_LOAD_GATHER;
+    return reads_src_2d(p) ? kernels::SRC_LOAD_2D : kernels::SRC_LOAD_GATHER;
+}
+
+kernels::zp_term xe_zp_term(const problem &p, const kernel_row &row) {
+    if (!zero_points_fit_f32(p))
+        return kernels::ZP_TERM_S32;
+    // Xe-HPG has as many lanes for integers as for floats. A segment of 128 bytes adds up to less than 2^15.
+    return row.lanes != 8        ? kernels::ZP_TERM_F32
+           : k_segment(p) <= 128 ? kernels::ZP_TERM_S16
+                                 : kernels::ZP_TERM_S32;
 }
 
 } // namespace zemm::matmul

@@ -31,7 +31,9 @@ int xe_panels(const problem &p, const kernel_row &row);
 void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result);
 // Elements from row to row of src, and of the weights, where they are matrices for block loads.
 void xe_pitches(const problem &p, kernels::matmul_problem &block);
-// FLAG_SRC_2D and the other flags of such rows; block: of the problem.
+// FLAG_WEI_2D and the other flags of such rows; block: of the problem.
 uint32_t xe_flags(const problem &p, const kernel_row &row, const kernels::matmul_problem &block);
+kernels::src_load xe_src_load(const problem &p, const kernel_row &row);
+kernels::zp_term xe_zp_term(const problem &p, const kernel_row &row);
 
 } // namespace zemm::matmul

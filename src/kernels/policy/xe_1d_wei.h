@@ -48,7 +48,7 @@ COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global usho
         const uint pitch = PACKED_N * sizeof(type);                                                          \
         type words[8][NV];                                                                                   \
         _Pragma("unroll") for (int j = 0; j < 8; ++j) {                                                      \
-            const bool there = !HAS(FLAG_K_TAIL) || row + j < w->rows;                                       \
+            const bool there = !HAS(FLAG_PANEL_TAIL) || row + j < w->rows;                                   \
             const uint begin = w->panel + (there ? (uint)row * pitch : 0);                                   \
             union {                                                                                          \
                 COLUMNS_OF(type) all;                                                                        \

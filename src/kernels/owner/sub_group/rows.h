@@ -63,7 +63,7 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
             const int correction = load_correction(p, args, block, rows->reductions[v], zp);
             rows->correction[v] = block->first ? correction : 0;
         }
-        if (HAS(FLAG_FLOAT_ZP))
+        if (spec_zp_term() == ZP_TERM_F32)
             rows->float_correction[v] = (float)rows->correction[v];
         if (HAS(FLAG_SRC_SCALE_K))
             rows->scale[v] = load_src_scale(args, block, rows->src_scale[v]);
@@ -91,7 +91,7 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
     const int v = i0 / LANES, lane = i0 % LANES;
     if (HAS(FLAG_SRC_ZP))
         rows->src_zp[0] = EIGHT_LANES(int8, t->zp[v], lane);
-    if (HAS(FLAG_FLOAT_ZP))
+    if (spec_zp_term() == ZP_TERM_F32)
         rows->float_correction[0] = EIGHT_LANES(float8, t->float_correction[v], lane);
     else if (HAS(FLAG_REDUCTIONS))
         rows->correction[0] = EIGHT_LANES(int8, t->correction[v], lane);
@@ -101,7 +101,7 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
 
 // Zero points of the weights times R. Factors of 16 bits make it one instruction.
 static inline vec_i zero_point_term(column_i zp, vec_i correction) {
-    if (HAS(FLAG_SHORT_ZP))
+    if (spec_zp_term() == ZP_TERM_S16)
         return (vec_i)(int)(short)zp * convert_int8(convert_short8(correction));
     return (vec_i)zp * correction;
 }
