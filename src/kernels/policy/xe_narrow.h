@@ -54,7 +54,7 @@ static inline void split_packed(const struct wei_source *w, int k, __private int
     int8 taken[NV], left[NV];
 #define ROW_AT(k)                                                                                            \
     READ_ROW(, (global const uint *)(w->wei + (w->panel + (uint)(k)*PACKED_N * (uint)sizeof(float))))
-#define THERE(k, x) (!HAS(FLAG_PANEL_TAIL) || (k) < w->rows ? (x) : 0.f)
+#define THERE(k, x) (!HAS(FLAG_PANEL_TAIL) || (k) < w->height ? (x) : 0.f)
 #define PAIR(j)                                                                                              \
     {                                                                                                        \
         const union row low = {ROW_AT(k + j)}, high = {ROW_AT(k + LANES + j)};                               \
