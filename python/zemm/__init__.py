@@ -6,9 +6,10 @@
     y = zemm.matmul(values, wq, src_scales=scales, weights_scales=ws, weights_zero_points=wz,
                     reductions=reductions)
 
-reorder() changes a memory's layout or type. Below are the objects of the C library (Engine, Stream,
-MemoryDesc, Memory, Attr, PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc, Primitive). Importing opens no
-loader, driver or runtime; making an Engine does.
+matmul() works on numpy arrays. reorder() changes a memory's layout or data type. Both are built on
+the objects of the C library, which are here as well: Engine, Stream, MemoryDesc, Memory, Attr,
+PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc and Primitive. Importing zemm opens no loader,
+driver or runtime; making an Engine does.
 """
 
 from zemm import _library
@@ -51,17 +52,18 @@ ARG_ATTR_ROUNDING_SEED = ARG["ATTR_ROUNDING_SEED"]
 
 
 def ARG_ATTR_MULTIPLE_POST_OP(index: int) -> int:  # noqa: N802 (the C macro's name)
-    """Flag of the index-th post-op's arguments."""
+    """The number to or with the ARG of a tensor of the post-op at this index."""
     return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1)
 
 
 def set_verbose(level: int) -> None:
-    """0 silent; 1 errors, warnings and executions; 2 also creations."""
+    """Choose what is logged on stdout. 0: nothing; 1: errors, warnings and executions; 2: also
+    creations."""
     _library.call("set_verbose", level)
 
 
 def set_primitive_cache_capacity(capacity: int) -> None:
-    """Number of primitives that the process keeps for reuse; 0 keeps none."""
+    """Set how many primitives the process keeps for reuse. 0 turns the cache off."""
     _library.call("set_primitive_cache_capacity", capacity)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which arrays hold what a memory descriptor says: its type, shape and strides.
+"""Checks that an array has the data type, shape and strides of a memory descriptor.
 
-Raw bytes say nothing of these: bytes, a bytearray, another buffer of bytes, a 1-D array of uint8.
+Raw bytes have none of these, so they are not checked: bytes, a bytearray, another buffer of bytes,
+or a 1-D array of uint8.
 """
 
 from dataclasses import dataclass
@@ -22,9 +23,10 @@ _RAW = "raw bytes (bytes, or a 1-D array of uint8) are taken as they are"
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """The array that a buffer holds: strides and the first element's offset are counted in elements.
+    """How an array lies in a memory's buffer. strides, and offset of the first element, are in
+    elements.
 
-    Bytes with two 4-bit elements each are elements of type uint8.
+    For a 4-bit data type an element is a uint8 with two values.
     """
 
     data_type: str
@@ -34,13 +36,13 @@ class ArrayLayout:
     offset: int = 0
 
     def view(self, data: NDArray[np.uint8]) -> NDArray[Any]:
-        """The elements in a buffer's bytes."""
+        """A view of the elements in the bytes of a buffer."""
         size = self.dtype.itemsize
         elements = data[self.offset * size :].view(self.dtype)
         return np.lib.stride_tricks.as_strided(elements, self.shape, [size * s for s in self.strides])
 
     def check(self, array: NDArray[Any], name: str) -> None:
-        """Whether an array has these elements, wherever they lie."""
+        """Raise ValueError unless the array has this type and shape. Its strides may differ."""
         if array.dtype != self.dtype:
             convert = "astype() converts values, view() reads the bytes as another type"
             if self.data_type in FOUR_BIT:
@@ -54,7 +56,8 @@ class ArrayLayout:
             )
 
     def check_in_place(self, array: NDArray[Any], name: str, size: int) -> None:
-        """Whether an array's own memory, from its first element on, is such a buffer of `size` bytes."""
+        """Raise ValueError unless the array's own memory can be the buffer, which has `size`
+        bytes."""
         self.check(array, name)
         if self.offset:
             raise InvalidArgumentsError(
@@ -75,7 +78,8 @@ class ArrayLayout:
 
 
 def layout_of(md: MemoryDesc, index: int = 0) -> ArrayLayout:
-    """How an array looks that has the elements of a memory's buffer. ValueError where none can."""
+    """The layout of an array with the elements of buffer `index`. ValueError if no array can have
+    it."""
     if md.format_kind == "sparse":
         return _layout_of_part(md, index)
     if md.format_kind != "blocked" or _library.RUNTIME_DIM in (*md.dims, *md.strides):
@@ -98,7 +102,7 @@ def layout_of(md: MemoryDesc, index: int = 0) -> ArrayLayout:
 
 
 def _layout_of_part(md: MemoryDesc, index: int) -> ArrayLayout:
-    """A buffer of a sparse tensor: values or indices one after the other."""
+    """The layout of a buffer of a sparse tensor: a 1-D array of values or indices."""
     name = md.part_data_type(index)
     dtype = np.dtype(np.uint8) if name in FOUR_BIT else numpy_dtype(name)
     return ArrayLayout(name, dtype, (md.part_size(index) // dtype.itemsize,), (1,))
@@ -109,7 +113,8 @@ def is_raw(array: NDArray[Any]) -> bool:
 
 
 def array_of(buffer: Any) -> NDArray[Any] | None:
-    """The array of an object with numpy's or Python's buffers, not copied; None: it has none."""
+    """The object as an array, without a copy. None if it is neither an array nor a buffer of
+    Python's."""
     if isinstance(buffer, (np.ndarray, np.generic)):
         return np.asarray(buffer)
     try:

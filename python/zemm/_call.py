@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One matmul being put together from arrays: descriptors, attributes, memories, and the run."""
+"""Builds one matmul from numpy arrays (descriptors, attributes, memories) and runs it."""
 
 import threading
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _engines: list[Engine] = []
 
 
 def default_engine() -> Engine:
-    """The first GPU, or without one the CPU; the same object for the whole process."""
+    """The first GPU, else the CPU. The process has one such object."""
     with _lock:
         if not _engines:
             _engines.append(Engine("gpu" if Engine.count("gpu") else "cpu"))
@@ -37,7 +37,7 @@ def default_engine() -> Engine:
 
 
 def stream_of(engine: Engine) -> Stream:
-    """A stream for the calling thread, kept with the engine."""
+    """The stream that the calling thread uses on the engine, which keeps it."""
     streams = engine.thread_local
     if not hasattr(streams, "stream"):
         streams.stream = Stream(engine)
@@ -46,9 +46,11 @@ def stream_of(engine: Engine) -> Stream:
 
 
 class Call:
-    """What zemm.matmul() gathers. shape: of dst as the caller sees it; dims: as the primitive sees it.
+    """The arguments of one zemm.matmul() call. shape: dst's shape for the caller; dims: for the
+    primitive.
 
-    flat: one matrix of weights for all leading dimensions of src, which then are just more rows.
+    flat: the weights are one matrix, so the leading dimensions of src are merged with its rows, and
+    the primitive is two-dimensional.
     """
 
     def __init__(self, engine: Engine, shape: Shape, flat: bool) -> None:
@@ -74,7 +76,8 @@ class Call:
         self._add(ARG["SRC"], tensor(array, data_type, len(self.dims), self.engine))
 
     def set_weights(self, array: NDArray[Any], data_type: str, packed_axis: int | None) -> Shape:
-        """Returns the dims."""
+        """Add the weights. packed_axis: the axis (-1 or -2) along which a byte holds two 4-bit
+        values, None for other types. Returns the dims in elements."""
         if self.flat:
             array = array.reshape(array.shape[-2:])
         axis = -1 if packed_axis is None else packed_axis
@@ -86,7 +89,7 @@ class Call:
         self._add(ARG["BIAS"], self._like_dst(array, "bias"))
 
     def _like_dst(self, values: ArrayLike, name: str) -> Tensor:
-        """An operand that broadcasts to dst."""
+        """A tensor of values that broadcast to dst. ValueError if they do not."""
         array = as_float32(np.asarray(values), name)
         try:
             fits = np.broadcast_shapes(array.shape, self.shape) == self.shape
@@ -121,7 +124,8 @@ class Call:
         self.attr.set_zero_points(*self._parameter("ATTR_ZERO_POINTS", of, parameter))
 
     def reductions(self, parameter: Parameter) -> None:
-        """After scales and zero points. Sums over more than one of their groups are of no use: left out."""
+        """Add precomputed reductions, after scales and zero points. Sums that span several groups
+        of one of these cannot be used, so they are left out."""
         if any(group % parameter.k_group for group in self._k_groups):
             return
         self.attr.set_precomputed_reductions(
@@ -172,7 +176,7 @@ class Call:
             post_ops.append_eltwise(kind, *parameters(name, alpha, beta, may_be_unused=False))
 
     def _slopes(self, values: ArrayLike) -> Tensor:
-        """Slopes of a prelu as the library reads them: in f32, dimension 1 innermost."""
+        """Slopes of a prelu in the layout that the library reads: f32, dimension 1 innermost."""
         array = self._like_dst(values, "the slopes").array.astype(np.float32)
         array = np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 1, -1)), -1, 1)
         return tensor(array, "f32", len(self.dims), self.engine)
@@ -203,7 +207,8 @@ class Call:
         return out
 
     def _result(self, data_type: str, out: NDArray[Any] | None) -> NDArray[Any]:
-        """Where dst is computed: out itself where that can be, else a dense array with its values."""
+        """The array that dst is computed in: `out` if the device can write it in place and it
+        overlaps no input, else a dense array, with the values of `out` for a sum post-op."""
         if out is None:
             return np.empty(self.dims, numpy_dtype(data_type))
         result = out.reshape(self.dims)

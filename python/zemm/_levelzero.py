@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Level Zero loader reports, asked through ctypes: names for Engine.name and the sections of
-zemm-doctor.
+"""Asks the Level Zero loader for its devices through ctypes, for Engine.name and zemm-doctor.
 
-Nothing here computes; a driver that crashes takes the process with it, so zemm-doctor asks in a child
-process.
+A driver that crashes ends the process, so zemm-doctor asks in a child process.
 """
 
 import ctypes
@@ -44,7 +42,8 @@ class _DeviceProperties(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Device:
-    """A device of the loader: kind "gpu", "cpu" ..., number of its driver and that driver's version."""
+    """A device that the loader reports. kind: "gpu", "cpu", ...; driver: index among the loader's
+    drivers."""
 
     kind: str
     name: str
@@ -73,7 +72,8 @@ def _handles(loader: Any, function: str, *first: Any) -> list[ctypes.c_void_p]:
 
 
 def devices() -> list[Device]:
-    """Every device of every driver of the loader, in its order. LevelZeroError says what failed."""
+    """The devices of all drivers, in the loader's order. LevelZeroError if the loader or a call
+    fails."""
     try:
         loader = ctypes.CDLL(LOADER)
     except OSError as error:
@@ -93,7 +93,8 @@ def devices() -> list[Device]:
 
 
 def device_name(kind: str, index: int) -> str:
-    """The name of the index-th device of a kind; the processor's for a CPU that the loader does not know."""
+    """The name of the index-th device of a kind. The loader does not know libze_cpu.so: the
+    processor's name."""
     try:
         names = [device.name for device in devices() if device.kind == kind]
     except LevelZeroError:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only file that touches the cffi module: calls, errors, names of enum values, and who owns which handle.
+"""The only file that uses the cffi module: calls with error handling, enum names, and ownership of
+handles.
 
-Handles are cffi pointers made by `create()`; ffi.gc destroys each one, and keeps alive what it was made from
-(an engine lives as long as its streams and memories), whatever order Python drops the objects in.
+`create()` makes handles, which are cffi pointers. ffi.gc destroys a handle when nothing refers to
+it, and keeps the objects that it was made from alive until then: an engine lives as long as its
+streams and memories, in whatever order Python drops the objects.
 """
 
 import operator
@@ -23,7 +25,7 @@ ARG: dict[str, int] = {
     name.removeprefix("ZEMM_ARG_"): getattr(lib, name) for name in dir(lib) if name.startswith("ZEMM_ARG_")
 }
 
-# Prefix that the to-string functions leave out, per enum (zemm_<enum>_t).
+# For each enum zemm_<enum>_t, the prefix of its values that zemm_...2str() leaves out.
 _PREFIXES = {
     "status": "zemm_",
     "data_type": "zemm_",
@@ -43,7 +45,8 @@ _PREFIXES = {
 
 
 def _names(enum: str) -> dict[str, int]:
-    """Name to value; the `undef` and `any` values, spelled with the enum's name in C, are just that here."""
+    """Values of an enum by name. In C the values `undef` and `any` contain the enum's name; here
+    they do not."""
     values: dict[str, int] = ffi.typeof(f"zemm_{enum}_t").relements
     prefix = _PREFIXES[enum]
     names = (
@@ -57,7 +60,8 @@ _NAMES = {enum: {value: name for name, value in values.items()} for enum, values
 
 
 def value_of(enum: str, name: str) -> int:
-    """The number behind the name of an enum value, `value_of("data_type", "bf16")`."""
+    """The number of an enum value, such as `value_of("data_type", "bf16")`. ValueError if there is
+    none."""
     try:
         return _VALUES[enum][name]
     except (KeyError, TypeError):
@@ -78,14 +82,15 @@ def last_error() -> str:
 
 
 def check(status: int) -> None:
-    """Raise the exception of a status that is not success."""
+    """Raise the exception that belongs to the status, unless it is success."""
     if status != lib.zemm_success:
         name = name_of("status", status)
         raise BY_STATUS.get(name, DeviceError)(last_error() or name, name)
 
 
 def plain(function: str, *args: Any) -> Any:
-    """The value that zemm_<function> returns; a number too large for its parameter is an invalid argument."""
+    """Call zemm_<function> and return its value. InvalidArgumentsError if a number does not fit its
+    parameter."""
     try:
         return getattr(lib, f"zemm_{function}")(*args)
     except OverflowError as error:
@@ -93,12 +98,13 @@ def plain(function: str, *args: Any) -> Any:
 
 
 def call(function: str, *args: Any) -> None:
-    """Call a function that returns a status."""
+    """Call zemm_<function>, which returns a status, and raise the exception of a failure."""
     check(plain(function, *args))
 
 
 def output(ctype: str, function: str, *args: Any) -> Any:
-    """Call a function whose last parameter receives one value of ctype; that value."""
+    """Call zemm_<function>, whose last parameter is a pointer to ctype, and return what it wrote
+    there."""
     out = ffi.new(f"{ctype} *")
     call(function, *args, out)
     return out[0]
@@ -111,9 +117,10 @@ def create(
     keep: Iterable[Any] = (),
     before: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """A new zemm_<kind>_t from zemm_<function>(&handle, args...).
+    """A new zemm_<kind>_t, made by zemm_<function>(&handle, args...).
 
-    It owns the C object and keeps the objects of `keep` alive until that is destroyed. `before` runs first.
+    The result owns the C object and keeps the objects in `keep` alive until that is destroyed.
+    `before(handle)` is called before it is destroyed.
     """
     out = ffi.new(f"zemm_{kind}_t *")
     call(function, out, *args)
@@ -144,7 +151,7 @@ def pointers(values: Sequence[Any]) -> Any:
 
 
 def dims(values: Iterable[int], what: str = "dims") -> tuple[int, Any]:
-    """Number of dimensions and the zemm_dims_t."""
+    """The number of dimensions and a zemm_dims_t. what: the name of the values in errors."""
     entries = list(values)
     try:
         numbers = [operator.index(v) for v in entries]
@@ -165,7 +172,7 @@ def ints(values: Iterable[int]) -> Any:
 
 
 def flags(names: Iterable[str]) -> int:
-    """The zemm_<name> constants or-ed."""
+    """The constants zemm_<name>, or-ed."""
     return sum(getattr(lib, f"zemm_{name}") for name in names)
 
 
@@ -182,7 +189,8 @@ def exec_args(memories: dict[int, Any]) -> Any:
 
 
 def bound_execute(primitive: Any, stream: Any, memories: dict[int, Any]) -> Callable[[], None]:
-    """A call of zemm_primitive_execute whose C arguments are ready. The caller keeps the handles alive."""
+    """A function that calls zemm_primitive_execute with arguments converted once. The caller keeps
+    the handles alive."""
     execute, array, count = lib.zemm_primitive_execute, exec_args(memories), len(memories)
 
     def call() -> None:
@@ -206,12 +214,13 @@ def query_string(function: str, handle: Any, what: str, *index: int) -> str:
 
 
 def text(function: str, handle: Any) -> str:
-    """The text that zemm_<function>(handle, &text) hands out."""
+    """The text that zemm_<function>(handle, &text) writes."""
     return ffi.string(output("const char *", function, handle)).decode()
 
 
 def modules_of(handle: Any) -> list[tuple[str, str, bytes, dict[int, int], str]]:
-    """Name, entry point, SPIR-V, constants and build flags of each kernel of a primitive descriptor."""
+    """For each kernel of a primitive descriptor: name, entry point, SPIR-V, constants by id and
+    build flags."""
     function = "ze_interop_primitive_desc_get_modules"
     count = ffi.new("int *")
     call(function, handle, count, NULL)
@@ -230,7 +239,7 @@ def modules_of(handle: Any) -> list[tuple[str, str, bytes, dict[int, int], str]]
 
 
 def query_dims(handle: Any, what: str, ndims: int) -> tuple[int, ...]:
-    """A memory descriptor's query that answers with a pointer to a zemm_dims_t."""
+    """The answer to a memory descriptor's query for an array of dimensions."""
     if ndims == 0:
         return ()
     out = ffi.new("const zemm_dim_t **")
@@ -239,7 +248,8 @@ def query_dims(handle: Any, what: str, ndims: int) -> tuple[int, ...]:
 
 
 def scalar(data: bytes) -> Any:
-    """An 8-byte buffer that starts with the bytes of one element."""
+    """A C buffer of 8 bytes that begins with the given ones: room for one element of any data
+    type."""
     return ffi.new("unsigned char[8]", data)
 
 
@@ -250,7 +260,7 @@ def scalar_bytes(memory: Any, size: int) -> NDArray[np.uint8]:
 
 
 def with_mapped(memory: Any, index: int, size: int, use: Callable[[NDArray[np.uint8]], Any]) -> Any:
-    """use(bytes of a memory, mapped for the time of the call)."""
+    """Map a memory of `size` bytes, return use(its bytes) and unmap it."""
     if size == 0:
         return use(np.empty(0, np.uint8))
     out = ffi.new("void **")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.matmul(): one call from numpy arrays to a numpy array."""
+"""zemm.matmul(): multiplies numpy arrays in one call."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -43,35 +43,44 @@ def matmul(
     engine: Engine | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """dst = post_ops(real(src) @ real(weights) + bias) / dst_scales + dst_zero_points, of shape [.., M, N],
-    where real(x) = scales * (x - zero_points).
+    """dst = post_ops(real(src) @ real(weights) + bias) / dst_scales + dst_zero_points
+
+    where real(x) = scales * (x - zero_points). dst has the shape [.., M, N].
 
         values, scales, reductions = zemm.quantize_activations(x)
         wq, ws, wz = zemm.quantize_weights(w, bits=8)
         y = zemm.matmul(values, wq, src_scales=scales, weights_scales=ws, weights_zero_points=wz,
                         reductions=reductions, dst_dtype="f16")
 
-    src: [.., M, K]. weights: [.., K, N]; leading dimensions broadcast as in numpy. The type is the array's:
-    float16, bfloat16 (ml_dtypes), float32, int8, uint8, ... Transposed views are used as they are.
-    weights_dtype: "u4" or "s4" for bytes with two 4-bit values each, low nibble first: [.., K, N / 2], or the
-    transpose of [.., N, K / 2]. Arrays of ml_dtypes.int4 and uint4 are packed here.
-    bias: broadcasts to dst.
-    dst_dtype: default src's type if that is f16, bf16 or f64, else "f32". "s32" of int8 or uint8 src without
-    scales, bias, post_ops and dst_zero_points is the exact sum modulo 2^32 (more than 33025 elements of K may
-    wrap); all other results come of exact sums, of each group where scales have groups.
+    src: [.., M, K]. weights: [.., K, N]. Leading dimensions broadcast as in numpy. The data type is
+    that of the array: float16, bfloat16 (ml_dtypes), float32, int8, uint8, ... Transposed views are
+    not copied.
 
-    Quantisation parameters; the shape says what they belong to:
-    src_scales, src_zero_points: a number, or [.., M, G] for G groups of K / G elements.
-    weights_scales, weights_zero_points: a number, [N] (per column) or [.., G, N] (per column and group).
-    dst_scales, dst_zero_points: a number or [N].
-    reductions: int32 [.., M, G], sums of src over each group; spares the zero points of the weights a pass
-    over src (oneDNN's RFC "User's Precomputed Reductions for GeMM"). Not used where a group of them is not
-    inside one group of every other parameter.
-    Groups of K may have any size that divides K, another for each parameter: what quantize_activations() and
-    quantize_weights() make is taken. The fastest kernels want multiples of 4 on a CPU, of 32 on a GPU.
+    weights_dtype: "u4" or "s4" if the weights are bytes with two 4-bit values each, low nibble
+    first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays of
+    ml_dtypes.int4 and uint4 need no weights_dtype; matmul() packs them.
 
-    post_ops: in order, each a name or a tuple that starts with one; the prefixes eltwise_ and binary_ may be
-    left out. x is the result so far, array one that broadcasts to dst.
+    bias: an array that broadcasts to dst.
+
+    dst_dtype: the data type of dst, by default src's if that is f16, bf16 or f64, else "f32". With
+    an int8 or uint8 src, sums over K are exact, or sums over each group if scales have groups.
+    "s32" without scales, bias, post_ops and dst_zero_points is the sum modulo 2^32: it may wrap if
+    K is more than 33025.
+
+    Quantisation parameters. Their shape says what they belong to:
+    - src_scales, src_zero_points: a number, or [.., M, G] for G groups of K / G elements
+    - weights_scales, weights_zero_points: a number, [N] (one for each column) or [.., G, N] (one
+      for each group and column)
+    - dst_scales, dst_zero_points: a number or [N]
+    - reductions: int32 [.., M, G], the sums of src over each group. With them zero points of
+      weights need no extra pass over src (oneDNN RFC "User's Precomputed Reductions for GeMM").
+      They are ignored unless each of their groups lies within one group of every scale and zero
+      point.
+    A group of K may have any size that divides K, and each parameter may have its own. The fastest
+    kernels need multiples of 4 on a CPU and of 32 on a GPU.
+
+    post_ops: applied in order. Each is a name or a tuple that begins with a name; the prefixes
+    eltwise_ and binary_ may be left out. x is the result so far, and `array` broadcasts to dst.
         ("relu", slope = 0), ("elu", alpha = 1), ("linear", alpha = 1, beta = 0): alpha * x + beta,
         "gelu" (gelu_erf), "gelu_tanh", "silu" (("swish", alpha = 1): x * sigmoid(alpha * x)), "mish",
         "sigmoid" (logistic), "tanh", "exp", "log", "sqrt", "square", "abs", "round",
@@ -81,13 +90,17 @@ def matmul(
         ("select", array, condition): x where the condition (int8 or uint8) is not 0, else array
         ("prelu", array): x where x >= 0, else x * array
         ("sum", scale = 1): x + scale * old dst, which needs `out`
-    fpmath: "strict", "bf16", "f16", "tf32", "any". With a floating-point src, integer weights are converted
-    to its type; the default mode is then that of the type.
-    engine: default a GPU if there is one, else the CPU.
-    out: where to write: an array of dst's shape whose type is dst's, in any order; it may overlap the inputs.
 
-    ValueError: shapes or types that do not fit, named with their values. NotImplementedError: no
-    implementation takes the combination. RuntimeError: no device, or it failed.
+    fpmath: "strict", "bf16", "f16", "tf32" or "any". Integer weights are converted to the type of a
+    floating-point src; the default mode is then that of the type.
+
+    engine: by default a GPU if there is one, else the CPU.
+
+    out: the array to write to, with dst's shape and data type and any strides. It may overlap the
+    inputs.
+
+    ValueError: shapes or types do not fit; the message has their values. NotImplementedError: no
+    implementation takes the combination. RuntimeError: there is no device, or it failed.
     """
     a, b = np.asarray(src), np.asarray(weights)
     if a.ndim < 2 or b.ndim < 2:
@@ -142,7 +155,8 @@ def matmul(
 def _bytes_of_weights(
     weights: NDArray[Any], dtype: str | None, src: Shape
 ) -> tuple[NDArray[Any], str, int | None]:
-    """The array as stored, its data type, and the axis with two elements to a byte (None: not 4-bit)."""
+    """The weights as stored, their data type, and the axis along which a byte holds two elements
+    (-1 or -2; None if the type has more than 4 bits)."""
     own = type_of(weights, "weights")
     if own in FOUR_BIT:
         if own == "f4_e2m1":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of Python and numpy in zemm's data types: those that a type cannot hold are refused."""
+"""Converts numbers of Python and numpy to zemm's data types, and refuses those that a type cannot
+hold."""
 
 import math
 from numbers import Integral
@@ -13,11 +14,14 @@ from zemm.dtypes import FOUR_BIT, numpy_dtype
 from zemm.errors import InvalidArgumentsError
 
 _INTEGERS = ("s8", "u8", "s32", "s64", "s4", "u4")
-_F4_MAX = 6.0  # the one type of floats that has neither an infinity nor a NaN
+_F4_MAX = 6.0  # f4_e2m1 has neither infinity nor NaN, so its overflow shows only in the value
 
 
 def as_float32(array: NDArray[Any], name: str, may_vanish: bool = True) -> NDArray[Any]:
-    """float64 as float32, other types as they are. may_vanish: small numbers may become 0."""
+    """A float64 array as float32; arrays of other types unchanged.
+
+    ValueError: a number is too large for float32 or, unless may_vanish, would become 0.
+    """
     if array.dtype.newbyteorder("=") != np.float64:
         return array
     with np.errstate(over="ignore", under="ignore"):
@@ -31,22 +35,22 @@ def as_float32(array: NDArray[Any], name: str, may_vanish: bool = True) -> NDArr
 
 
 def float32_of(value: Any, name: str) -> float:
-    """A number that becomes a float of C."""
+    """The value as a number that fits a C float. ValueError if it does not. name: for the error."""
     number = _number(value, name)
     as_float32(np.asarray(number, np.float64), name)
     return float(number)
 
 
 def scalar_of(value: Any, data_type: str) -> NDArray[Any]:
-    """One number as a 0-d array of the data type, rounded to nearest if that is a float.
+    """One number as a 0-d array of the data type, rounded to nearest if that is floating-point.
 
-    Refused: what is no single real number, fractions and numbers past the limits for integers, and what a
-    float could hold only as infinity, NaN or 0.
+    ValueError: the value is no single real number; it is a fraction or out of range for an integer
+    type; or a floating-point type could hold it only as infinity, NaN or 0.
     """
     number, dtype = _number(value, "value"), numpy_dtype(data_type)
     if data_type in _INTEGERS:
         limits = ml_dtypes.iinfo(dtype) if data_type in FOUR_BIT else np.iinfo(dtype)
-        if not limits.min <= number <= limits.max:  # nor does a NaN
+        if not limits.min <= number <= limits.max:  # also true for NaN
             raise InvalidArgumentsError(
                 f"value {number} is outside of {limits.min}..{limits.max}, the range of {data_type}"
             )
@@ -63,7 +67,7 @@ def scalar_of(value: Any, data_type: str) -> NDArray[Any]:
 
 
 def _number(value: Any, name: str) -> int | float:
-    """The value as a number of Python."""
+    """The value as an int or float of Python. ValueError if it is not a single number."""
     if isinstance(value, np.ndarray) and value.ndim:
         raise InvalidArgumentsError(f"{name} of shape {value.shape} is not a single number")
     plain = value.item() if isinstance(value, (np.ndarray, np.generic)) else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the shape of a quantisation parameter to the mask and groups that describe it."""
+"""Finds the mask and groups of scales, zero points and reductions from the shape of their array."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +18,9 @@ ZERO_POINT_TYPES = ("s32", "s8", "u8")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A scale, zero point or reduction tensor: dense values, and how they lie over the argument.
+    """A dense tensor of scales, zero points or reductions, with its mask and groups.
 
-    k_group: elements of K that share a value (of src and weights).
+    k_group: elements of K that share a value (for src and weights).
     """
 
     values: NDArray[Any]
@@ -62,11 +62,12 @@ def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[
 
 
 def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parameter:
-    """The parameter `values` of the weights or of dst: its dimensions are aligned with the last ones of dims.
+    """The parameter `values` of its owner ("weights" or "dst"), whose dims are given.
 
-    Each dimension is the owner's (a value per index), 1 (shared), or, along K of the weights, a number of
-    groups that divides K; groups have a value per column, or [N, 1] would pass for N groups. A single value
-    has mask 0.
+    The dimensions of `values` belong to the last ones of dims. Each is as large as the owner's (one
+    value for each index), 1 (one value for all) or, along K of weights, a number of groups that
+    divides K. With groups there must be a value for each column: otherwise [N, 1] would be taken
+    for N groups. A single value has mask 0. ValueError if the shape does not fit.
     """
     if values.size == 0:
         raise _misfit(values, name, owner, dims)
@@ -74,7 +75,7 @@ def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parame
     if values.size == 1:
         return Parameter(values.reshape(1), 0, (), k)
     shape = (1,) * (len(dims) - values.ndim) + values.shape
-    more = len(shape) - len(dims)  # leading 1s, of weights that are one matrix
+    more = len(shape) - len(dims)  # batch dimensions that the owner lacks: they must be 1
     if any(size != 1 for size in shape[:more]):
         raise _misfit(values, name, owner, dims)
     shape = shape[more:]
@@ -98,10 +99,11 @@ def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parame
 def describe_src(
     values: NDArray[Any], name: str, dims: Shape, ndims: int, flat: bool, common: bool = True
 ) -> Parameter:
-    """A parameter of src: a value for each row and K group, [.., M, G] with groups of K / G elements.
+    """A parameter of src, [.., M, G]: one value for each row and group of K / G elements.
 
-    ndims: of the primitive, which may have more than src. flat: it sees the rows of all leading dimensions as
-    one. common: a single value gets mask 0.
+    dims: of src. ndims: of the primitive, which may have more. flat: the primitive has the leading
+    dimensions of src merged with its rows. common: a single value is allowed and has mask 0.
+    ValueError if the shape does not fit.
     """
     if common and values.size == 1:
         return Parameter(values.reshape(1), 0, (), dims[-1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Post-ops by name: the algorithms with their parameters and defaults, and the names that users know."""
+"""Names of post-ops, their other names, and the defaults of their parameters."""
 
 import difflib
 from typing import Any
@@ -8,7 +8,8 @@ from zemm._library import names_of
 from zemm._numbers import float32_of
 from zemm.errors import InvalidArgumentsError
 
-# Defaults of alpha and beta, of the algorithms that use them; a text says what has none.
+# Defaults of alpha and beta for the algorithms that use them. A text names a parameter without a
+# default.
 _PARAMETERS: dict[str, tuple[float | str, ...]] = {
     "relu": (0.0,),
     "elu": (1.0,),
@@ -26,7 +27,7 @@ _OTHER_NAMES = {"gelu": "gelu_erf", "silu": "swish", "sigmoid": "logistic", "sof
 
 
 def _known_names() -> dict[str, str]:
-    """What a user may write, to the full name."""
+    """Full names of post-ops by every name that a user may write."""
     full = [n for n in names_of("alg_kind") if n.startswith(("eltwise_", "binary_"))]
     known = {name.split("_", 1)[1]: name for name in full}
     known |= {other: f"eltwise_{name}" for other, name in _OTHER_NAMES.items()}
@@ -38,7 +39,8 @@ _FULL_NAMES = _known_names()
 
 
 def full_name(name: Any, kind: str = "") -> str:
-    """ "eltwise_relu" for "relu" and "eltwise_relu". kind: "eltwise" or "binary" if it must be one."""
+    """The full name of a post-op, such as "eltwise_relu" for "relu". kind: "eltwise" or "binary" to
+    accept only these. ValueError, with similar names, if there is no such post-op."""
     known = {n: full for n, full in _FULL_NAMES.items() if full.startswith(kind)}
     if isinstance(name, str) and name in known:
         return known[name]
@@ -52,9 +54,10 @@ def full_name(name: Any, kind: str = "") -> str:
 
 
 def parameters(name: str, alpha: Any, beta: Any, may_be_unused: bool) -> tuple[float, float]:
-    """alpha and beta of an element-wise post-op, None for the default.
+    """alpha and beta of an eltwise post-op, with defaults in place of None.
 
-    may_be_unused: values other than 0 may be given to an algorithm that has no such parameter, as in oneDNN.
+    may_be_unused: accept a value other than 0 for a parameter that the algorithm does not have, as
+    oneDNN does; else ValueError. ValueError, too, if a parameter has no default.
     """
     algorithm = full_name(name, "eltwise").removeprefix("eltwise_").removesuffix("_use_dst_for_bwd")
     defaults = _PARAMETERS.get(algorithm, ())

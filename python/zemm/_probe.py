@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What zemm-doctor asks in a child process, because a driver may crash or hang: one JSON object on stdout.
+"""The child process of zemm-doctor, which tries the loader or a device and prints one JSON object.
 
-python -m zemm.doctor --probe loader|cpu|gpu INDEX
+It is a process of its own because a driver may crash or hang: python -m zemm.doctor --probe
+loader|cpu|gpu INDEX
 """
 
 import json
@@ -20,7 +21,8 @@ XE_FEATURES = ("dp4a", "xmx", "block_2d", "tf32")  # of Intel GPUs; libze_cpu.so
 
 
 def loaded_library(stem: str) -> str | None:
-    """Path of a library that this process has open, by the start of its file name."""
+    """The path of a library that this process has open and whose file name begins with stem, or
+    None."""
     for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         path = line.split(maxsplit=5)[-1]
         if path.startswith("/") and Path(path).name.startswith(stem):
@@ -39,7 +41,7 @@ def probe_loader() -> Facts:
 
 
 def probe_device(kind: str, index: int) -> Facts:
-    """Make the engine and run a small matmul on it."""
+    """Make the engine and run a small matmul on it. "error" says what failed."""
     facts: Facts = {"count": zemm.Engine.count(kind)}
     try:
         engine = zemm.Engine(kind, index)
@@ -54,7 +56,7 @@ def probe_device(kind: str, index: int) -> Facts:
 
 
 def describe(engine: zemm.Engine) -> Facts:
-    """What the device can run, and for a GPU what it is made of."""
+    """The features of the device and, for a GPU, its properties, in words."""
     in_software = XE_FEATURES if engine.kind == "cpu" else ()
     native = [name for name in engine.features if name not in in_software]
     facts: Facts = {"features": ", ".join(native) or "none beyond the baseline"}
@@ -66,7 +68,7 @@ def describe(engine: zemm.Engine) -> Facts:
 
 
 def model_sentence(model: Mapping[str, str | int]) -> str:
-    """The facts of Engine.model that are known, in words."""
+    """Engine.model in words."""
     ip = f" (IP {model['ip']})" if "ip" in model else ""
     parts = [f"{model['name']}{ip}"]
     parts.append(f"{model['xe_cores']} Xe cores of {model['xves_per_core']} XVEs")
@@ -84,13 +86,15 @@ def model_sentence(model: Mapping[str, str | int]) -> str:
 
 
 def small_problem() -> tuple[dict[str, Any], np.ndarray]:
-    """Arguments of an s8:u8 matmul with zero points and precomputed reductions, and the expected values."""
+    """Arguments of zemm.matmul() for s8 by u8 with zero points and precomputed reductions, and the
+    result."""
     rng = np.random.default_rng(7)
     m, k, n, group = 5, 64, 19, 32
     src = rng.integers(-128, 128, (m, k)).astype(np.int8)
     weights = rng.integers(0, 256, (k, n)).astype(np.uint8)
     zero_points = rng.integers(0, 256, n).astype(np.uint8)
-    # Powers of two: every partial result is exact, so must be the comparison.
+    # Scales are powers of two, so that every partial result is exact and values can be compared for
+    # equality.
     src_scales = np.exp2(rng.integers(-3, 3, (m, k // group))).astype(np.float32)
     weights_scales = np.exp2(rng.integers(-3, 3, n)).astype(np.float32)
     reductions = src.reshape(m, k // group, group).sum(axis=-1, dtype=np.int32)
@@ -121,7 +125,7 @@ def check_matmul(engine: zemm.Engine) -> Facts:
 
 
 def implementation(engine: zemm.Engine) -> str:
-    """Name of what takes a plain s8:u8 matmul."""
+    """The name of the implementation of a plain s8:u8 matmul."""
     src, weights, dst = (
         zemm.MemoryDesc(dims, dt, "ab") for dims, dt in (((5, 64), "s8"), ((64, 19), "u8"), ((5, 19), "f32"))
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.reorder() and quantisation of activations on a device."""
+"""zemm.reorder(), and the quantisation of activations on a device, which is a reorder, too."""
 
 from zemm._call import stream_of
 from zemm._library import ARG
@@ -12,12 +12,13 @@ from zemm.primitive import Primitive, ReorderPrimitiveDesc
 
 
 def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Memory:
-    """src in the layout and data type of md, on src's engine: a new memory.
+    """Copy src to a new memory on its engine, in the layout and data type of md.
 
         packed = zemm.reorder(weights, pd.query_md("weights_md"))
 
-    Values are rounded to nearest even and saturated. stream: submit there and do not wait; default: the
-    result is there on return. ValueError: other dims. NotImplementedError: a type or layout that zemm lacks.
+    Values are rounded to nearest even, and integers saturate. stream: submit the work there and do
+    not wait; by default the result is complete on return. ValueError: md has other dims than src.
+    NotImplementedError: zemm lacks the type or layout.
     """
     engine = _engine_of(src, stream)
     pd = ReorderPrimitiveDesc(engine, src.md, md)
@@ -29,7 +30,8 @@ def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Mem
 def quantize_memory(
     x: Memory, group: int, scale_dtype: str, dtype: str, stream: Stream | None
 ) -> tuple[Memory, Memory, Memory | None, Memory]:
-    """Values, scales, zero points (of u8), and the sums of the values of each group."""
+    """Quantise x [.., M, K] in groups along K: values, scales, zero points (None for s8) and the
+    s32 sums of each group's values. stream: submit the work there and do not wait."""
     engine = _engine_of(x, stream)
     ndims, dims = x.md.ndims, x.md.dims
     every = 2**ndims - 1

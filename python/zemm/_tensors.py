@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""numpy arrays as memories: in place on a CPU engine, copied to a GPU."""
+"""Makes memories of numpy arrays: without a copy on a CPU engine, by a copy to a GPU."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Tensor:
-    """An array with the dims, data type and strides (in elements) that a descriptor gives it."""
+    """An array with the dims, data type and strides (in elements) of its memory descriptor."""
 
     array: NDArray[Any]
     dims: Shape
@@ -38,11 +38,12 @@ class Tensor:
 
 
 def tensor(array: NDArray[Any], data_type: str, ndims: int, engine: Engine, packed_axis: int = -1) -> Tensor:
-    """Describe an array with ndims dimensions (1s in front) for an engine.
+    """Describe an array for an engine, with ndims dimensions (1s are put in front).
 
-    packed_axis: the one along which a byte holds two elements of a 4-bit type, -1 or -2. A layout that
-    strides cannot express (overlapping, reversed, unaligned; with gaps on a GPU, as its bytes are copied)
-    becomes dense.
+    packed_axis: the axis (-1 or -2) along which a byte holds two elements of a 4-bit type. An array
+    that a memory descriptor cannot describe is copied to a dense one: overlapping, reversed,
+    unaligned or with foreign byte order. So is an array with gaps for a GPU, as its bytes are
+    copied as a whole.
     """
     array = array.reshape((1,) * (ndims - array.ndim) + array.shape)
     if not in_place(array, engine):
@@ -59,7 +60,7 @@ def tensor(array: NDArray[Any], data_type: str, ndims: int, engine: Engine, pack
 
 
 def in_place(array: NDArray[Any], engine: Engine) -> bool:
-    """Whether the array's own bytes, and strides, make a memory of the engine."""
+    """Whether the array can be a memory of the engine with its own bytes and strides."""
     if not array.dtype.isnative or not array.flags.aligned:
         return False
     gaps = engine.kind == "cpu"
@@ -72,7 +73,7 @@ def in_place(array: NDArray[Any], engine: Engine) -> bool:
 
 
 def shares_places(array: NDArray[Any]) -> bool:
-    """Whether two elements lie in one place."""
+    """Whether elements of the array may overlap in memory."""
     span = array.itemsize
     for stride, count in sorted(
         (abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1
@@ -84,7 +85,8 @@ def shares_places(array: NDArray[Any]) -> bool:
 
 
 def _element_strides(array: NDArray[Any]) -> list[int]:
-    """numpy's strides in elements; those of dimensions of size 1, which mean nothing, as in a dense array."""
+    """The array's strides in elements. Dimensions of size 1, where numpy's strides are arbitrary,
+    get those of a dense array."""
     strides = [0] * array.ndim
     inner = 1
     for d in reversed(range(array.ndim)):
@@ -94,6 +96,6 @@ def _element_strides(array: NDArray[Any]) -> list[int]:
 
 
 def _bytes_in_order(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """The bytes of a dense array in the order of addresses."""
+    """The bytes of a dense array in the order of their addresses."""
     order = sorted(range(array.ndim), key=lambda d: (-array.strides[d], d))
     return array.transpose(order).reshape(-1).view(np.uint8)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm-doctor: what zemm found on this machine, what is missing and which package has it.
+"""zemm-doctor: reports what zemm found on this machine, what is missing and which package contains
+it.
 
-Exit code 0 only if some device just ran a small matmul right. Drivers are asked in child processes: one that
-crashes or hangs is reported, not suffered.
+The exit code is 0 only if at least one device just computed a small matmul correctly. Each driver
+is tried in a child process, so that a crash or hang is reported and does not end zemm-doctor.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from typing import Any
 
 Facts = dict[str, Any]
 
-TIMEOUT = 120  # seconds for one device; a first launch compiles its kernels
+TIMEOUT = 120  # seconds for one device, whose first launch compiles kernels
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
 LOADER_HINT = (
     "install the Level Zero loader: apt-get install libze1 (Debian, Ubuntu), level-zero (Fedora, Arch)"
@@ -32,7 +33,7 @@ CPU_PACKAGES = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 
 
 def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
-    """The facts of one probe; `error` says how the child ended if not well."""
+    """Run one probe in a child process and return its facts. "error" says how the child failed."""
     command = [sys.executable, "-m", "zemm.doctor", "--probe", what, str(index)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout)
@@ -59,7 +60,7 @@ def line(name: str, text: object) -> None:
 
 
 def report_library() -> bool:
-    """The package, libzemm and the kernels in it. False: it cannot be imported."""
+    """Report the package, libzemm.so and its kernels. False if the package cannot be imported."""
     print("zemm")
     try:
         import zemm
@@ -77,7 +78,8 @@ def report_library() -> bool:
 
 
 def spirv_kernels(library: Path) -> tuple[int, list[str]]:
-    """Number of SPIR-V modules in a library, and the names of its matmul kernels."""
+    """The number of SPIR-V modules in a library and the names of its matmul kernels, found in the
+    file's bytes."""
     data = library.read_bytes()
     modules = re.findall(re.escape(SPIRV_MAGIC) + rb"\x00[\x00-\x09]\x01\x00", data)
     names = set(re.findall(rb"\x00(matmul_\w+_\d+x\d+x\d+_\w+)\x00", data.replace(b"\x00", b"\x00\x00")))
@@ -85,7 +87,7 @@ def spirv_kernels(library: Path) -> tuple[int, list[str]]:
 
 
 def report_loader() -> list[str]:
-    """Loader, drivers and devices; the names of the GPUs."""
+    """Report loader, drivers and devices. Returns the names of the GPUs."""
     print("Level Zero loader")
     facts = run_probe("loader")
     devices = facts.get("devices", [])
@@ -110,7 +112,7 @@ def report_loader() -> list[str]:
 
 
 def report_device(kind: str, index: int) -> bool:
-    """One device; whether it just multiplied right."""
+    """Report one device. Returns whether it computed a small matmul correctly."""
     print(f"Device {kind}:{index}")
     facts = run_probe(kind, index)
     for name in ("name", "model", "features", "software", "driver", "runtime", "kernel"):
@@ -131,7 +133,7 @@ def report_device(kind: str, index: int) -> bool:
 
 
 def report_packages() -> None:
-    """Which packages of the OpenCL CPU runtime are installed."""
+    """Report which packages of the OpenCL CPU runtime are installed."""
     for package in CPU_PACKAGES:
         try:
             line("package", f"{package} {importlib.metadata.version(package)}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types: zemm's names and numpy's types, and 4-bit integers two to a byte."""
+"""zemm's names of data types, the numpy types for them, and packing of two 4-bit integers into a
+byte."""
 
 from typing import Any
 
@@ -21,7 +22,7 @@ _NUMPY: dict[str, np.dtype[Any]] = {
     "f8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
     "f8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
     "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu),
-    # One element to a byte in numpy, two to a byte in memory: see pack_int4().
+    # numpy stores one element in a byte, zemm two: see pack_int4().
     "s4": np.dtype(ml_dtypes.int4),
     "u4": np.dtype(ml_dtypes.uint4),
     "f4_e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
@@ -43,7 +44,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def dtype_name(dtype: DTypeLike) -> str:
-    """zemm's name of a numpy type ("f16", "s8" ...); such a name itself is accepted, too."""
+    """zemm's name ("f16", "s8", ...) of a numpy type. zemm's names are accepted, too."""
     if isinstance(dtype, str) and dtype in _NUMPY:
         return dtype
     try:
@@ -55,7 +56,7 @@ def dtype_name(dtype: DTypeLike) -> str:
 
 
 def type_of(array: NDArray[Any], name: str) -> str:
-    """zemm's name of an array's type; `name`: of the argument, for errors."""
+    """zemm's name of an array's data type. name: of the argument, for the error."""
     try:
         return dtype_name(array.dtype)
     except InvalidArgumentsError as error:
@@ -63,10 +64,12 @@ def type_of(array: NDArray[Any], name: str) -> str:
 
 
 def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
-    """4-bit integers two to a byte, the even element in the low nibble (zemm's s4 and u4).
+    """Pack two 4-bit integers into each byte, the even element into the low nibble (zemm's s4 and
+    u4).
 
-    values: integers, all in -8..7 (s4) or all in 0..15 (u4), of shape [.., n]. Returns row-major uint8 [.., n
-    / 2]; an odd n is fine for one dimension only, the last high nibble is then 0. ValueError otherwise.
+    values: integers [.., n], all in -8..7 (s4) or all in 0..15 (u4). Returns row-major uint8 [.., n
+    / 2]. A 1-D array may have an odd n; the last high nibble is then 0. ValueError: other values or
+    shapes.
     """
     array = np.asarray(values)
     if array.dtype in (_NUMPY["s4"], _NUMPY["u4"]):
@@ -90,7 +93,8 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
 
 
 def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[np.int8] | NDArray[np.uint8]:
-    """The first `count` 4-bit integers of packed bytes, as int8 (signed) or uint8 of shape [count]."""
+    """Unpack the first `count` 4-bit integers of packed bytes: int8 [count] if signed, else uint8
+    [count]."""
     if isinstance(packed, (bytes, bytearray, memoryview)):
         packed = np.frombuffer(packed, np.uint8)
     data = np.asarray(packed)

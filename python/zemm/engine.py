@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices and the streams of work on them."""
+"""Engines (devices) and streams (queues of work on them)."""
 
 import threading
 from typing import Any
@@ -9,11 +9,11 @@ from zemm.errors import InvalidArgumentsError, NoDeviceError
 
 
 class Engine:
-    """A device: kind "cpu" or "gpu", and its index among those.
+    """A device. kind: "cpu" or "gpu"; index: which device of the kind.
 
-    ValueError: unknown kind, index past the last device. NoDeviceError (also a RuntimeError): there is no
-    device of the kind, as the loader, a driver or the OpenCL runtime is missing; the sentence names the
-    part and its package.
+    ValueError: kind is unknown, or index is too large. NoDeviceError (also a RuntimeError): there
+    is no device of the kind, because the loader, a driver or the OpenCL runtime is missing; the
+    message names the missing part and its package.
     """
 
     def __init__(self, kind: str = "cpu", index: int = 0) -> None:
@@ -26,11 +26,11 @@ class Engine:
             raise NoDeviceError(str(error)) from None
         self.kind = kind
         self.index = index
-        self.thread_local = threading.local()  # for what a thread keeps with an engine
+        self.thread_local = threading.local()  # objects that each thread keeps with the engine
 
     @staticmethod
     def count(kind: str) -> int:
-        """Number of devices of a kind; 0 when something that it needs is missing."""
+        """The number of devices of a kind; 0 if the loader, a driver or a runtime is missing."""
         return int(_library.plain("engine_get_count", _library.value_of("engine_kind", kind)))
 
     @property
@@ -40,22 +40,25 @@ class Engine:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What the device runs beyond the baseline ("avx512_vnni", ...), less what ZEMM_DEVICE_MASK hides."""
+        """Optional instructions of the device ("avx512_vnni", ...) that ZEMM_DEVICE_MASK does not
+        hide."""
         text = _library.text("engine_get_features", self._handle)
         return tuple(text.split(",")) if text else ()
 
     @property
     def model(self) -> dict[str, str | int]:
-        """What a GPU is made of: family ("xe_hpg", "xe_hpc", "xe2", ..., "unknown"), name, xe_cores,
-        xves_per_core, sub_group, ... (zemm_engine_get_model has the keys). Empty for a CPU."""
+        """Properties of a GPU: family ("xe_hpg", "xe_hpc", "xe2", ..., "unknown"), name, xe_cores,
+        xves_per_core, sub_group, ...; zemm.h lists the keys at zemm_engine_get_model(). Empty for a
+        CPU."""
         text = _library.text("engine_get_model", self._handle)
         pairs = (item.split("=", 1) for item in text.split(",") if item)
         return {key: int(value) if value.isdigit() else value for key, value in pairs}
 
     def measure_peak(self, what: str) -> float:
-        """The most that the device does, measured now: "int8" or "f32" operations per second (a multiply-add
-        is two), "copy" (read and written) or "read" bytes per second. NotImplementedError: the device lacks
-        what the measuring kernel is made of."""
+        """Measure the device's highest rate: "int8" or "f32" in operations per second (a
+        multiply-add counts as two), "copy" (bytes read plus bytes written) or "read" in bytes per
+        second. NotImplementedError: the device is not a CPU or lacks the instructions of the
+        measuring kernel."""
         return float(
             _library.output("double", "engine_measure_peak", self._handle, _library.value_of("peak", what))
         )
@@ -65,14 +68,18 @@ class Engine:
 
 
 class Stream:
-    """Work in order on an engine; one thread at a time. profiling: keep a device time per execution."""
+    """A queue of work on an engine, which runs in order. Only one thread at a time may use it.
+
+    profiling: keep the device time of each execution.
+    """
 
     def __init__(self, engine: Engine, profiling: bool = False) -> None:
         if not isinstance(engine, Engine):
             raise InvalidArgumentsError(f"engine is a {type(engine).__name__}, not an Engine")
         flags = ["stream_in_order"] + ["stream_profiling"] * profiling
         self.engine = engine
-        # What submitted work still uses, by address; the stream waits before any of it can go.
+        # Handles that submitted work may still use, by address. They live until the stream has been
+        # waited for.
         self._in_flight: dict[int, Any] = {}
         self._handle: Any = _library.create(
             "stream",
@@ -84,14 +91,15 @@ class Stream:
         )
 
     def wait(self) -> None:
-        """Return when everything submitted has run."""
+        """Wait until all submitted work has run."""
         _library.call("stream_wait", self._handle)
         self._in_flight.clear()
 
     def reset_profiling(self) -> None:
-        """Forget the times kept so far."""
+        """Forget the execution times kept so far."""
         _library.call("reset_profiling", self._handle)
 
     def profiling_times(self) -> list[int]:
-        """Device time in ns of each execution since the last reset, in order. Waits for the stream."""
+        """Wait, and return the device time in ns of each execution since the last reset, in
+        order."""
         return _library.profiling_times(self._handle)

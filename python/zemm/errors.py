@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions: one per status of the C library, each also the built-in exception that fits it."""
+"""Exceptions, one for each status of the C library. Each also derives from the built-in one that
+fits it."""
 
 
 class ZemmError(Exception):
-    """A call failed. `str()` is the sentence of zemm_last_error(), `status` the name of the zemm_status_t."""
+    """A call failed. `str()` is the sentence of zemm_last_error(); `status` is the name of the
+    zemm_status_t."""
 
     status = "runtime_error"
 
@@ -14,29 +16,30 @@ class ZemmError(Exception):
 
 
 class InvalidArgumentsError(ZemmError, ValueError):
-    """The caller is wrong: a value, a shape or a combination that has no meaning."""
+    """The caller passed a value, a shape or a combination that is never valid."""
 
     status = "invalid_arguments"
 
 
 class UnimplementedError(ZemmError, NotImplementedError):
-    """A valid request that no implementation takes."""
+    """The request is valid, but the library has no implementation for it."""
 
     status = "unimplemented"
 
 
 class OutOfMemoryError(ZemmError, MemoryError):
-    """No memory on the host or on the device."""
+    """The host or the device is out of memory."""
 
     status = "out_of_memory"
 
 
 class DeviceError(ZemmError, RuntimeError):
-    """The device, its driver or a missing library failed."""
+    """The device or its driver failed, or a library is missing."""
 
 
 class NoDeviceError(DeviceError, InvalidArgumentsError):
-    """There is no device of the kind: the sentence names the missing part and the package that has it."""
+    """There is no device of the kind. The message names the missing part and the package that
+    contains it."""
 
     status = "invalid_arguments"
 

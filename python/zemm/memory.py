@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers of tensors on a device."""
+"""Memory objects: the bytes of tensors on an engine, or one value on the host."""
 
 from typing import Any
 
@@ -16,13 +16,15 @@ from zemm.memory_desc import MemoryDesc
 
 
 class Memory:
-    """A tensor's bytes on an engine, laid out as md says.
+    """The bytes of a tensor on an engine, in the layout of md.
 
-    buffer None: the library allocates. On a CPU engine a writable array is used in place, not copied, and
-    kept alive; it has md's type, shape and strides (4-bit types: the bytes that pack_int4() makes). Raw bytes
-    serve for every md, at least md.size of them, and nothing about them is checked: a bytearray, another
-    writable buffer of bytes, or a 1-D array of uint8. ValueError: another array, too few bytes, what is
-    read-only or on a GPU engine (use write()); md of tag any or with runtime dims.
+    buffer: None lets the library allocate. On a CPU engine a writable array is used without a copy
+    and kept alive; it must have md's type, shape and strides (for 4-bit types: be the bytes that
+    pack_int4() makes). Raw bytes (a bytearray, another writable buffer of bytes, or a 1-D array of
+    uint8) are used for any md that needs no more of them.
+
+    ValueError: the array does not fit, is too small or read-only; the engine is a GPU (use
+    write()); md has the tag any or runtime dims.
     """
 
     def __init__(self, md: MemoryDesc, engine: Engine, buffer: Any = None) -> None:
@@ -59,15 +61,17 @@ class Memory:
 
     @classmethod
     def from_handle(cls, md: MemoryDesc, engine: Engine, address: int, keep: Any = None) -> "Memory":
-        """Memory at an address that the device can use (0: none yet); `keep` lives as long as the memory."""
+        """A memory at an address that the device can use (0: without a buffer). keep: an object to
+        keep alive as long as the memory."""
         memory = cls.__new__(cls)
         memory._make(md, engine, [_library.pointer(address)], keep)
         return memory
 
     @classmethod
     def host_scalar(cls, md: MemoryDesc, value: Any) -> "Memory":
-        """One number on the host, in md's data type. ValueError: one that does not fit (a fraction or a large
-        number into an integer, what a float could hold only as infinity, NaN or 0)."""
+        """A memory of one number on the host, in md's data type. ValueError: the type cannot hold
+        the number (a fraction or a large number in an integer, or one that a float could hold only
+        as infinity, NaN or 0)."""
         memory = cls.__new__(cls)
         scalar = _library.scalar(scalar_of(value, md.data_type).tobytes())
         memory.md = md
@@ -77,11 +81,11 @@ class Memory:
 
     @property
     def handle(self) -> int:
-        """The address of the (first) buffer."""
+        """The address of the buffer; of the first one if there are several."""
         return _library.address(_library.output("void *", "memory_get_data_handle", self._handle))
 
     def read(self, index: int = 0) -> NDArray[np.uint8]:
-        """A copy of the bytes of a buffer. Wait for the stream first."""
+        """A copy of the bytes of a buffer. Does not wait: call Stream.wait() first."""
         if self.md.format_kind == "host_scalar":
             return _library.scalar_bytes(self._handle, numpy_dtype(self.md.data_type).itemsize)
         size = self.md.part_size(index)
@@ -89,11 +93,12 @@ class Memory:
         return data
 
     def write(self, array: ArrayLike | bytes, index: int = 0) -> None:
-        """Copy an array into a buffer, each element to its place.
+        """Copy an array into a buffer, in the buffer's layout.
 
-        array: of md's type and shape (4-bit types: the bytes that pack_int4() makes; sparse encodings: the
-        buffer's elements in one dimension), in any order. Raw bytes, as many as the buffer has, are copied as
-        they are: bytes, another buffer of bytes, or a 1-D array of uint8. ValueError: anything else.
+        array: of md's type and shape, with any strides. For 4-bit types it is the bytes that
+        pack_int4() makes, for sparse encodings the buffer's elements in one dimension. Raw bytes
+        (bytes, another buffer of bytes, or a 1-D array of uint8), exactly as many as the buffer
+        has, are copied unchanged. ValueError: anything else.
         """
         data = array_of(array)
         if data is None:
@@ -111,7 +116,8 @@ class Memory:
         _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(layout.view(bytes_), data))
 
     def as_numpy(self) -> NDArray[Any]:
-        """A copy as an array of md's dims and type; row-major layouts, 4-bit types excepted."""
+        """A copy as an array with md's dims and type. ValueError: md is not row-major or has a
+        4-bit type."""
         name = self.md.data_type
         if name in FOUR_BIT:
             raise InvalidArgumentsError(f"data type {name} has two elements to a byte: see unpack_int4()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory descriptors: shape, data type and layout of a tensor."""
+"""Memory descriptors: the shape, data type and layout of a tensor."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +15,12 @@ def _data_type(name: str) -> int:
 
 
 class MemoryDesc:
-    """Shape, type and layout; immutable.
+    """The shape, data type and layout of a tensor; immutable.
 
-    dims: up to 12 numbers, RUNTIME_DIM where not known yet. data_type: "f32", "u4" ... Layout: a tag ("ab",
-    "acb", "any", "BA16a64b4a"; letter k is dimension k, outermost first), or strides in elements, or neither:
-    row-major. ValueError for what makes no tensor.
+    dims: up to 12 numbers; RUNTIME_DIM for a dimension that is known at execution only. data_type:
+    "f32", "u4", ... The layout is given by a tag or by strides in elements, and is row-major
+    without both. A tag ("ab", "acb", "BA16a64b4a") has a letter for each dimension, the outermost
+    first; "any" lets the library choose. ValueError: the arguments make no tensor.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -56,34 +57,36 @@ class MemoryDesc:
 
     @classmethod
     def zero(cls) -> "MemoryDesc":
-        """The descriptor of nothing: no dimensions."""
+        """A descriptor without dimensions, which stands for "no tensor"."""
         return cls._new(
             "memory_desc_create_with_strides", *_library.dims(()), _data_type("undef"), _library.NULL
         )
 
     @classmethod
     def host_scalar(cls, data_type: str) -> "MemoryDesc":
-        """One value that stays on the host."""
+        """A descriptor of one value that stays on the host."""
         return cls._new("memory_desc_create_host_scalar", _data_type(data_type))
 
     @classmethod
     def csr(
         cls, dims: Dims, data_type: str, nnz: int, indices_dt: str = "s32", pointers_dt: str = "s32"
     ) -> "MemoryDesc":
-        """Compressed sparse rows with nnz values; buffers: values, column indices, row pointers."""
+        """Compressed sparse rows with nnz values. Its buffers are values, column indices and row
+        pointers."""
         types = (_data_type(indices_dt), _data_type(pointers_dt))
         args = (*_library.dims(dims), _data_type(data_type), nnz)
         return cls._new("memory_desc_create_with_csr_encoding", *args, *types)
 
     @classmethod
     def coo(cls, dims: Dims, data_type: str, nnz: int, indices_dt: str = "s32") -> "MemoryDesc":
-        """Coordinates with nnz values; buffers: values, and the indices of each dimension."""
+        """Coordinates of nnz values. Its buffers are the values and, for each dimension, the
+        indices."""
         args = (*_library.dims(dims), _data_type(data_type), nnz, _data_type(indices_dt))
         return cls._new("memory_desc_create_with_coo_encoding", *args)
 
     @classmethod
     def packed(cls, dims: Dims, data_type: str, nnz: int) -> "MemoryDesc":
-        """Packed sparse encoding with nnz values."""
+        """oneDNN's packed sparse encoding with nnz values."""
         args = (*_library.dims(dims), _data_type(data_type), nnz)
         return cls._new("memory_desc_create_with_packed_encoding", *args)
 
@@ -91,7 +94,8 @@ class MemoryDesc:
     def grouped(
         cls, dims: Dims, data_type: str, variable_dim: int, group_count: int, offsets_dt: str = "s32"
     ) -> "MemoryDesc":
-        """group_count matrices one after the other along variable_dim; buffers: values, cumulative ends."""
+        """group_count matrices, one after the other along variable_dim. Its buffers are the values
+        and the ends of the groups, counted from the start."""
         args = (
             *_library.dims(dims),
             _data_type(data_type),
@@ -105,11 +109,11 @@ class MemoryDesc:
         return self._copy_of(self._handle)
 
     def reshape(self, dims: Dims) -> "MemoryDesc":
-        """The same bytes seen with other dims of the same volume."""
+        """The same bytes with other dims, whose product is the same."""
         return self._new("memory_desc_reshape", self._handle, *_library.dims(dims))
 
     def permute_axes(self, permutation: Dims) -> "MemoryDesc":
-        """permutation[i]: the new position of dimension i."""
+        """The same bytes with dimension i moved to the position permutation[i]."""
         if len(permutation) != self.ndims:
             raise InvalidArgumentsError(
                 f"permutation {tuple(permutation)} does not fit {self.ndims} dimensions"
@@ -117,7 +121,7 @@ class MemoryDesc:
         return self._new("memory_desc_permute_axes", self._handle, _library.ints(permutation))
 
     def submemory(self, dims: Dims, offsets: Dims) -> "MemoryDesc":
-        """The part that starts at offsets (elements per dimension) and has dims."""
+        """The part that begins at offsets (elements along each dimension) and has the size dims."""
         if not len(dims) == len(offsets) == self.ndims:
             raise InvalidArgumentsError(
                 f"dims {tuple(dims)} and offsets {tuple(offsets)} do not fit {self.ndims} dimensions"
@@ -142,12 +146,13 @@ class MemoryDesc:
 
     @property
     def format_kind(self) -> str:
-        """ "blocked", "any", "sparse", "host_scalar", "opaque" or "undef"."""
+        """One of "blocked", "any", "sparse", "host_scalar", "opaque" and "undef"."""
         return _library.name_of("format_kind", self._int("format_kind", "zemm_format_kind_t"))
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements between neighbours (of outer blocks where the layout is blocked). Blocked layouts only."""
+        """Elements from one index to the next along each dimension; with inner blocks, from one
+        block to the next. ValueError unless format_kind is "blocked"."""
         return _library.query_dims(self._handle, "strides", self.ndims)
 
     @property
@@ -156,7 +161,7 @@ class MemoryDesc:
 
     @property
     def inner_nblks(self) -> int:
-        """How many inner blocks a blocked layout has; 0 for a plain one."""
+        """The number of inner blocks; 0 for a plain layout."""
         return self._int("inner_nblks_s32")
 
     @property
@@ -166,31 +171,32 @@ class MemoryDesc:
 
     @property
     def inner_idxs(self) -> tuple[int, ...]:
-        """The dimension that each inner block cuts."""
+        """The dimension that each inner block divides, in the order of inner_blks."""
         return _library.query_dims(self._handle, "inner_idxs", self.inner_nblks)
 
     @property
     def offset0(self) -> int:
-        """Elements before the first one (submemory)."""
+        """Elements in the buffer before the first one of the tensor, for a submemory."""
         return self._int("submemory_offset_s64", "int64_t")
 
     @property
     def num_handles(self) -> int:
-        """Buffers that a memory has: 1, more for sparse encodings."""
+        """The number of buffers of a memory: 1, or more for sparse encodings."""
         return self._int("num_handles_s32")
 
     @property
     def size(self) -> int:
-        """Bytes that a buffer needs; 0 for tag any or an empty tensor, RUNTIME_DIM when not known yet."""
+        """The bytes of the first buffer; 0 for tag any or an empty tensor, RUNTIME_DIM if known at
+        execution only."""
         return self.part_size(0)
 
     def part_size(self, index: int) -> int:
-        """Bytes of one of the buffers."""
+        """The bytes of the buffer at index."""
         size = int(_library.plain("memory_desc_get_size_v2", self._handle, index))
         return size if size < 2**63 else _library.RUNTIME_DIM
 
     def part_data_type(self, index: int) -> str:
-        """Data type of one of the buffers."""
+        """The data type of the buffer at index."""
         args = (self._handle, "zemm_data_type_t", "data_type", index)
         return _library.name_of("data_type", _library.query_int("memory_desc_query_v2", *args))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Primitives: a descriptor picks the implementation, the primitive runs it."""
+"""Primitive descriptors, which choose an implementation, and primitives, which run it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +15,7 @@ PD = TypeVar("PD", bound="PrimitiveDesc")
 
 
 class Module(NamedTuple):
-    """What zeModuleCreate() and zeKernelCreate() get for a kernel."""
+    """How the library builds a kernel: the inputs of zeModuleCreate() and zeKernelCreate()."""
 
     name: str
     kernel: str
@@ -25,7 +25,7 @@ class Module(NamedTuple):
 
 
 class PrimitiveDesc:
-    """What the descriptors of all kinds have in common."""
+    """The common part of matmul and reorder descriptors."""
 
     engine: Engine
 
@@ -37,11 +37,12 @@ class PrimitiveDesc:
 
     @property
     def impl_info(self) -> str:
-        """Name of the chosen implementation."""
+        """The name of the chosen implementation."""
         return _library.query_string("primitive_desc_query", self._handle, "impl_info_str", 0)
 
     def next_impl(self) -> bool:
-        """Move on to the next implementation that takes the problem; False (and no change) after the last."""
+        """Move on to the next implementation for the problem. False, and no change, if there is
+        none."""
         try:
             _library.call("primitive_desc_next_impl", self._handle)
         except ZemmError as error:
@@ -56,8 +57,9 @@ class PrimitiveDesc:
         return copy
 
     def query_md(self, what: str, index: int = 0) -> MemoryDesc:
-        """A copy of the "src_md", "weights_md" (index 1: bias), "dst_md", "scratchpad_md" or "exec_arg_md"
-        (index: an ARG number); a zero descriptor where there is none."""
+        """A copy of a memory descriptor. what: "src_md", "weights_md" (index 1: bias), "dst_md",
+        "scratchpad_md" or "exec_arg_md" (index: an ARG number). A zero descriptor if the primitive
+        has no such tensor."""
         query = _library.value_of("query", what)
         handle = _library.plain("primitive_desc_query_md", self._handle, query, index)
         if handle == _library.NULL:
@@ -65,18 +67,21 @@ class PrimitiveDesc:
         return MemoryDesc._copy_of(handle)
 
     def query_s64(self, what: str, index: int = 0) -> int:
-        """ "memory_consumption_s64": bytes of scratchpad that the library keeps."""
+        """The answer to a query for an integer: "memory_consumption_s64" (bytes of scratchpad that
+        the library allocates)."""
         return _library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
 
     def modules(self) -> tuple[Module, ...]:
-        """What the kernels of the chosen implementation are built from, the one that does the work first."""
+        """The modules of the chosen implementation's kernels, that of the main kernel first. Builds
+        nothing."""
         return tuple(Module(*fields) for fields in _library.modules_of(self._handle))
 
 
 class MatmulPrimitiveDesc(PrimitiveDesc):
-    """dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n] on an engine, with what attr adds.
+    """dst[.., m, n] = sum over k of src[.., m, k] * weights[.., k, n], with bias and attributes.
 
-    ValueError: shapes or types that make no matmul. NotImplementedError: no implementation takes it.
+    ValueError: the shapes or types make no matmul. NotImplementedError: the library has no
+    implementation.
     """
 
     def __init__(
@@ -102,11 +107,15 @@ class MatmulPrimitiveDesc(PrimitiveDesc):
 
 
 class ReorderPrimitiveDesc(PrimitiveDesc):
-    """dst = src in another layout or data type, with what attr adds: scales, zero points, a sum post-op.
+    """dst = src in another layout or data type, with scales, zero points and a sum post-op from
+    attr.
 
-    Arguments: ARG_FROM and ARG_TO. dst_engine: default src_engine; another one must be of the same device.
-    Scales of dst with quantization_mode "dynamic_fp" are outputs: see zemm.h.
-    ValueError: what makes no reorder. NotImplementedError: what zemm does not have.
+    Its arguments are ARG_FROM and ARG_TO. dst_engine: by default src_engine; another one must be of
+    the same device. Scales of dst with the quantization_mode "dynamic_fp" are outputs, see
+    zemm_reorder_primitive_desc_create() in zemm.h.
+
+    ValueError: the arguments make no reorder. NotImplementedError: the library has no
+    implementation.
     """
 
     def __init__(
@@ -131,7 +140,8 @@ class ReorderPrimitiveDesc(PrimitiveDesc):
 
 
 class Primitive:
-    """A matmul or reorder ready to run; may be executed from several threads on several streams."""
+    """A matmul or reorder, ready to run. Several threads may execute it at the same time, each on
+    its stream."""
 
     def __init__(self, pd: PrimitiveDesc) -> None:
         self.engine = pd.engine
@@ -140,15 +150,16 @@ class Primitive:
 
     @property
     def impl_info(self) -> str:
-        """Name of the implementation that runs: the descriptor's, or the one after it if the driver failed to
-        build that (a line in the log says so)."""
+        """The name of the implementation that runs: the descriptor's, or a later one if the driver
+        could not build that (the log has a warning then)."""
         return _library.query_string("primitive_desc_query", self._desc(), "impl_info_str", 0)
 
     def _desc(self) -> Any:
         return _library.output("const_zemm_primitive_desc_t", "primitive_get_primitive_desc", self._handle)
 
     def execute(self, stream: Stream, args: Mapping[int, Memory | None]) -> None:
-        """Submit to the stream; args: ARG number to memory. The memories stay alive until stream.wait()."""
+        """Submit the work to the stream. args: memories by ARG number; they stay alive until
+        stream.wait()."""
         handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
         c_args = _library.exec_args(handles)
         _library.call("primitive_execute", self._handle, stream._handle, len(handles), c_args)
@@ -156,8 +167,8 @@ class Primitive:
             stream._in_flight[_library.address(handle)] = handle
 
     def bind(self, stream: Stream, args: Mapping[int, Memory | None]) -> Callable[[], None]:
-        """A call that does what execute(stream, args) does, with its arguments made ready once: for repeated
-        runs whose host time counts. It keeps everything alive that it uses."""
+        """A function that does the same as execute(stream, args), but converts the arguments only
+        once. It saves host time in repeated runs, and keeps alive what it uses."""
         handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
         call = _library.bound_execute(self._handle, stream._handle, handles)
         used = (self._handle, *handles.values())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantisation of activations and weights for an integer matmul.
 
-real = scale * (value - zero point), one scale (and zero point) per group along K. The activations' sums R per
-group are what keeps the weights' zero points out of the K loop: see oneDNN's RFC "User's Precomputed
-Reductions for GeMM".
+real = scale * (value - zero point), with a scale (and zero point) for each group along K. The sums
+R of each group of activations keep zero points of weights out of the K loop: see oneDNN's RFC
+"User's Precomputed Reductions for GeMM".
 """
 
 from typing import Any, overload
@@ -48,23 +48,31 @@ def quantize_activations(
     engine: Engine | None = None,
     stream: Stream | None = None,
 ) -> tuple[Any, ...]:
-    """Activations to 8 bits in groups along K.
+    """Quantise activations to 8 bits in groups along K.
 
         values, scales, reductions = zemm.quantize_activations(x)
         values, scales, zero_points, reductions = zemm.quantize_activations(x, dtype="u8")
 
-    x: float [.., M, K] (f16, bf16, f32; as an array also f64). group: elements of K that share a scale, any
-    number that divides K: zemm.matmul() takes them all, whatever the weights' groups. Returns values [..,
-    M, K]: int8 in -127..127, symmetric, or for dtype "u8" uint8 over the range from the smallest to the
-    largest element, 0 included; scales of scale_dtype ("f32", "f16", "bf16") [.., M, K / group] with x ~
-    (values - zero points) * scale; zero points int32 [.., M, K / group] (dtype "u8"); and reductions int32
-    [.., M, K / group], the sums of the values of each group (R of the RFC). Values are made with the scale
-    as rounded to its type. A group of zeros has scale 1.
+    x: [.., M, K], f16, bf16 or f32; an array may also be f64 if no engine is given.
 
-    x is an array: arrays come back, computed by numpy, or on the engine if there is one, to the same bits.
-    ValueError: K not a multiple of group, values that are not finite, a scale that scale_dtype cannot hold.
-    x is a Memory: memories on its engine come back, and nothing is read by the host: a group that is not
-    finite has a scale that is not, and values 0. stream: submit there and do not wait.
+    group: elements of K that share a scale. Any number that divides K will do for zemm.matmul(),
+    whatever the groups of the weights.
+
+    Returns these tensors, with x ~ (values - zero points) * scales:
+    - values [.., M, K]: int8 in -127..127 (symmetric), or with dtype "u8" uint8, where 0..255
+      stands for the range from the smallest to the largest element, extended to include 0
+    - scales [.., M, K / group] of scale_dtype ("f32", "f16" or "bf16"); 1 for a group of zeros
+    - zero points, int32 [.., M, K / group], with dtype "u8" only
+    - reductions, int32 [.., M, K / group]: the sums of the values of each group (R of the RFC)
+    Values are computed with the scale after its rounding to scale_dtype.
+
+    If x is an array, arrays are returned. They are computed by numpy or, if an engine is given, on
+    that, with the same bits. ValueError: group does not divide K, an element is not finite, or
+    scale_dtype cannot hold a scale.
+
+    If x is a Memory, memories on its engine are returned, and the host reads nothing. A group with
+    an element that is not finite therefore raises no error: its scale is not finite, and its values
+    are 0. stream: submit the work there and do not wait.
     """
     if dtype not in ("s8", "u8"):
         raise InvalidArgumentsError(f"dtype {dtype!r} is neither 's8' nor 'u8'")
@@ -92,7 +100,7 @@ def quantize_activations(
     if dtype == "u8":
         low = grouped.min(axis=-1, initial=0.0)
         span = grouped.max(axis=-1, initial=0.0) - low
-        # Ranges are f32, as on a device, where x is not wider.
+        # A device computes ranges in f32. Do the same, for equal bits, unless x is f64.
         span = span if np.asarray(x).dtype == np.float64 else _in_digits_of_f32(span)
         scales = _scales(span, 255, scale_dtype)
         steps = scales.astype(np.float64)
@@ -108,7 +116,7 @@ def quantize_activations(
 def _quantize_on(
     engine: Engine, x: ArrayLike, group: int, scale_dtype: str, dtype: str
 ) -> tuple[NDArray[Any], ...]:
-    """On an engine, for arrays."""
+    """quantize_activations() of an array on an engine."""
     array = np.asarray(x)
     name = dtype_name(array.dtype)
     if name not in ("f32", "f16", "bf16"):
@@ -130,7 +138,8 @@ def _quantize_on(
 
 
 def _in_digits_of_f32(spans: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rounded as f32 is; those of two f32 of opposite signs may be up to twice the largest f32."""
+    """Values rounded to the precision of f32. A range of two f32 values may be up to twice the
+    largest f32, so large values are halved before they are rounded."""
     factor = np.where(spans > np.finfo(np.float32).max, 2.0, 1.0)
     return (spans / factor).astype(np.float32).astype(np.float64) * factor
 
@@ -138,15 +147,22 @@ def _in_digits_of_f32(spans: NDArray[np.float64]) -> NDArray[np.float64]:
 def quantize_weights(
     w: ArrayLike, bits: int, group: int | None = None, scale_dtype: str = "f32"
 ) -> tuple[NDArray[np.uint8], NDArray, NDArray[np.uint8]]:
-    """Weights to unsigned 8 or 4 bits, asymmetric (smallest to largest value, 0 included), per column and K
-    group.
+    """Quantise weights to unsigned 8 or 4 bits, for each column and K group.
 
-    w: float [K, N]. group: elements of K that share a scale, any number that divides K (zemm.matmul() takes
-    them all, whatever the activations' groups); None: all of K. Returns values uint8 [K, N] (bits 8), or
-    [K, N / 2] with two to a byte, low nibble first (bits 4, zemm's u4: N must be even); scales of
-    scale_dtype and zero points uint8 (0..15 for bits 4), both [K / group, N], or [N] for group None. w ~
-    (values - zero points) * scales. ValueError: other bits, K not a multiple of group, odd N for bits 4,
-    values that are not finite.
+    The unsigned range stands for the range from the smallest to the largest weight, extended to
+    include 0.
+
+    w: [K, N], floating-point. group: elements of K that share a scale; None: all of K. Any number
+    that divides K will do for zemm.matmul(), whatever the groups of the activations.
+
+    Returns these arrays, with w ~ (values - zero points) * scales:
+    - values: uint8 [K, N], or for bits 4 uint8 [K, N / 2] with two values in a byte, low nibble
+      first (zemm's u4)
+    - scales [K / group, N] of scale_dtype ("f32", "f16" or "bf16"); [N] for group None
+    - zero points, uint8 of the same shape (0..15 for bits 4)
+
+    ValueError: bits is neither 8 nor 4, group does not divide K, N is odd with bits 4, an element
+    is not finite, or scale_dtype cannot hold a scale.
     """
     if bits not in (4, 8):
         raise InvalidArgumentsError(f"bits {bits!r} is neither 8 nor 4")
@@ -196,7 +212,8 @@ def _group_count(k: int, group: int, name: str, shape: tuple[int, ...]) -> int:
 
 
 def _scales(span: NDArray[np.float64], steps: int, scale_dtype: str) -> NDArray:
-    """span / steps in the scales' type, never 0: 1 for an empty span, else at least the smallest normal."""
+    """span / steps in scale_dtype. A span of 0 gives 1; other scales are at least the smallest
+    normal number."""
     _check_scale_dtype(scale_dtype)
     smallest = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}[scale_dtype]
     wanted = np.where(span == 0, 1.0, np.maximum(span / steps, smallest))

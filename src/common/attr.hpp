@@ -23,6 +23,8 @@ struct quant_entry {
     bool operator==(const quant_entry &) const = default;
 };
 using quant_map = std::map<int, quant_entry>; // by ZEMM_ARG_...
+// The entry of an argument, or nullptr.
+const quant_entry *find_entry(const quant_map &map, int arg);
 
 struct post_op {
     zemm_primitive_kind_t kind = zemm_undefined_primitive; // sum, eltwise, binary, prelu, convolution (dw)
@@ -73,5 +75,7 @@ std::string attr_key(const zemm_primitive_attr &attr);
 std::string attr_text(const zemm_primitive_attr &attr);
 // "src0", "wei", "dst", ...
 std::string arg_text(int arg);
+// A tensor in the sentence of a refusal: "src", "weights", and "dst" for any other.
+const char *tensor_name(int arg);
 
 } // namespace zemm

@@ -52,6 +52,10 @@ std::string arg_text(int arg) {
     return text("arg%d", arg);
 }
 
+const char *tensor_name(int arg) {
+    return arg == ZEMM_ARG_SRC ? "src" : arg == ZEMM_ARG_WEIGHTS ? "weights" : "dst";
+}
+
 namespace {
 
 // The shortest text that reads back as the same number.

@@ -42,7 +42,8 @@ public:
         }
     }
 
-    // The entries whose values the predicate names leave the list; the caller chooses when they are destroyed.
+    // The entries whose values the predicate names leave the list; the caller chooses when they are
+    // destroyed.
     template <typename Predicate> entries take_if(Predicate is_wanted) {
         entries taken;
         for (auto it = newest_first_.begin(); it != newest_first_.end();) {

@@ -8,10 +8,6 @@
 
 namespace zemm {
 
-bool is_md_data_type(zemm_data_type_t dt) {
-    return data_type_bits(dt) != 0 && dt != zemm_boolean && dt != zemm_f4_e3m0;
-}
-
 void check_data_type(const char *caller, const char *name, zemm_data_type_t dt) {
     if (!is_md_data_type(dt))
         fail(zemm_invalid_arguments, "%s: %s %d (%s) is not a type of tensor elements", caller, name, int(dt),

@@ -9,8 +9,6 @@ namespace zemm {
 
 constexpr zemm_dim_t runtime_dim = ZEMM_RUNTIME_DIM_VAL;
 
-// A type that a descriptor takes: neither undef, boolean, f4_e3m0 nor an unknown value.
-bool is_md_data_type(zemm_data_type_t dt);
 void check_data_type(const char *caller, const char *name, zemm_data_type_t dt);
 
 // ndims, dims and data type of a new descriptor of one dimension or more.

@@ -18,6 +18,10 @@ bool md_has_runtime(const memory_desc &md) {
     return has(md.dims) || has(md.strides) || md.offset0 == runtime_dim || md.nnz == runtime_dim;
 }
 
+zemm_dim_t broadcast_stride(const memory_desc &md, int d) {
+    return md.dims[d] == 1 ? 0 : md.strides[d];
+}
+
 bool md_is_plain(const memory_desc &md) {
     return md.format_kind == zemm_blocked && md.inner_nblks == 0;
 }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/data_type.hpp"
 #include "zemm/zemm_types.h"
 
 struct zemm_memory_desc {
@@ -32,12 +33,6 @@ namespace zemm {
 
 using memory_desc = ::zemm_memory_desc;
 
-// Bits of one element: 4, 8, 16, 32 or 64 (0 for undef).
-int data_type_bits(zemm_data_type_t dt);
-bool is_integer(zemm_data_type_t dt); // s4 u4 s8 u8 s32 s64
-bool is_int4(zemm_data_type_t dt);    // s4 u4
-bool is_int8(zemm_data_type_t dt);    // s8 u8
-
 // Builders behind the C functions of the same name; they throw invalid_arguments / unimplemented.
 memory_desc md_with_strides(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt,
                             const zemm_dim_t *strides);
@@ -49,6 +44,9 @@ bool md_is_zero(const memory_desc &md);     // no dimensions: "not there"
 bool md_has_runtime(const memory_desc &md); // a runtime dimension, stride or offset
 bool md_is_plain(const memory_desc &md);    // blocked with no inner blocks
 bool md_equal(const memory_desc &a, const memory_desc &b);
+// Elements from one index of a dimension to the next, so that any coordinate of a larger tensor fits: 0 along
+// a dimension of 1.
+zemm_dim_t broadcast_stride(const memory_desc &md, int d);
 zemm_dim_t md_nelems(const memory_desc &md);          // product of dims (0 for a zero descriptor)
 size_t md_size(const memory_desc &md, int index = 0); // bytes; see zemm_memory_desc_get_size_v2
 int md_num_handles(const memory_desc &md);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -11,13 +12,24 @@ namespace zemm {
 
 namespace {
 
+// Those that kernels/algs.def has a formula for.
+constexpr zemm_alg_kind_t eltwise_algs[] = {
+#define ZEMM_ELTWISE(name, number, formula) zemm_eltwise_##name,
+#define ZEMM_ELTWISE_SAME(name, number) zemm_eltwise_##name,
+#include "kernels/algs.def"
+};
+constexpr zemm_alg_kind_t binary_algs[] = {
+#define ZEMM_BINARY(name, number, formula) zemm_binary_##name,
+#define ZEMM_TERNARY(name, number, formula) zemm_binary_##name,
+#include "kernels/algs.def"
+};
+
 bool is_eltwise(zemm_alg_kind_t alg) {
-    return (alg >= zemm_eltwise_relu && alg <= zemm_eltwise_hardswish) ||
-           (alg >= zemm_eltwise_relu_use_dst_for_bwd && alg <= zemm_eltwise_clip_v2_use_dst_for_bwd);
+    return std::ranges::find(eltwise_algs, alg) != std::end(eltwise_algs);
 }
 
 bool is_binary(zemm_alg_kind_t alg) {
-    return alg >= zemm_binary_add && alg <= zemm_binary_select;
+    return std::ranges::find(binary_algs, alg) != std::end(binary_algs);
 }
 
 bool is_clip(zemm_alg_kind_t alg) {

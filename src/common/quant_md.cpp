@@ -20,12 +20,18 @@ memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
 memory_desc md_of_quant(const memory_desc &tensor, const quant_entry &entry) {
     const int ndims = tensor.ndims;
     zemm_dims_t dims = {};
-    for (int d = 0; d < ndims; ++d) {
-        dims[d] = entry.mask >> d & 1 ? tensor.dims[d] : 1;
-        if (entry.group_ndims == 2 && d >= ndims - 2 && (entry.mask >> d & 1))
-            dims[d] /= entry.groups[d - (ndims - 2)];
-    }
+    for (int d = 0; d < ndims; ++d)
+        dims[d] = entry.mask >> d & 1 ? tensor.dims[d] / group_size(entry, ndims, d) : 1;
     return md_dense(ndims, dims, entry.data_type);
+}
+
+zemm_dim_t group_size(const quant_entry &entry, int ndims, int d) {
+    const int last = d - (ndims - 2); // of the last two dimensions
+    return entry.group_ndims == 2 && last >= 0 && (entry.mask >> d & 1) ? entry.groups[last] : 1;
+}
+
+zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d) {
+    return entry.mask >> d & 1 ? group_size(entry, tensor.ndims, d) : tensor.dims[d];
 }
 
 } // namespace zemm

@@ -58,8 +58,19 @@ quant_entry checked_entry(const char *caller, const quant_request &r) {
          arg_text(arg).c_str());
 }
 
-[[noreturn]] void refuse_type(const char *caller, zemm_data_type_t dt, const char *types) {
-    fail(zemm_invalid_arguments, "%s: data_type %s is not one of %s", caller, data_type_name(dt), types);
+[[noreturn]] void refuse_type(const char *caller, zemm_data_type_t dt, const std::string &types) {
+    fail(zemm_invalid_arguments, "%s: data_type %s is not one of %s", caller, data_type_name(dt),
+         types.c_str());
+}
+
+// What oneDNN lets a scale be, in its order; check_attributes and check refuse those that no kernel reads.
+constexpr zemm_data_type_t scale_types[] = {zemm_f32, zemm_bf16, zemm_f16, zemm_e8m0, zemm_f8_e4m3};
+
+std::string scale_types_text() {
+    std::string names;
+    for (zemm_data_type_t dt : scale_types)
+        names += (names.empty() ? "" : ", ") + std::string(data_type_name(dt));
+    return names;
 }
 
 void need_mask(const char *caller, const quant_request &r) {
@@ -70,12 +81,17 @@ void need_mask(const char *caller, const quant_request &r) {
 
 } // namespace
 
+const quant_entry *find_entry(const quant_map &map, int arg) {
+    const auto found = map.find(arg);
+    return found == map.end() ? nullptr : &found->second;
+}
+
 void set_scales(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_scales";
     if (!is_scaled_arg(r.arg))
         refuse_arg(caller, r.arg);
-    if (!one_of(r.data_type, {zemm_f32, zemm_bf16, zemm_f16, zemm_e8m0, zemm_f8_e4m3}))
-        refuse_type(caller, r.data_type, "f32, bf16, f16, e8m0, f8_e4m3");
+    if (std::ranges::find(scale_types, r.data_type) == std::end(scale_types))
+        refuse_type(caller, r.data_type, scale_types_text());
     if (!one_of(r.mode, {zemm_quantization_mode_static_sazp, zemm_quantization_mode_dynamic_mx,
                          zemm_quantization_mode_dynamic_fp}))
         fail(zemm_invalid_arguments, "%s: qmode %d is not static_sazp, dynamic_mx or dynamic_fp", caller,
@@ -92,8 +108,8 @@ void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
         one_of(r.arg, {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS, ZEMM_ARG_WEIGHTS_1, ZEMM_ARG_WEIGHTS_2});
     if (!grouped_arg && !one_of(r.arg, {ZEMM_ARG_DST, ZEMM_ARG_SRC_2}))
         refuse_arg(caller, r.arg);
-    if (!one_of(r.data_type, {zemm_s32, zemm_s8, zemm_u8, zemm_s4, zemm_u4}))
-        refuse_type(caller, r.data_type, "s32, s8, u8, s4, u4");
+    if (!suits(r.data_type, role::zero_point))
+        refuse_type(caller, r.data_type, types_for(role::zero_point, ", "));
     const quant_entry e = checked_entry(caller, r);
     if (!grouped_arg && (r.data_type != zemm_s32 || r.group_ndims != 0))
         fail(zemm_invalid_arguments,

@@ -15,7 +15,8 @@ struct Registry {
     std::set<std::weak_ptr<Submission>, std::owner_less<>> all;
 };
 Registry &registry() {
-    static Registry *leaked = new Registry; // queues may be destroyed by other libraries' static destructors
+    // Leaked: static destructors of other libraries may still destroy queues.
+    static Registry *leaked = new Registry;
     return *leaked;
 }
 
@@ -28,7 +29,7 @@ std::vector<std::shared_ptr<Submission>> all_streams() {
     return streams;
 }
 
-/// Streams that are paused as long as this lives.
+/// Pauses the streams that are added to it. Its destructor resumes them.
 class PausedStreams {
 public:
     PausedStreams() = default;
@@ -44,7 +45,7 @@ public:
         if (is_new)
             (*entry)->pause();
     }
-    /// With the registry's mutex held: is there none beside these?
+    /// Whether all registered streams are among the paused ones. The registry's mutex must be held.
     bool are_all() const {
         return std::all_of(registry().all.begin(), registry().all.end(), [this](const auto &entry) {
             const auto stream = entry.lock();
@@ -71,7 +72,8 @@ void remove_stream(const std::weak_ptr<Submission> &stream) {
 void run_while_paused(const std::function<void()> &work) {
     PausedStreams paused;
     for (;;) {
-        // Without a lock: what runs may need the host to create streams before it ends.
+        // Without the registry's mutex: a running kernel may wait for the host, and the host may
+        // have to create a stream first.
         for (auto &stream : all_streams())
             paused.add(std::move(stream));
         std::lock_guard lock(registry().mutex); // no stream can be added during the work
@@ -83,7 +85,7 @@ void run_while_paused(const std::function<void()> &work) {
 }
 
 ze_result_t synchronize_all() {
-    // Without a lock: others may create streams, or destroy them, meanwhile.
+    // Without the registry's mutex, so that other threads can create and destroy streams meanwhile.
     for (const auto &stream : all_streams())
         if (ze_result_t result = stream->wait(Deadline(UINT64_MAX)); result != ZE_RESULT_SUCCESS)
             return result;
@@ -99,7 +101,7 @@ bool finish_queues(const Deadline &deadline) try {
         return sum;
     };
     uint64_t before = 0;
-    do { // a step that runs may enqueue more, in any stream
+    do { // a step that finishes may enqueue commands, in any stream
         before = count();
         for (const auto &stream : streams)
             if (!stream->finish_queue(deadline))

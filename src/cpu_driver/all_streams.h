@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All streams of the process: waiting for them, and keeping them from beginning anything.
+// Every stream (Submission) of the process: waiting for all of them, and pausing all of them.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,20 @@
 
 namespace ze_cpu {
 
-/// Who creates a stream adds it; its close removes it.
+/// The creator of a stream registers it. Submission::close() removes it again.
 void add_stream(const std::shared_ptr<Submission> &stream);
 void remove_stream(const std::weak_ptr<Submission> &stream);
 
-/// Waits for all streams of the process.
+/// Waits until all streams of the process have finished. Stops at the first error and returns it;
+/// the stream keeps the error for its own synchronize().
 ze_result_t synchronize_all();
 
-/// Waits until nothing is in the OpenCL queues any more, while no other thread is inside the driver. Backlogs
-/// stay as they are. False if the deadline passed first.
+/// Waits until all OpenCL queues are empty. To be called before fork(), when no other thread is
+/// inside the driver. Commands in backlogs stay there. Returns false if the deadline passes first.
 bool finish_queues(const Deadline &deadline);
 
-/// Calls `work` while no command of any stream runs. What waits for an event goes on waiting.
+/// Calls `work` while no command of any stream runs. Commands that wait for an event stay in their
+/// backlogs.
 void run_while_paused(const std::function<void()> &work);
 
 } // namespace ze_cpu

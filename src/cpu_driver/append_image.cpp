@@ -20,7 +20,8 @@ struct Region {
     Extent origin{0, 0, 0}, size{1, 1, 1};
 };
 
-/// Null means the whole image. What a type has not (the height of a 1D image) may be anything.
+/// Checks and converts a region; null means the whole image. Values for dimensions that the image's
+/// type lacks (the height of a 1D image) are ignored.
 ze_result_t make_region(const Image &image, const ze_image_region_t *from, Region &to) {
     if (!from) {
         to = {{0, 0, 0}, image.extent()};
@@ -61,7 +62,7 @@ private:
     Region to_region_, from_region_;
 };
 
-/// A copy to or from memory.
+/// Copies between an image and memory.
 class TransferImage final : public Command {
 public:
     struct Pitches {
@@ -87,8 +88,8 @@ private:
     Pitches pitches_;
 };
 
-/// OpenCL counts the levels of a 1D array as slices, Level Zero as rows; and it wants no pitch where the type
-/// has none.
+/// Converts pitches. Level Zero counts the levels of a 1D array as rows, OpenCL as slices. OpenCL
+/// refuses a pitch for a dimension that the image's type lacks.
 ze_result_t make_pitches(const Image &image, const Region &region, uint32_t row, uint32_t slice,
                          TransferImage::Pitches &to) {
     const size_t least_row = region.size[0] * image.format().pixel_size;
@@ -106,7 +107,7 @@ ze_result_t make_pitches(const Image &image, const Region &region, uint32_t row,
         to = {row, 0};
         break;
     case ZE_IMAGE_TYPE_1DARRAY:
-        to = {row, row}; // the runtime takes the first, the specification the second
+        to = {row, row}; // OpenCL defines the slice pitch here, but the runtime reads the row pitch
         break;
     default:
         to = {0, 0};

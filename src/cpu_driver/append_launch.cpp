@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Appends of kernel launches.
 #include "border.h"
 #include "command_list.h"
 #include "entry_points.h"
@@ -9,8 +11,8 @@
 namespace ze_cpu {
 namespace {
 
-/// All groups of a cooperative launch have to run at once. The threads of the OpenCL runtime come and go as
-/// its scheduler likes, so that holds for one group only.
+/// All work-groups of a cooperative launch have to run at the same time. The OpenCL runtime does
+/// not promise that for two work-groups, so a launch may have only one.
 constexpr uint32_t most_cooperative_groups = 1;
 
 bool fits_cooperative(const ze_group_count_t &groups) {
@@ -18,7 +20,8 @@ bool fits_cooperative(const ze_group_count_t &groups) {
            groups.groupCountZ <= most_cooperative_groups;
 }
 
-/// What the structures behind a launch ask for; of those only one is known.
+/// Reads the pNext chain of a launch. The cooperative descriptor is the only known structure;
+/// others are refused.
 ze_result_t read_parameters(const void *next, bool &cooperative) {
     for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
          p = static_cast<const ze_base_desc_t *>(p->pNext)) {
@@ -29,8 +32,8 @@ ze_result_t read_parameters(const void *next, bool &cooperative) {
     return ZE_RESULT_SUCCESS;
 }
 
-/// What zeKernelSetGroupSize and zeKernelSetArgumentValue would do. An argument in local memory is given as
-/// the address of its size.
+/// Does what zeKernelSetGroupSize and zeKernelSetArgumentValue do. For an argument in local memory,
+/// `arguments` has the address of its size.
 ze_result_t set_state(ze_kernel_handle_t kernel, const GroupSize &size, void **arguments) {
     if (ze_result_t result =
             ze_cpu::zeKernelSetGroupSize(kernel, size.groupSizeX, size.groupSizeY, size.groupSizeZ))

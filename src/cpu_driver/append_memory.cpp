@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Appends of copies, fills and memory hints. Any pointers will do: all memory is the process's own.
+// Appends of copies, fills and memory hints. The pointers may point to any memory of the process.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -20,7 +20,8 @@ void fill(void *to, const std::array<uint8_t, max_pattern> &pattern, size_t patt
         std::memset(bytes, pattern[0], size);
         return;
     }
-    // Doubling: what is filled already, whole patterns, is the source of the next copy.
+    // The bytes filled so far are whole patterns: copies them behind themselves, up to 64 KiB at a
+    // time.
     size_t done = std::min(pattern_size, size);
     std::memcpy(bytes, pattern.data(), done);
     while (done < size) {
@@ -80,7 +81,7 @@ ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList,
         size % pattern_size != 0)
         return ZE_RESULT_ERROR_INVALID_SIZE;
     std::array<uint8_t, max_pattern> bytes{};
-    std::memcpy(bytes.data(), pattern, pattern_size); // the caller's may be gone when the fill runs
+    std::memcpy(bytes.data(), pattern, pattern_size); // the caller may free it before the fill runs
     auto work = [ptr, bytes, pattern_size, size] { fill(ptr, bytes, pattern_size, size); };
     return guarded(
         [&] { return append_function(hCommandList, work, hSignalEvent, numWaitEvents, phWaitEvents); });

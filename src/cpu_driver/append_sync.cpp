@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Appends of barriers, signals, waits, resets and timestamps.
+// Appends of barriers, event signals, event waits, event resets and timestamps.
 #include <cstring>
 #include <vector>
 
@@ -16,7 +16,7 @@ ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t hCommandList, ze
                                        uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
     if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
         return bad;
-    // Lists run in order, so a barrier has nothing to do but its events.
+    // A list runs in order, so a barrier only has to wait for its events and signal one.
     return guarded([&] {
         return append(hCommandList, std::make_shared<MarkerCommand>(), hSignalEvent, numWaitEvents,
                       phWaitEvents);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The appends of Level Zero 1.16 and 1.17. They take a chain of extensions (pNext), of which none is known.
+// The appends of Level Zero 1.16 and 1.17. They take a chain of extension structures (pNext). This
+// driver knows none, so pNext must be null.
 #include "border.h"
 #include "command_list.h"
 #include "entry_points.h"

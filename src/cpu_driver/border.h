@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every entry point does at the border: refuse null handles and pointers, let no exception out but the
-// one that ends a cancelled thread.
+// Helpers for the entry points of the C API: they refuse null handles and pointers, and turn C++
+// exceptions into result codes. Only the unwinding of a cancelled thread (pthread_cancel) passes
+// through.
 #pragma once
 
 #include <exception>
@@ -18,7 +19,7 @@
 
 namespace ze_cpu {
 
-/// What the exception that is being handled says.
+/// The result code for the exception that is being handled. To be called in a catch block only.
 inline ze_result_t current_error() noexcept {
     try {
         throw;
@@ -31,19 +32,19 @@ inline ze_result_t current_error() noexcept {
     }
 }
 
-/// Runs the body of an entry point that may allocate.
+/// Runs the body of an entry point and turns its exceptions into result codes.
 template <class Body> ze_result_t guarded(Body body) {
     try {
         return body();
     } catch (...) {
-        if (!std::current_exception()) // not one of C++: the thread's cancellation
+        if (!std::current_exception()) // a cancelled thread unwinds, which must go on
             throw;
         return current_error();
     }
 }
 
-/// The two-call protocol of lists: count 0 or no array asks for the number, else up to *count elements are
-/// copied.
+/// Level Zero's protocol for lists. A count of 0 or a null array asks for the number of elements.
+/// Otherwise up to *count elements are written.
 template <class T, class Fill>
 ze_result_t answer_list(uint32_t available, uint32_t *count, T *array, Fill fill) {
     ZE_CPU_NEED_POINTER(count);

@@ -7,7 +7,8 @@
 namespace ze_cpu {
 namespace {
 
-/// What they ask for is so on a CPU anyway, or there is nothing that it could be of.
+/// Flags of Intel's GPU driver that this driver accepts and ignores: a CPU does what they ask for
+/// anyway, or has nothing that they apply to.
 bool has_no_meaning(const std::string &flag) {
     constexpr const char *known[] = {
         "-ze-opt-greater-than-4GB-buffer-required",
@@ -24,7 +25,7 @@ bool has_no_meaning(const std::string &flag) {
 
 std::string translate_flags(const char *flags, std::string &log) {
     std::string result, text = flags ? flags : "";
-    std::replace(text.begin(), text.end(), ',', ' '); // the specification has commas between them
+    std::replace(text.begin(), text.end(), ',', ' '); // the specification separates flags by commas
     std::istringstream words(text);
     auto add = [&](const std::string &option) { result += (result.empty() ? "" : " ") + option; };
     for (std::string word; words >> word;) {
@@ -48,8 +49,8 @@ std::string translate_flags(const char *flags, std::string &log) {
 }
 
 std::string link_options(const std::string &options) {
-    // What the runtime's linker takes. It refuses the others, which were of use when the inputs were
-    // compiled.
+    // The options that the runtime's linker accepts. It refuses the others, which only affect
+    // compilation.
     constexpr const char *known[] = {"-cl-denorms-are-zero", "-cl-finite-math-only",
                                      "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math"};
     std::string result;

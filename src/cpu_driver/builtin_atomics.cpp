@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recognises imported atomic functions and composes their software versions (builtins/atomics.cl).
 #include "builtin_families.h"
 
 #include <algorithm>
@@ -6,11 +8,12 @@
 namespace ze_cpu {
 namespace {
 
-/// One operation: the end of its name, and the macros of atomics.cl for integers and for floats. Null: there
-/// is none.
+/// An atomic operation: the end of its function's name, and the macro (name and value) that selects
+/// it in atomics.cl, for integers and for floats. A null macro: the operation does not exist for
+/// these.
 struct Operation {
     const char *name;
-    size_t operands; // behind the pointer
+    size_t operands; // after the pointer
     std::pair<const char *, const char *> of_integers, of_floats;
 };
 constexpr Operation operations[] = {
@@ -27,7 +30,8 @@ constexpr Operation operations[] = {
     {"cmpxchg", 2, {"COMPARE", "1"}, {}},
 };
 
-/// As OpenCL C spells an address space, and as SPIR-V numbers it.
+/// An address space: its number in mangled names, its OpenCL C keyword, and its SPIR-V storage
+/// class in the form of ImportedFunction::signature.
 struct Space {
     uint32_t number;
     const char *name;
@@ -40,7 +44,7 @@ bool is_float(char letter) {
     return letter == 'H' || letter == 'f' || letter == 'd';
 }
 
-/// The OpenCL runtime has these itself.
+/// Whether the OpenCL runtime has this function itself.
 bool is_of_runtime(const MangledType &pointer, const std::string &operation) {
     if (pointer.address_space != 1 && pointer.address_space != 3)
         return false;
@@ -56,7 +60,7 @@ bool is_of_runtime(const MangledType &pointer, const std::string &operation) {
 
 } // namespace
 
-/// atomic_<operation>(pointer, operands...), of integers of 64 bits atom_<operation>
+/// Recognises atomic_<operation>(pointer, operands...), and for 64-bit integers atom_<operation>.
 std::optional<Builtin> find_atomic(const std::string &symbol, const MangledName &mangled,
                                    const std::string &function) {
     if (mangled.parameters.empty() || mangled.parameters[0].kind != MangledType::pointer)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recognises imported 2-D block reads, writes and prefetches, and composes their software versions
+// (builtins/block_2d.cl).
 #include "builtin_families.h"
 
 #include <cstdio>
@@ -6,7 +9,7 @@
 namespace ze_cpu {
 namespace {
 
-/// Shapes that the specification lists.
+/// Whether cl_intel_subgroup_2d_block_io has a block of this shape.
 bool is_block(const std::string &access, uint32_t bits, uint32_t rows, uint32_t columns, uint32_t count) {
     if (access == "read_transform")
         return columns == 16 && ((bits == 8 && rows == 32 && is_one_of(count, {1, 2, 4})) ||
@@ -31,7 +34,8 @@ struct Block {
     uint32_t bits, rows, columns, count;
 };
 
-/// What lanes hold: 32 bits if rows are joined; a pair where a row is of 32 elements.
+/// Bits of a value that a lane holds. A transforming read packs elements of neighbouring rows into
+/// 32 bits. Where a row has 32 elements, each of the 16 lanes holds a pair of them.
 uint32_t bits_of_value(const std::string &access, uint32_t bits, uint32_t columns) {
     return access == "read_transform" ? 32 : columns == 32 ? 2 * bits : bits;
 }
@@ -59,8 +63,10 @@ std::string block_text(const std::string &symbol, const std::string &function, c
 
 } // namespace
 
-/// intel_sub_group_2d_block_<access>_<bits>b_<rows>r<columns>x<count>c(base, width, height, pitch, coord[,
-/// values])
+/// Recognises these functions (a prefetch has no values):
+///
+///     intel_sub_group_2d_block_<access>_<bits>b_<rows>r<columns>x<count>c(
+///         base, width, height, pitch, coord, values)
 std::optional<Builtin> find_block_2d(const std::string &symbol, const MangledName &mangled,
                                      const std::string &function) {
     const std::string prefix = "intel_sub_group_2d_block_";
@@ -93,10 +99,15 @@ std::optional<Builtin> find_block_2d(const std::string &symbol, const MangledNam
                    block_text(symbol, function, {access, bits, rows, columns, count}, value_bits)};
 }
 
-/// __builtin_IB_subgroup_block_read_flat_<shape>(base, width - 1, height - 1, pitch - 1, coord), which
-/// returns what it reads: the names that Intel's compiler has for the builtins above, older ones only these.
-/// Shapes: u<bits>_m<rows>k<columns>v<count>, transform_u<bits>_k<rows>[v<count>], transpose_u32_k<columns>
-/// Rows of 32 bytes are ints of which eight lanes have a row, as find_flat_dpas() takes them.
+/// Recognises the names that Intel's compiler itself has for these reads (older versions have no
+/// other):
+///
+///     __builtin_IB_subgroup_block_read_flat_<shape>(base, width - 1, height - 1, pitch - 1, coord)
+///
+/// <shape> is u<bits>_m<rows>k<columns>v<count>, transform_u<bits>_k<rows>[v<count>] or
+/// transpose_u32_k<columns>. The values are the function's result. For 8-bit elements (and more
+/// than one row) they are ints, so that eight lanes together hold a row of 32 bytes: the form in
+/// which find_flat_dpas() takes them.
 std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::string &function) {
     const std::string prefix = "__builtin_IB_subgroup_block_read_flat_";
     if (symbol.rfind(prefix, 0) != 0)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recognises imported matrix multiplications (DPAS) and composes their software versions
+// (builtins/dpas.cl).
 #include "builtin_families.h"
 
 #include <algorithm>
@@ -8,11 +11,11 @@
 namespace ze_cpu {
 namespace {
 
-/// An element type of a matrix: how names spell it.
+/// An element type of a matrix. `name` is its spelling in the names intel_sub_group_*.
 struct Element {
     const char *name;
     uint32_t bits;
-    char kind; // i, u: integers; f: floats
+    char kind; // i: signed integer, u: unsigned integer, f: float
 };
 constexpr Element elements[] = {{"i8", 8, 'i'},   {"u8", 8, 'u'},    {"i4", 4, 'i'},
                                 {"u4", 4, 'u'},   {"i2", 2, 'i'},    {"u2", 2, 'u'},
@@ -25,19 +28,20 @@ const Element *element_of(const std::string &name) {
     return nullptr;
 }
 
-/// As the compiler's own names spell it.
+/// The element type for its spelling in the compiler's own names, such as s8, hf and bf.
 const Element *flat_element(const std::string &name) {
     if (name[0] == 's')
         return element_of("i" + name.substr(1));
     return element_of(name == "hf" ? "f16" : name == "bf" ? "bf16" : name);
 }
 
-/// Elements of K: eight steps of 32 bits, as many elements as the wider type lets fit.
+/// The K of one DPAS: eight steps of 32 bits, each with as many elements as fit of the wider type.
+/// Elements of 2 bits count as 4 bits here.
 uint32_t depth(const Element &a, const Element &b) {
     return 8 * 32 / std::max({a.bits, b.bits, 4u});
 }
 
-/// The operands of one DPAS, as its arguments carry them.
+/// The operands of one DPAS: the element types, and the types of the arguments that hold them.
 struct Operands {
     const Element &a, &b;
     const MangledType &a_type, &b_type, &acc;
@@ -70,7 +74,7 @@ void define(Instance &instance, const Operands &o) {
 
 } // namespace
 
-/// intel_sub_group_<a>_<b>_matrix_mad_k<K>(a, b, acc)
+/// Recognises intel_sub_group_<a>_<b>_matrix_mad_k<K>(a, b, acc).
 std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &mangled,
                                  const std::string &function) {
     char of_a[5] = {}, of_b[5] = {};
@@ -115,9 +119,13 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &m
                    instance.around(builtin_dpas)};
 }
 
-/// __builtin_IB_sub_group16_idpas_<a>_<b>_8_<M>(acc, a, b) and
-/// __builtin_IB_sub_group16_fdpas_f_f_<a>_<a>_8_<M>: the names that every version of Intel's compiler has.
-/// They take registers as they are: of `a`, ints of which eight lanes have a row.
+/// Recognises the names that every version of Intel's compiler has:
+///
+///     __builtin_IB_sub_group16_idpas_<a>_<b>_8_<M>(acc, a, b)
+///     __builtin_IB_sub_group16_fdpas_f_f_<a>_<a>_8_<M>(acc, a, b)
+///
+/// They take the operands as they lie in registers: `a` is a vector of ints in which eight lanes
+/// together hold a row.
 std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::string &function) {
     char of_a[5] = {}, of_b[5] = {};
     uint32_t m = 0;
@@ -132,7 +140,7 @@ std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::stri
     if (!a || !b || (a->kind == 'f' && a != b) || (a->kind == 'f') != (b->kind == 'f'))
         return {};
     const uint32_t k = depth(*a, *b);
-    if (k * a->bits != 8 * 32) // a row of 4-bit elements with 8-bit ones is half as long
+    if (k * a->bits != 8 * 32) // 4-bit `a` with 8-bit `b`: its rows have half the length
         return {};
     const MangledType a_type{MangledType::number, 'j', m / 2},
         b_type{MangledType::number, b->kind == 'u' ? 'j' : 'i', k * b->bits / 32},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the families of builtins share. A family answers a symbol with the text that defines it, or with
-// nothing.
+// Shared by the families of builtins (builtin_*.cpp). A family's find_...() function returns the
+// OpenCL C text that defines a symbol, or nothing if the symbol is not of that family.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@
 
 namespace ze_cpu {
 
-/// Macros around a family's text: what is defined before it is undefined behind it.
+/// The text of a family with its macros: they are defined before the text and undefined after it.
 class Instance {
 public:
     void define(const std::string &name, const std::string &value) {
@@ -26,10 +26,10 @@ private:
     std::string before_, behind_;
 };
 
-const char *unsigned_of(uint32_t bits);
-const char *scalar_name(char letter);
-std::string type_name(const MangledType &type);    // as OpenCL C spells it
-std::string signature_of(const MangledType &type); // as ImportedFunction does
+const char *unsigned_of(uint32_t bits);            // the OpenCL C type of this size
+const char *scalar_name(char letter);              // the OpenCL C type of a letter in mangled names
+std::string type_name(const MangledType &type);    // in OpenCL C
+std::string signature_of(const MangledType &type); // in the form of ImportedFunction::signature
 
 bool is_one_of(uint32_t value, std::initializer_list<uint32_t> values);
 
@@ -39,10 +39,10 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &n
                                  const std::string &function);
 std::optional<Builtin> find_block_2d(const std::string &symbol, const MangledName &name,
                                      const std::string &function);
-/// By the names, not mangled, that Intel's compiler has for the same.
+/// The same for the compiler's own names (__builtin_IB_*), which are not mangled.
 std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::string &function);
 std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::string &function);
-/// `mangled`: null for a name that is not.
+/// `mangled` is null if `symbol` is not a mangled name.
 std::optional<Builtin> find_other(const std::string &symbol, const MangledName *mangled,
                                   const std::string &function);
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Recognises the imported builtins that are of no larger family, and composes their software
+// versions (builtins/other.cl).
 #include "builtin_families.h"
 
 #include <algorithm>
@@ -6,7 +9,8 @@
 namespace ze_cpu {
 namespace {
 
-/// The number that `text` ends with where it begins with `prefix`; 1 = none.
+/// Whether `text` is `prefix`, alone or with a vector width (2, 4, 8 or 16) behind it. `width` is
+/// that number, or 1.
 bool has_width(const std::string &text, const std::string &prefix, uint32_t &width) {
     if (text.rfind(prefix, 0) != 0)
         return false;
@@ -31,7 +35,8 @@ Builtin make(const std::string &symbol, const std::string &function, const char 
     return {signature, instance.around(builtin_other)};
 }
 
-/// intel_convert_tfloat32<n>_as_float<n>(float<n>): compilers declare it with and without overloading.
+/// Recognises intel_convert_tfloat32<n>_as_float<n>(float<n>). Compilers declare it with and
+/// without overloading, so the name may be mangled or not.
 std::optional<Builtin> tf32(const std::string &symbol, const std::string &name, const std::string &function) {
     const size_t middle = name.find("_as_float");
     uint32_t from = 0, to = 0;
@@ -42,8 +47,8 @@ std::optional<Builtin> tf32(const std::string &symbol, const std::string &name, 
     return make(symbol, function, "TF32", type + "(" + type + ")", width);
 }
 
-/// __builtin_IB_dp4a_<src><wei>(int sum, int src, int wei, bool saturate), s or u each: the compiler's own
-/// names.
+/// Recognises __builtin_IB_dp4a_<src><wei>(int sum, int src, int wei, bool saturate), the
+/// compiler's own names. <src> and <wei> are s or u each.
 std::optional<Builtin> dp4a(const std::string &symbol, const std::string &function) {
     const std::string prefix = "__builtin_IB_dp4a_",
                       pair = symbol.substr(std::min(prefix.size(), symbol.size()));
@@ -67,7 +72,7 @@ std::optional<Builtin> find_other(const std::string &symbol, const MangledName *
         return found;
     if (auto found = dp4a(symbol, function))
         return found;
-    if (symbol == "__builtin_IB_lsc_prefetch_global_uint") // the compiler's own name: pointer, offset, caches
+    if (symbol == "__builtin_IB_lsc_prefetch_global_uint") // (pointer, offset, cache control)
         return make(symbol, function, "LINE_PREFETCH", "v(p5,i32,i32)");
     if (!mangled || mangled->parameters.size() != 1)
         return {};

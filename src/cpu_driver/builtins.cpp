@@ -57,7 +57,8 @@ bool is_one_of(uint32_t value, std::initializer_list<uint32_t> values) {
 }
 
 std::optional<Builtin> find_builtin(const std::string &symbol, const std::string &function) {
-    // Symbols become part of a program's text, and scanf lets blanks and signs pass.
+    // The symbol becomes part of a program's text, and the scanf formats of the families would
+    // accept blanks and signs.
     if (symbol.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") !=
         std::string::npos)
         return {};

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pthread_cancel(): the thread unwinds from wherever it blocks next, be that in a destructor or inside of the
-// OpenCL runtime, which do not survive it. So it is put off until the thread leaves the driver, but for waits
-// in which nothing is half done.
+// Delays pthread_cancel(). A cancelled thread unwinds from the call in which it blocks next. That
+// may be in a destructor or in the OpenCL runtime, and neither survives it. So a thread cannot be
+// cancelled while it is inside the driver, except in waits that leave nothing half done.
 #pragma once
 
 #include <pthread.h>
 
 namespace ze_cpu {
 
-/// The state that this thread had when it entered the driver; disabled for threads of the driver's own.
+/// The cancel state that this thread had when it entered the driver. The driver's own threads
+/// cannot be cancelled.
 inline thread_local int callers_cancel_state = PTHREAD_CANCEL_DISABLE;
 
-/// In every entry point.
+/// Disables cancellation of this thread as long as it lives. Every entry point has one.
 class Uncancelled {
 public:
     Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &callers_cancel_state); }
@@ -25,6 +26,8 @@ public:
     Uncancelled &operator=(const Uncancelled &) = delete;
 };
 
+/// Allows cancellation again, if the caller allowed it, during a wait that leaves nothing half
+/// done.
 class Cancellable {
 public:
     Cancellable() {

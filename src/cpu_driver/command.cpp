@@ -13,7 +13,8 @@ cl::Int MarkerCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::E
 
 cl::Int FunctionCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits,
                                  cl::Event *event) {
-    // OpenCL copies the argument block, so what travels is a pointer to a reference that `call` drops.
+    // OpenCL copies the bytes of the argument. So the argument is a pointer to a shared_ptr, which
+    // keeps the command alive until call() deletes it.
     auto *self = new std::shared_ptr<FunctionCommand>(shared_from_this());
     hand_over();
     cl::Int status = opencl().clEnqueueNativeKernel(queue, &FunctionCommand::call, &self, sizeof self, 0,

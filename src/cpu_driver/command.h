@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be put on a list: immediate lists submit a command at once, regular lists keep it and submit it at
-// each execution, on any number of queues. A command does not change once it is appended.
+// Commands: what an append puts on a list. An immediate list submits a command at once. A regular
+// list keeps it and submits it at each execution, on any number of queues. So a command never
+// changes after its append.
 #pragma once
 
 #include <functional>
@@ -20,41 +21,44 @@ class Command {
 public:
     virtual ~Command() = default;
 
-    /// Puts the command into the OpenCL queue, to start after `waits`; `event` (may be null) receives its
-    /// event.
+    /// Puts the command into the OpenCL queue, to start after `waits`. Stores the OpenCL event of
+    /// the command in `event`, unless that is null.
     virtual cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits,
                             cl::Event *event) = 0;
 
-    /// False if the command is only there for its events: without any it need not be enqueued.
+    /// False for a command that only waits and signals. Without any event it need not be enqueued.
     virtual bool has_work() const { return true; }
 
+    /// This command if it is a step, else null.
     virtual class Step *as_step() { return nullptr; }
 
     std::vector<SignalPtr> wait_signals;
     SignalPtr signal;          // may be null
-    bool signals_anew = false; // of a counter-based event: only the last execution counts
+    bool signals_anew = false; // counter-based event: the last execution alone counts
 };
 
-/// A command that decides about what follows it in its stream: nothing of that is enqueued before it has run.
-/// It runs on the host, in a thread of the runtime, when everything before has finished.
+/// A command that determines what follows it in its stream, so nothing behind it is enqueued before
+/// it has run. It runs on the host after everything before it has finished: on a thread of the
+/// OpenCL runtime, or on the submitting thread if the stream is idle.
 class Step : public Command {
 public:
     cl::Int enqueue(cl::Queue, cl::Uint, const cl::Event *, cl::Event *) final { return cl::success; }
     Step *as_step() final { return this; }
 
-    /// The commands that it becomes, to go before the rest; the last of them has its signal. May throw.
+    /// Runs the step. Returns the commands to execute in its place, before the rest of the stream.
+    /// The last of them carries the step's signal, if there is one. May throw.
     virtual std::vector<CommandPtr> run() = 0;
 };
 
-/// Signals, waits and barriers: the queue is in order, so a marker does it.
+/// Signals, waits and barriers. The OpenCL queue is in order, so a marker is enough.
 class MarkerCommand final : public Command {
 public:
     cl::Int enqueue(cl::Queue queue, cl::Uint wait_count, const cl::Event *waits, cl::Event *event) override;
     bool has_work() const override { return false; }
 };
 
-/// Copies, fills and timestamp queries: a function that a thread of the runtime calls in its turn. It must
-/// not throw.
+/// Copies, fills, timestamp queries and host functions: a function that a thread of the OpenCL
+/// runtime calls when the command's turn comes. The function must not throw.
 class FunctionCommand final : public Command, public std::enable_shared_from_this<FunctionCommand> {
 public:
     explicit FunctionCommand(std::function<void()> function) : function_(std::move(function)) {}
@@ -65,7 +69,7 @@ private:
     std::function<void()> function_;
 };
 
-/// Event resets. A step, because waits that follow must see the event as it is after the reset.
+/// The reset of an event. It is a step because the waits behind it must see the event as reset.
 class ResetStep final : public Step {
 public:
     explicit ResetStep(SignalPtr target) : target_(std::move(target)) {}

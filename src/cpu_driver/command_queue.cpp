@@ -46,7 +46,8 @@ ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommand
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     }
     return guarded([&]() -> ze_result_t {
-        std::vector<CommandPtr> all; // begun together or not at all
+        // One submission: if a command fails, those behind it do not begin.
+        std::vector<CommandPtr> all;
         collect(phCommandLists, numCommandLists, all);
         if (hFence) {
             all.push_back(std::make_shared<MarkerCommand>());

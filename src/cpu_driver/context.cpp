@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Contexts and residency. All memory is the process's own and always resident, so these calls check and
-// agree.
+// Contexts and residency. All memory is ordinary memory of the process and always resident, so
+// these calls only check their arguments.
 #include <atomic>
 #include <memory>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counter-based events. They have no pool, or one that is made for them, and need no reset: an append that is
-// to signal one makes it stand for that command alone, until the next such append. One that no append has
-// signalled yet counts as signalled.
+// Counter-based events. They need no reset: an append that is to signal such an event makes it
+// stand for that command alone, until the next such append. An event that no append has signalled
+// yet counts as signalled. They are created without a pool, or in a pool of counter-based events.
 #include "border.h"
 #include "driver.h"
 #include "entry_points.h"
@@ -47,7 +47,7 @@ ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_ha
     if (desc->flags & ~counter_based_all || (desc->signal | desc->wait) & ~event_scopes ||
         (desc->flags & counter_based_timestamp) == counter_based_timestamp)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    // What the chain asks for beside hints are counters in memory of the caller.
+    // Apart from hints, the structures of the chain ask for a counter in the caller's memory.
     for (auto *next = static_cast<const ze_base_desc_t *>(desc->pNext); next;
          next = static_cast<const ze_base_desc_t *>(next->pNext))
         if (uint32_t(next->stype) != event_sync_mode_desc)

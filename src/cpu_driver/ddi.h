@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables through which a loader (or a program that opens this library by itself) gets at the driver. They
-// are arrays of function pointers, in the order of Level Zero 1.17 and only ever appended to, so a slot is
-// described by the minor version that introduced it: who asks with version 1.n has room for the slots up to
-// n, and no more.
+// The DDI tables, through which a loader gets the driver's functions (or a program that opens this
+// library itself). A table is an array of function pointers in the order of Level Zero 1.17. New
+// versions only append to it, so a slot is described by the minor version that introduced it: a
+// caller that asks for version 1.n has room for the slots up to that version, and no more.
 //
-// ze_ddi.h is not included here: of the headers in use only the newest knows all the tables.
+// This file does not include ze_ddi.h: of the headers in use only the newest has all the tables.
 #pragma once
 
 #include <cstddef>
@@ -25,14 +25,16 @@ struct Slot {
     AnyFunction function;
 };
 
-/// What every slot holds that has nothing behind it. The C calling convention lets the caller clean up, so
-/// one function without parameters serves all.
+/// The function in all slots that this driver does not implement. In the C calling convention the
+/// caller removes the arguments, so one function without parameters serves all signatures.
 ze_result_t unsupported();
 
+/// Writes those slots into the table that `version` has.
 ze_result_t fill_table(ze_api_version_t version, void *table, const Slot *slots, size_t count);
 
 } // namespace ze_cpu
 
+/// Slots of a table: a function of this driver, or one that it does not implement.
 #define HAS(minor, name)                                                                                     \
     { minor, reinterpret_cast<ze_cpu::AnyFunction>(&ze_cpu::Gated<&ze_cpu::name>::call) }
 #define LACKS(minor, name)                                                                                   \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of tools (zet) and system management (zes). There is nothing behind them: they stay empty, which
-// loaders answer with "unsupported feature", but older loaders want every getter to be there.
+// The tables of tools (zet) and system management (zes). This driver implements none of these
+// functions and leaves the tables empty, which a loader answers with "unsupported feature". The
+// getters exist because older loaders require all of them.
 #include "ddi.h"
 
 #define ZE_CPU_EMPTY_TABLE(getter)                                                                           \

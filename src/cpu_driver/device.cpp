@@ -18,7 +18,8 @@ template <class T> uint32_t clamp32(T value) {
     return uint32_t(std::min<uint64_t>(value, UINT32_MAX));
 }
 
-/// Stable for this device and runtime: both of its halves are hashes of what identifies them.
+/// Stable for a device and an OpenCL runtime: one half is a hash of the device's name, the other a
+/// hash of the runtime's version.
 void make_uuid(const DeviceInfo &d, uint8_t (&id)[ZE_MAX_DEVICE_UUID_SIZE]) {
     auto hash = [](const std::string &text) {
         uint64_t sum = 0xcbf29ce484222325ull;
@@ -66,7 +67,7 @@ ze_result_t zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t *pCount, 
 ze_result_t zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t *phRootDevice) {
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(phRootDevice);
-    *phRootDevice = nullptr; // it is a root device
+    *phRootDevice = nullptr; // the device is a root device itself
     return ZE_RESULT_SUCCESS;
 }
 
@@ -83,13 +84,15 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properti
     p->maxMemAllocSize = d.max_alloc_size;
     p->maxHardwareContexts = 1024;
     p->maxCommandQueuePriority = 0;
-    // The shape of a GPU, filled so that the product is the number of hardware threads.
+    // Level Zero describes a GPU here. The product of the four counts is the number of compute
+    // units.
     p->numThreadsPerEU = 1;
     p->physicalEUSimdWidth = d.vector_width_int;
     p->numEUsPerSubslice = 1;
     p->numSubslicesPerSlice = d.compute_units;
     p->numSlices = 1;
-    // A tick is a nanosecond: ns per cycle for the old structure, cycles per second for that of version 1.2.
+    // A tick is a nanosecond. The original structure wants nanoseconds per cycle, that of version
+    // 1.2 cycles per second.
     p->timerResolution = p->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 ? 1000000000u : 1u;
     p->timestampValidBits = 64;
     p->kernelTimestampValidBits = 64;

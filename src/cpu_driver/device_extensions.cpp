@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program may chain to the properties of a device. Structures that are not known here stay as they
-// are.
+// Fills the extension structures that a program chains to a query of device properties.
 #include "device_extensions.h"
 
 #include "newer_api.h"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Extension structures that a program chains to a query of device properties.
 #pragma once
 
 namespace ze_cpu {
 
-/// Fills those of the structures chained from `next` (pNext of ze_device_properties_t and
-/// ze_device_module_properties_t) that this driver knows.
+/// Fills those structures in the chain `next` that this driver knows. The chain is pNext of a
+/// ze_device_properties_t or a ze_device_module_properties_t.
 void describe_extensions(void *next);
 
 } // namespace ze_cpu

@@ -46,7 +46,7 @@ struct NamedFunction {
     void *address;
 };
 
-/// Functions that loaders older than them cannot hand out.
+/// What zeDriverGetExtensionFunctionAddress knows: functions that older loaders do not export.
 const NamedFunction *functions(size_t &count) {
 #define ZE_CPU_NAMED(function)                                                                               \
     {                                                                                                        \
@@ -105,7 +105,7 @@ ze_device_handle_t the_device() {
 }
 
 ze_result_t zeInit(ze_init_flags_t flags) {
-    // Flags name the only kinds of device that are wanted; a CPU is none of them.
+    // The flags restrict the kinds of device that the program wants. None of them stands for CPUs.
     const ze_init_flags_t kinds = flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY);
     if (kinds && !(kinds & ZE_INIT_FLAG_GPU_ONLY && answers_as_gpu()))
         return ZE_RESULT_ERROR_UNINITIALIZED;
@@ -117,7 +117,8 @@ ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitD
     ZE_CPU_NEED_POINTER(desc);
     if (desc->flags == 0)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    // There is no flag for CPUs: they are asked for by one that asks for everything.
+    // No flag stands for CPUs. A program asks for them with flags beyond those of GPUs and NPUs,
+    // for example with all.
     const uint32_t foreign = init_driver_type_npu | (answers_as_gpu() ? 0 : init_driver_type_gpu);
     if ((desc->flags & ~foreign) == 0)
         return ZE_RESULT_ERROR_UNINITIALIZED;
@@ -147,7 +148,7 @@ ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properti
     static const uint8_t uuid[ZE_MAX_DRIVER_UUID_SIZE] = {0x7a, 0x65, 0x2d, 0x63, 0x70, 0x75, 0x2d, 0x64,
                                                           0x72, 0x69, 0x76, 0x65, 0x72, 0x2d, 0x30, 0x31};
     std::memcpy(pDriverProperties->uuid.id, uuid, sizeof uuid);
-    pDriverProperties->driverVersion = own_version;
+    pDriverProperties->driverVersion = own_version();
     return ZE_RESULT_SUCCESS;
 }
 
@@ -195,8 +196,9 @@ ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
 
 } // namespace ze_cpu
 
-/// Not part of Level Zero: why the thread's last zeInit failed, as a sentence that names what is missing and
-/// the package that has it. Empty if it did not fail. For programs that open this library by themselves.
+/// Not part of Level Zero: why this thread's last zeInit failed, as a sentence that names what is
+/// missing and the package that has it. Empty if it succeeded. For programs that open this library
+/// without a loader.
 extern "C" __attribute__((visibility("default"))) const char *zeCpuGetLastError(void) {
     return ze_cpu::runtime_error();
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The handles of the driver, the device and contexts, and the driver's own version.
 #pragma once
 
 #include <level_zero/ze_api.h>
 
-// There is one driver with one device; the objects only give the handles an address.
+// There is one driver with one device. These objects only give their handles an address.
 struct _ze_driver_handle_t {};
 struct _ze_device_handle_t {};
 struct _ze_context_handle_t {
@@ -12,15 +14,22 @@ struct _ze_context_handle_t {
 
 namespace ze_cpu {
 
-/// Raised when modules are built in another way: caches of native binaries know them by it.
-inline constexpr uint32_t own_version = ZE_MAKE_VERSION(1, 2);
+/// A hash of the sources that decide what native binaries contain (meson.build has the list).
+/// Binaries carry it.
+extern const uint64_t build_id;
 
-/// True with ZE_CPU_AS_GPU=1 in the environment: the device says that it is a GPU. Programs that use no other
-/// kind of device (SYCL's runtime, most samples) run on it then.
+/// The driver's version. The major number grows with releases. The minor number is 16 bits of
+/// build_id: caches of native binaries see by it that this driver would make other binaries.
+inline uint32_t own_version() {
+    return ZE_MAKE_VERSION(2, uint32_t(build_id >> 48));
+}
+
+/// True if ZE_CPU_AS_GPU=1 is in the environment: the device then says that it is a GPU. Programs
+/// that use no other kind of device (SYCL's runtime, most samples) can then run on it.
 bool answers_as_gpu();
 
 ze_driver_handle_t the_driver();
-ze_context_handle_t default_context(); // belongs to the driver
+ze_context_handle_t default_context(); // owned by the driver
 ze_device_handle_t the_device();
 
 } // namespace ze_cpu

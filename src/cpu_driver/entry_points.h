@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Level Zero functions that this driver has, one row each. They live in our namespace under their own
-// names: programs reach them only through the tables of ddi.cpp, and the exported names of a Level Zero
-// loader in the same process can neither replace them nor be replaced.
+// The Level Zero functions that this driver implements, one row each; newer_api.h declares those
+// that older headers lack. They are in the namespace ze_cpu under their own names, and programs
+// reach them only through the tables of ddi_*.cpp. So the functions of a Level Zero loader in the
+// same process can neither replace them nor be replaced by them.
 #pragma once
 
 #include <level_zero/ze_api.h>

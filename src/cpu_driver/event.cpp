@@ -45,7 +45,7 @@ ze_result_t zeEventPoolCreate(ze_context_handle_t hContext, const ze_event_pool_
 ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t hEventPool) {
     ZE_CPU_NEED_HANDLE(hEventPool);
     if (hEventPool->is_opened)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // has a call of its own
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // zeEventPoolCloseIpcHandle closes it
     delete hEventPool;
     return ZE_RESULT_SUCCESS;
 }
@@ -82,7 +82,9 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc
         auto signal =
             pool.shared ? std::make_shared<Signal>(pool.shared, desc->index) : std::make_shared<Signal>();
         if (!pool.is_opened)
-            signal->reset(); // the place may have been another event's; who opens a pool finds it as it is
+            // An earlier event may have used this index. A pool that another process created keeps
+            // its states.
+            signal->reset();
         *phEvent = new _ze_event_handle_t{hEventPool, *desc, std::move(signal), nullptr};
         return ZE_RESULT_SUCCESS;
     });
@@ -90,13 +92,13 @@ ze_result_t zeEventCreate(ze_event_pool_handle_t hEventPool, const ze_event_desc
 
 ze_result_t zeEventDestroy(ze_event_handle_t hEvent) {
     ZE_CPU_NEED_HANDLE(hEvent);
-    delete hEvent; // commands under way hold the Signal
+    delete hEvent; // commands that still run keep the Signal alive
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeEventHostSignal(ze_event_handle_t hEvent) {
     ZE_CPU_NEED_HANDLE(hEvent);
-    if (hEvent->counter_based) // only commands signal one
+    if (hEvent->counter_based) // only commands signal such an event
         return ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
     return guarded([&] {
         hEvent->signal->set_by_host();
@@ -127,7 +129,7 @@ ze_result_t zeEventHostReset(ze_event_handle_t hEvent) {
 ze_result_t zeEventGetEventPool(ze_event_handle_t hEvent, ze_event_pool_handle_t *phEventPool) {
     ZE_CPU_NEED_HANDLE(hEvent);
     ZE_CPU_NEED_POINTER(phEventPool);
-    if (hEvent->counter_based && hEvent->pool == &hEvent->counter_based->pool) // nobody else's
+    if (hEvent->counter_based && hEvent->pool == &hEvent->counter_based->pool) // internal
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     *phEventPool = hEvent->pool;
     return ZE_RESULT_SUCCESS;

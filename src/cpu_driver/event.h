@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The handles of event pools and events.
 #pragma once
 
 #include <memory>
@@ -11,17 +13,17 @@ struct _ze_event_pool_handle_t {
     ze_context_handle_t context;
     ze_event_pool_flags_t flags;
     uint32_t count;
-    bool counter_based = false;                             // its events are
-    std::shared_ptr<ze_cpu::SharedEvents> shared = nullptr; // of a pool for IPC
-    bool is_opened = false;                                 // by a handle of IPC
+    bool counter_based = false;                             // its events are counter-based
+    std::shared_ptr<ze_cpu::SharedEvents> shared = nullptr; // states of a pool with the IPC flag
+    bool is_opened = false;                                 // from an IPC handle
 };
 
 namespace ze_cpu {
 
-/// What a counter-based event has beside.
+/// What only a counter-based event has.
 struct CounterBased {
     uint32_t flags;
-    _ze_event_pool_handle_t pool; // of its own, for its flags, if it was created without one
+    _ze_event_pool_handle_t pool; // holds the flags of an event without another pool
 };
 
 } // namespace ze_cpu
@@ -38,11 +40,12 @@ namespace ze_cpu {
 inline constexpr uint32_t event_scopes =
     ZE_EVENT_SCOPE_FLAG_SUBDEVICE | ZE_EVENT_SCOPE_FLAG_DEVICE | ZE_EVENT_SCOPE_FLAG_HOST;
 
-/// A counter-based event, of the pool or of one of its own (null).
+/// Makes a counter-based event in this pool. If `pool` is null, the event gets a pool of its own.
 ze_event_handle_t make_counter_based(ze_context_handle_t context, ze_event_pool_handle_t pool,
                                      const ze_event_desc_t &desc, uint32_t flags);
 
-/// What a command sets that is appended with this event.
+/// The Signal that a command with this event has to set. A counter-based event gets a new Signal
+/// for each command.
 SignalPtr signal_to_set(ze_event_handle_t event);
 
 } // namespace ze_cpu

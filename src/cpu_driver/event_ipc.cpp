@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sharing pools of events with other processes of this machine. A handle is good as long as its pool.
+// Shares event pools with other processes of this machine. An IPC handle is valid as long as its
+// pool exists.
 #include "border.h"
 #include "entry_points.h"
 #include "event.h"
@@ -20,7 +21,7 @@ ze_result_t zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_ev
 
 ze_result_t zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t) {
     ZE_CPU_NEED_HANDLE(hContext);
-    return ZE_RESULT_SUCCESS; // holds nothing
+    return ZE_RESULT_SUCCESS; // the handle holds no resource
 }
 
 ze_result_t zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc,

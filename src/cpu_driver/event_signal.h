@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The Signal of an event, which can be replaced while others use it.
 #pragma once
 
 #include <mutex>
@@ -8,8 +10,8 @@
 
 namespace ze_cpu {
 
-/// The Signal of an event. That of a counter-based event is replaced by every append that is to signal it, so
-/// it is read under a lock; who waits for the one before keeps that.
+/// The Signal of an event. Each append that is to signal a counter-based event replaces the Signal,
+/// so it is read and written under a lock. A wait for the previous Signal keeps that one alive.
 class EventSignal {
 public:
     EventSignal(SignalPtr signal) : signal_(std::move(signal)) {}
@@ -20,7 +22,7 @@ public:
     SignalPtr operator->() const { return *this; }
     void replace(SignalPtr signal) {
         std::lock_guard lock(mutex_);
-        signal_.swap(signal); // the old one goes after the lock
+        signal_.swap(signal); // the old Signal is released after the lock
     }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queries of an event's timestamps. Host and device have one clock, so timestamps in the host's domain are
-// the kernel's own.
+// Queries of an event's timestamps. Host and device have one clock, so timestamps in the host's
+// time are the kernel's own timestamps.
 #include "border.h"
 #include "entry_points.h"
 #include "event.h"

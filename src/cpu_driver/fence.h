@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The handle of a fence.
 #pragma once
 
 #include <level_zero/ze_api.h>

@@ -21,7 +21,7 @@
 namespace ze_cpu {
 namespace {
 
-/// Threads count themselves in different cache lines.
+/// One of several counters of threads, each in its own cache line so that threads do not contend.
 struct alignas(64) Slot {
     std::atomic<int> inside{0};
 };
@@ -49,7 +49,7 @@ bool are_all_out() {
     return true;
 }
 
-/// State of a thread as /proc has it: 'R' runs or wants to.
+/// A thread's state in /proc: 'R' means that it runs or is ready to run.
 char state_of(const std::filesystem::path &task) {
     std::string stat;
     std::getline(std::ifstream(task / "stat"), stat);
@@ -67,16 +67,17 @@ bool do_others_run() {
     return false;
 }
 
-/// Threads of the runtime go to sleep when there is no work, and hold none of its locks then. They cannot be
-/// told from threads of the program, which may run for ever.
+/// Waits until the runtime's threads sleep, which they do when they have no work; they hold none of
+/// the runtime's locks then. They cannot be told from the program's threads, which may run for
+/// ever, so the wait has a limit.
 void let_runtime_sleep() {
     const Deadline deadline(100'000'000);
     while (do_others_run() && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::microseconds(200));
 }
 
-/// What is enqueued is bound to complete, unless a kernel waits for the host. After so long the child does
-/// without.
+/// The limit of the wait before a fork. Enqueued commands complete by themselves, unless a kernel
+/// waits for the host. After that time the child cannot use the driver.
 constexpr uint64_t longest_ns = 5'000'000'000;
 
 void before_fork() {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fork() needs: the child has one thread, so no other may hold a lock of ours or be inside the OpenCL
-// runtime when the process is copied, and nothing may run that only threads of the parent would finish.
-// Threads inside of an entry point are counted; a fork lets no more in, waits until the others are out and
-// the queues are empty, and goes on. A thread that waits for something outside is not counted meanwhile.
+// Makes fork() safe. The child has only the thread that forked. So while the process is copied, no
+// other thread may hold a lock of the driver or be inside the OpenCL runtime. And no command may be
+// under way, because only threads of the parent could finish it.
+//
+// The gate counts the threads that are inside an entry point. A fork lets no more threads in, waits
+// until the others are out and the OpenCL queues are empty, and then proceeds. A thread that waits
+// for something outside of the driver does not count during that wait.
 #pragma once
 
 #include <type_traits>
@@ -17,7 +20,8 @@ namespace ze_cpu {
 
 class ForkGate {
 public:
-    /// A thread is inside as long as it has one. Waits while another thread forks.
+    /// A thread is inside as long as it has a Pass. The constructor waits while another thread
+    /// forks.
     class Pass {
     public:
         Pass() noexcept { enter(); }
@@ -25,7 +29,7 @@ public:
         Pass(const Pass &) = delete;
         Pass &operator=(const Pass &) = delete;
     };
-    /// Outside for a while, with no lock held.
+    /// Takes a thread out for a while. The thread must not hold a lock.
     class Pause {
     public:
         Pause() noexcept { leave(); }
@@ -34,13 +38,16 @@ public:
         Pause &operator=(const Pause &) = delete;
     };
 
-    /// Called once, before the runtime is opened.
+    /// Registers the handlers of fork(). Called once, before the OpenCL runtime is opened.
     static void watch_forks();
-    /// In a child there are no threads of the runtime: who enqueues has to run it, by finish_in_child().
+    /// Whether this process is a child of fork(). The runtime's threads do not exist there, so a
+    /// thread that enqueues a command has to run it with finish_in_child().
     static bool is_child() noexcept;
-    /// One thread at a time: the runtime may have no place for a second one.
+    /// Runs everything in the queue, on this thread. One thread at a time does so, because the
+    /// runtime may not be prepared for a second one.
     static void finish_in_child(cl::Queue queue);
-    /// In a child whose parent could not be brought to rest: the state of the runtime is not known.
+    /// True in a child whose parent had commands or threads under way when it forked: the state of
+    /// the runtime is unknown there.
     static bool is_broken() noexcept;
 
 private:
@@ -48,8 +55,8 @@ private:
     static void leave() noexcept;
 };
 
-/// An entry point as it is handed out: behind the gate. Those that return a handle or a number only read what
-/// never changes, and need none.
+/// An entry point as the tables hold it: behind the gate. Functions that return a handle or a
+/// number only read constants and need no gate.
 template <auto function> struct Gated;
 template <class Result, class... Parameters, Result (*function)(Parameters...)> struct Gated<function> {
     static Result call(Parameters... parameters) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The OpenCL runtime hands work to its threads and results back. It is not built with the thread sanitizer,
-// which would call that a race: these tell it. In other builds they are nothing.
+// Annotations for the thread sanitizer. The OpenCL runtime hands work to its threads and results
+// back, but is not built with the sanitizer, which would report these hand-overs as races. In other
+// builds the functions do nothing.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -34,7 +34,8 @@ bool host_wait(const std::function<bool()> &done, const Deadline &deadline) {
         ~Waiting() { count.fetch_sub(1); }
     } const waiting(m.waiting);
     for (;;) {
-        // Who changes something raises the generation after it, and then looks for who waits.
+        // wake_hosts() raises the generation after the change and then looks for waiting threads.
+        // So a change after this line shows either in done() or in the generation.
         const uint64_t seen = m.generation.load();
         if (done())
             return true;

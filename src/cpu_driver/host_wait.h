@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host threads that wait for something which the driver can only be told of: a Signal that nothing is about
-// to set, a stream that holds commands back. That is rare, so one place serves them all.
+// Waits of host threads for changes that only calls of the driver make: a Signal that no running
+// command will set, or a stream that holds commands back. Such waits are rare, so one condition
+// variable serves them all.
 #pragma once
 
 #include <functional>
@@ -10,14 +11,14 @@ namespace ze_cpu {
 
 class Deadline;
 
-/// Blocks until `done()`, which is asked again after each wake_hosts(). No lock may be held. False if the
-/// deadline passed first.
+/// Blocks until `done()` returns true; it is called again after each wake_hosts(). The thread must
+/// not hold a lock. Returns false if the deadline passes first.
 bool host_wait(const std::function<bool()> &done, const Deadline &deadline);
 
-/// After the change that a thread may wait for.
+/// To be called after each change that a thread may wait for.
 void wake_hosts();
 
-/// In a child of fork(), whose parent's threads may have held the lock.
+/// To be called in a child of fork(): threads of its parent may have held the lock.
 void forget_host_waits();
 
 } // namespace ze_cpu

@@ -20,7 +20,8 @@ uint32_t limit(cl::Uint key) {
     return uint32_t(device_value<size_t>(key));
 }
 
-/// Everything that can be said about a description without making the image.
+/// Checks a descriptor and translates its format, as far as that is possible without creating the
+/// image.
 ze_result_t check(const ze_image_desc_t &desc, ImageFormat &format) {
     if (desc.flags & ~uint32_t(ZE_IMAGE_FLAG_KERNEL_WRITE | ZE_IMAGE_FLAG_BIAS_UNCACHED))
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
@@ -71,7 +72,7 @@ Image::Image(const ze_image_desc_t &desc) : type_(desc.type) {
     const Runtime &r = runtime();
     cl::Int status = cl::success;
     if (type_ == ZE_IMAGE_TYPE_BUFFER) {
-        // The width is in bytes there.
+        // Level Zero gives the width of an image of type BUFFER in bytes.
         if (extent_[0] % format_.pixel_size != 0)
             throw ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
         buffer_ = r.api.clCreateBuffer(r.context, cl::mem_read_write, extent_[0], nullptr, &status);
@@ -150,7 +151,7 @@ ze_result_t zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevi
 
 ze_result_t zeImageDestroy(ze_image_handle_t hImage) {
     ZE_CPU_NEED_HANDLE(hImage);
-    delete hImage; // commands under way hold the Image
+    delete hImage; // commands that still run keep the Image alive
     return ZE_RESULT_SUCCESS;
 }
 
@@ -159,7 +160,7 @@ ze_result_t zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_h
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_HANDLE(hImage);
-    return ZE_RESULT_SUCCESS; // as all memory is
+    return ZE_RESULT_SUCCESS; // all memory is always resident
 }
 
 ze_result_t zeContextEvictImage(ze_context_handle_t hContext, ze_device_handle_t hDevice,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Images, and their handle.
 #pragma once
 
 #include <array>
@@ -12,7 +14,8 @@
 
 namespace ze_cpu {
 
-/// An OpenCL image, and the buffer behind one of type BUFFER. Commands that use it keep it alive.
+/// An OpenCL image and, for the type BUFFER, the buffer behind it. Commands that use the image keep
+/// it alive.
 class Image {
 public:
     /// Throws ze_result_t.
@@ -24,7 +27,8 @@ public:
     cl::Mem get() const { return image_; }
     ze_image_type_t type() const { return type_; }
     const ImageFormat &format() const { return format_; }
-    /// Pixels in each direction, 1 where there is none; array levels come after the dimensions of a level.
+    /// Pixels in each dimension, and 1 in dimensions that the type lacks. In arrays the number of
+    /// levels follows the dimensions of a level.
     const std::array<size_t, 3> &extent() const { return extent_; }
 
 private:

@@ -39,7 +39,7 @@ Layout layout_of(ze_image_format_layout_t layout) {
     }
 }
 
-/// What the channel is filled with: the number of a component in memory, or one of these.
+/// The source of a channel: the index of a component in memory, or one of these.
 enum : int { zero = -1, one = -2, anything = -3, unknown = -4 };
 
 int source_of(ze_image_format_swizzle_t swizzle, int components) {
@@ -63,7 +63,7 @@ int source_of(ze_image_format_swizzle_t swizzle, int components) {
 
 struct Order {
     int components;
-    int sources[4]; // of red, green, blue, alpha
+    int sources[4]; // for red, green, blue and alpha
     cl::Uint order;
 };
 constexpr Order orders[] = {

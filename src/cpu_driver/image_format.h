@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Translation of image formats and image types into OpenCL's.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +17,13 @@ struct ImageFormat {
     bool can_be_interpolated; // by a sampler with a linear filter
 };
 
-/// False for a format that OpenCL has no name for: media formats, packed ones, unusual swizzles.
+/// Returns false for a format that OpenCL lacks: media formats, packed formats, unusual swizzles.
 bool translate_format(const ze_image_format_t &format, ImageFormat &to);
 
-/// True if the runtime has images of this format and type.
+/// Whether the runtime has images of this format and type.
 bool is_supported(const cl::ImageFormat &format, cl::Uint image_type);
 
-/// OpenCL's name for the type of an image, 0 if there is none.
+/// OpenCL's constant for an image type; 0 if there is none.
 cl::Uint translate_image_type(ze_image_type_t type);
 
 } // namespace ze_cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sharing memory with other processes of this machine.
+// Shares memory with other processes of this machine.
 #include <map>
 #include <mutex>
 #include <utility>
@@ -17,8 +17,8 @@
 namespace ze_cpu {
 namespace {
 
-/// Files whose handles are out: their memory stays, also when the allocation is freed, until the handles are
-/// put.
+/// Files with IPC handles that have not been put, and the number of these handles. They keep the
+/// memory until then, even if the allocation is freed before.
 struct Exports {
     std::mutex mutex;
     std::map<std::pair<uint64_t, uint64_t>, std::pair<std::shared_ptr<MemoryFile>, size_t>> files;
@@ -105,7 +105,8 @@ ze_result_t zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr) {
     return guarded([&] { return unmap_ipc(ptr); });
 }
 
-/// Handles that hold nothing here (of another process, made from a descriptor, put before) are fine.
+/// Accepts handles that are not counted here: those of another process, those made from a file
+/// descriptor, and those that were put before.
 ze_result_t zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
     ZE_CPU_NEED_HANDLE(hContext);
     return guarded([&] {
@@ -124,7 +125,7 @@ ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext,
     ZE_CPU_NEED_POINTER(pHandle);
     return guarded([&]() -> ze_result_t {
         const IpcHandle data = IpcHandle::read(ipcHandle, IpcHandle::of_memory);
-        if (fcntl(data.descriptor, F_GETFD) < 0) // of another process, or put
+        if (fcntl(data.descriptor, F_GETFD) < 0) // handle of another process, or put
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
         *pHandle = uint64_t(data.descriptor);
         return ZE_RESULT_SUCCESS;
@@ -140,7 +141,7 @@ ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext,
         if (!file)
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
         IpcHandle made = IpcHandle::make(IpcHandle::of_memory, *file);
-        made.descriptor = int32_t(handle); // the caller's: ours is closed now
+        made.descriptor = int32_t(handle); // the caller's, as ours closes with `file`
         made.type = ZE_MEMORY_TYPE_DEVICE;
         *pIpcHandle = made.write<ze_ipc_mem_handle_t>();
         return ZE_RESULT_SUCCESS;

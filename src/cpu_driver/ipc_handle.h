@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the driver writes into an IPC handle.
+// The contents of the driver's IPC handles.
 //
-// A handle starts with a file descriptor of the exporting process: programs made for Intel's GPU driver
-// send that over a socket and put the one that they receive in its place. What follows tells which file of
-// which process it is, so that the handle is also good as it stands: it is opened through /proc then, which
-// the system allows to processes of the same user. Files are the driver's own memfds, of fixed size: a wrong
-// handle maps nothing else.
+// A handle starts with a file descriptor of the exporting process. Programs made for Intel's GPU
+// driver send this descriptor over a socket and put the received one in its place. The rest of the
+// handle says which file of which process it is, so that an unchanged handle works, too: the file
+// is then opened through /proc, which the system allows to processes of the same user. The files
+// are memfds of this driver with a sealed size, so a wrong handle cannot map any other file.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ struct IpcHandle {
     int32_t descriptor = -1;
     Kind kind = of_descriptor;
     int32_t process = 0;
-    uint32_t type = 0; // of memory: ze_memory_type_t
-    uint64_t size = 0; // 0: that of the file
+    uint32_t type = 0; // of memory: its ze_memory_type_t
+    uint64_t size = 0; // 0: the size of the file
     MemoryFile::Identity file;
 
-    /// A handle to this file, of this process.
+    /// Makes a handle of this process for the file.
     static IpcHandle make(Kind kind, const MemoryFile &file);
 
-    /// Of a handle that is not of this kind only the descriptor counts: the caller wrote it, and whatever was
-    /// in the memory behind it.
+    /// Reads a handle. If it is not of this kind, only its descriptor is used: the caller may have
+    /// written a descriptor into memory that is not initialised.
     template <class Opaque> static IpcHandle read(const Opaque &handle, Kind kind) {
         static_assert(sizeof(IpcHandle) <= sizeof handle.data);
         IpcHandle data;
@@ -48,7 +48,7 @@ struct IpcHandle {
         return handle;
     }
 
-    /// The file that it means; null if that is gone or was never ours.
+    /// Opens the file that the handle means. Null if it is gone or was never a file of this driver.
     std::shared_ptr<MemoryFile> resolve() const;
 };
 

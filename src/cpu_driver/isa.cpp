@@ -11,7 +11,7 @@ namespace {
 std::vector<const char *> find() {
     std::vector<const char *> names = {"ZEX_cpu_xe_builtins"};
 #if defined(__x86_64__)
-    // __builtin_cpu_supports looks at what the operating system saves, too.
+    // __builtin_cpu_supports also checks that the operating system saves the registers.
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
         return names;

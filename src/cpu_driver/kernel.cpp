@@ -18,7 +18,7 @@ bool has_required_size(const KernelInfo &info) {
     return info.required_group_size[0] != 0;
 }
 
-/// Whether `value` may be an integer that does not need more than `to` of its `size` bytes.
+/// Whether `value` may be an integer of `size` bytes that fits into `to` bytes.
 bool is_narrow_integer(const uint8_t *value, size_t size, size_t to) {
     if (to == 0 || to > sizeof(uint32_t) || size > sizeof(uint64_t))
         return false;
@@ -27,7 +27,7 @@ bool is_narrow_integer(const uint8_t *value, size_t size, size_t to) {
     return extends && std::all_of(value + to, value + size, [&](uint8_t byte) { return byte == fill; });
 }
 
-/// Stores OpenCL's handle of an image or sampler, and keeps it.
+/// Sets an argument to OpenCL's handle of an image or sampler, and keeps the object alive.
 template <class Handle, class Get>
 ze_result_t set_object(ze_kernel_handle_t kernel, uint32_t arg, size_t size, const void *value, Get get) {
     if (size != sizeof(Handle))
@@ -87,7 +87,7 @@ ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *d
 
 ze_result_t zeKernelDestroy(ze_kernel_handle_t hKernel) {
     ZE_CPU_NEED_HANDLE(hKernel);
-    delete hKernel; // launches still under way hold the KernelObject
+    delete hKernel; // launches that still run keep the KernelObject alive
     return ZE_RESULT_SUCCESS;
 }
 
@@ -99,7 +99,7 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
         return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
     const ArgInfo &arg = object.info().args[argIndex];
     uint8_t *to = hKernel->args.bytes.data() + object.offset(argIndex);
-    if (arg.kind == ArgKind::local) { // whether there is so much is seen at the append
+    if (arg.kind == ArgKind::local) { // the append checks whether there is enough
         if (pArgValue)
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
         const uint64_t size = argSize; // 0: the kernel does not use it
@@ -148,8 +148,9 @@ ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t x, uint32_
     return ZE_RESULT_SUCCESS;
 }
 
-/// Largest divisors of the global size that keep the group within 256 items: enough to amortise the start of
-/// a group on a CPU, few enough that all threads get some. A kernel with a required size gets that.
+/// Suggests the largest divisors of the global size whose product is at most 256 work-items: enough
+/// to amortise the start of a work-group on a CPU, and few enough that all threads get work-groups.
+/// A kernel with a required group size gets that one.
 ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY,
                                      uint32_t globalSizeZ, uint32_t *groupSizeX, uint32_t *groupSizeY,
                                      uint32_t *groupSizeZ) {
@@ -198,7 +199,7 @@ ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_f
     ZE_CPU_NEED_HANDLE(hKernel);
     if (flags & ~uint32_t(ZE_CACHE_CONFIG_FLAG_LARGE_SLM | ZE_CACHE_CONFIG_FLAG_LARGE_DATA))
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    return ZE_RESULT_SUCCESS; // a hint, without meaning here
+    return ZE_RESULT_SUCCESS; // a hint that has no effect here
 }
 
 ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t *pHint) {
@@ -209,7 +210,7 @@ ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_
                                ZE_SCHEDULING_HINT_EXP_FLAG_STALL_BASED_ROUND_ROBIN;
     if (pHint->flags & ~known)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    return ZE_RESULT_SUCCESS; // without meaning here
+    return ZE_RESULT_SUCCESS; // a hint that has no effect here
 }
 
 ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t x, uint32_t y, uint32_t z) {

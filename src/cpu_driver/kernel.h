@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Kernels, the values of their arguments, and their launches.
 #pragma once
 
 #include <array>
@@ -17,12 +19,12 @@
 
 namespace ze_cpu {
 
-/// The values of all arguments, laid out one after the other. A launch copies them, so later changes to the
-/// kernel do not reach it.
+/// The values of all arguments, one after the other. A launch copies them, so later changes to the
+/// kernel do not affect it.
 struct ArgValues {
     std::vector<uint8_t> bytes;
     std::vector<uint8_t> is_set;                   // per argument
-    std::vector<std::shared_ptr<const void>> kept; // images and samplers, per argument; empty without any
+    std::vector<std::shared_ptr<const void>> kept; // images and samplers by argument, or empty
 };
 
 struct ReleaseKernel {
@@ -30,8 +32,9 @@ struct ReleaseKernel {
 };
 using OwnedKernel = std::unique_ptr<std::remove_pointer_t<cl::Kernel>, ReleaseKernel>;
 
-/// An OpenCL kernel. OpenCL keeps the arguments in the kernel object, so setting them and enqueueing is one
-/// step under `mutex`; `applied` remembers what the object holds, so that only what changed is set again.
+/// An OpenCL kernel. OpenCL keeps the values of arguments in the kernel object, so `mutex_` makes
+/// setting them and enqueueing one step. `applied_` holds the values that the object has, so that
+/// only changed ones are set again.
 class KernelObject {
 public:
     KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo &info, OwnedKernel kernel);
@@ -43,7 +46,7 @@ public:
     size_t stored_size(size_t arg) const { return offsets_[arg + 1] - offsets_[arg]; }
     size_t total_size() const { return offsets_.back(); }
     size_t max_group_size() const;
-    size_t local_size(const ArgValues &values) const; // of its variables and arguments
+    size_t local_size(const ArgValues &values) const; // bytes of its local variables and arguments
 
     cl::Int launch(cl::Queue queue, const ArgValues &values, const std::array<size_t, 3> &offset,
                    const std::array<size_t, 3> &global, const std::array<size_t, 3> &local,
@@ -73,11 +76,12 @@ struct _ze_kernel_handle_t {
 
 namespace ze_cpu {
 
-/// A launch with all that it needs taken from the kernel. Null with `result` set if the kernel is not ready.
+/// Makes a launch with a copy of the kernel's state. Returns null and sets `result` if an argument
+/// was never set or the kernel needs too much local memory.
 CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result);
 
-/// Launches of `count` kernels, whose group counts are read from memory when their turn comes, and also how
-/// many of them there are, unless `number` is null.
+/// Makes launches of `count` kernels. Their group counts are read from memory when their turn
+/// comes. So is the number of kernels to launch, unless `number` is null.
 CommandPtr make_indirect_launch(const ze_kernel_handle_t *kernels, uint32_t count, const uint32_t *number,
                                 const ze_group_count_t *groups, ze_result_t &result);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel says of itself.
+// Queries of a kernel's properties.
 #include <algorithm>
 #include <cstring>
 
@@ -37,7 +37,7 @@ ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t *pS
     ZE_CPU_NEED_HANDLE(hKernel);
     ZE_CPU_NEED_POINTER(pSize);
     const std::string &text = hKernel->object->info().attributes;
-    if (pString) { // by the specification the address of a pointer to the program's own memory
+    if (pString) { // the specification wants the address of a pointer to the caller's memory
         ZE_CPU_NEED_POINTER(*pString);
         if (*pSize < text.size() + 1)
             return ZE_RESULT_ERROR_INVALID_SIZE;
@@ -64,7 +64,7 @@ ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properti
     p->localMemSize = uint32_t(hKernel->object->local_size(hKernel->args));
     p->privateMemSize = uint32_t(work_group_value<cl::Ulong>(kernel, cl::kernel_private_mem_size));
     p->spillMemSize = 0;
-    // Identifies kernel and module within the process.
+    // The UUID is unique within this process only.
     std::memset(&p->uuid, 0, sizeof p->uuid);
     const uint64_t kernel_id = uint64_t(reinterpret_cast<uintptr_t>(&info));
     const uint64_t module_id = uint64_t(reinterpret_cast<uintptr_t>(hKernel->object->module()));

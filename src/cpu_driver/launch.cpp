@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Launches of kernels.
 #include "kernel.h"
 
 #include <algorithm>
@@ -13,13 +15,13 @@ KernelObject::KernelObject(std::shared_ptr<BuiltModule> module, const KernelInfo
     size_t at = 0;
     for (const ArgInfo &arg : info_.args) {
         offsets_.push_back(at);
-        size_t size = arg.kind == ArgKind::value ? arg.size : 8; // local memory stores its size
+        size_t size = arg.kind == ArgKind::value ? arg.size : 8; // local memory: its size
         at += (size + 7) / 8 * 8;
     }
     offsets_.push_back(at);
     applied_.bytes.resize(at);
     applied_.is_set.resize(info_.args.size());
-    cl::Ulong size = 0; // before arguments are set, which would be counted
+    cl::Ulong size = 0; // read before arguments are set: OpenCL adds local ones
     if (opencl().clGetKernelWorkGroupInfo(get(), runtime().device, cl::kernel_local_mem_size, sizeof size,
                                           &size, nullptr) == cl::success)
         local_variables_ = size_t(size);
@@ -59,7 +61,8 @@ cl::Int KernelObject::launch(cl::Queue queue, const ArgValues &values, const std
     for (size_t n = 0; n < info_.args.size(); n++) {
         const uint8_t *value = values.bytes.data() + offsets_[n];
         uint8_t *held = applied_.bytes.data() + offsets_[n];
-        // Handles of images and samplers may have come back for other objects.
+        // OpenCL reuses the handles of destroyed images and samplers, so equal handles may mean
+        // other objects.
         const bool is_plain = info_.args[n].kind != ArgKind::image && info_.args[n].kind != ArgKind::sampler;
         if (is_plain && applied_.is_set[n] && std::memcmp(held, value, stored_size(n)) == 0)
             continue;
@@ -104,8 +107,8 @@ private:
     std::array<size_t, 3> offset_{}, global_{}, local_{};
 };
 
-/// Launches whose counts are read when everything before them has finished. Each execution has launches of
-/// its own.
+/// Launches whose group counts are read after everything before them has finished. Each execution
+/// makes its own launches, because a list may run on several queues at once.
 class IndirectLaunch final : public Step {
 public:
     IndirectLaunch(std::vector<LaunchCommand> launches, const uint32_t *number,

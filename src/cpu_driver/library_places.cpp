@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the OpenCL CPU runtime is looked for. pip puts libintelocl.so into <prefix>/lib of the environment
-// that it installs into, and most often the libze_cpu.so that runs here lies below that same prefix. Nothing
-// has to be set by the user. The search never leaves an environment upwards: folders above it may be
-// anybody's.
+// Finds the folders in which the OpenCL CPU runtime may be. pip puts libintelocl.so into
+// <prefix>/lib of the environment that it installs into, and most often this libze_cpu.so is below
+// the same prefix. So the user has to set nothing. The search never goes above an environment's
+// prefix, because anybody may own the folders there.
 #include "library_places.h"
 
 #include <cstdint>
@@ -25,9 +25,10 @@ bool is_lib(const fs::path &folder) {
     return name == "lib" || name == "lib64" || name == "lib32";
 }
 
-/// The top of the environment that a library in `folder` belongs to.
+/// The prefix of the environment that a library in `folder` belongs to.
 fs::path prefix_of(const fs::path &folder) {
-    // <prefix>/lib/python3.11/site-packages/zemm; Debian has dist-packages, and python3 for its own packages.
+    // <prefix>/lib/python3.11/site-packages/zemm. Debian also has dist-packages, and a folder
+    // python3 for its own packages.
     for (fs::path at = folder; at.has_relative_path(); at = at.parent_path()) {
         const fs::path name = at.filename(), python = at.parent_path(), lib = python.parent_path();
         if ((name == "site-packages" || name == "dist-packages") &&
@@ -41,9 +42,10 @@ fs::path prefix_of(const fs::path &folder) {
     return folder.parent_path(); // a folder beside others, as pip install --target makes them
 }
 
-/// The folder of the running program as it was called. Links are not resolved: the python of a virtual
-/// environment is a link out of it, and the environment is what is wanted. Empty if no file of that name is
-/// the program, as when the current directory has changed since.
+/// The folder of the running program by the name that it was called by. Links are not resolved: the
+/// python of a virtual environment is a link out of it, and the environment is what is wanted.
+/// Empty if that name does not lead to the program, for example because the current directory has
+/// changed.
 fs::path program_folder() {
     std::string name;
     std::ifstream command("/proc/self/cmdline", std::ios::binary);
@@ -72,8 +74,8 @@ fs::path program_folder() {
     return {};
 }
 
-/// The file that the kernel has mapped at an address. For libraries that were opened by a relative path: the
-/// current directory may have changed since.
+/// The file that is mapped at this address. For a library that was opened by a relative path, as
+/// the current directory may have changed since.
 fs::path mapped_file(const void *address) {
     std::ifstream maps("/proc/self/maps");
     const auto wanted = reinterpret_cast<uintptr_t>(address);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The folders in which the driver looks for the OpenCL CPU runtime.
 #pragma once
 
 #include <filesystem>
@@ -6,18 +8,18 @@
 
 namespace ze_cpu {
 
-/// A folder in which the OpenCL CPU runtime may lie, and the top of the environment that the folder is part
-/// of.
+/// A folder that may contain the OpenCL CPU runtime, and the prefix of the environment that it
+/// belongs to.
 struct Place {
     std::filesystem::path folder;
     std::filesystem::path prefix;
 };
 
-/// Path of the shared library that this code is in; empty if the linker does not tell.
+/// The path of this library (libze_cpu.so); empty if the dynamic linker does not tell it.
 std::filesystem::path own_library();
 
-/// In the order in which they are searched: our own environment, the active virtual environment, the
-/// program's environment, the system. All are absolute; none need exist.
+/// The places in the order of the search: this library's environment, the active virtual
+/// environment, the program's environment, the system. All paths are absolute; none need exist.
 std::vector<Place> library_places();
 
 } // namespace ze_cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What queues and lists were created with.
+// Queries of what command queues and command lists were created with.
 #include "border.h"
 #include "command_list.h"
 #include "driver.h"
@@ -9,7 +9,7 @@
 namespace ze_cpu {
 namespace {
 
-/// The flags of a list that mean what those of the queue of an immediate list mean.
+/// Translates the queue flags of an immediate list into the list flags with the same meaning.
 ze_command_list_flags_t list_flags(ze_command_queue_flags_t queue) {
     constexpr std::pair<uint32_t, uint32_t> table[] = {
         {ZE_COMMAND_QUEUE_FLAG_EXPLICIT_ONLY, ZE_COMMAND_LIST_FLAG_EXPLICIT_ONLY},
@@ -23,7 +23,7 @@ ze_command_list_flags_t list_flags(ze_command_queue_flags_t queue) {
     return flags;
 }
 
-/// A member of what an immediate list was created with.
+/// Reads a member of the descriptor that an immediate list was created with.
 template <class T>
 ze_result_t get_immediate(ze_command_list_handle_t list, T *value, T ze_command_queue_desc_t::*member) {
     ZE_CPU_NEED_HANDLE(list);
@@ -99,7 +99,7 @@ ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_b
 ze_result_t zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t *pIsMutable) {
     ZE_CPU_NEED_HANDLE(hCommandList);
     ZE_CPU_NEED_POINTER(pIsMutable);
-    *pIsMutable = false; // there is no such extension here
+    *pIsMutable = false; // mutable lists are not supported
     return ZE_RESULT_SUCCESS;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// As much of the Itanium mangling as OpenCL builtins need: numbers, vectors, pointers with an address space
-// and qualifiers, substitutions. Names come from modules and may be anything.
+// Parses the part of the Itanium mangling that OpenCL builtins use: numbers, vectors, pointers with
+// an address space and qualifiers, substitutions. Names come from modules, so they may contain
+// anything.
 #include "builtins.h"
 
 #include <cstring>
@@ -53,7 +54,7 @@ private:
             return substitution(type);
         if (!skip("P"))
             return value(type);
-        // Qualifiers and type together may be substituted, and so may the pointer to it.
+        // The qualified type and the pointer to it each count for substitutions.
         bool qualified = false;
         for (;; qualified = true) {
             if (skip("K") || skip("V"))
@@ -67,7 +68,8 @@ private:
         if (!value(type) || type.components != 1)
             return false;
         if (qualified)
-            seen_.push_back({MangledType::pointer, '?', 0, 0}); // never a parameter by itself
+            // A qualified type is never a parameter by itself.
+            seen_.push_back({MangledType::pointer, '?', 0, 0});
         type.kind = MangledType::pointer;
         type.address_space = space;
         seen_.push_back(type);

@@ -31,11 +31,12 @@ struct Registry {
     uint64_t next_id = 1;
 };
 Registry &registry() {
-    static Registry *leaked = new Registry; // memory may be freed by static destructors of the program
+    // Leaked: static destructors of the program may free memory.
+    static Registry *leaked = new Registry;
     return *leaked;
 }
 
-/// The structure of this type in a chain of descriptors, null if there is none.
+/// Finds the structure of this type in a pNext chain; null if there is none.
 template <class T> const T *find_next(const void *next, ze_structure_type_t type) {
     for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
          p = static_cast<const ze_base_desc_t *>(p->pNext))
@@ -56,13 +57,14 @@ void add(Registry &r, Allocation allocation) {
     r.by_base[allocation.base] = std::move(allocation);
 }
 
-/// Whole pages, so that any allocation can be mapped from a file later (share_allocation). `block` is what
-/// free() takes.
+/// Allocates whole pages, so that a file can be mapped over them later (share_allocation). `block`
+/// receives what free() takes.
 void *allocate_pages(size_t size, size_t alignment, void *&block) {
     size = round_to_pages(size);
     if (size < 2 * huge_page && alignment <= page_size()) {
-        // Not posix_memalign: of blocks that malloc maps it cuts the head off, so that the same size is
-        // mapped anew each time (9 us a megabyte) where malloc by itself comes to keep it.
+        // Not posix_memalign: it cuts off the head of blocks that malloc maps, so that the same
+        // size is mapped anew each time (9 us a megabyte). Plain malloc soon keeps such blocks for
+        // reuse.
         const size_t slack = page_size() - alignof(max_align_t);
         block = malloc(size + slack);
         const auto address = reinterpret_cast<uintptr_t>(block);
@@ -71,12 +73,13 @@ void *allocate_pages(size_t size, size_t alignment, void *&block) {
     const bool huge = size >= 2 * huge_page;
     if (posix_memalign(&block, std::max({alignment, page_size(), huge ? huge_page : size_t(0)}), size) != 0)
         return nullptr;
-    if (huge) // weights are read in strides of kilobytes: large pages spare the TLB
+    if (huge) // kernels read weights in strides of kilobytes: huge pages spare the TLB
         madvise(block, size / huge_page * huge_page, MADV_HUGEPAGE);
     return block;
 }
 
-/// Memory that another API or process gave as a file descriptor, or that is to be given away so.
+/// Allocates memory from a file descriptor of another API or process, or memory that can be
+/// exported as a file descriptor.
 ze_result_t allocate_external(ze_memory_type_t type, const ze_external_memory_import_fd_t *import,
                               const ze_external_memory_export_desc_t *wanted, size_t size,
                               ze_device_handle_t device, void **pointer) {
@@ -122,15 +125,15 @@ ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, 
     });
 }
 
-/// Gives back what an allocation consists of.
+/// Gives the memory of an allocation back to malloc or to the system.
 void give_back(const Allocation &allocation) {
     void *memory = reinterpret_cast<void *>(allocation.base);
     if (allocation.origin != Allocation::heap) {
         munmap(memory, round_to_pages(allocation.size));
         return;
     }
-    // malloc goes on using the pages, and must not find a shared file there. If the system has no memory for
-    // that, they are lost to malloc.
+    // malloc will use the pages again and must not find a shared file there, so private memory
+    // replaces it. If the system has no memory for that, the pages are lost.
     if (allocation.file && mmap(memory, round_to_pages(allocation.size), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
@@ -152,7 +155,7 @@ ze_result_t release(const void *pointer, bool of_ipc) {
     return ZE_RESULT_SUCCESS;
 }
 
-/// In r.by_base, or its end.
+/// The entry of r.by_base that contains the address, or its end.
 std::map<uintptr_t, Allocation>::iterator find_in(Registry &r, const void *pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     auto after = r.by_base.upper_bound(address);
@@ -162,7 +165,7 @@ std::map<uintptr_t, Allocation>::iterator find_in(Registry &r, const void *point
     return address - candidate->second.base < candidate->second.size ? candidate : r.by_base.end();
 }
 
-/// Writes the contents into the file and maps the file over them.
+/// Writes the contents of an allocation into the file and maps the file in their place.
 void move_into(const MemoryFile &file, const Allocation &allocation) {
     auto *from = reinterpret_cast<const char *>(allocation.base);
     for (size_t done = 0; done < allocation.size;) {
@@ -176,12 +179,13 @@ void move_into(const MemoryFile &file, const Allocation &allocation) {
         throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-/// The descriptor that a program asked for with the properties, its own from now on.
+/// Duplicates the file descriptor of an allocation, for a program that asks for it with the
+/// allocation's properties. The program owns the duplicate.
 ze_result_t export_descriptor(const Allocation &allocation, ze_external_memory_export_fd_t &to) {
     if (to.flags != ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD)
         return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
     if (!allocation.file)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // was not allocated for that
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // not allocated for export
     to.fd = fcntl(allocation.file->descriptor(), F_DUPFD_CLOEXEC, 3);
     return to.fd < 0 ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_SUCCESS;
 }
@@ -220,7 +224,8 @@ std::shared_ptr<MemoryFile> share_allocation(const void *pointer) {
     if (!find_allocation(pointer, found) || found.file)
         return found.file;
     std::shared_ptr<MemoryFile> file = MemoryFile::create(found.size);
-    // The registry is locked when nothing runs any more: what runs may need memory to be allocated.
+    // The registry is locked only when all streams are paused: a kernel that still runs may wait
+    // for the host, and the host may have to allocate memory first.
     run_while_paused([&] {
         Registry &r = registry();
         std::unique_lock lock(r.mutex);
@@ -230,7 +235,7 @@ std::shared_ptr<MemoryFile> share_allocation(const void *pointer) {
             return;
         }
         if (there->second.file) {
-            file = there->second.file; // by another thread
+            file = there->second.file; // another thread made it
             return;
         }
         move_into(*file, there->second);

@@ -36,7 +36,7 @@ MemoryFile::~MemoryFile() {
 std::shared_ptr<MemoryFile> MemoryFile::create(size_t size) {
     const int descriptor = memfd_create("ze_cpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0)
-        throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; // descriptors, or memory of the system
+        throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; // no file descriptors or no memory left
     if (ftruncate(descriptor, off_t(round_to_pages(size))) != 0 ||
         fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         close(descriptor);
@@ -46,7 +46,7 @@ std::shared_ptr<MemoryFile> MemoryFile::create(size_t size) {
 }
 
 std::shared_ptr<MemoryFile> MemoryFile::open(int descriptor) {
-    // Only memfds have seals at all.
+    // Only memfds have seals, and this driver seals its own against shrinking.
     const int seals = fcntl(descriptor, F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_SHRINK))
         return nullptr;

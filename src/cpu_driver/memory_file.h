@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Memory with a file descriptor: it can be shared, and mapped in several places.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +9,15 @@
 
 namespace ze_cpu {
 
-/// Memory with a file descriptor (a memfd): it can be mapped more than once, and by other processes. Its size
-/// is sealed, so no process can take pages away from another.
+/// A memfd. It can be mapped more than once, and by other processes. Its size is sealed, so no
+/// process can take pages away from another.
 class MemoryFile {
 public:
     /// Zeroed memory of `size` bytes, rounded up to pages. Throws ze_result_t.
     static std::shared_ptr<MemoryFile> create(size_t size);
 
-    /// One that was created by this process or another, from a descriptor, which stays the caller's. Null if
-    /// it is something else.
+    /// Opens the memory that this process or another has created, from a file descriptor, which
+    /// stays the caller's. Null if the descriptor is of anything else.
     static std::shared_ptr<MemoryFile> open(int descriptor);
 
     ~MemoryFile();
@@ -25,18 +27,19 @@ public:
     int descriptor() const { return descriptor_; }
     size_t size() const { return size_; }
 
-    /// Which of the machine's files this is, by any descriptor.
+    /// Identifies the file on this machine, whatever descriptor it was opened by.
     struct Identity {
         uint64_t device = 0, inode = 0;
         bool operator==(const Identity &) const = default;
     };
     const Identity &identity() const { return identity_; }
 
-    /// Maps a part, at `at` in place of what is there, or anywhere. Null if the system refuses.
+    /// Maps a part of the file: at `at`, replacing what is mapped there, or anywhere if `at` is
+    /// null. Returns null if the system refuses.
     void *map(size_t offset, size_t size, int protection, void *at = nullptr) const;
 
 private:
-    explicit MemoryFile(int descriptor); // takes it
+    explicit MemoryFile(int descriptor); // takes ownership
     int descriptor_;
     size_t size_ = 0;
     Identity identity_;

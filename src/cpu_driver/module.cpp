@@ -21,7 +21,7 @@ const ze_module_program_exp_desc_t *find_inputs(const ze_module_desc_t &desc) {
 }
 
 ze_result_t check_inputs(const ze_module_desc_t &desc, const ze_module_program_exp_desc_t &several) {
-    if (desc.format != ZE_MODULE_FORMAT_IL_SPIRV) // native binaries are whole
+    if (desc.format != ZE_MODULE_FORMAT_IL_SPIRV) // a native binary is complete
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     if (several.count == 0)
         return ZE_RESULT_ERROR_INVALID_SIZE;
@@ -69,7 +69,7 @@ ze_result_t build_native(const ze_module_desc_t &desc, _ze_module_handle_t &modu
     unit.unresolved = native.unresolved;
     module.built->kernels = std::move(native.kernels);
     ze_result_t result = ZE_RESULT_SUCCESS;
-    std::vector<KernelInfo> ignored; // the binary has them
+    std::vector<KernelInfo> ignored; // native.kernels has them already
     for (size_t i = 0; i < native.sources.size() && result == ZE_RESULT_SUCCESS; i++) {
         NativeModule::Input &input = native.sources[i];
         result = read_source(input.words.data(), input.words.size(), nullptr, input.options,
@@ -90,8 +90,8 @@ ze_result_t build_native(const ze_module_desc_t &desc, _ze_module_handle_t &modu
                : ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
 }
 
-/// Of a module with imports the binary has what it was made of and nothing of what it is linked with, so that
-/// it is linked again when it is loaded.
+/// Makes the native binary. If the module has imports, the binary contains the module's inputs but
+/// nothing of the modules that it is linked with, so it has to be linked again when it is loaded.
 ze_result_t make_native(const _ze_module_handle_t &module, std::vector<uint8_t> &binary) {
     const Unit &unit = *module.unit;
     NativeModule native;
@@ -135,7 +135,7 @@ ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDev
                                  : build_native(*desc, *module, log->text);
         module->has_imports = !module->unit->unresolved.empty();
         if (!module->has_imports && !module->unit->exports_anything())
-            module->unit->sources.clear(); // nobody can use them
+            module->unit->sources.clear(); // no other module can use them
         if (phBuildLog)
             *phBuildLog = log.release();
         if (result == ZE_RESULT_SUCCESS)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Modules: their handles, the result of building them, and native binaries.
 #pragma once
 
 #include <memory>
@@ -12,35 +14,36 @@
 #include "opencl_api.h"
 #include "spirv.h"
 
-/// Text that outlives the module it came from, as the specification wants.
+/// A build log. By the specification it outlives its module.
 struct _ze_module_build_log_handle_t {
     std::string text;
 };
 
 namespace ze_cpu {
 
-/// What came out of building: kernels keep it alive.
+/// The result of building a module. Kernels keep it alive.
 struct BuiltModule {
     std::shared_ptr<const Program> program;            // null while imports are unresolved
-    std::vector<std::shared_ptr<const Program>> homes; // of variables whose addresses the program has
+    std::vector<std::shared_ptr<const Program>> homes; // with variables that `program` uses
     std::vector<KernelInfo> kernels;
 };
 
-/// A module as it is kept outside of the process.
+/// The contents of a native binary.
 struct NativeModule {
     std::vector<KernelInfo> kernels;
-    std::vector<uint8_t> binary; // OpenCL's; empty while imports are unresolved
+    std::vector<uint8_t> binary; // of the OpenCL program; empty while imports are unresolved
     std::vector<std::string> unresolved;
-    std::string options; // to link the sources
+    std::string options; // for linking the sources
     struct Input {
         std::vector<uint8_t> words;
         std::string options;
         Constants constants;
     };
-    std::vector<Input> sources; // of modules that others may be linked with
+    std::vector<Input> sources; // the module's inputs, if other modules may be linked with it
 };
 
-/// Held while units are linked or what they are linked with is read: one may export to several.
+/// Held while units are linked, and while the units that they are linked with are read: threads may
+/// link several modules with the same one.
 std::mutex &link_mutex();
 
 /// Native binaries: see native_binary.cpp for the layout.
@@ -53,9 +56,9 @@ struct _ze_module_handle_t {
     ze_context_handle_t context = nullptr;
     std::shared_ptr<ze_cpu::BuiltModule> built;
     std::shared_ptr<ze_cpu::Unit> unit;
-    ze_cpu::Closure uses; // what the unit is linked with stays, whatever becomes of these modules
+    ze_cpu::Closure uses; // the units that `unit` is linked with, which may outlive their modules
     bool has_imports = false;
-    std::mutex mutex;            // of what is made at its first use:
+    std::mutex mutex;            // protects what is made at its first use:
     std::vector<uint8_t> native; // zeModuleGetNativeBinary
     ze_cpu::Program functions;   // zeModuleGetFunctionPointer
 };

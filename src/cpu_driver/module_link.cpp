@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that import from each other.
+// Links modules that import from each other (zeModuleDynamicLink).
 #include <algorithm>
 #include <set>
 #include <span>
@@ -23,13 +23,13 @@ std::set<std::string> imports_of(const Unit &unit) {
     return names;
 }
 
-/// Whether the module was in the list before.
+/// Whether the module has an earlier place in the list, too.
 bool is_repeated(Modules modules, size_t i) {
     const auto here = modules.begin() + long(i);
     return std::find(modules.begin(), here, modules[i]) != here;
 }
 
-/// Numbers of the modules that export a name.
+/// The indices of the modules that export a name.
 std::vector<size_t> exporters(Modules modules, const std::string &name) {
     std::vector<size_t> found;
     for (size_t i = 0; i < modules.size(); i++)
@@ -52,7 +52,7 @@ public:
             import.unit->providers[import.name] = import.from;
         const ze_result_t result = build();
         if (result != ZE_RESULT_SUCCESS)
-            for (const Import &import : found_) // they stay as they were
+            for (const Import &import : found_) // the units stay as they were
                 import.unit->providers.erase(import.name);
         return result;
     }
@@ -73,7 +73,7 @@ private:
         const std::shared_ptr<Unit> &unit = modules_[i]->unit;
         bool complete = true;
         for (const std::string &name : imports_of(*unit)) {
-            if (unit->providers.count(name)) // modules are linked once
+            if (unit->providers.count(name)) // already linked
                 continue;
             const std::vector<size_t> from = exporters(modules_, name);
             const bool needed =
@@ -93,7 +93,8 @@ private:
         return complete;
     }
 
-    /// Makes the programs of those that had none, and changes the modules when all are made.
+    /// Makes the programs of the modules that have none. Changes the modules only when all programs
+    /// are made.
     ze_result_t build() {
         std::vector<Built> built;
         for (size_t i = 0; i < modules_.size(); i++) {

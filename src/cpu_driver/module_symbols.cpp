@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variables and functions of modules by name.
+// Finds variables and functions of modules by their names.
 #include "border.h"
 #include "entry_points.h"
 #include "module.h"
@@ -27,8 +27,9 @@ ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t hModule, const char *pGl
     });
 }
 
-/// The runtime keeps functions whose address is asked for apart from kernels, and only if it is told so when
-/// it compiles. So they get a program of their own, which uses the same variables.
+/// The runtime keeps functions that are called by pointer apart from kernels, and only if the
+/// module marks them when it is compiled. So they get a program of their own, which uses the same
+/// variables.
 ze_result_t zeModuleGetFunctionPointer(ze_module_handle_t hModule, const char *pFunctionName,
                                        void **pfnFunction) {
     ZE_CPU_NEED_HANDLE(hModule);

@@ -19,7 +19,8 @@ bool take_constants(const ze_module_constants_t &given, const std::map<uint32_t,
     for (uint32_t i = 0; i < given.numConstants; i++) {
         const uint32_t id = given.pConstantIds[i];
         const auto size = sizes.find(id);
-        // Not an error: the same constants may be given to several modules, and translators drop unused ones.
+        // Not an error: a program may give the same constants to several modules, and translators
+        // drop constants that a module does not use.
         if (size == sizes.end()) {
             log += "the module has no specialisation constant " + std::to_string(id) + "\n";
             continue;
@@ -34,7 +35,8 @@ bool take_constants(const ze_module_constants_t &given, const std::map<uint32_t,
     return true;
 }
 
-/// The words of a source whose hidden variables have names, if other programs may want their addresses.
+/// The SPIR-V of a source in which hidden variables have names, so that their addresses can be
+/// found. Without functions only the variables are left.
 std::vector<uint32_t> words_of(const Unit &unit, size_t i, bool keep_functions) {
     const Source &source = unit.sources[i];
     Rewrite rewrite;
@@ -65,8 +67,8 @@ ze_result_t build_alone(const Unit &unit, Program &program, std::string &log) {
     return parts.link(unit.options, program, log);
 }
 
-/// The runtime looks for symbols where there is a kernel. In a module without any, what it exports shows
-/// whether something is missing.
+/// Finds the missing imports of a unit without kernels. The runtime looks for symbols only where
+/// there is a kernel, so this links the exported functions with an empty one.
 void try_functions(const Unit &unit, std::string &log) {
     const bool has_imports = std::any_of(unit.sources.begin(), unit.sources.end(),
                                          [](const Source &s) { return !s.linkage.imports.empty(); });

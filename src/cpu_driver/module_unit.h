@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What modules are to each other. Programs of the OpenCL runtime share nothing, so a module that is linked
-// with others gets a program with copies of their functions in it. Variables are not copied: each has one
-// home, and other programs have its address instead.
+// Units: modules as the linker sees them. Programs of the OpenCL runtime share nothing. So a module
+// that is linked with others gets a program with copies of their functions. Variables are not
+// copied: each lives in one program, its home, and other programs use its address.
 #pragma once
 
 #include <memory>
@@ -14,45 +14,46 @@
 
 namespace ze_cpu {
 
-/// One input in IL.
+/// One SPIR-V input of a module.
 struct Source {
     std::vector<uint32_t> words;
-    std::string options; // OpenCL's
+    std::string options; // build options of OpenCL
     Constants constants;
-    std::vector<ImportedFunction> functions; // imported
+    std::vector<ImportedFunction> functions; // that the input imports
     Linkage linkage;
 };
 
-/// A module's inputs and where its variables live.
+/// The inputs of a module, and the program in which its variables live (`home`).
 struct Unit {
     std::vector<Source> sources;
-    std::string options; // to link them
+    std::string options; // for linking the sources
     std::shared_ptr<const Program> home;
-    std::vector<std::string> unresolved; // imports that neither the unit nor this driver has
-    std::map<std::string, std::weak_ptr<const Unit>> providers; // of imports, when the unit is linked
+    std::vector<std::string> unresolved; // imports that the runtime, this driver and the unit lack
+    std::map<std::string, std::weak_ptr<const Unit>> providers; // linked units, by import
 
     bool exports(const std::string &name) const;
     bool exports_anything() const;
     bool exports_functions() const;
     bool exports_function(const std::string &name) const;
-    bool is_linked() const; // or needs no others
+    bool is_linked() const; // true also if it needs no other unit
     bool imports(const std::string &name) const;
     const Unit *provider_of(const std::string &name) const; // null: the runtime, this driver or nobody
 };
 
+/// Reads an input into `source`, and adds its kernels to `kernels`.
 ze_result_t read_source(const uint8_t *data, size_t size, const ze_module_constants_t *constants,
                         std::string options, Source &source, std::vector<KernelInfo> &kernels,
                         std::string &log);
 
-/// Builds the unit by itself. If that cannot be for what it imports, these are its unresolved ones then and
-/// there is no program.
+/// Builds the unit by itself. Missing imports become its `unresolved` ones. If it cannot be built
+/// without them, only its home is made and `program` stays null.
 ze_result_t build_unit(Unit &unit, bool has_kernels, std::shared_ptr<const Program> &program,
                        std::string &log);
 
-/// Makes a program that has the unit's variables only.
+/// Makes the unit's home a program that has only the unit's variables.
 ze_result_t make_home(Unit &unit, std::string &log);
 
-/// The unit, those that it uses, those that they use ...
+/// A unit, the units that it is linked with, the units that these are linked with, and so on.
 using Closure = std::vector<std::shared_ptr<const Unit>>;
 Closure closure_of(const std::shared_ptr<const Unit> &unit);
 
@@ -61,17 +62,18 @@ enum class ProgramFor {
     pointers, // to exported functions
 };
 
-/// Makes a program for the kernels or the exported functions of the first unit, with what they use of the
-/// others.
+/// Makes a program for the kernels of the first unit, or for pointers to its exported functions. It
+/// contains the functions of the other units that these use.
 ze_result_t link_closure(const Closure &closure, ProgramFor purpose, Program &program, std::string &log);
 
-/// Names that the runtime's log calls missing, if all are imports of the unit.
+/// The symbols that the runtime's log reports as missing. Empty if one of them is no import of the
+/// unit.
 std::vector<std::string> unresolved_of(const Unit &unit, const std::string &log);
 
 /// Says in plain words which imports are unresolved.
 std::string missing_sentence(const Unit &unit);
 
-/// By what others find a variable that has no name.
+/// The linker name for a variable that has none, by which other programs find it.
 std::string hidden_name(size_t source, uint32_t id);
 
 } // namespace ze_cpu

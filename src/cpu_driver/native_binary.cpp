@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A native binary is the OpenCL program's binary behind a header of ours, because kernels made from it need
-// the argument table, which only the SPIR-V had:
-//   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows,
-//   u64 stamp of driver and device, u32 number of kernels, then per kernel: name, attributes, group size,
-//   sub-groups, arguments; u32 number of unresolved imports and their names; options; u32 number of sources,
-//   then per source: u64 size, SPIR-V, options, u32 number of constants, each an id, u32 size and the value;
-//   u64 size and the bytes of the OpenCL binary. Numbers are little-endian, texts have their u32 length in
-//   front.
-// OpenCL trusts its binaries, so everything is verified here before it sees one.
+// Native binaries. A native binary is the binary of the OpenCL program behind a header of this
+// driver: kernels need the table of their arguments, which only the SPIR-V has. The layout:
+//
+//   char[8] magic, u32 format version, u32 flags (0), u64 checksum of all that follows
+//   u64 build_id of the driver, u64 stamp of the runtime and the device
+//   u32 number of kernels, and for each: name, attributes, u32[3] required group size,
+//     u32 required sub-group size, u32 required number of sub-groups, u32 number of arguments,
+//     and for each argument: u32 kind, u32 size, u32 least size
+//   u32 number of unresolved imports, and their names
+//   options for linking the sources
+//   u32 number of sources, and for each: u64 size, SPIR-V, options, u32 number of constants,
+//     and for each constant: u32 id, u32 size, value
+//   u64 size of the OpenCL binary, and its bytes
+//
+// Numbers are little-endian. A text has its u32 length in front. OpenCL trusts its binaries, so the
+// driver verifies everything before OpenCL sees one.
 #include "module.h"
 
 #include <cstring>
@@ -24,10 +31,10 @@ namespace ze_cpu {
 namespace {
 
 constexpr char magic[8] = {'Z', 'E', 'C', 'P', 'U', 'B', 'I', 'N'};
-constexpr uint32_t format_version = 3;
+constexpr uint32_t format_version = 4;
 constexpr size_t checked_from = sizeof magic + 4 + 4 + 8;
 
-/// FNV-1a over 8-byte steps: any change of a byte changes the sum.
+/// FNV-1a in steps of 8 bytes. A change of any single byte changes the sum.
 uint64_t checksum(const uint8_t *data, size_t size, uint64_t sum = 0xcbf29ce484222325ull) {
     for (; size >= 8; data += 8, size -= 8) {
         uint64_t word;
@@ -40,14 +47,15 @@ uint64_t checksum(const uint8_t *data, size_t size, uint64_t sum = 0xcbf29ce4842
     return sum;
 }
 
-/// Binaries fit this driver, the runtime, its settings, and the kind of CPU that made them.
+/// A hash of the runtime, the runtime's settings, and the kind of CPU: what a binary depends on
+/// beside the driver.
 uint64_t stamp() {
     const DeviceInfo &d = runtime().info;
-    std::string text = std::to_string(own_version) + "|" + d.driver_version + "|" + d.name + "|" +
-                       std::to_string(d.vector_width_int) + "|" + std::to_string(d.compute_units);
+    std::string text = d.driver_version + "|" + d.name + "|" + std::to_string(d.vector_width_int) + "|" +
+                       std::to_string(d.compute_units);
     for (const char *isa : isa_extensions())
         text += std::string("|") + isa;
-    std::set<std::string> settings; // in one order
+    std::set<std::string> settings; // sorted
     for (char **variable = environ; variable && *variable; variable++)
         if (std::strncmp(*variable, "CL_CONFIG_", 10) == 0)
             settings.insert(*variable);
@@ -168,6 +176,7 @@ std::vector<uint8_t> pack_native(const NativeModule &module) {
     w.u32(format_version);
     w.u32(0);
     w.u64(0); // the checksum's place
+    w.u64(build_id);
     w.u64(stamp());
     w.u32(uint32_t(module.kernels.size()));
     for (const KernelInfo &kernel : module.kernels) {
@@ -214,13 +223,15 @@ bool unpack_native(const uint8_t *data, size_t size, NativeModule &module, std::
     Reader in(data, size);
     char found[sizeof magic];
     uint32_t version = 0, flags = 0;
-    uint64_t sum = 0, made_for = 0;
+    uint64_t sum = 0, made_by = 0, made_for = 0;
     if (!in.bytes(found, sizeof found) || std::memcmp(found, magic, sizeof magic) != 0)
         return fail("it is not one of this driver");
     if (!in.u32(version) || version != format_version || !in.u32(flags) || flags != 0)
         return fail("it is of another version of this driver");
     if (!in.u64(sum) || sum != checksum(in.at(), in.left()))
         return fail("it is damaged");
+    if (!in.u64(made_by) || made_by != build_id)
+        return fail("it was made by another build of this driver");
     if (!in.u64(made_for) || made_for != stamp())
         return fail("it was made for another device or by another OpenCL runtime");
     return read_body(in, module) || fail("it is damaged");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Level Zero functions and types younger than the 1.4 headers of Debian 12. They are in our tables from the
-// version on that introduced them, so a program with a newer loader finds them. All are in our namespace, so
-// that headers which do have them do not clash.
+// Functions and types that the Level Zero 1.4 headers of Debian 12 lack. The tables have the
+// functions from the version on that introduced them, so programs with a newer loader find them.
+// They are in the namespace ze_cpu, so that they do not clash with newer headers.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -34,7 +34,7 @@ inline constexpr uint32_t counter_based_all = (1 << 7) - 1;
 
 struct CounterBasedPoolDesc { // ze_event_pool_counter_based_exp_desc_t, 1.7
     static constexpr auto type = ze_structure_type_t(0x20014);
-    static constexpr uint32_t all = 1 << 0 | 1 << 1; // for immediate lists, for others
+    static constexpr uint32_t all = 1 << 0 | 1 << 1; // for immediate lists, for regular lists
     ze_structure_type_t stype;
     const void *pNext;
     uint32_t flags;

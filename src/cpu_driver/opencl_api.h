@@ -41,7 +41,7 @@ inline constexpr Int mem_allocation_failure = -4;
 inline constexpr Int out_of_resources = -5;
 inline constexpr Int out_of_host_memory = -6;
 inline constexpr Int image_format_not_supported = -10;
-inline constexpr Int invalid_mem_object = -38; // an image of another type, too
+inline constexpr Int invalid_mem_object = -38; // also: an image of another type
 inline constexpr Int invalid_image_format_descriptor = -39;
 inline constexpr Int invalid_image_size = -40;
 inline constexpr Int invalid_arg_value = -50;
@@ -84,7 +84,7 @@ inline constexpr Uint device_extensions = 0x1030;
 inline constexpr Uint device_double_fp_config = 0x1032;
 inline constexpr Uint device_half_fp_config = 0x1033;
 inline constexpr Uint device_preferred_vector_width_half = 0x1034;
-inline constexpr Uint device_native_vector_width_char = 0x1036; // likewise
+inline constexpr Uint device_native_vector_width_char = 0x1036; // the other types follow, too
 inline constexpr Uint device_native_vector_width_int = 0x1038;
 inline constexpr Uint device_native_vector_width_half = 0x103C;
 inline constexpr Uint device_image_max_buffer_size = 0x1040;
@@ -94,7 +94,7 @@ inline constexpr Uint device_il_version = 0x105B;
 inline constexpr Uint device_sub_group_sizes_intel = 0x4108;
 inline constexpr Uint device_shared_system_mem_capabilities_intel = 0x4194;
 
-// bits of the fp configs
+// Bits of device_single_fp_config and the like.
 inline constexpr Ulong fp_denorm = 1 << 0;
 inline constexpr Ulong fp_inf_nan = 1 << 1;
 inline constexpr Ulong fp_round_to_nearest = 1 << 2;
@@ -133,7 +133,7 @@ inline constexpr Uint order_bgra = 0x10B6;
 inline constexpr Uint order_argb = 0x10B7;
 inline constexpr Uint order_intensity = 0x10B8;
 inline constexpr Uint order_luminance = 0x10B9;
-// of 8 bits; the types of 16 and 32 bits follow
+// Types of 8 bits; each is followed by the types of 16 and, for integers, 32 bits.
 inline constexpr Uint snorm_int8 = 0x10D0;
 inline constexpr Uint unorm_int8 = 0x10D2;
 inline constexpr Uint signed_int8 = 0x10D7;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reference counting for OpenCL events.
 #pragma once
 
 #include <utility>
@@ -7,7 +9,7 @@
 
 namespace ze_cpu {
 
-/// Owns a reference of an OpenCL event.
+/// Owns one reference to an OpenCL event.
 class OpenClEvent {
 public:
     OpenClEvent() = default;

@@ -24,8 +24,8 @@ void add_reason(std::string &reasons, const std::string &reason) {
     reasons += (reasons.empty() ? "" : "; ") + reason;
 }
 
-/// Whether what dlopen() said of a file is true of it for good. The linker puts strerror()'s text behind its
-/// own.
+/// The result for a message of dlopen(): DEPENDENCY_UNAVAILABLE if the failure is permanent. The
+/// dynamic linker ends its messages with the text of strerror().
 ze_result_t meaning_of(const std::string &reason) {
     auto says = [&](const char *part) { return reason.find(part) != std::string::npos; };
     if (says(std::strerror(ENOMEM)) || says("out of memory"))
@@ -36,9 +36,9 @@ ze_result_t meaning_of(const std::string &reason) {
     return ZE_RESULT_ERROR_UNKNOWN;
 }
 
-/// RTLD_LOCAL: the cl* names of the runtime must not take the place of those of an OpenCL loader that the
-/// process also uses, and neither must theirs end up in our table, so every name is asked from this one
-/// handle.
+/// Opens a library with RTLD_LOCAL: the runtime's cl* functions must not replace those of an OpenCL
+/// loader in the same process. And as a loader's functions must not get into the driver's table,
+/// every function is looked up in this one handle.
 ze_result_t open_library(const std::string &path, void *&handle, std::string &reasons) {
     handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle)
@@ -49,7 +49,8 @@ ze_result_t open_library(const std::string &path, void *&handle, std::string &re
     return meaning_of(reason);
 }
 
-/// DEPENDENCY_UNAVAILABLE if there is none that opens, another result if one could not be opened this time.
+/// Returns DEPENDENCY_UNAVAILABLE if no library can be opened, and another error if a later attempt
+/// may succeed.
 ze_result_t find_library(void *&handle, std::string &error) {
     if (const char *path = secure_getenv("ZE_CPU_OPENCL_LIBRARY"); path && *path) {
         std::string reasons;
@@ -97,7 +98,7 @@ ze_result_t find_library(void *&handle, std::string &error) {
 } // namespace
 
 ze_result_t load_opencl(cl::Api &api, std::string &error) {
-    using namespace cl; // the row types of ZE_CPU_OPENCL_FUNCTIONS
+    using namespace cl; // the types in ZE_CPU_OPENCL_FUNCTIONS
     void *handle = nullptr;
     if (ze_result_t result = find_library(handle, error); result != ZE_RESULT_SUCCESS)
         return result;

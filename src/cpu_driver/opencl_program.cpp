@@ -13,7 +13,7 @@
 namespace ze_cpu {
 namespace {
 
-/// Lines that tell of progress and of how well a kernel was vectorised.
+/// Whether a line of the runtime's log only tells of progress or vectorisation.
 bool is_chatter(const std::string &line) {
     constexpr const char *beginnings[] = {
         "Compilation started", "Compilation done",  "Linking started",
@@ -54,8 +54,8 @@ ze_result_t compile_program(const Program &program, const std::string &options, 
                                  : build_error(status, ZE_RESULT_ERROR_MODULE_BUILD_FAILURE);
 }
 
-/// Compiles each text once in the process. Programs stay until its end, when the runtime may be gone before
-/// us.
+/// Compiles each text once in the process. The programs are never released, because at process exit
+/// the runtime may be gone before this library.
 cl::Program compiled_builtins(const std::string &text, std::string &log) {
     static std::mutex mutex;
     static auto &programs = *new std::map<std::string, cl::Program>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenCL programs: made of SPIR-V words, compiled, built, linked. All append to a log.
+// OpenCL programs: they are made of SPIR-V, compiled, built and linked. All functions append the
+// runtime's messages to `log`.
 #pragma once
 
 #include <map>
@@ -33,27 +34,27 @@ private:
     cl::Program handle_ = nullptr;
 };
 
-/// Values of specialisation constants by their ids.
+/// Values of specialisation constants by their SpecId.
 using Constants = std::map<uint32_t, std::vector<uint8_t>>;
 
 ze_result_t create_program(const std::vector<uint32_t> &words, const Constants &constants, Program &program,
                            std::string &log);
 ze_result_t build_program(const Program &program, const std::string &options, std::string &log);
 
-/// From and to OpenCL's binaries.
+/// Load a program from OpenCL's binary, and get the binary of a program.
 ze_result_t load_program(const std::vector<uint8_t> &binary, Program &program, std::string &log);
 ze_result_t binary_of(const Program &program, std::vector<uint8_t> &binary);
 
-/// Programs to be linked.
+/// Compiled programs that are to be linked.
 class ProgramParts {
 public:
     bool empty() const { return handles_.empty(); }
 
-    /// Compiles one.
+    /// Compiles a module and adds it.
     ze_result_t add(const std::vector<uint32_t> &words, const Constants &constants,
                     const std::string &options, std::string &log);
 
-    /// Adds the software versions of what this driver has of the imports.
+    /// Adds the software versions of those imports for which this driver has one.
     ze_result_t add_builtins(const std::vector<ImportedFunction> &imports, std::string &log);
 
     ze_result_t link(const std::string &options, Program &program, std::string &log) const;
@@ -63,11 +64,11 @@ private:
     std::vector<cl::Program> handles_;
 };
 
-/// Names that the OpenCL runtime found nowhere, from its log.
+/// The names of the missing symbols that the OpenCL runtime's log reports.
 std::vector<std::string> missing_symbols(const std::string &log);
 
-/// Where a variable or a function that is called by pointer is; null if the built program has none of that
-/// name.
+/// The address of a variable, or of a function that is called by pointer. Null if the built program
+/// has none of that name.
 void *variable_in(const Program &program, const std::string &name, size_t *size = nullptr);
 void *function_in(const Program &program, const std::string &name);
 

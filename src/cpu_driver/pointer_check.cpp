@@ -17,7 +17,7 @@ struct Facts {
     std::vector<uint32_t> calls;
 };
 
-/// Arithmetic, memory and control flow.
+/// Arithmetic, memory, control flow and calls by pointer: what does not depend on the work-item.
 constexpr bool is_plain(uint32_t op) {
     constexpr uint32_t ranges[][2] = {
         {spv::OpNop, spv::OpUndef},
@@ -39,10 +39,10 @@ constexpr bool is_plain(uint32_t op) {
                        [op](const auto &range) { return op >= range[0] && op <= range[1]; });
 }
 
-/// What every function of a module does by itself.
+/// What each function of a module does by itself, without the functions that it calls.
 std::map<uint32_t, Facts> read_functions(const std::vector<uint32_t> &words) {
     std::map<uint32_t, Facts> functions;
-    std::set<uint32_t> inputs; // variables of the environment, such as the global id
+    std::set<uint32_t> inputs; // variables with storage class Input, such as the global id
     Facts *current = nullptr;
     each_instruction(words, [&](uint16_t op, std::span<const uint32_t> w) {
         if (op == spv::OpFunction && w.size() > 2)
@@ -54,7 +54,8 @@ std::map<uint32_t, Facts> read_functions(const std::vector<uint32_t> &words) {
             current->calls.push_back(w[3]);
         } else {
             const bool is_printf = op == spv::OpExtInst && w.size() > 4 && w[4] == ext_inst_printf;
-            // The address that is read comes after type and result.
+            // For a load or an access chain, w[3] is the pointer: it follows the result type and
+            // the result id.
             const bool reads_input =
                 op >= spv::OpLoad && op <= spv::OpConvertUToPtr && w.size() > 3 && inputs.count(w[3]) != 0;
             current->is_plain = current->is_plain && is_plain(op) && !is_printf && !reads_input;
@@ -86,7 +87,8 @@ private:
                                              [&](uint32_t called) { return run(unit, source, called); });
     }
 
-    /// Of what the runtime has nothing is known.
+    /// Checks an imported function in the unit that exports it. Functions of the runtime are
+    /// refused, because nothing is known of them.
     bool run_import(const Unit &unit, const std::string &name) {
         const Unit *from = unit.provider_of(name);
         return from && run(*from, name);

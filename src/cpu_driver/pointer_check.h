@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which functions may be called by pointer.
 #pragma once
 
 #include <string>
@@ -7,9 +9,10 @@
 
 namespace ze_cpu {
 
-/// Whether an exported function, and what it calls, does without the work-item that it runs for. Only such
-/// ones may be called by pointer: the runtime hands work-items to functions in ways that differ from program
-/// to program, and in kernels that it has vectorised it mixes them up.
+/// Whether an exported function, with all functions that it calls, does not depend on the work-item
+/// that it runs for. Only such a function may be called by pointer: how the runtime passes the
+/// work-item to functions differs from program to program, and in kernels that it has vectorised it
+/// mixes work-items up.
 bool ignores_work_item(const Unit &unit, const std::string &function);
 
 } // namespace ze_cpu

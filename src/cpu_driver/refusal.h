@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Sentences that explain why a call was refused.
 #pragma once
 
 #include <string>
@@ -7,8 +9,8 @@
 
 namespace ze_cpu {
 
-/// Returns `result` and keeps a sentence that says more than it, for zeDriverGetLastErrorDescription in the
-/// same thread.
+/// Returns `result`, and keeps a sentence that explains it for zeDriverGetLastErrorDescription in
+/// the same thread.
 ze_result_t refuse(ze_result_t result, std::string why);
 
 /// The last sentence of this thread; "" if there was none.

@@ -14,11 +14,11 @@
 namespace ze_cpu {
 namespace {
 
-/// Leaked on purpose, as the runtime is: commands may still be running while static destructors do, at
-/// process exit.
+/// Leaked on purpose, like the runtime: at process exit commands may still run while static
+/// destructors do.
 struct Opening {
     std::mutex mutex;
-    std::string missing; // why it cannot be opened in this process; empty as long as it may be
+    std::string missing; // why the runtime can never be opened in this process, or empty
 };
 Opening &opening() {
     static Opening *leaked = new Opening;
@@ -26,7 +26,7 @@ Opening &opening() {
 }
 std::atomic<Runtime *> the_runtime{nullptr};
 
-/// The reason of the thread's own last call, in a buffer that no other thread changes.
+/// Why this thread's last call failed, in a buffer that no other thread changes.
 thread_local char last_reason[4096] = "";
 
 void set_reason(const std::string &reason) {
@@ -95,7 +95,8 @@ bool is_out_of_memory(ze_result_t result) {
     return result == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY || result == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
-/// DEPENDENCY_UNAVAILABLE for what is missing, any other result for what may work the next time.
+/// Returns DEPENDENCY_UNAVAILABLE if something is missing, and another error if the next attempt
+/// may succeed.
 ze_result_t open(Runtime &r, std::string &error) {
     if (ze_result_t result = load_opencl(r.api, error); result != ZE_RESULT_SUCCESS)
         return result;
@@ -134,7 +135,8 @@ ze_result_t open(Runtime &r, std::string &error) {
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
     read_info(r);
-    // Last: nothing below throws or fails, so that no attempt leaves a context behind.
+    // The context is created last: nothing after it throws or fails, so a failed attempt leaves no
+    // context behind.
     r.context = r.api.clCreateContext(nullptr, 1, &r.device, nullptr, nullptr, &status);
     if (!r.context) {
         error = "the OpenCL CPU runtime cannot create a context (error " + std::to_string(status) + ")";

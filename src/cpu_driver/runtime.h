@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one OpenCL device and context of the process, and what was read about the device when it was opened.
+// The OpenCL runtime: its one device and context in this process, and what was read about the
+// device when it was opened.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ struct DeviceInfo {
     uint32_t compute_units = 1;
     uint32_t clock_mhz = 0;
     uint32_t vector_width_int = 1;
-    uint32_t spirv_version = 0; // ZE_MAKE_VERSION of the newest that the runtime takes
+    uint32_t spirv_version = 0; // newest that the runtime takes, as ZE_MAKE_VERSION
     uint64_t max_alloc_size = 0;
     uint64_t global_size = 0;
     uint64_t local_size = 0;
@@ -44,24 +45,25 @@ struct Runtime {
     DeviceInfo info;
 };
 
-/// Opens the runtime at the first call that can. DEPENDENCY_UNAVAILABLE: it is missing, and stays so for this
-/// process. Any other failure may pass: the next call tries again.
+/// Opens the runtime, unless an earlier call has. DEPENDENCY_UNAVAILABLE: it is missing, and this
+/// process does not look for it again. After any other error the next call tries again.
 ze_result_t open_runtime();
 
-/// Why the last open_runtime of this thread failed, as a sentence; empty if it did not.
+/// A sentence that says why this thread's last open_runtime failed; empty if it did not.
 const char *runtime_error();
 
-/// The opened runtime. Only to be called after open_runtime succeeded, which every handle is a proof of.
+/// The opened runtime. Only to be called after open_runtime has succeeded, which the existence of
+/// any handle proves.
 Runtime &runtime();
 
 inline const cl::Api &opencl() {
     return runtime().api;
 }
 
-/// Translates an OpenCL error that has no better meaning where it occurred.
+/// The result for an OpenCL error, if the caller knows no better one.
 ze_result_t from_opencl(cl::Int error);
 
-/// The clock of all timestamps, in ns: the one that the runtime's event profiling uses.
+/// The time in ns, by the clock of all timestamps: the one that the runtime's event profiling uses.
 uint64_t timestamp_now();
 
 } // namespace ze_cpu

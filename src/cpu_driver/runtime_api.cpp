@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of Level Zero's "runtime" (zer): those of the default driver, without a handle.
+// The functions of Level Zero's "runtime" (zer): they take no driver handle and use the default
+// driver.
 #include "border.h"
 #include "driver.h"
 #include "entry_points.h"

@@ -12,8 +12,8 @@ Sampler::Sampler(const ze_sampler_desc_t &desc) {
                                    cl::address_clamp, cl::address_mirrored_repeat};
     if (desc.addressMode > ZE_SAMPLER_ADDRESS_MODE_MIRROR || desc.filterMode > ZE_SAMPLER_FILTER_MODE_LINEAR)
         throw ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    // OpenCL repeats images for normalised coordinates only; for others the runtime would end the process.
-    // They are clamped: inside of the image that is the same.
+    // OpenCL repeats images for normalised coordinates only; with other coordinates the runtime
+    // would end the process. Such samplers clamp instead, which is the same inside of the image.
     const bool repeats = desc.addressMode == ZE_SAMPLER_ADDRESS_MODE_REPEAT ||
                          desc.addressMode == ZE_SAMPLER_ADDRESS_MODE_MIRROR;
     const cl::Ulong properties[] = {
@@ -50,7 +50,7 @@ ze_result_t zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDe
 
 ze_result_t zeSamplerDestroy(ze_sampler_handle_t hSampler) {
     ZE_CPU_NEED_HANDLE(hSampler);
-    delete hSampler; // launches under way hold the Sampler
+    delete hSampler; // launches that still run keep the Sampler alive
     return ZE_RESULT_SUCCESS;
 }
 

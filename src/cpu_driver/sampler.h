@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Samplers, and their handle.
 #pragma once
 
 #include <memory>

@@ -44,7 +44,7 @@ SharedEvents::~SharedEvents() {
 std::shared_ptr<SharedEvents> SharedEvents::create(uint32_t count, uint32_t flags) {
     const size_t size = states_at + count * sizeof(EventState);
     std::shared_ptr<SharedEvents> events(new SharedEvents(MemoryFile::create(size)));
-    Header &header = events->header(); // zeros are clear states
+    Header &header = events->header(); // all states are clear, as new files are zero
     header.magic = magic;
     header.count = events->count_ = count;
     header.flags = events->flags_ = flags;
@@ -69,9 +69,9 @@ void SharedEvents::wake() noexcept {
     syscall(SYS_futex, &header().changes, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// Until a change after the one that was seen, or any time before.
+/// Sleeps until the counter differs from `seen` or the deadline passes. May return earlier.
 void SharedEvents::sleep(uint32_t seen, const Deadline &deadline) const {
-    timespec until{}; // the steady clock is CLOCK_MONOTONIC, as the futex's
+    timespec until{}; // steady_clock is CLOCK_MONOTONIC, which the futex uses, too
     const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.at().time_since_epoch());
     until.tv_sec = time_t(time.count() / 1'000'000'000);
     until.tv_nsec = long(time.count() % 1'000'000'000);
@@ -97,7 +97,7 @@ void SharedEvents::watch(std::weak_ptr<Signal> signal) {
     {
         std::lock_guard lock(mutex_);
         if (watcher_of_ != getpid())
-            start_watcher(); // looks when it gets the lock
+            start_watcher(); // its look() waits for the mutex and so sees the Signal
         watched_.splice(watched_.end(), added);
     }
     wake();
@@ -112,7 +112,7 @@ void SharedEvents::start_watcher() try {
 
 void SharedEvents::watch_changes() noexcept {
     pthread_setname_np(pthread_self(), "ze_cpu_events");
-    const ForkGate::Pass pass; // a fork waits until it sleeps
+    const ForkGate::Pass pass; // a fork waits until this thread sleeps
     for (;;) {
         const uint32_t seen = header().changes.load();
         if (!look())
@@ -121,14 +121,15 @@ void SharedEvents::watch_changes() noexcept {
     }
 }
 
-/// False when there is nothing to watch any more: then the next one needs a new watcher.
+/// Looks at all watched Signals. Returns false if none is left to watch: this thread then ends, and
+/// the next watch() starts another one.
 bool SharedEvents::look() {
     std::list<std::weak_ptr<Signal>> seen;
     {
         std::lock_guard lock(mutex_);
         seen.swap(watched_);
     }
-    // Without the lock: a stream that goes on may come to wait again.
+    // Without the mutex: a stream that is resumed may have to wait again, and call watch().
     seen.remove_if([](const std::weak_ptr<Signal> &signal) {
         const std::shared_ptr<Signal> alive = signal.lock();
         return !alive || !alive->look_at_state();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The states of the events of a pool that processes share: memory with a file descriptor, in which a counter
-// says that something changed. Who waits sleeps on that counter, in whichever process.
+// The states of the events of a pool that several processes share. They are in memory with a file
+// descriptor, beside a counter of changes. Threads that wait for an event sleep on that counter, in
+// whichever process.
 #pragma once
 
 #include <atomic>
@@ -20,19 +21,20 @@ namespace ze_cpu {
 class Deadline;
 class Signal;
 
-/// What an event is at a time. In memory that processes share, or in its Signal.
+/// The state of an event. It is in memory that processes share, or in the event's Signal.
 struct EventState {
     enum Value : uint32_t { clear, set, failed };
     std::atomic<uint32_t> value{clear};
-    std::atomic<uint64_t> start{0}, end{0}; // of the command that set it last
+    std::atomic<uint64_t> start{0}, end{0}; // timestamps of the command that set it last
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
 
 class SharedEvents : public std::enable_shared_from_this<SharedEvents> {
 public:
-    /// Events that are clear. Throws ze_result_t.
+    /// Creates `count` events, all clear. `flags` are the pool's. Throws ze_result_t.
     static std::shared_ptr<SharedEvents> create(uint32_t count, uint32_t flags);
-    /// Those of another pool, of this process or another. Null if the file is something else.
+    /// Opens the events of an existing pool, of this process or another. Null if the file is
+    /// something else.
     static std::shared_ptr<SharedEvents> open(std::shared_ptr<MemoryFile> file);
 
     ~SharedEvents();
@@ -44,12 +46,12 @@ public:
     uint32_t flags() const { return flags_; } // of the pool
     EventState &state(uint32_t index) const;
 
-    /// After a change of a state.
+    /// To be called after each change of a state.
     void wake() noexcept;
-    /// Blocks until `done()`, which is asked again after each change. No lock may be held. False if the
-    /// deadline passed first.
+    /// Blocks until `done()` returns true; it is called again after each change. The thread must
+    /// not hold a lock. Returns false if the deadline passes first.
     bool wait(const std::function<bool()> &done, const Deadline &deadline);
-    /// From now on a thread looks at the Signal after each change, as long as streams wait for it.
+    /// Makes a thread look at the Signal after each change, as long as a stream waits for it.
     void watch(std::weak_ptr<Signal> signal);
 
 private:
@@ -68,7 +70,7 @@ private:
 
     std::mutex mutex_;
     std::list<std::weak_ptr<Signal>> watched_;
-    pid_t watcher_of_ = 0; // the process whose thread watches; none in a child of fork()
+    pid_t watcher_of_ = 0; // the process whose thread watches (not a child of fork()); 0: none
 };
 
 } // namespace ze_cpu

@@ -24,7 +24,7 @@ struct Times {
     uint64_t start = 0, end = 0;
 };
 
-/// False if the runtime does not have them.
+/// Reads the profiling times of a command. False if the runtime does not have them.
 bool read_times(cl::Event event, Times &to) {
     const cl::Api &api = opencl();
     return api.clGetEventProfilingInfo(event, cl::profiling_command_start, sizeof to.start, &to.start,
@@ -47,7 +47,7 @@ Deadline::Deadline(uint64_t timeout_ns) : forever_(timeout_ns == UINT64_MAX) {
 
 ze_result_t wait_for(cl::Event event, const Deadline &deadline) {
     if (deadline.forever()) {
-        // Negative results also say that the command failed; the status tells which.
+        // clWaitForEvents also returns an error if the command failed, so the status decides.
         opencl().clWaitForEvents(1, &event);
         return execution_status(event) < 0 ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_SUCCESS;
     }
@@ -70,7 +70,7 @@ Signal::Signal(std::shared_ptr<SharedEvents> events, uint32_t index)
 
 Signal::~Signal() {
     if (watched_)
-        shared_->wake(); // the watcher learns that this is gone
+        shared_->wake(); // the watcher notices that the Signal is gone
 }
 
 void Signal::wake_waiters(std::unique_lock<std::mutex> lock) noexcept {
@@ -116,7 +116,7 @@ void Signal::add_producer(NewProducer &&producer) noexcept {
 
 void Signal::reset() {
     std::lock_guard lock(mutex_);
-    status_locked(); // producers that are done signalled before the reset
+    status_locked(); // producers that have completed signalled before the reset
     clear();
 }
 
@@ -178,8 +178,8 @@ bool Signal::ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, O
         }
         return false;
     }
-    // What is in the same queue runs before. Of several others any would do; each of them is bound to
-    // complete.
+    // A producer in the same queue runs before the waiting command anyway. Of several others any
+    // one will do, as each of them is bound to complete.
     auto is_here = [&](const Producer &p) { return p.queue == queue; };
     if (std::none_of(producers_.begin(), producers_.end(), is_here) && status_locked() == ZE_RESULT_NOT_READY)
         producer = producers_.front().event;
@@ -217,11 +217,12 @@ ze_result_t Signal::wait(const Deadline &deadline) {
             if (!producers_.empty())
                 producer = producers_.front().event;
         }
-        // What the producer did may be reset before the next look at it: its completion counts.
+        // The Signal may be reset again before its state is read, so the completion of the producer
+        // counts.
         if (producer) {
             const ze_result_t result = wait_for(producer.get(), deadline);
             if (shared_)
-                status(); // others may ask as soon as this returns
+                status(); // as others may ask as soon as this returns
             return result;
         }
         auto is_over = [this] { return !is_clear(); };

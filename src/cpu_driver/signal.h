@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state behind an event or a fence. A Signal is clear or set, and beside that it knows its producers:
-// commands in OpenCL queues that will set it, each by its OpenCL event, whose completion is the signal. A
-// Signal stays set until it is reset, also while a producer is about to set it again; a reset does not take
-// away what a producer has yet to do. The state of an event that processes share is in memory that they
-// share; its producers are this process's.
+// The state behind an event or a fence. A Signal is clear or set. It also knows its producers:
+// commands in OpenCL queues that will set it. A producer is known by its OpenCL event, whose
+// completion sets the Signal. A Signal stays set until it is reset, also while a producer is about
+// to set it again. A reset does not remove producers that are still to complete. If processes share
+// an event, its state is in memory that they share, but its producers are those of this process.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,8 @@ private:
     std::chrono::steady_clock::time_point at_;
 };
 
-/// Waits for the OpenCL event: SUCCESS, NOT_READY when the time is over, DEVICE_LOST if the command failed.
+/// Waits for an OpenCL event. Returns SUCCESS, NOT_READY if the deadline passes first, or
+/// DEVICE_LOST if the command failed.
 ze_result_t wait_for(cl::Event event, const Deadline &deadline);
 
 class Signal : public std::enable_shared_from_this<Signal> {
@@ -51,28 +52,31 @@ public:
         OpenClEvent event;
         cl::Queue queue = nullptr;
     };
-    /// A list of one producer, made before its command is enqueued, so that nothing is allocated after that.
+    /// A list with one producer. It is made before the command is enqueued, so that nothing has to
+    /// be allocated afterwards.
     using NewProducer = std::list<Producer>;
 
     void set_by_host();
     void set_failed(); // the command that was to signal could not be started
     void add_producer(NewProducer &&producer) noexcept;
     void reset();
-    void start_anew(); // forgets its producers, too: only those to come count
+    void start_anew(); // resets it and forgets its producers: only later ones count
 
-    /// True if what waits for the Signal may be given to the OpenCL queue now: it is set, or it has a
-    /// producer. Then `producer` is what to wait for in the queue; none where the in-order queue holds the
-    /// producer itself. False if it is clear and nothing is about to set it: `waiter` is resumed when that
-    /// changes.
+    /// True if a command that waits for the Signal may be enqueued now: the Signal is set, or has a
+    /// producer. `producer` is then the event to wait for in the queue. It is empty if no wait is
+    /// needed, for example because the in-order queue itself contains the producer. False if the
+    /// Signal is clear and nothing is about to set it: `waiter` is resumed when that changes.
     bool ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, OpenClEvent &producer);
 
     ze_result_t status(); // SUCCESS or NOT_READY, DEVICE_LOST if a producer failed
     ze_result_t wait(const Deadline &deadline);
     ze_result_t timestamps(ze_kernel_timestamp_result_t &result); // of the last signal; NOT_READY while clear
 
-    /// Other processes see a producer's completion when somebody here asks for the status: its queue does.
+    /// Whether processes share the state. Others see that a producer has completed only after this
+    /// process has called status(), so the producer's queue does that.
     bool is_shared() const { return shared_ != nullptr; }
-    /// After another process may have set it: resumes who waits for that. False if nobody waits any more.
+    /// To be called after another process may have set the Signal. Resumes the waiters if it is
+    /// set. Returns false if nobody waits any more.
     bool look_at_state();
 
 private:
@@ -85,12 +89,12 @@ private:
     void stop_being_clear(std::unique_lock<std::mutex> lock) noexcept;
 
     std::mutex mutex_;
-    std::list<Producer> producers_; // not seen complete; those of one queue in its order
+    std::list<Producer> producers_; // not yet seen complete; in the order of their queue
     OpenClEvent last_;              // the producer that set it last, if it holds the timestamps
     EventState own_;
     EventState *state_ = &own_;
-    const std::shared_ptr<SharedEvents> shared_; // null: the state is its own
-    bool watched_ = false;                       // by shared_
+    const std::shared_ptr<SharedEvents> shared_; // null: the Signal has its own state
+    bool watched_ = false;                       // shared_ watches the Signal
     std::vector<std::weak_ptr<Waiter>> waiters_;
 };
 

@@ -13,14 +13,15 @@ namespace {
 
 using namespace spirv;
 
-/// What is kept about a type. Sizes follow the OpenCL C rules, where a vector of 3 takes the room of 4.
+/// What the reader keeps about a type. Sizes are those of OpenCL C, where a vector of 3 elements
+/// takes the room of 4.
 struct Type {
     enum Kind { number, pointer, aggregate, structure, image, sampler, other } kind = other;
     uint32_t size = 0; // 0 = unknown
     uint32_t align = 1;
-    uint32_t storage = 0; // pointer
-    uint32_t pointee = 0; // pointer
-    uint32_t padding = 0; // at the end
+    uint32_t storage = 0; // storage class of a pointer
+    uint32_t pointee = 0; // type that a pointer points to
+    uint32_t padding = 0; // bytes at the end
 };
 
 struct Entry {
@@ -28,7 +29,7 @@ struct Entry {
     std::string name;
 };
 
-/// The attribute of OpenCL C that an execution mode stands for; "" if none does.
+/// The OpenCL C attribute that an execution mode stands for; "" if there is none.
 std::string attribute(const Instruction &i) {
     auto of_three = [&](const char *name) {
         return std::string(name) + "(" + std::to_string(i.word[3]) + "," + std::to_string(i.word[4]) + "," +
@@ -177,7 +178,7 @@ private:
             packed_.insert(i.word[1]);
         else if (i.word[2] == spv::DecorationLinkageAttributes &&
                  i.word[i.count - 1] == spv::LinkageTypeImport)
-            imports_[i.word[1]] = text_at(i, 3); // the type behind it was checked
+            imports_[i.word[1]] = text_at(i, 3); // check_spirv() has verified what follows the name
     }
 
     std::string spelling(uint32_t type_id) const {
@@ -192,14 +193,15 @@ private:
         return text + ")";
     }
 
-    /// Group decorations come after those of the group and before all types and functions.
+    /// Gives a target the decorations of its group. OpGroupDecorate comes after the group's own
+    /// decorations and before all types and functions.
     void join_group(uint32_t group, uint32_t target) {
         if (packed_.count(group))
             packed_.insert(target);
     }
 
     void number(uint32_t id, uint32_t width) {
-        if (width >= 1 && width <= 128) { // others have no size here
+        if (width >= 1 && width <= 128) { // types of other widths get no size
             const uint32_t size = std::bit_ceil((width + 7) / 8);
             types_[id] = {Type::number, size, size, 0, 0};
         }
@@ -217,7 +219,7 @@ private:
         auto length = constants_.find(length_id);
         Type t{Type::aggregate, 0, of.align, 0, 0};
         if (length != constants_.end() && of.size && length->second <= UINT32_MAX / of.size)
-            t.size = uint32_t(length->second) * of.size; // otherwise of unknown size
+            t.size = uint32_t(length->second) * of.size; // otherwise the size is unknown
         types_[id] = t;
     }
 
@@ -227,7 +229,8 @@ private:
         bool known = true;
         const bool packed = packed_.count(i.word[1]) != 0;
         for (uint32_t n = 2; n < i.count; n++) {
-            // What is not known yet is a pointer that was announced, or of no size here, as images are.
+            // A member whose type is not known here is a pointer, if OpTypeForwardPointer has
+            // announced it. Other such types, an event for example, have no size.
             const bool is_pointer = !types_.count(i.word[n]) && ids_.forward_pointers.count(i.word[n]);
             const Type member = is_pointer ? Type{Type::pointer, 8, 8, 0, 0} : type(i.word[n]);
             const uint32_t member_align = packed ? 1 : member.align;
@@ -251,7 +254,7 @@ private:
             return {ArgKind::pointer, 8, 8};
         if (t.kind == Type::image || t.kind == Type::sampler)
             return {t.kind == Type::image ? ArgKind::image : ArgKind::sampler, 8, 8};
-        // A pointer of Function storage in a kernel's head means a structure by value.
+        // A kernel parameter that is a pointer with storage class Function is a structure by value.
         const Type &value = t.kind == Type::pointer ? type(t.pointee) : t;
         if (value.size == 0)
             return {ArgKind::opaque, 0};
@@ -272,7 +275,7 @@ private:
         for (auto [id, spec_id] : spec_ids_)
             if (auto found = spec_constants_.find(id); found != spec_constants_.end() && found->second)
                 info_.constant_sizes[spec_id] = found->second;
-        for (const auto &[id, name] : imports_) // variables have linkage, too
+        for (const auto &[id, name] : imports_) // variables may be imported, too
             if (functions_.count(id))
                 info_.imports.push_back({name, signature(id)});
         for (const auto &[name, function] : atomics_)

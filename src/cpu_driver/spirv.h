@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads from a SPIR-V module what Level Zero needs and OpenCL does not tell for modules given as IL: which
-// kernel arguments are pointers, how large the others are, and the sizes of specialisation constants.
+// Reads from a SPIR-V module what Level Zero needs and OpenCL does not tell for modules given as
+// IL: which kernel arguments are pointers, the sizes of the others, imported functions, and the
+// sizes of specialisation constants.
 #pragma once
 
 #include <array>
@@ -15,34 +16,33 @@ namespace ze_cpu {
 enum class ArgKind : uint8_t {
     pointer, // __global or __constant: the value is an address
     local,   // __local: the value is null, the size is that of the memory
-    value,   // bytes, passed as they are; structures by value too
-    opaque,  // anything else of unknown size, structures with such members: not supported
+    value,   // bytes that are passed as they are, also a structure by value
+    opaque,  // anything of unknown size, and structures with such members: not supported
     image,   // of any type
     sampler,
 };
 
 struct ArgInfo {
     ArgKind kind = ArgKind::value;
-    uint32_t size = 0; // in bytes
-    uint32_t least =
-        1; // bytes of a value that have to be given: of a structure all but the padding at its end
+    uint32_t size = 0;  // in bytes
+    uint32_t least = 1; // bytes of a value that must be given: all but a structure's final padding
 };
 
 struct KernelInfo {
     std::string name;
     std::vector<ArgInfo> args;
-    std::array<uint32_t, 3> required_group_size{}; // zeros: free
-    uint32_t required_sub_group_size = 0;          // 0: free
-    uint32_t required_sub_groups = 0;              // 0: free
-    std::string attributes;                        // those of OpenCL C: "reqd_work_group_size(8,2,1)"
+    std::array<uint32_t, 3> required_group_size{}; // zeros: any
+    uint32_t required_sub_group_size = 0;          // 0: any
+    uint32_t required_sub_groups = 0;              // 0: any
+    std::string attributes;                        // in OpenCL C: "reqd_work_group_size(8,2,1)"
 };
 
-/// A function that the module does not have and calls, or that the OpenCL runtime calls for an atomic
-/// instruction of it.
+/// A function that the module calls but does not define, or that the OpenCL runtime calls for one
+/// of the module's atomic instructions.
 struct ImportedFunction {
     std::string name;
-    /// Result and parameters: v, i32, f32x8, p1 (a pointer, with its storage class), ? (anything else); for
-    /// example "i32x8(i16x8,i32x8,i32x8)".
+    /// The types of result and parameters: v (void), b (bool), i32, f32x8, p1 (a pointer, with its
+    /// storage class), ? (anything else). For example "i32x8(i16x8,i32x8,i32x8)".
     std::string signature;
 };
 
@@ -53,12 +53,12 @@ struct SpirvInfo {
     std::map<uint32_t, uint32_t> constant_sizes; // SpecId -> bytes
 };
 
-/// Parses `size` bytes. The data may be anything: every word is checked before use, and a module that is cut
-/// off, or whose instructions do not fit together, is refused with a sentence in `error` (so that the OpenCL
-/// runtime, which trusts what it reads, never sees it).
+/// Parses a module of `size` bytes, which may contain anything: each word is checked before it is
+/// used. A module that is cut off, or whose instructions do not fit together, is refused with a
+/// sentence in `error`. So the OpenCL runtime, which trusts what it reads, never sees it.
 bool read_spirv(const uint8_t *data, size_t size, SpirvInfo &info, std::string &error);
 
-/// A line for each kernel argument that is opaque: why its kernel cannot be created.
+/// One line for each opaque kernel argument, which says why its kernel cannot be created.
 std::string opaque_arguments(const SpirvInfo &info);
 
 } // namespace ze_cpu

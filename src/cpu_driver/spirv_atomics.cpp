@@ -6,13 +6,13 @@ namespace {
 
 struct Call {
     const char *name;
-    int operands; // behind the pointer
+    int operands; // after the pointer
     bool is_unsigned;
 };
 
 Call call_for(uint16_t op) {
     switch (op) {
-    case spv::OpAtomicLoad: // of what was there before 0 was added
+    case spv::OpAtomicLoad: // it adds 0 and returns what was there before
     case spv::OpAtomicIAdd:
     case spv::OpAtomicFAddEXT:
         return {"add", 1, false};
@@ -51,7 +51,7 @@ Call call_for(uint16_t op) {
     }
 }
 
-/// As names are mangled; empty for types that have no atomics.
+/// The letter of a type in mangled names; empty for types without atomics.
 std::string letter_of(const spirv::Id &type, bool is_unsigned) {
     const uint32_t bits = type.word(2);
     if (type.op == spv::OpTypeFloat)

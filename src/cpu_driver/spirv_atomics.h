@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The functions that the OpenCL runtime calls for SPIR-V's atomic instructions.
 #pragma once
 
 #include <optional>
@@ -8,7 +10,8 @@
 
 namespace ze_cpu {
 
-/// The OpenCL C function that the OpenCL runtime calls for an atomic instruction; nothing for others.
+/// The OpenCL C function that the OpenCL runtime calls for an atomic instruction; nothing for other
+/// instructions.
 std::optional<ImportedFunction> atomic_function(const spirv::Instruction &i, const spirv::Ids &ids);
 
 } // namespace ze_cpu

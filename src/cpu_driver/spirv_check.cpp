@@ -12,7 +12,8 @@ constexpr bool is_terminator(uint16_t op) {
     return (op >= spv::OpBranch && op <= spv::OpUnreachable) || op == spv::OpTerminateInvocation;
 }
 
-/// Modules have their instructions in the order of these; 0: of any place.
+/// The section of a module that an instruction belongs to, in the specification's order (Logical
+/// Layout of a Module). 0: the instruction may be anywhere.
 constexpr int section_of(uint16_t op, Group group) {
     switch (op) {
     case spv::OpCapability:
@@ -103,7 +104,7 @@ private:
         has_extensions_ = has_extensions_ || i.op == spv::OpExtension;
         has_memory_model_ = has_memory_model_ || i.op == spv::OpMemoryModel;
         const InstructionShape *shape = shape_of(i.op);
-        if (!shape) { // it may be younger than the grammar
+        if (!shape) { // the instruction may be newer than the grammar
             ids_.all_known = false;
             return (has_extensions_ && i.op >= first_vendor_op) || fail(i, "does not exist");
         }
@@ -126,7 +127,7 @@ private:
 
     bool define(const Instruction &i, uint32_t number, bool has_type, const InstructionShape &shape) {
         Id &id = ids_.by_number[number];
-        if (id.kind != Id::undefined) // some translators write an instruction about debugging twice
+        if (id.kind != Id::undefined) // some translators write a debug instruction twice
             return set_of(i).rfind("NonSemantic.", 0) == 0 &&
                    std::equal(i.word, i.word + i.count, id.words, id.words + id.count);
         const Id::Kind kind = i.op == spv::OpFunction          ? Id::function
@@ -167,7 +168,7 @@ private:
         case spv::OpNop:
         case spv::OpLine:
         case spv::OpNoLine:
-        case spv::OpExtInst: // may be about debugging
+        case spv::OpExtInst: // may be debug information
             return true;
         default:
             break;
@@ -197,7 +198,8 @@ private:
         return !wrong || fail(i, wrong);
     }
 
-    /// Words of a literal whose type is given: the value of a constant, the cases of a switch.
+    /// The number of words of a literal whose width a type gives: the value of a constant, a case
+    /// of OpSwitch.
     uint32_t number_words(const Instruction &i) const {
         if (i.count < 2)
             return 0;
@@ -221,7 +223,7 @@ private:
     Ids &ids_;
     Rules rules_{ids_};
     std::vector<Part> parts_; // of the instruction that is checked
-    uint32_t function_ = 0;   // the one that the first pass is in
+    uint32_t function_ = 0;   // that the first pass is in
     uint32_t blocks_ = 0;     // so far
     int section_ = 0;
     bool has_extensions_ = false, has_memory_model_ = false, open_function_ = false, in_block_ = false;

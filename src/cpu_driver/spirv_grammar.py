@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spirv_grammar.py OUT CORE SET...: the tables of spirv_grammar.h, from Khronos' grammars in JSON.
+"""spirv_grammar.py OUT CORE SET...: writes the tables of spirv_grammar.h from Khronos' JSON grammars.
 
-SET: those of the instruction sets for OpExtInst.
+CORE is the grammar of the core instructions, each SET that of an instruction set for OpExtInst.
 """
 
 import json
@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# The ids that these take are values, but for those that spirv_check.cpp names.
+# Classes of instructions that belong in function bodies, and whose ids are values. Only OpVariable
+# may stand outside, too (spirv_check.cpp).
 ON_VALUES = [
     "Arithmetic",
     "Atomic",
@@ -41,7 +42,7 @@ SETS = {
     "extinst.opencl.std.100": ["OpenCL.std"],
     "extinst.opencl.debuginfo.100": ["OpenCL.DebugInfo.100", "SPIRV.debug"],
 }
-# Their shapes were wrong in the grammars of some years.
+# Instructions whose shapes were wrong in the grammars of some years.
 LEFT_OUT = (
     "OpAsmTargetINTEL",
     "OpArbitraryFloat",
@@ -50,13 +51,13 @@ LEFT_OUT = (
     "OpReadPipeBlocking",
     "OpWritePipeBlocking",
 )
-# The OpenCL runtime says itself which of these it takes.
+# Enumerations of which any value is accepted: the OpenCL runtime says itself which ones it takes.
 OPEN = ["Capability", "LinkageType"]
 TIMES = {None: "once", "?": "optional", "*": "any"}
 
 
 class Tables:
-    """Rows of C++, and those of the operands that they share."""
+    """Makes rows of C++ tables. The rows of all tables share the rows of `operands`."""
 
     def __init__(self, grammar: dict[str, Any]) -> None:
         self.grammar = grammar
@@ -67,11 +68,11 @@ class Tables:
     def kind(self, name: str) -> str:
         if name in self.enums:
             return f"first_enum + {self.enums.index(name)}"
-        is_id = self.kinds.get(name, {}).get("category") == "Id"  # a set has literals of its own
+        is_id = self.kinds.get(name, {}).get("category") == "Id"  # kinds of sets are literals
         return KINDS.get(name, "id" if is_id else "literal")
 
     def add(self, operands: list[dict[str, str]]) -> str:
-        """Where the rows of these operands begin, and how many there are."""
+        """Adds rows for these operands. Returns the first one's index and their number, as C++."""
         first = len(self.operands)
         for operand in operands:
             times = TIMES[operand.get("quantifier")]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ids of a module stand for. The instructions that define them are not trusted: they may be shorter
-// than they should be.
+// What the ids of a module stand for. The instructions that define them are not checked yet: they
+// may be shorter than they should be.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace ze_cpu::spirv {
 
-inline constexpr uint16_t first_vendor_op = 4096; // those below come with versions of SPIR-V
+inline constexpr uint16_t first_vendor_op = 4096; // lower numbers come with versions of SPIR-V
 
 struct Id {
     enum Kind : uint8_t { undefined, type, constant, value, function, label, other } kind = undefined;
-    uint16_t op = 0;      // that defined it
+    uint16_t op = 0;      // of the instruction that defines it
     uint32_t type_id = 0; // of constants, values and functions
     const uint32_t *words = nullptr;
     uint32_t count = 0;       // of words
-    uint32_t in_function = 0; // that it is defined in; a function is in itself
-    uint32_t in_block = 0;    // likewise, counted through the module
+    uint32_t in_function = 0; // the function that it is defined in, or 0; a function is in itself
+    uint32_t in_block = 0;    // the block that it is defined in, counted through the module, or 0
 
     /// A word of the defining instruction; 0 if it is not so long.
     uint32_t word(uint32_t n) const { return n < count ? words[n] : 0; }
@@ -31,7 +31,7 @@ struct Id {
 
 struct Ids {
     uint32_t bound = 0;
-    /// False if the module has instructions that are not known here: they may define any id.
+    /// False if the module has instructions that this driver does not know: they may define any id.
     bool all_known = true;
     std::pmr::monotonic_buffer_resource memory; // one allocation for many ids
     std::pmr::unordered_map<uint32_t, Id> by_number{&memory};
@@ -42,7 +42,7 @@ struct Ids {
         auto found = by_number.find(n);
         return found == by_number.end() ? none : found->second;
     }
-    /// Of one of these kinds, or not known.
+    /// Whether the id is of one of these kinds. True also if an unknown instruction may define it.
     bool is(uint32_t n, std::initializer_list<Id::Kind> kinds) const {
         if (n == 0 || n >= bound)
             return false;
@@ -59,11 +59,12 @@ struct Ids {
         return is_type(n) && ((*this)[n].op == op || (*this)[n].kind == Id::undefined);
     }
     uint32_t type_of(uint32_t value) const { return (*this)[value].type_id; }
-    /// The type behind a pointer type; 0 if that is not known.
+    /// The type that a pointer type points to; 0 if it is not known.
     uint32_t pointee(uint32_t type) const {
         return (*this)[type].op == spv::OpTypePointer ? (*this)[type].word(3) : 0;
     }
-    /// The same type, as far as both are known. Some translators define a pointer type twice.
+    /// Whether two types are the same, as far as they are known. Compares what pointers point to,
+    /// because some translators define a pointer type twice.
     bool same(uint32_t a, uint32_t b) const {
         for (int depth = 0; a != b && a && b && depth < 16; depth++) {
             const Id &first = (*this)[a], &second = (*this)[b];

@@ -50,11 +50,11 @@ private:
         } else if (op == spv::OpFunction && w.size() > 2) {
             functions_.insert(w[2]);
         } else if (op == spv::OpVariable && w.size() > 3 && functions_.empty()) {
-            // The environment's own variables have other storage classes.
+            // Builtin variables have other storage classes.
             if (w[3] == spv::StorageClassCrossWorkgroup || w[3] == spv::StorageClassUniformConstant)
                 variables_[w[2]] = w[3];
             values_.insert(w.begin() + 4, w.end());
-        } else if (is_composed(op)) { // type and result come first, then the opcode of a spec constant
+        } else if (is_composed(op)) { // operands: after type, result and the opcode if there is one
             const size_t from = op == spv::OpSpecConstantOp ? 4 : 3;
             values_.insert(w.begin() + long(std::min(from, w.size())), w.end());
         } else if (op == spv::OpConstantFunctionPointerINTEL) {
@@ -65,8 +65,8 @@ private:
     std::map<uint32_t, std::string> linked_;
     std::map<uint32_t, uint32_t> variables_; // storage classes
     std::set<uint32_t> imported_, functions_, kernels_;
-    std::set<uint32_t> values_;          // ids in what variables begin with, and numbers beside them
-    std::set<std::string> kernel_names_; // translators put a function of the same name behind a kernel
+    std::set<uint32_t> values_;          // ids in initialisers of variables, some literals
+    std::set<std::string> kernel_names_; // translators also write a function with the kernel's name
     bool has_function_tables_ = false;
 };
 
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    /// Finds out what is there already and which ids go.
+    /// First pass: what the module declares already, and which ids the rewrite removes.
     void survey(uint16_t op, std::span<const uint32_t> w) {
         if (op == spv::OpCapability && w.size() > 1)
             capabilities_.insert(w[1]);
@@ -151,14 +151,15 @@ private:
             return w[1] != ulong_ || !needs_ulong();
         case spv::OpDecorate:
             if (w[2] == spv::DecorationLinkageAttributes && rewrite_.names.count(w[1]))
-                return false; // add_decorations has written it
+                return false; // add_decorations has written the new one
             return stays(w[1]);
         default:
             return !is_annotation(op) || op == spv::OpGroupDecorate || stays(w[1]);
         }
     }
 
-    /// Whether names and decorations of an id still have something to be for.
+    /// Whether names and decorations of an id stay: not if it is removed or becomes a constant
+    /// address.
     bool stays(uint32_t id) const {
         return !gone_.count(id) && !rewrite_.addresses.count(id) &&
                (rewrite_.keep_functions || global_ids_.count(id));
@@ -168,7 +169,8 @@ private:
         return !rewrite_.keep_debug_info && op == spv::OpExtInst && w.size() > 4 && debug_sets_.count(w[3]);
     }
 
-    /// The runtime gives no address in a program where something is missing.
+    /// Whether the import of a variable is removed, because only variables are kept. The runtime
+    /// gives no addresses in a program that lacks a symbol.
     bool is_dropped_import(uint16_t op, std::span<const uint32_t> w) const {
         if (rewrite_.keep_functions || op != spv::OpVariable || w.size() < 4)
             return false;
@@ -202,7 +204,8 @@ private:
             put({3u << 16 | spv::OpDecorate, id, spv::DecorationReferencedIndirectlyINTEL});
     }
 
-    /// A type may be declared once only, so the declaration that is there moves to the front.
+    /// Declares the 64-bit integer type. A type may be declared only once, so an existing
+    /// declaration moves to the front.
     void add_ulong() {
         if (!needs_ulong() || std::exchange(has_ulong_, true))
             return;
@@ -211,8 +214,8 @@ private:
         put({4u << 16 | spv::OpTypeInt, ulong_, 64, 0});
     }
 
-    /// Translators look for the rest of a long constant behind it and trip over the end of a module, so
-    /// another type goes there.
+    /// Ends the module with another type. Translators look for the continuation of a long constant
+    /// behind it, and fail if the module ends there.
     void add_end() {
         const uint32_t structure = bound_++, pointer = bound_++;
         put({2u << 16 | spv::OpTypeStruct, structure});
@@ -225,7 +228,8 @@ private:
         put({5u << 16 | spv::OpSpecConstantOp, type, id, spv::OpConvertUToPtr, constant});
     }
 
-    /// The interface at its end lists variables only.
+    /// The interface at the end of OpEntryPoint lists variables only, so those that become
+    /// addresses are removed.
     void entry_point(std::span<const uint32_t> w) {
         const size_t fixed = 3 + text(w.subspan(3)).size() / 4 + 1;
         std::vector<uint32_t> kept(w.begin(), w.begin() + long(std::min(fixed, w.size())));
@@ -266,7 +270,7 @@ private:
     std::vector<uint32_t> out_;
     uint32_t bound_ = 0, ulong_ = 0;
     bool functions_begun_ = false;
-    bool has_capabilities_ = false, has_decorations_ = false, has_ulong_ = false; // written
+    bool has_capabilities_ = false, has_decorations_ = false, has_ulong_ = false; // already written
     std::set<uint32_t> capabilities_, debug_sets_, gone_, global_ids_;
     std::set<std::string> extensions_;
     std::map<uint32_t, uint32_t> linkages_; // export or import, by id

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module shares with others by name, and modules that are changed in that: what DynamicLink and
-// function pointers need. All of it wants words that read_spirv has taken.
+// What a module shares with others by name, and modules that are rewritten for linking: what
+// zeModuleDynamicLink and function pointers need. The words must be those of a module that
+// read_spirv has accepted.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ struct Symbol {
 struct Linkage {
     std::vector<Symbol> imports, exports; // without kernels and without what the environment provides
     std::vector<uint32_t> kernels;        // functions that are exported as kernels
-    std::vector<uint32_t> hidden;         // variables in global memory that have no name for others
-    /// Variables begin with addresses of functions or of what is imported, which only a whole program has.
+    std::vector<uint32_t> hidden;         // global variables without a linker name
+    /// True if variables are initialised with addresses of functions or of imports, which only a
+    /// complete program has.
     bool has_linked_values = false;
 
     const Symbol *find_export(const std::string &name) const;
@@ -30,18 +32,18 @@ struct Linkage {
 Linkage read_linkage(const std::vector<uint32_t> &words);
 
 struct Rewrite {
-    /// Variables that live in another program: they become constant addresses.
+    /// Variables that live in another program: constant addresses take their place.
     std::map<uint32_t, uint64_t> addresses;
-    /// Functions and variables under another name for the linker; "" for none any more.
+    /// New linker names of functions and variables; "" takes the name away.
     std::map<uint32_t, std::string> names;
     /// Functions that are called by their address.
     std::vector<uint32_t> called_by_pointer;
     bool keep_kernels = true;   // else they become ordinary functions
-    bool keep_functions = true; // else only variables that the module has itself stay
+    bool keep_functions = true; // else only the module's own variables are left
     bool keep_debug_info = true;
 };
 
-/// The module as `rewrite` wants it.
+/// Returns the module with the changes of `rewrite`.
 std::vector<uint32_t> rewrite_spirv(const std::vector<uint32_t> &words, const Rewrite &rewrite);
 
 } // namespace ze_cpu

@@ -31,7 +31,7 @@ constexpr bool is_alignment(uint32_t n) {
     return (n & (n - 1)) == 0;
 }
 
-/// The memory access at word `at`, if there is one, has a right alignment or none.
+/// Whether the memory access at word `at`, if there is one, has a valid alignment or none.
 bool is_aligned(const Instruction &i, uint32_t at) {
     return i.count <= at + 1 || !(i.word[at] & spv::MemoryAccessAlignedMask) || is_alignment(i.word[at + 1]);
 }
@@ -80,7 +80,9 @@ bool Rules::id_fits(const Instruction &i, const InstructionShape &shape, const P
     return false;
 }
 
-/// What types, constants and variables of the module are made of is defined before them.
+/// Whether the instruction may use id n as early as here. A type, a constant or a global variable
+/// may use only ids that are defined before it, and functions and pointers announced by
+/// OpTypeForwardPointer.
 bool Rules::is_in_time(const Instruction &i, const InstructionShape &shape, uint32_t n) const {
     const bool is_global = function_ == 0 && (shape.group == Group::type || shape.group == Group::constant ||
                                               i.op == spv::OpVariable);
@@ -88,7 +90,8 @@ bool Rules::is_in_time(const Instruction &i, const InstructionShape &shape, uint
            ids_.forward_pointers.count(n);
 }
 
-/// A value that the instruction may use: none of another function, nor a later one of the same block.
+/// Whether the instruction may use this value: it must not belong to another function, nor be
+/// defined later in the same block.
 bool Rules::is_seen(const Instruction &i, uint32_t value) const {
     const Id &used = ids_[value];
     return ids_.is_value(value) && (used.in_function == 0 || used.in_function == function_) &&
@@ -151,7 +154,7 @@ bool Rules::annotation_fits(const Instruction &i) const {
                std::any_of(sets, sets + set_count,
                            [name](const InstructionSet &set) { return name == set.name; });
     }
-    case spv::OpSource: // others end the runtime
+    case spv::OpSource: // the runtime ends the process for other languages
         return w[1] == spv::SourceLanguageUnknown || w[1] == spv::SourceLanguageOpenCL_C ||
                w[1] == spv::SourceLanguageOpenCL_CPP || w[1] == spv::SourceLanguageCPP_for_OpenCL;
     case spv::OpEntryPoint:
@@ -228,7 +231,8 @@ bool Rules::memory_fits(const Instruction &i) const {
     }
 }
 
-/// Follows the indices from the type behind the base pointer to that behind the result.
+/// Follows the indices of an access chain from the type behind the base pointer. They must lead to
+/// the type behind the result.
 bool Rules::access_fits(const Instruction &i) const {
     const bool begins_with_element = i.op == spv::OpPtrAccessChain || i.op == spv::OpInBoundsPtrAccessChain;
     if (!is_pointer(i.word[3]))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rules of single instructions, whose shape is right: which of their ids may be what, and which types have to
-// be the same. They are those that Intel's OpenCL runtime relies on without looking.
+// Rules for single instructions whose shape is right: what their ids may stand for, and which types
+// have to be the same. They are the rules that Intel's OpenCL runtime relies on without a check.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,8 @@ class Rules {
 public:
     explicit Rules(const Ids &ids) : ids_(ids) {}
 
-    /// Instructions have to come in their order. Null, or what is wrong.
+    /// Checks an instruction. The module's instructions must be given in their order. Returns null,
+    /// or what is wrong.
     const char *check(const Instruction &i, const InstructionShape &shape, const std::vector<Part> &parts);
 
 private:

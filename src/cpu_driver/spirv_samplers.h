@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Replaces constant samplers that the OpenCL runtime cannot handle.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +8,9 @@
 
 namespace ze_cpu {
 
-/// Samplers that are constants of a module and repeat the image for coordinates that are not normalised clamp
-/// it instead. OpenCL leaves open what they do, and the runtime would end the process. `words` are checked.
+/// Makes constant samplers clamp to the edge if they repeat the image for coordinates that are not
+/// normalised. OpenCL does not define such samplers, and the runtime would end the process. `words`
+/// must be a module that check_spirv() has accepted.
 void clamp_samplers(std::vector<uint32_t> &words);
 
 } // namespace ze_cpu

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Splits SPIR-V instructions into their operands by the tables of the grammar.
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +9,8 @@
 namespace ze_cpu::spirv {
 namespace {
 
-// From here on, numbers and bits of masks are of vendors; those below come with versions of SPIR-V.
+// Enumerants and mask bits from these numbers on belong to vendors. Lower ones come with versions
+// of SPIR-V.
 constexpr uint32_t first_vendor_value = 4096, first_vendor_bit = 16;
 
 template <class Row, class Value>
@@ -25,7 +28,7 @@ public:
 
     const char *run(const InstructionShape &shape) {
         list(shape.first, shape.count);
-        // Types get new operands from extensions.
+        // Extensions add operands to types.
         if (!is_over() && at_ < i_.count && !(around_.has_extensions && shape.group == Group::type))
             wrong_ = "has too many operands";
         return wrong_;
@@ -84,7 +87,7 @@ private:
         }
     }
 
-    /// Bytes up to a zero; zeros fill the last word.
+    /// A string: bytes up to a zero. The rest of the last word is zeros, too.
     void text() {
         const char *begin = reinterpret_cast<const char *>(i_.word + at_);
         const size_t room = (i_.count - at_) * 4, length = strnlen(begin, room), end = (length / 4 + 1) * 4;
@@ -103,13 +106,15 @@ private:
             unknown(true);
     }
 
-    /// Only the sets of Khronos' OpenCL are used as they are written down: what translators write about
-    /// debugging has more and fewer operands.
+    /// The operands of an instruction of a set. Only the first set, OpenCL.std, is checked
+    /// strictly: translators write debug instructions with more or fewer operands than the grammar
+    /// says.
     void of_set(uint32_t op) {
         const InstructionSet *set = std::find_if(
             sets, sets + set_count, [this](const InstructionSet &s) { return around_.set == s.name; });
         if (set == sets + set_count) {
-            while (around_.set.rfind("NonSemantic.", 0) == 0 && at_ < i_.count) // takes nothing but ids
+            // Non-semantic instructions have nothing but ids.
+            while (around_.set.rfind("NonSemantic.", 0) == 0 && at_ < i_.count)
                 one(id);
             is_unknown_ = true;
             return;
@@ -132,7 +137,7 @@ private:
                 own(kind, 1u << bit, bit >= first_vendor_bit);
     }
 
-    /// The operands of an enumerant.
+    /// Reads the operands that follow an enumerant.
     void own(const EnumKind &kind, uint32_t value, bool may_be_newer) {
         in_enumerant_ = true;
         if (const Enumerant *found = find(enumerants + kind.first, kind.count, &Enumerant::value, value))
@@ -142,7 +147,7 @@ private:
         in_enumerant_ = false;
     }
 
-    /// What a number that the grammar does not have is followed by is not known either.
+    /// The grammar lacks this number, so what follows it is not known either.
     void unknown(bool may_be_newer) {
         if (may_be_newer && around_.has_extensions)
             is_unknown_ = true;
@@ -155,7 +160,7 @@ private:
     std::vector<Part> &parts_;
     uint32_t at_ = 1;
     const char *wrong_ = nullptr;
-    bool is_unknown_ = false, in_enumerant_ = false; // is_unknown_: what comes next
+    bool is_unknown_ = false, in_enumerant_ = false; // is_unknown_: the words from at_ on
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walking through a SPIR-V module.
+// Visiting the instructions of a SPIR-V module, and questions about single ones.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ using spirv::header_words;
 inline constexpr size_t bound_word = 3;
 inline constexpr uint32_t ext_inst_printf = 184; // of OpenCL.std
 
-/// Calls visit(opcode, words of the instruction) for all instructions of a vector of words, which the visit
-/// may change if it is not constant.
+/// Calls visit(opcode, words of the instruction) for each instruction of a module. If `words` is
+/// not constant, the visit may change them.
 template <class Words, class Visit> void each_instruction(Words &words, Visit visit) {
     for (size_t at = header_words; at < words.size();) {
         const size_t count = words[at] >> 16;
@@ -28,7 +28,7 @@ template <class Words, class Visit> void each_instruction(Words &words, Visit vi
     }
 }
 
-/// The literal string that these words begin with.
+/// The literal string at the beginning of these words.
 inline std::string text(std::span<const uint32_t> words) {
     return std::string(spirv::text_at({0, uint32_t(words.size()), words.data()}, 0));
 }
@@ -50,7 +50,8 @@ constexpr bool is_declaration(uint32_t op) {
            op == spv::OpUndef;
 }
 
-/// The id that an instruction before all functions defines; 0 if it defines none that may have a name.
+/// The id that an instruction before all functions defines. 0 if it defines none that can have a
+/// name.
 inline uint32_t global_result(uint32_t op, std::span<const uint32_t> w) {
     const bool has_type = (op > spv::OpTypeForwardPointer && op <= spv::OpSpecConstantOp) ||
                           op == spv::OpVariable || op == spv::OpUndef;
@@ -61,7 +62,7 @@ inline uint32_t global_result(uint32_t op, std::span<const uint32_t> w) {
     return has_none || w.size() <= at ? 0 : w[at];
 }
 
-/// Sets of instructions that only describe the source to debuggers.
+/// Whether an instruction set only describes the source to debuggers.
 inline bool is_debug_set(const std::string &name) {
     return name.find("DebugInfo") != std::string::npos || name == "SPIRV.debug";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module as words of this machine's order, and the instructions in them.
+// SPIR-V modules as words in this machine's byte order, and their instructions.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ inline constexpr size_t header_words = 5;
 
 struct Instruction {
     uint16_t op;
-    uint32_t count; // words, with the first
+    uint32_t count; // of words, including the first
     const uint32_t *word;
 };
 
-/// The literal string from this word of the instruction on. If it has no final zero, it ends where the
-/// instruction ends.
+/// The literal string that begins at this word of the instruction. Without a final zero it ends
+/// with the instruction.
 inline std::string_view text_at(const Instruction &i, uint32_t at) {
     const char *data = reinterpret_cast<const char *>(i.word + at);
     return {data, strnlen(data, (i.count - at) * 4)};
 }
 
-/// Copies the module into words of this machine's order; refuses what is no SPIR-V at all.
+/// Copies a module into words of this machine's byte order. Refuses what is no SPIR-V at all.
 inline bool load_words(const uint8_t *data, size_t size, std::vector<uint32_t> &words, std::string &error) {
     if (!data || size < header_words * 4 || size % 4 != 0) {
         error = "invalid SPIR-V: " + std::to_string(size) + " bytes are no module";

@@ -31,7 +31,7 @@ private:
     std::vector<cl::Event> handles_;
 };
 
-/// What a step in an OpenCL queue is called with.
+/// The argument of a step in an OpenCL queue.
 struct Submission::RunningStep {
     std::shared_ptr<Submission> stream;
     CommandPtr command;
@@ -55,8 +55,8 @@ struct Submission::RunningStep {
 
 Submission::Submission() {
     Runtime &r = runtime();
-    // Profiling costs nothing measurable on this runtime (2 us a launch with and without), and lists do not
-    // know which events will be asked for timestamps.
+    // Profiling is always on. It costs nothing measurable on this runtime (2 us a launch with and
+    // without), and a list does not know which events will be asked for timestamps.
     const cl::Ulong properties[] = {cl::queue_properties, cl::queue_profiling_enable, 0};
     cl::Int status = cl::success;
     queue_ = r.api.clCreateCommandQueueWithProperties(r.context, r.device, properties, &status);
@@ -76,7 +76,7 @@ OwnedSubmission OwnedSubmission::make() {
 }
 
 void Submission::close() {
-    std::list<CommandPtr> dropped; // unlike a deque it allocates nothing
+    std::list<CommandPtr> dropped; // an empty list, unlike a deque, allocates nothing
     {
         std::lock_guard lock(mutex_);
         closed_ = true;
@@ -110,7 +110,7 @@ void Submission::enqueue_step(const CommandPtr &command, const WaitList &waits) 
     start();
 }
 
-/// The queue itself says to other processes that the command before has finished.
+/// Makes the queue itself tell other processes that the command before has finished.
 void Submission::enqueue_publication(const SignalPtr &signal) {
     auto publication = std::make_shared<FunctionCommand>([signal] { signal->status(); });
     const cl::Int status = publication->enqueue(queue_, 0, nullptr, nullptr);
@@ -119,7 +119,7 @@ void Submission::enqueue_publication(const SignalPtr &signal) {
     start();
 }
 
-/// What was enqueued begins.
+/// Makes the runtime begin what was enqueued.
 void Submission::start() {
     busy_ = true;
     enqueued_++;
@@ -129,8 +129,8 @@ void Submission::start() {
         opencl().clFlush(queue_);
 }
 
-/// With mutex_ held. False if a wait event is still clear: then the stream is resumed when that changes.
-/// Throws if the command cannot be enqueued.
+/// Enqueues a command. Returns false if a wait event is still clear: the stream is then resumed
+/// when that changes. Throws if the command cannot be enqueued.
 bool Submission::try_enqueue(const CommandPtr &command) {
     WaitList waits(command->wait_signals.size());
     for (const SignalPtr &signal : command->wait_signals) {
@@ -154,7 +154,7 @@ bool Submission::try_enqueue(const CommandPtr &command) {
         command->enqueue(queue_, waits.count(), waits.data(), command->signal ? &event : nullptr);
     if (status != cl::success)
         throw from_opencl(status);
-    start(); // before others can learn of the event: they may wait for it from another queue
+    start(); // before others learn of the event and wait for it in another queue
     if (event) {
         producer.front() = {OpenClEvent(event), queue_};
         command->signal->add_producer(std::move(producer));
@@ -164,8 +164,9 @@ bool Submission::try_enqueue(const CommandPtr &command) {
     return true;
 }
 
-/// Enqueues the first of the backlog, after what the last step has become. An error is that of a command
-/// which is then gone, and its signal has failed, so that nobody waits for it for ever.
+/// Enqueues the first command of the backlog. The followers of the last step are put in front of
+/// the backlog before. If the command fails, it is removed, its signal is set to failed so that
+/// nobody waits for it for ever, and the error is returned.
 ze_result_t Submission::enqueue_front(bool &can_go_on) {
     can_go_on = false;
     if (!may_enqueue())
@@ -197,7 +198,7 @@ ze_result_t Submission::enqueue_front(bool &can_go_on) {
     }
 }
 
-/// Enqueues what can be of the backlog, up to the first error.
+/// Enqueues as much of the backlog as possible, up to the first error.
 ze_result_t Submission::advance() {
     ze_result_t result = ZE_RESULT_SUCCESS;
     for (bool can_go_on = true; can_go_on && result == ZE_RESULT_SUCCESS;)
@@ -207,7 +208,7 @@ ze_result_t Submission::advance() {
     return result;
 }
 
-/// The same past errors, of which the first is kept.
+/// The same, but continues after errors and keeps the first one.
 void Submission::go_on() {
     while (const ze_result_t result = advance())
         if (error_ == ZE_RESULT_SUCCESS)
@@ -220,7 +221,7 @@ void Submission::resume() noexcept {
 }
 
 ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
-    const Resumption resumption; // after the lock is released
+    const Resumption resumption; // acts after the lock is released
     std::lock_guard lock(mutex_);
     go_on(); // a step may have ended just now
     const bool is_first = is_drained() && pauses_ == 0;
@@ -237,7 +238,7 @@ ze_result_t Submission::submit(std::span<const CommandPtr> commands) {
     backlog_.insert(backlog_.end(), commands.begin(), commands.end());
     const ze_result_t result = is_first ? advance() : ZE_RESULT_SUCCESS;
     if (result != ZE_RESULT_SUCCESS)
-        backlog_.clear(); // all of it is of this call
+        backlog_.clear(); // all of it comes from this call
     return result;
 }
 
@@ -267,7 +268,7 @@ ze_result_t Submission::wait(const Deadline &deadline) {
 
 bool Submission::finish_queue(const Deadline &deadline) {
     if (ForkGate::is_child())
-        return true; // what is enqueued is run at once
+        return true; // what is enqueued has been run at once
     if (deadline.forever()) {
         opencl().clFinish(queue_);
         take_over();
@@ -307,7 +308,7 @@ void Submission::pause() {
         std::lock_guard lock(mutex_);
         pauses_++;
     }
-    finish_queue(Deadline(UINT64_MAX)); // without the lock, which a step takes at its end
+    finish_queue(Deadline(UINT64_MAX)); // without mutex_, which a step needs at its end
 }
 
 void Submission::unpause() {

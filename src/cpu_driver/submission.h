@@ -2,12 +2,17 @@
 //
 // An in-order stream of commands, behind a command queue or an immediate list.
 //
-// A command whose wait events are all signalled, or will be by something already in an OpenCL queue, is
-// enqueued by the calling thread: that is the fast path, and nothing here blocks. A command that waits for an
-// event which nothing will signal yet (the host may, or a list not yet executed), or that follows a step, and
-// whatever comes after it, goes to a backlog. The thread that signals the event, or runs the step, enqueues
-// what it can of the backlog. So all that is in OpenCL queues is bound to complete, streams never wait for
-// each other's threads, and an event is looked at when its turn comes, not when the wait was appended.
+// The fast path: if all wait events of a command are signalled, or will be by a command that is
+// already in an OpenCL queue, the calling thread enqueues the command. Nothing blocks.
+//
+// Otherwise the command and all commands after it go to a backlog. That happens if the command
+// waits for an event that nothing is about to signal (the host may signal it later, or a list that
+// is not executed yet), or if it follows a step. The thread that signals the event or runs the step
+// then enqueues what it can of the backlog.
+//
+// So every command in an OpenCL queue is bound to complete, and no stream waits for the thread of
+// another. The state of an event is read when the turn of the wait comes, not when the wait is
+// appended.
 #pragma once
 
 #include <atomic>
@@ -27,24 +32,25 @@ public:
     Submission(const Submission &) = delete;
     Submission &operator=(const Submission &) = delete;
 
-    /// Submits in order; the commands have begun when this returns, unless something must be waited for.
-    /// After an error none of those that could not begin will.
+    /// Submits the commands in order. They have begun when this returns, unless something must be
+    /// waited for. If it returns an error, the command that failed and those after it never begin.
     ze_result_t submit(std::span<const CommandPtr> commands);
 
-    /// Waits until all that was submitted before has finished, and takes the error of what could not begin
-    /// later.
+    /// Waits until everything submitted before has finished. Returns the first error of a command
+    /// that could not be enqueued from the backlog, and forgets it.
     ze_result_t synchronize(const Deadline &deadline);
-    /// The same, but leaves the error to who synchronizes the stream.
+    /// The same, but leaves the error to the next synchronize().
     ze_result_t wait(const Deadline &deadline);
 
-    /// Waits for what is in the OpenCL queue. False if the deadline passed first.
+    /// Waits until the OpenCL queue is empty. Returns false if the deadline passes first.
     bool finish_queue(const Deadline &deadline);
-    uint64_t enqueued_count();
+    uint64_t enqueued_count(); // commands so far
 
-    /// Drops what has not begun and waits for the rest. Nothing begins afterwards.
+    /// Drops the commands that have not begun and waits for the others. Nothing begins afterwards.
     void close();
 
-    /// Waits until nothing of this stream runs. What is submitted from now on begins after `unpause`.
+    /// Waits until no command of this stream runs. Commands that are submitted from now on begin
+    /// after unpause().
     void pause();
     void unpause();
 
@@ -52,7 +58,7 @@ private:
     struct RunningStep;
 
     void resume() noexcept override;
-    // With mutex_ held:
+    // These need mutex_ to be held:
     bool try_enqueue(const CommandPtr &command);
     void enqueue_publication(const SignalPtr &signal);
     void enqueue_step(const CommandPtr &command, const class WaitList &waits);
@@ -70,17 +76,17 @@ private:
     int pauses_ = 0;
     bool busy_ = false; // enqueued since the last time that the queue was seen empty
     uint64_t enqueued_ = 0;
-    OpenClEvent marker_; // behind the command marker_after_, for waits with a time limit
+    OpenClEvent marker_; // behind command marker_after_, for waits with a time limit
     uint64_t marker_after_ = 0;
     ze_result_t error_ = ZE_RESULT_SUCCESS; // first error of a command of the backlog
 
-    // A step has no lock: the runtime might run it within the enqueueing.
+    // A step runs without mutex_, because the runtime may run it inside the call that enqueues it.
     std::atomic<bool> step_running_{false};
-    std::vector<CommandPtr> followers_;          // of the last step; the step's while it runs
-    ze_result_t step_error_ = ZE_RESULT_SUCCESS; // likewise
+    std::vector<CommandPtr> followers_;          // of the last step, which owns them while it runs
+    ze_result_t step_error_ = ZE_RESULT_SUCCESS; // its error, likewise
 };
 
-/// The handle of a Submission in a queue or list: closes it.
+/// Owns the Submission of a queue or list, and closes it in the end.
 class OwnedSubmission {
 public:
     OwnedSubmission() = default;

@@ -19,8 +19,8 @@ template <class T> bool contains(const std::vector<T> &list, T value) {
     return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-/// Whether a group has no member but the user: what distributions make for each user, whose folders are
-/// writable by it when the umask is 002.
+/// Whether the user is the only member of a group. Distributions make such a group for each user;
+/// with the umask 002 the user's folders are writable by it.
 bool is_private_group(gid_t group, uid_t user) {
     std::vector<char> of_user(1 << 14), of_group(1 << 14);
     passwd user_entry{}, *found_user = nullptr;
@@ -50,7 +50,7 @@ Trust::Trust(const fs::path &own_library) : owners_{0, geteuid()} {
         owners_.push_back(s.st_uid);
         add_writers();
     }
-    // In a sticky folder others may add files, but not replace ours.
+    // In a folder with the sticky bit others may add files, but not replace our library.
     if (stat(own_library.parent_path().c_str(), &s) == 0 && !(s.st_mode & S_ISVTX))
         add_writers();
     if (stat("/proc/self/exe", &s) == 0)

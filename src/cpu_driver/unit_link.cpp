@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One program of several units. Names of functions get the number of the unit that has them, as two units may
-// export different functions of the same name, and copies of functions lose what nobody asks for.
+// Makes one program of several units. Two units may export different functions of the same name, so
+// the linker name of a function gets the number of its unit. Exported functions that no unit
+// imports lose their linker names.
 #include <algorithm>
 #include <initializer_list>
 #include <set>
@@ -13,7 +14,8 @@
 namespace ze_cpu {
 namespace {
 
-/// A module of one kernel that does nothing. The runtime looks for missing symbols where there is a kernel.
+/// A module with one kernel that does nothing. The runtime looks for missing symbols only where
+/// there is a kernel.
 std::vector<uint32_t> make_empty_kernel() {
     constexpr uint32_t void_type = 1, function_type = 2, kernel = 3, block = 4, bound = 5;
     std::vector<uint32_t> words{spv::MagicNumber, 0x10000, 0, bound, 0}; // version 1.0
@@ -76,6 +78,7 @@ private:
         return std::any_of(wanted_.begin(), wanted_.end(), [&](const auto &w) { return w.first == &unit; });
     }
 
+    /// The linker name of a function of this unit.
     std::string link_name(const Unit &unit, const std::string &name) const {
         size_t k = 0;
         while (closure_[k].get() != &unit)
@@ -83,6 +86,7 @@ private:
         return k == 0 && purpose_ == ProgramFor::pointers ? name : name + ".ze_cpu." + std::to_string(k);
     }
 
+    /// Replaces a variable by its address in its home. Returns false if the address is not known.
     bool place(const Unit &home, const std::string &name, uint32_t id, Rewrite &rewrite) {
         void *address = home.home ? variable_in(*home.home, name) : nullptr;
         rewrite.addresses[id] = reinterpret_cast<uintptr_t>(address);
@@ -91,12 +95,13 @@ private:
         return address != nullptr;
     }
 
+    /// Decides how to change source i of unit k. Returns false if it cannot be linked.
     bool plan(size_t k, size_t i, Rewrite &rewrite) {
         const Unit &unit = *closure_[k];
         const Linkage &linkage = unit.sources[i].linkage;
         const bool is_called = k == 0 && purpose_ == ProgramFor::pointers;
         rewrite.keep_kernels = k == 0 && purpose_ == ProgramFor::kernels;
-        rewrite.keep_debug_info = false; // it may refer to variables that are gone
+        rewrite.keep_debug_info = false; // may refer to removed variables
         for (const Symbol &symbol : linkage.exports) {
             if (!symbol.is_function) {
                 if (!place(unit, symbol.name, symbol.id, rewrite))
@@ -128,7 +133,7 @@ private:
     const ProgramFor purpose_;
     std::string &log_;
     ProgramParts parts_;
-    std::set<std::pair<const Unit *, std::string>> wanted_;
+    std::set<std::pair<const Unit *, std::string>> wanted_; // functions that units import
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reserved address ranges, and physical memory that is mapped into them. Physical memory is a file without a
-// name, so the same pages may be mapped in several places.
+// Reserved address ranges, and physical memory that is mapped into them. Physical memory is a
+// memfd, so the same pages may be mapped in several places.
 #include "virtual_memory.h"
 
 #include <iterator>
@@ -24,7 +24,7 @@ struct _ze_physical_mem_handle_t {
 namespace ze_cpu {
 namespace {
 
-/// Part of a reserved range where all pages are alike.
+/// A part of a reserved range whose pages have the same access and mapping.
 struct Piece {
     size_t size = 0;
     ze_memory_access_attribute_t access = ZE_MEMORY_ACCESS_ATTRIBUTE_NONE;
@@ -36,10 +36,10 @@ struct Piece {
 
 struct State {
     std::mutex mutex;
-    std::map<uintptr_t, size_t> ranges;   // reserved: start, size
-    std::map<uintptr_t, Piece> pieces;    // of all ranges, without gaps within one
-    std::set<const void *> physical;      // handles
-    uint64_t next_id = uint64_t(1) << 63; // apart from those of allocations
+    std::map<uintptr_t, size_t> ranges;   // reserved ranges: size by start
+    std::map<uintptr_t, Piece> pieces;    // of all ranges, by start; they leave no gaps in a range
+    std::set<const void *> physical;      // handles that exist
+    uint64_t next_id = uint64_t(1) << 63; // apart from the ids of USM allocations
 };
 State &state() {
     static State *leaked = new State;
@@ -50,7 +50,7 @@ bool aligned(uintptr_t value) {
     return value % page_size() == 0;
 }
 
-/// The address and size of a call; SUCCESS if both are whole pages.
+/// Checks the address and size of a call: both must be multiples of the page size.
 ze_result_t check_range(const void *pointer, size_t size) {
     ZE_CPU_NEED_POINTER(pointer);
     if (size == 0 || !aligned(size))
@@ -59,7 +59,7 @@ ze_result_t check_range(const void *pointer, size_t size) {
                                                          : ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
 }
 
-/// The reserved range that holds all of this one, or the end.
+/// The reserved range that contains all of these bytes, or the end.
 std::map<uintptr_t, size_t>::iterator find_range(State &s, uintptr_t start, size_t size) {
     auto after = s.ranges.upper_bound(start);
     if (after == s.ranges.begin())
@@ -69,7 +69,7 @@ std::map<uintptr_t, size_t>::iterator find_range(State &s, uintptr_t start, size
     return offset < range->second && size <= range->second - offset ? range : s.ranges.end();
 }
 
-/// Makes a piece start at this address, which a piece holds or ends at.
+/// Splits the piece that contains this address, so that one starts there.
 void split(State &s, uintptr_t address) {
     auto after = s.pieces.upper_bound(address);
     if (after == s.pieces.begin())
@@ -84,13 +84,14 @@ void split(State &s, uintptr_t address) {
     piece->second.size = head;
 }
 
-/// Makes the range consist of whole pieces. What can fail for memory is over then.
+/// Makes the range consist of whole pieces. Only this can run out of memory, so that a change that
+/// follows is complete.
 void cut_out(State &s, uintptr_t start, size_t size) {
     split(s, start);
     split(s, start + size);
 }
 
-/// Of a range that was cut out.
+/// Changes each piece of a range that was cut out.
 template <class Change> void change_pieces(State &s, uintptr_t start, size_t size, Change change) {
     for (auto piece = s.pieces.lower_bound(start); piece != s.pieces.end() && piece->first < start + size;
          ++piece)
@@ -110,8 +111,8 @@ int protection(ze_memory_access_attribute_t access) {
 
 constexpr int reserve_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
-/// Calls change(state, start), under the lock, when a reserved range has all of these bytes. They are pieces
-/// of their own then.
+/// Calls change(state, start) under the lock if a reserved range contains all of these bytes, which
+/// then consist of whole pieces.
 template <class Change> ze_result_t change_range(const void *ptr, size_t size, Change change) {
     return guarded([&]() -> ze_result_t {
         State &s = state();
@@ -152,7 +153,7 @@ ze_result_t zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_ha
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(pagesize);
-    *pagesize = page_size(); // whatever the size, so 0 is none that must be refused
+    *pagesize = page_size(); // for any size, so there is no reason to refuse 0
     return ZE_RESULT_SUCCESS;
 }
 
@@ -164,7 +165,7 @@ ze_result_t zeVirtualMemReserve(ze_context_handle_t hContext, const void *pStart
     return guarded([&]() -> ze_result_t {
         State &s = state();
         std::lock_guard lock(s.mutex);
-        // The system takes the address as a wish.
+        // mmap takes the address as a hint.
         void *memory = mmap(const_cast<void *>(pStart), size, PROT_NONE, reserve_flags, -1, 0);
         if (memory == MAP_FAILED)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -230,7 +231,7 @@ ze_result_t zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_h
         std::lock_guard lock(state().mutex);
         state().physical.erase(hPhysicalMemory);
     }
-    delete hPhysicalMemory; // where it is mapped, its pages stay
+    delete hPhysicalMemory; // pages stay where they are mapped
     return ZE_RESULT_SUCCESS;
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Memory that is mapped into reserved address ranges.
 #pragma once
 
 #include <memory>
@@ -9,10 +11,11 @@
 
 namespace ze_cpu {
 
-/// What is mapped at this address of a reserved range, as an allocation. False if nothing is.
+/// The mapping at this address of a reserved range, described as an allocation. Returns false if
+/// nothing is mapped there.
 bool find_mapping(const void *pointer, Allocation &found);
 
-/// The file of a physical memory object whose handle this may be; null if it is none.
+/// The file of the physical memory object with this handle. Null if there is no such object.
 std::shared_ptr<MemoryFile> find_physical(const void *handle);
 
 } // namespace ze_cpu

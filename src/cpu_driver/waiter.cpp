@@ -7,7 +7,7 @@ namespace ze_cpu {
 namespace {
 
 thread_local int depth = 0;
-thread_local std::shared_ptr<Waiter> first, *end = &first; // linked by Waiter::next_
+thread_local std::shared_ptr<Waiter> first, *end = &first; // a list by Waiter::next_
 
 } // namespace
 
@@ -21,7 +21,8 @@ Resumption::~Resumption() {
         first = std::exchange(waiter->next_, nullptr);
         if (!first)
             end = &first;
-        // From here on it may be noted again, by any thread: what it missed before is seen by resume().
+        // From here on any thread may note the waiter again. What changed before is seen by
+        // resume().
         waiter->noted_.store(false);
         waiter->resume();
     }
@@ -30,7 +31,7 @@ Resumption::~Resumption() {
 
 void Resumption::note(std::shared_ptr<Waiter> waiter) noexcept {
     if (waiter->noted_.exchange(true))
-        return; // a thread has it on its list and has not begun with it
+        return; // it is on a thread's list, which has not resumed it yet
     Waiter &added = *waiter;
     *end = std::move(waiter);
     end = &added.next_;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Waiting streams, and resuming them when no lock is held.
 #pragma once
 
 #include <atomic>
@@ -6,9 +8,9 @@
 
 namespace ze_cpu {
 
-/// What goes on when something else has happened: a stream whose next command cannot be enqueued yet. Whoever
-/// makes that happen resumes it, on its own thread. The driver has none but those that watch for what other
-/// processes signal (SharedEvents).
+/// Something that is resumed when a condition changes: a stream whose next command cannot be
+/// enqueued yet. The thread that makes the change resumes it. The driver has no threads of its own
+/// for that, except those that watch for signals of other processes (SharedEvents).
 class Waiter {
 public:
     virtual ~Waiter() = default;
@@ -22,9 +24,9 @@ private:
     std::atomic<bool> noted_{false};
 };
 
-/// Resumes waiters when no lock is held any more: while a thread has one of these, they are only noted; the
-/// end of the outermost one resumes them, and those that they in turn give reason to go on, one after the
-/// other.
+/// Puts off resuming waiters until no lock is held. While a thread has a Resumption, note() only
+/// puts waiters on a list. The outermost Resumption of the thread resumes them at its end, one
+/// after the other, and also those that are noted meanwhile.
 class Resumption {
 public:
     Resumption() noexcept;
@@ -32,7 +34,7 @@ public:
     Resumption(const Resumption &) = delete;
     Resumption &operator=(const Resumption &) = delete;
 
-    /// Only on a thread that has a Resumption.
+    /// Puts a waiter on this thread's list. The thread must have a Resumption.
     static void note(std::shared_ptr<Waiter> waiter) noexcept;
 };
 

@@ -8,7 +8,7 @@ build_kernels.py list KERNELS_JSON
 build_kernels.py build KERNELS_JSON NAME OUT CLANG LLVM_SPIRV
     compile one kernel to OUT (and its dependencies to OUT.d)
 build_kernels.py embed OUT FILE...
-    C++ source with the files as arrays
+    C++ source with the files as arrays, and their hashes
 
 kernels.json has the rows in the order of dispatch. All have a name, a kind (matmul or helper) and
 a source. A matmul also has the columns of its macro. What its macro has no column for is taken from
@@ -16,6 +16,7 @@ MACROS. Two parts replace the column `supports`: predicate, and feature, which t
 (null: no particular feature).
 """
 
+import hashlib
 import json
 import re
 import subprocess
@@ -126,11 +127,14 @@ def build(row: Row, out: str, clang: str, llvm_spirv: str) -> None:
 
 def embed(out: Path, files: list[Path]) -> None:
     lines = ['#include "kernels/spirv.hpp"', "", "namespace zemm::kernels {", "namespace {"]
+    table = []
     for i, file in enumerate(files):
-        data = ",".join(str(b) for b in file.read_bytes())
+        content = file.read_bytes()
+        data = ",".join(str(b) for b in content)
         lines.append(f"alignas(4) const unsigned char spirv_{i}[] = {{{data}}};")
-    lines += ["} // namespace", "", "const embedded_spirv spirv_table[] = {"]
-    lines += [f'    {{"{file.stem}", spirv_{i}, sizeof(spirv_{i})}},' for i, file in enumerate(files)]
+        digest = hashlib.sha256(content).hexdigest()[:32]
+        table.append(f'    {{"{file.stem}", spirv_{i}, sizeof(spirv_{i}), "{digest}"}},')
+    lines += ["} // namespace", "", "const embedded_spirv spirv_table[] = {", *table]
     lines += ["};", f"const unsigned spirv_count = {len(files)};", "} // namespace zemm::kernels", ""]
     out.write_text("\n".join(lines))
 

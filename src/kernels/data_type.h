@@ -1,18 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of every data type that the kernels know. The values are those of zemm_data_type_t; the
-// host checks them against the public header (src/matmul/kernel_enums.cpp).
+// Loads and stores of the data types that types.def lists: per type load_<type>(p, i), load8_<type>,
+// load16_<type> and store_<type>(p, i, x), of what a matmul writes also store8_<type> and store16_<type>.
+// Functions that take the type as a number choose among these by switches made of the list, so that a type
+// without its functions does not compile. The host lets no other number through (the columns of the list);
+// for those loads give 0.
 #pragma once
 
-#ifdef __OPENCL_C_VERSION__
-#define DT_ENUM enum
-#else
-#define DT_ENUM enum data_type_code
-#endif
-DT_ENUM{DT_F16 = 1, DT_BF16 = 2, DT_F32 = 3, DT_S32 = 4, DT_S8 = 5, DT_U8 = 6, DT_S4 = 11, DT_U4 = 12};
-
-#ifdef __OPENCL_C_VERSION__
+enum {
+#define ZEMM_TYPE(name, NAME, number, bits) DT_##NAME = number,
+#include "types.def"
+};
 
 typedef global const uchar *bytes;
+
+static inline int type_bits(int data_type) {
+    switch (data_type) {
+#define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
+    case DT_##NAME:                                                                                          \
+        return bits;
+#include "types.def"
+    }
+    return 0;
+}
+
+static inline bool type_is_integer(int data_type) {
+    switch (data_type) {
+#define ZEMM_INT_TYPE(name, NAME, ...) case DT_##NAME:
+#include "types.def"
+        return true;
+    }
+    return false;
+}
 
 static inline float bf16_to_float(ushort bits) {
     return as_float((uint)bits << 16);
@@ -27,39 +45,95 @@ static inline ushort float_to_bf16(float x) {
     return (rounded & 0x7f80) ? rounded : (ushort)(rounded & 0x8000);
 }
 
-// Element i of two per byte, the even one in the low nibble.
-static inline int load_u4(bytes p, long i) {
+// Half a byte, the even element in its low half; a store leaves the neighbour as it is.
+static inline int load_nibble(bytes p, long i) {
     return (p[i >> 1] >> ((i & 1) * 4)) & 15;
 }
+static inline void store_nibble(global uchar *p, long i, int value) {
+    const int shift = (int)(i & 1) * 4;
+    p[i >> 1] = (uchar)((p[i >> 1] & (0xf0 >> shift)) | ((value & 15) << shift));
+}
+
+static inline float load_f32(bytes p, long i) {
+    return ((global const float *)p)[i];
+}
+static inline float load_f16(bytes p, long i) {
+    return vload_half(i, (global const half *)p);
+}
+static inline float load_bf16(bytes p, long i) {
+    return bf16_to_float(((global const ushort *)p)[i]);
+}
+static inline int load_s32(bytes p, long i) {
+    return ((global const int *)p)[i];
+}
+static inline int load_s8(bytes p, long i) {
+    return ((global const char *)p)[i];
+}
+static inline int load_u8(bytes p, long i) {
+    return p[i];
+}
 static inline int load_s4(bytes p, long i) {
-    return (load_u4(p, i) ^ 8) - 8;
+    return (load_nibble(p, i) ^ 8) - 8;
+}
+static inline int load_u4(bytes p, long i) {
+    return load_nibble(p, i);
 }
 
 static inline int load_int(bytes p, int data_type, long i) {
     switch (data_type) {
-    case DT_S32:
-        return ((global const int *)p)[i];
-    case DT_S8:
-        return ((global const char *)p)[i];
-    case DT_U8:
-        return p[i];
-    case DT_S4:
-        return load_s4(p, i);
-    default:
-        return load_u4(p, i);
+#define ZEMM_INT_TYPE(name, NAME, ...)                                                                       \
+    case DT_##NAME:                                                                                          \
+        return load_##name(p, i);
+#include "types.def"
     }
+    return 0;
 }
 
 static inline float load_float(bytes p, int data_type, long i) {
     switch (data_type) {
-    case DT_F32:
-        return ((global const float *)p)[i];
-    case DT_F16:
-        return vload_half(i, (global const half *)p);
-    case DT_BF16:
-        return bf16_to_float(((global const ushort *)p)[i]);
-    default:
-        return (float)load_int(p, data_type, i);
+#define ZEMM_TYPE(name, NAME, ...)                                                                           \
+    case DT_##NAME:                                                                                          \
+        return (float)load_##name(p, i);
+#include "types.def"
+    }
+    return 0.f;
+}
+
+// Integers saturate, then round half to even (NaN gives 0); floats round half to even, f16 overflows to
+// infinity.
+static inline void store_f32(global uchar *p, long i, float x) {
+    ((global float *)p)[i] = x;
+}
+static inline void store_f16(global uchar *p, long i, float x) {
+    vstore_half_rte(x, i, (global half *)p);
+}
+static inline void store_bf16(global uchar *p, long i, float x) {
+    ((global ushort *)p)[i] = float_to_bf16(x);
+}
+static inline void store_s32(global uchar *p, long i, float x) {
+    // 2147483520 is the largest float below 2^31.
+    ((global int *)p)[i] = isnan(x) ? 0 : convert_int_rte(clamp(x, -2147483648.f, 2147483520.f));
+}
+static inline void store_s8(global uchar *p, long i, float x) {
+    ((global char *)p)[i] = isnan(x) ? 0 : convert_char_rte(clamp(x, -128.f, 127.f));
+}
+static inline void store_u8(global uchar *p, long i, float x) {
+    p[i] = isnan(x) ? 0 : convert_uchar_rte(clamp(x, 0.f, 255.f));
+}
+static inline void store_s4(global uchar *p, long i, float x) {
+    store_nibble(p, i, isnan(x) ? 0 : convert_int_rte(clamp(x, -8.f, 7.f)));
+}
+static inline void store_u4(global uchar *p, long i, float x) {
+    store_nibble(p, i, isnan(x) ? 0 : convert_int_rte(clamp(x, 0.f, 15.f)));
+}
+
+static inline void store_float(global uchar *p, int data_type, long i, float x) {
+    switch (data_type) {
+#define ZEMM_TYPE(name, NAME, ...)                                                                           \
+    case DT_##NAME:                                                                                          \
+        store_##name(p, i, x);                                                                               \
+        break;
+#include "types.def"
     }
 }
 
@@ -80,90 +154,105 @@ static inline uchar16 load_nibbles16(bytes p) {
 }
 
 // N neighbours that start at element i (even for 4-bit types), as f32.
-#define DEFINE_LOAD_FLOATS(N)                                                                                \
-    static inline float##N load_float##N(bytes p, int data_type, long i) {                                   \
-        switch (data_type) {                                                                                 \
-        case DT_F32:                                                                                         \
-            return vload##N(0, (global const float *)p + i);                                                 \
-        case DT_F16:                                                                                         \
-            return vload_half##N(0, (global const half *)p + i);                                             \
-        case DT_BF16:                                                                                        \
-            return as_float##N(convert_uint##N(vload##N(0, (global const ushort *)p + i)) << 16);            \
-        case DT_S32:                                                                                         \
-            return convert_float##N(vload##N(0, (global const int *)p + i));                                 \
-        case DT_S8:                                                                                          \
-            return convert_float##N(vload##N(0, (global const char *)p + i));                                \
-        case DT_U8:                                                                                          \
-            return convert_float##N(vload##N(0, p + i));                                                     \
-        default: {                                                                                           \
-            const uchar##N nibbles = load_nibbles##N(p + (i >> 1));                                          \
-            if (data_type == DT_U4)                                                                          \
-                return convert_float##N(nibbles);                                                            \
-            return convert_float##N(as_char##N(nibbles ^ (uchar##N)8) - (char##N)8);                         \
-        }                                                                                                    \
-        }                                                                                                    \
+#define DEFINE_LOADS(N)                                                                                      \
+    static inline float##N load##N##_f32(bytes p, long i) {                                                  \
+        return vload##N(0, (global const float *)p + i);                                                     \
+    }                                                                                                        \
+    static inline float##N load##N##_f16(bytes p, long i) {                                                  \
+        return vload_half##N(0, (global const half *)p + i);                                                 \
+    }                                                                                                        \
+    static inline float##N load##N##_bf16(bytes p, long i) {                                                 \
+        return as_float##N(convert_uint##N(vload##N(0, (global const ushort *)p + i)) << 16);                \
+    }                                                                                                        \
+    static inline float##N load##N##_s32(bytes p, long i) {                                                  \
+        return convert_float##N(vload##N(0, (global const int *)p + i));                                     \
+    }                                                                                                        \
+    static inline float##N load##N##_s8(bytes p, long i) {                                                   \
+        return convert_float##N(vload##N(0, (global const char *)p + i));                                    \
+    }                                                                                                        \
+    static inline float##N load##N##_u8(bytes p, long i) { return convert_float##N(vload##N(0, p + i)); }    \
+    static inline float##N load##N##_s4(bytes p, long i) {                                                   \
+        const uchar##N nibbles = load_nibbles##N(p + (i >> 1));                                              \
+        return convert_float##N(as_char##N(nibbles ^ (uchar##N)8) - (char##N)8);                             \
+    }                                                                                                        \
+    static inline float##N load##N##_u4(bytes p, long i) {                                                   \
+        return convert_float##N(load_nibbles##N(p + (i >> 1)));                                              \
     }
-DEFINE_LOAD_FLOATS(8)
-DEFINE_LOAD_FLOATS(16)
+DEFINE_LOADS(8)
+DEFINE_LOADS(16)
 
-// Integers saturate, then round half to even (NaN gives 0); floats round half to even, f16 overflows to
-// infinity.
-static inline void store_float(global uchar *p, int data_type, long i, float x) {
+static inline float8 load_float8(bytes p, int data_type, long i) {
     switch (data_type) {
-    case DT_F32:
-        ((global float *)p)[i] = x;
+#define ZEMM_TYPE(name, NAME, ...)                                                                           \
+    case DT_##NAME:                                                                                          \
+        return load8_##name(p, i);
+#include "types.def"
+    }
+    return (float8)0.f;
+}
+
+static inline float16 load_float16(bytes p, int data_type, long i) {
+    switch (data_type) {
+#define ZEMM_TYPE(name, NAME, ...)                                                                           \
+    case DT_##NAME:                                                                                          \
+        return load16_##name(p, i);
+#include "types.def"
+    }
+    return (float16)0.f;
+}
+
+// N neighbours from element i on, by the rules of single ones.
+#define DEFINE_STORES(N)                                                                                     \
+    static inline void store##N##_f32(global uchar *p, long i, float##N x) {                                 \
+        vstore##N(x, 0, (global float *)p + i);                                                              \
+    }                                                                                                        \
+    static inline void store##N##_f16(global uchar *p, long i, float##N x) {                                 \
+        vstore_half##N##_rte(x, 0, (global half *)p + i);                                                    \
+    }                                                                                                        \
+    static inline void store##N##_bf16(global uchar *p, long i, float##N x) {                                \
+        const uint##N bits = as_uint##N(x);                                                                  \
+        uint##N rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;                                        \
+        rounded = (rounded & 0x7f80) == 0 ? rounded & 0x8000 : rounded;                                      \
+        rounded = isnan(x) ? (bits >> 16) | 0x40 : rounded;                                                  \
+        vstore##N(convert_ushort##N(rounded), 0, (global ushort *)p + i);                                    \
+    }                                                                                                        \
+    static inline float##N clamp##N(float##N x, float low, float high) {                                     \
+        return clamp(select(x, (float##N)0.f, isnan(x)), low, high);                                         \
+    }                                                                                                        \
+    static inline void store##N##_s32(global uchar *p, long i, float##N x) {                                 \
+        vstore##N(convert_int##N##_rte(clamp##N(x, -2147483648.f, 2147483520.f)), 0, (global int *)p + i);   \
+    }                                                                                                        \
+    static inline void store##N##_s8(global uchar *p, long i, float##N x) {                                  \
+        vstore##N(convert_char##N##_rte(clamp##N(x, -128.f, 127.f)), 0, (global char *)p + i);               \
+    }                                                                                                        \
+    static inline void store##N##_u8(global uchar *p, long i, float##N x) {                                  \
+        vstore##N(convert_uchar##N##_rte(clamp##N(x, 0.f, 255.f)), 0, p + i);                                \
+    }
+DEFINE_STORES(8)
+DEFINE_STORES(16)
+
+// Only types that dst may have.
+#define CASE_no(...)
+#define CASE_yes(NAME, store)                                                                                \
+    case DT_##NAME:                                                                                          \
+        store(p, i, x);                                                                                      \
         break;
-    case DT_F16:
-        vstore_half_rte(x, i, (global half *)p);
-        break;
-    case DT_BF16:
-        ((global ushort *)p)[i] = float_to_bf16(x);
-        break;
-    case DT_S32:
-        // 2147483520 is the largest float below 2^31.
-        ((global int *)p)[i] = isnan(x) ? 0 : convert_int_rte(clamp(x, -2147483648.f, 2147483520.f));
-        break;
-    case DT_S8:
-        ((global char *)p)[i] = isnan(x) ? 0 : convert_char_rte(clamp(x, -128.f, 127.f));
-        break;
-    default:
-        p[i] = isnan(x) ? 0 : convert_uchar_rte(clamp(x, 0.f, 255.f));
-        break;
+static inline void store_float8(global uchar *p, int data_type, long i, float8 x) {
+    switch (data_type) {
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...) CASE_##dst(NAME, store8_##name)
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
+    CASE_##dst(NAME, store8_##name)
+#include "types.def"
     }
 }
 
-// N neighbours from element i on, by the rules of store_float.
-#define DEFINE_STORE_FLOATS(N)                                                                               \
-    static inline void store_float##N(global uchar *p, int data_type, long i, float##N x) {                  \
-        const float##N number = select(x, (float##N)0.f, isnan(x));                                          \
-        switch (data_type) {                                                                                 \
-        case DT_F32:                                                                                         \
-            vstore##N(x, 0, (global float *)p + i);                                                          \
-            break;                                                                                           \
-        case DT_F16:                                                                                         \
-            vstore_half##N##_rte(x, 0, (global half *)p + i);                                                \
-            break;                                                                                           \
-        case DT_BF16: {                                                                                      \
-            const uint##N bits = as_uint##N(x);                                                              \
-            uint##N rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;                                    \
-            rounded = (rounded & 0x7f80) == 0 ? rounded & 0x8000 : rounded;                                  \
-            rounded = isnan(x) ? (bits >> 16) | 0x40 : rounded;                                              \
-            vstore##N(convert_ushort##N(rounded), 0, (global ushort *)p + i);                                \
-            break;                                                                                           \
-        }                                                                                                    \
-        case DT_S32:                                                                                         \
-            vstore##N(convert_int##N##_rte(clamp(number, -2147483648.f, 2147483520.f)), 0,                   \
-                      (global int *)p + i);                                                                  \
-            break;                                                                                           \
-        case DT_S8:                                                                                          \
-            vstore##N(convert_char##N##_rte(clamp(number, -128.f, 127.f)), 0, (global char *)p + i);         \
-            break;                                                                                           \
-        default:                                                                                             \
-            vstore##N(convert_uchar##N##_rte(clamp(number, 0.f, 255.f)), 0, p + i);                          \
-            break;                                                                                           \
-        }                                                                                                    \
+static inline void store_float16(global uchar *p, int data_type, long i, float16 x) {
+    switch (data_type) {
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...) CASE_##dst(NAME, store16_##name)
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
+    CASE_##dst(NAME, store16_##name)
+#include "types.def"
     }
-DEFINE_STORE_FLOATS(8)
-DEFINE_STORE_FLOATS(16)
-
-#endif
+}
+#undef CASE_no
+#undef CASE_yes

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Post-ops on one row of results in f32. Formulas: oneDNN's post-op table (forward eltwise, binary, sum,
-// prelu).
+// Post-ops on one row of results in f32: sum, prelu, and the algorithms that algs.def lists. The host lets no
+// other number through; it would leave the result as it is.
 #pragma once
 
 #include OWNER
 
 #include "data_type.h"
 #include "tensor.h"
-
-// zemm_alg_kind_t; checked against the public header by the host.
-#include "alg_kind.h"
 
 // log1p(exp(x)) without overflow: past 88.72283, exp(x) is not finite and the result is x.
 static inline float soft_relu(float x) {
@@ -26,84 +23,52 @@ static inline float clamp_to_1(float x) {
 
 static inline float eltwise(int alg, float x, float alpha, float beta) {
     switch (alg) {
-    case ALG_RELU:
-    case ALG_RELU_DST:
-        return x > 0.f ? x : alpha * x;
-    case ALG_TANH:
-    case ALG_TANH_DST:
-        return tanh(x);
-    case ALG_ELU:
-    case ALG_ELU_DST:
-        return x > 0.f ? x : alpha * expm1(x);
-    case ALG_SQUARE:
-        return x * x;
-    case ALG_ABS:
-        return fabs(x);
-    case ALG_SQRT:
-    case ALG_SQRT_DST:
-        return sqrt(x);
-    case ALG_LINEAR:
-        return alpha * x + beta;
-    case ALG_SOFT_RELU:
-        return soft_relu(alpha * x) / alpha;
-    case ALG_HARDSIGMOID:
-        return clamp_to_1(alpha * x + beta);
-    case ALG_LOGISTIC:
-    case ALG_LOGISTIC_DST:
-        return logistic(x);
-    case ALG_EXP:
-    case ALG_EXP_DST:
-        return exp(x);
-    case ALG_GELU_TANH:
-        return 0.5f * x * (1.f + tanh(0.79788458f * x * (1.f + 0.044715f * x * x)));
-    case ALG_SWISH:
-        return x * logistic(alpha * x);
-    case ALG_LOG:
-        return log(x);
-    case ALG_CLIP:
-    case ALG_CLIP_V2:
-    case ALG_CLIP_V2_DST:
-        return fmin(fmax(x, alpha), beta); // a NaN becomes alpha
-    case ALG_POW:
-        return alpha * pow(x, beta);
-    case ALG_GELU_ERF:
-        return 0.5f * x * (1.f + erf(0.70710677f * x));
-    case ALG_ROUND:
-        return rint(x);
-    case ALG_MISH:
-        return x * tanh(soft_relu(x));
-    default:
-        return x * clamp_to_1(alpha * x + beta); // ALG_HARDSWISH
+#define ZEMM_ELTWISE(name, number, formula)                                                                  \
+    case number:                                                                                             \
+        return formula;
+#define ZEMM_ELTWISE_SAME(name, number) case number:
+#include "algs.def"
     }
+    return x;
 }
 
 static inline float binary(int alg, float x, float s) {
     switch (alg) {
-    case ALG_ADD:
-        return x + s;
-    case ALG_MUL:
-        return x * s;
-    case ALG_MAX:
-        return x > s ? x : s; // s where either is a NaN
-    case ALG_MIN:
-        return x < s ? x : s;
-    case ALG_DIV:
-        return x / s;
-    case ALG_SUB:
-        return x - s;
-    case ALG_GE:
-        return x >= s;
-    case ALG_GT:
-        return x > s;
-    case ALG_LE:
-        return x <= s;
-    case ALG_LT:
-        return x < s;
-    case ALG_EQ:
-        return x == s;
-    default:
-        return x != s; // ALG_NE
+#define ZEMM_BINARY(name, number, formula)                                                                   \
+    case number:                                                                                             \
+        return formula;
+#include "algs.def"
     }
+    return x;
+}
+
+// c: the element of the condition.
+static inline float ternary(int alg, float x, float s, int c) {
+    switch (alg) {
+#define ZEMM_TERNARY(name, number, formula)                                                                  \
+    case number:                                                                                             \
+        return formula;
+#include "algs.def"
+    }
+    return x;
+}
+
+static inline bool is_ternary(int alg) {
+    switch (alg) {
+#define ZEMM_TERNARY(name, number, formula) case number:
+#include "algs.def"
+        return true;
+    }
+    return false;
+}
+
+static inline bool is_binary(int alg) {
+    switch (alg) {
+#define ZEMM_BINARY(name, number, formula) case number:
+#include "algs.def"
+        return true;
+    }
+    return is_ternary(alg);
 }
 
 // x[0, width): the results of row r, of every COLUMN_STEP-th column from first on; dst: still the old
@@ -120,7 +85,7 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
                                              row + column_offset(&p->dst, first + j * COLUMN_STEP));
                 x[j] += op->alpha * (old - (float)op->zero_point);
             }
-        } else if (alg == POST_OP_PRELU || alg >= ALG_ADD) {
+        } else if (alg == POST_OP_PRELU || is_binary(alg)) {
             bytes src1 = (bytes)args->post_op_src1[i];
             bytes src2 = (bytes)args->post_op_src2[i];
             const long row1 = row_offset(p, &op->src1, r);
@@ -130,11 +95,10 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
                                            row1 + column_offset(&op->src1, first + j * COLUMN_STEP));
                 if (alg == POST_OP_PRELU)
                     x[j] = x[j] >= 0.f ? x[j] : x[j] * s;
-                else if (alg == ALG_SELECT)
-                    x[j] = load_int(src2, op->src2.data_type,
-                                    row2 + column_offset(&op->src2, first + j * COLUMN_STEP))
-                               ? x[j]
-                               : s;
+                else if (is_ternary(alg))
+                    x[j] = ternary(alg, x[j], s,
+                                   load_int(src2, op->src2.data_type,
+                                            row2 + column_offset(&op->src2, first + j * COLUMN_STEP)));
                 else
                     x[j] = binary(alg, x[j], s);
             }

@@ -47,7 +47,7 @@ static inline int zero_point_at(problem p, parameter t, ulong address, int host,
 static inline void copy_element(bytes src, long from, global uchar *dst, long to) {
     switch (spec_bits()) {
     case 4:
-        store_nibble(dst, to, load_u4(src, from));
+        store_nibble(dst, to, load_nibble(src, from));
         break;
     case 8:
         dst[to] = src[from];
@@ -58,39 +58,37 @@ static inline void copy_element(bytes src, long from, global uchar *dst, long to
     case 32:
         ((global uint *)dst)[to] = ((global const uint *)src)[from];
         break;
-    default:
+    case 64:
         ((global ulong *)dst)[to] = ((global const ulong *)src)[from];
         break;
     }
 }
 
-static inline void store_int(global uchar *dst, long to, long x) {
-    switch (spec_dst_dt()) {
-    case DT_S32:
-        ((global int *)dst)[to] = convert_int_sat(x);
-        break;
-    case DT_S8:
-        ((global char *)dst)[to] = convert_char_sat(x);
-        break;
-    case DT_U8:
-        dst[to] = convert_uchar_sat(x);
-        break;
-    case DT_S4:
-        store_nibble(dst, to, (int)clamp(x, -8l, 7l));
-        break;
-    default:
-        store_nibble(dst, to, (int)clamp(x, 0l, 15l));
-        break;
-    }
+// Integers to integers: they saturate.
+static inline void store_int_s32(global uchar *dst, long to, long x) {
+    ((global int *)dst)[to] = convert_int_sat(x);
+}
+static inline void store_int_s8(global uchar *dst, long to, long x) {
+    ((global char *)dst)[to] = convert_char_sat(x);
+}
+static inline void store_int_u8(global uchar *dst, long to, long x) {
+    dst[to] = convert_uchar_sat(x);
+}
+static inline void store_int_s4(global uchar *dst, long to, long x) {
+    store_nibble(dst, to, (int)clamp(x, -8l, 7l));
+}
+static inline void store_int_u4(global uchar *dst, long to, long x) {
+    store_nibble(dst, to, (int)clamp(x, 0l, 15l));
 }
 
-static inline void store_value(global uchar *dst, long to, float x) {
-    if (spec_dst_dt() == DT_S4)
-        store_nibble(dst, to, isnan(x) ? 0 : convert_int_rte(clamp(x, -8.f, 7.f)));
-    else if (spec_dst_dt() == DT_U4)
-        store_nibble(dst, to, isnan(x) ? 0 : convert_int_rte(clamp(x, 0.f, 15.f)));
-    else
-        store_float(dst, spec_dst_dt(), to, x);
+static inline void store_int(global uchar *dst, long to, long x) {
+    switch (spec_dst_dt()) {
+#define ZEMM_INT_TYPE(name, NAME, ...)                                                                       \
+    case DT_##NAME:                                                                                          \
+        store_int_##name(dst, to, x);                                                                        \
+        break;
+#include "types.def"
+    }
 }
 
 static inline void store_zero(global uchar *dst, long to) {
@@ -107,7 +105,7 @@ static inline void store_zero(global uchar *dst, long to) {
     case 32:
         ((global uint *)dst)[to] = 0;
         break;
-    default:
+    case 64:
         ((global ulong *)dst)[to] = 0;
         break;
     }
@@ -139,7 +137,7 @@ static inline void convert_element(problem p, const struct reorder_arguments *ar
         x /= scale_at(p, &p->dst_scale, args->dst_scale, args->host_dst_scale, c);
     if (HAS(REORDER_DST_ZP))
         x += (float)dst_zp;
-    store_value(dst, to, x);
+    store_float(dst, spec_dst_dt(), to, x);
 }
 
 // Elements of a run of `count` from c on that are inside these dimensions: its first ones.

@@ -58,7 +58,7 @@ static inline void pack_rows(bytes src, long stride, global uchar *dst, int colu
             case 16:
                 vstore16(vload16(0, (global const ushort *)row + n), 0, (global ushort *)dst + to);
                 break;
-            default:
+            case 32:
                 vstore16(vload16(0, (global const uint *)row + n), 0, (global uint *)dst + to);
                 break;
             }
@@ -76,7 +76,7 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
             const bool inside = k < k_left && n < n_left;
             switch (spec_bits()) {
             case 4:
-                store_nibble(dst, to, inside ? load_u4(src, from) : 0);
+                store_nibble(dst, to, inside ? load_nibble(src, from) : 0);
                 break;
             case 8:
                 dst[to] = inside ? src[from] : 0;
@@ -84,7 +84,7 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
             case 16:
                 ((global ushort *)dst)[to] = inside ? ((global const ushort *)src)[from] : 0;
                 break;
-            default:
+            case 32:
                 ((global uint *)dst)[to] = inside ? ((global const uint *)src)[from] : 0;
                 break;
             }

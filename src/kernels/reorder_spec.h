@@ -29,9 +29,3 @@ static inline int spec_vectors() {
 }
 
 #define HAS(flag) ((spec_flags() & (flag)) != 0)
-
-// Half a byte; its neighbour stays as it is.
-static inline void store_nibble(global uchar *p, long i, int value) {
-    const int shift = (int)(i & 1) * 4;
-    p[i >> 1] = (uchar)((p[i >> 1] & (0xf0 >> shift)) | ((value & 15) << shift));
-}

@@ -12,7 +12,8 @@ namespace zemm::kernels {
 struct embedded_spirv {
     const char *name;
     const unsigned char *data;
-    size_t size; // bytes
+    size_t size;      // bytes
+    const char *hash; // of them, made by the build
 };
 
 extern const embedded_spirv spirv_table[];

@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/arguments.hpp"
 
-#include "common/quant_md.hpp"
-
 namespace zemm::matmul {
-
-namespace {
-
-void add_parameters(argument_map &map, const problem &p, const quant_map &entries, int flag) {
-    for (const auto &[arg, entry] : entries) {
-        const memory_desc md =
-            entry.is_on_host ? md_host_scalar(entry.data_type) : md_of_quant(p.tensor(arg), entry);
-        map[flag | arg] = {md, entry.is_on_host, true};
-    }
-}
-
-} // namespace
 
 argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     argument_map map;
@@ -26,9 +12,10 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
         map[ZEMM_ARG_BIAS] = {p.bias};
     if (!md_is_zero(scratchpad))
         map[ZEMM_ARG_SCRATCHPAD] = {.md = scratchpad, .is_scratchpad = true};
-    add_parameters(map, p, p.attr.scales, ZEMM_ARG_ATTR_SCALES);
-    add_parameters(map, p, p.attr.zero_points, ZEMM_ARG_ATTR_ZERO_POINTS);
-    add_parameters(map, p, p.attr.precomputed_reductions, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS);
+    const auto tensor_of = [&](int arg) -> const memory_desc & { return p.tensor(arg); };
+    add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
+    add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, p.attr.zero_points, tensor_of);
+    add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
         const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index++);

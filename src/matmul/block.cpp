@@ -14,13 +14,7 @@ tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
     if (!entry)
         return tensor(memory_desc());
     tensor_arg t = tensor(md_of_quant(md, *entry));
-    if (entry->group_ndims == 2) {
-        if (entry->mask & row_bit(md.ndims))
-            t.row_group = entry->groups[0];
-        if (entry->mask & column_bit(md.ndims))
-            t.column_group = entry->groups[1];
-    }
-    t.on_host = entry->is_on_host;
+    set_parameter(t, md, *entry);
     return t;
 }
 
@@ -54,12 +48,11 @@ tensor_arg tensor(const memory_desc &md) {
     if (md.ndims == 0)
         return t;
     const int batch = md.ndims - 2;
-    const auto stride = [&](int d) { return md.dims[d] == 1 ? 0 : md.strides[d]; };
     t.offset0 = md.offset0;
     for (int d = 0; d < batch; ++d)
-        t.batch[d] = stride(d);
-    t.row = stride(batch);
-    t.column = stride(batch + 1);
+        t.batch[d] = broadcast_stride(md, d);
+    t.row = broadcast_stride(md, batch);
+    t.column = broadcast_stride(md, batch + 1);
     return t;
 }
 

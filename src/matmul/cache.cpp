@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/error.hpp"
 #include "kernels/spirv.hpp"
 #include "matmul/compiled.hpp"
 #include "matmul/sources.hpp"
+#include "primitive/compiled.hpp"
 
 namespace zemm::matmul {
 
@@ -38,16 +38,10 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
 
 } // namespace
 
-std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, cache_result &where) {
-    const std::string key =
-        text("matmul,%p,%s,", (void *)pd.engine->device.get(), pd.impl_name()) + problem_key(*pd.problem);
-    auto found = find_cached(key);
-    where = cache_result::hit;
-    if (!found) {
-        found = keep_cached(key, build(pd));
-        where = found->from_disk ? cache_result::persistent_hit : cache_result::miss;
-    }
-    return std::static_pointer_cast<const compiled>(found);
+std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
+    auto shared = get_compiled(*this, {&problem->src, &problem->wei, &problem->bias, &problem->dst}, found,
+                               [&] { return build(*this); });
+    return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(std::move(shared)));
 }
 
 } // namespace zemm::matmul

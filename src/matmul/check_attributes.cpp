@@ -15,10 +15,6 @@ struct context {
     zemm_dim_t m, n, k;
 };
 
-const char *tensor_name(int arg) {
-    return arg == ZEMM_ARG_SRC ? "src" : arg == ZEMM_ARG_WEIGHTS ? "weights" : "dst";
-}
-
 [[noreturn]] void refuse_mask(const char *what, int mask, const char *allowed) {
     fail(zemm_unimplemented, "%s: mask %d is not one of %s", what, mask, allowed);
 }
@@ -48,9 +44,9 @@ void check_scale_types(const problem &p) {
         if (e.mode != zemm_quantization_mode_static_sazp)
             fail(zemm_unimplemented, "%s scales: quantization mode %s is not implemented", tensor_name(arg),
                  zemm_quantization_mode2str(e.mode));
-        if (e.data_type != zemm_f32 && e.data_type != zemm_f16 && e.data_type != zemm_bf16)
-            fail(zemm_unimplemented, "%s scales: data type %s is not implemented, f32 f16 bf16 are",
-                 tensor_name(arg), zemm_dt2str(e.data_type));
+        if (!suits(e.data_type, role::scale))
+            fail(zemm_unimplemented, "%s scales: data type %s is not implemented, %s are", tensor_name(arg),
+                 zemm_dt2str(e.data_type), types_for(role::scale).c_str());
         if (e.mask & ~full_mask(p.ndims()))
             fail(zemm_unimplemented, "%s scales: mask %d has bits past the %d dimensions", tensor_name(arg),
                  e.mask, p.ndims());

@@ -42,10 +42,7 @@ void check_batch(const problem &p, int d) {
 // The type of the sums that the types of the tensors imply; undef if they make no matmul.
 zemm_data_type_t accumulation_type(const problem &p) {
     const zemm_data_type_t s = p.src.data_type, w = p.wei.data_type, d = p.dst.data_type;
-    const auto small_float = [](zemm_data_type_t dt) {
-        return dt == zemm_f4_e2m1 || dt == zemm_f8_e5m2 || dt == zemm_f8_e4m3 || dt == zemm_bf16 ||
-               dt == zemm_f16;
-    };
+    const auto small_float = [](zemm_data_type_t dt) { return is_floating(dt) && data_type_bits(dt) <= 16; };
     const bool int_wei = is_int8(w) || is_int4(w);
     if (s == zemm_f32 && w == zemm_f32)
         return zemm_f32;

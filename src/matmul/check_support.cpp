@@ -10,11 +10,10 @@ namespace zemm::matmul {
 
 namespace {
 
-bool is_float(zemm_data_type_t dt) {
-    return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16;
-}
-bool is_plain_type(zemm_data_type_t dt) {
-    return is_float(dt) || dt == zemm_s32 || is_int8(dt);
+void check_type(const char *name, const memory_desc &md, role as) {
+    if (!suits(md.data_type, as))
+        fail(zemm_unimplemented, "%s: data type %s is not implemented, %s are", name,
+             zemm_dt2str(md.data_type), types_for(as).c_str());
 }
 
 void check_layout(const char *name, const memory_desc &md) {
@@ -60,21 +59,14 @@ void check_weight_only(const problem &p) {
 } // namespace
 
 void check_support(const problem &p) {
-    if (!p.integer() && !is_float(p.src.data_type))
-        fail(zemm_unimplemented, "src: data type %s is not implemented, f32 f16 bf16 s8 u8 are",
-             zemm_dt2str(p.src.data_type));
-    if (!is_float(p.wei.data_type) && !is_int8(p.wei.data_type) && !is_int4(p.wei.data_type))
-        fail(zemm_unimplemented, "weights: data type %s is not implemented, f32 f16 bf16 s8 u8 s4 u4 are",
-             zemm_dt2str(p.wei.data_type));
+    check_type("src", p.src, role::src);
+    check_type("weights", p.wei, role::weights);
     if (p.integer() && !is_integer(p.wei.data_type))
         fail(zemm_unimplemented, "%s weights with an %s src are not implemented",
              zemm_dt2str(p.wei.data_type), zemm_dt2str(p.src.data_type));
-    if (!is_plain_type(p.dst.data_type))
-        fail(zemm_unimplemented, "dst: data type %s is not implemented, f32 f16 bf16 s32 s8 u8 are",
-             zemm_dt2str(p.dst.data_type));
-    if (p.has_bias() && !is_plain_type(p.bias.data_type))
-        fail(zemm_unimplemented, "bias: data type %s is not implemented, f32 f16 bf16 s32 s8 u8 are",
-             zemm_dt2str(p.bias.data_type));
+    check_type("dst", p.dst, role::dst);
+    if (p.has_bias())
+        check_type("bias", p.bias, role::bias);
     check_layout("src", p.src);
     if (!is_packed(p.wei))
         check_layout("weights", p.wei);
@@ -89,14 +81,14 @@ void check_support(const problem &p) {
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
         const std::string name = text("post-op %d", index++);
-        if (op.kind == zemm_sum && op.data_type != zemm_data_type_undef && !is_plain_type(op.data_type))
+        if (op.kind == zemm_sum && op.data_type != zemm_data_type_undef && !suits(op.data_type, role::dst))
             fail(zemm_unimplemented, "%s: sum of data type %s is not implemented", name.c_str(),
                  zemm_dt2str(op.data_type));
         if (op.kind != zemm_binary)
             continue;
         check_layout(name.c_str(), op.src1);
         check_layout(name.c_str(), op.src2);
-        if (!is_plain_type(op.src1.data_type) && !is_int4(op.src1.data_type))
+        if (!suits(op.src1.data_type, role::post_op))
             fail(zemm_unimplemented, "%s: data type %s is not implemented", name.c_str(),
                  zemm_dt2str(op.src1.data_type));
     }

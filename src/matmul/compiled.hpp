@@ -19,9 +19,6 @@ struct compiled : cached {
     std::unique_ptr<ze::buffer> pack_block; // plan.pack.block on the device
 };
 
-// From the cache, or built and put there. where says which.
-std::shared_ptr<const compiled> get_compiled(const primitive_desc &pd, cache_result &where);
-
 class primitive : public zemm_primitive {
 public:
     primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)

@@ -29,16 +29,9 @@ memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
 
 // Whether bytes of the weights and of src have the same signedness, where a policy needs the opposite one.
 bool changes_signedness(const problem &p) {
-    const bool signed_src = p.src.data_type == zemm_s8;
-    switch (p.wei.data_type) {
-    case zemm_s8:
-    case zemm_s4: // 0..15 are either; a signed s4 is only a shift away
-        return signed_src;
-    case zemm_u8:
-        return !signed_src;
-    default:
-        return false;
-    }
+    const bool signed_src = is_signed(p.src.data_type), signed_wei = is_signed(p.wei.data_type);
+    // 0..15 are either; a signed s4 is only a shift away.
+    return is_int4(p.wei.data_type) ? signed_wei && signed_src : signed_wei == signed_src;
 }
 
 // Bytes of the scratchpad; where they begin.
@@ -151,14 +144,6 @@ void cut(const ze::device &dev, zemm_dim_t batch, zemm_dim_t longest_range, plan
 
 zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t ranges) {
     return std::min(k, up(groups(k, ranges, "K"), segment < k ? segment : tile_k));
-}
-
-zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
-    const zemm_dim_t count = (items + per_group - 1) / per_group;
-    if (count > UINT32_MAX)
-        fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
-             (long long)count);
-    return count;
 }
 
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {

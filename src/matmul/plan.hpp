@@ -8,6 +8,7 @@
 #include "kernels/matmul_args.h"
 #include "matmul/dispatch.hpp"
 #include "matmul/problem.hpp"
+#include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 #include "ze/module.hpp"
 
@@ -41,8 +42,6 @@ struct plan {
 // (FLAG_ALONG_K).
 bool multiplies_along_k(const problem &p, const kernel_row &row);
 
-// How many groups, for a launch; unimplemented if they are too many.
-zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
 // The multiple of the unit from the value on.
 constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
     return (value + unit - 1) / unit * unit;

@@ -257,6 +257,14 @@ bool fma_in_sub_groups(const problem &p, const ze::device &dev, std::string &why
         why = text("it multiplies floats, src is %s", zemm_dt2str(p.src.data_type));
         return false;
     }
+    const auto is_read = [](zemm_data_type_t dt) {
+        return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16;
+    };
+    if (!is_read(p.src.data_type) || (!is_read(p.wei.data_type) && !p.weight_only())) {
+        why = text("it reads f32, f16, bf16 and integer weights, not %s by %s", zemm_dt2str(p.src.data_type),
+                   zemm_dt2str(p.wei.data_type));
+        return false;
+    }
     if (dev.kind == zemm_gpu && dev.model.grf_bytes == 0) {
         why = "the device is not in the table of GPUs, which says what registers it has";
         return false;

@@ -2,7 +2,6 @@
 #include "matmul/primitive_desc.hpp"
 
 #include "common/error.hpp"
-#include "matmul/compiled.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -35,10 +34,6 @@ bool primitive_desc::next_impl() {
 
 std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
     return std::make_unique<primitive_desc>(*this);
-}
-
-std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
-    return std::make_unique<primitive>(clone(), get_compiled(*this, found));
 }
 
 namespace {

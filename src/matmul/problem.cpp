@@ -6,18 +6,13 @@
 #include <numeric>
 
 #include "common/error.hpp"
-#include "common/md_ops.hpp"
 #include "common/names.hpp"
+#include "common/quant_md.hpp"
 #include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
 namespace {
-
-const quant_entry *find(const quant_map &map, int arg) {
-    const auto it = map.find(arg);
-    return it == map.end() ? nullptr : &it->second;
-}
 
 void resolve_any(const char *name, memory_desc &md) {
     try {
@@ -76,13 +71,13 @@ const memory_desc &problem::tensor(int arg) const {
 }
 
 const quant_entry *problem::scale(int arg) const {
-    return find(attr.scales, arg);
+    return find_entry(attr.scales, arg);
 }
 const quant_entry *problem::zero_point(int arg) const {
-    return find(attr.zero_points, arg);
+    return find_entry(attr.zero_points, arg);
 }
 const quant_entry *problem::reduction() const {
-    return find(attr.precomputed_reductions, ZEMM_ARG_SRC);
+    return find_entry(attr.precomputed_reductions, ZEMM_ARG_SRC);
 }
 
 problem make_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
@@ -128,10 +123,7 @@ memory_desc prelu_md(const memory_desc &dst, int mask) {
 }
 
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
-    const int bit = k_is_row ? row_bit(p.ndims()) : column_bit(p.ndims());
-    if (!(entry.mask & bit))
-        return p.k();
-    return entry.group_ndims == 2 ? entry.groups[k_is_row ? 0 : 1] : 1;
+    return k_is_row ? group_along(p.wei, entry, p.ndims() - 2) : group_along(p.src, entry, p.ndims() - 1);
 }
 
 bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row) {
@@ -166,15 +158,6 @@ bool segments_are_quads(const problem &p) {
 
 std::string dims_line(const problem &p) {
     return dims_text(p.src) + ":" + dims_text(p.wei);
-}
-
-std::string problem_key(const problem &p) {
-    std::string key = attr_key(p.attr);
-    for (const memory_desc *md : {&p.src, &p.wei, &p.bias, &p.dst}) {
-        const std::vector<uint8_t> bytes = md_save(*md);
-        key.append(bytes.begin(), bytes.end());
-    }
-    return key;
 }
 
 } // namespace zemm::matmul

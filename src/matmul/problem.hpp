@@ -76,7 +76,5 @@ bool segments_are_quads(const problem &p);
 
 // Dimensions as the driver writes them, "2x3:3x4": for messages and the log.
 std::string dims_line(const problem &p);
-// Equal for equal problems: part of the primitive cache key.
-std::string problem_key(const problem &p);
 
 } // namespace zemm::matmul

@@ -14,15 +14,10 @@ bool is_for_gpu(const primitive_desc &pd) {
 const char *build_flags(const primitive_desc &pd, bool with_large_grf = false) {
     if (!is_for_gpu(pd))
         return ""; // CPUs have none
-    // GPUs that address a buffer by 32-bit offsets have to be told of larger ones.
-    const auto is_large = [](const memory_desc &md) { return md_size(md) > UINT32_MAX; };
     const problem &p = *pd.problem;
     const bool large =
         is_large(p.src) || is_large(p.wei) || is_large(p.dst) || pd.plan.scratchpad_size > UINT32_MAX;
-    if (with_large_grf)
-        return large ? "-ze-opt-large-register-file -ze-opt-greater-than-4GB-buffer-required"
-                     : "-ze-opt-large-register-file";
-    return large ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+    return gpu_build_flags(large, with_large_grf);
 }
 
 } // namespace

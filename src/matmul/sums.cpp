@@ -8,29 +8,12 @@ namespace zemm::matmul {
 
 namespace {
 
-struct limits {
-    zemm_dim_t low, high;
-};
-
-limits limits_of(zemm_data_type_t dt) {
-    switch (dt) {
-    case zemm_s8:
-        return {-128, 127};
-    case zemm_u8:
-        return {0, 255};
-    case zemm_s4:
-        return {-8, 7};
-    default:
-        return {0, 15}; // u4
-    }
-}
-
 // Of a value less its zero point. An s32 is taken to be a value of the tensor's type.
 zemm_dim_t largest_magnitude(const memory_desc &md, const quant_entry *zero_point) {
-    const limits value = limits_of(md.data_type);
+    const value_range value = range_of(md.data_type);
     if (!zero_point)
         return std::max(-value.low, value.high);
-    const limits zp = zero_point->data_type == zemm_s32 ? value : limits_of(zero_point->data_type);
+    const value_range zp = zero_point->data_type == zemm_s32 ? value : range_of(zero_point->data_type);
     return std::max(value.high - zp.low, zp.high - value.low);
 }
 

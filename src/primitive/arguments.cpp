@@ -62,6 +62,14 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
 
 } // namespace
 
+void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
+                    const std::function<const memory_desc &(int arg)> &tensor_of) {
+    for (const auto &[arg, e] : entries) {
+        const memory_desc md = e.is_on_host ? md_host_scalar(e.data_type) : md_of_quant(tensor_of(arg), e);
+        arguments[flag | arg] = {.md = md, .is_on_host = e.is_on_host, .is_parameter = true};
+    }
+}
+
 int num_of_inputs(const argument_map &arguments) {
     int count = 0;
     for (const auto &[arg, argument] : arguments)
@@ -152,11 +160,14 @@ float scalar_as_float(const zemm_memory &memory) {
         std::memcpy(&value, &bits, 4);
         return value;
     }
-    default: {
+    case zemm_f16: {
         _Float16 f16;
         std::memcpy(&f16, memory.scalar, 2);
         return float(f16);
     }
+    default:
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32",
+             zemm_dt2str(memory.md.data_type));
     }
 }
 
@@ -167,9 +178,12 @@ int32_t scalar_as_int(const zemm_memory &memory) {
         return int8_t(memory.scalar[0]);
     case zemm_u8:
         return memory.scalar[0];
-    default:
+    case zemm_s32:
         std::memcpy(&value, memory.scalar, 4);
         return value;
+    default:
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as an integer",
+             zemm_dt2str(memory.md.data_type));
     }
 }
 

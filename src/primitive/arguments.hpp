@@ -3,10 +3,12 @@
 // passes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
 
+#include "common/attr.hpp"
 #include "primitive/objects.hpp"
 
 namespace zemm {
@@ -20,6 +22,11 @@ struct argument {
     zemm_engine_t engine = nullptr; // where it must be; nullptr: the primitive's
 };
 using argument_map = std::map<int, argument>; // by ZEMM_ARG_...
+
+// Adds what an execution gets for an attribute's entries. flag: ZEMM_ARG_ATTR_SCALES or the like; tensor_of:
+// the tensor that an entry's argument stands for.
+void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
+                    const std::function<const memory_desc &(int arg)> &tensor_of);
 
 // The inputs that a primitive descriptor counts: src, weights, bias, sources of post-ops.
 int num_of_inputs(const argument_map &arguments);

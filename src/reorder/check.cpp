@@ -8,15 +8,6 @@ namespace zemm::reorder {
 
 namespace {
 
-const char *tensor_name(int arg) {
-    return arg == ZEMM_ARG_SRC ? "src" : "dst";
-}
-
-bool is_converted(zemm_data_type_t dt) {
-    return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16 || dt == zemm_s32 || is_int8(dt) ||
-           is_int4(dt);
-}
-
 void check_tensor(const char *name, const memory_desc &md) {
     if (md.ndims == 0)
         fail(zemm_invalid_arguments, "%s has no dimensions", name);
@@ -65,9 +56,9 @@ void check_scales(const problem &p) {
     for (const auto &[arg, e] : p.attr.scales) {
         check_arg(arg, "scales");
         check_entry(p, arg, e, "scales");
-        if (e.data_type != zemm_f32 && e.data_type != zemm_f16 && e.data_type != zemm_bf16)
-            fail(zemm_unimplemented, "%s scales: data type %s is not implemented, f32 f16 bf16 are",
-                 tensor_name(arg), data_type_name(e.data_type));
+        if (!suits(e.data_type, role::scale))
+            fail(zemm_unimplemented, "%s scales: data type %s is not implemented, %s are", tensor_name(arg),
+                 data_type_name(e.data_type), types_for(role::scale).c_str());
         if (arg == ZEMM_ARG_SRC && e.mode != zemm_quantization_mode_static_sazp)
             fail(zemm_unimplemented, "src scales: quantization mode %s is for dst",
                  quantization_mode_name(e.mode));
@@ -141,9 +132,10 @@ void check_attributes(const problem &p) {
     for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_DST})
         if (!is_converted(p.tensor(arg).data_type))
             fail(zemm_unimplemented,
-                 "%s: conversion of data type %s is not implemented (that of f32 f16 bf16 s32 s8 u8 s4 u4 "
-                 "is; others only to themselves, without attributes)",
-                 tensor_name(arg), data_type_name(p.tensor(arg).data_type));
+                 "%s: conversion of data type %s is not implemented (that of %s is; others only to "
+                 "themselves, without attributes)",
+                 tensor_name(arg), data_type_name(p.tensor(arg).data_type),
+                 types_where(is_converted).c_str());
 }
 
 } // namespace zemm::reorder

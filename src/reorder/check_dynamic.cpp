@@ -42,9 +42,11 @@ void check_dynamic(const problem &p) {
     if (scale.mode != zemm_quantization_mode_dynamic_fp)
         fail(zemm_unimplemented, "dst scales: quantization mode %s is not implemented, dynamic_fp is",
              quantization_mode_name(scale.mode));
-    if (!is_int8(d) || (s != zemm_f32 && s != zemm_f16 && s != zemm_bf16))
-        fail(zemm_unimplemented, "dynamic dst scales quantise f32 f16 bf16 to s8 u8, not %s to %s",
-             data_type_name(s), data_type_name(d));
+    const auto is_quantised = [](zemm_data_type_t dt) { return is_floating(dt) && is_converted(dt); };
+    if (!is_int8(d) || !is_quantised(s))
+        fail(zemm_unimplemented, "dynamic dst scales quantise %s to %s, not %s to %s",
+             types_where(is_quantised).c_str(), types_where(is_int8).c_str(), data_type_name(s),
+             data_type_name(d));
     if (d == zemm_u8 && !zero_point)
         fail(zemm_unimplemented, "dynamic dst scales: a u8 dst needs zero points of dst (or s8 without)");
     if (d == zemm_s8 && zero_point)

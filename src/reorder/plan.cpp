@@ -6,6 +6,7 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "primitive/launch.hpp"
 
 namespace zemm::reorder {
 
@@ -65,11 +66,7 @@ std::vector<std::pair<const implementation *, plan>> candidates(const problem &p
 }
 
 uint32_t group_count(zemm_dim_t items, zemm_dim_t per_group) {
-    const zemm_dim_t count = (items + per_group - 1) / per_group;
-    if (count > UINT32_MAX)
-        fail(zemm_unimplemented, "the reorder needs %lld groups, a launch has at most 2^32 - 1",
-             (long long)count);
-    return uint32_t(count);
+    return uint32_t(groups(items, per_group, "the reorder"));
 }
 
 } // namespace zemm::reorder

@@ -44,7 +44,7 @@ template <typename T> std::vector<uint8_t> to_bytes(const T &block) {
     return bytes;
 }
 
-// Groups of per_group items each; unimplemented when a launch cannot have as many.
+// groups() of a reorder.
 uint32_t group_count(zemm_dim_t items, zemm_dim_t per_group);
 
 } // namespace zemm::reorder

@@ -49,13 +49,8 @@ reorder_parameter parameter(const memory_desc &tensor, const quant_entry *entry)
         return t;
     const memory_desc md = md_of_quant(tensor, *entry);
     for (int d = 0; d < md.ndims; ++d)
-        t.strides[d] = md.dims[d] == 1 ? 0 : md.strides[d];
-    if (entry->group_ndims == 2) {
-        t.row_group = entry->groups[0];
-        t.column_group = entry->groups[1];
-    }
-    t.data_type = entry->data_type;
-    t.on_host = entry->is_on_host;
+        t.strides[d] = broadcast_stride(md, d);
+    set_parameter(t, tensor, *entry);
     return t;
 }
 

@@ -3,8 +3,9 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "common/quant_md.hpp"
 #include "kernels/spirv.hpp"
+#include "primitive/compiled.hpp"
+#include "primitive/launch.hpp"
 
 namespace zemm::reorder {
 
@@ -14,16 +15,14 @@ argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engin
     argument_map map;
     map[ZEMM_ARG_FROM] = {.md = p.src, .engine = src_engine};
     map[ZEMM_ARG_TO] = {.md = p.dst, .engine = dst_engine};
-    const auto add = [&](int flag, int arg, const quant_entry &e) {
-        const memory_desc md = e.is_on_host ? md_host_scalar(e.data_type) : md_of_quant(p.tensor(arg), e);
-        map[flag | arg] = {.md = md, .is_on_host = e.is_on_host, .is_parameter = true};
-    };
-    for (const auto &[arg, e] : p.attr.scales)
-        add(ZEMM_ARG_ATTR_SCALES, arg, e);
-    for (const auto &[arg, e] : p.attr.zero_points)
-        add(ZEMM_ARG_ATTR_ZERO_POINTS, arg, p.is_dynamic() ? zero_points_entry(p) : e);
-    for (const auto &[arg, e] : p.attr.precomputed_reductions)
-        add(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, arg, e);
+    quant_map zero_points = p.attr.zero_points;
+    if (p.is_dynamic())
+        for (auto &[arg, e] : zero_points)
+            e = zero_points_entry(p);
+    const auto tensor_of = [&](int arg) -> const memory_desc & { return p.tensor(arg); };
+    add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
+    add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, zero_points, tensor_of);
+    add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
     return map;
 }
 
@@ -69,8 +68,8 @@ std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
 std::vector<ze::kernel_source> primitive_desc::sources() const {
     if (empty())
         return {};
-    const bool large = md_size(problem->src) > UINT32_MAX || md_size(problem->dst) > UINT32_MAX;
-    const char *flags = large && engine->kind == zemm_gpu ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+    const bool large = is_large(problem->src) || is_large(problem->dst);
+    const char *flags = engine->kind == zemm_gpu ? gpu_build_flags(large) : ""; // CPUs have none
     return {{plan().kernel, plan().kernel, plan().constants, flags}};
 }
 
@@ -82,15 +81,8 @@ bool primitive_desc::next_impl() {
 }
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) const {
-    const std::string key =
-        text("reorder,%p,%s,", (void *)engine->device.get(), impl_name()) + problem_key(*problem);
-    auto found = find_cached(key);
-    where = cache_result::hit;
-    if (!found) {
-        found = keep_cached(key, build(*this));
-        where = found->from_disk ? cache_result::persistent_hit : cache_result::miss;
-    }
-    return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(found));
+    auto shared = get_compiled(*this, {&problem->src, &problem->dst}, where, [&] { return build(*this); });
+    return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(std::move(shared)));
 }
 
 void primitive_desc::query(zemm_query_t what, int index, void *result) const {

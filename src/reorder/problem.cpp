@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reorder/problem.hpp"
 
-#include "common/error.hpp"
-#include "common/md_ops.hpp"
+#include "common/quant_md.hpp"
 
 namespace zemm::reorder {
-
-namespace {
-
-const quant_entry *find(const quant_map &map, int arg) {
-    const auto it = map.find(arg);
-    return it == map.end() ? nullptr : &it->second;
-}
-
-} // namespace
 
 bool problem::is_copy() const {
     return src.data_type == dst.data_type && attr.scales.empty() && attr.zero_points.empty() && !sum();
@@ -25,13 +15,13 @@ bool problem::is_dynamic() const {
 }
 
 const quant_entry *problem::scale(int arg) const {
-    return find(attr.scales, arg);
+    return find_entry(attr.scales, arg);
 }
 const quant_entry *problem::zero_point(int arg) const {
-    return find(attr.zero_points, arg);
+    return find_entry(attr.zero_points, arg);
 }
 const quant_entry *problem::reductions() const {
-    return find(attr.precomputed_reductions, ZEMM_ARG_DST);
+    return find_entry(attr.precomputed_reductions, ZEMM_ARG_DST);
 }
 const post_op *problem::sum() const {
     return attr.post_ops.entries.empty() ? nullptr : &attr.post_ops.entries[0];
@@ -51,10 +41,7 @@ problem make_problem(const memory_desc &src, const memory_desc &dst, const zemm_
 }
 
 zemm_dim_t group_of(const problem &p, const quant_entry &entry) {
-    const int last = p.dst.ndims - 1;
-    if (!(entry.mask >> last & 1))
-        return p.dst.dims[last];
-    return entry.group_ndims == 2 ? entry.groups[1] : 1;
+    return group_along(p.dst, entry, p.dst.ndims - 1);
 }
 
 quant_entry zero_points_entry(const problem &p) {
@@ -62,15 +49,6 @@ quant_entry zero_points_entry(const problem &p) {
     e.data_type = zemm_s32;
     e.mode = zemm_quantization_mode_static_sazp;
     return e;
-}
-
-std::string problem_key(const problem &p) {
-    std::string key = attr_key(p.attr);
-    for (const memory_desc *md : {&p.src, &p.dst}) {
-        const std::vector<uint8_t> bytes = md_save(*md);
-        key.append(bytes.begin(), bytes.end());
-    }
-    return key;
 }
 
 } // namespace zemm::reorder

@@ -41,7 +41,4 @@ zemm_dim_t group_of(const problem &p, const quant_entry &entry);
 // The zero points of a dynamically quantised dst have the scales' groups.
 quant_entry zero_points_entry(const problem &p);
 
-// Equal for equal problems: part of the primitive cache key.
-std::string problem_key(const problem &p);
-
 } // namespace zemm::reorder

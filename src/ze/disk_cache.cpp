@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// An entry: char[8] magic, u64 checksum of all that follows, u64 bytes of the key, u64 bytes of the binary,
-// key, binary.
+// Reads and writes entries of the disk cache. An entry is a file with: char[8] magic, u64 checksum
+// of the rest of the file, u64 bytes of the key, u64 bytes of the binary, the key, the binary.
 #include "ze/disk_cache.hpp"
 
 #include <cstring>
@@ -17,7 +16,8 @@ constexpr char magic[8] = {'Z', 'E', 'M', 'M', 'B', 'I', 'N', '1'}; // the last 
 constexpr size_t header = sizeof magic + 3 * sizeof(uint64_t);
 constexpr size_t largest_entry = size_t(64) << 20;
 
-// Every step can be undone, so that a change of one word always changes the sum.
+// A checksum that always changes if one word of the input changes, because every step is
+// invertible.
 uint64_t hash(std::span<const uint8_t> bytes, uint64_t seed) {
     constexpr uint64_t odd = 0x9e3779b97f4a7c15;
     uint64_t sum = seed + bytes.size() * odd;
@@ -32,21 +32,13 @@ uint64_t hash(std::span<const uint8_t> bytes, uint64_t seed) {
     return (sum ^ sum >> 29) * odd;
 }
 
-std::span<const uint8_t> bytes_of(const std::string &text) {
-    return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
-}
-
-std::string hash_text(std::span<const uint8_t> bytes) {
-    return text("%016zx%016zx", size_t(hash(bytes, 1)), size_t(hash(bytes, 2)));
-}
-
 uint64_t number_at(std::span<const uint8_t> entry, size_t offset) {
     uint64_t value;
     std::memcpy(&value, entry.data() + offset, sizeof value);
     return value;
 }
 
-// "" if the entry is whole and for this key, else why it is not.
+// "" if the entry is undamaged and has this key, else the reason why it cannot be used.
 const char *problem_of(std::span<const uint8_t> entry, const std::string &key) {
     if (entry.size() < header)
         return "it is too short";
@@ -63,7 +55,7 @@ const char *problem_of(std::span<const uint8_t> entry, const std::string &key) {
     return "";
 }
 
-// Never destroyed: threads may still build when the process ends.
+// Never destroyed, because threads may still build modules while the process ends.
 struct state {
     std::mutex lock;
     cache_folder folder;
@@ -74,7 +66,8 @@ state &the_state() {
 }
 
 std::string file_name(const std::string &key) {
-    return hash_text(bytes_of(key)) + entry_suffix;
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t *>(key.data()), key.size());
+    return text("%016zx%016zx", size_t(hash(bytes, 1)), size_t(hash(bytes, 2))) + entry_suffix;
 }
 
 } // namespace
@@ -85,8 +78,8 @@ bool enabled() {
 
 std::string key_of(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
                    const char *flags) {
-    std::string key = text("%s|%s|%zu|%s|%s", dev.identity.c_str(), binary.name, binary.words.size(),
-                           hash_text(binary.words).c_str(), flags);
+    std::string key =
+        text("%s|%s|%zu|%s|%s", dev.identity.c_str(), binary.name, binary.words.size(), binary.hash, flags);
     for (const spec_constant &c : constants)
         key += text("|%u=%u", c.id, c.value);
     return key;
@@ -100,7 +93,7 @@ std::optional<std::vector<uint8_t>> load(const std::string &key) {
     if (folder.read(name, largest_entry, entry, why))
         why = problem_of(entry, key);
     else if (why.empty())
-        return std::nullopt; // just not there
+        return std::nullopt; // there is no such file
     if (!why.empty()) {
         warn_of_cache(
             text("%s is not used, the module is built: %s", folder.file(name).c_str(), why.c_str()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built modules on disk, so that other processes need not build them: native binaries of the driver by all
-// that they are made of. Nothing that is not whole, and of exactly the key asked for, is handed out.
+// The disk cache: keeps the driver's native binaries of modules for other processes. The key names
+// what a binary was built from. load() returns a binary only if its file is undamaged and has
+// exactly that key.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,18 @@
 
 namespace zemm::ze::disk_cache {
 
+// False if there is no usable folder, see cache_folder.
 bool enabled();
 
-// The SPIR-V, its constants and flags, the device and its driver.
+// The key of a module: a hash of the SPIR-V, constants, build flags, and the device's identity.
 std::string key_of(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
                    const char *flags);
 
-// The binary kept for a key; nothing if there is none. A file that is damaged is told of in the log.
+// The binary for a key, if there is one. A damaged or foreign file counts as none, with a warning
+// in the log.
 std::optional<std::vector<uint8_t>> load(const std::string &key);
-// Keeps it, in place of what there may be. What cannot be written is told of in the log. Throws bad_alloc
-// only.
+// Stores the binary for a key and replaces an older one. If that fails, the log has a warning.
+// Throws only bad_alloc.
 void store(const std::string &key, std::span<const uint8_t> binary);
 
 } // namespace zemm::ze::disk_cache

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel's GPUs that zemm knows. IP versions, device ids, threads and SLM are those of Intel's compute-runtime
-// (hw_info_*.cpp, device_ids_configs_*.h, platforms.h); XMX rates and L1 are Intel's published ones: 1024
-// int8 operations per clock and XVE on the Data Center GPU Max, 256 on Arc A (8 lanes), 512 from Xe2 on.
+// The table of Intel GPUs that zemm knows. IP versions, device ids, threads and SLM are from
+// Intel's compute-runtime (hw_info_*.cpp, device_ids_configs_*.h, platforms.h). XMX rates and L1
+// sizes are those that Intel published: 1024 int8 operations per clock and XVE on the Data Center
+// GPU Max, 256 on Arc A (8 lanes), 512 from Xe2 on.
 #include <algorithm>
 #include <iterator>
 
@@ -21,18 +22,18 @@ struct release_row {
 };
 
 constexpr release_row releases[] = {
-    // family, name, int8, f16, sub-group, GRF bytes, threads 128, 256, SLM, L1, bytes of L1 a clock,
-    // block_2d, tf32
+    // family, name, int8, f16, sub-group, GRF bytes, threads with 128 and 256 registers, SLM, L1,
+    // bytes of L1 per clock, block_2d, tf32
     {12, 0, 10, {xe_lp, "Xe-LP", 0, 0, 8, 32, 7, 0, 128 * KB, 0, 128, false, false}},
     {12, 55, 57, {xe_hpg, "Xe-HPG", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
     {12, 60, 60, {xe_hpc, "Xe-HPC", 1024, 512, 16, 64, 8, 4, 128 * KB, 512 * KB, 512, true, true}},
-    // Sold without matrix engines.
+    // A product without matrix engines.
     {12, 61, 61, {xe_hpc, "Xe-HPC VG", 0, 0, 16, 64, 8, 4, 128 * KB, 512 * KB, 512, true, false}},
     {12, 70, 71, {xe_hpg, "Xe-LPG", 0, 0, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
     {12, 74, 74, {xe_hpg, "Xe-LPG+", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
     {20, 1, 2, {xe2, "Xe2-HPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, 128, true, true}},
     {20, 4, 4, {xe2, "Xe2-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 192 * KB, 128, true, true}},
-    // Up to 10 threads with fewer than 128 registers.
+    // Threads with fewer than 128 registers, of which an XVE has up to 10, are not in the table.
     {30, 0, 5, {xe3, "Xe3-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, 128, true, true}},
 };
 
@@ -41,7 +42,8 @@ struct id_range {
     uint8_t architecture, release;
 };
 
-// For drivers without ZE_extension_device_ip_version: GPUs up to Xe-LPG, as later ones have later drivers.
+// IP versions by device id, for drivers without ZE_extension_device_ip_version. Drivers for GPUs
+// after Xe-LPG have that extension, so the table ends there.
 constexpr id_range ids[] = {
     {0x9a40, 0x9a78, 12, 0},                                                     // Tiger Lake
     {0x4c80, 0x4c9a, 12, 1},                                                     // Rocket Lake

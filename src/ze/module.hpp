@@ -25,6 +25,7 @@ struct spec_constant {
 struct spirv {
     const char *name; // in messages and in the keys of the caches
     std::span<const uint8_t> words;
+    const char *hash; // of the words: the caches know the binary by its name and this
 };
 
 // The arguments of get_kernel() without the device; the SPIR-V binary is given by its name.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds or builds modules and kernels, and remembers those that the driver failed to build.
 #include "ze/module_cache.hpp"
-
-#include <string_view>
 
 #include "common/error.hpp"
 #include "ze/cache_folder.hpp"
@@ -9,11 +8,9 @@
 namespace zemm::ze {
 namespace {
 
-// Equal for equal modules: the binary by name, size and 64 bits of hash.
+// A key that is equal for equal modules. It has the name and a 64-bit hash of the SPIR-V.
 std::string key_of(const spirv &binary, const std::vector<spec_constant> &constants, const char *flags) {
-    const std::string_view bytes(reinterpret_cast<const char *>(binary.words.data()), binary.words.size());
-    std::string key =
-        text("%s|%zu|%zx|%s", binary.name, bytes.size(), std::hash<std::string_view>{}(bytes), flags);
+    std::string key = text("%s|%s|%s", binary.name, binary.hash, flags);
     for (const spec_constant &c : constants)
         key += text("|%u=%u", c.id, c.value);
     return key;
@@ -65,7 +62,7 @@ std::shared_ptr<kernel> module_cache::get(const device &dev, const spirv &binary
     throw_if_failed(key + entry);
     const std::shared_ptr<slot> s = find_or_add(key);
     std::lock_guard hold(s->lock);
-    throw_if_failed(key + entry); // while this thread waited
+    throw_if_failed(key + entry); // another thread may have tried while this one waited
     try {
         return build(*s, dev, binary, entry, constants, flags);
     } catch (const build_error &e) {
@@ -78,7 +75,7 @@ std::shared_ptr<kernel> module_cache::get(const device &dev, const spirv &binary
     }
 }
 
-// Under the slot's lock.
+// The caller holds the slot's lock.
 std::shared_ptr<kernel> module_cache::build(slot &s, const device &dev, const spirv &binary,
                                             const char *entry, const std::vector<spec_constant> &constants,
                                             const char *flags) {
@@ -90,7 +87,8 @@ std::shared_ptr<kernel> module_cache::build(slot &s, const device &dev, const sp
         std::shared_ptr<kernel> fresh(new kernel);
         ze_result_t result = new_kernel(*s.built, entry, fresh->handle_);
         if (s.built->from_disk && is_fault_of_module(result)) {
-            // The binary is whole, but not what its key says.
+            // The checksum was right, so the binary was stored under a wrong key. Build from
+            // SPIR-V.
             warn_of_cache(text("a binary of %s that was kept on disk has no usable kernel %s (zeKernelCreate "
                                "returned %s), the module is built",
                                binary.name, entry, result_text(result)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules built on a device; the one that was not used for the longest time leaves first. It belongs to
-// the device, so that no module outlives the context that it was built in; kernels in use stay alive on their
-// own.
+// The cache of a device's modules and kernels. The least recently used module leaves it first. The
+// device owns the cache, so that cached modules do not outlive their context. Kernels in use keep
+// their modules alive.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,8 @@
 
 namespace zemm::ze {
 
-// A module: loaded from the disk cache, or built from SPIR-V and kept there.
+// A module. The constructor loads it from the disk cache (with origin::anywhere only), or builds it
+// from SPIR-V and stores it in the disk cache. Throws build_error if the driver cannot build it.
 struct built_module {
     enum class origin { anywhere, spirv };
     built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
@@ -24,7 +25,7 @@ struct built_module {
     const api &fn;
     ze_module_handle_t handle() const { return handle_.get(); }
     bool from_disk = false;
-    std::string log; // of the build, in one line
+    std::string log; // build log in one line; "" if loaded from disk
 
 private:
     ze_result_t create(const device &dev, ze_module_desc_t desc, std::string &log);
@@ -34,28 +35,30 @@ private:
     owned_module handle_;
 };
 
-// A failure that another module, or another try, would not meet as well.
+// Whether the failure is caused by this module alone, so that another module may work, and trying
+// again is useless.
 bool is_fault_of_module(ze_result_t result);
 
-// Throws build_error, or for what is no fault of the module an error; call: "zeModuleCreate" and of what.
+// Throws build_error if the module is at fault, else a plain error. call: the failed call and what
+// it was for, the beginning of the sentence.
 [[noreturn]] void fail_build(const spirv &binary, const std::string &log, ze_result_t result,
                              const std::string &call);
 
 class module_cache {
 public:
-    // capacity: modules that it keeps.
+    // capacity: the number of modules to keep; also the limit of remembered failures.
     explicit module_cache(size_t capacity = 512) : capacity_(capacity) {}
 
     std::shared_ptr<kernel> get(const device &dev, const spirv &binary, const char *entry,
                                 const std::vector<spec_constant> &constants, const char *flags);
     bool has_failures() const { return has_failures_; }
-    // Why get() failed to build the kernel earlier, "" if it did not.
+    // The reason of an earlier build_error of get() with these arguments; "" if there was none.
     std::string failure(const spirv &binary, const char *entry, const std::vector<spec_constant> &constants,
                         const char *flags);
 
 private:
     struct slot {
-        std::mutex lock; // held while the module is built: others who want it wait
+        std::mutex lock; // held during the build, so that other threads wait for it
         std::shared_ptr<built_module> built;
         std::map<std::string, std::shared_ptr<kernel>> kernels; // by entry point
     };
@@ -69,7 +72,7 @@ private:
     std::mutex lock_;
     lru<std::shared_ptr<slot>> slots_;                      // by module
     std::unordered_map<std::string, build_error> failures_; // by module and entry point
-    std::atomic<bool> has_failures_ = false;                // spares looking
+    std::atomic<bool> has_failures_ = false;                // saves a lookup under lock_
 };
 
 } // namespace zemm::ze

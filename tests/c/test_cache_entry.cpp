@@ -2,6 +2,7 @@
 // An entry of the disk cache that is whole, but whose module lacks the kernel: the module is built from
 // SPIR-V and kept in its place. Linked with libzemm's objects.
 //   test_cache_entry refusing_driver.so
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -51,6 +52,19 @@ std::string read(const std::filesystem::path &file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// Modules are known by hashes that the build made.
+void test_hashes() {
+    for (unsigned i = 0; i < kernels::spirv_count; ++i) {
+        const ze::spirv one = kernels::find_spirv(kernels::spirv_table[i].name);
+        CHECK(std::string(one.hash).size() == 32);
+        for (unsigned j = 0; j < i; ++j) {
+            const ze::spirv other = kernels::find_spirv(kernels::spirv_table[j].name);
+            const bool same_words = std::ranges::equal(one.words, other.words);
+            CHECK(same_words == (std::string(one.hash) == other.hash));
+        }
+    }
+}
+
 void test(const std::shared_ptr<ze::device> &dev, const std::filesystem::path &log) {
     CHECK(!get(*dev, "peak_f32", "peak_f32")->from_disk());
     const auto other = ze::disk_cache::load(key_of(*dev, "peak_f32"));
@@ -88,6 +102,7 @@ int main(int argc, char **argv) {
     char name[] = "/tmp/zemm-cache-entry-XXXXXX";
     CHECK(mkdtemp(name));
     const std::filesystem::path folder = name, log = folder / "log";
+    test_hashes();
     setenv("ZEMM_CPU_DRIVER", argv[1], 1);
     setenv("ZEMM_CACHE", "1", 1);
     setenv("ZEMM_CACHE_DIR", (folder / "cache").c_str(), 1);

@@ -43,7 +43,7 @@ bool simulated = false;
 std::vector<uint8_t> program, broken;
 
 spirv binary() {
-    return {"ze_runtime", program};
+    return {"ze_runtime", program, "1"};
 }
 
 std::vector<uint8_t> bytes_of(const char *path) {
@@ -104,9 +104,9 @@ void test_modules(const std::shared_ptr<device> &dev) {
     zemm::error e = caught([&] { get_kernel(dev, binary(), "no_such_entry", {}, ""); });
     CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "no_such_entry"));
     const std::vector<uint8_t> garbage(64, 0x5a);
-    e = caught([&] { get_kernel(dev, {"garbage", garbage}, "scale_add", {}, ""); });
+    e = caught([&] { get_kernel(dev, {"garbage", garbage, "2"}, "scale_add", {}, ""); });
     CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "garbage"));
-    e = caught([&] { get_kernel(dev, {"ze_runtime_broken", broken}, "broken", {}, ""); });
+    e = caught([&] { get_kernel(dev, {"ze_runtime_broken", broken, "3"}, "broken", {}, ""); });
     CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "ze_runtime_broken"));
     std::printf("  refused module: %s\n", e.what());
 

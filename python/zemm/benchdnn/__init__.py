@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchdnn-style driver of zemm's matmul: case lines and case files in, one checked line per case out.
+"""zemm-benchdnn: runs, checks and times matmuls that are described in the syntax of oneDNN's
+benchdnn.
 
-Stages, one file each: command line (cli, expand, batch) -> cases (case) -> device objects (build, buffers)
--> data (ranges, fill) -> run -> expected values (reference) -> verdict (compare) -> output (report, perf).
+Its stages and their modules: command line (cli, expand, batch), cases (case), library objects
+(build, buffers), data (ranges, fill), run (run, execution), expected values (reference), comparison
+(compare), output (report, perf).
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors of a case: which execution arguments it has, their dims, data types and roles."""
+"""The execution arguments of a case, with their dims, data types and roles."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,9 @@ KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "reductions": REDUCTIONS}
 
 @dataclass(frozen=True)
 class Argument:
-    """One execution argument. `dims` are broadcast against the tensor it belongs to; `memory_dims` make its
-    descriptor; an empty tag with empty strides is dense row-major."""
+    """One execution argument. `dims` has an entry for each dimension of the tensor that the
+    argument belongs to, 1 where it broadcasts. `memory_dims` are those of its memory descriptor.
+    Without tag and strides it is dense row-major."""
 
     arg: int
     role: str
@@ -32,7 +33,7 @@ class Argument:
 
     @property
     def memory_dims(self) -> tuple[int, ...]:
-        """Quantisation tensors leave dims of size 1 out, which changes no byte."""
+        """`dims`; without those of size 1 for quantisation tensors, which changes no byte."""
         if self.role in ("scales", "zero_points", "reductions"):
             return tuple(dim for dim in self.dims if dim != 1) or (1,)
         return self.dims
@@ -46,12 +47,12 @@ class Argument:
 
 
 def post_op_arg(index: int, tensor: int) -> int:
-    """DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | tensor."""
+    """ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index) | tensor."""
     return 32768 * (index + 1) | tensor
 
 
 def matrices(case: Case) -> list[Argument]:
-    """src, weights, dst and, when there is one, bias."""
+    """src, weights, dst and, if the case has one, bias."""
     problem = case.problem
     rows = [(SRC, "src", problem.src), (WEI, "wei", problem.wei), (DST, "dst", problem.dst)]
     found = [
@@ -90,14 +91,15 @@ def quantizations(case: Case) -> list[Argument]:
 
 
 def quantization_dims(case: Case, entry: Quantization) -> tuple[int, ...]:
-    """Dims of an entry's tensor over all axes of the argument it quantises."""
+    """Dims of an entry's tensor, with an entry for each dimension of the argument that it
+    quantises."""
     problem = case.problem
     tensor = {SRC: problem.src, WEI: problem.wei}.get(entry.arg, problem.dst)
     return masks.grouped_dims(masks.quantization_mask(entry.mask, problem.ndims), entry.groups, tensor)
 
 
 def post_op_tensors(case: Case) -> list[Argument]:
-    """src1 of binary post-ops, conditions of selects, weights of prelus."""
+    """The tensors of post-ops: src1 of binary ones, conditions of selects, slopes of prelus."""
     found = []
     for index, op in enumerate(case.attributes.post_ops):
         if isinstance(op, Binary):
@@ -113,7 +115,7 @@ def post_op_tensors(case: Case) -> list[Argument]:
 
 
 def random_arguments(case: Case) -> list[Argument]:
-    """What dropout and stochastic rounding need besides the data."""
+    """The arguments of dropout and stochastic rounding: probability, seeds, offset and mask."""
     drop, found = case.attributes.dropout, []
     if drop.p > 0:
         found += [

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest pieces of benchdnn's grammar: numbers, booleans, dims, lists, and the error for a bad one.
+"""Parsers of the smallest pieces of benchdnn's grammar: numbers, booleans, dims and lists.
 
-Every parser takes `what`, the words that name the argument in the error sentence (such as `--bia_mask`).
+Every parser raises UsageError for text that it cannot read. Its parameter `what` names the option
+in that error, such as `--bia_mask`.
 """
 
 import math
@@ -15,7 +16,7 @@ VERIFICATION = "ERROR: matmul driver: "
 
 
 class UsageError(Exception):
-    """A command line or case file that cannot be taken; `exit_code` is benchdnn's for that mistake."""
+    """A mistake in a command line or case file. `exit_code` is the one that benchdnn has for it."""
 
     def __init__(self, sentence: str, exit_code: int = 1) -> None:
         super().__init__(sentence)
@@ -23,7 +24,8 @@ class UsageError(Exception):
 
 
 def integer(text: str, what: str, low: int = -(2**63), high: int = 2**63 - 1) -> int:
-    """`text` as an integer in [low, high]. It must print back as it was written: `007` is an error."""
+    """`text` as an integer in [low, high]. It must be written as it is printed: `007` is an
+    error."""
     value = None
     if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 24:
         value = int(text)
@@ -35,7 +37,7 @@ def integer(text: str, what: str, low: int = -(2**63), high: int = 2**63 - 1) ->
 
 
 def number(text: str, what: str) -> float:
-    """`text` as a finite number, rounded to f32 as the library takes it."""
+    """`text` as a finite number, rounded to f32, the type in which the library takes it."""
     try:
         with np.errstate(over="ignore"):
             value = float(np.float32(text)) if "_" not in text else math.nan
@@ -47,8 +49,8 @@ def number(text: str, what: str) -> float:
 
 
 def show_number(value: float) -> str:
-    """The shortest text that `number` reads back as the same f32 value, without a `+`: that separates the
-    parts of `--attr-scales` and its like."""
+    """The shortest text that `number` reads back as the same f32 value. It has no `+`, as that
+    separates the entries of `--attr-scales` and similar options."""
     return str(np.float32(value)).removesuffix(".0").replace("e+", "e")
 
 
@@ -61,7 +63,7 @@ def boolean(text: str, what: str) -> bool:
 
 
 def show_boolean(value: bool) -> str:
-    """A boolean as `boolean` reads it."""
+    """The text of a boolean, as `boolean` reads it."""
     return "true" if value else "false"
 
 
@@ -79,19 +81,19 @@ def dims(text: str, what: str, low: int = 0) -> tuple[int, ...]:
 
 
 def show_dims(values: Sequence[int]) -> str:
-    """Dims as `dims` reads them."""
+    """The text of dims, as `dims` reads it."""
     return "x".join(map(str, values))
 
 
 def split(text: str, separator: str, what: str) -> list[str]:
-    """The parts of `text`; a separator with nothing behind it is benchdnn's dangling symbol."""
+    """The parts of `text`. A separator at its end is an error, benchdnn's "dangling symbol"."""
     if text.endswith(separator):
         raise UsageError(f"{what}: dangling symbol '{separator}' at the end of '{text}'")
     return text.split(separator)
 
 
 def at_most(parts: Sequence[str], count: int, what: str) -> None:
-    """An error when `parts` holds more than `count` fields."""
+    """Raise UsageError if there are more than `count` parts."""
     if len(parts) > count:
         raise UsageError(f"{what}: '{':'.join(parts)}' has {len(parts)} fields, at most {count} are known")
 

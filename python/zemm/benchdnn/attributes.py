@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of a case line (`--attr-*`): parsed values and their printed form."""
+"""Attributes of a case line (`--attr-*`): parsing, values and printing."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,8 @@ _MULTIPLE_SRC = 1024
 
 @dataclass(frozen=True)
 class Quantization:
-    """Scales, zero points or reductions of one argument (`arg` is its execution id); `value` for mask 0."""
+    """Scales, zero points or reductions of the argument `arg` (ZEMM_ARG_...). `value` is used with
+    mask 0."""
 
     arg: int
     mask: str
@@ -28,7 +29,7 @@ class Quantization:
 
     @property
     def on_host(self) -> bool:
-        """Whether the value is passed as host-scalar memory."""
+        """Whether the value is passed as a host scalar memory."""
         return self.mask == "host_scalar"
 
     @property
@@ -39,7 +40,7 @@ class Quantization:
 
 @dataclass(frozen=True)
 class Dropout:
-    """Dropout with probability `p` (0: none); an `offset` other than 0 is passed to the library."""
+    """Dropout with probability `p`; 0 means none. An offset of 0 is not passed to the library."""
 
     p: float = 0.0
     seed: int = 0
@@ -57,7 +58,7 @@ class Dropout:
 
 @dataclass(frozen=True)
 class Rounding:
-    """Rounding mode of one argument."""
+    """The rounding mode of one argument."""
 
     arg: int
     mode: str
@@ -70,7 +71,8 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Fpmath:
-    """fpmath mode and whether it applies to integers (weight-only quantisation)."""
+    """The fpmath mode, and whether integer weights are converted to floating point
+    (apply_to_int)."""
 
     mode: str = "strict"
     apply_to_int: bool = False
@@ -100,7 +102,7 @@ class Attributes:
         return next((e for e in entries if e.arg == arg), None)
 
     def knobs(self) -> list[tuple[str, str, str]]:
-        """(knob, value, default) of every attribute, in the order of repro lines."""
+        """(option, value, default) of every attribute, in the order of repro lines."""
         return [
             ("--attr-scales", _show_quantizations(self.scales, "f32"), ""),
             ("--attr-zero-points", _show_quantizations(self.zero_points, "s32"), ""),
@@ -115,29 +117,30 @@ class Attributes:
         ]
 
     def changed(self) -> list[str]:
-        """`knob=value` of every attribute that is set."""
+        """`option=value` of every attribute that is not at its default."""
         return [f"{knob}={value}" for knob, value, default in self.knobs() if value != default]
 
 
 def argument_name(arg: int) -> str:
-    """The name of an execution argument id on a case line."""
+    """The name that a case line has for an execution argument."""
     return _NAMES.get(arg) or f"msrc{arg - _MULTIPLE_SRC}"
 
 
 def parse_scales(text: str, what: str) -> tuple[Quantization, ...]:
-    """`ARG:MASK_INPUT[:SCALE][:DT[:G0xG1]]` joined by `+`; common:1, which says nothing, is dropped."""
+    """`ARG:MASK_INPUT[:SCALE][:DT[:G0xG1]]` joined by `+`. Entries `common:1` are dropped: that is
+    the default."""
     entries = [_parse_quantization(e, f"{what}={text}", "f32", 1.0) for e in atoms.split(text, "+", what)]
     return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 1.0, "f32"))
 
 
 def parse_zero_points(text: str, what: str) -> tuple[Quantization, ...]:
-    """As `parse_scales`, with integer values and s32; common:0 is dropped."""
+    """As `parse_scales`, but with integer values, type s32 and the default `common:0`."""
     entries = [_parse_quantization(e, f"{what}={text}", "s32", 0.0) for e in atoms.split(text, "+", what)]
     return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 0.0, "s32"))
 
 
 def parse_reductions(text: str, what: str) -> tuple[Quantization, ...]:
-    """`ARG:MASK_INPUT:DT:G0xG1` joined by `+`, MASK_INPUT a number or per_tensor."""
+    """`ARG:MASK_INPUT:DT:G0xG1` joined by `+`. MASK_INPUT is a number or per_tensor."""
     entries = []
     for entry in atoms.split(text, "+", what):
         fields = atoms.split(entry, ":", what)
@@ -164,7 +167,7 @@ def parse_fpmath(text: str, what: str) -> Fpmath:
 
 
 def parse_dropout(text: str, what: str) -> Dropout:
-    """`P[:SEED[:TAG[:OFFSET[:HOST]]]]`; probability 0 is no dropout."""
+    """`P[:SEED[:TAG[:OFFSET[:HOST]]]]`. Probability 0 means no dropout."""
     fields = atoms.split(text, ":", what)
     atoms.at_most(fields, 5, what)
     fields += ["0", "0", "any", "0", "false"][len(fields) :]
@@ -231,7 +234,7 @@ def _parse_argument(text: str, what: str) -> int:
 
 
 def _by_argument(entries: Iterable[Quantization]) -> tuple[Quantization, ...]:
-    """Entries in ascending order of argument; the last one wins when an argument is given twice."""
+    """The entries sorted by argument. Of several for one argument the last one counts."""
     unique = {entry.arg: entry for entry in entries}
     return tuple(unique[arg] for arg in sorted(unique))
 

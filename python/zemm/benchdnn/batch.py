@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Case files: finding them by name and cutting them into tokens."""
+"""Case files (`--batch=`): finds them by name and splits them into tokens."""
 
 from pathlib import Path
 
@@ -7,14 +7,15 @@ from zemm.benchdnn.atoms import UsageError
 
 
 def packaged_folders() -> list[Path]:
-    """Where zemm's own case files are: beside the installed package, or in the source checkout."""
+    """The folders of zemm's own case files: in the installed package, or in the source tree."""
     package = Path(__file__).resolve().parent
     folders = [package / "inputs", package.parents[2] / "benchdnn_cases"]
     return [folder for folder in folders if folder.is_dir()]
 
 
 def find(name: str, opened_from: list[Path]) -> Path:
-    """The file `name`: as given, in the folders of files opened earlier, or among the packaged ones."""
+    """The path of the file `name`, which is searched in the current folder, in the folders of files
+    opened before and among zemm's own case files. UsageError if it is in none of them."""
     folders = [Path(), *opened_from, *packaged_folders()]
     for folder in folders:
         path = folder / name
@@ -28,7 +29,8 @@ def find(name: str, opened_from: list[Path]) -> Path:
 
 
 def tokens(path: Path) -> list[str]:
-    """The tokens of a file: `#` hides the rest of its line, a token's last `\\` glues the next one to it."""
+    """The tokens of a file. A token that begins with `#` starts a comment until the end of the
+    line. A token that ends with `\\` is joined with the next one."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

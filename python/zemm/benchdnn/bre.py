@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""POSIX basic regular expressions (with GNU's `\\+`, `\\?`, `\\|`) as patterns of Python's re."""
+"""Translates POSIX basic regular expressions (with GNU's `\\+`, `\\?`, `\\|`) to those of Python's
+re module."""
 
 import re
 
@@ -16,7 +17,7 @@ _COUNT = re.compile(r"(\d+(?:,\d*)?|,\d+)\\\}")
 
 
 def compiled(text: str, what: str) -> re.Pattern[str]:
-    """The pattern to search with; UsageError when `text` is not a basic regular expression."""
+    """The compiled pattern. UsageError if `text` is not a basic regular expression."""
     try:
         return re.compile(_translated(text), re.DOTALL | re.ASCII)
     except (re.error, ValueError, OverflowError, RecursionError) as error:
@@ -24,7 +25,8 @@ def compiled(text: str, what: str) -> re.Pattern[str]:
 
 
 def _translated(text: str) -> str:
-    """Every atom is kept apart from the next, so that a repetition can be put around it."""
+    """The pattern in Python's syntax. Each atom stays a list entry of its own until the end, so
+    that a repetition can be put around it."""
     groups: list[list[str]] = [[]]
     at, is_start = 0, True
     while at < len(text):
@@ -70,7 +72,7 @@ def _translated(text: str) -> str:
 
 
 def _repeat(atoms: list[str], count: str) -> None:
-    """Python takes no second repetition of an atom; that of `a**` changes nothing."""
+    """Repeat the last atom. A second `*` is dropped: it changes nothing, and Python refuses it."""
     if count != "*" or not atoms[-1].endswith("*)"):
         atoms[-1] = f"(?:{atoms[-1]}{count})"
 
@@ -84,7 +86,7 @@ def _single(piece: str) -> str:
 
 
 def _bracket(text: str, at: int) -> tuple[str, int]:
-    """The set that starts behind `[` at `at`, and where the text goes on."""
+    """The set whose text begins at `at`, after its `[`, and the index after its end."""
     negated = text.startswith("^", at)
     at = first = at + negated
     found: list[str] = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of one tensor: guarded host memory used in place by the CPU engine, library memory on a GPU."""
+"""The memory of one tensor: host memory between guards for a CPU engine, the library's memory for a
+GPU."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,11 @@ _UNWRITTEN = 0xFF
 
 
 class Buffer:
-    """`memory` is the library's object for descriptor `md`. On the CPU the tensor lies between two guards."""
+    """The memory object `memory` of a descriptor, and its bytes.
+
+    On a CPU engine the bytes lie between two guards, which show writes outside of the tensor. Bytes
+    are 0xff until they are filled.
+    """
 
     def __init__(self, zemm: Any, engine: Any, md: Any) -> None:
         self.layout = layout_of(md)
@@ -30,29 +35,30 @@ class Buffer:
 
     @property
     def size(self) -> int:
-        """Bytes of the tensor."""
+        """The bytes of the tensor."""
         return self.layout.size
 
     def fill_bytes(self, byte: int) -> None:
-        """Set every byte, gaps between strides included."""
+        """Set every byte, including gaps between strides."""
         self.write_raw(np.full(self.size, byte, np.uint8))
 
     def store(self, values: Floats, data_type: str = "") -> None:
-        """Write logical values, as `data_type` of the same width where it is not the tensor's own."""
+        """Write values in logical order. data_type: another type of the same width to write them
+        as."""
         raw = self.raw()
         self.layout_as(data_type).store(values, raw)
         self.write_raw(raw)
 
     def load(self) -> Floats:
-        """The logical values in memory."""
+        """The values in memory, in logical order."""
         return self.layout.load(self.raw())
 
     def layout_as(self, data_type: str) -> Layout:
-        """The layout read with another data type."""
+        """The layout with another data type; unchanged for an empty one."""
         return replace(self.layout, data_type=data_type or self.layout.data_type)
 
     def raw(self) -> Bytes:
-        """The bytes of the tensor: on the CPU the memory itself, else a copy."""
+        """The bytes of the tensor: the memory itself on a CPU engine, else a copy."""
         if self._guarded is not None:
             return self._inside(self._guarded)
         raw: Bytes = self.memory.read() if self.size else np.zeros(0, np.uint8)
@@ -68,7 +74,7 @@ class Buffer:
             self.memory.write(raw)
 
     def is_intact(self) -> bool:
-        """Whether nothing was written before or behind the tensor (known on the CPU only)."""
+        """Whether both guards are unchanged. Always true on a GPU, where there are none."""
         if self._guarded is None:
             return True
         before, behind = self._guarded[:_GUARD], self._guarded[_GUARD + self.size :]
@@ -79,7 +85,8 @@ class Buffer:
 
 
 def _aligned(size: int) -> Bytes:
-    """`size` bytes that start at a multiple of the guard's size, which keeps the tensor page-aligned."""
+    """`size` bytes that begin at a multiple of the guard's size, a page, so that the tensor does as
+    well."""
     block = np.empty(size + _GUARD, np.uint8)
     skip = -block.ctypes.data % _GUARD
     return block[skip : skip + size]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Library objects of a case: memory descriptors, attributes, post-ops, primitive descriptor.
+"""Builds the library objects of a case: memory descriptors, attributes, post-ops, primitive
+descriptor.
 
-`zemm` is the binding, passed in so that the driver's other stages work without the compiled library.
-Everything here may raise the binding's errors: ValueError for invalid arguments, NotImplementedError for what
-it does not support.
+The parameter `zemm` is the Python binding: the module zemm, or that of a peer with the same names.
+All functions raise its errors: ValueError for invalid arguments, NotImplementedError for what the
+library does not support.
 """
 
 from typing import Any
@@ -16,7 +17,8 @@ from zemm.benchdnn.post_ops import Binary, Depthwise, Eltwise, Prelu, Sum
 
 
 def memory_desc(zemm: Any, argument: Argument, runtime_mask: int = 0) -> Any:
-    """The descriptor of an argument; dims of `runtime_mask` are left for execution."""
+    """The descriptor of an argument. Dimension d is a runtime dimension if bit d of `runtime_mask`
+    is set."""
     if argument.on_host:
         return zemm.MemoryDesc.host_scalar(argument.data_type)
     dims = [
@@ -28,7 +30,7 @@ def memory_desc(zemm: Any, argument: Argument, runtime_mask: int = 0) -> Any:
 
 
 def primitive_desc(zemm: Any, engine: Any, case: Case, with_attributes: bool = True) -> Any:
-    """The first primitive descriptor that the library has for the case."""
+    """The primitive descriptor of the case, at its first implementation."""
     found = {a.arg: a for a in args.matrices(case)}
     masks = {
         args.SRC: case.runtime_masks[0],
@@ -46,7 +48,7 @@ def primitive_desc(zemm: Any, engine: Any, case: Case, with_attributes: bool = T
 
 
 def attributes(zemm: Any, case: Case) -> Any:
-    """The attributes of a case as the library takes them."""
+    """The attributes of a case as an object of the library."""
     attr, wanted, ndims = zemm.Attr(), case.attributes, case.problem.ndims
     for entry in wanted.scales:
         attr.set_scales(
@@ -78,7 +80,7 @@ def attributes(zemm: Any, case: Case) -> Any:
 
 
 def post_ops(zemm: Any, case: Case) -> Any:
-    """The chain of post-ops of a case."""
+    """The post-ops of a case as an object of the library."""
     chain = zemm.PostOps()
     tensors = {a.arg: a for a in args.post_op_tensors(case)}
     for index, op in enumerate(case.attributes.post_ops):
@@ -100,7 +102,7 @@ def post_ops(zemm: Any, case: Case) -> Any:
 
 
 def _special_descs(zemm: Any, case: Case) -> dict[int, Any]:
-    """Descriptors of sparse or grouped tensors, which replace the dense ones."""
+    """The descriptors of sparse or grouped tensors by argument. They replace the dense ones."""
     problem, layout = case.problem, case.layout
     rows = zip((args.SRC, args.WEI, args.DST), (problem.src, problem.wei, problem.dst), case.dt, strict=True)
     if isinstance(layout, Grouped):
@@ -126,7 +128,8 @@ def _sparse_desc(zemm: Any, layout: Encoding, index: int, dims: tuple[int, ...],
 
 
 def _grouped_descs(zemm: Any, case: Case, layout: Grouped) -> dict[int, Any]:
-    """Groups of rows: weights become [G, K, N]. Groups along K: dst becomes [G, M, N]."""
+    """The descriptors of a grouped matmul. With groups of rows weights are [G, K, N]; with groups
+    along K dst is [G, M, N]."""
     (m, k), n, count = case.problem.src[-2:], case.problem.n, len(layout.sizes)
     src_dt, wei_dt, dst_dt = case.dt
     src = zemm.MemoryDesc.grouped((m, k), src_dt, layout.dim, count, "s32")

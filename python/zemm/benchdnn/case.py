@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One case: a problem with one value of every knob, and the line that reproduces it."""
+"""A case: a problem with one value for each option, and the line that reproduces it."""
 
 from dataclasses import dataclass, fields
 
@@ -15,7 +15,8 @@ Strides = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Sparsity:
-    """`--encoding` of one tensor: csr, coo or packed ('' for dense) and the share of zeros."""
+    """The entry of `--encoding` for one tensor: csr, coo, packed or '' (dense), and the share of
+    zeros."""
 
     kind: str = ""
     share: float = 0.9
@@ -26,7 +27,7 @@ class Sparsity:
 
 @dataclass(frozen=True)
 class Encoding:
-    """`--encoding`: one entry each for src, weights and dst."""
+    """`--encoding`: entries for src, weights and dst."""
 
     tensors: tuple[Sparsity, ...] = (Sparsity(), Sparsity(), Sparsity())
 
@@ -36,7 +37,8 @@ class Encoding:
 
 @dataclass(frozen=True)
 class Grouped:
-    """`--grouped`: the varying dim of src, the sizes of the groups, the largest size as a hint (0: none)."""
+    """`--grouped`: the dimension of src that is divided into groups, the sizes of the groups, and
+    the largest size as a hint for the library (0: no hint)."""
 
     dim: int
     sizes: tuple[int, ...]
@@ -49,7 +51,7 @@ class Grouped:
 
 @dataclass(frozen=True)
 class PeerChanges:
-    """`--peer-*`: what a peer runs otherwise than the case; None where it runs the same."""
+    """`--peer-*`: the options that are different for a peer. None: the same as in the case."""
 
     dt: tuple[str, str, str] | None = None
     stag: str | None = None
@@ -63,7 +65,7 @@ class PeerChanges:
     fpmath: Fpmath | None = None
 
     def knobs(self) -> list[str]:
-        """`--peer-X=value` of everything that is set."""
+        """`--peer-X=value` for each option that is set."""
         own = [("dt", ":".join(self.dt) if self.dt else None)]
         own += [(name, getattr(self, name)) for name in ("stag", "wtag", "dtag")]
         own.append(("bia-dt", self.bia_dt))
@@ -88,7 +90,7 @@ _ATTRIBUTE_KNOBS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the run. `dt`, `tags` and `strides` are those of src, weights and dst, in this order."""
+    """One case. `dt`, `tags` and `strides` have entries for src, weights and dst."""
 
     options: Options
     problem: Descriptor
@@ -121,13 +123,14 @@ class Case:
 
     @property
     def runtime_dst_mask(self) -> int:
-        """Batch dims of src or weights, M of src and N of weights."""
+        """The runtime dimensions of dst: batch dims of src or weights, M of src and N of
+        weights."""
         src, wei = self.runtime_masks
         m, n = 1 << (self.problem.ndims - 2), 1 << (self.problem.ndims - 1)
         return ((src | wei) & (m - 1)) | (src & m) | (wei & n)
 
     def knobs(self) -> list[tuple[str, str, str]]:
-        """(knob, value, default) in the order of repro lines, attributes left out."""
+        """(option, value, default) of all options but attributes, in the order of repro lines."""
         same = len(set(self.dt)) == 1
         return [
             ("--dt", self.dt[0] if same else ":".join(self.dt), "f32"),
@@ -141,7 +144,7 @@ class Case:
         ]
 
     def repro(self) -> str:
-        """The case's own part of the line: everything behind `--matmul `."""
+        """The part of the repro line after `--matmul `."""
         canonical = self.options.canonical
         parts = [f"{knob}={value}" for knob, value, default in self.knobs() if canonical or value != default]
         if canonical or not self.is_dense:
@@ -157,7 +160,8 @@ class Case:
         return " ".join([*parts, f"{self.problem}{name}"])
 
     def _shown_attributes(self) -> list[str]:
-        """The attributes that are set, and those that the mode would set otherwise."""
+        """`option=value` of the attributes that differ from their default or from the default of
+        the mode."""
         options = self.options
         by_mode = {
             "--attr-scratchpad": options.default_scratchpad,
@@ -169,9 +173,9 @@ class Case:
             if len({value, default, by_mode.get(knob, default)}) > 1
             or (options.canonical and knob != "--attr-rounding-mode")
         ]
-        # benchdnn prints no reductions that stand alone.
+        # As benchdnn: precomputed reductions are not printed if they are the only attribute.
         return [] if all(part.startswith("--attr-precomputed-reductions=") for part in shown) else shown
 
     def full_repro(self) -> str:
-        """The whole line, global knobs and driver included."""
+        """The whole repro line, with global options and `--matmul`."""
         return f"{options_repro(self.options)}--matmul {self.repro()}"

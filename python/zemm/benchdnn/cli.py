@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`zemm-benchdnn`: the command line, the loop over cases, and the exit code."""
+"""The program zemm-benchdnn: its command line, the loop over cases, and its exit code."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ is wrong, 2 for an unknown option or tag."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run benchdnn cases. `argv` defaults to the process's arguments; returns the exit code."""
+    """Run the cases of a command line, by default the process's own. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if "--help" in arguments or "-h" in arguments:
         print(_HELP)
@@ -41,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         walker = Walker()
         walker.run(arguments)
         if argv is None and walker.options.verbose >= 5:
-            # Of this process only: why kernels are skipped, and what tiles are estimated to cost.
+            # Let the library log why kernels are skipped and what tiles are estimated to cost. Only
+            # if this is the whole program, as the environment belongs to the process.
             os.environ.setdefault("ZEMM_VERBOSE", "dispatch")
         for warning in walker.warnings:
             print(warning, file=sys.stderr)
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of the output has gone; nothing more can be said, not even at exit.
+        # The reader of stdout has gone. Python flushes stdout at exit, so point it to a sink.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict on one output tensor: exact equality, and benchdnn's exceptions for points that differ."""
+"""Compares an output tensor with its expected values: they must be equal, with benchdnn's
+exceptions."""
 
 from dataclasses import dataclass
 
@@ -22,7 +23,8 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Rules:
-    """What the exceptions depend on: the output's data type and the post-ops that ran before it."""
+    """The facts that decide which exceptions hold: the output's data type, the post-ops and the
+    device."""
 
     data_type: str
     eltwise: tuple[str, ...] = ()
@@ -34,14 +36,14 @@ class Rules:
 
     @property
     def allows_nonfinite(self) -> bool:
-        """Whether equal NaNs and infinities are fine."""
+        """Whether a NaN passes where a NaN is expected."""
         types = ("f16",) if self.dynamic else ("f16", "f8_e5m2", "f8_e4m3")
         risky = any(name.removesuffix("_dst") in _MAY_OVERFLOW for name in self.eltwise)
         return self.data_type in types or "div" in self.binary or risky
 
 
 def rules_for(case: Case) -> Rules:
-    """The rules of a case's dst."""
+    """The rules for dst of a case."""
     ops = case.attributes.post_ops
     scale = case.attributes.find("scales", 17)
     dynamic = scale is not None and scale.quantization_mode != "static_sazp"
@@ -57,7 +59,8 @@ def rules_for(case: Case) -> Rules:
 
 @dataclass
 class Comparison:
-    """Counts of one tensor and the lines to print; `mistrusted` when nearly all expected values are 0."""
+    """The number of wrong and of all elements of a tensor, and the lines to print. `mistrusted`:
+    nearly all expected values are 0, so that the comparison proves little."""
 
     errors: int
     total: int
@@ -68,7 +71,11 @@ class Comparison:
 def compare(
     exact: Floats, expected: Floats, got: Floats, rules: Rules, verbose: int, name: str = "DST"
 ) -> Comparison:
-    """Compare `got` with `expected` (rounded to the data type) and `exact` (not rounded), of one shape."""
+    """Compare `got` with the expected values: `exact` before and `expected` after rounding to the
+    data type.
+
+    `expected` and `got` have the same shape; `exact` broadcasts to it.
+    """
     total = expected.size
     if total == 0:
         return Comparison(0, 0, False, [])
@@ -97,7 +104,8 @@ def compare(
 
 
 def differences(expected: Floats, got: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """|expected - got|, and that divided by |expected| (1 where this is below the normal f32 numbers)."""
+    """|expected - got|, and the same divided by |expected| (1 where |expected| is not a normal f32
+    number)."""
     with np.errstate(all="ignore"):
         size = np.abs(expected.astype(np.float64))
         diff = np.abs(expected.astype(np.float64) - got)
@@ -106,9 +114,11 @@ def differences(expected: Floats, got: Floats) -> tuple[NDArray[np.float64], NDA
 
 
 def accepted(exact: Floats, expected: Floats, got: Floats, rules: Rules) -> Mask:
-    """Which points pass: equal ones and those that an exception admits; all arrays have one shape.
+    """Which points pass: those that are equal and those with an exception. All arrays have the same
+    shape.
 
-    benchdnn's separate bound for exp and for values above 1e5 lies inside of the eltwise bound here.
+    benchdnn has another bound for exp and for values above 1e5. The bound for eltwise here includes
+    it.
     """
     info = BY_NAME[rules.data_type]
     diff, rdiff = differences(expected, got)
@@ -122,7 +132,8 @@ def accepted(exact: Floats, expected: Floats, got: Floats, rules: Rules) -> Mask
         if rules.allows_nonfinite:
             ok |= np.isnan(expected) & np.isnan(got)
             if set(rules.binary) & {"max", "min", *COMPARISONS}:
-                # benchdnn takes any value here; which operand a NaN selects is all that may differ.
+                # As benchdnn: any value passes, because implementations differ in which operand a
+                # NaN selects.
                 ok |= np.isnan(expected) | np.isnan(got)
         if rules.on_cpu and rules.data_type == "s32":
             ok |= (expected >= _INT_MAX_FLOAT) & (got >= _INT_MAX_FLOAT)
@@ -141,7 +152,8 @@ def accepted(exact: Floats, expected: Floats, got: Floats, rules: Rules) -> Mask
 
 
 def _half_way(exact: Floats, expected: Floats, got: Floats) -> Mask:
-    """The exact value is within 9e-6 of a half and `got` is the other of the two neighbours."""
+    """Where the exact value is within 9e-6 of the middle of two integers, and `got` is the other
+    one of these."""
     wide = exact.astype(np.float64)
     floor = np.floor(wide)
     near: Mask = np.abs(wide - (floor + 0.5)) <= 9e-6
@@ -150,7 +162,8 @@ def _half_way(exact: Floats, expected: Floats, got: Floats) -> Mask:
 
 
 def _narrow_neighbours(exact: Floats, expected: Floats, got: Floats, data_type: str) -> Mask:
-    """A float of at most 8 bits: expected and got are the roundings of the exact value +- epsilon / 2."""
+    """Where `expected` and `got` are the roundings of exact - epsilon / 2 and exact + epsilon / 2,
+    in either order. For floating-point types of at most 8 bits."""
     half = np.float32(BY_NAME[data_type].epsilon / 2)
     low, high = rounded(exact - half, data_type), rounded(exact + half, data_type)
     swapped: Mask = ((got == low) & (expected == high)) | ((got == high) & (expected == low))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm and its peers timed in turns, A B A B, by the host clock around a synchronous call."""
+"""Times several contestants (zemm and its peers) in turns, A B A B, by the host clock."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +13,8 @@ Run = Callable[[], None]
 
 @dataclass
 class Turns:
-    """Milliseconds of every timed run of one contestant; `is_slow`: it took part in SLOW_ROUNDS only."""
+    """The milliseconds of each timed run of one contestant. `is_slow`: a run took more than
+    SLOW_MS."""
 
     run: Run
     times_ms: list[float] = field(default_factory=list)
@@ -27,10 +28,13 @@ def alternate(
     before: Callable[[], object] = lambda: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[Turns]:
-    """Time `runs`, each of which has run before, in turns; `before` runs untimed ahead of each.
+    """Time each of `runs` once in every round. They return when their work is done, and have run
+    once before.
 
-    `rounds` rounds, or with 0 until everything together has taken `budget_ms` for each contestant and there
-    were MIN_ROUNDS. Who takes more than SLOW_MS leaves after SLOW_ROUNDS.
+    `before` is called before each timed run and is not timed. There are `rounds` rounds. If that is
+    0, there are at least MIN_ROUNDS, and they go on until the runs have taken `budget_ms` times the
+    number of contestants. A contestant with a run of more than SLOW_MS takes part in SLOW_ROUNDS
+    rounds only.
     """
     contestants = [Turns(run) for run in runs]
     done, spent = 0, 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of every argument of a case, by what the argument is for."""
+"""The values of the arguments of a case, which depend on their roles."""
 
 import numpy as np
 
@@ -19,7 +19,8 @@ _SOURCE = (-16, 16)
 
 
 def values(case: Case, argument: Argument, filling: Filling, src: Floats | None = None) -> Floats:
-    """f32 values of `argument` (of its dims) for a checked run; `src` is needed for its reductions."""
+    """The f32 values of an argument, with its dims, for a checked run. src: the values of src,
+    which reductions are computed from."""
     count, dt, role = argument.count, argument.data_type, argument.role
     if role == "src":
         drawn = fill.integers(
@@ -47,12 +48,13 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
 
 
 def real_values(argument: Argument, seed: int) -> Floats:
-    """f32 values of a data tensor for timed and bitwise runs: uniform in its data type's range."""
+    """The f32 values of a data tensor for timed and bitwise runs: uniform in a range of its data
+    type."""
     return fill.real(argument.count, argument.data_type, seed).reshape(argument.dims)
 
 
 def old_dst_type(case: Case) -> str:
-    """The data type that dst holds before the run for a sum post-op; '' when no sum reads it."""
+    """The data type of dst before the run, for a sum post-op. '' if there is none."""
     total = next((op for op in case.attributes.post_ops if isinstance(op, Sum)), None)
     if total is None:
         return ""
@@ -60,7 +62,8 @@ def old_dst_type(case: Case) -> str:
 
 
 def estimated_bytes(case: Case) -> int:
-    """Memory of a checked run: every tensor as stored and as f32, dst three times (expected, exact, got)."""
+    """An upper estimate of the bytes of a checked run: each matrix in memory and as f32, and dst
+    three times more as f32 (expected, exact and got)."""
     sizes = [float(np.prod(a.dims, dtype=np.float64)) for a in args.matrices(case)]
     return int(sum(8 * size for size in sizes) + 12 * sizes[2])
 

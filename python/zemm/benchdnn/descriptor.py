@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The problem descriptor `SRC_DIMS:WEI_DIMS[_][nNAME]` and the dims that follow from it."""
+"""The problem descriptor `SRC_DIMS:WEI_DIMS[_][nNAME]`: the dims of a matmul and its name."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ MAX_NDIMS = 12
 
 @dataclass(frozen=True)
 class Descriptor:
-    """Logical dims of src (.., M, K) and weights (.., K, N), equally many, and the name of the problem."""
+    """Logical dims of src (.., M, K) and weights (.., K, N), as many for both, and the name of the
+    problem."""
 
     src: tuple[int, ...]
     wei: tuple[int, ...]
@@ -36,13 +37,14 @@ class Descriptor:
 
     @property
     def dst(self) -> tuple[int, ...]:
-        """Batch dims are the larger of both (0 if either is 0), then M and N."""
+        """The dims of dst. Each batch dim is the larger of both, or 0 if one of them is 0; then M
+        and N follow."""
         pairs = zip(self.src[:-2], self.wei[:-2], strict=True)
         return (*(max(a, b) if a and b else 0 for a, b in pairs), self.m, self.n)
 
     @property
     def ops(self) -> int:
-        """Multiplications and additions: 2 * elements of dst * K."""
+        """The number of multiplications and additions: 2 * elements of dst * K."""
         return 2 * math.prod(self.dst) * self.k
 
     def __str__(self) -> str:
@@ -50,7 +52,8 @@ class Descriptor:
 
 
 def parse_descriptor(token: str) -> Descriptor:
-    """A DESC token; UsageError with the token when it is not of that form."""
+    """The descriptor in a DESC token. Missing trailing dims of weights are 1. UsageError if it is
+    none."""
     dims_text, _, name = token.partition("n")
     what = f"problem '{token}'"
     tensors = dims_text.removesuffix("_").split(":")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types: names, sizes, ranges, and conversion between f32 values and the stored form.
+"""Data types: names, sizes, ranges, and conversion between f32 values and codes.
 
-Stored codes are numpy arrays of one code per element; two 4-bit codes share a byte only in memory (layout).
-Rounding follows oneDNN: floats round half to even without saturation, integers saturate and then round half
-to even, f8 goes through f16, f4 saturates.
+Codes are the stored form of values, in numpy arrays with one code per element; layout.py packs two
+4-bit codes into a byte. Rounding follows oneDNN: floating-point types round half to even without
+saturation, integers saturate and then round half to even, f8 is rounded to f16 first, f4 saturates.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ Codes = NDArray[Any]
 
 @dataclass(frozen=True)
 class DataType:
-    """One data type: `bits` per element, `digits` of the mantissa, `epsilon` (0 for integers), range."""
+    """One data type: `bits` of an element, numpy type of a code, binary `digits` of the mantissa,
+    `epsilon` (0 for integers), smallest and largest value."""
 
     name: str
     bits: int
@@ -61,7 +62,7 @@ NAMES = (*BY_NAME, "undef")
 
 
 def encode(values: Floats, name: str) -> Codes:
-    """`values` (any shape) rounded to the data type, as codes of the same shape."""
+    """The codes of values, rounded to the data type, in the same shape."""
     dtype = BY_NAME[name]
     with np.errstate(invalid="ignore", over="ignore"):
         if dtype.integral:
@@ -78,7 +79,7 @@ def encode(values: Floats, name: str) -> Codes:
 
 
 def decode(codes: Codes, name: str) -> Floats:
-    """The f32 value of every code."""
+    """The f32 values of codes."""
     dtype = BY_NAME[name]
     return codes.astype(dtype.code, copy=False).astype(np.float32)
 
@@ -89,7 +90,7 @@ def rounded(values: Floats, name: str) -> Floats:
 
 
 def _encode_bf16(values: Floats) -> Codes:
-    """What would be denormal is a zero of its sign."""
+    """bf16 codes. Denormal results become zero with the same sign."""
     codes = values.astype(ml_dtypes.bfloat16)
     bits = codes.view(np.uint16)
     return np.where(bits & 0x7F80, bits, bits & 0x8000).view(ml_dtypes.bfloat16)
@@ -105,6 +106,7 @@ def _encode_integer(values: Floats, dtype: DataType) -> Codes:
 
 
 def _encode_e8m0(values: Floats) -> Codes:
-    """Powers of two by truncation of the exponent, sign dropped; NaN and infinity give 0xff."""
+    """e8m0 codes: the exponent bits of the value, without sign and mantissa. NaN and infinity give
+    0xff."""
     exponent = (np.ascontiguousarray(values, np.float32).view(np.uint32) >> 23) & 0xFF
     return exponent.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic dst scales: one scale per group of dst, chosen from the group's largest magnitude."""
+"""Dynamic scales of dst: each group of dst gets a scale from its largest magnitude."""
 
 import numpy as np
 
@@ -9,9 +9,11 @@ _E4M3 = BY_NAME["f8_e4m3"]
 
 
 def quantized(x: Floats, shape: tuple[int, ...], mode: str, dst_dt: str) -> tuple[Floats, Floats]:
-    """x divided by its groups' scales and clamped to dst's range, and the scales (of `shape`).
+    """x divided by the scales of its groups and clamped to dst's range, and the scales, which have
+    `shape`.
 
-    dynamic_mx takes powers of two from the exponents alone; dynamic_fp takes f8_e4m3 values of [2^-3, 448].
+    With mode dynamic_mx scales are powers of two, computed from exponents alone. With dynamic_fp
+    they are f8_e4m3 values in [2^-3, 448].
     """
     largest = np.float32(BY_NAME[dst_dt].high)
     groups = [want // have for want, have in zip(x.shape, shape, strict=True)]

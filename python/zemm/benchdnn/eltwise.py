@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eltwise and binary post-ops as formulas: f32 in, f32 out; transcendental functions go through f64."""
+"""The formulas of eltwise and binary post-ops on f32 values. Transcendental functions are computed
+in f64."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +18,14 @@ _ONE = np.float32(1)
 
 
 def eltwise(name: str, x: Floats, alpha: float, beta: float) -> Floats:
-    """The forward value of the eltwise `name`; a `_dst` form has the value of its base."""
+    """The eltwise operation `name` of x. Forms with `_dst` have the same values as those
+    without."""
     with np.errstate(all="ignore"):
         return _ELTWISE[name.removesuffix("_dst")](x, np.float32(alpha), np.float32(beta)).astype(np.float32)
 
 
 def binary(name: str, x: Floats, s: Floats) -> Floats:
-    """x `name` s; comparisons give 1 or 0."""
+    """The binary operation `name` of x and s. Comparisons give 1 or 0."""
     with np.errstate(all="ignore"):
         return np.asarray(_BINARY[name](x, s), np.float32)
 
@@ -61,7 +63,7 @@ def _gelu_erf(x: Floats, a: np.float32, b: np.float32) -> Floats:
 
 
 def _erf(v: Wide) -> Wide:
-    """erf to about 1e-15: a series up to 3, the continued fraction of erfc above (f64)."""
+    """erf in f64, to about 1e-15: a series for |v| < 3, else the continued fraction of erfc."""
     size = np.abs(v)
     small, large = np.minimum(size, 3.0), np.maximum(size, 3.0)
     term = total = small
@@ -82,12 +84,12 @@ def _mish(x: Floats, a: np.float32, b: np.float32) -> Floats:
 
 
 def _clip(x: Floats, a: np.float32, b: np.float32) -> Floats:
-    """A NaN becomes a."""
+    """min(max(x, a), b). A NaN becomes a."""
     return np.minimum(np.where(x > a, x, a), b)
 
 
 def _pow(x: Floats, a: np.float32, b: np.float32) -> Floats:
-    # One exponent for all is numpy's sqrt if it is 0.5, which has no number for -inf.
+    # numpy computes a scalar exponent of 0.5 by sqrt, which gives NaN for -inf where pow gives inf.
     return a * np.power(x.astype(np.float64), np.full(x.shape, np.float64(b))).astype(np.float32)
 
 
@@ -124,7 +126,7 @@ _BINARY: dict[str, Callable[[Floats, Floats], NDArray[Any]]] = {
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    # The second operand where either is a NaN.
+    # If either operand is NaN, the result is the second one.
     "max": lambda x, s: np.where(x > s, x, s),
     "min": lambda x, s: np.where(x < s, x, s),
     "ge": np.greater_equal,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors of one case on an engine: filled, executed, then compared or timed, as the mode says."""
+"""Fills the tensors of a case, executes its primitive, and compares or times it, depending on the
+mode."""
 
 import importlib
 from typing import Any
@@ -24,7 +25,7 @@ _DRAWN_AS_CHECKED = ("scales", "zero_points", "reductions")
 
 
 class Execution:
-    """The tensors of one case on an engine, and what is done with them in each mode."""
+    """The execution of one case on an engine."""
 
     def __init__(
         self, case: Case, engine: Any, primitive: tuple[Any, Any], result: Result, rivals: Rivals
@@ -44,7 +45,7 @@ class Execution:
         self._filling = filling(case)
 
     def run(self) -> Result:
-        """Execute in the mode of the case and set the result's state."""
+        """Execute in the mode of the case, and set the state of the result."""
         mode = self._case.options.mode
         with self._result.timed("fill"):
             self._buffers = {a.arg: self._buffer(a) for a in self._arguments if not a.on_host}
@@ -68,7 +69,7 @@ class Execution:
         return Buffer(self._zemm, self._engine, self._memory_desc(argument))
 
     def _memory_desc(self, argument: Argument) -> Any:
-        """The real descriptor: what the primitive chose where the case left it open."""
+        """The descriptor of an argument. For tag any it is the one that the primitive chose."""
         if argument.tag == "any":
             return self._pd.query_md("exec_arg_md", argument.arg)
         return build.memory_desc(self._zemm, argument)
@@ -128,14 +129,14 @@ class Execution:
                 self._result.bytes_in += buffer.size
 
     def _execute(self, stream: Any) -> Bytes:
-        """Run once; the bytes of dst afterwards."""
+        """Run once and return the bytes of dst."""
         with self._result.timed("execute"):
             self._primitive.execute(stream, self._memories)
             stream.wait()
         return self._buffers[args.DST].raw().copy()
 
     def _compare(self, got: Bytes) -> None:
-        """Set the state from every compared output."""
+        """Compare all outputs with the reference and set the state of the result."""
         problem, options = self._case.problem, self._case.options
         dst = self._buffers[args.DST]
         if 0 in (*problem.src, *problem.wei, *problem.dst):
@@ -176,7 +177,7 @@ class Execution:
             result.end(verdict.PASSED)
 
     def _compare_bits(self, first: Bytes, stream: Any) -> None:
-        """Mode B: a second run over the same inputs must give the same bytes."""
+        """Mode B: run again with the same inputs, and compare the bytes of dst."""
         self._buffers[args.DST].write_raw(self._initial_dst)
         self._verdict([_unchanged(first, self._execute(stream))])
 

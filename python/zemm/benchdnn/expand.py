@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the command line to cases: a walk over tokens that keeps the settings and expands every DESC."""
+"""Turns a command line into cases: options change the settings, and each DESC is expanded with
+them."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ _MAX_DEPTH = 32
 
 @dataclass(frozen=True)
 class Job:
-    """One case of the run: its index (skipped ones count) and the perf template at that point."""
+    """One case of the run, with its index (which counts skipped cases) and its perf template."""
 
     index: int
     case: Case
@@ -26,7 +27,8 @@ class Job:
 
 
 class Walker:
-    """Takes tokens from left to right. DESCs add `jobs`; `warnings` go to stderr, `notes` to stdout."""
+    """Reads tokens from left to right and collects jobs, warnings (for stderr) and notes (for
+    stdout)."""
 
     def __init__(self) -> None:
         self.options = Options()
@@ -39,7 +41,7 @@ class Walker:
         self._open_end = False
 
     def run(self, arguments: Sequence[str]) -> None:
-        """Take a whole command line (without the program's name); UsageError names what is wrong in it."""
+        """Read a command line, without the program's name. UsageError says what is wrong in it."""
         if not arguments:
             raise UsageError("err: no arguments passed")
         self._take(arguments, 0)
@@ -124,14 +126,16 @@ class Walker:
 
 
 def expand(arguments: Sequence[str]) -> tuple[list[Job], list[str]]:
-    """All cases of a command line in order, and warnings; UsageError for anything that cannot be taken."""
+    """The cases of a command line, in order, and the warnings. UsageError says what is wrong in
+    it."""
     walker = Walker()
     walker.run(arguments)
     return walker.jobs, walker.warnings
 
 
 def _similar(name: str) -> str:
-    """Known names within a Levenshtein distance of min(len - 1, 6), the nearest first."""
+    """The end of an error: known options within a Levenshtein distance of min(len - 1, 6), nearest
+    first."""
     limit = min(len(name) - 1, 6)
     known = {*options.NAMES, *knobs.NAMES, "batch"}
     ranked = sorted((_distance(name[:64], other), other) for other in known)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of tensors, drawn as benchdnn draws them: chunks of 64 elements with a generator each."""
+"""Random values of tensors, drawn as benchdnn does: each chunk of 64 elements has its own
+generator."""
 
 from collections.abc import Callable
 
@@ -27,10 +28,12 @@ def integers(
     zero_point: float = 0.0,
     dt: str = "f32",
 ) -> Floats:
-    """`count` integers of [min, max] in the order of the reference memory: src, weights, bias or old dst.
+    """`count` random integers in [min, max] for src, weights, bias or old dst (`kind`, a key of
+    KINDS).
 
-    A share of 1 - `density` is zero; `zero_point` is added to the others, which are then rounded to `dt`.
-    Element 0 is drawn until it is positive.
+    They are in the order of benchdnn's reference memory. A share of 1 - density of them is zero.
+    zero_point is added to the others. All are rounded to dt. Element 0 is drawn until it is
+    positive.
     """
     out = np.empty(-(-count // CHUNK) * CHUNK, np.float32)
     for start in range(0, count, _BLOCK):
@@ -43,7 +46,8 @@ def integers(
 
 
 def _rows(seeds: Seeds, values: tuple[int, int], density: float, zero_point: np.float32) -> Floats:
-    """One chunk per seed. A second generator chooses what is kept; only kept elements take a value."""
+    """One chunk for each seed. A second generator chooses which elements are not zero. Only these
+    use up a drawn value."""
     drawn = integers_of(seeds, 1, CHUNK, *values).astype(np.float32) + zero_point
     if density >= 1:
         return drawn
@@ -52,7 +56,8 @@ def _rows(seeds: Seeds, values: tuple[int, int], density: float, zero_point: np.
 
 
 def _first_row(seed: int, values: tuple[int, int], density: float, zero_point: np.float32) -> Floats:
-    """The chunk that begins the tensor: values are drawn until one is positive, which is always kept."""
+    """The first chunk of a tensor. Values are drawn until one is positive; that is element 0, never
+    zero."""
     seeds = np.array([seed], np.int64)
     drawn = integers_of(seeds, 1, 4 * CHUNK, *values)[0]
     drawn = drawn[int(np.argmax(drawn > 0)) :]
@@ -63,17 +68,20 @@ def _first_row(seed: int, values: tuple[int, int], density: float, zero_point: n
 
 
 def scales(count: int, value: float) -> Floats:
-    """One scale is `value`; several are drawn from 1/16, 1/8, 1/4."""
+    """Scales: a single one is `value`, several are drawn from 1/16, 1/8 and 1/4."""
     return _chunked(count, value, 0, -4, -2, lambda draws: np.exp2(draws))
 
 
 def zero_points(count: int, value: float, dt: str) -> Floats:
-    """One zero point is `value`; several are integers of [max(-2, lowest), 2]."""
+    """Zero points: a single one is `value`, several are integers in [max(-2, smallest value of dt),
+    2]."""
     return _chunked(count, value, 0, int(max(-2, BY_NAME[dt].low)), 2, lambda draws: draws)
 
 
 def post_op(count: int, low: int, high: int, dt: str, factor: float = 1.0) -> Floats:
-    """A post-op's tensor: integers of [low, high] times `factor`, clamped to `dt`; element 0 is special."""
+    """Values of a post-op's tensor: integers in [low, high] times `factor`, clamped to dt. As in
+    benchdnn, element 0 is an extreme value for u8, s32, u4 and s4, and a fraction for
+    floating-point types."""
     info = BY_NAME[dt]
     drawn = _chunked(count, None, count, low, high, lambda draws: draws * np.float32(factor))
     drawn = np.clip(drawn, np.float32(info.low), np.float32(info.high))
@@ -85,7 +93,8 @@ def post_op(count: int, low: int, high: int, dt: str, factor: float = 1.0) -> Fl
 
 
 def real(count: int, dt: str, seed: int) -> Floats:
-    """Uniform real data of benchdnn's range, rounded to `dt` (the sequence is not benchdnn's)."""
+    """Uniform real values in benchdnn's range for dt, rounded to dt. The sequence is not that of
+    benchdnn."""
     low, high = _REAL_RANGES.get(dt, (-2, 2))
     values = np.random.default_rng(seed).random(count, np.float32)
     return rounded(values * np.float32(high - low) + np.float32(low), dt)
@@ -94,7 +103,8 @@ def real(count: int, dt: str, seed: int) -> Floats:
 def _chunked(
     count: int, value: float | None, offset: int, low: int, high: int, convert: Callable[[Floats], Floats]
 ) -> Floats:
-    """Draws of [low, high], chunks seeded offset + chunk start + 1; `value` (unless None) if count is 1."""
+    """Integers in [low, high], converted by `convert`; the seed of a chunk is offset + its first
+    index + 1. If count is 1 and value is not None, the result is just value."""
     if count == 1 and value is not None:
         return np.array([value], np.float32)
     if count == 0:

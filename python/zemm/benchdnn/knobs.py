@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver's knobs: how the text of every `--name=LIST` becomes a field of Settings."""
+"""Parses the options of the matmul driver: `--name=LIST` sets a field of Settings."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,8 @@ from zemm.benchdnn.template import check_template
 
 
 class Knob(NamedTuple):
-    """A list knob: the field it replaces and the reader of one element (text, what, enum_tags)."""
+    """An option with a list of values: the field of Settings, and the parser of one value (text,
+    what, enum_tags)."""
 
     field: str
     parse: Callable[[str, str, bool], Any]
@@ -113,7 +114,7 @@ _KNOBS = {
     "ctx-init": Knob("ctx_init", _plain(_context)),
     "ctx-exe": Knob("ctx_exe", _plain(_context)),
 }
-# `--peer-X`: one value that a peer gets in place of the case's X.
+# Options X with a form `--peer-X`, whose one value a peer gets in place of the case's X.
 _PEER_KNOBS = (
     "dt", "stag", "wtag", "dtag", "bia-dt", "attr-scales", "attr-zero-points", "attr-precomputed-reductions",
     "attr-post-ops", "attr-fpmath",
@@ -123,7 +124,8 @@ NAMES = (*_KNOBS, *_SINGLE, *(f"peer-{name}" for name in _PEER_KNOBS), "reset")
 
 
 def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
-    """Change `settings` by `--name=text`; an empty text sets the default. UsageError for a bad value."""
+    """Apply `--name=text` to the settings. An empty text sets the default. UsageError for a bad
+    value."""
     what = f"--{name}"
     if name in ("impl", "skip-impl"):
         settings.impl_filter = impl_filter(text, what, name == "skip-impl") if text else ImplFilter()
@@ -139,12 +141,13 @@ def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
         knob = _KNOBS[name]
         default = getattr(Settings(), knob.field)[0]
         values = atoms.elements(text, default, lambda part: knob.parse(part, what, enum_tags))
-        # An empty rounding mode is an empty list in benchdnn, and makes no problem at all.
+        # As in benchdnn an empty rounding mode is an empty list, so that a DESC expands to no case.
         setattr(settings, knob.field, [] if name == "attr-rounding-mode" and not text else values)
 
 
 def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: bool) -> None:
-    """Change what a peer gets: an empty text leaves it as the case has it, `none` is no such attribute."""
+    """Apply `--peer-name=text`. An empty text means the value of the case; `none` means no such
+    attribute."""
     knob = _KNOBS[name]
     value: Any = None
     if text == "none" and name.startswith("attr-"):
@@ -157,5 +160,5 @@ def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: 
 
 
 def reset(settings: Settings) -> Settings:
-    """Fresh settings; only the perf template and the defaults of the mode are kept."""
+    """Default settings, but with the perf template and the defaults of the mode kept."""
     return Settings(perf_template=settings.perf_template, is_bitwise=settings.is_bitwise)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logical tensors to bytes in memory and back: strides in elements, and inner blocks where there are any.
+"""Converts tensors in logical order to bytes in memory and back, for strided and blocked layouts.
 
-Two 4-bit elements share a byte: the even physical offset is the low nibble.
+Two 4-bit elements share a byte. The one with the even offset in memory is the low nibble.
 """
 
 import math
@@ -19,9 +19,12 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements of a tensor of `dims` lie: `strides` (of outer blocks) and `offset` in elements,
-    `size` in bytes. `blocks` are (dimension, size) of the inner blocks, outermost first, dense; `dims` are
-    then padded up to whole blocks, with zeros."""
+    """The layout of a tensor of `dims` in a buffer of `size` bytes.
+
+    `strides` (of the outer blocks) and `offset` are in elements. `blocks` are (dimension, size) of
+    the inner blocks, the outermost first; they are dense. A dimension with blocks is padded to
+    whole blocks with zeros.
+    """
 
     dims: tuple[int, ...]
     strides: tuple[int, ...]
@@ -35,11 +38,12 @@ class Layout:
         return BY_NAME[self.data_type].bits == 4
 
     def store(self, values: Floats, raw: Bytes) -> None:
-        """Write `values` (f32, of dims) into `raw`, which holds `size` bytes; bytes between strides stay."""
+        """Write values (f32, of shape dims) into the bytes `raw`. Gaps between strides are
+        unchanged."""
         self._elements(raw, encode(values, self.data_type).reshape(self.dims))
 
     def load(self, raw: Bytes) -> Floats:
-        """The f32 values in `raw`, of dims."""
+        """The f32 values in the bytes `raw`, of shape dims."""
         if 0 in self.dims:
             return np.zeros(self.dims, np.float32)
         code = BY_NAME[self.data_type].code
@@ -61,21 +65,22 @@ class Layout:
         raw[: self.size] = nibbles[0::2] | nibbles[1::2] << 4
 
     def _view(self, flat: Codes) -> Codes:
-        """The elements in memory: outer dims, then the inner blocks."""
+        """A view of the elements in memory, with the axes: outer dims, then inner blocks."""
         inner = [size for _, size in self.blocks]
         inner_strides = [math.prod(inner[i + 1 :]) for i in range(len(inner))]
         strides = [stride * flat.itemsize for stride in (*self.strides, *inner_strides)]
         return as_strided(flat[self.offset :], (*self._outer(), *inner), strides)
 
     def _outer(self) -> list[int]:
-        """Dims in whole blocks."""
+        """The number of whole blocks along each dimension."""
         return [-(-dim // self._block_of(axis)) for axis, dim in enumerate(self.dims)]
 
     def _block_of(self, axis: int) -> int:
         return math.prod(size for d, size in self.blocks if d == axis)
 
     def _order(self) -> tuple[list[int], list[int]]:
-        """Shape of the padded tensor with every dim cut into its blocks, and the axes of it as in memory."""
+        """The shape of the padded tensor with each dim split into its blocks, and the permutation
+        that brings its axes into the order of `_view`."""
         shape: list[int] = []
         outer_axes: list[int] = []
         block_axes: dict[int, int] = {}
@@ -89,7 +94,7 @@ class Layout:
         return shape, outer_axes + [block_axes[i] for i in range(len(self.blocks))]
 
     def _physical(self, codes: Codes) -> Codes:
-        """Logical codes as `_view` has them, padding included."""
+        """Codes in logical order brought into the order of `_view`, with padding."""
         if not self.blocks:
             return codes
         shape, order = self._order()
@@ -97,7 +102,7 @@ class Layout:
         return np.pad(codes, [(0, count) for count in missing]).reshape(shape).transpose(order)
 
     def _logical(self, flat: Codes) -> Codes:
-        """The codes of dims, out of memory."""
+        """The codes in memory brought into logical order, without padding."""
         view = self._view(flat)
         if not self.blocks:
             return view
@@ -115,7 +120,7 @@ def _unpacked(raw: Bytes) -> Bytes:
 
 
 def layout_of(md: Any) -> Layout:
-    """The layout that a memory descriptor of the library describes."""
+    """The layout of a memory descriptor of the library."""
     return Layout(
         tuple(md.dims), tuple(md.strides), md.data_type, md.size, md.offset0,
         tuple(zip(md.inner_idxs, md.inner_blks, strict=True)),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks: which dims of a tensor a quantisation or post-op tensor follows (bit d set: dim d)."""
+"""Masks of quantisation and post-op tensors: such a tensor has dimension d of its argument if bit d
+is set."""
 
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ _POST_OP_MASKS = {
 
 
 def parse_mask(text: str, what: str) -> str:
-    """MASK_INPUT: digits, or the name of a policy in any case (returned in lower case)."""
+    """MASK_INPUT: digits, or the name of a policy, which is returned in lower case."""
     if text.isdigit():
         return str(integer(text, what, 0, 2**31 - 1))
     lowered = text.lower()
@@ -26,7 +27,7 @@ def parse_mask(text: str, what: str) -> str:
 
 
 def has_one_value(mask_input: str) -> bool:
-    """Whether the entry is a single number, which the case line may give."""
+    """Whether the tensor is a single number, whose value a case line can give."""
     return mask_input in ("0", "common", "host_scalar")
 
 
@@ -50,12 +51,13 @@ def post_op_mask(mask_input: str, ndims: int) -> int:
 
 
 def masked_dims(mask: int, dims: Sequence[int]) -> tuple[int, ...]:
-    """`dims` where the bit is set, 1 elsewhere."""
+    """`dims`, with 1 where the bit of the mask is not set."""
     return tuple(dim if mask >> axis & 1 else 1 for axis, dim in enumerate(dims))
 
 
 def grouped_dims(mask: int, groups: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
-    """Dims of a quantisation tensor over all axes: masked dims, the last two divided by their groups."""
+    """The dims of a quantisation tensor: masked dims, with the last two divided by the group
+    sizes."""
     shape = list(masked_dims(mask, dims))
     for axis, group in zip((-2, -1), groups, strict=False):
         if mask >> (len(dims) + axis) & 1 and group > 0:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libstdc++'s minstd_rand with its integer and Bernoulli distributions, for many seeds at once.
+"""Computes libstdc++'s minstd_rand and its integer and Bernoulli distributions for many seeds at
+once.
 
-After n steps the state is seed * 48271^n mod 2^31 - 1, so a table of powers gives every draw at once.
-Each function returns one row per seed and takes the generators after `discard` steps.
+After n steps the state is seed * 48271^n mod (2^31 - 1), so a table of powers gives all draws of
+all seeds. Each function returns one row for each seed. The generators begin after `discard` steps.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 _MODULUS = 2**31 - 1
 _FACTOR = 48271
-_RANGE = _MODULUS - 2  # max() - min() of the engine, which gives 1 .. 2^31 - 2
+_RANGE = _MODULUS - 2  # max() - min() of the generator, whose values are 1 .. 2^31 - 2
 
 Seeds = NDArray[np.int64]
 
@@ -20,7 +21,8 @@ def integers(seeds: Seeds, discard: int, count: int, low: int, high: int) -> NDA
     size = high - low + 1
     scaling = _RANGE // size
     draws = _draws(seeds, discard, count)
-    # A draw beyond the last full multiple is taken again: rare, and only then do rows differ in length.
+    # The distribution rejects draws beyond the last whole multiple of size. That is rare, so only
+    # rows with such a draw are computed again, with more draws.
     for row in np.flatnonzero((draws >= size * scaling).any(axis=1)):
         accepted, length = draws[row, :0], count
         while len(accepted) < count:
@@ -32,7 +34,8 @@ def integers(seeds: Seeds, discard: int, count: int, low: int, high: int) -> NDA
 
 
 def bernoulli(seeds: Seeds, discard: int, count: int, probability: float) -> NDArray[np.bool_]:
-    """The first `count` draws of bernoulli_distribution(probability): two steps make one number in [0, 1)."""
+    """The first `count` draws of bernoulli_distribution(probability). Each uses two steps of the
+    generator."""
     size = float(_RANGE + 1)
     draws = _draws(seeds, discard, 2 * count).astype(np.float64)
     chosen: NDArray[np.bool_] = (draws[:, 0::2] + draws[:, 1::2] * size) / (size * size) < probability
@@ -46,7 +49,8 @@ def _draws(seeds: Seeds, discard: int, count: int) -> NDArray[np.uint64]:
     powers = [pow(_FACTOR, discard + 1 + step, _MODULUS) for step in range(count)]
     product = state[:, None] * np.array(powers, np.uint64)
     mask = np.uint64(_MODULUS)
-    # 2^31 = 1 modulo the modulus: the high bits fold onto the low ones, twice for a product below 2^62.
+    # 2^31 is 1 modulo 2^31 - 1, so add the high bits to the low ones: twice, as a product has up to
+    # 62 bits.
     for _ in range(2):
         product = (product & mask) + (product >> np.uint64(31))
     product[product >= mask] -= mask

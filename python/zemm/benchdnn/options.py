@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global knobs (kept by `--reset`): mode, engine, verbosity, timing budget and the like."""
+"""Global options, which `--reset` keeps: mode, engine, verbosity, time budget and so on."""
 
 import re
 from collections.abc import Callable
@@ -17,13 +17,14 @@ _SUMMARY_PARTS = ("failures", "impl", "impl-csv")
 
 @dataclass(frozen=True)
 class ImplFilter:
-    """Substrings of implementation names to take, or with `skip` to leave out; empty takes everything."""
+    """Accepts implementations whose name contains one of `names`, or with `skip` those whose name
+    contains none. Without names it accepts all."""
 
     names: tuple[str, ...] = ()
     skip: bool = False
 
     def accepts(self, impl: str) -> bool:
-        """Whether the walk over implementations may stop at `impl`."""
+        """Whether the implementation may be used."""
         if not self.names:
             return True
         return any(name in impl for name in self.names) != self.skip
@@ -34,7 +35,7 @@ class ImplFilter:
 
 @dataclass(frozen=True)
 class Options:
-    """The values of all global knobs at one point of the command line."""
+    """The values of all global options at one point of the command line."""
 
     mode: str = "C"
     mode_modifier: str = ""
@@ -64,7 +65,7 @@ class Options:
 
     @property
     def compares(self) -> bool:
-        """Whether timed cases are set against peers or the device's peak."""
+        """Whether cases are timed beside peers or compared with the device's peak."""
         return self.is_perf and bool(self.peers or self.peak)
 
     @property
@@ -78,17 +79,19 @@ class Options:
 
     @property
     def fills(self) -> bool:
-        """Whether tensors get contents: not with modifier M, which modes R, S and (on a GPU) F imply."""
+        """Whether tensors are filled. They are not with modifier M, which modes R, S and (on a GPU)
+        F imply."""
         return "M" not in self.mode_modifier and self.mode not in "RS" and not self._is_fast_gpu
 
     @property
     def default_scratchpad(self) -> str:
-        """Primitives that are created in parallel share no scratchpad of the library."""
+        """The scratchpad mode of cases that do not choose one: "user" if primitives are created in
+        parallel, as these cannot share a scratchpad of the library."""
         return "user" if "P" in self.mode_modifier or self._is_fast_gpu else "library"
 
     @property
     def budget_ms(self) -> int:
-        """Milliseconds to time one problem for."""
+        """The milliseconds for timing one problem."""
         return 10 if self._is_fast_gpu else self.max_ms_per_prb
 
     @property
@@ -98,7 +101,8 @@ class Options:
 
 
 class Knob(NamedTuple):
-    """One `--name=`: the field it sets, how its text is read (text, what) and printed."""
+    """An option `--name=`: the field of Options, the parser of its text (text, what) and its
+    printer."""
 
     name: str
     field: str
@@ -147,7 +151,7 @@ def _text(text: str, what: str) -> str:
 
 
 def impl_filter(text: str, what: str, skip: bool) -> ImplFilter:
-    """A comma separated list of substrings, quotes stripped."""
+    """The filter of a comma-separated list of substrings, which may be in quotes."""
     return ImplFilter(tuple(name.strip("\"'") for name in text.split(",") if name.strip("\"'")), skip)
 
 
@@ -167,7 +171,7 @@ def _boolean_knob(name: str) -> Knob:
     return Knob(name, name.replace("-", "_"), atoms.boolean, atoms.show_boolean)
 
 
-# Those before `verbose` are printed in repro lines when they differ from the default, in this order.
+# Repro lines print the options before `verbose` that differ from the default, in this order.
 _KNOBS = (
     Knob("mode", "mode", _mode),
     Knob("mode-modifier", "mode_modifier", _modifier),
@@ -202,7 +206,8 @@ NAMES = tuple(_BY_NAME)
 
 
 def apply(options: Options, name: str, text: str) -> Options:
-    """`options` after `--name=text`; an empty text sets the default. UsageError for a bad value."""
+    """The options after `--name=text`. An empty text sets the default. UsageError for a bad
+    value."""
     knob, what = _BY_NAME[name], f"--{name}"
     default = getattr(Options(), knob.field)
     options = replace(options, **{knob.field: knob.parse(text, what) if text else default})
@@ -214,7 +219,8 @@ def apply(options: Options, name: str, text: str) -> Options:
 
 
 def repro(options: Options) -> str:
-    """The knobs that differ from their defaults (all of them with `--canonical`), each with a space after."""
+    """The options that differ from their defaults, or all with `--canonical`. Each is followed by a
+    space."""
     default = Options()
     shown = []
     for knob in _PRINTED:

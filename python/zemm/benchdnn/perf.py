@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The perf lines of one case: the tokens of its template with numbers from the kept runs."""
+"""The perf lines of a case: its template, with tokens replaced by numbers from the timed runs."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,8 @@ NONE = "n/a"
 
 @dataclass
 class Row:
-    """What one line is about: zemm's runs of a case, or a peer's. `other_ms`: zemm's host times."""
+    """The data of one perf line: runs of zemm or of a peer. `wall_ms` are their host times,
+    `other_ms` those of zemm, to which the ratio is computed."""
 
     job: Job
     case: Case
@@ -33,7 +34,7 @@ class Row:
 
 
 def own_row(job: Job, result: Result) -> Row:
-    """The row of zemm itself."""
+    """The row of zemm."""
     case = job.case
     return Row(
         job, case, "perf", case.options.engine_text, result.impl, result.times_ms, result.wall_ms,
@@ -42,7 +43,8 @@ def own_row(job: Job, result: Result) -> Row:
 
 
 def peer_row(job: Job, result: Result, peer: PeerResult) -> Row:
-    """The row of a peer: where it refused, its reason stands in the place of the implementation."""
+    """The row of a peer. If it refused the case, the reason is in the place of the
+    implementation."""
     impl = _one_field(
         f"refused: {peer.refusal}" if peer.refusal else "; ".join(filter(None, (peer.impl, peer.note)))
     )
@@ -53,13 +55,14 @@ def peer_row(job: Job, result: Result, peer: PeerResult) -> Row:
 
 
 def format_line(template: str, row: Row) -> str:
-    """The template filled in: times in ms, flops and bw per second, divided by the token's unit."""
+    """The template with its tokens replaced. Times are in ms, flops and bw per second; all are
+    divided by the token's unit."""
     values = {text: _value(parse_token(text, "--perf-template"), row) for text in tokens(template)}
     return substitute(template, values)
 
 
 def chosen(times: list[float], choice: str) -> float:
-    """The mean (`0`), the largest (`+`), the median (`~`) or else the smallest."""
+    """The mean (`0`), the largest (`+`), the median (`~`) or otherwise the smallest time."""
     if choice == "0":
         return sum(times) / len(times)
     if choice == "~":
@@ -68,15 +71,16 @@ def chosen(times: list[float], choice: str) -> float:
 
 
 def limit_of(row: Row) -> tuple[str, float]:
-    """The limit that binds a row, and its time in ms: that of zemm's case, so that all rows of a case are
-    measured against the same operations, for the bytes of the row; ('', 0) where none is known."""
+    """The limit that bounds a row, and its time in ms, or ('', 0). Operations are those of zemm's
+    case, so that they are the same for all rows of a case; bytes are those of the row."""
     if not row.peaks:
         return "", 0.0
     return row.peaks.bound(row.job.case, row.bytes_in + row.bytes_out)
 
 
 def percent_of_peak(row: Row, choice: str) -> float | None:
-    """How near the chosen run is to the limit that binds the case; None where no limit is known."""
+    """The speed of the chosen run in percent of the limit that bounds it; None if no limit is
+    known."""
     if not row.peaks or not row.times_ms:
         return None
     bound = limit_of(row)[1]
@@ -84,14 +88,14 @@ def percent_of_peak(row: Row, choice: str) -> float | None:
 
 
 def ratio(row: Row, choice: str) -> float | None:
-    """The row's host time over zemm's."""
+    """The host time of the row divided by that of zemm."""
     if not row.wall_ms or not row.other_ms:
         return None
     return chosen(row.wall_ms, choice) / chosen(row.other_ms, choice)
 
 
 def _one_field(text: str) -> str:
-    """Text that keeps the columns of a line apart."""
+    """The text without commas and line breaks, which would break up the columns of a line."""
     return " ".join(text.replace(",", ";").split())
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table at the end of a run with peers or peaks: per case a line for zemm and one for each peer."""
+"""The table at the end of a run with peers or peaks: for each case a line of zemm and one of each
+peer."""
 
 from zemm.benchdnn.perf import Row, chosen, limit_of, percent_of_peak, ratio
 
@@ -18,8 +19,8 @@ Line = tuple[str, ...]
 
 
 def table(rows: list[Row]) -> str:
-    """All rows with aligned columns; a peer's last field is what it ran, or why it did not. The ratio is the
-    peer's host time over zemm's."""
+    """The rows with aligned columns. The last field of a peer is the problem that it ran, or why it
+    did not. The ratio is the peer's host time divided by zemm's."""
     lines = [_HEADS, *map(_line, rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADS))]
     return "\n".join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Post-ops of a case line: `OP[:args]` joined by `+`, parsed and printed back."""
+"""Post-ops of a case line, `OP[:args]` joined by `+`: parsing, values and printing."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,8 @@ _DEPTHWISE = re.compile(r"k([0-9]+)s([0-9]+)p([0-9]+)")
 
 @dataclass(frozen=True)
 class Sum:
-    """x + scale * (dst - zero_point), dst read as `data_type` (undef: its own)."""
+    """x + scale * (old dst - zero_point). The old dst is read as `data_type`; undef means dst's
+    type."""
 
     scale: float = 1.0
     zero_point: int = 0
@@ -35,7 +36,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Eltwise:
-    """One of ELTWISE (the short name) with alpha and beta."""
+    """An eltwise operation: one of ELTWISE, with alpha and beta."""
 
     name: str
     alpha: float = 0.0
@@ -48,7 +49,8 @@ class Eltwise:
 
 @dataclass(frozen=True)
 class Operand:
-    """The tensor of a binary post-op: MASK_INPUT (empty: not given), tag and strides (empty: dense)."""
+    """The tensor of a binary post-op: MASK_INPUT ('' if not given), and its layout by strides or
+    else by tag."""
 
     mask: str = ""
     tag: str = "any"
@@ -57,7 +59,8 @@ class Operand:
 
 @dataclass(frozen=True)
 class Binary:
-    """One of BINARY or `select`; `condition` is the select's second tensor (None: all of dst)."""
+    """A binary operation: one of BINARY, or select. `condition` is the second tensor of a select;
+    None means one with the dims of dst."""
 
     name: str
     data_type: str
@@ -77,7 +80,7 @@ class Binary:
 
 @dataclass(frozen=True)
 class Prelu:
-    """x >= 0 ? x : x * w, w in f32 over the dims of `mask`."""
+    """x >= 0 ? x : x * w. w is an f32 tensor with the dims of `mask`."""
 
     mask: str = "common"
 
@@ -87,7 +90,7 @@ class Prelu:
 
 @dataclass(frozen=True)
 class Depthwise:
-    """A fused depthwise convolution, which matmul refuses."""
+    """A depthwise convolution. A matmul refuses it."""
 
     kernel: int
     stride: int
@@ -102,7 +105,8 @@ PostOp = Sum | Eltwise | Binary | Prelu | Depthwise
 
 
 def parse_post_ops(text: str, what: str, enum_tags: bool) -> tuple[PostOp, ...]:
-    """The chain of one list element; raises UsageError with the entry that is wrong."""
+    """The post-ops in one element of the option's list. UsageError names the entry that is
+    wrong."""
     return tuple(_parse_one(entry, f"{what}={text}", enum_tags) for entry in atoms.split(text, "+", what))
 
 
@@ -180,7 +184,7 @@ def _data_type(what: str) -> Callable[[str], str]:
 
 
 def _trimmed(head: str, fields: list[str], defaults: list[str], separator: str = ":") -> str:
-    """`head` and `fields` joined, without the trailing fields that have their default."""
+    """`head` and `fields` joined, without trailing fields that are at their default."""
     kept = list(fields)
     while kept and kept[-1] == defaults[len(kept) - 1]:
         kept.pop()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix product of the reference, exact in f32 where the data allows it and in f64 otherwise."""
+"""The matrix product of the reference: in f32 if the data is such that f32 is exact, otherwise in
+f64."""
 
 import numpy as np
 
@@ -11,10 +12,10 @@ _BLOCK = 2**20
 
 
 def matmul(src: Floats, wei: Floats) -> Floats:
-    """src (.., M, K) times wei (.., K, N) with numpy's batch broadcasting, as f32.
+    """src (.., M, K) times wei (.., K, N), with numpy's broadcasting of batch dimensions; f32.
 
-    When every partial sum is less than 2^24 of the inputs' common steps, f32 products and sums are exact in
-    any order; otherwise the sums run in f64 and are rounded once.
+    Products are multiples of a common step, a power of two. If no partial sum can exceed 2^24
+    steps, f32 is exact in any order. Otherwise sums are computed in f64 and rounded once.
     """
     if all(dim == 1 for dim in wei.shape[:-2]):
         rows = src.reshape(-1, src.shape[-1])
@@ -38,7 +39,7 @@ def _product(src: Floats, wei: Floats) -> Floats:
 
 
 def is_exact_in_f32(src: Floats, wei: Floats) -> bool:
-    """Whether sum over k of max|src[.., k]| * max|wei[k, ..]| stays below 2^24 of the common step."""
+    """Whether the sum over k of max|src[.., k]| * max|wei[k, ..]| is at most 2^24 common steps."""
     step = common_step(src) * common_step(wei)
     axes_src = tuple(range(src.ndim - 1))
     axes_wei = (*range(wei.ndim - 2), wei.ndim - 1)
@@ -52,7 +53,8 @@ def _largest(values: Floats, axes: tuple[int, ...]) -> Floats:
 
 
 def common_step(values: Floats) -> float:
-    """The largest power of two that divides every value; 0 if some value is not finite, 1 for zeros only."""
+    """The largest power of two that divides every value; 0 if a value is not finite, 1 if all are
+    0."""
     lowest = 999
     for part in np.array_split(values.reshape(-1), max(1, values.size // _BLOCK)):
         bits = np.ascontiguousarray(part).view(np.uint32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A progress bar under the case lines, when the run is long and has a terminal."""
+"""A progress bar under the lines of the cases, if there are many cases and stderr is a terminal."""
 
 import sys
 from types import TracebackType
@@ -9,7 +9,7 @@ _FEW = 10
 
 
 class Progress:
-    """Prints lines through `emit`; with a terminal a bar of `total` cases stays below them."""
+    """Prints lines by `emit`, with a progress bar of `total` cases below them on a terminal."""
 
     def __init__(self, total: int) -> None:
         self._bar: Any = None
@@ -40,13 +40,13 @@ class Progress:
             self._bar.stop()
 
     def emit(self, line: str) -> None:
-        """One line (or several) to stdout, above the bar."""
+        """Print one or more lines to stdout, above the bar."""
         if self._bar and sys.stdout.isatty():
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
             print(line, flush=True)
 
     def advance(self, counts: str) -> None:
-        """One case more; `counts` is shown beside the bar."""
+        """Count one more case. `counts` is shown beside the bar."""
         if self._bar:
             self._bar.update(self._task, advance=1, description=counts)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--quantize`: src arrives in floating point and is quantised on the device within the measured time."""
+"""`--quantize`: src is floating-point, and its quantisation on the device is part of the measured
+time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,10 @@ Memories = dict[int, Any]
 
 
 class Quantized:
-    """A matmul behind the quantisation of its src, to be run like a primitive of two steps."""
+    """Quantisation of src and the matmul after it, with the interface of one primitive.
+
+    `steps` is the number of executions that a run submits. `source` is the floating-point src.
+    """
 
     steps = 2
 
@@ -36,7 +40,7 @@ class Quantized:
         self._matmul.execute(stream, memories)
 
     def bind(self, stream: Any, memories: Memories) -> Callable[[], None]:
-        """As zemm.Primitive.bind."""
+        """A function that does the same as execute(), with arguments converted once."""
         first = self._quantise.bind(stream, self._outputs(memories))
         second = self._matmul.bind(stream, memories)
 
@@ -47,14 +51,15 @@ class Quantized:
         return submit
 
     def _outputs(self, memories: Memories) -> Memories:
-        """The arguments of the quantisation: what it writes are arguments of the matmul."""
+        """The arguments of the quantisation. Its outputs are the matmul's src and the parameters of
+        src."""
         flags = (args.SCALES, args.ZERO_POINTS, args.REDUCTIONS)
         written = {flag | TO: memories[flag | args.SRC] for flag in flags if flag | args.SRC in memories}
         return {FROM: self.source.memory, TO: memories[args.SRC], **written}
 
 
 def _attributes(zemm: Any, case: Case) -> Any:
-    """What the matmul takes with src is what the quantisation writes with its dst."""
+    """The attributes of the quantisation: the matmul's parameters of src are those of its dst."""
     attr, ndims = zemm.Attr(), case.problem.ndims
     scales, points, sums = (
         case.attributes.find(kind, args.SRC) for kind in ("scales", "zero_points", "reductions")
@@ -63,7 +68,7 @@ def _attributes(zemm: Any, case: Case) -> Any:
     mask = quantization_mask(scales.mask, ndims)
     attr.set_scales(TO, mask, scales.groups, scales.data_type, quantization_mode="dynamic_fp")
     if points:
-        # They follow the groups of the scales.
+        # Zero points of a quantisation have the groups of its scales.
         attr.set_zero_points(TO, quantization_mask(points.mask, ndims), data_type=points.data_type)
     if sums:
         attr.set_precomputed_reductions(TO, quantization_mask(sums.mask, ndims), sums.groups, sums.data_type)

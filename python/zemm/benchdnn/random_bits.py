@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers of the library's contract: Philox4x32-10 for dropout and stochastic rounding.
+"""The random numbers that oneDNN defines for dropout and stochastic rounding: Philox4x32-10.
 
-The index is the element's offset in dst's memory.
+The number of an element depends on its offset in dst's memory.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 def philox(counter: list[Words], key: tuple[int, int]) -> list[Words]:
-    """Philox4x32-10 of four counter words under a two-word key."""
+    """The four output words of Philox4x32-10 for four counter words and a key of two words."""
     c, (k0, k1) = counter, key
     for _ in range(_ROUNDS):
         high0, low0 = _product(_FACTORS[0], c[0])
@@ -30,7 +30,8 @@ def philox(counter: list[Words], key: tuple[int, int]) -> list[Words]:
 
 
 def wide_form(index: NDArray[np.int64], seed: int, offset: int) -> Words:
-    """One word per index with a 64-bit seed and offset: the lanes of a block go to four neighbours."""
+    """A word for each index, from a 64-bit seed and offset. Four neighbours share a block, one
+    output word each."""
     block = (index & ~3).astype(np.uint64)
     offsets = [np.full(index.shape, offset >> shift & 0xFFFFFFFF, np.uint32) for shift in (0, 32)]
     counter = [*offsets, (block & _LOW).astype(np.uint32), (block >> np.uint64(32)).astype(np.uint32)]
@@ -39,14 +40,15 @@ def wide_form(index: NDArray[np.int64], seed: int, offset: int) -> Words:
 
 
 def narrow_form(index: NDArray[np.int64], seed: int) -> Words:
-    """One word per index with a 32-bit seed: four neighbours share lane 2."""
+    """A word for each index, from a 32-bit seed. Four neighbours all get output word 2 of their
+    block."""
     x = (index & ~3 & 0xFFFFFFFF).astype(np.uint32)
     seed &= 0xFFFFFFFF
     return philox([x, x + np.uint32(1), x, x + np.uint32(3)], (seed, seed))[2]
 
 
 def dropout_mask(dropout: Dropout, shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.bool_]:
-    """True where an element of dst (dims `shape`, `strides` in elements) is kept."""
+    """True for the elements of dst that dropout keeps. strides: of dst, in elements."""
     index = offsets(shape, strides)
     words = (
         wide_form(index, dropout.seed, dropout.offset) if dropout.offset else narrow_form(index, dropout.seed)
@@ -55,7 +57,12 @@ def dropout_mask(dropout: Dropout, shape: tuple[int, ...], strides: tuple[int, .
 
 
 def stochastic_rounding(x: Floats, dt: str, seed: int, strides: tuple[int, ...]) -> Floats:
-    """x with a random bias added below the last digit, then cut off; clamped, 0 below the normal range."""
+    """x rounded stochastically to dt: random bits are added below the last digit, and these digits
+    are cut off.
+
+    Results are clamped to dt's range; those below its normal numbers become 0. strides: of dst, in
+    elements.
+    """
     info = BY_NAME[dt]
     drop = 24 - info.digits
     index = offsets(x.shape, strides)
@@ -70,7 +77,7 @@ def stochastic_rounding(x: Floats, dt: str, seed: int, strides: tuple[int, ...])
 
 
 def offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
-    """The offset in memory of every element."""
+    """The offset in memory of each element, in elements."""
     index = np.zeros(shape, np.int64)
     for axis, (dim, stride) in enumerate(zip(shape, strides, strict=True)):
         axis_shape = [dim if a == axis else 1 for a in range(len(shape))]

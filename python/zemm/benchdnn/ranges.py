@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which integers fill a tensor, and how densely, so that sums over K stay exact (benchdnn's rules)."""
+"""benchdnn's rules for the integers that fill tensors: their ranges and density keep sums over K
+exact."""
 
 from dataclasses import dataclass
 
@@ -24,7 +25,8 @@ _ACC_DIGITS = {"strict": 24, "f32": 24, "f16": 11, "relaxed": 11, "any": 11, "s3
 
 @dataclass(frozen=True)
 class Filling:
-    """[min, max] of src, weights, bias and old dst, and the share of src elements that are not zero."""
+    """[min, max] of src, weights, bias and old dst, the data type of old dst, and the share of src
+    that is not zero (density)."""
 
     src: Range
     wei: Range
@@ -34,7 +36,7 @@ class Filling:
     density: float
 
     def line(self, case: Case) -> str:
-        """The `[FILL_CFG]` line of -v6."""
+        """The line `[FILL_CFG]` that -v6 prints."""
         rows = (("SRC", case.dt[0], self.src), ("WEI", case.dt[1], self.wei), ("DST", self.dst_dt, self.dst))
         parts = [f"{kind}_{dt}=[{low};{high}];" for kind, dt, (low, high) in rows]
         if case.has_bias:
@@ -43,7 +45,8 @@ class Filling:
 
 
 def filling(case: Case) -> Filling:
-    """The filling of one case, from its data types, K, fpmath mode, accumulation mode and sum post-op."""
+    """The filling of a case. It depends on data types, K, fpmath mode, accumulation mode and sum
+    post-op."""
     src_dt, wei_dt, dst_dt = case.dt
     total = next((op for op in case.attributes.post_ops if isinstance(op, Sum)), None)
     old_dst_dt = total.data_type if total and total.data_type != "undef" else dst_dt
@@ -83,7 +86,8 @@ def _magnitudes(*ranges: Range) -> list[int]:
 
 
 def _safe_terms(digits: int, src: Range, wei: Range) -> float:
-    """How many products of the largest values a sum may have before it outgrows the output's digits."""
+    """How many products of the largest values a sum may have without exceeding the given binary
+    digits."""
     if digits <= 4:
         return 1 if digits <= 2 else 2
     a, b = _magnitudes(src, wei)

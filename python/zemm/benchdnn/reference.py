@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expected values of a case, computed with numpy in the order of oneDNN's arithmetic.
 
-`Values` maps execution arguments to f32 tensors over all axes of what they belong to (1 where broadcast).
+`Values` has f32 tensors by execution argument. A quantisation tensor has as many dimensions as the
+tensor that it belongs to, with size 1 where it broadcasts.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,8 @@ Values = Mapping[int, Floats]
 
 @dataclass
 class Expected:
-    """`exact` before and `dst` after rounding to dst's data type; other compared outputs by argument."""
+    """Expected outputs: dst before (`exact`) and after rounding to its data type, and others by
+    argument."""
 
     exact: Floats
     dst: Floats
@@ -30,9 +32,11 @@ class Expected:
 
 
 def expected(case: Case, values: Values, old_dst: Floats, dst_strides: tuple[int, ...]) -> Expected:
-    """What dst must hold. `old_dst` are its values before the run, read as the sum post-op's data type.
+    """The expected outputs of a case. old_dst: dst before the run, read as the data type of the sum
+    post-op.
 
-    `dst_strides` (elements) matter to random numbers only, which follow the place in memory.
+    dst_strides: of dst, in elements. Only random numbers use them, as they depend on the offset in
+    memory.
     """
     extra: dict[int, Floats] = {}
     x = matmul(dequantized(case, values, args.SRC), dequantized(case, values, args.WEI))
@@ -53,7 +57,7 @@ def expected(case: Case, values: Values, old_dst: Floats, dst_strides: tuple[int
 
 
 def dequantized(case: Case, values: Values, arg: int) -> Floats:
-    """(x - zero point) * scale per element of src or weights."""
+    """The real values (x - zero point) * scale of src or weights."""
     x = values[arg]
     zero_points = values.get(args.ZERO_POINTS | arg)
     if zero_points is not None:
@@ -65,7 +69,8 @@ def dequantized(case: Case, values: Values, arg: int) -> Floats:
 
 
 def spread(tensor: Floats, shape: tuple[int, ...]) -> Floats:
-    """A quantisation tensor repeated along its grouped axes, so that it broadcasts against `shape`."""
+    """A quantisation tensor with its values repeated over each group, so that it broadcasts to
+    `shape`."""
     for axis, (have, want) in enumerate(zip(tensor.shape, shape, strict=True)):
         if have not in (1, want):
             tensor = np.repeat(tensor, want // have, axis=axis)
@@ -73,7 +78,7 @@ def spread(tensor: Floats, shape: tuple[int, ...]) -> Floats:
 
 
 def reductions(src: Floats, shape: tuple[int, ...]) -> Floats:
-    """Sums of src over each K group; `shape` is src's with K divided by the group."""
+    """The sums of src over each K group. shape: that of src with K divided by the group size."""
     *rows, groups = shape
     sums: Floats = src.reshape(*rows, groups, -1).sum(axis=-1)
     return sums
@@ -97,7 +102,7 @@ def _after_post_ops(case: Case, values: Values, x: Floats, old_dst: Floats) -> F
 
 
 def _to_dst(case: Case, values: Values, x: Floats, extra: dict[int, Floats]) -> Floats:
-    """Division by dst scales and addition of dst zero points."""
+    """x / scales + zero points of dst. Dynamic scales are computed here and added to `extra`."""
     entry = case.attributes.find("scales", args.DST)
     if entry and entry.quantization_mode != "static_sazp":
         shape = args.quantization_dims(case, entry)

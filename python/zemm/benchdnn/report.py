@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that a run prints: one per case, then the tables and counts at the end."""
+"""The lines that a run prints: one for each case, and tables and counts at the end."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _COUNTED_AS_FAILED = (verdict.FAILED, verdict.UNIMPLEMENTED, verdict.INVALID_ARG
 
 
 class Report:
-    """Prints results as they come through `emit` and keeps what the end of the run needs."""
+    """Prints each result by `emit`, and collects the data for the end of the run."""
 
     def __init__(self, emit: Callable[[str], None]) -> None:
         self._emit = emit
@@ -38,16 +38,16 @@ class Report:
 
     @property
     def counts(self) -> str:
-        """`passed:N ...` as the closing line has it."""
+        """The counts of the closing line, `passed:N ...`."""
         return " ".join(f"{name}:{self._counts[name]}" for name in _COUNTED)
 
     def stage(self, job: Job, word: str) -> None:
-        """`create: CASE` and `run: CASE`, at -v1."""
+        """Print `create: CASE` or `run: CASE`, at -v1 and above."""
         if job.case.options.verbose >= 1:
             self._emit(f"{word}: {job.case.repro()}")
 
     def add(self, job: Job, result: Result, milliseconds: float) -> None:
-        """Print the line of one case with everything that belongs to it."""
+        """Count a case and print its lines."""
         self._count(job, result)
         for line in result.lines:
             self._emit(line)
@@ -63,7 +63,7 @@ class Report:
             self._emit(f"# reason: {result.sentence}")
 
     def finish(self, summary: frozenset[str], seconds: float) -> None:
-        """Failed cases, implementations, counts and times of the whole run."""
+        """Print the summary of the run: failed cases, implementations, counts and times."""
         if self._failures and "failures" in summary:
             self._emit_failures()
         if "impl" in summary:

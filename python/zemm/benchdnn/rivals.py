@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timed runs of a case beside its peers and against the device's limits."""
+"""Times a case in turns with its peers, and measures the device's limits around it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,8 @@ _CLOCKS = """\
 
 
 class Rivals:
-    """The peers and limits of one run of the driver: loaded and measured at first use."""
+    """The peers and limits of one run of zemm-benchdnn. They are loaded and measured at first
+    use."""
 
     def __init__(
         self,
@@ -41,7 +42,8 @@ class Rivals:
     def contest(
         self, zemm: Any, engine: Any, case: Case, primitive: Any, sets: list[Any], result: Result
     ) -> None:
-        """Time a primitive, with the memories of `sets` in turn, and the peers in turns."""
+        """Time a primitive and the peers in turns. Runs of the primitive use the memories of `sets`
+        one after the other. Times, limits and peers go to the result."""
         if not self._explained:
             result.lines += _CLOCKS.splitlines()
             self._explained = True
@@ -80,8 +82,9 @@ class Rivals:
                 found.note = f"over {SLOW_MS:g} ms a run: {SLOW_ROUNDS} runs only"
 
     def _peaks_before(self, engine: Any, case: Case, result: Result) -> Peaks:
-        """All limits, measured at the first case; those of the case again, as other work on the machine slows
-        a measurement, too. The best rate of operations counts, and of the bandwidth that around the case."""
+        """Limits for a case. The first case measures all of them. Later ones measure those that
+        they need again, as other work on the machine lowers a measurement, too. For operations the
+        best value of the run counts, for read bandwidth the value measured around the case."""
         is_first = id(engine) not in self._peaks
         known = self._peaks.setdefault(id(engine), Peaks())
         names = peaks.NAMES if is_first else (peaks.compute_peak(case), "read")
@@ -98,7 +101,8 @@ class Rivals:
 
     @contextmanager
     def _prepared(self, case: Case, result: Result) -> Iterator[list[tuple[PeerResult, Prepared]]]:
-        """The peers that can run the case; refusals go to the result. Their memory is given up afterwards."""
+        """The peers that can run the case, after one run each. Refusals go to the result. The
+        peers' memory is freed at the end."""
         wanted, ready = peer_case(case), []
         for name in case.options.peers:
             peer = self._peer(name, result)
@@ -128,6 +132,6 @@ class Rivals:
 
 
 def _bytes(case: Case) -> int:
-    """Of all tensors of a case."""
+    """The bytes of all tensors of a case."""
     tensors = [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case)]
     return sum(BY_NAME[a.data_type].bits * a.count for a in tensors) // 8

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One case from its line to its verdict: reasons to skip it, engine, primitive, then its execution."""
+"""Runs one case: decides whether it is skipped, opens the engine, creates the primitive and
+executes it."""
 
 import importlib
 import os
@@ -19,7 +20,7 @@ _RAM_SHARE = 0.7
 
 
 class Runner:
-    """Runs jobs one after the other; engines and streams live as long as the runner."""
+    """Runs jobs one after the other. It opens each engine once."""
 
     def __init__(self, announce: Callable[[Job, str], None]) -> None:
         self._announce = announce
@@ -27,7 +28,7 @@ class Runner:
         self._rivals = Rivals()
 
     def run(self, job: Job) -> Result:
-        """The result of one job. UsageError when its engine does not exist."""
+        """Run a job and return its result. UsageError if its engine cannot be opened."""
         case, result = job.case, Result()
         if job.index < case.options.start:
             return result.end(verdict.SKIPPED, verdict.SKIP_START)
@@ -63,7 +64,7 @@ class Runner:
 
 
 def skip_reason(case: Case) -> str:
-    """benchdnn's reason not to run a case, or ''."""
+    """The reason why benchdnn would skip a case, or ''."""
     if case.options.execution_mode != "direct":
         return verdict.EXECUTION_MODE
     if isinstance(case.layout, Encoding) and any(entry.kind == "packed" for entry in case.layout.tensors):
@@ -90,7 +91,8 @@ def _memory() -> int:
 
 
 def _create(case: Case, engine: Any, result: Result) -> Any:
-    """The primitive of a case with its descriptor, or None with the state set."""
+    """The primitive descriptor and primitive of a case. None if there are none; the result then has
+    the state."""
     zemm = importlib.import_module("zemm")
     try:
         with result.timed("create_pd"):

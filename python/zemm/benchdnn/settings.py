@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Driver settings (restored by `--reset`): lists whose product, in benchdnn's order, makes a DESC's cases."""
+"""Settings of the matmul driver, which `--reset` restores. A DESC is run once for each combination
+of their values, in benchdnn's order."""
 
 import itertools
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ _TENSORS = ("src", "wei", "dst")
 
 @dataclass
 class Settings:
-    """One list of values per knob, and the knobs that have a single value."""
+    """A list of values for each list option, and the options with a single value."""
 
     dt: list[tuple[str, ...]] = field(default_factory=lambda: [("f32",)])
     stag: list[str] = field(default_factory=lambda: ["any"])
@@ -54,7 +55,8 @@ class Settings:
     is_bitwise: bool = False
 
     def attributes(self, options: Options) -> list[Attributes]:
-        """The product of the attribute lists; what they leave open gets the default of the mode."""
+        """All combinations of attributes. Attributes that are not set get the default of the
+        mode."""
         lists = (getattr(self, field.name) for field in fields(Attributes))
         found = [Attributes(*combination) for combination in itertools.product(*lists)]
         return [
@@ -67,14 +69,15 @@ class Settings:
         ]
 
     def biases(self) -> list[tuple[str, int]]:
-        """(data type, mask) of every bias to try; no bias counts once."""
+        """(data type, mask) of each bias. Type undef, which means no bias, is used once, whatever
+        the masks."""
         pairs = []
         for dt in self.bia_dt:
             pairs += [_DEFAULT_BIAS] if dt == "undef" else [(dt, mask) for mask in self.bia_mask]
         return pairs
 
     def cases(self, options: Options, problem: Descriptor) -> Iterator[Case]:
-        """Every combination for one problem; UsageError when a value does not fit the problem."""
+        """The cases of one problem. UsageError if a value does not fit the problem."""
         loops: Iterator[tuple[Any, ...]] = itertools.product(
             self.dt, self.stag, self.wtag, self.dtag, self.layout, self.strides, self.runtime_dims_masks,
             self.attributes(options), self.ctx_init, self.ctx_exe, self.biases(),
@@ -96,7 +99,7 @@ class Settings:
 
 
 def three_types(dt: tuple[str, ...], what: str) -> tuple[str, str, str]:
-    """The data types of src, weights and dst: three, or one for all."""
+    """The data types of src, weights and dst from a list of three, or of one for all."""
     if len(dt) == 1:
         return dt[0], dt[0], dt[0]
     if len(dt) != 3:
@@ -116,7 +119,7 @@ def _check_strides(strides: Strides, tags: tuple[str, str, str], problem: Descri
 
 
 def _check_quantize(case: Case) -> None:
-    """Quantising makes an integer src with scales."""
+    """UsageError for --quantize unless src is s8 or u8 and has scales."""
     given = case.attributes.find("scales", SRC) is not None
     if case.quantize and not (case.dt[0] in ("s8", "u8") and given):
         raise UsageError(

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format tags: which names exist, and what benchdnn's meta tags (`abx`, `xba`) become."""
+"""Format tags: which names are valid, and the expansion of benchdnn's meta tags (`abx`, `xba`)."""
 
 import re
 
 from zemm.benchdnn.atoms import UsageError
 
 _LETTERS = "abcdefghijkl"
-# The plain permutations that oneDNN's public enum has, besides the identities a .. abcdefghijkl.
+# The permutations in oneDNN's public enum, without the identities a .. abcdefghijkl.
 _PERMUTATIONS = (
     "ba", "acb", "bac", "bca", "cab", "cba", "abdc", "acbd", "acdb", "adbc", "adcb", "bacd", "bcda", "cdab",
     "cdba", "dcab", "abced", "abdec", "acbde", "acdeb", "adecb", "bacde", "bcdea", "cdeab", "cdeba",
     "decab", "abcdfe", "abdefc", "abdfce", "acbdef", "adefcb", "defcab", "abcdegf", "abcdefhg", "abcdefgih",
     "abcdefghji", "abcdefghikj", "abcdefghijlk", "bcad", "cabd", "dabc",
 )  # fmt: skip
-# The blocked layouts of the enum.
+# The blocked layouts in zemm's public enum.
 _BLOCKED_NAMES = (
     "AB16b16a",
     *(f"BA16a{n}b{inner}" for inner in ("", "2a", "4a") for n in (16, 32, 48, 64)),
@@ -29,7 +29,8 @@ _META = re.compile(r"[a-l]*x[a-l]*")
 
 
 def parse_tag(text: str, what: str, enum_only: bool) -> str:
-    """`text` if it names a layout; with `enum_only` names that oneDNN's enum lacks are errors."""
+    """`text` if it is a format tag, else UsageError. enum_only: the tag must be in the public
+    enum."""
     if text in ("any", "undef") or text in _ALIASES:
         return text
     letters = text.replace("x", "")
@@ -45,7 +46,8 @@ def parse_tag(text: str, what: str, enum_only: bool) -> str:
 
 
 def normalized(tag: str, ndims: int) -> str:
-    """The tag without aliases and meta letters, for a tensor of `ndims` dims: `abx` is `abcd` for four."""
+    """The tag with aliases and meta letters resolved for `ndims` dims: `abx` becomes `abcd` for
+    four."""
     if tag in _ALIASES and tag != "x":
         return _ALIASES[tag]
     if "x" not in tag:

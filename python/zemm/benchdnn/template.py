@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Perf templates: which `%tokens%` exist, and the header line of a template."""
+"""Perf templates: parses their `%tokens%`, fills them in, and writes the header line."""
 
 import re
 from typing import NamedTuple
@@ -32,7 +32,8 @@ _WORDS = {"-": "min_", "0": "avg_", "+": "max_", "~": "med_"}
 
 
 class Token(NamedTuple):
-    """`%[-|0|+|~][K|M|G]NAME%`: which of the runs, the divisor, and what to print."""
+    """`%[-|0|+|~][K|M|G]NAME%`: the choice of runs (min, mean, max, median), the divisor, and the
+    value."""
 
     choice: str
     unit: float
@@ -44,12 +45,12 @@ class Token(NamedTuple):
 
 
 def template_text(name: str) -> str:
-    """The template behind `def` or `csv`, or the text itself."""
+    """The template named `def` or `csv`; other texts are templates themselves."""
     return _NAMED.get(name, name)
 
 
 def parse_token(text: str, what: str) -> Token:
-    """The inside of a `%..%`; UsageError when nothing is known by that name."""
+    """Parse the text between two `%`. UsageError if it is no known token."""
     match = _FORM.fullmatch(text)
     if not match:
         raise UsageError(f"{what}: unknown token '%{text}%'")
@@ -57,7 +58,7 @@ def parse_token(text: str, what: str) -> Token:
 
 
 def check_template(text: str, what: str) -> str:
-    """`text` when every token in it is known."""
+    """`text`, after a check that all its tokens are known; else UsageError."""
     for token in _TOKEN.findall(template_text(text)):
         parse_token(token, what)
     return text
@@ -69,10 +70,11 @@ def substitute(text: str, value: "dict[str, str]") -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """The insides of all tokens of a template."""
+    """The texts of all tokens of a template, without `%`."""
     return _TOKEN.findall(template_text(text))
 
 
 def header(text: str) -> str:
-    """The line that names the columns: no `%`, and -, 0, + spelled out."""
+    """The line that names the columns: the template without `%`, and with min_, avg_, max_, med_
+    for -, 0, +, ~."""
     return _TOKEN.sub(lambda m: _WORDS.get(m[1][:1], "") + m[1].lstrip("-0+~"), template_text(text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a primitive takes: benchdnn's rules for the number of runs and for the ones that count."""
+"""Times a primitive by benchdnn's rules for the number of runs and for which runs count."""
 
 import time
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ _UNITS = {"M": 2**20, "G": 2**30}
 
 @dataclass
 class Measured:
-    """Milliseconds of every kept run, and which clock they come from."""
+    """The milliseconds of the runs that count, and the clock that they were taken with."""
 
     times_ms: list[float]
     source: str
 
 
 def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], options: Options) -> Measured:
-    """Time a primitive after one untimed run; run i takes the tensors of sets[i modulo their number]."""
+    """Time a primitive after one untimed run. Run i uses the memories sets[i % len(sets)]."""
     stream, profiled = stream_of(zemm, engine)
     evict = np.zeros(tlb_bytes(options.cold_cache), np.uint8)
     primitive.execute(stream, sets[0])
@@ -45,8 +45,9 @@ def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], 
 def cold_copies(
     zemm: Any, engine: Any, cold_cache: str, buffers: dict[int, Buffer]
 ) -> list[dict[int, Buffer]]:
-    """Copies of the weights (`wei`) or of all tensors, by argument: so many that each is cold at its turn,
-    but no more than _MAX_COPIES, which tensors of a few bytes would need."""
+    """Copies of the weights (`wei`) or of all tensors, by argument. There are enough to fill the
+    caches, so that each set is cold at its turn; at most _MAX_COPIES, as small tensors would need
+    very many."""
     if cold_cache == "none":
         return []
     chosen = {arg: b for arg, b in buffers.items() if arg == WEI or not cold_cache.startswith("wei")}
@@ -62,7 +63,7 @@ def _copied(zemm: Any, engine: Any, buffer: Buffer) -> Buffer:
 
 
 def stream_of(zemm: Any, engine: Any) -> tuple[Any, bool]:
-    """A stream, and whether it keeps device times."""
+    """A stream, and whether it keeps device times of executions."""
     try:
         return zemm.Stream(engine, profiling=True), True
     except (NotImplementedError, ValueError):
@@ -70,12 +71,13 @@ def stream_of(zemm: Any, engine: Any) -> tuple[Any, bool]:
 
 
 def steps_of(primitive: Any) -> int:
-    """Executions that a run submits."""
+    """The number of executions that a run of the primitive submits."""
     return getattr(primitive, "steps", 1)
 
 
 def device_times(stream: Any, steps: int, profiled: bool) -> tuple[list[float], str]:
-    """Milliseconds of every run (of `steps` executions) by the device's clock, or none and why."""
+    """The milliseconds of each run, of `steps` executions, by the device's clock; and the reason to
+    print if there are none."""
     if not profiled:
         return [], "the engine keeps no times"
     try:
@@ -88,7 +90,8 @@ def device_times(stream: Any, steps: int, profiled: bool) -> tuple[list[float], 
 def _cpu_runs(
     primitive: Any, stream: Any, sets: list[dict[int, Any]], options: Options, evict: np.ndarray
 ) -> list[float]:
-    """Runs until the budget is used and there are five, or exactly as many as asked for; wall times in ms."""
+    """Host times in ms. There are at least five runs, until the budget is used up, or exactly as
+    many as --fix-times-per-prb asks for."""
     times: list[float] = []
     while not _enough(times, options):
         evict += 1
@@ -108,7 +111,8 @@ def _enough(times: list[float], options: Options) -> bool:
 def _gpu_runs(
     primitive: Any, stream: Any, sets: list[dict[int, Any]], options: Options, evict: np.ndarray
 ) -> list[float]:
-    """One run for an estimate, then as many as fit into the budget with one wait; mean wall times in ms."""
+    """Host times in ms. After one run for an estimate, as many runs as fit into the budget are
+    submitted with one wait at the end; each gets their mean time."""
     begin = time.perf_counter()
     primitive.execute(stream, sets[0])
     stream.wait()
@@ -122,14 +126,15 @@ def _gpu_runs(
 
 
 def _kept(times: list[float]) -> list[float]:
-    """The second half of the runs without those slower than twice its median."""
+    """The second half of the times, without those above twice its median."""
     late = times[len(times) // 2 :]
     limit = _OUTLIER * float(np.median(late))
     return [value for value in late if value <= limit]
 
 
 def tlb_bytes(cold_cache: str) -> int:
-    """The size of the memory that `+tlb[:SIZE]` touches between runs, 1 GB unless given; 0 without it."""
+    """The bytes of memory that `+tlb[:SIZE]` writes between runs; 1 GB by default, 0 without the
+    option."""
     _, found, size = cold_cache.partition("+tlb")
     if not found:
         return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a case: its state, the reason, and the numbers that the report prints."""
+"""The result of a case: its state, the reason, and the numbers that the report prints."""
 
 import time
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ EXECUTION_MODE = "Execution mode not supported"
 
 @dataclass
 class PeerResult:
-    """What a peer did with a case: `line` is the problem that it ran; `refusal` why it did not."""
+    """The result of a peer. `line`: the problem that it ran; `refusal`: why it did not run it."""
 
     name: str
     line: str
@@ -44,7 +44,8 @@ class PeerResult:
 
 @dataclass
 class Result:
-    """`reason` is one of benchdnn's (in parentheses); `sentence` is the library's or the driver's own."""
+    """The result of a case. `reason` is one of benchdnn's, which it prints in parentheses;
+    `sentence` is an explanation from the library or from zemm-benchdnn."""
 
     state: str = ""
     reason: str = ""
@@ -63,7 +64,7 @@ class Result:
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Add the seconds spent inside to a stage."""
+        """A context that adds the seconds spent in it to a stage."""
         begin = time.perf_counter()
         try:
             yield
@@ -71,6 +72,6 @@ class Result:
             self.stages[stage] = self.stages.get(stage, 0.0) + time.perf_counter() - begin
 
     def end(self, state: str, reason: str = "", sentence: str = "") -> "Result":
-        """Set the state and what explains it."""
+        """Set the state and its explanation."""
         self.state, self.reason, self.sentence = state, reason, sentence
         return self

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m zemm.isa`: the machine code of the Xe kernels, judged without hardware (docs/xe.md)."""
+"""`python -m zemm.isa`: analyses the machine code of the Xe kernels, without a GPU (docs/xe.md)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one compiled kernel does in its K loop, and what the model makes of it."""
+"""Counts what a compiled kernel does in its K loop, and predicts its speed by the model."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,19 +16,19 @@ from zemm.isa.pipes import CALLS, DOTS, dpas_depth, is_filler, repeat_count
 
 @dataclass
 class Analysis:
-    grf: int
+    grf: int  # registers of a thread
     threads: int  # of an XVE
-    spill: int
-    private: int | None
+    spill: int  # bytes of a thread
+    private: int | None  # bytes of private memory; None: not known
     build_seconds: float
-    calls: int  # in the loop: functions that the compiler does not know
-    k: int  # elements of K of one trip of the K loop; 0 where it has no DPAS or DP4A
-    trips: int  # of the K loop in one of the loop around it
-    group: bool  # whether the figures are of the loop around it (per group of K)
-    inner: Count  # one trip of the K loop
-    count: Count  # what the figures are of
+    calls: int  # calls in the loop, of functions that the compiler does not know
+    k: int  # elements of K in one trip of the K loop; 0 if it has no DPAS or DP4A
+    trips: int  # trips of the K loop in one trip of the loop around it
+    group: bool  # the figures below are for one trip of the loop around it (one group of K)
+    inner: Count  # instructions of one trip of the K loop
+    count: Count  # instructions, for one trip of either loop
     moved: Traffic
-    operations: int  # multiply-adds, one thread
+    operations: int  # multiply-adds of a thread
     prediction: Prediction
 
     def json(self) -> dict[str, Any]:
@@ -58,10 +58,10 @@ class Analysis:
 
 
 def _depth(multiplies: list[Instruction], tile: tuple[int, int] | None) -> int:
-    """Elements of K that the DPAS of a trip multiply for each sum; 0 without any."""
+    """Elements of K that one trip adds to each sum; 0 if there is no DPAS or DP4A."""
     if not multiplies:
         return 0
-    if not tile:  # each sum is a register; an unrolled loop adds to it several times
+    if not tile:  # a sum is known by its register, to which an unrolled loop adds several times
         sums = {i.operands.split()[0] for i in multiplies}
         return sum(dpas_depth(i) for i in multiplies) // len(sums)
     step = tile[0] * tile[1] * dpas_depth(multiplies[0])
@@ -75,7 +75,7 @@ def _depth(multiplies: list[Instruction], tile: tuple[int, int] | None) -> int:
 
 
 def _work(instructions: list[Instruction]) -> int:
-    """Multiply-adds of a thread."""
+    """The multiply-adds of a thread in these instructions."""
     return sum(
         repeat_count(i) * i.lanes * dpas_depth(i) for i in instructions if i.op in DOTS and not is_filler(i)
     )
@@ -84,9 +84,10 @@ def _work(instructions: list[Instruction]) -> int:
 def analyse(
     compiled: Compiled, family: Family, group_k: int = 0, tile: tuple[int, int] | None = None
 ) -> Analysis:
-    """group_k: elements of K of a group where a loop over groups is around the K loop; 0: leave it out.
+    """Analyse the K loop of a compiled kernel for a GPU family. IsaError if it is not as expected.
 
-    tile: rows and columns of a thread's sums; None: by the registers that the DPAS write.
+    group_k: elements of K in a group, to count the loop over groups around the K loop as well; 0:
+    do not. tile: rows and columns of a thread's sums; None: count the registers that DPAS write.
     """
     kernel = compiled.kernel
     found = k_loop(kernel)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the assembly that Intel's graphics compiler dumps: instructions in basic blocks.
+"""Parses the assembly that Intel's graphics compiler dumps: basic blocks of instructions.
 
-A line is `(mask) op.suffix (lanes|M0) (modifier)flag dst src.. {dependencies} // comment`. Blocks begin with
-`// B004: Preds:{B004, B003},  Succs:{B005, B004}`. The header says the registers and the spills.
+A line is `(mask) op.suffix (lanes|M0) (modifier)flag dst src.. {dependencies} // comment`. A block
+begins with a line such as `// B004: Preds:{B004, B003},  Succs:{B005, B004}`. The header has the
+numbers of registers and spills.
 """
 
 import re
@@ -16,14 +17,15 @@ class Instruction:
     op: str  # without its suffixes
     suffixes: tuple[str, ...]
     lanes: int
-    types: tuple[str, ...]  # of the operands in their order, destination first
+    types: tuple[str, ...]  # of the operands, destination first
     operands: str
     comment: str
     line: int
 
     @property
     def pipe_comment(self) -> str:
-        """What newer compilers write about the pipe: int, float, long, math; else empty."""
+        """The pipe that newer compilers name in the comment: int, float, long or math; '' if there
+        is none."""
         found = re.search(r"ALU pipe: (\w+)", self.comment)
         return found[1] if found else ""
 
@@ -41,10 +43,10 @@ class Kernel:
     name: str
     platform: str
     grf: int
-    spill: int  # bytes a thread
+    spill: int  # bytes of a thread
     blocks: list[Block]
-    code_bytes: int  # of its instructions: 16 each, 8 if compacted
-    variables: list[tuple[int, int]]  # first register and bytes, of those that begin with a register
+    code_bytes: int  # 16 for each instruction, 8 for a compacted one
+    variables: list[tuple[int, int]]  # (first register, bytes), if they begin at a register
 
 
 _HEADER = {
@@ -87,7 +89,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def parse(text: str) -> Kernel:
-    """The kernel of one dump. Raises IsaError for what is no such dump."""
+    """The kernel in a dump. IsaError if the text is not such a dump."""
     header = {key: pattern.search(text) for key, pattern in _HEADER.items()}
     for key, start in (("name", "//.kernel"), ("platform", "//.platform"), ("grf", "//.thread_config")):
         if not header[key]:

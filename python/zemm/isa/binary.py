@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a native binary (zebin, an ELF file) says about a kernel: bytes of code and of private memory."""
+"""Reads the sizes of a kernel's code and private memory from a native binary (zebin, an ELF
+file)."""
 
 import re
 import struct
@@ -10,7 +11,7 @@ _SECTION = struct.Struct("<I20xQQ")  # sh_name, sh_offset, sh_size
 
 
 def sections(path: Path) -> dict[str, bytes]:
-    """By name; none for what is no 64-bit ELF file."""
+    """The contents of the sections of a 64-bit ELF file by name. Empty for other files."""
     data = path.read_bytes()
     if data[:5] != b"\x7fELF\x02" or len(data) < 64:
         return {}
@@ -26,13 +27,15 @@ def sections(path: Path) -> dict[str, bytes]:
 
 
 def code_size(found: dict[str, bytes], kernel: str) -> int | None:
-    """Bytes of a kernel's code, with what pads it."""
+    """The bytes of a kernel's code, including padding. None if the binary does not have the
+    kernel."""
     code = found.get(f".text.{kernel}")
     return None if code is None else len(code)
 
 
 def private_size(found: dict[str, bytes], kernel: str) -> int | None:
-    """Bytes of private memory, from the section .ze_info, which is YAML; None where there is none."""
+    """The bytes of a kernel's private memory, from the YAML text in the section .ze_info. None if
+    not known."""
     if ".ze_info" not in found:
         return None
     text = found[".ze_info"].decode("latin-1")

@@ -69,7 +69,8 @@ class _Run:
 
     @cached_property
     def compiler(self) -> Compiler:
-        """Looked for when it is needed: what is wrong with the input is said on any machine."""
+        """The compiler, searched at first use, so that errors of the input are found on machines
+        without it, too."""
         return Compiler(self.args.ocloc)
 
     def module(
@@ -81,7 +82,8 @@ class _Run:
         group: int,
         tile: tuple[int, int] | None,
     ) -> None:
-        """Compile and judge one; a failure does not keep the others from being judged."""
+        """Compile and analyse a module. An IsaError is collected, so that the other modules are
+        analysed, too."""
         try:
             self.lines.append(Line(*names, self.analysis(module, options, kernel, names, group, tile)))
         except IsaError as error:
@@ -120,9 +122,9 @@ class _Run:
         path = Path(self.args.spirv)
         if not path.is_file():
             raise IsaError(f"--spirv {path}: there is no such file")
-        module = specialised(path.read_bytes(), {})  # checks that it is one
+        module = specialised(path.read_bytes(), {})  # IsaError if it is no SPIR-V
         tile = _tile(self.args.tile)
-        _ = self.compiler  # missing: said once, not for each device
+        _ = self.compiler  # if it is missing, fail here once, not for each device
         for device in self.devices:
             names = (path.stem, "", device)
             self.module(module, self.args.options, self.args.kernel, names, self.args.group_k, tile)
@@ -134,11 +136,11 @@ class _Run:
         rows = chosen(self.args.row)
         if not rows:
             raise IsaError("kernels.def has no Xe rows: name others with --row")
-        _ = self.compiler  # before the rows' modules are made
+        _ = self.compiler  # if it is missing, fail before the modules of the rows are made
         cpu = engine()
         for row in rows:
             reasons = []
-            problems: dict[_Source, list[Problem]] = {}  # those for which zemm builds the same
+            problems: dict[_Source, list[Problem]] = {}  # by the module that zemm builds for them
             for problem in filter(row.is_for, PROBLEMS):
                 module, why = module_of(cpu, row, problem)
                 if module:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Intel's offline compiler on a SPIR-V module and finds the dump of its kernel."""
+"""Runs Intel's offline compiler (ocloc) on a SPIR-V module and reads the dump of its kernel."""
 
 import os
 import shlex
@@ -14,15 +14,15 @@ from zemm.isa import assembly
 from zemm.isa.binary import code_size, private_size, sections
 from zemm.isa.errors import IsaError
 
-PADDING = 136  # bytes after the code, about: 112 to 168 were seen
-SECONDS = 300  # after which a compiler is ended; the real one takes two
+PADDING = 136  # bytes after the code in a binary, roughly: 112 to 168 were seen
+SECONDS = 300  # time limit of a compilation; ocloc takes about two
 
 
 @dataclass
 class Compiled:
     kernel: assembly.Kernel
-    private: int | None  # bytes of private memory a work-item or thread; None: the binary does not say
-    seconds: float
+    private: int | None  # bytes of private memory, from the binary; None: not known
+    seconds: float  # of the compilation
 
 
 def _run(command: list[str], folder: Path, variables: dict[str, str]) -> None:
@@ -52,9 +52,10 @@ def _run(command: list[str], folder: Path, variables: dict[str, str]) -> None:
 
 
 def _kernels(folder: Path) -> list[tuple[assembly.Kernel, int | None]]:
-    """Those of a module with their private memory.
+    """The kernels in the compiler's dumps, with their bytes of private memory.
 
-    A compiler that tries twice dumps twice. The binary has the one that spills less; its size says which.
+    The compiler may compile a kernel twice and dump both, but the binary has only the one with
+    fewer spills. The dump whose size fits the binary best is chosen.
     """
     binary: dict[str, bytes] = {}
     for path in sorted(folder.glob("*.bin")):
@@ -76,7 +77,8 @@ def _kernels(folder: Path) -> list[tuple[assembly.Kernel, int | None]]:
 
 
 class Compiler:
-    """Debian's ocloc, or `COMMAND INPUT.spv DEVICE FOLDER OPTIONS`, which leaves the dumps in FOLDER."""
+    """The compiler: ocloc, or another COMMAND that is called as `COMMAND INPUT.spv DEVICE FOLDER
+    OPTIONS` and leaves its dumps in FOLDER. IsaError if it is missing."""
 
     def __init__(self, command: str = "") -> None:
         self.command = shlex.split(command)
@@ -88,16 +90,18 @@ class Compiler:
             )
 
     def version(self) -> str:
-        """Of ocloc; another compiler's name."""
+        """The version of ocloc, or the name of another compiler."""
         if self.command:
             return Path(self.command[0]).name
-        with tempfile.TemporaryDirectory(prefix="zemm-isa-") as folder:  # the answer is a file
+        # ocloc writes the answer to a file.
+        with tempfile.TemporaryDirectory(prefix="zemm-isa-") as folder:
             _run([self._ocloc, "query", "OCL_DRIVER_VERSION"], Path(folder), {})
             answer = (Path(folder) / "OCL_DRIVER_VERSION").read_text(encoding="utf-8", errors="replace")
             return f"ocloc {answer.strip().strip(chr(0))}"
 
     def run(self, spirv: Path, device: str, options: str, folder: Path, kernel: str = "") -> Compiled:
-        """folder: for the dumps. kernel: which one of the module; empty: the only one."""
+        """Compile a module for a device. folder: for the dumps. kernel: its name, or '' if the
+        module has only one. IsaError if the compiler fails."""
         for old in (*folder.glob("*.asm"), *folder.glob("*.bin")):
             old.unlink()
         begin = time.monotonic()

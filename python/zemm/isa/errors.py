@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user of `python -m zemm.isa` can act on."""
+"""The errors that `python -m zemm.isa` reports to its user."""
 
 
 class IsaError(Exception):
-    """A wrong option, a compiler that fails, assembly that cannot be read. The message is a sentence."""
+    """A wrong option, a compiler that fails, or assembly that cannot be parsed. The message is a
+    sentence."""

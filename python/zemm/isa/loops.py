@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Natural loops of a kernel, and which of them is the K loop."""
+"""Finds the natural loops of a kernel, and the K loop among them."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from zemm.isa.pipes import DOTS
 @dataclass
 class Loop:
     header: str
-    body: frozenset[str]  # names of its blocks, those of inner loops included
+    body: frozenset[str]  # names of its blocks, including those of inner loops
     blocks: list[Block]  # in their order
 
     def instructions(self, without: frozenset[str] = frozenset()) -> list[Instruction]:
@@ -39,7 +39,7 @@ def _dominators(kernel: Kernel) -> dict[str, set[str]]:
 
 
 def loops(kernel: Kernel) -> list[Loop]:
-    """All natural loops; back edges to one header make one loop."""
+    """All natural loops. Several back edges to the same header make one loop."""
     blocks = {block.name: block for block in kernel.blocks}
     dominators = _dominators(kernel)
     bodies: dict[str, set[str]] = {}
@@ -62,7 +62,7 @@ def loops(kernel: Kernel) -> list[Loop]:
 
 @dataclass
 class KLoop:
-    """The K loop, and the loop around it (over groups of K), if there is one."""
+    """The K loop, and the loop over groups of K around it, if there is one."""
 
     inner: Loop
     outer: Loop | None
@@ -72,9 +72,10 @@ class KLoop:
 
 
 def k_loop(kernel: Kernel) -> KLoop | None:
-    """The innermost loop with the most DPAS or DP4A; without any, that with the most instructions.
+    """The innermost loop with the most DPAS or DP4A or, if no loop has any, with the most
+    instructions.
 
-    None: no loops.
+    None if the kernel has no loop.
     """
     found = loops(kernel)
     found = [loop for loop in found if loop.dots()] or found

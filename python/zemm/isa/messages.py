@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that the messages (sends) of a loop bring into registers or write, per thread."""
+"""Counts the bytes that the messages (sends) of a loop load and store, for one thread."""
 
 import re
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from zemm.isa.pipes import Pipe, pipe_of
 
 @dataclass
 class Traffic:
-    loaded: int = 0  # bytes into registers
-    stored: int = 0
+    loaded: int = 0  # bytes loaded into registers
+    stored: int = 0  # bytes
     loads: int = 0  # messages
-    stores: int = 0
-    prefetches: int = 0
-    spill: int = 0  # of the above, messages that save or restore registers
-    slm_loaded: int = 0  # of loaded, from shared local memory
+    stores: int = 0  # messages
+    prefetches: int = 0  # messages
+    spill: int = 0  # messages among these that save or restore registers
+    slm_loaded: int = 0  # bytes of `loaded` that come from shared local memory
 
     def __add__(self, other: "Traffic") -> "Traffic":
         return Traffic(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
@@ -36,12 +36,13 @@ def _register_bytes(operand: str, grf_bytes: int) -> int:
 
 
 def _lsc_bytes(i: Instruction, grf_bytes: int) -> int:
-    """Elements times lanes, or once where it is a block (t). 2-D blocks: the registers."""
+    """The bytes that a load or store moves: of an element times lanes, of one block (suffix t), or
+    of the registers of a 2-D block."""
     operands = i.operands.split()
     register = next((o for o in operands if re.match(r"^r\d+:\d+$", o)), "")
     if "block2d" in i.op:
         size = _register_bytes(register, grf_bytes)
-        return size + grf_bytes if size == 31 * grf_bytes else size  # 32 registers are written as 31
+        return size + grf_bytes if size == 31 * grf_bytes else size  # dumps show 32 registers as 31
     for suffix in i.suffixes:
         found = _DATA.match(suffix)
         if found:
@@ -51,7 +52,8 @@ def _lsc_bytes(i: Instruction, grf_bytes: int) -> int:
 
 
 def _by_comment(i: Instruction, grf_bytes: int) -> Traffic:
-    """send.dc0 and the like, and every message of Xe3: the comment has `wr:1h+1, rd:4; name`."""
+    """The traffic of a message without mnemonic (send.dc0, all of Xe3), from its comment `wr:1h+1,
+    rd:4; name`."""
     found = re.search(r"wr:(\d+)h?\+(\d+), rd:(\d+); (.*)", i.comment)
     if not found or re.search(r"\b(fence|end of thread|barrier)\b", found[4]):
         return Traffic()
@@ -59,7 +61,7 @@ def _by_comment(i: Instruction, grf_bytes: int) -> Traffic:
     spill = int(_is_spill(i))
     slm = read if "slm" in i.suffixes or "slm" in i.comment.lower() else 0
     if read == 31 * grf_bytes and "block2d" in found[4]:
-        read += grf_bytes  # 32 registers are written as 31
+        read += grf_bytes  # the dump shows 32 registers as 31
     if read:
         return Traffic(loaded=read, loads=1, spill=spill, slm_loaded=slm)
     if written:

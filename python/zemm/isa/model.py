@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cycles of a vector engine (XVE) for what one thread runs in a loop. docs/xe.md has the sources.
+"""The model of a vector engine (XVE): cycles of the loop of a thread. docs/xe.md has the sources.
 
-Pipes run side by side for different threads of an XVE, so a loop takes as long as its busiest pipe or as its
-loads, if the threads hide each other's latency; run one after the other they take the sum.
+The pipes of an XVE work at the same time for different threads. If the threads hide each other's
+latency, a loop takes as long as its busiest pipe or its loads. If pipes wait for each other, it
+takes the sum of their times.
 """
 
 from dataclasses import dataclass
@@ -18,19 +19,20 @@ class Family:
     name: str
     grf_bytes: int
     sub_group: int  # lanes of a DPAS
-    xve: int  # of an Xe core
-    threads: dict[int, int]  # of an XVE, by registers of a thread
-    lanes: int  # of 32 bits a cycle, float and int pipe; 16-bit floats: twice
-    math_lanes: int
-    math_shares_int: bool  # one port for integer and extended math
-    dpas_row_cycles: int  # of one row (repeat) of a DPAS, any type; 0: there is no XMX
-    l1_bytes: int  # that an Xe core loads a cycle from its L1 cache
-    slm_bytes: int
-    block2d: bool
-    one_alu: bool = False  # one pipe for float and integers
+    xve: int  # XVEs of an Xe core
+    threads: dict[int, int]  # threads of an XVE, by registers of a thread
+    lanes: int  # 32-bit lanes in a cycle of the float and int pipes; 16-bit floats: twice as many
+    math_lanes: int  # the same for the pipe of extended math
+    math_shares_int: bool  # integers and extended math share a port
+    dpas_row_cycles: int  # cycles of one row (repeat) of a DPAS of any type; 0: there is no XMX
+    l1_bytes: int  # bytes that an Xe core loads from its L1 cache in a cycle
+    slm_bytes: int  # the same from shared local memory
+    block2d: bool  # has 2-D block loads
+    one_alu: bool = False  # one pipe for floats and integers
 
 
-# Compilers for Xe3 choose the registers. Ten threads are the most, otherwise as many as 1024 registers hold.
+# On Xe3 the compiler chooses the registers of a thread. An XVE has 1024 of them, and at most ten
+# threads.
 _XE3_THREADS = {32: 10, 64: 10, 96: 10, 128: 8, 160: 6, 192: 5, 256: 4}
 
 LP = Family("Xe-LP", 32, 8, 16, {128: 7}, 8, 2, False, 0, 128, 128, False, one_alu=True)
@@ -53,10 +55,10 @@ def family_of(device: str) -> Family:
 
 
 def cycles(i: Instruction, family: Family) -> float:
-    """In which its pipe takes no other instruction."""
+    """The cycles in which the instruction's pipe accepts no other instruction."""
     pipe = pipe_of(i)
     if pipe is Pipe.XMX:
-        dpas_depth(i)  # refuses unknown types; every type's depth is made such that a row takes the same time
+        dpas_depth(i)  # IsaError for unknown types; a row takes the same time for all others
         return repeat_count(i) * family.dpas_row_cycles
     if pipe in (Pipe.SYNC, Pipe.BRANCH, Pipe.SEND):
         return 1 if pipe is not Pipe.SYNC else 0
@@ -73,11 +75,11 @@ def cycles(i: Instruction, family: Family) -> float:
 
 @dataclass
 class Count:
-    """Of instructions: how many and how long, by pipe."""
+    """The number of instructions, and the cycles that they keep pipes busy, by pipe."""
 
     number: dict[Pipe, int]
     busy: dict[Pipe, float]
-    multiplying: float = 0.0  # of `busy`, by DPAS and DP4A that do work
+    multiplying: float = 0.0  # cycles of `busy` for DPAS and DP4A, without fillers
 
     @staticmethod
     def of(instructions: list[Instruction], family: Family) -> "Count":
@@ -91,7 +93,7 @@ class Count:
         return count
 
     def plus(self, other: "Count", times: int) -> "Count":
-        """This `times` times, and the other once."""
+        """This count `times` times, plus the other one."""
         return Count(
             {p: times * self.number[p] + other.number[p] for p in Pipe},
             {p: times * self.busy[p] + other.busy[p] for p in Pipe},
@@ -101,10 +103,10 @@ class Count:
 
 @dataclass
 class Prediction:
-    cycles: dict[str, float]  # by bound: the pipes, and memory
-    bound: str
-    utilisation: float  # of what multiplies, XMX or DP4A's pipe, pipes side by side
-    serial: float  # of the same if nothing but loads ran beside it
+    cycles: dict[str, float]  # of each pipe and memory, which may be the bound
+    bound: str  # the one with the most cycles
+    utilisation: float  # of XMX, or of the pipe of DP4A, if all pipes work at the same time
+    serial: float  # the same if only loads run beside other work
 
 
 def predict(count: Count, moved: Traffic, family: Family) -> Prediction:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The module that zemm would build for a row and a problem."""
+"""Asks zemm for the module that it would build for a row and a problem."""
 
 import zemm
 from zemm.benchdnn import build
@@ -16,7 +16,7 @@ def engine() -> zemm.Engine:
 
 
 def module_of(engine: zemm.Engine, row: Row, problem: Problem) -> tuple[zemm.Module | None, str]:
-    """The row's module, or None and why the row does not take the problem."""
+    """The row's module and '', or None and the reason why the row does not take the problem."""
     jobs, _ = expand(["--matmul", *words_of(row, problem).split()])
     (job,) = jobs
     with forced(row):
@@ -28,7 +28,7 @@ def module_of(engine: zemm.Engine, row: Row, problem: Problem) -> tuple[zemm.Mod
 
 
 def _reason(row: Row, sentence: str) -> str:
-    """Of the library's sentence about all rows, what it says about this one."""
+    """The part about this row in the library's sentence about all rows."""
     for part in sentence.split("; "):
         if part.startswith(f"{row.name}: "):
             return part.removeprefix(f"{row.name}: ")

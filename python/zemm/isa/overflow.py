@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Block loads that write more registers than the variable behind them has.
+"""Finds 2-D block loads that write more registers than their variable has.
 
-IGC 1.0.12504 takes the name of any 2-D read builtin for one of the few shapes that it knows, without a word:
-one block becomes two, and the second one overwrites what is behind the variable.
+IGC 1.0.12504 silently takes the name of any 2-D read builtin for one of the few shapes that it
+knows. One block then becomes two, and the second one overwrites the registers after the variable.
 """
 
 import re
@@ -13,18 +13,19 @@ _TARGET = re.compile(r"^r(\d+):(\d+)$")
 
 
 def _written(i: Instruction) -> tuple[int, int] | None:
-    """First register of a 2-D block load, and how many."""
+    """The first register and the number of registers that a 2-D block load writes. None for other
+    instructions."""
     if not i.op.startswith("load_block2d"):
         return None
     found = next((_TARGET.match(o) for o in i.operands.split() if _TARGET.match(o)), None)
     if not found:
         return None
     count = int(found[2])
-    return int(found[1]), 32 if count == 31 else count  # 32 registers are written as 31
+    return int(found[1]), 32 if count == 31 else count  # dumps show 32 registers as 31
 
 
 def overflows(kernel: Kernel, grf_bytes: int) -> list[str]:
-    """A sentence for each; none for dumps without declarations."""
+    """A sentence for each such load. Empty for a dump without declarations of variables."""
     sentences = []
     for i in (i for block in kernel.blocks for i in block.instructions):
         written = _written(i)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pipe of a vector engine (XVE) runs an instruction, and how wide its elements are."""
+"""Tells which pipe of a vector engine (XVE) runs an instruction, and how wide its elements are."""
 
 import re
 from enum import Enum
@@ -16,7 +16,7 @@ class Pipe(Enum):
     LONG = "long"  # f64, and 64-bit integers where the compiler says so
     SEND = "send"
     BRANCH = "branch"
-    SYNC = "sync"  # waits: no pipe
+    SYNC = "sync"  # waits, which use no pipe
 
 
 _XMX = {"dpas", "dpasw"}
@@ -51,7 +51,8 @@ _COMMENTED = {"int": Pipe.INT, "float": Pipe.FLOAT, "long": Pipe.LONG, "math": P
 
 
 def by_opcode(i: Instruction) -> Pipe:
-    """From the opcode and the destination's type: the compiler's own rule for its dependencies."""
+    """The pipe by opcode and type of the destination, as the compiler itself decides for
+    dependencies."""
     if i.op in _XMX:
         return Pipe.XMX
     if i.op in _SEND or i.op.startswith("atomic"):
@@ -74,7 +75,7 @@ def by_opcode(i: Instruction) -> Pipe:
 
 
 def pipe_of(i: Instruction) -> Pipe:
-    """What the compiler wrote beside it, or else by_opcode()."""
+    """The pipe that the compiler names in its comment, else that of by_opcode()."""
     pipe = by_opcode(i)
     if pipe in (Pipe.INT, Pipe.FLOAT, Pipe.LONG, Pipe.MATH) and i.pipe_comment:
         if i.pipe_comment not in _COMMENTED:
@@ -84,12 +85,12 @@ def pipe_of(i: Instruction) -> Pipe:
 
 
 def widest(i: Instruction) -> int:
-    """Bits of the widest element that is read or written."""
+    """The bits of the widest element that the instruction reads or writes."""
     return max((BITS[t] for t in i.types), default=32)
 
 
 def repeat_count(i: Instruction) -> int:
-    """Rows of a DPAS, R of dpas.8xR, or of a DP4A."""
+    """The rows of a DPAS (R of dpas.8xR); 1 for a DP4A."""
     if i.op == "dp4a":
         return 1
     found = re.fullmatch(r"8x(\d+)", i.suffixes[0] if i.suffixes else "")
@@ -99,7 +100,8 @@ def repeat_count(i: Instruction) -> int:
 
 
 def is_filler(i: Instruction) -> bool:
-    """A DPAS of a register with itself, as newer compilers put before others on Xe-HPG; it takes time."""
+    """Whether this is a DPAS of a register with itself. Newer compilers put them before others on
+    Xe-HPG; they take time but do no work."""
     if i.op == "dp4a":
         return False
     result, start, *factors = i.operands.split()[:4]
@@ -112,9 +114,10 @@ def is_filler(i: Instruction) -> bool:
 
 
 def dpas_depth(i: Instruction) -> int:
-    """Elements of K of a DPAS: 8 channels of 32 bits, the wider operand decides how many each holds.
+    """The elements of K of a DPAS: 8 channels of 32 bits, each with as many elements of the wider
+    operand as fit.
 
-    A DP4A has one channel.
+    For 4-bit and narrower types a channel has 8. A DP4A has one channel of four bytes.
     """
     if i.op == "dp4a":
         return 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table: one line for each kernel, problem and device."""
+"""Prints the results as a table with a line for each kernel, problem and device."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +57,7 @@ def text(lines: list[Line]) -> str:
     )
 
 
-# What differs from run to run, and what follows from the rest.
+# Columns that differ from run to run, or that follow from the others.
 _NOT_IN_DOCUMENTS = {"private", "XMX cyc", "float cyc", "int cyc", "load cyc", "build s"}
 
 

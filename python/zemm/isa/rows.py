@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matmul rows of kernels.json, and the problems that stand for what each of them runs."""
+"""The matmul rows of kernels.json, and typical problems with which they are analysed."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from zemm.isa.model import Family
 
 @dataclass(frozen=True)
 class Row:
-    """The columns are those of kernels.def, whose head explains them."""
+    """A row of kernels.def. The beginning of that file explains the columns."""
 
     name: str
     src: str
@@ -32,12 +32,13 @@ class Row:
 
     @property
     def is_xe(self) -> bool:
-        """For Intel GPUs."""
+        """Whether the row is for Intel GPUs."""
         return self.owner == "sub_group"
 
     @property
     def has_dots(self) -> bool:
-        """Multiplies by DPAS or DP4A, which tell its K loop and its utilisation."""
+        """Whether it multiplies by DPAS or DP4A, by which its K loop is found and its utilisation
+        is computed."""
         return self.operands != "fma"
 
     @property
@@ -46,11 +47,11 @@ class Row:
 
     @property
     def block2d(self) -> bool:
-        """Reads by 2-D block loads."""
+        """Whether it uses 2-D block loads."""
         return self.feature == "block_2d"
 
     def why_not(self, family: Family) -> str:
-        """Why the row cannot be for the family; empty if it can."""
+        """The reason why the row cannot run on the family; '' if it can."""
         if self.is_dp4a and family.dpas_row_cycles:
             return f"{family.name} has XMX, the row is for GPUs without"
         if self.is_xe and not self.is_dp4a and not family.dpas_row_cycles:
@@ -62,9 +63,11 @@ class Row:
         return ""
 
     def is_for(self, problem: "Problem") -> bool:
-        """Wide tiles of Xe leave no registers for scales along K: the dispatcher takes the narrower one.
+        """Whether the row is analysed with the problem.
 
-        Rows without 2-D block loads have plain weights packed first: their loop is that of packed ones.
+        Wide tiles leave no registers for scales along K, so the dispatcher chooses a narrower one
+        for groups. Rows without 2-D block loads have plain weights packed first, so their loop is
+        that of packed weights.
         """
         if self.is_xe and not self.block2d and problem.tag != "any":
             return False
@@ -73,9 +76,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Problem:
-    """words: as zemm-benchdnn --matmul takes them, {m} rows; group: elements of K in a group, 0 for none.
+    """A problem. words: arguments of zemm-benchdnn --matmul, with {m} for the number of rows. tag:
+    of weights.
 
-    tag: of the weights.
+    group: elements of K in a group; 0: no groups.
     """
 
     name: str
@@ -123,12 +127,13 @@ PROBLEMS = [
     Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {_weights_only('tf32')} {_SHAPE}", 128),
 ]
 
-FEW_ROWS = 16  # up to this tile height a row is for as many rows of src
-MANY_ROWS = 2172
+FEW_ROWS = 16  # a row with a tile of at most this height is analysed with as many rows of src
+MANY_ROWS = 2172  # rows of src for higher tiles
 
 
 def kernels(path: Path | None = None) -> list[dict[str, Any]]:
-    """All kernels, in the order of dispatch. The build makes the list and installs it with the package."""
+    """All kernels, in the order of dispatch, from the list that the build installs with the
+    package."""
     path = path or Path(__file__).parents[1] / "kernels.json"
     try:
         found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
@@ -138,7 +143,7 @@ def kernels(path: Path | None = None) -> list[dict[str, Any]]:
 
 
 def rows(path: Path | None = None) -> list[Row]:
-    """The matmuls."""
+    """The matmul kernels, in the order of dispatch."""
     names = [field.name for field in fields(Row)]
     return [
         Row(**{name: kernel[name] for name in names})
@@ -148,7 +153,8 @@ def rows(path: Path | None = None) -> list[Row]:
 
 
 def chosen(names: str) -> list[Row]:
-    """The rows named, with commas; for an empty text all Xe rows but those that multiply by fma."""
+    """The rows with the names in a comma-separated list; by default all Xe rows with DPAS or
+    DP4A."""
     known = rows()
     if not names:
         return [row for row in known if row.is_xe and row.has_dots]
@@ -166,7 +172,7 @@ def words_of(row: Row, problem: Problem) -> str:
 
 
 def names_of(problems: list[Problem]) -> str:
-    """In one text: s8:u8 groups (any, ab)."""
+    """The names of problems in one text, such as "s8:u8 groups (any, ab)"."""
     tags: dict[str, list[str]] = {}
     for problem in problems:
         tags.setdefault(problem.name, []).append(problem.tag)
@@ -175,7 +181,8 @@ def names_of(problems: list[Problem]) -> str:
 
 @contextmanager
 def forced(row: Row) -> Iterator[None]:
-    """ZEMM_KERNEL, which the library reads for each primitive descriptor."""
+    """A context in which ZEMM_KERNEL forces the row. The library reads it for each primitive
+    descriptor."""
     before = os.environ.get("ZEMM_KERNEL")
     os.environ["ZEMM_KERNEL"] = row.name
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Specialisation constants written into a SPIR-V module, as zeModuleCreate() would set them.
+"""Writes values of specialisation constants into a SPIR-V module.
 
-ocloc takes a module but no constants. A specialisation constant keeps its place and its decoration, and the
-compiler takes its default value: only that literal changes.
+zeModuleCreate() takes such values, but ocloc takes only a module and uses the defaults of its
+constants. So the defaults are replaced; the rest of the module is unchanged.
 """
 
 import struct
@@ -27,7 +27,7 @@ def _words(module: bytes) -> list[int]:
 
 
 def _instructions(words: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Opcode, index of its first word, number of words."""
+    """For each instruction: opcode, index of its first word, number of words."""
     at = 5
     while at < len(words):
         length, opcode = words[at] >> 16, words[at] & 0xFFFF
@@ -38,7 +38,7 @@ def _instructions(words: list[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def spec_ids(module: bytes) -> dict[int, int]:
-    """Result id of each specialisation constant to its SpecId."""
+    """SpecIds of the specialisation constants by result id."""
     words = _words(module)
     return {
         words[at + 1]: words[at + 3]
@@ -48,7 +48,11 @@ def spec_ids(module: bytes) -> dict[int, int]:
 
 
 def specialised(module: bytes, constants: Mapping[int, int]) -> bytes:
-    """The module with these values (by SpecId) as defaults; constants that it does not have are left out."""
+    """The module with these values (by SpecId) as defaults. Values for constants that it lacks are
+    ignored.
+
+    IsaError if it is no SPIR-V module, or a constant has not 32 bits.
+    """
     words, ids = _words(module), spec_ids(module)
     for opcode, at, length in _instructions(words):
         if opcode not in (_TRUE, _FALSE, _CONSTANT):

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenCL C 1.x atomics for address spaces and types that the OpenCL runtime lacks. It makes calls of them
-// from the atomic instructions of SPIR-V (a load adds 0, a store is an exchange), of whose order it says
-// nothing: all are sequentially consistent.
+// OpenCL C 1.x atomics for the address spaces and types that the OpenCL runtime lacks. The runtime
+// turns SPIR-V's atomic instructions into calls of these functions (a load adds 0, a store
+// exchanges). The calls do not carry the memory order, so all are sequentially consistent.
 //
-//   SYMBOL, FUNCTION         the name to define, and one for the compiler
-//   VALUE, SPACE             what the pointer points to, and where that is
-//   BITS, AS_VALUE, AS_BITS  the unsigned integer of the same size, and conversions bit by bit
+//   SYMBOL, FUNCTION         the linker name to define, and a name for the compiler
+//   VALUE, SPACE             type and address space of what the pointer points to
+//   BITS, AS_VALUE, AS_BITS  the unsigned integer of the same size, and bitwise conversions
 //
-// and one of these:
+// One of these macros selects the operation:
 //
-//   STEP      1 or -1: the integer to add
-//   FETCH     clang's builtin for an integer and an operand
-//   COMBINE   what a float and an operand become (IS_SUM: their sum)
-//   EXCHANGE
-//   COMPARE
+//   STEP      adds its value, 1 or -1
+//   FETCH     calls its value, clang's atomic builtin for an integer and an operand
+//   COMBINE   replaces a float by COMBINE(old value, operand); IS_SUM: that is a sum
+//   EXCHANGE  stores the operand
+//   COMPARE   stores `value` if the old value is `expected`
 #if defined(STEP)
 VALUE FUNCTION(volatile SPACE VALUE *p) __asm(SYMBOL);
 __attribute__((always_inline)) VALUE FUNCTION(volatile SPACE VALUE *p) {
@@ -36,7 +36,7 @@ __attribute__((always_inline)) VALUE FUNCTION(volatile SPACE VALUE *p, VALUE ope
 #else
     volatile SPACE BITS *bits = (volatile SPACE BITS *)p;
     BITS old = __atomic_load_n(bits, __ATOMIC_SEQ_CST), combined;
-    // A load writes nothing: the sum of -0 and 0 is another number.
+    // The runtime loads by adding 0. A load must not write: the sum of -0 and 0 is another number.
     if (IS_SUM && AS_BITS(operand) == 0)
         return AS_VALUE(old);
     do

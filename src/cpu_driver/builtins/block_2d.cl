@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cl_intel_subgroup_2d_block_io: COUNT blocks of HEIGHT rows and WIDTH columns, side by side, of the matrix
-// of `height` rows of `width` bytes, `pitch` bytes apart, from element `coord` (column, row) on. What is
-// outside of the matrix reads as 0 and is not written. All lanes of the sub-group of LANES pass the same
-// arguments. Alignment is free here.
+// cl_intel_subgroup_2d_block_io: COUNT blocks side by side, each of HEIGHT rows and WIDTH columns.
+// The matrix has `height` rows of `width` bytes, which are `pitch` bytes apart. The first block
+// begins at element `coord` (column, row). Elements outside of the matrix read as 0 and are not
+// written. All lanes of the sub-group, LANES of them, pass the same arguments. Any alignment will
+// do.
 //
-//   SYMBOL, FUNCTION      the name to define, and one for the compiler
-//   WIDTH, HEIGHT, COUNT
-//   ELEMENT, VALUE        unsigned integers: an element, and what a lane's array is of (elements with the
-//   lower in the
-//                         lower bits)
+//   SYMBOL, FUNCTION      the linker name to define, and a name for the compiler
+//   WIDTH, HEIGHT, COUNT  the shape
+//   ELEMENT               type of an element, an unsigned integer
+//   VALUE                 type of a lane's values, an unsigned integer; if it holds several
+//                         elements, the first is in the lowest bits
 //   TRANSFORM, TRANSPOSE, WRITE, PREFETCH   one of them, or none for a plain read
 #define LANES 16
 
-// Value i of a lane is of PARTS elements; part j is at ROW and COLUMN of the blocks.
+// A value of a lane consists of PARTS elements. Element j of value i is at ROW(i, j) and
+// COLUMN(i, j) of the blocks.
 #ifdef TRANSPOSE
 #define PARTS 1
 #define VALUES (WIDTH * HEIGHT / LANES)
@@ -26,8 +28,8 @@
 #define COLUMN(i, j) ((i) / (HEIGHT / PARTS) * WIDTH + lane)
 #else
 #define PARTS ((int)(sizeof(VALUE) / sizeof(ELEMENT)))
-#define ROW_LANES (WIDTH / PARTS)                         // that hold a row
-#define ROUNDS ((HEIGHT * ROW_LANES + LANES - 1) / LANES) // values that hold a block
+#define ROW_LANES (WIDTH / PARTS)                         // lanes that hold a row
+#define ROUNDS ((HEIGHT * ROW_LANES + LANES - 1) / LANES) // values of a lane for a block
 #define VALUES (COUNT * ROUNDS)
 #define ROW(i, j) ((i) % ROUNDS * (LANES / ROW_LANES) + lane / ROW_LANES)
 #define COLUMN(i, j) ((i) / ROUNDS * WIDTH + lane % ROW_LANES * PARTS + (j))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the software versions of Intel's sub-group builtins share. builtins.cpp puts this text first, then for
-// every imported builtin the macros that it needs and the text of its family.
+// Shared by the software versions of Intel's builtins. builtins.cpp puts this text first. For each
+// imported builtin it then adds the macros of the builtin and the text of its family.
 
-/// Element i of those packed in `word`, lower ones in lower bits, as what is multiplied.
+/// ze_<type>(word, i) is element i of those packed in `word`, in the type in which it is
+/// multiplied. Element 0 is in the lowest bits.
 inline int ze_i8(uint word, int i) {
     return (int)(word << (24 - 8 * i)) >> 24;
 }
@@ -28,7 +29,7 @@ inline float ze_f16(uint word, int i) {
 inline float ze_bf16(uint word, int i) {
     return as_float(i ? word & 0xffff0000u : word << 16);
 }
-/// The multiplier does not see the lower 13 bits of an f32.
+/// The tf32 multiplier does not see the lower 13 bits of an f32.
 inline float ze_tf32(uint word, int i) {
     return as_float(word & 0xffffe000u);
 }
@@ -55,21 +56,23 @@ inline half ze_to_half(float value) {
 inline float ze_from_bf16(short value) {
     return as_float((uint)(ushort)value << 16);
 }
-/// To the nearest, ties to even; NaN stays NaN.
+/// Rounds to nearest, ties to even. NaN stays NaN.
 inline short ze_to_bf16(float value) {
     const uint bits = as_uint(value);
     return isnan(value) ? (short)(bits >> 16 | 0x40) : (short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/// A matrix in memory and where in it a block begins; offsets are of bytes, from the block's first element.
+/// A matrix in memory, and where in it a block begins. The borders are relative to the first
+/// element of the block: left and right in bytes, top and bottom in rows.
 struct ze_matrix {
     __global uchar *first;
-    long pitch;
-    long left, right, top, bottom; // the matrix' borders
+    long pitch;                    // of the block
+    long left, right, top, bottom; // borders of the matrix
 };
 inline struct ze_matrix ze_matrix_at(__global void *base, int width, int height, int pitch, int2 coord,
                                      int size) {
-    // The same in all lanes: to say so spares the compiler gathers.
+    // These values are the same in all lanes. Saying so with broadcasts spares the compiler
+    // gathers.
     const long p = sub_group_broadcast(pitch, 0), x = (long)sub_group_broadcast(coord.x, 0) * size;
     const long y = sub_group_broadcast(coord.y, 0);
     __global uchar *first = (__global uchar *)sub_group_broadcast((ulong)base, 0) + y * p + x;

@@ -2,25 +2,24 @@
 //
 // cl_intel_subgroup_matrix_multiply_accumulate: acc[M x LANES] + a[M x K] * b[K x LANES].
 //
-// Lane n has column n of b and of acc. A row of a lies in K / A_PACKED lanes that follow each other, A_PACKED
-// elements in each; where this is fewer lanes than the sub-group has, a component of `a` is of several rows
-// (tf32, and the compiler's own names). Integers wrap. Floats are added one after the other to acc with
-// rising k, in f32, with one rounding each.
+// Lane n has column n of b and of acc. A row of a lies in K / A_PACKED neighbouring lanes, with
+// A_PACKED elements in each. If these are fewer lanes than the sub-group has, a component of `a`
+// contains several rows (tf32, and the compiler's own names). Integers wrap. Floats are added to
+// acc one after the other with rising k, in f32, with one rounding each.
 //
-//   SYMBOL, FUNCTION                        the name to define, and one for the compiler
-//   M, K, LANES
-//   FLAT_SYMBOL, FLAT                       both of the compiler's own name, if it is for that
-//   A, A_WORD, A_WORDS                      type of a, unsigned integer of the size of its components, their
-//                                           number
-//   A_PACKED, A_VALUE                       elements in one, element i of one
-//   B, B_PACKED, B_VALUE                    type of b, elements in 32 bits, element i of these
-//   ACC, ACC_SCALAR, SUM, MAD               type of acc, of its components, what sums are kept in,
-//                                           a * b + sum
-//   FROM_ACC, TO_ACC                        conversions between the two
+//   SYMBOL, FUNCTION          the linker name to define, and a name for the compiler
+//   FLAT_SYMBOL, FLAT         the same for the compiler's own name, if that is what is imported
+//   M, K, LANES               the shape
+//   A, A_WORD, A_WORDS        type of a, unsigned integer of its components' size, their number
+//   A_PACKED, A_VALUE         elements in a component of a; element i of a component
+//   B, B_PACKED, B_VALUE      type of b, elements in 32 bits of it; element i of 32 bits
+//   ACC, ACC_SCALAR           type of acc, and of its components
+//   SUM, MAD                  type in which sums are kept; a * b + sum
+//   FROM_ACC, TO_ACC          conversions between ACC_SCALAR and SUM
 ACC FUNCTION(A a, B b, ACC acc) __asm(SYMBOL);
 
-/// Not inlined, and not all unrolled, for the sake of build times: kernels call it dozens of times. The
-/// runtime vectorises it as it does kernels.
+/// Not inlined, and not unrolled completely, to keep build times short: a kernel calls it dozens of
+/// times. The runtime vectorises it as it does kernels.
 __attribute__((noinline)) ACC FUNCTION(A a, B b, ACC acc) {
     union {
         A vector;

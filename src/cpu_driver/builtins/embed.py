@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""embed.py OUT FILE...: C++ source with the texts of FILE..., one constant named builtin_<stem> each."""
+"""embed.py OUT FILE...: writes C++ with the text of each FILE as a constant named builtin_<stem>."""
 
 import sys
 from pathlib import Path

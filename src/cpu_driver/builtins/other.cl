@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builtins of one line each; one of these macros says which:
+// Builtins of one line each. One of these macros selects the builtin:
 //
-//   TF32            f32 to the nearest tf32, ties to even, in the form of an f32; infinities and NaN stay
-//                   (REAL, BITS: float and uint vectors)
-//   BLOCK_PREFETCH  of a block in one dimension: nothing to do
-//   LINE_PREFETCH   of what each lane points to: nothing to do
-//   BARRIER_ARRIVE  all of the work-group's barrier (cl_intel_split_work_group_barrier): what was written
-//                   before is visible behind the wait, which has nothing left to do
-//   BARRIER_WAIT
-//   DP4A            the products of four bytes each of a and b, added to sum: modulo 2^32, or cut to what
-//   SUM,
-//                   int or uint, holds (A_VALUE, B_VALUE: byte i of a and b)
+//   TF32            f32 to the nearest tf32, ties to even, in the form of an f32; infinities and
+//                   NaN stay (REAL, BITS: float and uint vectors)
+//   BLOCK_PREFETCH  prefetch of a block in one dimension: does nothing
+//   LINE_PREFETCH   prefetch of what each lane points to: does nothing
+//   BARRIER_ARRIVE  the whole barrier of cl_intel_split_work_group_barrier: what was written
+//                   before it is visible after the wait
+//   BARRIER_WAIT    does nothing, as BARRIER_ARRIVE has waited already
+//   DP4A            adds the products of four bytes each of a and b to sum: modulo 2^32, or
+//                   saturated in the type SUM, int or uint (A_VALUE, B_VALUE: byte i of a and b)
 //
-//   SYMBOL, FUNCTION   the name to define, and one for the compiler
+//   SYMBOL, FUNCTION   the linker name to define, and a name for the compiler
 #if defined(TF32)
 REAL FUNCTION(REAL value) __asm(SYMBOL);
 __attribute__((always_inline)) REAL FUNCTION(REAL value) {
@@ -33,7 +32,7 @@ __attribute__((always_inline)) void FUNCTION(const __global uint *base, int offs
 #elif defined(DP4A)
 int FUNCTION(int sum, int a, int b, bool saturate) __asm(SYMBOL);
 __attribute__((always_inline)) int FUNCTION(int sum, int a, int b, bool saturate) {
-    int products = 0; // 2^18 at most
+    int products = 0; // less than 2^18
     for (int i = 0; i < 4; i++)
         products += A_VALUE((uint)a, i) * B_VALUE((uint)b, i);
     return saturate ? (int)add_sat((SUM)sum, (SUM)products) : (int)((uint)sum + (uint)products);

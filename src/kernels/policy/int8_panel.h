@@ -25,9 +25,10 @@ static inline int wei_shift() {
         return src_is_signed() ? 0 : 128;
     case DT_S4:
         return src_is_signed() ? -8 : 0;
-    default:
+    case DT_U4:
         return 0;
     }
+    return 0; // dispatch lets no other type through
 }
 
 // Weights that are multiplied from where they are: they need no conversion, or are used only once.
@@ -45,9 +46,11 @@ static inline bool wei_in_place() {
             return src_is_signed() ? quads : (quads + 0x78787878) ^ (int)0x80808080;                         \
         case DT_U4:                                                                                          \
             return quads;                                                                                    \
-        default:                                                                                             \
+        case DT_S8:                                                                                          \
+        case DT_U8:                                                                                          \
             return (spec_wei_dt() == DT_S8) == src_is_signed() ? quads ^ (int)0x80808080 : quads;            \
         }                                                                                                    \
+        return quads;                                                                                        \
     }
 DEFINE_TO_DOMAIN(int)
 DEFINE_TO_DOMAIN(vec_i)

@@ -4,14 +4,14 @@
 
 #include "spec.h"
 
-static inline bool wei_is_int4() {
-    return spec_wei_dt() == DT_S4 || spec_wei_dt() == DT_U4;
+static inline int wei_bits() {
+    return type_bits(spec_wei_dt());
 }
 static inline bool wei_is_integer() {
-    return wei_is_int4() || spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_U8;
+    return type_is_integer(spec_wei_dt());
 }
-static inline int wei_bits() {
-    return wei_is_int4() ? 4 : wei_is_integer() ? 8 : spec_wei_dt() == DT_F32 ? 32 : 16;
+static inline bool wei_is_int4() {
+    return wei_is_integer() && wei_bits() == 4;
 }
 
 // Of K, in a row of a panel of packed weights; and rows that the weights have. Their panels may have more of

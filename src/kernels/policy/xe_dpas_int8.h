@@ -14,6 +14,7 @@ DEFINE_DPAS(u8, u8, uint8, u8_u8)
 DEFINE_DPAS(u8, i4, int4, u8_s4)
 DEFINE_DPAS(u8, u4, uint4, u8_u4)
 
+// Dispatch lets no other weights through: nothing is done for them.
 #define DPAS_OF(name, a, src, wei, sum)                                                                      \
     switch (spec_wei_dt()) {                                                                                 \
     case DT_S8:                                                                                              \
@@ -22,7 +23,7 @@ DEFINE_DPAS(u8, u4, uint4, u8_u4)
         return name(a, u8)(src, as_uint8(wei), sum);                                                         \
     case DT_S4:                                                                                              \
         return name(a, i4)(src, (wei).lo, sum);                                                              \
-    default:                                                                                                 \
+    case DT_U4:                                                                                              \
         return name(a, u4)(src, as_uint8(wei).lo, sum);                                                      \
     }
 
@@ -30,7 +31,9 @@ static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
 #define EIGHT_ROWS(a, b) dpas_##a##_##b
     if (spec_src_dt() == DT_S8)
         DPAS_OF(EIGHT_ROWS, i8, src, wei, sum)
-    DPAS_OF(EIGHT_ROWS, u8, src, wei, sum)
+    if (spec_src_dt() == DT_U8)
+        DPAS_OF(EIGHT_ROWS, u8, src, wei, sum)
+    return sum;
 }
 
 #define ONE_ROW(a, b) intel_sub_group_##a##_##b##_matrix_mad_k32
@@ -44,6 +47,7 @@ static inline int dpas_ones(int count, int8 wei, int sum) {
     const int before = (int)get_sub_group_local_id() * (int)sizeof(a_row); // this lane's
     const a_row ones = (a_row)(HAS(FLAG_PANEL_TAIL) ? ones_of(count - before) : 0x01010101);
     DPAS_OF(ONE_ROW, i8, ones, wei, sum)
+    return sum;
 }
 
 #define SPLITS_F32 false

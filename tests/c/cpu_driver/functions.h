@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions under test that the headers declare: X(name, getter of its table, slot in it).
+// The functions under test that the oldest headers declare: X(name, getter of its table, slot in
+// the table).
 #pragma once
 
 #define TEST_FUNCTIONS(X)                                                                                    \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables and functions for link_importer.cl and for pointers.
+//
+// Variables and functions for link_importer.cl, and for calls by pointer.
 global int counter = 40;
 global int table[4] = {1, 2, 3, 4};
 constant int exported_constants[2] = {8, 9};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What link_exporter.cl has is used here, beside things of the same names.
+//
+// Imports from link_exporter.cl, and has a function and a kernel of the same names as that.
 extern global int counter;
 extern global int table[4];
 extern constant int exported_constants[2];

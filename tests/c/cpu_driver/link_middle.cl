@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library that needs another one.
+//
+// A library that imports from link_leaf.cl.
 int leaf(int x);
 
 int middle(int x) {

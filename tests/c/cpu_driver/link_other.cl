@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// link_user.cl imports from this one and the other way round.
+//
+// This module and link_user.cl import from each other.
 int from_user(int x);
 
 int from_other(int x) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user of a library that needs another one. It imports from a module that imports from it.
+//
+// Imports from link_middle.cl, which imports from link_leaf.cl. This module and link_other.cl
+// import from each other.
 int middle(int x);
 int from_other(int x);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The OpenCL runtime under the driver, asked without it.
+// Calls of the OpenCL runtime below the driver, without the driver.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-/// Whether it builds the module. The driver has to be open.
+/// Whether the runtime builds the module. The driver must be open, because it loads the runtime.
 bool opencl_builds(const std::vector<uint8_t> &code);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test started once more as another process, which does what it is sent over a socket.
+// Starts the test once more as another process, which does what it is asked over a socket.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,7 +9,8 @@
 
 #include "ze_test.h"
 
-/// What is asked for, 'x' to end, and handles for it. A file descriptor may go with it.
+/// A request to the other process ('x': end), with the handles for it. A file descriptor may go
+/// with it.
 struct Message {
     char kind;
     ze_ipc_mem_handle_t memory;
@@ -50,13 +51,14 @@ inline Message receive(int socket, int &descriptor) {
     return message;
 }
 
-/// As programs for Intel's GPU driver do: the descriptor takes the place of the sender's.
+/// Puts the received descriptor in the place of the sender's, as programs for Intel's GPU driver
+/// do.
 template <class Handle> void put_descriptor(int descriptor, Handle &handle) {
     if (descriptor >= 0)
         std::memcpy(handle.data, &descriptor, sizeof descriptor);
 }
 
-/// The other process, as seen from this one. Its main() has the socket as second argument.
+/// The other process, as seen from this one. Its main() gets the socket as second argument.
 struct Other {
     int socket = -1;
     pid_t process = -1;

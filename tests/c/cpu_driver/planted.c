@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What somebody may put where the OpenCL runtime is looked for: it tells that it was loaded. */
+/* A library where the driver looks for the OpenCL runtime. It tells that it was loaded. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

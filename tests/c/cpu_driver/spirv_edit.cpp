@@ -19,8 +19,8 @@ Words &any(SpirvModule &module, std::mt19937 &random) {
     return module.instructions[random() % module.instructions.size()];
 }
 
-/// A word that may stand in the place of another one: an id, a number of the module, a number with a bit
-/// changed, a small one, an extreme one.
+/// A random word for the place of another: an id, a word of the module, the same word with one bit
+/// changed, a small number, an extreme one.
 uint32_t another(uint32_t word, SpirvModule &module, std::mt19937 &random) {
     switch (random() % 5) {
     case 0:

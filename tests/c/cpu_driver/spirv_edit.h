@@ -12,7 +12,7 @@
 #include <spirv/unified1/spirv.hpp>
 
 struct SpirvModule {
-    using Words = std::vector<uint32_t>; // of one instruction, the first with count and opcode
+    using Words = std::vector<uint32_t>; // of one instruction; the first word has count and opcode
 
     Words header{spv::MagicNumber, 0x10400, 0, 1000, 0};
     std::vector<Words> instructions;
@@ -48,7 +48,7 @@ inline spv::Op op_of(const SpirvModule::Words &instruction) {
     return spv::Op(instruction[0] & 0xffff);
 }
 
-/// `operands` and a literal string behind them.
+/// `operands` with a literal string behind them.
 inline SpirvModule::Words with_text(SpirvModule::Words operands, const std::string &text) {
     const size_t first = operands.size();
     operands.resize(first + text.size() / 4 + 1);
@@ -56,5 +56,5 @@ inline SpirvModule::Words with_text(SpirvModule::Words operands, const std::stri
     return operands;
 }
 
-/// What happens to files, and what makes readers stumble: damage of single bytes, words and instructions.
+/// A module with random damage to its bytes, words or instructions, or cut off.
 std::vector<uint8_t> damaged(const std::vector<uint8_t> &code, std::mt19937 &random);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values that are shorter or longer than their argument, local memory, and what a kernel says of itself.
+// Values that are shorter or longer than their argument, local memory, and queries of a kernel.
 #include "ze_test.h"
 
 static ze_module_handle_t module;
@@ -18,7 +18,7 @@ static void set(ze_kernel_handle_t kernel, uint32_t index, size_t size, const vo
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, index, size, value), expected);
 }
 
-/// What fits is taken, with zeros behind it.
+/// A shorter value is taken, and zeros follow it.
 static void sizes() {
     ze_kernel_handle_t kernel = make_kernel(module, "sizes");
     auto *out = static_cast<uint64_t *>(shared(5 * sizeof(uint64_t)));
@@ -94,7 +94,7 @@ static void wider_integers() {
     OK(ze.zeKernelDestroy(kernel));
 }
 
-/// More local memory than there is shows at the append, when all arguments are known.
+/// The append refuses too much local memory, as only then all arguments are known.
 static void local_memory() {
     ze_kernel_handle_t kernel = make_kernel(module, "sizes");
     ze_device_compute_properties_t device_properties{};
@@ -125,7 +125,7 @@ static std::string attributes_of(const char *name) {
     uint32_t size = 0;
     OK(ze.zeKernelGetSourceAttributes(kernel, &size, nullptr));
     CHECK(size >= 1);
-    // The program's own memory is filled, and nothing behind it.
+    // The driver fills the caller's buffer, and nothing behind it.
     std::vector<char> text(size + 8, '#');
     char *mine = text.data(), *const before = mine;
     OK(ze.zeKernelGetSourceAttributes(kernel, &size, &mine));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// With ZE_CPU_AS_GPU=1 in the environment (meson sets it) a program that asks for GPUs only gets the device.
-// What happens without the variable is in test_tables.cpp.
+// With ZE_CPU_AS_GPU=1 in the environment (meson sets it) a program that asks for GPUs only gets
+// the device. test_tables.cpp tests what happens without the variable.
 #include "ze_test.h"
 
 namespace {
@@ -31,7 +31,7 @@ void by_type() {
     uint32_t count = 0;
     CHECK_RESULT(init(&count, nullptr, &desc), ZE_RESULT_ERROR_UNINITIALIZED);
     OK(ze.zeInit(ZE_INIT_FLAG_GPU_ONLY));
-    if (direct) // loaders answer for drivers that have been initialised
+    if (direct) // loaders answer for drivers that are initialised already
         CHECK_RESULT(ze.zeInit(ZE_INIT_FLAG_VPU_ONLY), ZE_RESULT_ERROR_UNINITIALIZED);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shortest way from nothing to a result, properties, and contexts.
+// The shortest way from nothing to the result of a kernel, properties, and contexts.
 #include "ze_test.h"
 
 static void properties() {
@@ -75,7 +75,7 @@ static void properties() {
     CHECK(dev > 0 && dev2 >= dev);
 }
 
-/// Of Level Zero 1.13; headers may be older.
+/// The function and the structure are of Level Zero 1.13; headers may be older.
 static void vector_widths() {
     struct {
         ze_structure_type_t stype;

@@ -19,7 +19,7 @@ static std::string log_of(ze_module_build_log_handle_t handle) {
     return text.data();
 }
 
-/// Several inputs are linked.
+/// Creates a module; several inputs are linked.
 static ze_result_t create(const std::vector<Code> &codes, ze_module_handle_t *module,
                           std::string *log = nullptr, ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV,
                           const ze_module_constants_t *constants = nullptr, const char *flags = nullptr) {
@@ -51,7 +51,7 @@ static ze_result_t create(const std::vector<Code> &codes, ze_module_handle_t *mo
 }
 
 struct Operands {
-    int8_t a[groups][lanes][rows][2]; // of each row, two neighbours in K
+    int8_t a[groups][lanes][rows][2]; // two neighbours in K of each row
     int8_t b[groups][lanes][depth];   // a column
     int32_t acc[groups][lanes][rows];
 };
@@ -128,7 +128,8 @@ static void native(const Code &code) {
     OK(ze.zeModuleDestroy(again));
 }
 
-/// The driver keeps what it compiled for all: four threads need the same at once.
+/// The driver compiles each set of builtins once in the process. Four threads need the same one at
+/// once.
 static void in_threads(const Code &code) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; i++)
@@ -172,7 +173,8 @@ static void linked(const Code &code) {
 static void refused() {
     ze_module_handle_t module = nullptr;
     std::string log;
-    // The runtime says what it lacks; the driver says it in a sentence, which does not name what it has.
+    // The runtime's log names all symbols that it lacks. The driver's sentence names only those
+    // that the driver lacks, too.
     const std::string sentence =
         "the module imports imported, which neither the OpenCL runtime nor this driver has";
     for (const char *file : {"builtins_importer.spv", "importer.spv"}) {
@@ -188,7 +190,7 @@ static void refused() {
     CHECK(log.find("as i32(i32), which is i32x2(i16x2,i32x8,i32x2)") != std::string::npos);
 }
 
-/// Every character of the imported name in turn becomes another one, also such that need a word of care in C.
+/// Replaces each character of the imported name in turn, also by characters with a meaning in C.
 static void damaged_names(const Code &code) {
     const std::string name = "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv2_sDv8_iDv2_i";
     std::mt19937 random(9);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads that pthread_cancel() ends while they wait: what they waited for is still there for others.
+// pthread_cancel() of threads that wait. What they waited for is still there for others.
 #include <functional>
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ static pthread_t start(const Wait &wait) {
     return thread;
 }
 
-/// Nothing but the cancellation ends the wait.
+/// Cancels a thread that calls `wait`. Nothing but the cancellation ends the wait.
 static void cancel(const Wait &wait) {
     const pthread_t thread = start(wait);
     CHECK(!pthread_cancel(thread));
@@ -31,7 +31,8 @@ static void cancel(const Wait &wait) {
     CHECK(result == PTHREAD_CANCELED);
 }
 
-/// In a kernel's time the OpenCL runtime is waited for, which a thread must not leave: it ends afterwards.
+/// While a kernel runs, the thread waits inside the OpenCL runtime and must not be cancelled there.
+/// The cancellation takes effect afterwards.
 static void cancel_in_runtime(ze_command_list_handle_t list) {
     ze_module_handle_t module = load_module("kernels.spv");
     ze_kernel_handle_t kernel = make_kernel(module, "add_one");
@@ -66,7 +67,7 @@ int main(int argc, char **argv) {
     cancel([&] { ze.zeEventHostSynchronize(event, 3'600'000'000'000); });
     cancel([&] { ze.zeCommandListHostSynchronize(list, UINT64_MAX); });
     cancel([&] { ze.zeCommandListAppendBarrier(synchronous, nullptr, 1, &event); });
-    // A thread that says so is not cancelled.
+    // A thread that has disabled cancellation is not cancelled.
     const Wait stubborn = [&] {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
         OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX));

@@ -27,7 +27,7 @@ static void close_gates() {
         OK(ze.zeEventHostReset(gate));
 }
 
-/// The older way to make them (SYCL's runtime uses it): a pool whose events they are.
+/// The older way to make such events (SYCL's runtime uses it): a pool of counter-based events.
 struct CounterBasedPool { // ze_event_pool_counter_based_exp_desc_t
     explicit CounterBasedPool(uint32_t f) : flags(f) {}
     ze_structure_type_t stype = ze_structure_type_t(0x20014);
@@ -69,7 +69,7 @@ static void of_a_pool() {
                  ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
-/// No reset between uses; whoever waits for the use before keeps waiting for that one.
+/// An event is used again without a reset. A wait for an earlier use goes on waiting for that one.
 static void moves_on() {
     ze_command_list_handle_t first = immediate_list(), second = immediate_list();
     ze_event_handle_t event = make();
@@ -157,7 +157,7 @@ static void executed_again(bool by_queue) {
     OK(ze.zeCommandQueueDestroy(queue));
 }
 
-/// Of any kind: programs may ask for them without having said so.
+/// Events without a flag for timestamps have them, too: programs sometimes forget the flag.
 static void timestamps() {
     ze_command_list_handle_t list = immediate_list();
     for (ze_event_handle_t event : {make(NewerFunctions::timestamps), make()}) {

@@ -37,7 +37,7 @@ static void host_side() {
     OK(ze.zeEventPoolDestroy(pool));
 }
 
-/// The host holds back work that is already appended, on several lists.
+/// The host holds back commands on several lists, which are already appended.
 static void host_signals_device() {
     ze_event_pool_handle_t pool = make_pool(4);
     ze_event_handle_t start = make_event(pool, 0), middle = make_event(pool, 1), end = make_event(pool, 2);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A process that used the driver ends by itself with its own exit code: with everything freed, with nothing
-// freed, with work still running or held back, from a second thread, and with objects in static variables of
-// the program.
+// A process that used the driver ends by itself with its own exit code: with everything freed, with
+// nothing freed, with commands running or held back, from a second thread, and with objects in
+// static variables of the program.
 #include <chrono>
 #include <thread>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fork(): while other threads execute, and while one waits for an event of the host. The child uses what it
-// inherits, and what it makes.
+// fork() while other threads execute, and while one waits for an event of the host. The child uses
+// what it inherits, and what it makes.
 #include <atomic>
 #include <thread>
 
@@ -30,9 +30,9 @@ static void check(const int *values, int expected) {
         CHECK(values[i] == expected);
 }
 
-/// In the child: a list of the parent, and everything else new.
+/// Work of the child: on a list of the parent, and with new objects for everything else.
 static void use(ze_command_list_handle_t inherited) {
-    alarm(60); // it hung, once
+    alarm(60); // this hung once
     ze_kernel_handle_t kernel = make_kernel(load_module("kernels.spv"), "add_one");
     ze_command_list_handle_t list = immediate_list();
     ze_event_pool_handle_t pool = make_pool(2);
@@ -114,7 +114,7 @@ static void beside_a_waiting_thread() {
                               std::thread([&] { finish(held_back); })};
     CHECK(in_child([&] {
               use(list);
-              // What was held back is the child's as well: its memory is a copy.
+              // The child has the command that was held back, too. Its memory is a copy.
               OK(ze.zeEventHostSignal(start));
               finish(held_back);
               check(values, 1);
@@ -132,7 +132,8 @@ static void beside_a_waiting_thread() {
     OK(ze.zeMemFree(context, values));
 }
 
-/// A kernel that does not end before the host says so: the fork goes on without it, and the child is told.
+/// A kernel that runs until the host ends it. The fork goes on without it, and the driver refuses
+/// calls in the child.
 static void beside_an_endless_kernel() {
     ze_command_list_handle_t list = immediate_list();
     ze_kernel_handle_t kernel = make_kernel(module, "until_told");

@@ -123,7 +123,7 @@ void samplers() {
         CHECK(std::fabs(out[i][0] - interpolated(texels, width, height, points[i][0], points[i][1])) < 0.1f);
 
     run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
-    for (size_t i = 5; i < count; i++) // outside
+    for (size_t i = 5; i < count; i++) // points outside of the image
         CHECK(out[i][0] == 0);
     CHECK(out[4][0] == texels[2 * width + 3]);
 
@@ -132,7 +132,8 @@ void samplers() {
     run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_MIRROR, ZE_SAMPLER_FILTER_MODE_NEAREST, true));
     CHECK(out[1][0] == texels[2 * width + 3]); // 1.25 -> 0.75
 
-    // Only normalised coordinates repeat; others are looked up inside of the image.
+    // Only normalised coordinates repeat. Others are clamped, which makes no difference inside of
+    // the image.
     for (auto mode : {ZE_SAMPLER_ADDRESS_MODE_REPEAT, ZE_SAMPLER_ADDRESS_MODE_MIRROR}) {
         run(make_sampler(mode, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
         CHECK(out[2][0] == texels[2 * width + 4] && out[4][0] == texels[2 * width + 3]);
@@ -149,7 +150,7 @@ void samplers() {
     OK(ze.zeImageDestroy(image));
 }
 
-/// Samplers that are written down in the kernel repeat for normalised coordinates only, too.
+/// Samplers that are constants of a kernel repeat for normalised coordinates only, too.
 void constant_samplers() {
     ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 2));
     upload(image, std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13});
@@ -170,7 +171,7 @@ void constant_samplers() {
     OK(ze.zeImageDestroy(image));
 }
 
-/// Every type of image through a kernel and back.
+/// An image of each type goes through a kernel and back.
 void types() {
     const auto bytes = counting<uint8_t>(2 * 3 * 4 * 4, 1);
     struct {
@@ -243,7 +244,7 @@ void types() {
     OK(ze.zeImageDestroy(buffer));
 }
 
-/// Parts between images and memory, with gaps and without, and from image to image.
+/// Copies of regions: between images and memory, with gaps and without, and between images.
 void regions() {
     constexpr size_t width = 6, height = 5;
     const auto ints = counting<uint32_t>(width * height, 0);
@@ -316,7 +317,7 @@ void regions() {
         OK(ze.zeImageDestroy(image));
 }
 
-/// On a recorded list, behind an event of the host, twice.
+/// A regular list, held back by an event of the host, and executed twice.
 void recorded() {
     const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, bytes_rgba, 2, 2);
     ze_image_handle_t image = make_image(desc), result = make_image(desc);
@@ -359,7 +360,8 @@ void recorded() {
     OK(ze.zeImageDestroy(result));
 }
 
-/// A kernel keeps no image of before: handles of destroyed ones come back for others.
+/// A kernel must not keep the image of an earlier launch: handles of destroyed images are used
+/// again for others.
 void handles_come_back() {
     ze_kernel_handle_t kernel = make_kernel(module, "size_2d");
     for (int i = 1; i < 40; i++) {
@@ -419,7 +421,7 @@ void formats() {
          {ZE_IMAGE_FORMAT_LAYOUT_NV12, ZE_IMAGE_FORMAT_LAYOUT_5_6_5, ZE_IMAGE_FORMAT_LAYOUT_10_10_10_2})
         CHECK_RESULT(ask({layout, ZE_IMAGE_FORMAT_TYPE_UNORM}), ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT);
 
-    // Blue first in memory: a kernel sees the channels in their places.
+    // Blue first in memory: a kernel still sees each channel in its place.
     const Format bgra{ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM, b, g, r, a};
     ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, bgra, 1, 1));
     upload(image, std::vector<uint8_t>{0, 51, 255, 102});

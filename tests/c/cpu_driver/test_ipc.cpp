@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of one process in another: the test starts itself again as the other process, which runs a kernel on
-// it.
+// Sharing memory with another process: the test starts itself again as that process, which runs a
+// kernel on the memory.
 #include <atomic>
 #include <thread>
 
@@ -16,7 +16,7 @@ constexpr size_t bytes = count * sizeof(int);
 const ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
 const ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
 
-// Of Level Zero 1.6; headers may be older.
+// These functions are of Level Zero 1.6; headers may be older.
 ze_result_t (*put)(ze_context_handle_t, ze_ipc_mem_handle_t);
 ze_result_t (*get_descriptor)(ze_context_handle_t, ze_ipc_mem_handle_t, uint64_t *);
 ze_result_t (*from_descriptor)(ze_context_handle_t, uint64_t, ze_ipc_mem_handle_t *);
@@ -81,8 +81,8 @@ void expect(const int *values, int added) {
         CHECK(values[i] == 3 * i + added);
 }
 
-/// Contents survive the first export, and each side sees what the other writes, whichever way the handle
-/// came.
+/// Contents survive the first export, and each side sees what the other writes, whichever way the
+/// handle was passed.
 void of_each_kind(Other &other) {
     for (ze_memory_type_t type : {ZE_MEMORY_TYPE_HOST, ZE_MEMORY_TYPE_DEVICE, ZE_MEMORY_TYPE_SHARED}) {
         int *values = allocate(type);
@@ -115,7 +115,7 @@ void of_each_kind(Other &other) {
         OK(ze.zeMemGetAllocProperties(context, values, &properties, nullptr));
         CHECK(properties.type == type);
         OK(put(context, handle));
-        other.ask({'o', second, {}}); // the second handle is still out
+        other.ask({'o', second, {}}); // the second handle has not been put
         OK(put(context, second));
         OK(put(context, second)); // Level Zero knows no error for that
         OK(ze.zeMemFree(context, values));
@@ -134,12 +134,13 @@ void freed_first(Other &other) {
     other.ask({'r', handle, {}});
 }
 
-/// What was no handle, or names something else, is refused in both processes.
+/// What is no handle, or means something else, is refused in both processes.
 void forged(Other &other) {
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
     ze_ipc_mem_handle_t handle{};
     OK(ze.zeMemGetIpcHandle(context, values, &handle));
-    // The descriptor is a hint only, the rest finds the file: process at 8, size at 16, identity at 24.
+    // The descriptor is only a hint; the rest finds the file: process at byte 8, size at 16,
+    // identity at 24.
     for (size_t i : {8, 9, 10, 11, 19, 23, 24, 31, 32, 33, 39}) {
         ze_ipc_mem_handle_t wrong = handle;
         wrong.data[i] ^= 0x41;
@@ -163,7 +164,7 @@ void forged(Other &other) {
     OK(ze.zeMemFree(context, values));
 }
 
-/// malloc goes on using the pages of freed memory: they must be private again.
+/// malloc uses the pages of freed memory again, so they must be private.
 void freed_pages() {
     for (int round = 0; round < 20; round++) {
         int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
@@ -187,7 +188,7 @@ void freed_pages() {
     }
 }
 
-/// Kernels that are submitted before the first export, and during it, must not lose what they write.
+/// Kernels that are submitted before and during the first export must not lose what they write.
 void export_under_way() {
     constexpr int many = 4 << 20, launches = 20;
     ze_module_handle_t module = load_module("kernels.spv");
@@ -259,7 +260,7 @@ void export_during_a_long_kernel() {
     OK(ze.zeModuleDestroy(module));
 }
 
-/// Descriptors as other interfaces use them: exported with the allocation's properties, imported by an
+/// File descriptors for other APIs: exported with an allocation's properties, and imported by an
 /// allocation.
 void external() {
     ze_external_memory_export_desc_t wanted{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC, nullptr,

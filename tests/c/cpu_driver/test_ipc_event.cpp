@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events of one process in another: the test starts itself again as the other process. Hosts and kernels of
-// each signal, reset and wait for what the other does.
+// Sharing events with another process: the test starts itself again as that process. Hosts and
+// kernels of each side signal, reset and wait for what the other side does.
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -17,7 +17,7 @@ constexpr uint32_t events = first_link + chains * (2 * links + 1);
 constexpr uint64_t forever = UINT64_MAX;
 constexpr uint32_t ipc_flags = ZE_EVENT_POOL_FLAG_IPC | ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
 
-// Not among those that every test looks up; headers may be older than the last.
+// functions.h lacks these; headers may be older than the last one.
 ze_result_t (*open_pool)(ze_context_handle_t, ze_ipc_event_pool_handle_t, ze_event_pool_handle_t *);
 ze_result_t (*close_pool)(ze_event_pool_handle_t);
 ze_result_t (*put)(ze_context_handle_t, ze_ipc_event_pool_handle_t);
@@ -26,14 +26,15 @@ template <class F> void look_up(const char *name, unsigned slot, F &function) {
     function = reinterpret_cast<F>(newer_function(name, "zeGetEventPoolProcAddrTable", slot));
 }
 
-/// What each process has of the pool and the memory.
+/// What each process has of the shared pool and memory.
 struct Shared {
     ze_event_pool_handle_t pool = nullptr;
     int *values = nullptr;
     ze_module_handle_t module = load_module("kernels.spv");
     std::vector<ze_event_handle_t> event;
 
-    /// They are clear then, in the process whose pool it is; in the other they are as they are.
+    /// Creates all events. That clears them in the process that made the pool; in the other they
+    /// keep their states.
     void make_events() {
         for (uint32_t i = 0; i < events; i++)
             event.push_back(make_event(pool, i));
@@ -67,8 +68,8 @@ void host_rounds(ze_event_handle_t own, ze_event_handle_t other) {
     }
 }
 
-/// Kernels of both sides by turns, from `first` on every second link of each chain: no host has a part in it
-/// but by submitting. One list a chain, each submitted by a thread of its own.
+/// Kernels of both sides take turns: this side has every second link of each chain, from `first`
+/// on. The hosts only submit. Each chain has its own list, and a thread that submits to it.
 void kernel_chains(const Shared &with, uint32_t first) {
     std::vector<std::thread> threads;
     for (int chain = 0; chain < chains; chain++)
@@ -87,7 +88,7 @@ void kernel_chains(const Shared &with, uint32_t first) {
         thread.join();
 }
 
-/// The names of this process's threads: does one wait for other processes?
+/// Whether a thread of this process watches for signals of other processes, judged by its name.
 bool has_watcher() {
     for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
         std::string name;
@@ -98,12 +99,12 @@ bool has_watcher() {
     return false;
 }
 
-/// A list waits for what never comes, and goes away.
+/// A list waits for an event that never comes, and is destroyed. The watching thread then ends.
 void given_up(Shared &with) {
     CHECK(!has_watcher());
     ze_command_list_handle_t list = immediate_list();
     add(list, with, nullptr, {with.event[pong]});
-    while (!has_watcher()) // it names itself when it runs
+    while (!has_watcher()) // the thread names itself when it runs
         std::this_thread::yield();
     OK(ze.zeCommandListDestroy(list));
     with.destroy_events();
@@ -121,7 +122,7 @@ void do_as_asked(char kind, Shared &with) {
     case 'c':
         kernel_chains(with, 1);
         break;
-    case 'w': // what the kernel before the signal wrote is there
+    case 'w': // what the kernel wrote before its signal is visible
         OK(ze.zeEventHostSynchronize(first, forever));
         expect(with.values, 1);
         OK(ze.zeEventQueryKernelTimestamp(first, &times));
@@ -174,7 +175,7 @@ void serve(int socket) {
     OK(ze.zeContextDestroy(context));
 }
 
-/// This process's side of all, with the handles that the other is sent.
+/// This process's side of a test, with the handles for the other process.
 struct Test {
     Other &other;
     Shared with;
@@ -211,7 +212,7 @@ struct Test {
 
 void hosts(Other &other) {
     Test test(other);
-    OK(ze.zeEventHostSignal(test.with.event[pong])); // begins
+    OK(ze.zeEventHostSignal(test.with.event[pong])); // starts the rounds
     test.tell('h');
     host_rounds(test.with.event[pong], test.with.event[ping]);
     other.hear();
@@ -229,7 +230,8 @@ void kernels(Other &other) {
         expect(test.with.values + chain * count, 2 * links);
 }
 
-/// A regular list, executed when the other process may wait already; its timestamps arrive there.
+/// A regular list, executed when the other process may wait already. That process sees its
+/// timestamps.
 void kernel_to_host(Other &other) {
     Test test(other);
     ze_command_queue_desc_t queue_desc{};
@@ -254,7 +256,7 @@ void kernel_to_host(Other &other) {
     OK(ze.zeCommandQueueDestroy(queue));
 }
 
-/// What is over here is over there: after a wait for the list, or for the event.
+/// After a wait for the list, or for the event, the other process sees the event as signalled, too.
 void seen_at_once(Other &other) {
     Test test(other);
     ze_command_list_handle_t list = immediate_list();
@@ -285,7 +287,7 @@ void refusals(Other &other) {
     test.message.kind = 't';
     other.ask(test.message, descriptor);
     std::memcpy(test.message.events.data, test.message.memory.data, sizeof handle.data);
-    test.ask('r'); // a memory
+    test.ask('r'); // a handle of memory
     std::memcpy(&descriptor, test.message.memory.data, sizeof descriptor);
     test.message.kind = 'r';
     other.ask(test.message, descriptor);

@@ -87,7 +87,7 @@ static void local_memory() {
     int *from = a.data(), *to = sums.data();
     set_arg(kernel, 0, from);
     set_arg(kernel, 1, to);
-    OK(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr)); // not used, as with Intel's driver
+    OK(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr)); // 0: not used, as with Intel's driver
     OK(ze.zeKernelSetArgumentValue(kernel, 2, 64 * sizeof(int), nullptr));
     launch(list, kernel, 4, 64);
     finish(list);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches whose group counts are in memory: one list on two queues, several kernels at once. Cooperative
-// launches, and those that bring their arguments along.
+// Launches whose group counts are in memory: one list on two queues, and several kernels at once.
+// Cooperative launches, and launches that bring their arguments along.
 #include <thread>
 
 #include "ze_test.h"
@@ -24,8 +24,8 @@ static ze_command_queue_handle_t make_queue() {
     return queue;
 }
 
-/// One closed list runs on two queues at once, twice with different counts in memory. What an execution reads
-/// is its own: with a thread sanitizer this is where state that executions share would show.
+/// One closed list runs on two queues at once, twice, with different group counts in memory. The
+/// thread sanitizer would report state that executions share.
 static void two_queues() {
     ze_kernel_handle_t kernel = make_kernel(module, "count_shapes");
     auto *seen = static_cast<int *>(shared(256 * sizeof(int)));
@@ -61,7 +61,8 @@ static void two_queues() {
     OK(ze.zeMemFree(context, groups));
 }
 
-/// Several kernels with their number and counts in memory that is written after the append.
+/// Launches several kernels. Their number and their group counts are in memory that is written
+/// after the append.
 static void several_kernels(ze_command_list_handle_t immediate) {
     ze_kernel_handle_t kernels[3];
     auto *counts = static_cast<int *>(shared(3 * sizeof(int)));
@@ -107,7 +108,8 @@ static void several_kernels(ze_command_list_handle_t immediate) {
     OK(ze.zeMemFree(context, number));
 }
 
-/// All groups of a cooperative launch have to run at once, which the OpenCL runtime promises of one only.
+/// All work-groups of a cooperative launch have to run at once. The OpenCL runtime promises that of
+/// one only.
 static void cooperative(ze_command_list_handle_t list) {
     uint32_t count = 1;
     ze_command_queue_group_properties_t group{};

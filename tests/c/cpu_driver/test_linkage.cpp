@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variables and functions of modules by name, and modules that are linked after they were created.
+// Variables and functions of modules by their names, and modules that are linked after their
+// creation.
 #include "ze_test.h"
 
 using Code = std::vector<uint8_t>;
@@ -44,7 +45,7 @@ static Code native_of(ze_module_handle_t module) {
     return binary;
 }
 
-/// The module's native binary in its place.
+/// Replaces a module by one that is made of its native binary.
 static void reload(ze_module_handle_t &module) {
     const Code binary = native_of(module);
     OK(ze.zeModuleDestroy(module));
@@ -104,7 +105,8 @@ static void globals(bool from_native) {
     CHECK(*counter == 40 && table[0] == 1 && table[3] == 4);
     CHECK(pointer_to(module, "exported_constants", 8)[1] == 9);
     CHECK(pointer_to(module, "counter", 4) == counter);
-    // Kernels see what is written, and copies go there; other modules have variables of their own.
+    // Kernels see what the host writes, and copies write there, too. Another module has variables
+    // of its own.
     *counter = 7;
     const int nine = 9;
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
@@ -137,7 +139,8 @@ static std::string why() {
     return text;
 }
 
-/// A function that counts its calls in a variable of its module; those that the runtime would get wrong.
+/// Calls a function that counts its calls in a variable of its module. Functions that the runtime
+/// would call wrongly are refused.
 static void function_pointers(bool from_native) {
     ze_module_handle_t module = load_module("link_exporter.spv"), caller = load_module("call_pointer.spv");
     if (from_native)
@@ -173,7 +176,7 @@ static void function_pointers(bool from_native) {
     OK(ze.zeMemFree(context, out));
 }
 
-/// The functions of one module in the kernels of another, with the variables of each in one place.
+/// Kernels of one module call functions of another. The variables of each exist once.
 static void two_modules(bool from_native) {
     std::string log;
     ze_module_handle_t exporter = load_module("link_exporter.spv"),
@@ -207,7 +210,7 @@ static void two_modules(bool from_native) {
 
     OK(link({importer, exporter, exporter}, &log));
     CHECK(log.find("module 0 imports exported_add from module 1") != std::string::npos);
-    CHECK(std::string(names[0]) != names[1]); // they stay
+    CHECK(std::string(names[0]) != names[1]); // the names stay valid
     for (int round = 1; round <= 2; round++) {
         const std::vector<int> out = run(importer, "use");
         CHECK(out[0] == 2 + 3 + 30);
@@ -218,20 +221,21 @@ static void two_modules(bool from_native) {
     }
     CHECK(pointer_to(importer, "own", 4) == own);
     CHECK(run(importer, "common")[0] == 2001 && run(exporter, "common")[0] == 1001);
-    OK(link({importer, exporter})); // once is enough
+    OK(link({importer, exporter})); // linking again changes nothing
     CHECK(run(importer, "use")[1] == 43);
-    if (from_native) { // what the binary of a linked module has is linked anew
+    if (from_native) { // the binary of a linked module has to be linked again
         reload(importer);
         CHECK_RESULT(try_kernel(importer, "use"), unlinked);
         OK(link({importer, exporter}));
         CHECK(run(importer, "use")[1] == 44);
     }
-    OK(ze.zeModuleDestroy(exporter)); // the importer keeps what it uses
+    OK(ze.zeModuleDestroy(exporter)); // the importer keeps what it is linked with
     CHECK(run(importer, "use")[1] == (from_native ? 45 : 44));
     OK(ze.zeModuleDestroy(importer));
 }
 
-/// A library that needs another library, which is gone when it is used; two modules that need each other.
+/// A library that needs another library, whose module is destroyed before its use. Two modules that
+/// need each other.
 static void many_modules() {
     ze_module_handle_t middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv"),
                        user = load_module("link_user.spv"), other = load_module("link_other.spv");
@@ -251,7 +255,7 @@ static void many_modules() {
     OK(ze.zeModuleDestroy(other));
 }
 
-/// An import of a builtin that this driver has itself, beside one that another module has.
+/// A module imports a builtin that this driver has itself, and a function of another module.
 static void builtins() {
     ze_module_handle_t importer = load_module("builtins_importer.spv"), library = load_module("library.spv");
     CHECK(has_imports(importer));

@@ -176,7 +176,7 @@ static void regular(ze_command_queue_mode_t mode) {
     OK(ze.zeFenceCreate(queue, &fence_desc, &fence));
     OK(ze.zeFenceQueryStatus(fence));
     OK(ze.zeFenceDestroy(fence));
-    // On an immediate list.
+    // The same lists on an immediate list.
     ze_command_list_handle_t immediate = immediate_list();
     OK(ze.zeCommandListImmediateAppendCommandListsExp(immediate, 2, both, nullptr, 0, nullptr));
     finish(immediate);

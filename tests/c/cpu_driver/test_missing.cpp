@@ -38,6 +38,6 @@ static void try_library(const char *opencl, const char *expected) {
 
 int main() {
     try_library("/nowhere/libintelocl.so", "/nowhere/libintelocl.so");
-    try_library(std::getenv("ZE_CPU_TEST_LIBRARY"), "intel-opencl-rt"); // a library, but not that
+    try_library(std::getenv("ZE_CPU_TEST_LIBRARY"), "intel-opencl-rt"); // a library, but another
     std::puts("ok");
 }

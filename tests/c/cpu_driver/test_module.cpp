@@ -70,7 +70,7 @@ static void flags(const std::vector<uint8_t> &code) {
           "-cl-fast-relaxed-math", "-ze-opt-large-register-file", "-ze-no-such-flag", ""}) {
         OK(create(code, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log, flags));
         OK(ze.zeModuleDestroy(module));
-        // There is nothing to say of a build that went well, but of a flag that is not known.
+        // The log of a successful build is empty, unless a flag is unknown.
         const bool is_unknown = std::string(flags) == "-ze-no-such-flag";
         CHECK(is_unknown ? log.find("-ze-no-such-flag") != std::string::npos : log.empty());
     }
@@ -112,7 +112,7 @@ static void native(const std::vector<uint8_t> &code) {
     run_one(again, "specialised", out);
     CHECK(out[0] == 42 && out[1] == 1000);
     OK(ze.zeMemFree(context, out));
-    // A binary made from a native module is the same again.
+    // A module made of a native binary has a native binary again.
     OK(ze.zeModuleGetNativeBinary(again, &size, nullptr));
     OK(ze.zeModuleDestroy(again));
 
@@ -135,7 +135,7 @@ static void native(const std::vector<uint8_t> &code) {
     CHECK_RESULT(create(code, ZE_MODULE_FORMAT_NATIVE, &module), invalid);
 }
 
-/// Up to the memory model: what a module has at least.
+/// The words up to OpMemoryModel, which is what a module has at least.
 static size_t words_of_head(const std::vector<uint8_t> &code) {
     const SpirvModule module(code);
     size_t words = module.header.size();
@@ -161,7 +161,7 @@ static void bad_spirv(const std::vector<uint8_t> &code) {
     for (size_t words = 1; words < code.size() / 4; words++) {
         std::vector<uint8_t> cut(code.begin(), code.begin() + long(words * 4));
         ze_result_t result = create(cut, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log);
-        if (words == head) { // a module without kernels, as there are
+        if (words == head) { // a valid module without kernels
             OK(result);
             OK(ze.zeModuleDestroy(module));
             continue;

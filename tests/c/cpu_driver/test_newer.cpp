@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of Level Zero 1.9 to 1.17: what lists and queues were created with, appends with parameters,
-// functions of the host, the driver's context.
+// Functions of Level Zero 1.9 to 1.17: what lists and queues were created with, appends with
+// parameters, host functions, the driver's own context.
 #include "newer_functions.h"
 
 static NewerFunctions newer;
@@ -59,7 +59,7 @@ static void list_properties() {
     OK(newer.zeCommandListImmediateGetMode(immediate, &mode));
     OK(newer.zeCommandListImmediateGetPriority(immediate, &priority));
     CHECK(mode == desc.mode && priority == desc.priority);
-    OK(newer.zeCommandListGetFlags(immediate, &flags)); // the same flags as those of a list
+    OK(newer.zeCommandListGetFlags(immediate, &flags)); // its queue's flags, as those of a list
     CHECK(flags == (1 << 3 | 1 << 5));
     OK(newer.zeCommandListGetFlags(regular, &flags));
     CHECK(flags == ZE_COMMAND_LIST_FLAG_RELAXED_ORDERING);
@@ -113,8 +113,8 @@ struct Counted {
     int seen, calls;
 };
 
-/// A function of the host runs in its turn: after its wait events and what is before it, and before its
-/// event.
+/// A host function runs in its turn: after its wait events and what is before it, and before its
+/// own event.
 static void host_function() {
     ze_event_pool_handle_t pool = make_pool(2);
     ze_event_handle_t gate = make_event(pool, 0), end = make_event(pool, 1);

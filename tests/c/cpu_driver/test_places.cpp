@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the OpenCL runtime is looked for, and what is not loaded from there: test_places direct planted.so.
-// Each case is a tree of folders, with copies of the driver and of a library that tells when it is loaded.
+// Where the driver looks for the OpenCL runtime, and what it does not load from there. To be called
+// as: test_places direct planted.so. Each case is a tree of folders, with copies of the driver and
+// of a library that tells when it is loaded.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -20,15 +21,15 @@ namespace {
 
 fs::path self, driver_file, planted;
 
-// ---- the process that looks
+// ---- the child process, in which the driver looks
 
 using Getter = ze_result_t (*)(ze_api_version_t, void *);
 
-/// Says which planted library was loaded, and why the driver does not open.
+/// Prints which planted library was loaded, and why the driver did not open.
 int look(const char *path) {
     void *library = dlopen(path, RTLD_NOW);
     CHECK(library);
-    if (path[0] != '/') // a relative path that is none of the current directory any more
+    if (path[0] != '/') // leave the folder that the relative path begins in
         CHECK(chdir("/") == 0);
     void *global[8] = {};
     OK(reinterpret_cast<Getter>(dlsym(library, "zeGetGlobalProcAddrTable"))(ZE_API_VERSION_1_0, global));
@@ -39,11 +40,12 @@ int look(const char *path) {
     return 0;
 }
 
+/// How the child process is called.
 struct Caller {
     fs::path library;   // the driver that it opens
-    fs::path program{}; // its file; this one
-    std::string name{}; // its argv[0]; the file's path
-    fs::path folder{};  // its current directory; "/"
+    fs::path program{}; // its file; if empty, this test's
+    std::string name{}; // its argv[0]; if empty, the file's path
+    fs::path folder{};  // its current directory; if empty, "/"
     std::map<std::string, std::string> variables{};
 };
 
@@ -89,7 +91,8 @@ void expect_loaded(const Caller &caller, const fs::path &file) {
     CHECK(answer.loaded == file);
 }
 
-/// `expected` is part of the reason, unless this machine's own libraries have the runtime.
+/// No planted library may be loaded, and `expected` must be part of the reason. There is no reason
+/// if this machine has the runtime where it is found without the tree.
 void expect_refused(const Caller &caller, const std::string &expected) {
     const Answer answer = ask(caller);
     if (!answer.loaded.empty() || answer.reason.find(expected) == std::string::npos)
@@ -151,7 +154,7 @@ void test_environments() {
     }
 }
 
-/// The nearest wins.
+/// The place nearest to the driver wins.
 void test_order() {
     const Tree tree;
     const fs::path library = tree.driver(in_environment);
@@ -162,7 +165,7 @@ void test_order() {
     expect_loaded({library, {}, {}, {}, variables}, file);
 }
 
-/// Folders above an environment are anybody's.
+/// Folders above an environment are not searched: they may be anybody's.
 void test_above() {
     const Tree tree;
     tree.plant("lib");
@@ -182,7 +185,8 @@ void test_writable_by_all() {
             set_mode(path, 0755);
             expect_loaded({library}, file);
         }
-    // Some file systems give everybody everything, and then the driver, too.
+    // On some file systems everybody may write to all files, also to the driver; then nothing is
+    // refused.
     for (const fs::path &path : {file, env / "lib", env, library})
         set_mode(path, 0777);
     expect_loaded({library}, file);
@@ -193,7 +197,7 @@ void test_writable_by_all() {
     expect_refused({library}, "is writable by all users");
     for (const fs::path &path : {file, env / "lib", library.parent_path()})
         set_mode(path, 0755);
-    // Without the environment's, the next one is taken.
+    // If the environment's runtime is refused, the next place is taken.
     set_mode(env, 0777);
     const fs::path other = tree.plant("other/lib");
     expect_loaded({library, {}, {}, {}, {{"CONDA_PREFIX", tree.top / "other"}}}, other);
@@ -201,11 +205,11 @@ void test_writable_by_all() {
     set_mode(tree.top / "other", 0777);
     expect_refused({library, {}, {}, {}, {{"CONDA_PREFIX", tree.top / "other"}}},
                    "/other is writable by all");
-    // Named by hand it is loaded all the same.
+    // A file that the user names is loaded without these checks.
     expect_loaded({library, {}, {}, {}, {{"ZE_CPU_OPENCL_LIBRARY", file}}}, file);
 }
 
-/// A link in a folder that can be trusted leads out of it.
+/// A link in a trusted folder leads to a folder that must be trusted, too.
 void test_links() {
     const Tree tree;
     const fs::path library = tree.driver(in_environment), file = tree.plant("shared/lib");
@@ -219,7 +223,7 @@ void set_owner(const fs::path &path, uid_t user, gid_t group) {
     CHECK(chown(path.c_str(), user, group) == 0);
 }
 
-/// Only root can make what belongs to others.
+/// Files of other users. Only root can make them.
 void test_owners() {
     if (geteuid() != 0)
         return;
@@ -232,7 +236,8 @@ void test_owners() {
         expect_refused({library}, path.string() + " belongs to user 54321");
         set_owner(path, 0, 0);
     }
-    // Installed by somebody who is neither root nor the user, like the library that runs here.
+    // The runtime and the driver that runs here belong to the same stranger, who has installed
+    // both.
     for (const fs::path &path : {file, env / "lib", env, library})
         set_owner(path, stranger, stranger);
     expect_loaded({library}, file);
@@ -246,7 +251,7 @@ void test_groups() {
     const fs::path library = tree.driver(in_environment), file = tree.plant("env/lib"),
                    env = tree.top / "env";
     for (const fs::path &path : {file, env / "lib", env}) {
-        // The user's own group, as the umask 002 leaves it.
+        // The user's own group may write, as the umask 002 makes it.
         set_mode(path, 0775);
         expect_loaded({library}, file);
         set_owner(path, 0, team);
@@ -262,7 +267,7 @@ void test_groups() {
     }
 }
 
-/// The environment of the program, as it was called.
+/// The program's environment, by the name that the program was called by.
 void test_program() {
     const Tree tree;
     const fs::path library = tree.driver("somewhere/zemm"), file = tree.plant("venv/lib");
@@ -280,13 +285,13 @@ void test_program() {
     fs::create_directories(tree.top / "linked/bin");
     fs::create_symlink(program, tree.top / "linked/bin/program");
     expect_loaded({library, tree.top / "linked/bin/program"}, of_link);
-    // Names that are not the program's.
+    // Names that do not lead to the program.
     tree.copy(driver_file, "venv2/bin/program");
     tree.plant("venv2/lib");
     expect_refused({library, self, tree.top / "venv2/bin/program"}, not_found);
     expect_refused({library, self, "bin/program", folder}, not_found);
     expect_refused({library, self, "program", folder / "bin", {{"PATH", "."}}}, not_found);
-    // A program beside folders of others.
+    // A program that is not in a folder named bin.
     expect_refused({library, tree.copy(self, "venv/program")}, not_found);
 }
 
@@ -300,7 +305,7 @@ void test_variables() {
     }
 }
 
-/// The driver was opened by a relative path, and the process is somewhere else since.
+/// The driver was opened by a relative path, and the current directory has changed since.
 void test_relative_driver() {
     const Tree tree;
     const fs::path library = tree.driver(in_environment), file = tree.plant("env/lib");

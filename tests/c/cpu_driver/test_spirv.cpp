@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the OpenCL runtime builds the driver has to build, and nothing else: the modules of ordinary/, and
-// some that differ in a word that a reader may be too strict about.
+// The driver has to build exactly those modules that the OpenCL runtime builds: those of ordinary/,
+// and some that differ in one word that a reader may be too strict about.
 #include "ze_test.h"
 
 #include <filesystem>
@@ -30,7 +30,7 @@ static ze_module_handle_t build(const Code &code, std::string &log) {
     return module;
 }
 
-/// Whether both build it.
+/// Whether the runtime builds the module. The driver must do the same.
 static bool built_by_both(const Code &code, const std::string &what) {
     std::string log;
     const bool expected = opencl_builds(code);
@@ -87,7 +87,7 @@ static void headers() {
         CHECK(changed("bound " + std::to_string(bound), [&](SpirvModule &m) { m.header[3] = bound; }));
 }
 
-/// Of those that the runtime does not know it dies.
+/// The runtime ends the process for languages that it does not know, so the driver refuses these.
 static void languages() {
     for (uint32_t language : {0u, 3u, 4u, 6u, 1u, 7u, 12u, 4096u}) {
         SpirvModule module(plain());
@@ -102,7 +102,8 @@ static void languages() {
     }
 }
 
-/// A kernel without a body; `arguments`: types that the caller has added, from id 20 on.
+/// A module with a kernel that does nothing. `types` adds types with ids from 20 on, and
+/// `arguments` are the ids of those that the kernel's parameters have.
 static SpirvModule module_around(const std::function<void(SpirvModule &)> &types,
                                  SpirvModule::Words arguments, const SpirvModule::Words &annotation = {}) {
     SpirvModule m;
@@ -142,7 +143,8 @@ static ze_result_t create_kernel(const SpirvModule &code, std::string &log) {
     return result;
 }
 
-/// Structures by value whose members are no bytes; a pointer that is declared before its type is one.
+/// Structures by value with members that are not bytes are refused. A pointer type that is
+/// announced before its definition is a member like any other.
 static void opaque_members() {
     const SpirvModule::Words by_value{5, spv::DecorationFuncParamAttr, spv::FunctionParameterAttributeByVal};
     auto with_member = [&](const std::function<void(SpirvModule &)> &member) {
@@ -175,7 +177,7 @@ static void opaque_members() {
     CHECK(log.find("cannot be created") == std::string::npos);
 }
 
-/// Instructions of the core that were of extensions before: numbers from 400 on.
+/// Instructions that came into SPIR-V's core after version 1.0.
 static void newer_opcodes() {
     SpirvModule m = module_around(
         [](SpirvModule &types) {

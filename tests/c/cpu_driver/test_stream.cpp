@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams that wait for something outside: nothing else waits with them, and the driver needs no thread of
-// its own to go on.
+// Streams that wait for something outside of the driver. Nothing else waits with them, and the
+// driver needs no thread of its own to resume them.
 #include <atomic>
 #include <thread>
 
@@ -15,7 +15,7 @@
 static ze_module_handle_t module;
 static std::atomic<bool> no_threads{false};
 
-/// Takes the place of the C library's for the driver, too.
+/// Replaces the function of the C library, for the driver, too.
 extern "C" __attribute__((visibility("default"))) int
 pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
     using Function = decltype(&pthread_create);
@@ -23,7 +23,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*star
     return no_threads ? EAGAIN : real(thread, attributes, start, argument);
 }
 
-/// A list that waits for an event of the host.
+/// A list whose command waits for an event of the host.
 struct HeldBack {
     ze_event_pool_handle_t pool = make_pool(2);
     ze_event_handle_t start = make_event(pool, 0), end = make_event(pool, 1);
@@ -46,8 +46,8 @@ struct HeldBack {
     }
 };
 
-/// Calls `wait`, which is to return only after the list has run, while this thread creates and destroys
-/// lists.
+/// Calls `wait`, which must return only after the list has run. Meanwhile this thread creates and
+/// destroys lists.
 template <class Wait> static void beside(Wait wait) {
     HeldBack held;
     std::atomic<bool> is_over{false};
@@ -107,7 +107,7 @@ static void without_threads() {
     no_threads = false;
 }
 
-/// Thousands of hand-overs that one signal sets going: each enqueues the next, and no stack grows with them.
+/// One signal starts thousands of hand-overs. Each enqueues the next, but the stack does not grow.
 static void long_chain() {
     const int rounds = 5000;
     HeldBack held;
@@ -137,8 +137,8 @@ static void long_chain() {
     OK(ze.zeEventPoolDestroy(pool));
 }
 
-/// A list that an event of the host holds back is executed on two queues; what they launch is read when they
-/// do.
+/// A list that an event of the host holds back is executed on two queues. Each execution reads its
+/// group counts when it launches.
 static void indirect_on_two_queues() {
     HeldBack held[2];
     ze_command_queue_desc_t desc{};

@@ -24,7 +24,8 @@ Getter find(const char *name) {
     return getter;
 }
 
-/// Number of slots filled for 1.<minor>: all from the first on, no null, nothing after.
+/// The number of slots that the getter fills for version 1.<minor>. They are the first ones and not
+/// null, and nothing after them is written.
 size_t filled(Getter getter, uint32_t minor) {
     void *table[room];
     for (void *&slot : table)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several threads on lists of their own, one kernel object shared; concurrent module builds; loops that would
-// show objects being leaked.
+// Several threads with their own lists and kernels of one module; concurrent module builds; loops
+// that would show leaked objects.
 #include <thread>
 
 #include <unistd.h>
@@ -64,7 +64,7 @@ static void create_and_destroy() {
     OK(ze.zeEventPoolDestroy(pool));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these keep what was freed for a while
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these keep freed memory
 static size_t resident_kb() {
     long pages = 0, total = 0;
     FILE *file = std::fopen("/proc/self/statm", "r");

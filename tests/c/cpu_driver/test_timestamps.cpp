@@ -5,7 +5,7 @@
 
 namespace {
 
-// Of Level Zero 1.6; headers may be older.
+// These are of Level Zero 1.6; headers may be older.
 constexpr ze_event_pool_flags_t mapped_timestamps = 1 << 3;
 struct HostSpans {
     uint64_t global[2], context[2];
@@ -26,7 +26,8 @@ bool same(const ze_kernel_timestamp_result_t &a, const ze_kernel_timestamp_resul
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// A kernel signals an event of such a pool; all queries must agree and lie between two looks at the clock.
+/// A kernel signals an event of a pool with these flags. All queries must agree, and lie between
+/// two looks at the clock.
 void pool_with(ze_event_pool_flags_t flags) {
     ze_event_pool_handle_t pool = make_pool(1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | flags);
     ze_event_handle_t event = make_event(pool, 0);
@@ -101,7 +102,7 @@ int main(int argc, char **argv) {
     announced();
     pool_with(ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
     pool_with(mapped_timestamps);
-    pool_with(0); // a program's oversight that other drivers forgive, too
+    pool_with(0); // without the flag: other drivers forgive that, too
     flags();
     OK(ze.zeModuleDestroy(module));
     std::puts("ok");

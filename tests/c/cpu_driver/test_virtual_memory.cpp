@@ -56,7 +56,8 @@ bool faults(volatile uint8_t *p, bool when_written) {
     return fault;
 }
 
-/// Two objects side by side make one range for a kernel; one object in two places is one memory.
+/// Two physical objects, mapped side by side, are one range for a kernel. One object, mapped twice,
+/// is one memory.
 void kernel_over_two_objects() {
     const size_t half = 4 * page;
     uint8_t *range = reserve(4 * half);
@@ -82,7 +83,7 @@ void kernel_over_two_objects() {
         CHECK(copy[i] == count / 2 - 2 + i + 1);
     CHECK(std::memcmp(range + 3 * half, range + page, half - page) == 0);
     CHECK(faults(range + 3 * half, true) && !faults(range + 3 * half, false));
-    CHECK(faults(range + 2 * half, false)); // reserved only
+    CHECK(faults(range + 2 * half, false)); // reserved, not mapped
 
     ze_memory_allocation_properties_t properties{};
     properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
@@ -98,7 +99,7 @@ void kernel_over_two_objects() {
     OK(ze.zeMemGetAddressRange(context, range + half + 1, &base, &size));
     CHECK(base == range + half && size == half);
 
-    // The pages stay where they are mapped, and their contents stay while the object lives.
+    // Mapped pages stay when their object is destroyed, and contents stay while the object lives.
     OK(ze.zePhysicalMemDestroy(context, b));
     CHECK(values[count - 1] == count);
     OK(ze.zeVirtualMemUnmap(context, range, half));
@@ -139,7 +140,7 @@ void access_attributes() {
 
 void wishes() {
     uint8_t *range = reserve(16 * page);
-    uint8_t *other = reserve(4 * page, range + 4 * page); // taken: somewhere else
+    uint8_t *other = reserve(4 * page, range + 4 * page); // taken, so another is chosen
     CHECK(other + 4 * page <= range || other >= range + 16 * page);
     OK(ze.zeVirtualMemFree(context, range, 16 * page));
     OK(ze.zeVirtualMemFree(context, other, 4 * page));
@@ -188,7 +189,8 @@ void bad_input() {
     OK(ze.zePhysicalMemDestroy(context, memory));
 }
 
-/// IPC takes mapped ranges, and the object itself in a pointer's clothes.
+/// An IPC handle can be made for a mapped range, and for the handle of a physical object in place
+/// of a pointer.
 void shared_with_others() {
     uint8_t *range = reserve(2 * page);
     ze_physical_mem_handle_t memory = physical(2 * page);

@@ -47,7 +47,7 @@ void take_from_loader() {
             dlsym(loader, "zeCommandListImmediateAppendCommandListsExp"));
 }
 
-/// An old loader does not know these; the driver hands them out itself.
+/// Asks the driver for a function that an old loader does not export.
 template <class F> void ask_driver(const char *name, F &function) {
     void *address = nullptr;
     if (!function && ze.zeDriverGetExtensionFunctionAddress(driver, name, &address) == ZE_RESULT_SUCCESS)
@@ -55,7 +55,8 @@ template <class F> void ask_driver(const char *name, F &function) {
     CHECK(function);
 }
 
-/// Loaders hide why a driver refuses, so the driver itself is asked.
+/// Skips the test if the OpenCL runtime is missing. Loaders hide why a driver refuses, so this asks
+/// the driver itself.
 void skip_without_opencl() {
     const char *library = std::getenv("ZE_CPU_TEST_LIBRARY");
     void *handle = library ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : driver_library;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the CPU driver share. Every test runs twice: with the functions taken from the driver's
-// own tables ("direct"), and through the Level Zero loader of the system ("loader", skipped where there is
-// none).
+// Shared by the tests of the CPU driver. The first argument of a test says where it gets the
+// functions from: the driver's own tables ("direct"), or the system's Level Zero loader ("loader",
+// "validation"). Without a loader the test is skipped.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Functions {
 #define TEST_DECLARE(name, getter, slot) decltype(&::name) name = nullptr;
     TEST_FUNCTIONS(TEST_DECLARE)
 #undef TEST_DECLARE
-    // Younger than the oldest headers.
+    // The oldest headers lack these.
     ze_result_t (*zeCommandListHostSynchronize)(ze_command_list_handle_t, uint64_t) = nullptr;
     ze_result_t (*zeCommandListImmediateAppendCommandListsExp)(ze_command_list_handle_t, uint32_t,
                                                                ze_command_list_handle_t *, ze_event_handle_t,

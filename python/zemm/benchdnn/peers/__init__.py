@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other libraries (`--peer=`) that run a problem beside zemm: a module each, imported when asked for."""
+"""Other libraries (`--peer=`) that run a problem beside zemm. Each is a module that is imported on
+demand."""
 
 import importlib
 from typing import Protocol
@@ -8,7 +9,7 @@ from zemm.benchdnn.case import Case
 
 
 class PeerError(Exception):
-    """A peer that is not there, or that cannot run a problem; the sentence says why."""
+    """A peer is not installed or cannot run a problem; the message says why."""
 
 
 class Prepared(Protocol):
@@ -17,7 +18,7 @@ class Prepared(Protocol):
     impl: str
 
     def run(self) -> None:
-        """Run once and return when the result is there."""
+        """Run once and return when the result is complete."""
 
 
 class Peer(Protocol):
@@ -26,17 +27,17 @@ class Peer(Protocol):
     version: str
 
     def prepare(self, case: Case) -> Prepared:
-        """Everything before the first run: tensors, their layouts, the primitive or model. PeerError with the
-        peer's own reason when it cannot run the case."""
+        """Make everything for the first run: tensors, their layouts, the primitive or model.
+        PeerError, with the peer's own reason, if it cannot run the case."""
 
 
 def load(name: str) -> Peer:
-    """The peer of that name; PeerError with what to install when it is missing."""
+    """The peer with this name. PeerError, with the package to install, if it is missing."""
     module = importlib.import_module(f"zemm.benchdnn.peers.{name}")
     peer: Peer = module.load()
     return peer
 
 
 def missing(name: str, package: str, error: object) -> PeerError:
-    """The error of a peer whose package cannot be used."""
+    """The error for a peer whose package cannot be used."""
     return PeerError(f"peer {name} left out: {error} (its package is {package}: pip install 'zemm[peers]')")

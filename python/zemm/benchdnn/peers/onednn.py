@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oneDNN as a peer: the same descriptors and attributes, its own layouts where the case says any."""
+"""oneDNN as a peer. It gets the same descriptors and attributes, and chooses its own layouts for
+tag any."""
 
 from typing import Any
 
@@ -19,21 +20,21 @@ from zemm.memory_desc import MemoryDesc
 
 
 class OneDnn:
-    """The library, open in this process."""
+    """oneDNN, loaded into this process."""
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
         self.version = binding.version
 
     def prepare(self, case: Case) -> "Matmul":
-        """The primitive of a case, with its tensors filled and reordered."""
+        """The primitive of a case, with its tensors filled and in the layouts that it wants."""
         if not case.is_dense or any(case.runtime_masks):
             raise PeerError("zemm-benchdnn gives peers dense tensors of known dims only")
         return Matmul(self._binding, case)
 
 
 class Matmul:
-    """A primitive with its arguments."""
+    """A matmul primitive with its arguments."""
 
     def __init__(self, binding: Binding, case: Case) -> None:
         self._binding = binding
@@ -70,7 +71,8 @@ class Matmul:
         return onednn_binding.reordered(binding, memory, plain.handle, wanted)
 
     def _plain(self, argument: Argument) -> tuple[Layout, Any]:
-        """The plain layout that an argument is filled in: its own, or row-major where the library chooses."""
+        """The plain layout in which an argument is filled: that of the case, or row-major for tag
+        any."""
         tag = None if argument.tag in ("", "any") else argument.tag
         strides = list(argument.strides) or None
         md = MemoryDesc(argument.memory_dims, argument.data_type, tag=tag, strides=strides)
@@ -80,5 +82,5 @@ class Matmul:
 
 
 def load() -> OneDnn:
-    """oneDNN from its package."""
+    """Load oneDNN from its PyPI package."""
     return OneDnn(Binding(*open_library()))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of oneDNN's C API that a matmul needs, with the names of zemm's own Python classes.
+"""A binding of the part of oneDNN's C API that a matmul needs, with the names of zemm's Python
+classes.
 
-The stages of the driver that build a case (`zemm.benchdnn.build`) take it in place of `zemm`: the numbers
-behind the names are the same in both libraries.
+zemm.benchdnn.build can use a Binding in place of the module `zemm`, because enums have the same
+numbers in both libraries.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +24,8 @@ _TAG_ANY = 1
 
 
 class Binding:
-    """An open library with one engine and one stream; its classes make objects that it owns."""
+    """oneDNN with one CPU engine and one stream. Its attributes MemoryDesc, Attr, ... make objects
+    of the library."""
 
     def __init__(self, ffi: Any, lib: Any) -> None:
         self.ffi, self.lib = ffi, lib
@@ -42,13 +44,14 @@ class Binding:
         return f"{v.major}.{v.minor}.{v.patch}"
 
     def call(self, function: str, *args: Any) -> None:
-        """Call dnnl_<function>; PeerError with its status when that is not success."""
+        """Call dnnl_<function>. PeerError, with the status, if it fails."""
         status = getattr(self.lib, f"dnnl_{function}")(*args)
         if status:
             raise PeerError(f"dnnl_{function} returned {_library.name_of('status', status)}")
 
     def create(self, kind: str, function: str, *args: Any) -> Any:
-        """A handle from dnnl_<function>(&handle, args...), destroyed when nothing refers to it."""
+        """A handle made by dnnl_<function>(&handle, args...). It is destroyed when nothing refers
+        to it."""
         out = self.ffi.new("void **")
         self.call(function, out, *args)
         return self.ffi.gc(out[0], getattr(self.lib, f"dnnl_{kind}_destroy"))
@@ -65,7 +68,7 @@ def _bound(kind: Any, binding: Binding) -> Any:
 
 
 class MemoryDesc:
-    """A plain layout, or one that the library chooses (tag any)."""
+    """The descriptor of a plain layout, or of one that the library chooses (tag any)."""
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ class MemoryDesc:
         if tag == "any":
             self.handle = binding.create("memory_desc", "memory_desc_create_with_tag", *args, _TAG_ANY)
             return
-        # zemm knows all tags by name, and says what strides a plain one has.
+        # Let zemm's own descriptor turn the tag into strides.
         plain = ZemmMemoryDesc(dims, data_type, tag=tag, strides=strides)
         if plain.inner_nblks:
             raise PeerError(f"tag {tag} is blocked: peers get plain layouts, or choose their own by tag any")
@@ -96,7 +99,7 @@ class MemoryDesc:
 
 
 class PostOps:
-    """As zemm.PostOps."""
+    """oneDNN's counterpart of zemm.PostOps."""
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
@@ -125,7 +128,7 @@ class PostOps:
 
 
 class Attr:
-    """As zemm.Attr."""
+    """oneDNN's counterpart of zemm.Attr."""
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
@@ -177,7 +180,7 @@ class Attr:
 
 
 class MatmulPrimitiveDesc:
-    """As zemm.MatmulPrimitiveDesc; `engine` is the binding's own."""
+    """oneDNN's counterpart of zemm.MatmulPrimitiveDesc. engine: that of the binding."""
 
     def __init__(
         self,
@@ -211,19 +214,19 @@ class MatmulPrimitiveDesc:
 
 
 def new_memory(binding: Binding, md: Any) -> Any:
-    """Memory of the library's own."""
+    """A memory whose buffer the library allocates."""
     allocate = binding.ffi.cast("void *", 2**64 - 1)
     return binding.create("memory", "memory_create", md, binding.engine, allocate)
 
 
 def new_scalar(binding: Binding, md: Any, value: Bytes) -> Any:
-    """A host scalar with the bytes of `value`."""
+    """A host scalar memory with the bytes of `value`."""
     data = binding.ffi.new("char[8]", value.tobytes())
     return binding.create("memory", "memory_create_host_scalar", md, data)
 
 
 def with_bytes(binding: Binding, memory: Any, size: int, use: Callable[[Bytes], Any]) -> Any:
-    """use(the bytes of a memory)."""
+    """Map a memory of `size` bytes, return use(its bytes) and unmap it. None if it has no bytes."""
     if not size:
         return None
     out = binding.ffi.new("void **")
@@ -235,7 +238,8 @@ def with_bytes(binding: Binding, memory: Any, size: int, use: Callable[[Bytes], 
 
 
 def reordered(binding: Binding, memory: Any, md: Any, wanted: Any) -> Any:
-    """The same tensor in the layout of `wanted`: `memory` itself where that is its own."""
+    """The tensor in the layout of the descriptor `wanted`. It is `memory` itself if md, its own, is
+    equal."""
     if binding.lib.dnnl_memory_desc_equal(md, wanted):
         return memory
     args = (md, binding.engine, wanted, binding.engine, binding.ffi.NULL)
@@ -246,7 +250,7 @@ def reordered(binding: Binding, memory: Any, md: Any, wanted: Any) -> Any:
 
 
 def execution(binding: Binding, pd: Any, memories: dict[int, Any]) -> Callable[[], None]:
-    """A call that runs the primitive of `pd` and returns when it has finished; its arguments are ready."""
+    """A function that runs the primitive of `pd` and returns when it has finished."""
     primitive = binding.create("primitive", "primitive_create", pd)
     args = binding.ffi.new("dnnl_exec_arg_t[]", list(memories.items()))
     execute, wait, stream = binding.lib.dnnl_primitive_execute, binding.lib.dnnl_stream_wait, binding.stream

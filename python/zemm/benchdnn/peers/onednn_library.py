@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oneDNN's C library out of its PyPI package, opened beside zemm's own OpenCL runtime.
+"""Loads oneDNN's C library from its PyPI package.
 
-The package's CPU engine runs on SYCL, SYCL on OpenCL. Its libraries lie in the environment's lib folder,
-where the dynamic linker does not look, and they open each other by soname. Opened by path beforehand, in the
-order of their dependencies, they are found by soname afterwards, with no change to the environment of the
-process but OCL_ICD_FILENAMES, which the OpenCL loader reads when it is first asked for platforms.
+Its CPU engine runs on SYCL, which runs on OpenCL. The libraries of these packages lie in the lib
+folder of the Python environment, where the dynamic linker does not search, and they open each other
+by soname. So they are opened by path first, each after those that it depends on; afterwards the
+linker finds them by soname. The only change to the process's environment is OCL_ICD_FILENAMES,
+which the OpenCL loader reads when it is first asked for platforms.
 """
 
 import os
@@ -14,7 +15,7 @@ from typing import Any
 
 from zemm.benchdnn.peers import PeerError, missing
 
-# (package, library), each after what it needs.
+# (package, library), each after those that it depends on.
 _LIBRARIES = (
     ("intel-cmplr-lib-rt", "libintlc.so.5"),
     ("intel-cmplr-lib-rt", "libirng.so"),
@@ -94,7 +95,8 @@ int dnnl_primitive_destroy(void *primitive);
 
 
 def open_library() -> tuple[Any, Any]:
-    """(ffi, library); PeerError when a part is missing or the CPU engine has no device."""
+    """The ffi object and the library. PeerError if a library is missing or the CPU engine has no
+    device."""
     from cffi import FFI
 
     ffi = FFI()
@@ -123,7 +125,7 @@ def _open(ffi: Any, path: Path) -> Any:
 
 
 def _find(package: str, name: str) -> Path:
-    """The file `name` of an installed package."""
+    """The path of the file `name` in an installed package. PeerError if it is missing."""
     try:
         files = metadata.files(package) or []
     except metadata.PackageNotFoundError:

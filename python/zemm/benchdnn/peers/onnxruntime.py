@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX Runtime as a peer: MatMulNBits (f32 times 4- or 8-bit weights), MatMulInteger, MatMul."""
+"""ONNX Runtime as a peer: MatMulNBits (f32 src, 4- or 8-bit weights), MatMulInteger and MatMul."""
 
 import os
 from typing import Any
@@ -16,7 +16,7 @@ _OPSET, _IR = 21, 10
 
 
 class OnnxRuntime:
-    """The packages, imported."""
+    """The imported packages onnx and onnxruntime."""
 
     def __init__(self, onnx: Any, onnxruntime: Any) -> None:
         self._onnx, self._onnxruntime = onnx, onnxruntime
@@ -32,7 +32,7 @@ class OnnxRuntime:
 
 
 class Session:
-    """A session with its input and output bound."""
+    """A session of a model with one node, with its input and output bound."""
 
     def __init__(self, onnx: Any, ort: Any, case: Case, found: Matrices) -> None:
         helper, numpy_helper = onnx.helper, onnx.numpy_helper
@@ -53,7 +53,7 @@ class Session:
         model = helper.make_model(graph, opset_imports=opsets, ir_version=_IR)
         options = ort.SessionOptions()
         options.intra_op_num_threads = os.cpu_count() or 1
-        # Its threads would go on spinning while the others have their turn.
+        # Otherwise its threads would spin while the other libraries have their turn.
         options.add_session_config_entry("session.force_spinning_stop", "1")
         session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         self._dst = ort.OrtValue.ortvalue_from_numpy(dst)
@@ -72,7 +72,7 @@ class Session:
 
 
 def _node(helper: Any, case: Case, found: Matrices) -> tuple[str, Any, dict[str, Any]]:
-    """What it is called, the node, and its constant inputs."""
+    """The name to print, the node, and its constant inputs by name. PeerError if no node fits."""
     weights = found.weights
     if case.dt[1] == "f32":
         return "MatMul", helper.make_node("MatMul", ["x", "w"], ["y"]), {"w": np.ascontiguousarray(weights)}
@@ -100,7 +100,7 @@ def _node(helper: Any, case: Case, found: Matrices) -> tuple[str, Any, dict[str,
 
 
 def load() -> OnnxRuntime:
-    """ONNX Runtime from its package; the package onnx writes the models."""
+    """Load ONNX Runtime, and the package onnx, which writes the models."""
     try:
         import onnx
         import onnxruntime

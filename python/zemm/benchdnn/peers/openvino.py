@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenVINO as a peer: f32 activations, which its CPU plugin quantises itself, times f32, u8 .. s4 weights."""
+"""OpenVINO as a peer: f32 activations, which its CPU plugin quantises itself, and f32, 8- or 4-bit
+weights."""
 
 import os
 from typing import Any
@@ -15,7 +16,7 @@ _QUANTISED_GROUP = 128
 
 
 class OpenVino:
-    """The package, imported."""
+    """The imported package."""
 
     def __init__(self, openvino: Any) -> None:
         self._openvino = openvino
@@ -35,7 +36,7 @@ class Model:
         from openvino import opset13 as ops
 
         x = ops.parameter(list(found.src.shape), ov.Type.f32, name="x")
-        self._kept: list[Any] = []  # constants refer to it
+        self._kept: list[Any] = []  # arrays whose memory the model's constants use
         weights = _weights(ov, ops, case.dt[1], found, self._kept)
         model = ov.Model([ops.matmul(x, weights, False, True)], [x])
         quantises = found.scales is not None
@@ -62,7 +63,8 @@ class Model:
 
 
 def _weights(ov: Any, ops: Any, dt: str, found: Matrices, kept: list[Any]) -> Any:
-    """[N, K]: a constant, or what makes one of it: (code - zero point) * scale, by groups."""
+    """The node of the weights [N, K]: a constant for f32, else (code - zero point) * scale by
+    groups. kept: gets the arrays whose memory the constants use."""
     k, n = found.weights.shape
     if dt == "f32":
         return ops.constant(np.ascontiguousarray(found.weights.T))
@@ -86,7 +88,7 @@ def _weights(ov: Any, ops: Any, dt: str, found: Matrices, kept: list[Any]) -> An
 
 
 def _implementation(compiled: Any) -> str:
-    """The primitive behind the matrix product, as the plugin names it."""
+    """The plugin's name of the primitive that computes the matrix product."""
     for op in compiled.get_runtime_model().get_ops():
         info = op.get_rt_info()
         if "layerType" in info and info["layerType"].astype(str) in ("FullyConnected", "MatMul"):
@@ -95,7 +97,7 @@ def _implementation(compiled: Any) -> str:
 
 
 def load() -> OpenVino:
-    """OpenVINO from its package."""
+    """Load OpenVINO from its package."""
     try:
         import openvino
     except ImportError as error:

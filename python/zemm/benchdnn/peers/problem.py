@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a peer runs: the case as `--quantize` and `--peer-*` change it."""
+"""The case that a peer runs: that of zemm, as `--quantize` and `--peer-*` change it."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -12,7 +12,7 @@ SRC = 1
 
 
 def peer_case(case: Case) -> Case:
-    """The case that a peer is given. Its line, `peer_case(case).repro()`, says what was run."""
+    """The case for a peer. Its repro() is printed as the problem that the peer ran."""
     changes = case.peer
     dt = changes.dt or ((case.quantize, *case.dt[1:]) if case.quantize else case.dt)
     stag, wtag, dtag = case.tags
@@ -36,7 +36,8 @@ def peer_case(case: Case) -> Case:
 
 
 def _without_quantised_src(case: Case) -> Attributes:
-    """Whoever quantises src itself chooses its parameters itself."""
+    """The attributes; with --quantize without scales, zero points and reductions of src, as a peer
+    that gets a floating-point src computes its own."""
     if not case.quantize:
         return case.attributes
     kinds = ("scales", "zero_points", "reductions")

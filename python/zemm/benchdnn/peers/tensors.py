@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensors that a peer gets: what zemm gets in timed runs, drawn for the peer's own case."""
+"""The values of a peer's tensors. They are drawn as in zemm's timed runs, but for the peer's
+case."""
 
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import data
@@ -12,7 +13,7 @@ _DRAWN_AS_CHECKED = ("scales", "zero_points", "reductions")
 
 
 def tensors(case: Case) -> list[tuple[Argument, Floats]]:
-    """Every argument with its values, dst left out."""
+    """All arguments but dst, with their values."""
     ranges, found = filling(case), []
     src = None
     for argument in [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case)]:

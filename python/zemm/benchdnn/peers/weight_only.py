@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case as libraries of neural networks see it: two matrices, the second perhaps stored in few bits.
+"""The cases that neural network libraries can run: a product of two matrices, with optionally
+quantised weights.
 
-PeerError says what of a case does not fit into that.
+PeerError says why a case is not of this form.
 """
 
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ from zemm.benchdnn.peers.tensors import tensors
 
 @dataclass
 class Matrices:
-    """src [M, K]; weights [K, N] as codes of their data type. `scales` and `zero_points` [K / group, N] where
-    the weights have any."""
+    """src [M, K] and weights [K, N] as codes of their data types. `scales` and `zero_points` of
+    weights, if there are any, are [K / group, N]."""
 
     src: Codes
     weights: Codes
@@ -28,7 +29,8 @@ class Matrices:
 
 
 def matrices(case: Case, src_types: tuple[str, ...], wei_types: tuple[str, ...], dst_type: str) -> Matrices:
-    """The tensors of a 2-D case without bias, post-ops and parameters of src or dst."""
+    """The tensors of a case. PeerError unless it is 2-D and dense, has the given data types, and
+    has no bias, post-ops, reductions and parameters of src or dst."""
     problem, attributes = case.problem, case.attributes
     if problem.ndims != 2 or not case.is_dense or any(case.runtime_masks):
         raise PeerError(f"only dense matrices of known dims are passed on, the problem is {problem}")
@@ -57,7 +59,8 @@ def matrices(case: Case, src_types: tuple[str, ...], wei_types: tuple[str, ...],
 
 
 def packed(codes: Codes, bits: int) -> Codes:
-    """Codes as bytes: pairs of 4-bit codes along the last dim share one, the first in the low nibble."""
+    """Codes as bytes. Pairs of 4-bit codes along the last dimension share a byte, the first in the
+    low nibble."""
     raw = codes.astype(np.uint8)
     if bits == 8:
         return raw
@@ -67,11 +70,11 @@ def packed(codes: Codes, bits: int) -> Codes:
 
 
 def bits_of(dt: str) -> int:
-    """Bits of one element."""
+    """The bits of one element of a data type."""
     return BY_NAME[dt].bits
 
 
 def _spread(values: Floats, rows: int, n: int) -> Floats:
-    """Parameters for every group and column."""
+    """Scales or zero points repeated to one for each of `rows` groups and each of n columns."""
     repeated: Floats = np.repeat(values, rows // values.shape[0], axis=0)
     return np.ascontiguousarray(np.broadcast_to(repeated, (rows, n)))

@@ -7,7 +7,7 @@
 #include "spec.h"
 
 static inline int src_bytes() { // of an element
-    return spec_src_dt() == DT_F32 ? 4 : spec_src_dt() == DT_S8 || spec_src_dt() == DT_U8 ? 1 : 2;
+    return type_bits(spec_src_dt()) / 8;
 }
 
 struct surface {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitive/compiled.hpp"
+
+#include "common/error.hpp"
+#include "common/md_ops.hpp"
+#include "common/names.hpp"
+
+namespace zemm {
+
+namespace {
+
+// Equal for equal problems on one device.
+std::string key_of(const zemm_primitive_desc &pd, std::initializer_list<const memory_desc *> tensors) {
+    std::string key = text("%s,%p,%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(),
+                           pd.impl_name()) +
+                      attr_key(pd.attr());
+    for (const memory_desc *md : tensors) {
+        const std::vector<uint8_t> bytes = md_save(*md);
+        key.append(bytes.begin(), bytes.end());
+    }
+    return key;
+}
+
+} // namespace
+
+std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd,
+                                           std::initializer_list<const memory_desc *> tensors,
+                                           cache_result &where,
+                                           const std::function<std::shared_ptr<const cached>()> &build) {
+    const std::string key = key_of(pd, tensors);
+    auto found = find_cached(key);
+    where = cache_result::hit;
+    if (!found) {
+        found = keep_cached(key, build());
+        where = found->from_disk ? cache_result::persistent_hit : cache_result::miss;
+    }
+    return found;
+}
+
+} // namespace zemm

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitive/launch.hpp"
+
+#include "common/error.hpp"
+
+namespace zemm {
+
+zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
+    const zemm_dim_t count = (items + per_group - 1) / per_group;
+    if (count > UINT32_MAX)
+        fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
+             (long long)count);
+    return count;
+}
+
+bool is_large(const memory_desc &md) {
+    return md_size(md) > UINT32_MAX;
+}
+
+const char *gpu_build_flags(bool has_large_tensors, bool has_large_register_file) {
+    if (has_large_register_file)
+        return has_large_tensors ? "-ze-opt-large-register-file -ze-opt-greater-than-4GB-buffer-required"
+                                 : "-ze-opt-large-register-file";
+    return has_large_tensors ? "-ze-opt-greater-than-4GB-buffer-required" : "";
+}
+
+} // namespace zemm
