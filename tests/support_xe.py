@@ -320,7 +320,7 @@ def lengths(row: str, variant: Variant) -> list[int]:
     block, group, p = tile_of(row).k, variant.group, variant.base
     if group:
         return [group * count for count in ((2, 3, 5) if group < 160 else (2, 3))]  # one is another variant
-    if BY_NAME[row].operands == "fma" and tile_of(row).m > 8:
+    if not BY_NAME[row].has_dots and tile_of(row).m > 8:
         return [16, 32, 48, 80, 128, 144]  # it takes whole blocks
     around = (1, 5, 31, 32, 33, 64, block - 1, block, block + 1, 2 * block - 3, 2 * block + 17)
     if not variant.loads:

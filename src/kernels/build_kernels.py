@@ -75,7 +75,7 @@ def matmul(row: Row, where: str) -> Row:
         sys.exit(f"{where}: supports is neither a predicate nor predicate<feature>")
     tile = f"{row['tile_m']}x{row['tile_n']}x{row['tile_k']}"
     return row | {
-        "name": f"matmul_{row['src']}_{row['wei']}_{row['dst']}_{tile}_{row['policy']}",
+        "name": f"matmul_{row['src']}_any_any_{tile}_{row['policy']}",
         "source": "matmul.cl",
         "work_items": row["lanes"] if row["owner"] == "sub_group" else 1,
         "predicate": supports[1],

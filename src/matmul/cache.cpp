@@ -11,7 +11,7 @@ namespace {
 std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     auto result = std::make_shared<compiled>(pd.engine->device);
     result->plan = pd.plan;
-    if (pd.problem->empty())
+    if (pd.empty())
         return result;
     const plan &plan = result->plan;
     const kernel_sources sources = sources_of(pd);
@@ -26,7 +26,8 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
         return kernel;
     };
     result->matmul = get(sources.matmul);
-    result->block = ze::copy_for_kernels(result->device, &plan.block, sizeof(plan.block));
+    result->argument_block =
+        ze::copy_for_kernels(result->device, &plan.argument_block, sizeof(plan.argument_block));
     result->finish = get(sources.finish);
     result->reduce_src = get(sources.reduce_src);
     result->pack = get(sources.pack);
@@ -39,8 +40,8 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
 } // namespace
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
-    auto shared = get_compiled(*this, {&problem->src, &problem->wei, &problem->bias, &problem->dst}, found,
-                               [&] { return build(*this); });
+    const struct problem &p = problem();
+    auto shared = get_compiled(*this, {&p.src, &p.wei, &p.bias, &p.dst}, found, [&] { return build(*this); });
     return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(std::move(shared)));
 }
 

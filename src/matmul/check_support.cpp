@@ -2,7 +2,7 @@
 // What no kernel of zemm takes yet: valid problems that are unimplemented, with the reason. All that passes
 // is taken by the last row of kernels.def.
 #include "common/error.hpp"
-#include "matmul/packing.hpp"
+#include "matmul/packed_weights.hpp"
 #include "matmul/problem.hpp"
 #include "zemm/zemm.h"
 
@@ -68,7 +68,7 @@ void check_support(const problem &p) {
     if (p.has_bias())
         check_type("bias", p.bias, role::bias);
     check_layout("src", p.src);
-    if (!is_packed(p.wei))
+    if (!is_packed_weights(p.wei))
         check_layout("weights", p.wei);
     check_layout("bias", p.bias);
     check_layout("dst", p.dst);

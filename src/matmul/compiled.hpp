@@ -11,12 +11,12 @@ namespace zemm::matmul {
 struct compiled : cached {
     using cached::cached;
     struct plan plan;
-    std::shared_ptr<ze::kernel> matmul;     // nullptr for an empty problem
-    std::shared_ptr<ze::kernel> reduce_src; // nullptr unless the plan computes reductions
-    std::shared_ptr<ze::kernel> finish;     // nullptr unless K is split
-    std::unique_ptr<ze::buffer> block;      // plan.block on the device
-    std::shared_ptr<ze::kernel> pack;       // nullptr unless the plan packs the weights
-    std::unique_ptr<ze::buffer> pack_block; // plan.pack.block on the device
+    std::shared_ptr<ze::kernel> matmul;         // nullptr for an empty problem
+    std::shared_ptr<ze::kernel> reduce_src;     // nullptr unless the plan computes reductions
+    std::shared_ptr<ze::kernel> finish;         // nullptr unless K is split
+    std::unique_ptr<ze::buffer> argument_block; // plan.argument_block on the device
+    std::shared_ptr<ze::kernel> pack;           // nullptr unless the plan packs the weights
+    std::unique_ptr<ze::buffer> pack_block;     // plan.pack.block on the device
 };
 
 class primitive : public zemm_primitive {

@@ -5,9 +5,7 @@
 #include <cmath>
 
 #include "common/error.hpp"
-#include "matmul/dispatch.hpp"
-#include "matmul/pack_first.hpp"
-#include "matmul/plan_xe.hpp"
+#include "matmul/facts.hpp"
 
 namespace zemm::matmul {
 
@@ -24,14 +22,19 @@ std::string cost::text() const {
 namespace {
 
 // Per clock and XVE; a multiply-add is two.
-double operations(const ze::gpu_model &model, operands multiplies) {
-    if (multiplies == operands::dp4a_int8)
+double operations(const ze::gpu_model &model, const kernel_row &row) {
+    switch (row.traits().multiplies_by) {
+    case multiplier::dp4a:
         return 2.0 * std::max(32u, model.grf_bytes); // a register of bytes a clock
-    if (multiplies == operands::fma)
+    case multiplier::fma:
         return std::max(32u, model.grf_bytes) / 2.0; // a register of f32
-    if (multiplies == operands::dpas_tf32)
+    case multiplier::dpas:
+    case multiplier::vectors:
+        break;
+    }
+    if (row.multiplies == operands::tf32)
         return std::max(1u, model.xmx_f16_ops / 2);
-    return std::max(1u, multiplies == operands::dpas_int8 ? model.xmx_int8_ops : model.xmx_f16_ops);
+    return std::max(1u, row.multiplies == operands::int8 ? model.xmx_int8_ops : model.xmx_f16_ops);
 }
 
 // Assumed, in clocks.
@@ -55,9 +58,10 @@ struct engine {
 
 } // namespace
 
-cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &model, const split &s) {
-    const int products = products_of_one(p, row);
-    const double ops = operations(model, row.multiplies) / products;
+cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
+    const problem &p = f.problem();
+    const kernel_row &row = *f.row;
+    const double ops = operations(model, row) / f.products;
     const double l1_bytes =
         std::max(1.0, double(model.l1_bytes_per_clock) / std::max(1u, model.xves_per_core));
     const engine e = {double(std::max(1u, model.xves())), double(std::max(1u, model.xe_cores)),
@@ -70,21 +74,22 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     c.multiplying = 2.0 * elements * k / ops;
     c.l1 = k * (row.tile_m * data_type_bits(p.src.data_type) + row.tile_n * data_type_bits(p.wei.data_type)) /
            8 / l1_bytes;
-    if (scales_along_k(p)) // instructions for each sum: conversion, zero point, one or two scales
-        c.scaling = k / xe_panel_k(p, row) * elements / row.lanes * (p.integer() ? 4 : 2);
+    if (f.scales_along_k) // instructions for each sum: conversion, zero point, one or two scales
+        c.scaling = k / f.panel_k * elements / row.lanes * (p.integer() ? 4 : 2);
     // What becomes a type that is multiplied, in vectors: f32 that is split, integers of the weights. As
     // zemm.isa counts instructions, of each pipe.
-    const double split = products == 1 ? 0 : k * (row.tile_m + (products > 2 ? row.tile_n : 0)) / row.lanes;
+    const double split =
+        f.products == 1 ? 0 : k * (row.tile_m + (f.products > 2 ? row.tile_n : 0)) / row.lanes;
     const double widened = p.weight_only() ? k * row.tile_n / row.lanes : 0;
     c.scaling += 4 * split;
     c.widening = 3 * (split + widened);
     // Where there is no XMX one pipe does all.
-    const bool has_own_pipe = row.multiplies != operands::dp4a_int8 && row.multiplies != operands::fma;
+    const bool has_own_pipe = f.family.multiplies_by == multiplier::dpas;
     // It has the instructions for loads and loops, too: 140 to 210 a block, as zemm.isa counts them.
-    const double others = k / xe_panel_k(p, row) * 150;
+    const double others = k / f.panel_k * 150;
     const double alu =
         has_own_pipe ? std::max({c.multiplying, c.scaling, c.widening}) : c.multiplying + c.scaling + others;
-    c.gathers = gathers_weights(p, row);
+    c.gathers = f.gathers_weights();
     const double loads = c.gathers ? k * row.tile_n / row.lanes : 0; // one element a lane in each
     if (c.gathers) // a core reads one line of memory in a clock
         c.l1 += loads * (p.wei.strides[p.ndims() - 1] == 1 ? 1 : row.lanes) *
@@ -99,7 +104,8 @@ cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &mode
     if (s.slices > 1) {
         const double tiles = e.tiles_of_busiest(s.sliced() * many, s.sub_groups());
         const double moved = 2 * elements * sizeof(float) / l1_bytes; // to local memory and back
-        c.clocks += clocks_of(tiles) * double(s.k_slice) / k + tiles * moved + row.tile_m / 8 * 2 * barrier;
+        c.clocks += clocks_of(tiles) * double(s.k_slice) / k + tiles * moved +
+                    row.tile_m / row.rows_at_once * 2 * barrier;
     }
     if (s.ranges > 1)
         c.clocks += launch + 2 * elements * sizeof(float) * double(c.tiles / s.slices) / (l2_bytes * e.cores);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/memory_desc.hpp"
 #include "matmul/split.hpp"
 
 namespace zemm::matmul {
@@ -23,6 +24,6 @@ struct cost {
     std::string text() const;
 };
 
-cost estimate(const problem &p, const kernel_row &row, const ze::gpu_model &model, const split &s);
+cost estimate(const facts &f, const ze::gpu_model &model, const split &s);
 
 } // namespace zemm::matmul

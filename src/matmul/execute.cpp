@@ -50,7 +50,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
     const bound_arguments bound{memories};
     const plan &plan = c.plan;
     const void *src = bound.pointer(ZEMM_ARG_SRC), *wei = bound.pointer(ZEMM_ARG_WEIGHTS);
-    const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.block->data();
+    const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.argument_block->data();
     check_alignment(ZEMM_ARG_SRC, src, plan.src_alignment, *plan.row);
     check_alignment(ZEMM_ARG_WEIGHTS, wei, plan.wei_alignment, *plan.row);
     stream.keep(compiled_);
@@ -59,7 +59,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
         scratchpad = md_is_zero(pd.scratchpad)
                          ? static_cast<const char *>(stream.scratchpad(plan.scratchpad_size))
                          : aligned_scratchpad(bound.pointer(ZEMM_ARG_SCRATCHPAD));
-    kernels::matmul_arguments values = by_value(bound, *pd.problem);
+    kernels::matmul_arguments values = by_value(bound, pd.problem());
     const auto launch = [&](ze::kernel &kernel, std::array<uint32_t, 3> group_size,
                             std::array<uint32_t, 3> group_count,
                             std::span<const ze::kernel_argument> arguments) {
@@ -88,7 +88,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
     const ze::kernel_argument all[] = {{sizeof(void *), &src},    {sizeof(void *), &wei},
                                        {sizeof(void *), &dst},    {sizeof(void *), &block},
                                        {sizeof(values), &values}, {plan.local_bytes, nullptr}};
-    const std::span<const ze::kernel_argument> args(all, plan.row->work_items > 1 ? 6 : 5);
+    const std::span<const ze::kernel_argument> args(all, plan.row->is_xe() ? 6 : 5);
     launch(*c.matmul, plan.group_size, plan.group_count, args);
     if (c.finish)
         launch(*c.finish, plan.group_size, plan.finish_count, args);

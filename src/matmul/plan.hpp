@@ -7,7 +7,6 @@
 
 #include "kernels/matmul_args.h"
 #include "matmul/dispatch.hpp"
-#include "matmul/problem.hpp"
 #include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 #include "ze/module.hpp"
@@ -17,7 +16,7 @@ namespace zemm::matmul {
 struct plan {
     const kernel_row *row;
     std::vector<ze::spec_constant> constants;
-    kernels::matmul_problem block;               // copied to the device at creation
+    kernels::matmul_problem argument_block;      // copied to the device at creation
     std::array<uint32_t, 3> group_size;          // work-items of a group
     std::array<uint32_t, 3> group_count;         // tiles, batch, ranges of K
     size_t local_bytes = 0;                      // memory that a group's sub-groups share
@@ -38,16 +37,12 @@ struct plan {
     size_t scratchpad_size = 0; // bytes
 };
 
-// Few rows, and plain 8-bit or 4-bit weights that lie along K: the row's kernel makes no panel of them
-// (FLAG_ALONG_K).
-bool multiplies_along_k(const problem &p, const kernel_row &row);
-
-// The multiple of the unit from the value on.
+// Rounds up to a multiple of the unit.
 constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
     return (value + unit - 1) / unit * unit;
 }
-// Elements of K in each of at most so many ranges: whole segments, or whole blocks where there is only one.
-zemm_dim_t k_range(zemm_dim_t k, zemm_dim_t segment, int tile_k, zemm_dim_t ranges);
+// Elements of K in each of at most so many ranges: whole segments, or whole panels where there is only one.
+zemm_dim_t k_range(const facts &f, zemm_dim_t ranges);
 // Room in the scratchpad for what ranges of K leave, in rows of so many columns; the grid is known.
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges);
 

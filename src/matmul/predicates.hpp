@@ -3,29 +3,29 @@
 // in `why` what a user can act on when they refuse.
 #pragma once
 
-#include "matmul/dispatch.hpp"
+#include "matmul/facts.hpp"
 
 namespace zemm::matmul {
 
-bool takes_float(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
-bool takes_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_float(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 // loads: what the policy reads tensors by.
-bool takes_dpas_int8(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
-bool takes_dp4a_int8(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
-bool takes_dp4a_scaled(const problem &p, const ze::device &dev, ze::feature isa, std::string &why);
-bool takes_dpas_half(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
-bool takes_dpas_widened(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
-bool takes_dpas_tf32(const problem &p, const ze::device &dev, ze::feature loads, std::string &why);
-bool fma_in_sub_groups(const problem &p, const ze::device &dev, std::string &why);
-bool on_any(const problem &p, const ze::device &dev, std::string &why);
-bool on_cpu(const problem &p, const ze::device &dev, std::string &why);
+bool takes_dpas_int8(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
+bool takes_dp4a_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_dp4a_scaled(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
+bool takes_dpas_widened(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
+bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
+bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why);
+bool on_any(const facts &f, const ze::device &dev, std::string &why);
+bool on_cpu(const facts &f, const ze::device &dev, std::string &why);
 
 // Where a sub-group owns a tile: whether its lanes, registers and loads do.
-bool fits_sub_group(const problem &p, const kernel_row &row, const ze::device &dev, std::string &why);
+bool fits_sub_group(const facts &f, const ze::device &dev, std::string &why);
 
 #define ZEMM_PREDICATE(name, function)                                                                       \
-    template <ze::feature feature> bool name(const problem &p, const ze::device &dev, std::string &why) {    \
-        return function(p, dev, feature, why);                                                               \
+    template <ze::feature feature> bool name(const facts &f, const ze::device &dev, std::string &why) {      \
+        return function(f, dev, feature, why);                                                               \
     }
 ZEMM_PREDICATE(float_on, takes_float)
 ZEMM_PREDICATE(int8_on, takes_int8)

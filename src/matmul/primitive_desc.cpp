@@ -7,7 +7,7 @@
 namespace zemm::matmul {
 
 primitive_desc::primitive_desc(zemm_engine_t e, struct problem p)
-    : zemm_primitive_desc(e), kernels(candidates(p, *e->device)), problem(kernels.front().problem) {
+    : zemm_primitive_desc(e), kernels(candidates(p, *e->device)) {
     choose(0);
 }
 
@@ -15,9 +15,8 @@ void primitive_desc::choose(size_t index) {
     const candidate &c = kernels[index];
     struct plan new_plan = make_plan(c, *engine->device);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
-    argument_map new_arguments = arguments_of(*c.problem, new_scratchpad);
+    argument_map new_arguments = arguments_of(c.facts.problem(), new_scratchpad);
     // From here on nothing throws: a failure leaves the descriptor as it was.
-    problem = c.problem;
     arguments = std::move(new_arguments);
     scratchpad = new_scratchpad;
     scratchpad_size = new_plan.scratchpad_size;
@@ -49,7 +48,7 @@ int bias_mask(const problem &p) {
 } // namespace
 
 std::string primitive_desc::log_text() const {
-    const struct problem &p = *problem;
+    const struct problem &p = problem();
     std::string mds = md_text("src", p.src, p.was_any.src) + " " + md_text("wei", p.wei, p.was_any.wei);
     if (p.has_bias())
         mds += " " + md_text("bia", p.bias, p.was_any.bias) + text("_mask%d", bias_mask(p));

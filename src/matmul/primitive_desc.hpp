@@ -19,9 +19,9 @@ public:
     primitive_desc(zemm_engine_t engine, struct problem p);
 
     zemm_primitive_kind_t kind() const override { return zemm_matmul; }
-    const zemm_primitive_attr &attr() const override { return problem->attr; }
+    const zemm_primitive_attr &attr() const override { return problem().attr; }
     const char *impl_name() const override { return plan.row->name; }
-    bool empty() const override { return problem->empty(); }
+    bool empty() const override { return kernels[chosen].facts.empty; }
     std::unique_ptr<zemm_primitive_desc> clone() const override;
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
@@ -30,9 +30,8 @@ public:
 
     std::vector<candidate> kernels;
     size_t chosen = 0;
-    // Of the chosen kernel.
-    std::shared_ptr<const struct problem> problem;
-    struct plan plan;
+    struct plan plan; // of the chosen kernel
+    const struct problem &problem() const { return kernels[chosen].facts.problem(); }
 
 private:
     void choose(size_t index); // of kernels; all or nothing

@@ -8,7 +8,6 @@
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "common/quant_md.hpp"
-#include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
@@ -128,32 +127,6 @@ zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
 
 bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row) {
     return entry && k_group(p, *entry, k_is_row) != p.k();
-}
-
-bool scales_along_k(const problem &p) {
-    return changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
-           changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
-}
-
-zemm_dim_t k_segment(const problem &p) {
-    zemm_dim_t segment = p.k();
-    const auto narrow = [&](const quant_entry *entry, bool k_is_row) {
-        if (entry)
-            segment = std::gcd(segment, k_group(p, *entry, k_is_row));
-    };
-    narrow(p.scale(ZEMM_ARG_SRC), false);
-    narrow(p.scale(ZEMM_ARG_WEIGHTS), true);
-    narrow(p.zero_point(ZEMM_ARG_SRC), false);
-    narrow(p.zero_point(ZEMM_ARG_WEIGHTS), true);
-    narrow(p.reduction(), false);
-    if (segment < p.k() && p.integer() && !is_bare_s32(p) && segment > longest_s32_sum(p))
-        return fitting_part(p, segment);
-    return segment; // all of K may be cut into ranges
-}
-
-bool segments_are_quads(const problem &p) {
-    const zemm_dim_t segment = k_segment(p);
-    return segment % 4 == 0 || segment == p.k();
 }
 
 std::string dims_line(const problem &p) {

@@ -10,8 +10,8 @@
 namespace zemm::matmul {
 
 struct problem {
-    // Layouts are resolved but for weights of format any, which candidates() resolves kernel by kernel. bias
-    // is a zero descriptor when there is none.
+    // Layouts are resolved but for weights of format any, of which each kernel has its own (layouts.hpp).
+    // bias is a zero descriptor when there is none.
     memory_desc src, wei, bias, dst;
     struct {
         bool src, wei, bias, dst; // the caller left the layout open (format any); for the log
@@ -66,13 +66,6 @@ memory_desc prelu_md(const memory_desc &dst, int mask);
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);
 // Whether an entry is there and has more than one group along K.
 bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row);
-// Whether scales change along K: sums of segments are scaled.
-bool scales_along_k(const problem &p);
-// Elements of K in which no parameter changes: the greatest common divisor of all K groups, or a part of it
-// whose sum an s32 holds.
-zemm_dim_t k_segment(const problem &p);
-// Whether every segment begins at a multiple of 4, as layouts and instructions in fours of K need it.
-bool segments_are_quads(const problem &p);
 
 // Dimensions as the driver writes them, "2x3:3x4": for messages and the log.
 std::string dims_line(const problem &p);

@@ -7,14 +7,14 @@ namespace {
 
 // Rows of GPU policies are built as for a GPU on whatever engine.
 bool is_for_gpu(const primitive_desc &pd) {
-    return pd.engine->kind == zemm_gpu || pd.plan.row->work_items > 1;
+    return pd.engine->kind == zemm_gpu || pd.plan.row->is_xe();
 }
 
 // The build flags of a kernel of a matmul; with_large_grf: its threads have 256 registers.
 const char *build_flags(const primitive_desc &pd, bool with_large_grf = false) {
     if (!is_for_gpu(pd))
         return ""; // CPUs have none
-    const problem &p = *pd.problem;
+    const problem &p = pd.problem();
     const bool large =
         is_large(p.src) || is_large(p.wei) || is_large(p.dst) || pd.plan.scratchpad_size > UINT32_MAX;
     return gpu_build_flags(large, with_large_grf);

@@ -5,10 +5,8 @@
 
 #include "common/error.hpp"
 #include "matmul/cost.hpp"
-#include "matmul/dispatch.hpp"
+#include "matmul/facts.hpp"
 #include "matmul/plan.hpp"
-#include "matmul/plan_xe.hpp"
-#include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
@@ -18,25 +16,28 @@ constexpr zemm_dim_t shortest_range = 1024; // of K: partial sums of many are mu
 constexpr double worth_splitting = 0.95;    // of the clocks without: an estimate is no more exact
 
 // K in at least so many ranges.
-void cut_k(split &s, const problem &p, const kernel_row &row, zemm_dim_t ranges) {
-    ranges = std::max(ranges, groups(p.k(), longest_range(p), "K"));
-    s.k_range = k_range(p.k(), k_segment(p), row.tile_k, ranges);
-    s.ranges = groups(p.k(), s.k_range, "K");
+void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
+    const zemm_dim_t k = f.problem().k();
+    ranges = std::max(ranges, groups(k, f.longest_range, "K"));
+    s.k_range = k_range(f, ranges);
+    s.ranges = groups(k, s.k_range, "K");
 }
 
 // Tiles, in groups of group_x x at most group_y.
-split deal(const problem &p, const kernel_row &row, zemm_dim_t group_x, zemm_dim_t group_y) {
-    const zemm_dim_t rows = xe_rows(p), tiles_m = groups(rows, row.tile_m, "M");
+split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
+    const problem &p = f.problem();
+    const kernel_row &row = *f.row;
+    const zemm_dim_t tiles_m = groups(f.matrix_rows, row.tile_m, "M");
     split s = {};
     s.slices = 1;
     s.group_x = group_x;
     s.group_y = std::min(group_y, tiles_m);
     s.along_n = groups(p.n(), row.tile_n * group_x, "N");
     s.along_m = groups(tiles_m, s.group_y, "M");
-    s.batch = p.batch() * p.m() / rows;
+    s.batch = p.batch() * p.m() / f.matrix_rows;
     s.fill = double(tiles_m * groups(p.n(), row.tile_n, "N")) / double(s.groups() * s.tiles());
     s.whole = s.groups();
-    cut_k(s, p, row, 1);
+    cut_k(s, f, 1);
     s.k_slice = s.k_range;
     return s;
 }
@@ -65,8 +66,8 @@ std::string split::text() const {
 }
 
 size_t local_bytes(const split &s, const kernel_row &row) {
-    constexpr size_t rows_at_once = 8;
-    return s.slices == 1 ? 0 : size_t(s.sub_groups()) * rows_at_once * size_t(row.tile_n) * sizeof(float);
+    const int elements = row.rows_at_once * row.tile_n;
+    return s.slices == 1 ? 0 : size_t(s.sub_groups()) * size_t(elements) * sizeof(float);
 }
 
 ze::gpu_model xe_model(const ze::device &dev) {
@@ -83,41 +84,42 @@ ze::gpu_model xe_model(const ze::device &dev) {
     return small;
 }
 
-split best_split(const problem &p, const kernel_row &row, const ze::gpu_model &model) {
+split best_split(const facts &f, const ze::gpu_model &model) {
+    const kernel_row &row = *f.row;
     const zemm_dim_t on_core = std::max<zemm_dim_t>(1, model.xves_per_core * model.threads(row.grf));
     const zemm_dim_t cores = std::max<zemm_dim_t>(1, model.xe_cores);
-    const zemm_dim_t segment = k_segment(p), unit = segment < p.k() ? segment : row.tile_k;
+    const zemm_dim_t k = f.problem().k(), unit = f.range_unit;
 
-    split best = deal(p, row, row.group_x, row.group_y);
-    double fewest = estimate(p, row, model, best).clocks;
+    split best = deal(f, row.group_x, row.group_y);
+    double fewest = estimate(f, model, best).clocks;
     const auto consider = [&](split s, zemm_dim_t ranges, zemm_dim_t slices) {
-        cut_k(s, p, row, ranges);
+        cut_k(s, f, ranges);
         s.slices = slices;
         s.k_slice = std::min(s.k_range, up(groups(s.k_range, slices, "K"), unit));
         const size_t bytes = local_bytes(s, row);
         const size_t at_once = size_t(std::max<zemm_dim_t>(1, on_core / s.sub_groups()));
         if (bytes > model.slm_per_group || at_once * bytes > model.slm_per_core)
             return;
-        const double clocks = estimate(p, row, model, s).clocks;
+        const double clocks = estimate(f, model, s).clocks;
         if (clocks < worth_splitting * fewest) {
             best = s;
             fewest = clocks;
         }
     };
     for (const bool in_groups : {true, false}) {
-        split s = in_groups ? best : deal(p, row, 1, 1);
+        split s = in_groups ? best : deal(f, 1, 1);
         const zemm_dim_t tiles = s.groups() * s.tiles() * s.batch;
         if (!in_groups && tiles > cores * on_core) // neighbours are to share what they read
             break;
         const zemm_dim_t wave = cores * std::max<zemm_dim_t>(1, on_core / s.tiles());
         for (zemm_dim_t slices = 2; slices <= on_core; slices *= 2) {
-            if (slices >= 2 * groups(p.k(), unit, "K") || (in_groups && s.tiles() % slices != 0))
+            if (slices >= 2 * groups(k, unit, "K") || (in_groups && s.tiles() % slices != 0))
                 break;
             s.whole = in_groups && s.batch == 1 ? s.groups() / wave * wave : 0;
             if (s.whole < s.groups())
                 consider(s, 1, slices);
             s.whole = 0;
-            const zemm_dim_t ranges = std::min(cores * on_core / (tiles * slices), p.k() / shortest_range);
+            const zemm_dim_t ranges = std::min(cores * on_core / (tiles * slices), k / shortest_range);
             if (ranges > 1)
                 consider(s, ranges, slices);
         }

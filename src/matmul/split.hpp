@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "matmul/problem.hpp"
 #include "ze/device.hpp"
 
 namespace zemm::matmul {
 
+struct facts;
 struct kernel_row;
 
 struct split {
@@ -34,7 +34,7 @@ struct split {
 size_t local_bytes(const split &s, const kernel_row &row);
 
 // The cheapest one (cost.hpp). Always the same for a problem, a row and a model: so floats round alike.
-split best_split(const problem &p, const kernel_row &row, const ze::gpu_model &model);
+split best_split(const facts &f, const ze::gpu_model &model);
 
 // What stands for the device: the CPU device runs such rows to check them, as if it were a small GPU.
 ze::gpu_model xe_model(const ze::device &dev);

@@ -46,11 +46,11 @@ zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment) {
     return length * unit;
 }
 
-zemm_dim_t longest_range(const problem &p) {
+zemm_dim_t longest_range(const problem &p, zemm_dim_t segment) {
     constexpr zemm_dim_t block = 256; // a multiple of every row's
-    if (!p.integer() || p.empty() || is_bare_s32(p) || scales_along_k(p))
+    if (!p.integer() || is_bare_s32(p))
         return p.k();
-    const zemm_dim_t longest = longest_s32_sum(p), segment = k_segment(p);
+    const zemm_dim_t longest = longest_s32_sum(p);
     if (p.k() <= longest)
         return p.k();
     const zemm_dim_t unit = segment < p.k() ? segment : block;

@@ -13,7 +13,7 @@ zemm_dim_t longest_s32_sum(const problem &p);
 // The longest of equal parts of a segment that is no longer than that.
 zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment);
 // Elements of K in a range whose sum fits: K, or whole segments or blocks of it. Ranges are then added up
-// beyond s32.
-zemm_dim_t longest_range(const problem &p);
+// beyond s32. Nothing is scaled along K.
+zemm_dim_t longest_range(const problem &p, zemm_dim_t segment);
 
 } // namespace zemm::matmul

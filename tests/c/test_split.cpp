@@ -2,13 +2,13 @@
 // How K is split for GPUs of several sizes: library internals, so linked with libzemm's objects.
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "common/md_ops.hpp"
 #include "matmul/cost.hpp"
-#include "matmul/dispatch.hpp"
-#include "matmul/problem.hpp"
+#include "matmul/facts.hpp"
 #include "matmul/split.hpp"
 #include "same.hpp"
 
@@ -41,11 +41,12 @@ kernel_row tile_40x32() {
     row.tile_m = 40;
     row.tile_n = 32;
     row.tile_k = 128;
-    row.rows = row.group_x = 8;
+    row.rows_at_once = row.group_x = 8;
     row.group_y = 4;
-    row.lanes = row.work_items = 16;
+    row.lanes = 16;
     row.grf = 256;
-    row.multiplies = operands::dpas_int8;
+    row.family = isa_family::xe_hpc;
+    row.multiplies = operands::int8;
     return row;
 }
 
@@ -56,8 +57,14 @@ problem bytes(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k) {
                         md_with_string_tag(2, dst, zemm_s32, "ab"), nullptr);
 }
 
+facts facts_of_tile(const problem &p, const kernel_row &row) {
+    const problem_facts of_problem = facts_of(p);
+    return facts_of(row, of_problem, std::make_shared<laid_out_problem>(p, p.wei, of_problem));
+}
+
 std::string split_of(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k, const ze::gpu_model &model) {
-    return best_split(bytes(m, n, k), tile_40x32(), model).text();
+    const kernel_row row = tile_40x32();
+    return best_split(facts_of_tile(bytes(m, n, k), row), model).text();
 }
 
 void sentences() {
@@ -82,8 +89,8 @@ void parts_make_the_whole() {
             for (const zemm_dim_t n : {16, 300, 2304, 14336})
                 for (const zemm_dim_t k : {32, 640, 4100, 70000}) {
                     const kernel_row row = tile_40x32();
-                    const problem p = bytes(m, n, k);
-                    const split s = best_split(p, row, model);
+                    const facts f = facts_of_tile(bytes(m, n, k), row);
+                    const split s = best_split(f, model);
                     HOLDS(s.ranges * s.k_range >= k && (s.ranges - 1) * s.k_range < k);
                     HOLDS(s.slices * s.k_slice >= s.k_range && s.k_slice <= s.k_range);
                     HOLDS(s.k_range == k || s.k_range % row.tile_k == 0);
@@ -103,7 +110,7 @@ void parts_make_the_whole() {
                     none.whole = none.groups();
                     none.k_range = none.k_slice = k;
                     if (s.tiles() == s.sub_groups())
-                        HOLDS(estimate(p, row, model, s).clocks <= estimate(p, row, model, none).clocks);
+                        HOLDS(estimate(f, model, s).clocks <= estimate(f, model, none).clocks);
                 }
     }
     for (const auto &kind : kinds)
@@ -122,16 +129,17 @@ void tiles_of_dp4a() {
     large.tile_n = 16;
     large.tile_k = 64;
     large.group_x = 4;
-    large.lanes = large.work_items = 8;
+    large.lanes = 8;
     large.grf = 128;
-    large.multiplies = operands::dp4a_int8;
+    large.family = isa_family::xe_dp4a;
     kernel_row small = large;
     small.tile_m = 8;
     small.tile_k = 32;
     small.group_y = 1;
     const problem many = bytes(2172, 14336, 4096), few = bytes(1, 14336, 4096);
     const auto clocks = [&](const problem &p, const kernel_row &row) {
-        return estimate(p, row, m, best_split(p, row, m)).clocks;
+        const facts f = facts_of_tile(p, row);
+        return estimate(f, m, best_split(f, m)).clocks;
     };
     HOLDS(clocks(many, large) < clocks(many, small));
     HOLDS(clocks(few, small) < clocks(few, large));

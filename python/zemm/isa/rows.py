@@ -25,7 +25,7 @@ class Row:
     policy: str
     owner: str  # of a tile: work_item or sub_group
     work_items: int  # of an owner
-    operands: str
+    family: str  # of ISAs, in src/matmul/family.hpp
     weights: str
     predicate: str  # in src/matmul/predicates.hpp
     feature: str | None  # that the predicate wants of the device
@@ -39,11 +39,11 @@ class Row:
     def has_dots(self) -> bool:
         """Whether it multiplies by DPAS or DP4A, by which its K loop is found and its utilisation
         is computed."""
-        return self.operands != "fma"
+        return self.family not in ("xe_fma16", "xe_fma8")
 
     @property
     def is_dp4a(self) -> bool:
-        return self.operands == "dp4a_int8"
+        return self.family == "xe_dp4a"
 
     @property
     def block2d(self) -> bool:

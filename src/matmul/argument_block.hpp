@@ -3,13 +3,13 @@
 #pragma once
 
 #include "kernels/matmul_args.h"
-#include "matmul/problem.hpp"
+#include "matmul/facts.hpp"
 
 namespace zemm::matmul {
 
 // Strides of a plain tensor; dimensions of 1 have stride 0, so that any coordinate of dst fits.
 kernels::tensor_arg tensor(const memory_desc &md);
 
-kernels::matmul_problem make_block(const problem &p);
+kernels::matmul_problem make_argument_block(const facts &f);
 
 } // namespace zemm::matmul

@@ -14,6 +14,6 @@ memory_desc weights_along_k(const memory_desc &md);
 // The packed layout of a tensor, of the same dimensions and type.
 memory_desc packed_weights(const memory_desc &md);
 // Whether a tensor has that layout; batches may be strided.
-bool is_packed(const memory_desc &md);
+bool is_packed_weights(const memory_desc &md);
 
 } // namespace zemm::matmul

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matmul/block.hpp"
+#include "matmul/argument_block.hpp"
 
 #include "common/quant_md.hpp"
 
@@ -56,12 +56,13 @@ tensor_arg tensor(const memory_desc &md) {
     return t;
 }
 
-matmul_problem make_block(const problem &p) {
+matmul_problem make_argument_block(const facts &f) {
+    const problem &p = f.problem();
     matmul_problem block = {};
     block.m = p.m();
     block.n = p.n();
     block.k = p.k();
-    block.segment = p.empty() ? 1 : k_segment(p);
+    block.segment = f.empty ? 1 : f.segment;
     block.batch_ndims = p.ndims() - 2;
     for (int d = 0; d < block.batch_ndims; ++d)
         block.batch_dims[d] = p.dst.dims[d];
@@ -76,8 +77,12 @@ matmul_problem make_block(const problem &p) {
     block.wei_zp = quant_tensor(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS));
     block.dst_zp = quant_tensor(p.dst, p.zero_point(ZEMM_ARG_DST));
     fill_post_ops(p, block);
-    // Weights that are the same for the whole batch see it as more rows.
-    block.rows = p.shares_weights() ? p.batch() * block.m : block.m;
+    if (f.family.is_xe())
+        block.rows = f.matrix_rows;
+    else // weights that are the same for the whole batch see it as more rows
+        block.rows = p.shares_weights() ? p.batch() * block.m : block.m;
+    if (f.wei == reading::packed)
+        block.wei_panel = p.wei.strides[p.ndims() - 1];
     return block;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matmul/packing.hpp"
+#include "matmul/packed_weights.hpp"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ memory_desc packed_weights(const memory_desc &md) {
     return md_with_string_tag(md.ndims, md.dims, md.data_type, packed_tag(md).c_str());
 }
 
-bool is_packed(const memory_desc &md) {
+bool is_packed_weights(const memory_desc &md) {
     if (md.format_kind != zemm_blocked || md.inner_nblks == 0 || md.ndims < 2 || md_has_runtime(md))
         return false;
     const memory_desc packed = packed_weights(md);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/facts.hpp"
+
+#include <numeric>
+
+#include "kernels/matmul_args.h"
+#include "matmul/block_loads.hpp"
+#include "matmul/packed_weights.hpp"
+#include "matmul/registers.hpp"
+#include "matmul/sums.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+zemm_dim_t segment_of(const problem &p) {
+    zemm_dim_t segment = p.k();
+    const auto narrow = [&](const quant_entry *entry, bool k_is_row) {
+        if (entry)
+            segment = std::gcd(segment, k_group(p, *entry, k_is_row));
+    };
+    narrow(p.scale(ZEMM_ARG_SRC), false);
+    narrow(p.scale(ZEMM_ARG_WEIGHTS), true);
+    narrow(p.zero_point(ZEMM_ARG_SRC), false);
+    narrow(p.zero_point(ZEMM_ARG_WEIGHTS), true);
+    narrow(p.reduction(), false);
+    if (segment < p.k() && p.integer() && !is_bare_s32(p) && segment > longest_s32_sum(p))
+        return fitting_part(p, segment);
+    return segment; // all of K may be cut into ranges
+}
+
+// Which of the last two dimensions can be read sixteen elements at a time. 4-bit types: every run of elements
+// must begin at a whole byte, in particular those along K, which begin at each segment.
+uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
+    const int row = md.ndims - 2, column = md.ndims - 1;
+    const auto whole_bytes = [&](int inner) {
+        if (!is_int4(md.data_type))
+            return true;
+        for (int d = 0; d < md.ndims; ++d)
+            if (d != inner && md.dims[d] > 1 && md.strides[d] % 2 != 0)
+                return false;
+        return md.offset0 % 2 == 0;
+    };
+    if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
+        return UNIT_COLUMN;
+    const bool whole_segments = !is_int4(md.data_type) || segment % 2 == 0 || segment == md.dims[row];
+    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row) && whole_segments)
+        return UNIT_ROW;
+    return UNIT_NONE;
+}
+
+// Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
+bool src_rows_are_linear(const problem &p) {
+    const int row = p.ndims() - 2;
+    zemm_dim_t rows = p.src.dims[row];
+    for (int d = row - 1; d >= 0; --d) {
+        if (p.dst.dims[d] == 1)
+            continue;
+        if (p.src.dims[d] != p.dst.dims[d] || p.src.strides[d] != rows * p.src.strides[row])
+            return false;
+        rows *= p.src.dims[d];
+    }
+    return true;
+}
+
+reading src_reading(const facts &f) {
+    if (f.family.loads == block_loads::two_dimensions && f.src_in_blocks_2d)
+        return reading::blocks_2d;
+    if (f.family.loads == block_loads::one_dimension && f.src_in_blocks_1d)
+        return reading::blocks_1d;
+    return reading::elements;
+}
+
+reading wei_reading(const facts &f) {
+    if (f.laid_out->is_packed)
+        return reading::packed;
+    if (f.family.loads == block_loads::two_dimensions && f.laid_out->wei_in_blocks_2d)
+        return reading::blocks_2d;
+    return reading::elements;
+}
+
+bool multiplies_along_k(const facts &f) {
+    constexpr zemm_dim_t most_rows = 6; // with more it is better to arrange the weights as a panel
+    const problem &p = f.problem();
+    return f.family.multiplies_along_k && f.row->multiplies == operands::int8 && !f.empty &&
+           p.batch() * p.m() <= most_rows && f.segment % 64 == 0 && f.laid_out->wei_unit == UNIT_ROW;
+}
+
+// f32 becomes sums of two bf16 where the fpmath mode wants more digits than one has; integers have no rest.
+int products_of_one(const facts &f) {
+    const problem &p = f.problem();
+    const bool is_split = f.row->multiplies == operands::half && p.src.data_type == zemm_f32 &&
+                          p.attr.fpmath_mode != zemm_fpmath_mode_bf16 &&
+                          p.attr.fpmath_mode != zemm_fpmath_mode_any;
+    return !is_split ? 1 : p.weight_only() ? 2 : 3;
+}
+
+int panel_of(const facts &f) {
+    // Weights that are sums of two take twice the registers.
+    const bool is_half = f.products == 3 || has_zero_points_beside(f);
+    zemm_dim_t panel = is_half ? f.row->tile_k / 2 : f.row->tile_k;
+    while (!f.empty && !f.is_one_segment && f.segment % panel != 0 && panel > f.step)
+        panel -= f.step;
+    return int(panel);
+}
+
+int panels_of(const facts &f) {
+    // Parameters of floats are read for two panels at a time; integers have no registers for that.
+    // One segment may be cut into ranges of any panels.
+    const bool are_two = f.family.multiplies_by == multiplier::dpas && f.problem().weight_only() &&
+                         f.scales_along_k && f.segment < f.problem().k() && f.segment % (2 * f.panel_k) == 0;
+    return are_two ? 2 : 1;
+}
+
+problem with_weights(problem p, const memory_desc &wei) {
+    p.wei = wei;
+    return p;
+}
+
+} // namespace
+
+problem_facts facts_of(const problem &p) {
+    problem_facts f = {};
+    f.empty = p.empty();
+    f.segment = segment_of(p);
+    f.is_one_segment = f.segment == p.k();
+    f.has_quads = f.segment % 4 == 0 || f.is_one_segment;
+    f.scales_along_k = changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
+                       changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
+    f.longest_range = f.empty || f.scales_along_k ? p.k() : longest_range(p, f.segment);
+    f.src_unit = unit_dim(p.src, f.segment);
+    f.matrix_rows = p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
+    f.src_in_blocks_1d = can_read_src_1d(p);
+    f.src_in_blocks_2d = can_read_src_2d(p, f.matrix_rows);
+    return f;
+}
+
+laid_out_problem::laid_out_problem(const struct problem &p, const memory_desc &wei,
+                                   const problem_facts &of_problem)
+    : problem(with_weights(p, wei)), is_packed(is_packed_weights(wei)),
+      wei_unit(is_packed ? UNIT_PACKED : unit_dim(wei, of_problem.segment)),
+      wei_in_blocks_2d(!is_packed && can_read_wei_2d(wei)) {}
+
+facts facts_of(const kernel_row &row, const problem_facts &of_problem,
+               std::shared_ptr<const laid_out_problem> laid_out) {
+    facts f = {of_problem};
+    f.row = &row;
+    f.family = row.traits();
+    f.laid_out = std::move(laid_out);
+    f.src = src_reading(f);
+    f.wei = wei_reading(f);
+    f.is_without_panel = multiplies_along_k(f);
+    f.range_unit = f.segment < f.problem().k() ? f.segment : row.tile_k;
+    if (!f.family.is_xe())
+        return f;
+    f.step = f.problem().weight_only() ? f.family.widened_step
+                                       : f.family.step_bytes / operand_bytes(row.multiplies);
+    f.products = products_of_one(f);
+    f.panel_k = panel_of(f);
+    f.panels = panels_of(f);
+    f.registers = registers_of(f);
+    return f;
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The families of kernels: an ISA, how its kernels own a tile and how they load. A row of kernels.def names
+// its family.
+#pragma once
+
+namespace zemm::matmul {
+
+enum class isa_family {
+    any, // OpenCL C without an ISA, for any device
+    cpu, // the same with the tile of a CPU
+    avx2,
+    avx2_vnni,
+    avx512,
+    avx512_vnni,
+    xe_hpc,   // XMX with sub-groups of 16, 2-D block loads: Xe-HPC, Xe2 and later
+    xe_hpg,   // XMX with sub-groups of 8: Xe-HPG
+    xe_dp4a,  // no XMX: Xe-LP, Xe-LPG
+    xe_fma16, // multiply-adds of f32, sub-groups of 16
+    xe_fma8,  // the same, sub-groups of 8
+};
+
+enum class multiplier {
+    vectors, // of a work-item: dot products of bytes, multiply-adds
+    dpas,
+    dp4a,
+    fma,
+};
+
+// By what a sub-group loads parts of a matrix that lie in memory as it needs them.
+enum class block_loads { none, one_dimension, two_dimensions };
+
+struct family_traits {
+    int sub_group = 0;      // work-items that own a tile together; 0: each has a tile of its own
+    int register_bytes = 0; // of a GPU's thread
+    multiplier multiplies_by = multiplier::vectors;
+    block_loads loads = block_loads::none;
+    int step_bytes = 0;              // of operands along K that it multiplies at once
+    int widened_step = 0;            // elements of K of integer weights that become floats at once
+    bool zero_points_as_f32 = false; // their share of a sum is a product of f32, else of 16-bit integers
+    bool multiplies_along_k = false; // few rows by bytes of weights along K, without a panel of these
+
+    // For Intel GPUs, whose sub-groups own the tiles.
+    constexpr bool is_xe() const { return sub_group != 0; }
+    constexpr bool has_small_registers() const { return register_bytes == 32; }
+};
+
+constexpr family_traits traits_of(isa_family family) {
+    using enum multiplier;
+    using enum block_loads;
+    switch (family) {
+    case isa_family::any:
+    case isa_family::cpu:
+    case isa_family::avx2:
+    case isa_family::avx2_vnni:
+    case isa_family::avx512:
+        return {};
+    case isa_family::avx512_vnni:
+        return {.multiplies_along_k = true};
+    // sub-group, register bytes, multiplies by, loads, step bytes, widened step, zero points as f32
+    case isa_family::xe_hpc:
+        return {16, 64, dpas, two_dimensions, 32, 32, true};
+    case isa_family::xe_hpg:
+        return {8, 32, dpas, one_dimension, 32, 32, false};
+    case isa_family::xe_dp4a:
+        return {8, 32, dp4a, one_dimension, 32, 32, false};
+    case isa_family::xe_fma16:
+        return {16, 64, fma, one_dimension, 64, 16, false};
+    case isa_family::xe_fma8:
+        return {8, 32, fma, one_dimension, 64, 16, false};
+    }
+    return {};
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/layouts.hpp"
+
+#include "common/error.hpp"
+#include "matmul/packed_weights.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+// Whether tiles of a CPU are so many that packing the weights for them is worth it.
+bool is_worth_it_on_cpu(const facts &f) {
+    constexpr zemm_dim_t fewest_tiles = 2; // of full height
+    const problem &p = f.problem();
+    return p.batch() * p.m() >= fewest_tiles * f.row->tile_m && p.shares_weights();
+}
+
+// One row of tiles reads each weight once: packing would read it, write it and read it again. A load of
+// columns that lie along K takes a line of memory for each lane, however.
+bool is_worth_it_on_xe(const facts &f) {
+    const problem &p = f.problem();
+    const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
+    return !f.row->can_gather() || rows > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
+}
+
+} // namespace
+
+layouts::layouts(const problem &p, const ze::device &dev)
+    : of_problem(facts_of(p)), p_(p), dev_(dev), is_open_(p.wei.format_kind == zemm_format_kind_any) {}
+
+std::shared_ptr<const laid_out_problem> &layouts::lay_out_as(kind k) {
+    std::shared_ptr<const laid_out_problem> &made = made_[k];
+    if (made)
+        return made;
+    memory_desc wei = p_.wei;
+    if (k == along_k)
+        wei = weights_along_k(wei);
+    else if (k == packed)
+        wei = packed_weights(wei);
+    else
+        md_resolve_any(wei);
+    made = std::make_shared<const laid_out_problem>(p_, wei, of_problem);
+    return made;
+}
+
+std::shared_ptr<const laid_out_problem> layouts::wanted(const kernel_row &row) {
+    if (!is_open_)
+        return lay_out_as(given);
+    // These loads transform bytes as they read them.
+    if (row.traits().loads == block_loads::two_dimensions && is_int8(p_.wei.data_type) &&
+        lay_out_as(given)->wei_in_blocks_2d)
+        return lay_out_as(given);
+    // A transposing load takes eight of K of f32 as DPAS wants them.
+    if (row.multiplies == operands::tf32 && p_.wei.data_type == zemm_f32 &&
+        lay_out_as(along_k)->wei_in_blocks_2d)
+        return lay_out_as(along_k);
+    const bool is_packed = row.weights == weights_layout::packed && of_problem.has_quads && !of_problem.empty;
+    return lay_out_as(is_packed ? packed : given);
+}
+
+std::shared_ptr<const weights_packing> layouts::packing_of(const facts &f) {
+    std::shared_ptr<const weights_packing> &made = packings_[f.laid_out == made_[along_k] ? along_k : given];
+    if (made)
+        return made;
+    auto result = std::make_shared<weights_packing>();
+    try {
+        result->packed = lay_out_as(packed);
+        reorder::problem move;
+        move.src = f.problem().wei;
+        move.dst = result->packed->problem.wei;
+        (f.family.is_xe() ? reorder::plan_pack_lanes : reorder::plan_pack)(move, dev_, result->move,
+                                                                           result->why_not);
+    } catch (const error &e) { // the packed layout does not exist
+        result->why_not = e.what();
+    }
+    made = result;
+    return made;
+}
+
+void layouts::pack_first(facts &f) {
+    if (f.empty || f.wei != reading::elements)
+        return;
+    const bool is_xe = f.family.is_xe();
+    if (is_xe ? !is_worth_it_on_xe(f)
+              : dev_.kind == zemm_gpu || f.row->weights != weights_layout::packed || !f.has_quads ||
+                    !is_worth_it_on_cpu(f))
+        return;
+    std::shared_ptr<const weights_packing> packing = packing_of(f);
+    f.why_not_packed = packing->why_not;
+    if (f.family.loads == block_loads::one_dimension && f.why_not_packed.empty() &&
+        md_size(packing->packed->problem.wei) >= UINT32_MAX)
+        f.why_not_packed =
+            "its weights would be packed first, and have more bytes than the 2^32 that it counts";
+    if (f.why_not_packed.empty())
+        f.packing = std::move(packing);
+}
+
+} // namespace zemm::matmul
