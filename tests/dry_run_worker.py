@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs small primitives on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK. Prints JSON.
 
-A process of its own per test: the driver reads its dry-run settings when it is loaded.
+A process of its own for each device: the driver reads its dry-run settings when it is loaded.
 """
 
+import ctypes
 import itertools
 import json
 import os
@@ -191,9 +192,18 @@ def run_memory(engine: zemm.Engine) -> dict[str, Any]:
     return {"wrong": wrong, "refused": refused}
 
 
-def run_row(engine: zemm.Engine) -> dict[str, Any]:
-    """A row by its name: a sample of the problems that it takes is created, built and launched."""
-    row = os.environ["ZEMM_KERNEL"] = sys.argv[2]
+def run_rows(engine: zemm.Engine) -> dict[str, Any]:
+    """Rows by their names, one after another: a line of JSON after the lines that the log has of each."""
+    for row in sys.argv[2:]:
+        answer = run_row(engine, row)
+        ctypes.CDLL(None).fflush(None)  # the library's lines come before ours
+        print(json.dumps({"row": row} | answer), flush=True)
+    return {"rows": len(sys.argv) - 2}
+
+
+def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
+    """A sample of the problems that the row takes is created, built and launched."""
+    os.environ["ZEMM_KERNEL"] = row
     descriptors, reasons = {}, set()
     for name, problem in PROBLEMS.items():
         try:
@@ -232,7 +242,7 @@ TASKS = {
     "memory": run_memory,
     "model": run_model,
     "reorders": run_reorders,
-    "row": run_row,
+    "rows": run_rows,
 }
 
 

@@ -3,6 +3,8 @@
 
 A result is a value in f64 and a bound: the library's f32 value lies within [value - error, value + error].
 The bound is 0 as long as every step is exact, or a single correctly rounded operation on exact operands.
+Formulas, groups of parameters and conversions are those of zemm-benchdnn's reference, which tests/benchdnn
+checks by other means. The product and all bounds are this file's.
 """
 
 import math
@@ -10,10 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 from support_problem import NUMPY, RANGES, Data, Problem, Quant
+from zemm.benchdnn import eltwise as formulas
+from zemm.benchdnn.dtypes import encode
+from zemm.benchdnn.product import common_step
+from zemm.benchdnn.reference import spread
 
 Array = np.ndarray
 EPS = 2.0**-24  # half a unit in the last place of an f32 in [1, 2)
-ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def f32(x: Array) -> Array:
@@ -22,22 +27,15 @@ def f32(x: Array) -> Array:
 
 
 def quantum(a: Array) -> float:
-    """The largest power of two that divides all values."""
-    nonzero = a[a != 0]
-    if nonzero.size == 0:
-        return 1.0
-    mantissa, exponent = np.frexp(nonzero.astype(np.float64))
-    digits = (mantissa * 2.0**53).astype(np.int64)
-    return float(np.ldexp((digits & -digits).astype(np.float64), exponent - 53).min())
+    """The largest power of two that divides all values, which are f32."""
+    narrow = np.asarray(a, np.float32)
+    assert np.array_equal(narrow, a)
+    return common_step(narrow)
 
 
-def expand(parameter: Array, dims: tuple[int, ...], quant: Quant) -> Array:
+def expand(parameter: Array, dims: tuple[int, ...]) -> Array:
     """The parameter of each element of a tensor."""
-    for i, group in enumerate(quant.groups):
-        axis = len(dims) - 2 + i
-        if quant.mask >> axis & 1:
-            parameter = np.repeat(parameter, group, axis=axis)
-    return np.broadcast_to(parameter, dims)
+    return np.broadcast_to(spread(parameter, dims), dims)
 
 
 def k_segments(p: Problem) -> int:
@@ -76,9 +74,9 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     src, wei = data.src[..., k].astype(np.int64), data.wei[..., k, :].astype(np.int64)
     zs = zw = None
     if p.src_zp:
-        zs = expand(data.quants["src_zp"], p.src_dims, p.src_zp)[..., k]
+        zs = expand(data.quants["src_zp"], p.src_dims)[..., k]
     if p.wei_zp:
-        zw = expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
+        zw = expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
     if data.reductions is None:
         return stored(p, exact_product(src if zs is None else src - zs, wei if zw is None else wei - zw))
     assert zw is not None
@@ -134,13 +132,9 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
         k = slice(begin, begin + length)
         factor = np.ones(p.dst_dims)
         if p.src_scale:
-            factor = (
-                factor * expand(data.quants["src_scale"], p.src_dims, p.src_scale)[..., begin : begin + 1]
-            )
+            factor = factor * expand(data.quants["src_scale"], p.src_dims)[..., begin : begin + 1]
         if p.wei_scale:
-            factor = (
-                factor * expand(data.quants["wei_scale"], p.wei_dims, p.wei_scale)[..., begin : begin + 1, :]
-            )
+            factor = factor * expand(data.quants["wei_scale"], p.wei_dims)[..., begin : begin + 1, :]
         if p.integer:
             part = integer_product(p, data, k)
             exact = exact + part
@@ -151,7 +145,7 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             continue
         src, wei = all_src[..., k], all_wei[..., k, :].astype(np.float64)
         if p.wei_zp:
-            wei = wei - expand(data.quants["wei_zp"], p.wei_dims, p.wei_zp)[..., k, :]
+            wei = wei - expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
         total += (src @ wei) * factor
         if p.narrow == "two bf16" and p.wei_dt == "f32":  # products of two rests are left out
             total -= (rest(data.src[..., k]) @ rest(data.wei[..., k, :])) * factor
@@ -188,70 +182,45 @@ def apply(
         return f32(y), moved + slack
 
 
-def soft_relu(x: Array) -> Array:
-    return np.where(x < 88.72283, np.log1p(np.exp(np.minimum(x, 89.0))), x)
-
-
-def logistic(x: Array) -> Array:
-    return np.where(-x < 88.72283, 1 / (1 + np.exp(-x)), 0.0)
-
-
-def clamp(x: Array, low: float, high: float) -> Array:
-    return np.fmin(np.fmax(x, low), high)
-
-
-def clamp_to_1(x: Array) -> Array:
-    """A NaN stays one."""
-    return np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, x))
-
-
 def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | None]:
     """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of
     the functions), and of what else: terms that cancel, or an argument whose rounding exp carries on."""
-    a, b = float(np.float32(a)), float(np.float32(b))
-    c1, c2, c3 = (float(np.float32(v)) for v in (0.79788458, 0.044715, 0.70710677))
-    table: dict[str, tuple[Function, float, Function | None]] = {
-        "relu": (lambda x: np.where(x > 0, x, a * x), 1, None),
-        "tanh": (np.tanh, 12, None),
-        "elu": (lambda x: np.where(x > 0, x, a * np.expm1(x)), 10, None),
-        "square": (lambda x: x * x, 1, None),
-        "abs": (np.abs, 0, None),
-        "sqrt": (np.sqrt, 6, None),
-        "linear": (lambda x: a * x + b, 2, lambda x: a * x),
-        "soft_relu": (lambda x: soft_relu(a * x) / a, 12, lambda x: x * soft_relu(a * x)),
-        "hardsigmoid": (lambda x: clamp_to_1(a * x + b), 2, lambda x: np.minimum(np.abs(a * x), abs(b) + 1)),
-        "logistic": (logistic, 16, None),
-        "exp": (np.exp, 8, None),
-        "gelu_tanh": (lambda x: 0.5 * x * (1 + np.tanh(c1 * x * (1 + c2 * x * x))), 12, lambda x: x),
-        "swish": (lambda x: x * logistic(a * x), 12, lambda x: x * logistic(a * x) * a * x),
-        "log": (np.log, 8, None),
-        "clip": (lambda x: clamp(x, a, b), 0, None),
-        "clip_v2": (lambda x: clamp(x, a, b), 0, None),
-        "pow": (lambda x: a * np.power(x, np.full_like(x, b)), 36, None),
-        "gelu_erf": (lambda x: 0.5 * x * (1 + ERF(c3 * x)), 36, lambda x: x),
-        "round": (np.rint, 0, None),
-        "mish": (lambda x: x * np.tanh(soft_relu(x)), 24, None),
-        "hardswish": (lambda x: x * clamp_to_1(a * x + b), 4, lambda x: np.abs(x) * (abs(b) + 1)),
+    alpha, beta = np.float32(a), np.float32(b)
+    one = np.float32(1)
+    bounds: dict[str, tuple[float, Function | None]] = {
+        "relu": (1, None),
+        "tanh": (12, None),
+        "elu": (10, None),
+        "square": (1, None),
+        "abs": (0, None),
+        "sqrt": (6, None),
+        "linear": (2, lambda x: alpha * x),
+        "soft_relu": (12, lambda x: x * formulas.soft_relu(alpha * x, one, one)),
+        "hardsigmoid": (2, lambda x: np.minimum(np.abs(alpha * x), abs(beta) + 1)),
+        "logistic": (16, None),
+        "exp": (8, None),
+        "gelu_tanh": (12, lambda x: x),
+        "swish": (12, lambda x: x * formulas.logistic(alpha * x) * alpha * x),
+        "log": (8, None),
+        "clip": (0, None),
+        "clip_v2": (0, None),
+        "pow": (36, None),
+        "gelu_erf": (36, lambda x: x),
+        "round": (0, None),
+        "mish": (24, None),
+        "hardswish": (4, lambda x: np.abs(x) * (abs(beta) + 1)),
     }
-    return table[alg.removeprefix("eltwise_").removesuffix("_use_dst_for_bwd")]
+    name = alg.removeprefix("eltwise_").removesuffix("_use_dst_for_bwd")
+    return lambda x: formulas.ELTWISE[name](x, alpha, beta), *bounds[name]
+
+
+# Rounding bounds of binary operations, as those of eltwise ones. Others select or compare.
+BINARY_ROUNDINGS = {"add": 1.0, "sub": 1.0, "mul": 1.0, "div": 5.0}
 
 
 def binary(alg: str, s: Array) -> tuple[Function, float]:
-    table: dict[str, tuple[Function, float]] = {
-        "add": (lambda x: x + s, 1),
-        "sub": (lambda x: x - s, 1),
-        "mul": (lambda x: x * s, 1),
-        "div": (lambda x: x / s, 5),
-        "max": (lambda x: np.where(x > s, x, s), 0),
-        "min": (lambda x: np.where(x < s, x, s), 0),
-        "ge": (lambda x: 1.0 * (x >= s), 0),
-        "gt": (lambda x: 1.0 * (x > s), 0),
-        "le": (lambda x: 1.0 * (x <= s), 0),
-        "lt": (lambda x: 1.0 * (x < s), 0),
-        "eq": (lambda x: 1.0 * (x == s), 0),
-        "ne": (lambda x: 1.0 * (x != s), 0),
-    }
-    return table[alg.removeprefix("binary_")]
+    name = alg.removeprefix("binary_")
+    return lambda x: 1.0 * formulas.BINARY[name](x, s), BINARY_ROUNDINGS.get(name, 0.0)
 
 
 def is_exact_s32(p: Problem) -> bool:
@@ -275,7 +244,7 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
             x, error = apply(lambda v, s=addend: v + s, x, error, 1)  # type: ignore[misc]
             error = error + (f32(addend) != addend) * 2 * EPS * np.abs(addend)
         elif op.kind == "prelu":
-            x, error = apply(lambda v, s=first: np.where(v >= 0, v, v * s), x, error, 1)  # type: ignore[misc]
+            x, error = apply(lambda v, s=first: formulas.prelu(v, s), x, error, 1)  # type: ignore[misc]
         elif op.alg == "binary_select":
             assert first is not None
             assert second is not None
@@ -289,11 +258,11 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
             function, roundings, terms = eltwise(op.alg, op.alpha, op.beta)
             x, error = apply(function, x, error, roundings, terms)
     if p.dst_scale:
-        scale = expand(data.quants["dst_scale"], p.dst_dims, p.dst_scale)
+        scale = expand(data.quants["dst_scale"], p.dst_dims)
         power_of_two = bool((np.frexp(scale)[0] == 0.5).all())
         x, error = apply(lambda v: v / scale, x, error, 1 if power_of_two else 5)
     if p.dst_zp:
-        zero_point = expand(data.quants["dst_zp"], p.dst_dims, p.dst_zp)
+        zero_point = expand(data.quants["dst_zp"], p.dst_dims)
         x, error = apply(lambda v: v + zero_point, x, error, 1)
     with np.errstate(all="ignore"):
         return convert(x - error, p.dst_dt), convert(x + error, p.dst_dt)
@@ -302,12 +271,7 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
 def convert(x: Array, dt: str) -> Array:
     """Step 10: integers saturate, then round half to even, NaN is 0; floats round half to even. What would be
     a denormal bf16 is 0."""
-    with np.errstate(all="ignore"):
-        if dt not in RANGES:
-            narrow = f32(x).astype(np.float32).astype(NUMPY[dt])
-            is_denormal = np.abs(narrow.astype(np.float32)) < (2.0**-126 if dt == "bf16" else 0)
-            return np.where(is_denormal, narrow * NUMPY[dt].type(0), narrow)
-        low, high = RANGES[dt]
-        if dt == "s32":
-            high = 2147483520  # the largest f32 below 2^31
-        return np.where(np.isnan(x), 0, np.rint(np.clip(f32(x), low, high))).astype(NUMPY[dt])
+    values = f32(x).astype(np.float32)
+    if dt in RANGES:
+        values = np.where(np.isnan(values), np.float32(0), values)
+    return encode(values, dt).astype(NUMPY[dt], copy=False)

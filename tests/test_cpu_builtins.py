@@ -40,6 +40,8 @@ def dpas_module(driver: Driver, lanes: int) -> Module:
     return driver.module(compile_opencl("\n".join(dpas_kernel(d) for d in DPAS if d.lanes == lanes)))
 
 
+@pytest.mark.quick(cases=lambda builtin: builtin.lanes == 8)
+@pytest.mark.xdist_group("dpas")
 @pytest.mark.parametrize("builtin", DPAS, ids=str)
 def test_dpas(driver: Driver, builtin: Dpas) -> None:
     rng = np.random.default_rng(zlib.crc32(str(builtin).encode()))
@@ -51,6 +53,8 @@ def test_dpas(driver: Driver, builtin: Dpas) -> None:
     np.testing.assert_array_equal(acc, expected)
 
 
+@pytest.mark.quick(cases=lambda builtin: builtin.lanes == 8)
+@pytest.mark.xdist_group("dpas")
 @pytest.mark.parametrize("builtin", [d for d in DPAS if d.acc != "s32" and d.m == 1 and not d.flat], ids=str)
 def test_dpas_of_special_values(driver: Driver, builtin: Dpas) -> None:
     """One element of a for each column, times 1, on zeros: infinities, NaN, the largest, the smallest."""
@@ -67,6 +71,8 @@ def test_dpas_of_special_values(driver: Driver, builtin: Dpas) -> None:
         np.testing.assert_array_equal(to_float(acc, builtin.acc), np.full(acc.shape, np.float32(value)))
 
 
+@pytest.mark.full  # 16 lanes
+@pytest.mark.xdist_group("dpas")
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_dpas_rounds_to_even(driver: Driver, kind: str) -> None:
     """Sums in the middle between two values of the accumulator, and next to it."""

@@ -40,6 +40,8 @@ def test_python_snippet(tmp_path: Path) -> None:
     assert re.fullmatch(r"largest error: \d\.\d% of the largest value\n", result.stdout)
 
 
+@pytest.mark.long
+@pytest.mark.quick(cases=lambda line: "smoke" not in line)
 @pytest.mark.parametrize("line", driver_lines(), ids=lambda line: line.rsplit(maxsplit=1)[-1])
 def test_driver_line(line: str, tmp_path: Path) -> None:
     assert line.startswith("zemm-benchdnn ")

@@ -4,6 +4,7 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,3 +87,12 @@ def test_exit_code_needs_one_working_device(
     assert "1.8.0" in said
     assert "A GPU" in said
     assert "SIGSEGV" in said
+
+
+def test_an_engine_is_named_as_by_the_loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ZE_ENABLE_ALT_DRIVERS", str(Path(zemm.__file__).with_name("libze_cpu.so")))
+    loader = doctor.run_probe("loader")
+    if not loader["path"]:
+        pytest.skip("needs the Level Zero loader")
+    names = [device["name"] for device in loader["devices"] if device["kind"] == "cpu"]
+    assert doctor.run_probe("cpu")["name"] == names[0]

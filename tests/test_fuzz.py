@@ -8,6 +8,7 @@ from fuzz import fuzz
 from fuzz_targets import TARGETS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", TARGETS)
 def test_random_input(target: str, tmp_path: Path) -> None:
     failure = fuzz(target, 5, 1, tmp_path)

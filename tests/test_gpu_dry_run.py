@@ -12,7 +12,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,9 @@ pytestmark = [
 ]
 
 
-def dry_run(settings: Mapping[str, str], tmp_path: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def dry_run(
+    settings: Mapping[str, str], tmp_path: Path, *command: str, timeout: int = 300
+) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ZE_", "ZEMM_"))}
     env |= {
         "ZEMM_CACHE": "0",  # Intel's compiler is to build everything
@@ -80,7 +83,7 @@ def dry_run(settings: Mapping[str, str], tmp_path: Path, *command: str) -> subpr
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=timeout,
         check=False,
     )
     assert result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
@@ -113,18 +116,46 @@ def test_matmuls(device: str, tmp_path: Path) -> None:
     assert answer["times_after_reset"] == []
 
 
+@pytest.fixture(scope="module")
+def rows_on(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str] | Exception]:
+    """What a device prints about each row; the last line is JSON. One process runs all rows of a device."""
+
+    @cache
+    def printed(device: str) -> dict[str, str] | Exception:
+        settings = {**DEVICES, "tgllp": TIGER_LAKE}[device] | {"ZEMM_VERBOSE": "warn"}
+        command = (str(ROOT / "tests" / "dry_run_worker.py"), "rows", *kernels_for_gpus())
+        try:
+            result = dry_run(settings, tmp_path_factory.mktemp(device), *command, timeout=1200)
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            return error
+        rows, lines = {}, ""
+        for line in result.stdout.splitlines(keepends=True):
+            lines += line
+            if line.startswith('{"row": '):
+                rows[json.loads(line)["row"]] = lines
+                lines = ""
+        return rows
+
+    return printed
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("row", kernels_for_gpus())
-@pytest.mark.parametrize("device", [*DEVICES, "tgllp"])
-def test_row(device: str, row: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "device", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in (*DEVICES, "tgllp")]
+)
+def test_row(device: str, row: str, rows_on: Callable[[str], dict[str, str] | Exception]) -> None:
     """Every row is built without a warning, such as one of spilled registers, and launched."""
-    settings = {**DEVICES, "tgllp": TIGER_LAKE}[device] | {"ZEMM_VERBOSE": "warn"}
-    result = dry_run(settings, tmp_path, str(ROOT / "tests" / "dry_run_worker.py"), "row", row)
-    answer = json.loads(result.stdout.splitlines()[-1])
+    rows = rows_on(device)
+    if isinstance(rows, Exception):
+        raise rows
+    printed = rows[row]
+    answer = json.loads(printed.splitlines()[-1])
     if not answer["sample"]:
         # Only what the device does not have keeps a row from every problem.
         (reason,) = {reason for reason in answer["reasons"] if "the device" in reason}
         pytest.skip(f"{row} on {device}: {reason}")
-    assert "warning: " not in result.stdout, result.stdout
+    assert "warning: " not in printed, printed
 
 
 @pytest.mark.parametrize("device", [*DEVICES, "tgllp"])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 from readme import ROOT, block
 
+pytestmark = [pytest.mark.full, pytest.mark.long, pytest.mark.xdist_group("install")]
 HEADERS = ["zemm.h", "zemm_types.h", "zemm_ze.h"]
 
 

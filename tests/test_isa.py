@@ -15,6 +15,8 @@ from zemm.isa.compiler import Compiled
 from zemm.isa.errors import IsaError
 from zemm.isa.pipes import Pipe
 
+HPG, HPC, XE2, XE3 = (model.family_of(device) for device in ("dg2", "pvc", "bmg", "ptl"))
+
 
 def line(text: str) -> assembly.Instruction:
     kernel = assembly.parse(NEWER + text + "\n")
@@ -112,8 +114,8 @@ class TestPipes:
     def test_pipe_and_cycles(self, text: str, pipe: Pipe, xe2: int, hpg: int) -> None:
         instruction = line(text)
         assert pipes.pipe_of(instruction) is pipe
-        assert model.cycles(instruction, model.XE2) == xe2
-        assert model.cycles(instruction, model.HPG) == hpg
+        assert model.cycles(instruction, XE2) == xe2
+        assert model.cycles(instruction, HPG) == hpg
 
     def test_agrees_with_what_the_compiler_says(self) -> None:
         said = [
@@ -136,7 +138,7 @@ class TestPipes:
     )
     def test_unknown_is_refused_by_name(self, text: str, words: str) -> None:
         with pytest.raises(IsaError, match=words):
-            model.cycles(line(text), model.XE2)
+            model.cycles(line(text), XE2)
 
     @pytest.mark.parametrize(
         ("types", "depth"),
@@ -203,7 +205,7 @@ class TestOverflow:
         assert "writes 1024 bytes from r60 on" in sentence
         assert "a variable of 512" in sentence
         with pytest.raises(IsaError, match="wrong code of 1 block loads"):
-            analysis.analyse(Compiled(self.kernel(512), 0, 1.0), model.HPC)
+            analysis.analyse(Compiled(self.kernel(512), 0, 1.0), HPC)
 
     def test_into_a_part(self) -> None:
         """Of a variable that begins before."""
@@ -218,7 +220,7 @@ class TestAnalysis:
         return Compiled(assembly.parse(text), 0, 1.0)
 
     def test_of_the_k_loop(self) -> None:
-        a = analysis.analyse(self.compiled(OLDER), model.HPC)
+        a = analysis.analyse(self.compiled(OLDER), HPC)
         assert (a.k, a.trips, a.group, a.threads) == (64, 1, False, 4)
         assert (a.count.number[Pipe.XMX], a.count.number[Pipe.SEND], a.count.number[Pipe.INT]) == (4, 3, 2)
         assert a.operations == 4 * 8 * 16 * 32
@@ -232,7 +234,7 @@ class TestAnalysis:
         """A DPAS of a register with itself takes time and multiplies nothing."""
         filler = "        dpas.8x8 (16|M0) r10:d null:d r10:ub r10.0:b {Atomic} // $8\n"
         first = OLDER.index("        dpas.8x8")
-        a = analysis.analyse(self.compiled(OLDER[:first] + filler + OLDER[first:]), model.HPC, tile=(16, 16))
+        a = analysis.analyse(self.compiled(OLDER[:first] + filler + OLDER[first:]), HPC, tile=(16, 16))
         assert (a.k, a.operations, a.count.number[Pipe.XMX]) == (64, 4 * 8 * 16 * 32, 5)
         assert (a.prediction.bound, a.prediction.utilisation) == ("XMX", 4 / 5)
         for other in (
@@ -242,12 +244,10 @@ class TestAnalysis:
         ):
             change = filler.replace("r10:d null:d r10:ub r10.0:b", other)
             with pytest.raises(IsaError, match="no whole steps"):
-                analysis.analyse(
-                    self.compiled(OLDER[:first] + change + OLDER[first:]), model.HPC, tile=(16, 16)
-                )
+                analysis.analyse(self.compiled(OLDER[:first] + change + OLDER[first:]), HPC, tile=(16, 16))
 
     def test_of_a_group(self) -> None:
-        a = analysis.analyse(self.compiled(OLDER), model.HPC, 128)
+        a = analysis.analyse(self.compiled(OLDER), HPC, 128)
         assert (a.k, a.trips, a.group) == (64, 2, True)
         assert a.count.number[Pipe.XMX] == 8
         assert a.count.number[Pipe.FLOAT] == 4
@@ -256,7 +256,7 @@ class TestAnalysis:
         assert a.operations == 2 * 4 * 8 * 16 * 32
 
     def test_loads_bound(self) -> None:
-        a = analysis.analyse(self.compiled(OLDER.replace("r60:16", "r60:32")), model.HPC)
+        a = analysis.analyse(self.compiled(OLDER.replace("r60:16", "r60:32")), HPC)
         assert a.prediction.bound == "L1"
         assert a.prediction.utilisation == pytest.approx(32 / (8 * (8 + 32) * 64 / 512))
 
@@ -270,7 +270,7 @@ class TestAnalysis:
     def test_refusals(self, change: tuple[str, str], group: int, words: str) -> None:
         compiled = self.compiled(OLDER.replace(*change))
         with pytest.raises(IsaError, match=words):
-            analysis.analyse(compiled, model.HPC, group)
+            analysis.analyse(compiled, HPC, group)
 
 
 class TestModel:
@@ -281,14 +281,24 @@ class TestModel:
                 2 * 8 * family.sub_group * depth * family.xve // (8 * family.dpas_row_cycles)
                 for depth in (16, 32)
             ]
-            for family in (model.HPG, model.HPC, model.XE2, model.XE3)
+            for family in (HPG, HPC, XE2, XE3)
         }
         assert peak == {
             "Xe-HPG": [2048, 4096],
             "Xe-HPC": [4096, 8192],
-            "Xe2": [2048, 4096],
-            "Xe3": [2048, 4096],
+            "Xe2-HPG": [2048, 4096],
+            "Xe3-LPG": [2048, 4096],
         }
+
+    def test_threads_of_an_engine(self) -> None:
+        assert HPC.threads == HPG.threads == {128: 8, 256: 4}
+        assert model.family_of("dg1").threads == {128: 7}
+        assert XE3.threads == {32: 10, 64: 10, 96: 10, 128: 8, 160: 6, 192: 5, 256: 4}
+
+    def test_without_xmx_there_are_no_cycles_of_a_dpas(self) -> None:
+        cycles = {device: family.dpas_row_cycles for device, family in model.DEVICES.items()}
+        assert cycles["mtl"] == cycles["dg1"] == cycles["tgllp"] == cycles["adl-s"] == 0
+        assert (cycles["pvc"], cycles["dg2"], cycles["bmg"], cycles["ptl"]) == (1, 2, 2, 2)
 
     # The B580 record's counters (10^9), and its TFLOPS with and without `-noschedule`; 118.8 are the roof.
     RECORD = (
@@ -305,8 +315,8 @@ class TestModel:
         """The roof is above what was measured; what runs in turn is between its two measurements."""
         number = dict.fromkeys(Pipe, 0)
         busy = dict.fromkeys(Pipe, 0.0)
-        busy |= {Pipe.FLOAT: alu0, Pipe.INT: alu1, Pipe.XMX: alu2 * model.XE2.dpas_row_cycles}
-        found = model.predict(model.Count(number, busy, busy[Pipe.XMX]), messages.Traffic(), model.XE2)
+        busy |= {Pipe.FLOAT: alu0, Pipe.INT: alu1, Pipe.XMX: alu2 * XE2.dpas_row_cycles}
+        found = model.predict(model.Count(number, busy, busy[Pipe.XMX]), messages.Traffic(), XE2)
         roof = 2.9 * 20 * 8 * 256 / 1000
         assert found.utilisation * roof > fast
         assert slow < found.serial * roof < fast
@@ -413,11 +423,11 @@ def test_rows(tmp_path: Path) -> None:
     assert (generic.work_items, generic.owner, generic.weights) == (1, "work_item", "plain")
     assert (generic.predicate, generic.feature) == ("on_any", None)
     assert [row.is_xe for row in (wide, few, generic)] == [True, True, False]
-    assert not wide.why_not(model.HPC)
-    assert "2-D block loads" in wide.why_not(model.HPG)
-    assert not few.why_not(model.HPG)
-    assert "16 lanes" in few.why_not(model.XE2)
-    assert not generic.why_not(model.HPG)
+    assert not wide.why_not(HPC)
+    assert "2-D block loads" in wide.why_not(HPG)
+    assert not few.why_not(HPG)
+    assert "16 lanes" in few.why_not(XE2)
+    assert not generic.why_not(HPG)
     problem = rows.PROBLEMS[0]
     assert [row.is_for(problem) for row in (wide, few, generic)] == [False, True, True]
     assert wide.is_for(rows.Problem("without groups", "any", "", 0))

@@ -9,6 +9,7 @@ import zemm
 from support_problem import PostOp, Problem, Quant, zero_point
 from support_rows import BY_NAME, CPU_ROWS
 from support_run import make_pd, run
+from support_tiers import in_turns
 
 PACKED = "BA16a64b4a"
 
@@ -79,6 +80,12 @@ SPLIT = {
 SHAPES = ((1, 15, 30004), (3, 40, 8200), (33, 16, 9000), (17, 5, 60001))
 
 
+def split_problem(row: str, name: str) -> Problem:
+    base, unit = SPLIT[name]
+    return replace(base, src_dims=(1, 64 * unit), wei_dims=(64 * unit, 8))
+
+
+@pytest.mark.quick(cases=in_turns(CPU_ROWS[::2], SPLIT, split_problem))
 @pytest.mark.parametrize("name", SPLIT)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_k_in_ranges(
@@ -87,7 +94,7 @@ def test_k_in_ranges(
     """Sums of ranges are added up: exactly for integers, whatever zero points and scales there are."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base, unit = SPLIT[name]
-    if not takes(engine, replace(base, src_dims=(1, 64 * unit), wei_dims=(64 * unit, 8))):
+    if not takes(engine, split_problem(row, name)):
         return  # test_kernel_tails has the reasons
     for seed, (m, n, any_k) in enumerate(SHAPES):
         k = any_k // unit * unit
@@ -149,6 +156,7 @@ PACK_FIRST = {
 }
 
 
+@pytest.mark.quick(cases=lambda shape: shape[0] == 240)
 @pytest.mark.parametrize("name", PACK_FIRST)
 @pytest.mark.parametrize("shape", [(240, 65, 64), (300, 130, 320), (481, 64, 192)])
 def test_weights_packed_first(
@@ -194,15 +202,23 @@ ALONG_K = {
 }
 
 
+INT8_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src == "int8"]
+
+
+def problem_along_k(row: str, name: str) -> Problem:
+    return replace(ALONG_K[name], src_dims=(1, 192), wei_dims=(192, 8))
+
+
+@pytest.mark.quick(cases=in_turns(INT8_ROWS, ALONG_K, problem_along_k))
 @pytest.mark.parametrize("name", ALONG_K)
-@pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].src == "int8"])
+@pytest.mark.parametrize("row", INT8_ROWS)
 def test_few_rows_along_k(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
     """M up to 6 and past it, N around vectors and tiles, whole vectors of K and more than a block."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base = ALONG_K[name]
-    if not takes(engine, replace(base, src_dims=(1, 192), wei_dims=(192, 8))):
+    if not takes(engine, problem_along_k(row, name)):
         return
     ks = (192, 384, 1536) if base.wei_scale else (64, 192, 256, 320, 1024)
     for seed, k in enumerate(ks):

@@ -10,6 +10,7 @@ from support_problem import Problem, zero_point
 from support_rows import BY_NAME, CPU_ROWS
 from support_run import make_pd, run
 from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
+from support_tiers import in_turns
 
 VARIANTS = INTEGERS | FLOATS
 
@@ -33,6 +34,11 @@ def run_on(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem)
     return call.exact
 
 
+def first_problem(row: str, name: str) -> Problem:
+    return VARIANTS[name].of_shape(*next(shapes(INTEGERS if name in INTEGERS else FLOATS, name)), 0)
+
+
+@pytest.mark.quick(cases=in_turns(CPU_ROWS, VARIANTS, first_problem, every_name=False))
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_tails(
@@ -54,8 +60,13 @@ def test_tails(
         assert exact, f"M {m}, N {n}, K {k}: the values are not small enough for exact sums"
 
 
-@pytest.mark.parametrize("name", [name for name in FLOATS if not FLOATS[name].group])
-@pytest.mark.parametrize("row", [row for row in CPU_ROWS if not row.startswith("matmul_int8")])
+ROUGH = [name for name in FLOATS if not FLOATS[name].group]
+FLOAT_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src != "int8"]
+
+
+@pytest.mark.quick(cases=in_turns(FLOAT_ROWS, ROUGH, first_problem, every_name=False))
+@pytest.mark.parametrize("name", ROUGH)
+@pytest.mark.parametrize("row", FLOAT_ROWS)
 def test_rough_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:

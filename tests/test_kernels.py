@@ -14,6 +14,7 @@ from support_kernel_problems import PROBLEMS
 from support_problem import Data, PostOp, Problem, Quant, make_data
 from support_rows import ROWS
 from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
+from support_tiers import is_turn_of
 from zemm._library import names_of
 from zemm.benchdnn import eltwise as driver
 
@@ -32,6 +33,7 @@ def test_there_are_rows() -> None:
     assert len(set(ROWS)) == len(ROWS)
 
 
+@pytest.mark.quick(cases=is_turn_of)
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("row", ROWS)
 def test_row(
@@ -54,6 +56,7 @@ def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.Monk
     assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", ROWS)
 def test_nothing_past_the_end_is_touched(row: str) -> None:
     script = Path(__file__).with_name("support_guard_pages.py")
@@ -214,7 +217,7 @@ def test_eltwise(
 
 @pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
 def test_the_drivers_eltwise_agrees(alg: str, alpha: float, beta: float) -> None:
-    """zemm.benchdnn has formulas of its own."""
+    """zemm.benchdnn computes the formulas in f32: its results are within the bounds of the kernels."""
     values = np.array(SPECIAL, np.float32)
     got = driver.eltwise(alg.replace("_use_dst_for_bwd", "_dst"), values, alpha, beta)
     function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)

@@ -28,6 +28,7 @@ def compare(engine: zemm.Engine, x: Floats, group: int, scale_dtype: str, dtype:
 
 
 # Groups below, at and between multiples of the 16 elements of a vector.
+@pytest.mark.quick(cases=lambda src, scale_dtype: src == scale_dtype)
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 @pytest.mark.parametrize("src", SOURCES)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("same_bits")  # the first results are made once
+
 # One digest per problem: sums of floats, where another order of addition is another result. Each problem runs
 # often, and on streams of several threads at once; all results must be the same.
 SCRIPT = """

@@ -10,6 +10,7 @@ from support_kernel_problems import PROBLEMS
 from support_problem import make_data
 from support_rows import ROWS, XE_ROWS
 from support_run import check_dst, make_call
+from support_tiers import SMALL_ROWS
 
 GUARD = 64
 # Sums of src, sums of ranges of K, weights that are packed first by some rows.
@@ -27,6 +28,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
 @pytest.mark.parametrize("row", ROWS)
 def test_any_address(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str

@@ -9,6 +9,7 @@ import zemm
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
 from support_run import Call, check_dst, make_call, make_pd, run
+from support_tiers import SMALL_ROWS, in_turns
 from support_xe import (
     FLOAT,
     HALF,
@@ -81,8 +82,15 @@ def rounds_like_the_reference(row: str, variant: Variant) -> bool:
 
 
 CASES = [(row, name) for row in XE_ROWS for name in variants_of(row)]
+NAMES = {name: None for _, name in CASES}
 
 
+def first_problem(row: str, name: str) -> Problem | None:
+    variants = variants_of(row)
+    return variants[name].of_shape(*next(shapes(row, variants, name)), 0) if name in variants else None
+
+
+@pytest.mark.quick(cases=in_turns(XE_ROWS[::2], NAMES, first_problem, every_name=False))
 @pytest.mark.parametrize(("row", "name"), CASES)
 def test_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
@@ -109,6 +117,7 @@ def test_tails(
     assert not variant.loads or not taken or not refusals, "all or none of what block loads can read"
 
 
+@pytest.mark.quick(cases=lambda row: row in SMALLEST)
 @pytest.mark.parametrize("row", [row for row in XE_ROWS if kind_of(row) == "int8" and row not in SCALED])
 def test_a_panel_ends_inside_a_block(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
@@ -234,6 +243,7 @@ def check_exact_and_alike(engine: zemm.Engine, stream: zemm.Stream, row: str, pr
         assert all(np.array_equal(call.dst, calls[0].dst) for call in calls)
 
 
+@pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
 @pytest.mark.parametrize(("row", "name"), [(row, name) for row in XE_ROWS for name in PARTS[kind_of(row)]])
 def test_k_in_parts(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
@@ -263,6 +273,7 @@ def test_k_in_parts(
     assert kinds in (set(), {Split(True, False), Split(True, True)}), kinds
 
 
+@pytest.mark.quick(cases=lambda row: row == LARGE[0])
 @pytest.mark.parametrize("row", LARGE)
 def test_last_wave(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
@@ -280,6 +291,7 @@ def test_last_wave(
             check_exact_and_alike(engine, stream, row, problem)
 
 
+@pytest.mark.quick(cases=lambda row, mode: mode == "tf32" and row in SMALLEST)
 @pytest.mark.parametrize("mode", ["tf32", "f16"])
 @pytest.mark.parametrize("row", [row for row in LOADS_1D if kind_of(row) == "half" and tile_of(row).m < 32])
 def test_f32_that_is_infinite_or_no_number(
@@ -355,6 +367,7 @@ def call_at(engine: zemm.Engine, problem: Problem, src: int, wei: int) -> Call:
     return call
 
 
+@pytest.mark.quick(cases=lambda row: row in SMALLEST)
 @pytest.mark.parametrize("row", XE_ROWS)
 def test_tensors_begin_anywhere_at_fours(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
@@ -370,6 +383,7 @@ def test_tensors_begin_anywhere_at_fours(
         assert check_dst(problem, make_data(problem), call)
 
 
+@pytest.mark.quick(cases=lambda row, behind: row in SMALLEST and behind in (1, 34))
 @pytest.mark.parametrize("behind", [1, 2, 3, 34])
 @pytest.mark.parametrize("arg", ["SRC", "WEIGHTS"])
 @pytest.mark.parametrize("row", XE_ROWS)

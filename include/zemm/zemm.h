@@ -82,6 +82,8 @@ size_t ZEMM_API zemm_engine_get_count(zemm_engine_kind_t kind);
  * the next call tries again. */
 zemm_status_t ZEMM_API zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index);
 zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind);
+/* The name of the device, as its driver reports it. The text lives as long as the engine. */
+zemm_status_t ZEMM_API zemm_engine_get_name(zemm_engine_t engine, const char **name);
 /* The optional instructions that kernels may use on the device, as a comma-separated list: avx2,
  * avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, dp4a, xmx (DPAS), block_2d (2-D block
  * loads) and tf32. The CPU device has the last four in software. Features in the environment

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the Level Zero loader for its devices through ctypes, for Engine.name and zemm-doctor.
+"""Asks the Level Zero loader for its devices through ctypes, for zemm-doctor, which also has to tell of
+drivers and devices that zemm cannot use.
 
 A driver that crashes ends the process, so zemm-doctor asks in a child process.
 """
 
 import ctypes
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 LOADER = "libze_loader.so.1"
@@ -90,23 +90,3 @@ def devices() -> list[Device]:
             name = properties.name.decode(errors="replace").strip()
             found.append(Device(kind, name, number, version.driverVersion))
     return found
-
-
-def device_name(kind: str, index: int) -> str:
-    """The name of the index-th device of a kind. The loader does not know libze_cpu.so: the
-    processor's name."""
-    try:
-        names = [device.name for device in devices() if device.kind == kind]
-    except LevelZeroError:
-        names = []
-    if index < len(names):
-        return names[index]
-    return processor_name() if kind == "cpu" else f"{kind}:{index}"
-
-
-def processor_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return "cpu"
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "cpu")

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm._lists import types_for
 from zemm._numbers import as_float32
-from zemm.dtypes import dtype_name, type_of
+from zemm.dtypes import FOUR_BIT, dtype_name, type_of
 from zemm.errors import InvalidArgumentsError
 
 Shape = tuple[int, ...]
 SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
-ZERO_POINT_TYPES = ("s32", "s8", "u8")
+ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in FOUR_BIT)
 
 
 @dataclass(frozen=True)

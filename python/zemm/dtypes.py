@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from zemm._lists import TYPES
 from zemm.errors import InvalidArgumentsError
 
 _NUMPY: dict[str, np.dtype[Any]] = {
@@ -29,8 +30,8 @@ _NUMPY: dict[str, np.dtype[Any]] = {
 }
 _NAMES = {dtype: name for name, dtype in _NUMPY.items()}
 
-FOUR_BIT = frozenset({"s4", "u4", "f4_e2m1"})
-FLOATING = frozenset({"f16", "bf16", "f32", "f64"})
+FOUR_BIT = frozenset(t.name for t in TYPES.values() if t.bits == 4)
+FLOATING = frozenset(t.name for t in TYPES.values() if t.kind == "floating" and t.bits >= 16)
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:

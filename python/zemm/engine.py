@@ -4,7 +4,7 @@
 import threading
 from typing import Any
 
-from zemm import _levelzero, _library
+from zemm import _library
 from zemm.errors import InvalidArgumentsError, NoDeviceError
 
 
@@ -35,8 +35,8 @@ class Engine:
 
     @property
     def name(self) -> str:
-        """The device's name."""
-        return _levelzero.device_name(self.kind, self.index)
+        """The device's name, as its driver has it."""
+        return _library.text("engine_get_name", self._handle).strip()
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -30,6 +30,14 @@ zemm_status_t zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kin
     });
 }
 
+zemm_status_t zemm_engine_get_name(zemm_engine_t engine, const char **name) {
+    return guard([&] {
+        require(engine, "engine");
+        require(name, "name");
+        *name = engine->device->name.c_str();
+    });
+}
+
 zemm_status_t zemm_engine_get_features(zemm_engine_t engine, const char **features) {
     return guard([&] {
         require(engine, "engine");

@@ -94,7 +94,7 @@ namespace {
 
 size_t bytes(zemm_dim_t elements, zemm_data_type_t dt) {
     const size_t bits = size_t(data_type_bits(dt));
-    return bits == 4 ? (size_t(elements) + 1) / 2 : size_t(elements) * (bits / 8);
+    return bits < 8 ? (size_t(elements) * bits + 7) / 8 : size_t(elements) * (bits / 8);
 }
 
 size_t blocked_size(const memory_desc &md) {

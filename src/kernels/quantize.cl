@@ -82,6 +82,43 @@ static inline float quotient(float span, float steps, __private float *rest) {
     return result;
 }
 
+// A scale as a value of each type that scales may have, neither 0 nor denormal; rest: what the quotient is
+// more than the scale.
+static inline float scale_as_f32(float scale, float rest) {
+    return fmax(scale, SMALLEST_F32);
+}
+static inline float scale_as_bf16(float scale, float rest) {
+    const uint bits = as_uint(fmax(scale, SMALLEST_F32));
+    return as_float((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000);
+}
+static inline float scale_as_f16(float scale, float rest) {
+    if (scale < SMALLEST_F16)
+        return SMALLEST_F16;
+    // The quotient itself is rounded, not the f32 near it: to odd first, so that no tie appears.
+    uint bits = as_uint(scale);
+    if (rest != 0.f)
+        bits = (rest < 0.f ? bits - 1 : bits) | 1;
+    const float result = as_float((bits + 0xfff + ((bits >> 13) & 1)) & 0xffffe000);
+    return result > 65504.f ? INFINITY : result;
+}
+
+#define CASE_no(...)
+#define CASE_yes(name, NAME)                                                                                 \
+    case DT_##NAME:                                                                                          \
+        return scale_as_##name(scale, rest);
+static inline float scale_in_its_type(float scale, float rest) {
+    switch (spec_scale_dt()) {
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
+    CASE_##scale(name, NAME)
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
+    CASE_##scale(name, NAME)
+#include "types.def"
+    }
+    return scale;
+}
+#undef CASE_no
+#undef CASE_yes
+
 // The scale of a group in its type: never 0 nor denormal. below, above: how far values go from 0.
 static inline float scale_of(float below, float above, float steps) {
     const float span = above + below;
@@ -93,20 +130,7 @@ static inline float scale_of(float below, float above, float steps) {
     } else {
         scale = quotient(span, steps, &rest);
     }
-    if (spec_scale_dt() == DT_F16) {
-        if (scale < SMALLEST_F16)
-            return SMALLEST_F16;
-        // The quotient itself is rounded, not the f32 near it: to odd first, so that no tie appears.
-        uint bits = as_uint(scale);
-        if (rest != 0.f)
-            bits = (rest < 0.f ? bits - 1 : bits) | 1;
-        const float result = as_float((bits + 0xfff + ((bits >> 13) & 1)) & 0xffffe000);
-        return result > 65504.f ? INFINITY : result;
-    }
-    scale = fmax(scale, SMALLEST_F32);
-    if (spec_scale_dt() == DT_BF16)
-        return as_float((as_uint(scale) + 0x7fff + ((as_uint(scale) >> 16) & 1)) & 0xffff0000);
-    return scale;
+    return scale_in_its_type(scale, rest);
 }
 
 // magnitude: the bits of the largest absolute value; below, above: how far values go from 0 (u8).

@@ -3,6 +3,7 @@
 // "Matrix Multiplication"): equal ranks, matching M, N and K, batches equal or 1, types that go together.
 #include "common/error.hpp"
 #include "matmul/problem.hpp"
+#include "primitive/support.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -69,9 +70,7 @@ void check_shapes(const problem &p) {
     // Sparse encodings have rules of their own (a grouped one other numbers of dimensions): refused before
     // these.
     for (const auto &t : tensors)
-        if (t.md.format_kind == zemm_format_kind_sparse)
-            fail(zemm_unimplemented, "%s: the %s encoding is not implemented", t.name,
-                 zemm_sparse_encoding2str(t.md.encoding));
+        refuse_sparse(t.name, t.md);
     for (const auto &t : tensors) {
         if (t.md.format_kind == zemm_format_kind_host_scalar)
             fail(zemm_invalid_arguments, "%s is a host scalar, a matmul takes tensors", t.name);

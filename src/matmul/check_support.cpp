@@ -4,6 +4,7 @@
 #include "common/error.hpp"
 #include "matmul/packed_weights.hpp"
 #include "matmul/problem.hpp"
+#include "primitive/support.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -19,9 +20,7 @@ void check_type(const char *name, const memory_desc &md, role as) {
 void check_layout(const char *name, const memory_desc &md) {
     if (md.ndims == 0)
         return;
-    if (md_has_runtime(md))
-        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented (dims %s)", name,
-             dims_text(md).c_str());
+    refuse_runtime(name, md);
     if (!md_is_plain(md) && md.format_kind != zemm_format_kind_any)
         fail(
             zemm_unimplemented,
@@ -72,10 +71,7 @@ void check_support(const problem &p) {
         check_layout("weights", p.wei);
     check_layout("bias", p.bias);
     check_layout("dst", p.dst);
-    for (int d = 0; d < p.ndims(); ++d)
-        if (p.dst.strides[d] == 0 && p.dst.dims[d] > 1)
-            fail(zemm_unimplemented, "dst: stride 0 along dimension %d would put %lld results in one place",
-                 d, (long long)p.dst.dims[d]);
+    refuse_shared_places(p.dst, "results");
     if (p.weight_only())
         check_weight_only(p);
     int index = 0;

@@ -34,7 +34,7 @@ zemm_dim_t segment_of(const problem &p) {
 uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     const int row = md.ndims - 2, column = md.ndims - 1;
     const auto whole_bytes = [&](int inner) {
-        if (!is_int4(md.data_type))
+        if (data_type_bits(md.data_type) >= 8)
             return true;
         for (int d = 0; d < md.ndims; ++d)
             if (d != inner && md.dims[d] > 1 && md.strides[d] % 2 != 0)
@@ -43,7 +43,8 @@ uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     };
     if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
         return UNIT_COLUMN;
-    const bool whole_segments = !is_int4(md.data_type) || segment % 2 == 0 || segment == md.dims[row];
+    const bool whole_segments =
+        data_type_bits(md.data_type) >= 8 || segment % 2 == 0 || segment == md.dims[row];
     if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row) && whole_segments)
         return UNIT_ROW;
     return UNIT_NONE;

@@ -11,9 +11,9 @@ namespace {
 
 // Equal for equal problems on one device.
 std::string key_of(const zemm_primitive_desc &pd, std::initializer_list<const memory_desc *> tensors) {
-    std::string key = text("%s,%p,%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(),
-                           pd.impl_name()) +
-                      attr_key(pd.attr());
+    std::string key =
+        text("%s,%p,%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name()) +
+        attr_key(pd.attr());
     for (const memory_desc *md : tensors) {
         const std::vector<uint8_t> bytes = md_save(*md);
         key.append(bytes.begin(), bytes.end());

@@ -6,7 +6,8 @@
 
 namespace zemm {
 
-// Groups of per_group items each; unimplemented if a launch cannot have as many. what: the sentence's subject.
+// Groups of per_group items each; unimplemented if a launch cannot have as many. what: the sentence's
+// subject.
 zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
 
 // Whether a GPU that addresses buffers by 32-bit offsets has to be told how large the tensor is.

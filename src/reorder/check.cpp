@@ -2,6 +2,7 @@
 // What makes no reorder (invalid_arguments), and what zemm does not have (unimplemented).
 #include "common/error.hpp"
 #include "common/names.hpp"
+#include "primitive/support.hpp"
 #include "reorder/problem.hpp"
 
 namespace zemm::reorder {
@@ -15,12 +16,8 @@ void check_tensor(const char *name, const memory_desc &md) {
         fail(zemm_invalid_arguments, "%s has the tag any: a reorder needs to know both layouts", name);
     if (md.format_kind == zemm_format_kind_host_scalar)
         fail(zemm_invalid_arguments, "%s is a host scalar, a reorder takes tensors", name);
-    if (md.format_kind == zemm_format_kind_sparse)
-        fail(zemm_unimplemented, "%s: the %s encoding is not implemented", name,
-             sparse_encoding_name(md.encoding));
-    if (md_has_runtime(md))
-        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented (dims %s)", name,
-             dims_text(md).c_str());
+    refuse_sparse(name, md);
+    refuse_runtime(name, md);
 }
 
 void check_entry(const problem &p, int arg, const quant_entry &e, const char *what) {
@@ -108,10 +105,7 @@ void check_tensors(const problem &p) {
     if (!same)
         fail(zemm_invalid_arguments, "the dimensions differ: src has %s, dst has %s",
              dims_text(p.src).c_str(), dims_text(p.dst).c_str());
-    for (int d = 0; d < p.dst.ndims; ++d)
-        if (p.dst.strides[d] == 0 && p.dst.dims[d] > 1)
-            fail(zemm_unimplemented, "dst: stride 0 along dimension %d would put %lld elements in one place",
-                 d, (long long)p.dst.dims[d]);
+    refuse_shared_places(p.dst, "elements");
 }
 
 void check_attributes(const problem &p) {

@@ -10,8 +10,8 @@ namespace zemm::reorder {
 
 namespace {
 
-// dst's blocks are PACK_K x columns, or PACK_K x columns x 4 for elements of 8 and 4 bits.
-bool is_packed(const memory_desc &md, int unit) {
+// Whether blocks are PACK_K x columns, or PACK_K x columns x 4 for elements of 8 and 4 bits.
+bool has_pack_blocks(const memory_desc &md, int unit) {
     const int k = md.ndims - 2, n = md.ndims - 1;
     if (md.inner_nblks != (unit == 1 ? 2 : 3))
         return false;
@@ -55,7 +55,7 @@ bool is_packing(const problem &p, std::string &why) {
         why = "it only moves elements of up to 32 bits as they are";
         return false;
     }
-    if (p.src.ndims < 2 || !md_is_plain(p.src) || !is_packed(p.dst, unit_of(p))) {
+    if (p.src.ndims < 2 || !md_is_plain(p.src) || !has_pack_blocks(p.dst, unit_of(p))) {
         why = "it only packs plain tensors into blocks of 16a64b or 16a64b4a";
         return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware numbers of a GPU that dispatch and cost functions use: those of its family come from
-// gpu_table.cpp, the others from the driver.
+// gpus.def, the others from the driver.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct ip_version {
     std::string text() const; // "12.60"
 };
 
-// A row of gpu_table.cpp: what all GPUs of an IP version share. 0: does not apply or is not known.
+// A row of gpus.def: what all GPUs of an IP version share. 0: does not apply or is not known.
 struct gpu_row {
     gpu_family family = gpu_family::unknown;
     const char *name = "unknown";

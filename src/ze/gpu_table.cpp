@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of Intel GPUs that zemm knows. IP versions, device ids, threads and SLM are from
-// Intel's compute-runtime (hw_info_*.cpp, device_ids_configs_*.h, platforms.h). XMX rates and L1
-// sizes are those that Intel published: 1024 int8 operations per clock and XVE on the Data Center
-// GPU Max, 256 on Arc A (8 lanes), 512 from Xe2 on.
+// Intel GPUs by their IP version (gpus.def) and by their device id, which is from Intel's
+// compute-runtime (device_ids_configs_*.h).
 #include <algorithm>
 #include <iterator>
 
@@ -21,20 +19,15 @@ struct release_row {
     gpu_row row;
 };
 
+constexpr bool yes = true, no = false;
 constexpr release_row releases[] = {
-    // family, name, int8, f16, sub-group, GRF bytes, threads with 128 and 256 registers, SLM, L1,
-    // bytes of L1 per clock, block_2d, tf32
-    {12, 0, 10, {xe_lp, "Xe-LP", 0, 0, 8, 32, 7, 0, 128 * KB, 0, 128, false, false}},
-    {12, 55, 57, {xe_hpg, "Xe-HPG", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
-    {12, 60, 60, {xe_hpc, "Xe-HPC", 1024, 512, 16, 64, 8, 4, 128 * KB, 512 * KB, 512, true, true}},
-    // A product without matrix engines.
-    {12, 61, 61, {xe_hpc, "Xe-HPC VG", 0, 0, 16, 64, 8, 4, 128 * KB, 512 * KB, 512, true, false}},
-    {12, 70, 71, {xe_hpg, "Xe-LPG", 0, 0, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
-    {12, 74, 74, {xe_hpg, "Xe-LPG+", 256, 128, 8, 32, 8, 4, 128 * KB, 192 * KB, 128, false, false}},
-    {20, 1, 2, {xe2, "Xe2-HPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, 128, true, true}},
-    {20, 4, 4, {xe2, "Xe2-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 192 * KB, 128, true, true}},
-    // Threads with fewer than 128 registers, of which an XVE has up to 10, are not in the table.
-    {30, 0, 5, {xe3, "Xe3-LPG", 512, 256, 16, 64, 8, 4, 128 * KB, 256 * KB, 128, true, true}},
+#define ZEMM_GPU(family, name, ip, first, last, int8, f16, sub_group, grf, t128, t256, slm, l1, l1_rate,     \
+                 block_2d, tf32)                                                                             \
+    {ip,                                                                                                     \
+     first,                                                                                                  \
+     last,                                                                                                   \
+     {family, name, int8, f16, sub_group, grf, t128, t256, slm * KB, l1 * KB, l1_rate, block_2d, tf32}},
+#include "ze/gpus.def"
 };
 
 struct id_range {

@@ -27,6 +27,11 @@ static void test_kind(zemm_engine_kind_t kind) {
         CHECK(engine != second);
         CHECK(zemm_engine_get_kind(engine, &got) == zemm_success && got == kind);
         CHECK(zemm_engine_get_kind(engine, NULL) == zemm_invalid_arguments);
+        const char *name = NULL, *same_name = NULL;
+        CHECK(zemm_engine_get_name(engine, &name) == zemm_success && name && name[0]);
+        CHECK(zemm_engine_get_name(second, &same_name) == zemm_success && strcmp(name, same_name) == 0);
+        CHECK(zemm_engine_get_name(second, NULL) == zemm_invalid_arguments);
+        CHECK(zemm_engine_get_name(NULL, &name) == zemm_invalid_arguments);
         const char *features = NULL;
         CHECK(zemm_engine_get_features(second, &features) == zemm_success && features);
         CHECK(zemm_engine_get_features(second, NULL) == zemm_invalid_arguments);

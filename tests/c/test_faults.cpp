@@ -185,6 +185,7 @@ zemm_memory_t packed(zemm_engine_t engine, zemm_stream_t stream, const_zemm_memo
 void walk_objects(zemm_engine_t engine) {
     const data d;
     const char *text = nullptr;
+    STEP(zemm_engine_get_name(engine, &text));
     STEP(zemm_engine_get_features(engine, &text));
     const zemm_stream_t stream =
         MAKE(zemm_stream_t, zemm_stream_create, engine, zemm_stream_in_order | zemm_stream_profiling);

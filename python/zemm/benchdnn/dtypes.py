@@ -13,6 +13,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm._lists import TYPES
+
 Floats = NDArray[np.float32]
 Codes = NDArray[Any]
 
@@ -32,30 +34,30 @@ class DataType:
     integral: bool = False
 
 
-def _float(name: str, bits: int, code: type, digits: int, epsilon: float, high: float) -> DataType:
-    return DataType(name, bits, np.dtype(code), digits, epsilon, -high, high)
+def _float(name: str, code: type, digits: int, epsilon: float, high: float) -> DataType:
+    return DataType(name, TYPES[name].bits, np.dtype(code), digits, epsilon, -high, high)
 
 
-def _integer(name: str, bits: int, code: type, digits: int, low: float, high: float) -> DataType:
-    return DataType(name, bits, np.dtype(code), digits, 0.0, low, high, True)
+def _integer(name: str, code: type, digits: int, low: float, high: float) -> DataType:
+    return DataType(name, TYPES[name].bits, np.dtype(code), digits, 0.0, low, high, True)
 
 
 _F32_MAX = (2 - 2.0**-23) * 2.0**127
 _TYPES = (
-    _float("f16", 16, np.float16, 11, 2.0**-10, 65504.0),
-    _float("bf16", 16, ml_dtypes.bfloat16, 8, 2.0**-7, (2 - 2.0**-7) * 2.0**127),
-    _float("f32", 32, np.float32, 24, 2.0**-23, _F32_MAX),
-    _float("f64", 64, np.float64, 24, 2.0**-52, _F32_MAX),
-    _float("f8_e5m2", 8, ml_dtypes.float8_e5m2, 3, 0.25, 57344.0),
-    _float("f8_e4m3", 8, ml_dtypes.float8_e4m3fn, 4, 0.125, 448.0),
-    _float("f4_e2m1", 4, ml_dtypes.float4_e2m1fn, 2, 0.5, 6.0),
-    DataType("e8m0", 8, np.dtype(ml_dtypes.float8_e8m0fnu), 1, 1.0, 2.0**-127, 2.0**127),
-    _integer("s64", 64, np.int64, 63, -(2.0**63), 2.0**63),
-    _integer("s32", 32, np.int32, 31, -(2.0**31), 2147483520.0),
-    _integer("s8", 8, np.int8, 7, -128, 127),
-    _integer("u8", 8, np.uint8, 8, 0, 255),
-    _integer("s4", 4, np.int8, 4, -8, 7),
-    _integer("u4", 4, np.uint8, 4, 0, 15),
+    _float("f16", np.float16, 11, 2.0**-10, 65504.0),
+    _float("bf16", ml_dtypes.bfloat16, 8, 2.0**-7, (2 - 2.0**-7) * 2.0**127),
+    _float("f32", np.float32, 24, 2.0**-23, _F32_MAX),
+    _float("f64", np.float64, 24, 2.0**-52, _F32_MAX),
+    _float("f8_e5m2", ml_dtypes.float8_e5m2, 3, 0.25, 57344.0),
+    _float("f8_e4m3", ml_dtypes.float8_e4m3fn, 4, 0.125, 448.0),
+    _float("f4_e2m1", ml_dtypes.float4_e2m1fn, 2, 0.5, 6.0),
+    DataType("e8m0", TYPES["e8m0"].bits, np.dtype(ml_dtypes.float8_e8m0fnu), 1, 1.0, 2.0**-127, 2.0**127),
+    _integer("s64", np.int64, 63, -(2.0**63), 2.0**63),
+    _integer("s32", np.int32, 31, -(2.0**31), 2147483520.0),
+    _integer("s8", np.int8, 7, -128, 127),
+    _integer("u8", np.uint8, 8, 0, 255),
+    _integer("s4", np.int8, 4, -8, 7),
+    _integer("u4", np.uint8, 4, 0, 15),
 )
 BY_NAME = {t.name: t for t in _TYPES}
 NAMES = (*BY_NAME, "undef")

@@ -5,17 +5,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from zemm._lists import algorithms_of
 from zemm.benchdnn import atoms, dtypes
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.masks import parse_mask
 from zemm.benchdnn.tags import parse_tag
 
-ELTWISE = (
-    "abs", "clip", "clip_v2", "clip_v2_dst", "elu", "elu_dst", "exp", "exp_dst", "gelu_erf", "gelu_tanh",
-    "hardsigmoid", "hardswish", "linear", "log", "logistic", "logistic_dst", "mish", "pow", "relu",
-    "relu_dst", "round", "sqrt", "sqrt_dst", "square", "soft_relu", "swish", "tanh", "tanh_dst",
-)  # fmt: skip
-BINARY = ("add", "div", "eq", "ge", "gt", "le", "lt", "max", "min", "mul", "ne", "sub")
+ELTWISE = tuple(name.replace("_use_dst_for_bwd", "_dst") for name in algorithms_of("eltwise"))
+BINARY = tuple(name for name in algorithms_of("binary") if name != "select")
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 _DEPTHWISE = re.compile(r"k([0-9]+)s([0-9]+)p([0-9]+)")
 

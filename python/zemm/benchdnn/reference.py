@@ -14,7 +14,7 @@ from zemm.benchdnn import arguments as args
 from zemm.benchdnn import dynamic, random_bits
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats, rounded
-from zemm.benchdnn.eltwise import binary, eltwise
+from zemm.benchdnn.eltwise import binary, eltwise, prelu
 from zemm.benchdnn.post_ops import Binary, Eltwise, Prelu, Sum
 from zemm.benchdnn.product import matmul
 
@@ -97,7 +97,7 @@ def _after_post_ops(case: Case, values: Values, x: Floats, old_dst: Floats) -> F
             else:
                 x = binary(op.name, x, s)
         elif isinstance(op, Prelu):
-            x = np.where(x >= 0, x, x * values[args.post_op_arg(index, 33)])
+            x = prelu(x, values[args.post_op_arg(index, 33)])
     return x
 
 

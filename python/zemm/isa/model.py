@@ -7,7 +7,9 @@ takes the sum of their times.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
+from zemm._lists import GPUS
 from zemm.isa.assembly import Instruction
 from zemm.isa.errors import IsaError
 from zemm.isa.messages import Traffic
@@ -31,21 +33,47 @@ class Family:
     one_alu: bool = False  # one pipe for floats and integers
 
 
-# On Xe3 the compiler chooses the registers of a thread. An XVE has 1024 of them, and at most ten
-# threads.
-_XE3_THREADS = {32: 10, 64: 10, 96: 10, 128: 8, 160: 6, 192: 5, 256: 4}
+def _threads(gpu: dict[str, Any], most: int) -> dict[int, int]:
+    """most: threads of an XVE where the compiler chooses the registers of a thread, else 0."""
+    if most:  # an XVE has as many registers as eight threads of 128
+        registers = gpu["t128"] * 128
+        return {taken: min(most, registers // taken) for taken in (32, 64, 96, 128, 160, 192, 256)}
+    return {taken: gpu[f"t{taken}"] for taken in (128, 256) if gpu[f"t{taken}"]}
 
-LP = Family("Xe-LP", 32, 8, 16, {128: 7}, 8, 2, False, 0, 128, 128, False, one_alu=True)
-LPG = Family("Xe-LPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 0, 128, 128, False)
-HPG = Family("Xe-HPG", 32, 8, 16, {128: 8, 256: 4}, 8, 2, True, 2, 128, 128, False)
-HPC = Family("Xe-HPC", 64, 16, 8, {128: 8, 256: 4}, 16, 4, False, 1, 512, 128, True)
-XE2 = Family("Xe2", 64, 16, 8, {128: 8, 256: 4}, 16, 4, True, 2, 128, 128, True)
-XE3 = Family("Xe3", 64, 16, 8, _XE3_THREADS, 16, 4, True, 2, 128, 128, True)
 
-DEVICES = {
-    "pvc": HPC, "dg2": HPG, "acm-g10": HPG, "acm-g11": HPG, "acm-g12": HPG, "bmg": XE2, "lnl-m": XE2,
-    "ptl": XE3, "tgllp": LP, "adl-s": LP, "dg1": LP, "mtl": LPG,
-}  # fmt: skip
+def _family(gpu: dict[str, Any], pipes: dict[str, Any]) -> Family:
+    # A row of a DPAS of int8 multiplies 32 bytes of K in each lane; two operations are a multiply-add.
+    operations = gpu["sub_group"] * 32 * 2
+    return Family(
+        name=gpu["name"],
+        grf_bytes=gpu["grf"],
+        sub_group=gpu["sub_group"],
+        xve=pipes["xves"],
+        threads=_threads(gpu, pipes["most_threads"]),
+        lanes=pipes["lanes"],
+        math_lanes=pipes["math_lanes"],
+        math_shares_int=pipes["math_shares_int"],
+        dpas_row_cycles=operations // gpu["int8"] if gpu["int8"] else 0,
+        l1_bytes=gpu["l1_rate"],
+        slm_bytes=pipes["slm_rate"],
+        block2d=gpu["block_2d"],
+        one_alu=pipes["one_alu"],
+    )
+
+
+def _devices() -> dict[str, Family]:
+    """The GPUs that ocloc has a name for."""
+    rows = {macro: [row for row in GPUS if row["macro"] == macro] for macro in {row["macro"] for row in GPUS}}
+    pipes = {row["family"]: row for row in rows["ZEMM_GPU_FAMILY"]}
+    return {
+        target["target"]: _family(gpu, pipes[gpu["family"]])
+        for target in rows["ZEMM_GPU_TARGET"]
+        for gpu in rows["ZEMM_GPU"]
+        if gpu["ip"] == target["ip"] and gpu["first"] <= target["release"] <= gpu["last"]
+    }
+
+
+DEVICES = _devices()
 
 
 def family_of(device: str) -> Family:

@@ -15,7 +15,7 @@ static inline column_i load_column_i(bytes p, int data_type, long i) {
 
 // Whether the values of the tile's columns, from offset on, can be loaded a vector at a time.
 static inline bool columns_are_vectors(tensor t, int data_type, long offset, int columns) {
-    const bool nibble = (data_type == DT_S4 || data_type == DT_U4) && (offset & 1) != 0;
+    const bool nibble = type_bits(data_type) == 4 && (offset & 1) != 0;
     return t->column == 1 && t->column_group == 1 && columns == TILE_N && !nibble;
 }
 

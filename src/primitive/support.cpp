@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "primitive/support.hpp"
+
+#include "common/error.hpp"
+#include "common/names.hpp"
+
+namespace zemm {
+
+void refuse_sparse(const char *name, const memory_desc &md) {
+    if (md.format_kind == zemm_format_kind_sparse)
+        fail(zemm_unimplemented, "%s: the %s encoding is not implemented", name,
+             sparse_encoding_name(md.encoding));
+}
+
+void refuse_runtime(const char *name, const memory_desc &md) {
+    if (md_has_runtime(md))
+        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented (dims %s)", name,
+             dims_text(md).c_str());
+}
+
+void refuse_shared_places(const memory_desc &dst, const char *elements) {
+    for (int d = 0; d < dst.ndims; ++d)
+        if (dst.strides[d] == 0 && dst.dims[d] > 1)
+            fail(zemm_unimplemented, "dst: stride 0 along dimension %d would put %lld %s in one place", d,
+                 (long long)dst.dims[d], elements);
+}
+
+} // namespace zemm

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cases of a product of rows and problems are in the quick tier: each row, each problem, few pairs."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import pytest
+import zemm
+from support_kernel_problems import PROBLEMS
+from support_problem import Problem
+from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
+from support_run import make_pd
+
+# One row for each owner of a tile: the smallest, which is built soonest, of integers if there is one.
+SMALL_ROWS = set(
+    {
+        row.owner: row.name
+        for row in sorted(BY_NAME.values(), key=lambda row: (-row.tile_m * row.tile_n, row.src == "int8"))
+    }.values()
+)
+
+
+@cache
+def _engine() -> zemm.Engine:
+    return zemm.Engine("cpu")
+
+
+def takes(row: str, problem: Problem) -> bool:
+    """Whether the row, forced by name, takes the problem on this machine's CPU device."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZEMM_KERNEL", row)
+        try:
+            make_pd(_engine(), problem)
+        except NotImplementedError:
+            return False
+    return True
+
+
+def _cost(row: str, problem: Problem) -> float:
+    """About how long a module takes to build. Arithmetic of f16 takes CPUs long, in large tiles above all."""
+    widened = problem.src_dt == "f16" and problem.wei_dt != "f16" and row in XE_ROWS
+    return (1 + math.sqrt(BY_NAME[row].tile_m * BY_NAME[row].tile_n) / 16) * (8 if widened else 1)
+
+
+def in_turns(
+    rows: Sequence[str],
+    names: Iterable[str],
+    problem_of: Callable[[str, str], Problem | None],
+    every_name: bool = True,
+) -> Callable[[str, str], bool]:
+    """A function that says whether a row runs a name in the quick tier.
+
+    Each row runs at least one name. With every_name each name runs on at least one row, if any row takes it.
+    problem_of: what a row multiplies for a name; None for nothing. The device is asked which rows take it
+    when the function is called first, not before.
+    """
+
+    @cache
+    def turns() -> set[tuple[str, str]]:
+        costs: dict[tuple[str, str], float] = {}
+        for row in rows:
+            for name in names:
+                if (problem := problem_of(row, name)) and takes(row, problem):
+                    costs[row, name] = _cost(row, problem)
+        chosen: set[tuple[str, str]] = set()
+        times, load = dict.fromkeys(names, 0), dict.fromkeys(rows, 0.0)
+
+        def give(row: str, name: str) -> None:
+            chosen.add((row, name))
+            times[name] += 1
+            load[row] += costs[row, name]
+
+        for row in rows:
+            if able := [name for name in names if (row, name) in costs]:
+                give(row, min(able, key=lambda name: (costs[row, name], times[name])))
+        for name in names if every_name else ():
+            able = [row for row in rows if (row, name) in costs]
+            if able and not times[name]:
+                give(min(able, key=lambda row: load[row] + costs[row, name]), name)
+        return chosen
+
+    names = list(names)
+    return lambda row, name: (row, name) in turns()
+
+
+_NAMES = {problem: name for name, problem in PROBLEMS.items()}
+_OF_OWNER = [in_turns(rows, PROBLEMS, lambda row, name: PROBLEMS[name]) for rows in (CPU_ROWS, XE_ROWS)]
+
+
+def is_turn_of(row: str, problem: Problem) -> bool:
+    """Whether the quick tier has this one of the kernels' problems on this row: on one row of each owner."""
+    return any(is_turn(row, _NAMES[problem]) for is_turn in _OF_OWNER)

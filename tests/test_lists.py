@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""types.def and algs.def: Python, the public header, the refusals and the kernels agree with them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import zemm
+from zemm import _library, _lists, _post_ops, dtypes
+from zemm.benchdnn import dtypes as benchdnn_types
+from zemm.benchdnn import eltwise
+
+ROOT = Path(__file__).resolve().parents[1]
+ROLES = ("src", "weights", "dst", "bias")
+# The sentences as users know them: a new type adds itself to them, and to this table.
+TAKEN = {
+    "src": "f32 f16 bf16 s8 u8",
+    "weights": "f32 f16 bf16 s8 u8 s4 u4",
+    "dst": "f32 f16 bf16 s32 s8 u8",
+    "bias": "f32 f16 bf16 s32 s8 u8",
+}
+CONVERTED = "f32 f16 bf16 s32 s8 u8 s4 u4"
+
+
+def test_all_types_of_the_header_are_listed() -> None:
+    numbers = {name: _library.value_of("data_type", name) for name in _library.names_of("data_type")}
+    for name in ("undef", "max", "boolean", "f4_e3m0"):
+        del numbers[name]
+    assert {name: row.number for name, row in _lists.TYPES.items()} == numbers
+
+
+def test_all_algorithms_of_the_header_are_listed() -> None:
+    numbers = {
+        name: _library.value_of("alg_kind", name)
+        for name in _library.names_of("alg_kind")
+        if name.startswith(("eltwise_", "binary_"))
+    }
+    assert {f"{row.kind}_{row.name}": row.number for row in _lists.ALGORITHMS} == numbers
+
+
+def test_python_knows_all_types() -> None:
+    assert set(dtypes._NUMPY) == set(_lists.TYPES)
+    assert set(benchdnn_types.BY_NAME) == set(_lists.TYPES)
+    for name, row in _lists.TYPES.items():
+        known = benchdnn_types.BY_NAME[name]
+        assert known.integral == (row.kind == "integer")
+        assert known.bits == row.bits
+
+
+def test_python_knows_all_algorithms() -> None:
+    names = {name.removesuffix("_use_dst_for_bwd") for name in _lists.algorithms_of("eltwise")}
+    assert set(eltwise.ELTWISE) == names
+    assert {*eltwise.BINARY, "select"} == set(_lists.algorithms_of("binary"))
+    assert set(_post_ops._PARAMETERS) < names
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", _lists.TYPES)
+def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, name: str) -> None:
+    """All operands but one are f16, with which oneDNN defines any type."""
+    types = {**dict.fromkeys(ROLES, "f16"), role: name}
+    shapes = {"src": (4, 8), "weights": (8, 2), "dst": (4, 2), "bias": (1, 2)}
+    src, weights, dst, bias = (zemm.MemoryDesc(shapes[r], types[r]) for r in ROLES)
+    attr = zemm.Attr()
+    attr.set_fpmath_mode("f16", apply_to_int=True)
+    row = _lists.TYPES[name]
+    if role in row.roles and not (role == "src" and row.kind == "integer"):  # with f16 weights
+        assert zemm.MatmulPrimitiveDesc(engine, src, weights, dst, bias, attr).impl_info
+        return
+    with pytest.raises(zemm.UnimplementedError) as refusal:
+        zemm.MatmulPrimitiveDesc(engine, src, weights, dst, bias, attr)
+    if role not in row.roles:
+        assert f"{role}: data type {name} is not implemented, {TAKEN[role]} are" in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", _lists.TYPES)
+def test_reorder_converts_the_types_of_kernels(engine: zemm.Engine, name: str) -> None:
+    src, dst = zemm.MemoryDesc((4, 2), name), zemm.MemoryDesc((4, 2), "f32")
+    if _lists.TYPES[name].is_converted:
+        assert zemm.ReorderPrimitiveDesc(engine, src, dst).impl_info
+        return
+    sentence = f"src: conversion of data type {name} is not implemented .that of {CONVERTED} is; others only"
+    with pytest.raises(zemm.UnimplementedError, match=sentence):
+        zemm.ReorderPrimitiveDesc(engine, src, dst)
+
+
+@pytest.mark.parametrize("name", _lists.TYPES)
+def test_scales_of_the_types_that_kernels_read(engine: zemm.Engine, name: str) -> None:
+    mds = [zemm.MemoryDesc(dims, "f32") for dims in ((4, 8), (8, 2), (4, 2))]
+    attr = zemm.Attr()
+    if name not in ("f32", "bf16", "f16", "e8m0", "f8_e4m3"):  # oneDNN's
+        sentence = f"data_type {name} is not one of f32, bf16, f16, e8m0, f8_e4m3"
+        with pytest.raises(zemm.InvalidArgumentsError, match=sentence):
+            attr.set_scales(zemm.ARG_WEIGHTS, 2, data_type=name)
+        return
+    attr.set_scales(zemm.ARG_WEIGHTS, 2, data_type=name)
+    if "scale" in _lists.TYPES[name].roles:
+        assert zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr).impl_info
+        return
+    sentence = f"weights scales: data type {name} is not implemented, f32 f16 bf16 are"
+    with pytest.raises(zemm.UnimplementedError, match=sentence):
+        zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+
+
+@pytest.mark.parametrize("name", _lists.TYPES)
+def test_zero_points_of_the_types_that_kernels_read(name: str) -> None:
+    attr = zemm.Attr()
+    if "zero_point" in _lists.TYPES[name].roles:
+        attr.set_zero_points(zemm.ARG_WEIGHTS, 2, data_type=name)
+        return
+    with pytest.raises(
+        zemm.InvalidArgumentsError, match=f"data_type {name} is not one of s32, s8, u8, s4, u4"
+    ):
+        attr.set_zero_points(zemm.ARG_WEIGHTS, 2, data_type=name)
+
+
+def test_kernels_have_no_default() -> None:
+    """What a kernel's switch does not know must not pass for something else."""
+    sources = [path for path in (ROOT / "src/kernels").rglob("*") if path.suffix in (".h", ".cl")]
+    assert len(sources) > 30
+    assert [path.name for path in sources if re.search(r"\bdefault\s*:", path.read_text())] == []

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quick tier meets each row, type and attribute; with --full-only the rest of --full runs."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support_kernel_problems import PROBLEMS
+from support_problem import PostOp, Problem, Quant
+from support_rows import CPU_ROWS, ROWS, XE_ROWS
+from support_tiers import takes
+from zemm._library import names_of
+
+TESTS = Path(__file__).parent
+Pair = tuple[str, str]
+
+
+def collected(*arguments: str) -> list[str]:
+    """Ids of tests, as pytest itself chooses them."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", *arguments]
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+@cache
+def quick_pairs() -> set[Pair]:
+    """Rows and problems of test_kernels.py::test_row in the quick tier."""
+    ids = collected(str(TESTS / "test_kernels.py::test_row"))
+    return {pair for text in ids for pair in re.findall(r"\[(matmul_\w+)-(.+)\]$", text)}
+
+
+def taken(pairs: Iterable[Pair]) -> set[Pair]:
+    return {(row, name) for row, name in pairs if takes(row, PROBLEMS[name])}
+
+
+def test_each_row_runs() -> None:
+    """But for those that this CPU lacks: they take no problem at all."""
+    idle = set(ROWS) - {row for row, _ in taken(quick_pairs())}
+    assert taken((row, name) for row in idle for name in PROBLEMS) == set()
+    assert len(idle) < len(ROWS) - len(XE_ROWS)
+
+
+def facts(problem: Problem) -> set[str]:
+    """What a problem has: types by tensor, attributes with their kinds, layouts."""
+    found = {f"{name} {getattr(problem, f'{name}_dt')}" for name in ("src", "wei", "dst")}
+    for member in fields(problem):
+        value = getattr(problem, member.name)
+        if isinstance(value, Quant):
+            grouped = "groups" if value.groups else f"mask {bin(value.mask).count('1')}"
+            found.add(f"{member.name} {value.dt} {'host' if value.host else grouped}")
+        elif member.name == "post_ops":
+            found |= {f"{op.kind} {op.alg} {op.dt}" for op in value if isinstance(op, PostOp)}
+        elif value != member.default and not member.name.endswith(("_dims", "_dt", "_pad")):
+            found.add(f"{member.name} {value}")
+        elif value != member.default:
+            found.add(member.name)
+    return found
+
+
+@pytest.mark.parametrize("rows", [CPU_ROWS, XE_ROWS], ids=["work-items", "sub-groups"])
+def test_each_fact_is_met_on_each_owner(rows: list[str]) -> None:
+    """Whatever the full tier runs on rows of an owner, the quick tier runs on one of them."""
+    every = taken((row, name) for row in rows for name in PROBLEMS)
+    quick = taken(pair for pair in quick_pairs() if pair[0] in rows)
+    assert {name for _, name in quick} == {name for _, name in every}
+    met = {fact for _, name in quick for fact in facts(PROBLEMS[name])}
+    assert met >= {fact for _, name in every for fact in facts(PROBLEMS[name])}
+    assert len(quick) < len(every) / 4
+
+
+def test_each_type_is_met() -> None:
+    """Of src, weights and dst; the other types of the list are of no tensor that a matmul takes."""
+    met = {fact for _, name in taken(quick_pairs()) for fact in facts(PROBLEMS[name])}
+    types = {text.split()[1] for text in met if text.startswith(("src ", "wei ", "dst "))}
+    not_computed = {"undef", "boolean", "max", "s64", "f64"}
+    storage_only = {name for name in names_of("data_type") if name.startswith(("f4_", "f8_", "e8m0"))}
+    assert types == set(names_of("data_type")) - not_computed - storage_only
+
+
+# The setters of attributes that change what a matmul computes, and the words of a fact that shows each.
+ATTRIBUTES = {
+    "set_scales": "src_scale",
+    "set_zero_points": "wei_zp",
+    "set_precomputed_reductions": "reduction_group",
+    "set_fpmath_mode": "fpmath",
+    "set_scratchpad_mode": "scratchpad",
+    "set_post_ops": "binary",
+}
+# Those that a matmul refuses or that change nothing have tests of their own.
+OTHERS = {"set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding"}
+
+
+def test_each_attribute_is_met() -> None:
+    header = (TESTS.parent / "include" / "zemm" / "zemm.h").read_text()
+    setters = set(re.findall(r"\bzemm_primitive_attr_(set_\w+?)(?:_v\d|_mask)?\(", header))
+    assert setters == set(ATTRIBUTES) | OTHERS
+    met = {fact for _, name in taken(quick_pairs()) for fact in facts(PROBLEMS[name])}
+    for setter, word in ATTRIBUTES.items():
+        assert any(fact.startswith(word) for fact in met), setter
+    for kind in ("scale", "zp"):
+        assert {text.split()[0] for text in met if f"_{kind} " in text} == {
+            f"{name}_{kind}" for name in ("src", "wei", "dst")
+        }
+    assert {text.split()[0] for text in met if text.endswith((" f32", " bf16"))} >= {
+        "sum",
+        "eltwise",
+        "prelu",
+    }
+    # Each algorithm, with the row that the device takes and with others.
+    ids = "\n".join(collected(str(TESTS / "test_kernels.py")))
+    for kind in ("eltwise", "binary"):
+        for alg in names_of("alg_kind"):
+            if alg.startswith(f"{kind}_") and alg != "binary_select":
+                assert f"::test_{kind}[{alg.removeprefix(f'{kind}_')}" in ids, alg
+    assert "::test_select_passes_specials" in ids
+
+
+def test_full_only_is_what_the_quick_tier_leaves_out() -> None:
+    file = str(TESTS / "test_kernel_tails.py")
+    quick, rest, full = collected(file), collected("--full-only", file), collected("--full", file)
+    assert sorted(quick + rest) == sorted(full)
+    assert quick
+    assert len(rest) > len(quick)
+
+
+def test_both_options_are_refused() -> None:
+    command = [sys.executable, "-m", "pytest", "-n", "0", "--full", "--full-only", __file__]
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "give one of them" in done.stderr
