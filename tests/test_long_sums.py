@@ -8,13 +8,12 @@ import pytest
 import reference
 import zemm
 from support_problem import Data, PostOp, Problem, Quant, make_data, quant_dims, zero_point
-from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, flag
+from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, constant_id, flag, state
 from support_run import make_pd, run
 from support_tiers import in_turns
 from support_xe import tile_of
 
 PACKED = "BA16a64b4a"
-SPEC_FLAGS = 3
 K = 36000  # no multiple of what a range has
 
 
@@ -137,6 +136,6 @@ def test_bare_s32_wraps(
 def test_k_that_always_fits_is_as_ever(engine: zemm.Engine, src: str, wei: str, longest: int) -> None:
     for k, is_wide in ((longest, False), (longest + 1, True)):
         pd = make_pd(engine, Problem((300, k), (k, 6144), src, wei))
-        flags = pd.modules()[0].constants[SPEC_FLAGS]
-        assert bool(flags & flag("FLAG_WIDE_SUMS")) == is_wide
-        assert bool(flags & flag("FLAG_PARTIAL")) == is_wide
+        constants = pd.modules()[0].constants
+        assert bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_WIDE_SUMS")) == is_wide
+        assert (constants[constant_id("SPEC_STAGE")] == state("STAGE_PARTIAL")) == is_wide

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows for Intel GPUs, forced by name, on the CPU device, which has their builtins."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, zero_point
-from support_rows import BY_NAME, LOADS_1D, XE_ROWS, flag
+from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
 from support_run import Call, check_dst, make_call, make_pd, run
 from support_tiers import SMALL_ROWS, in_turns
 from support_xe import (
@@ -217,12 +217,21 @@ PARTS = {
 }
 PARTS["float"] = PARTS["half"]
 
-SLICES, PARTIAL = flag("FLAG_SLICES"), flag("FLAG_PARTIAL")
-SPEC_FLAGS = 3
+
+@dataclass(frozen=True)
+class Split:
+    """How K is split: in slices of a work-group, in ranges of work-groups."""
+
+    slices: bool
+    ranges: bool
 
 
-def flags_of(engine: zemm.Engine, problem: Problem) -> int:
-    return make_pd(engine, problem).modules()[0].constants[SPEC_FLAGS]
+def split_of(engine: zemm.Engine, problem: Problem) -> Split:
+    constants = make_pd(engine, problem).modules()[0].constants
+    return Split(
+        slices=bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_SLICES")),
+        ranges=constants[constant_id("SPEC_STAGE")] == state("STAGE_PARTIAL"),
+    )
 
 
 def check_exact_and_alike(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> None:
@@ -256,12 +265,12 @@ def test_k_in_parts(
         problem = variant.of_shape(m, n, k, seed)
         if refused(engine, row, variant, problem):
             continue  # test_every_variant_has_rows has the like
-        flags = flags_of(engine, problem)
+        split = split_of(engine, problem)
         parts = make_pd(engine, problem).query_md("scratchpad_md").size
-        assert not flags & PARTIAL or parts >= 2 * m * n * 4
-        kinds.add(flags & (SLICES | PARTIAL))
+        assert not split.ranges or parts >= 2 * m * n * 4
+        kinds.add(split)
         check_exact_and_alike(engine, stream, row, problem)
-    assert kinds in (set(), {SLICES, SLICES | PARTIAL}), kinds
+    assert kinds in (set(), {Split(True, False), Split(True, True)}), kinds
 
 
 @pytest.mark.quick(cases=lambda row: row == LARGE[0])
@@ -278,7 +287,7 @@ def test_last_wave(
             problem = variant.of_shape(4 * tile.m - 3, tiles * tile.n - 5, k, seed)
             if refused(engine, row, variant, problem):
                 continue
-            assert flags_of(engine, problem) & (SLICES | PARTIAL) == SLICES, (name, tiles)
+            assert split_of(engine, problem) == Split(True, False), (name, tiles)
             check_exact_and_alike(engine, stream, row, problem)
 
 

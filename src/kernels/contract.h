@@ -68,8 +68,7 @@
 #include "tile.h"
 
 // Of the nest, for OWNER_LOOPS: the products of `count` rows from row i0 of the tile on, over one block.
-static inline __attribute__((always_inline)) void multiply_rows(const int count, int i0, bytes src,
-                                                                global const struct matmul_problem *p,
-                                                                __private struct tile *t,
-                                                                __private const struct row_parameters *rows,
-                                                                const struct block *block, struct b_panel b);
+static inline __attribute__((always_inline)) void
+multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
+              __private struct tile *t, __private const struct row_parameters *parameters,
+              const struct k_block *block, struct b_panel b);

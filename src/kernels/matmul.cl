@@ -19,11 +19,10 @@
 #include "partials.h"
 
 // The sums of a group of `count` rows from row i0 of the tile on, over one block.
-static inline __attribute__((always_inline)) void multiply_rows(const int count, int i0, bytes src,
-                                                                global const struct matmul_problem *p,
-                                                                __private struct tile *t,
-                                                                __private const struct row_parameters *rows,
-                                                                const struct block *block, struct b_panel b) {
+static inline __attribute__((always_inline)) void
+multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
+              __private struct tile *t, __private const struct row_parameters *parameters,
+              const struct k_block *block, struct b_panel b) {
     vec_i isum[VECTORS(ROWS)];
     vec_f fsum[VECTORS(ROWS)];
     __private vec_i *carried = t->sum + VECTORS(i0);
@@ -41,22 +40,23 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
                 isum[i] = sum;
             else
                 fsum[i] = as_vec_f(sum);
-            if (HAS(FLAG_REDUCTIONS) && !HAS(FLAG_FLOAT_ZP) && TAKES_CORRECTION(block))
-                isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)rows->correction[i / NV]);
+            if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32 && TAKES_CORRECTION(block))
+                isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)parameters->correction[i / NV]);
         }
         multiply(count, v, &a, block->length, b, isum, fsum);
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
             if (HAS(FLAG_SRC_ZP) && block->last)
-                isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
+                isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)parameters->src_zp[i / NV];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-                if (HAS(FLAG_FLOAT_ZP) && block->first)
-                    scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)rows->float_correction[i / NV];
+                if (spec_zp_term() == ZP_TERM_F32 && block->first)
+                    scaled -=
+                        (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)parameters->float_correction[i / NV];
                 if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                     scaled *= (vec_f)t->wei_scale[i % NV];
                 if (HAS(FLAG_SRC_SCALE_K))
-                    result[i] = fma(scaled, (vec_f)rows->src_scale[i / NV], result[i]);
+                    result[i] = fma(scaled, (vec_f)parameters->src_scale[i / NV], result[i]);
                 else
                     result[i] = fma(scaled, (vec_f)t->wei_scale[i % NV], result[i]);
             } else {
@@ -67,7 +67,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
 }
 
 // Number of the group of K that the block is in.
-static inline parameter_index along_k(global const struct matmul_problem *p, const struct block *block,
+static inline parameter_index along_k(global const struct matmul_problem *p, const struct k_block *block,
                                       long group) {
     return (parameter_index)(HAS(FLAG_EQUAL_GROUPS) ? block->segment
                                                     : (parameter_index)block->k0 / (parameter_index)group);
@@ -75,7 +75,7 @@ static inline parameter_index along_k(global const struct matmul_problem *p, con
 
 // Zero points and scales of the columns, in the block's segment.
 static inline void load_column_parameters(global const struct matmul_problem *p,
-                                          const struct matmul_arguments *args, const struct block *block,
+                                          const struct matmul_arguments *args, const struct k_block *block,
                                           __private struct tile *t) {
     if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
@@ -103,7 +103,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
     struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin, at->slices == 1);
     const k_index segment = (k_index)p->segment;
-    struct block block = {.k0 = k_begin, .segment = k_begin / segment};
+    struct k_block block = {.k0 = k_begin, .segment = k_begin / segment};
     block.steps = steps_of(p);
     k_index segment_end = (block.segment + 1) * segment;
     for (; block.k0 < k_end; block.k0 += block.length) {
@@ -143,7 +143,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
             return;
         at.n0 = at.row0 = 0;
     }
-    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
+    const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
     const long first_row = get_group_id(1) * p->rows + at.row0; // in the whole of dst
 
     struct tile t;
@@ -157,8 +157,8 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (HAS(FLAG_WEI_SCALE))
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
-    const struct block all = {.opens = true};
-    if (!HAS(FLAG_FINISH)) {
+    const struct k_block all = {.opens = true};
+    if (spec_stage() != STAGE_FINISH) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
         clear_sums(&t);
         if (is_there)
@@ -172,11 +172,11 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         finish_slices(p, &args, dst, &t, &at, first_row, values OWNER_ARGUMENTS);
         return;
     }
-    if (HAS(FLAG_FINISH)) {
+    if (spec_stage() == STAGE_FINISH) {
         load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
         load_column_parameters(p, &args, &all, &t);
     }
-    if (HAS(FLAG_PARTIAL)) {
+    if (spec_stage() == STAGE_PARTIAL) {
         store_partials(p, &t, values,
                        partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
         return;

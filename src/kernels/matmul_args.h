@@ -52,7 +52,7 @@ struct matmul_problem {
     arg_i64 segment;
     arg_i64 wei_panel;   // packed weights: elements from one panel of 64 columns to the next
     arg_i32 tile_rows;   // rows of one work-item, at most TILE_M
-    arg_i32 finish_rows; // of one work-item with FLAG_FINISH
+    arg_i32 finish_rows; // of one work-item in STAGE_FINISH
     // Xe rows: work-groups along M, and how many of them one strip of the grid has; a strip runs column by
     // column.
     arg_i32 groups_m, strip;
@@ -62,7 +62,7 @@ struct matmul_problem {
     arg_i32 whole_groups, slices;
     arg_i64 k_slice;
     arg_i64 k_range; // elements of K of one work-item
-    // Elements from row to row, and from range of K to range of K, of the sums with FLAG_PARTIAL; rows are
+    // Elements from row to row, and from range of K to range of K, of the sums in STAGE_PARTIAL; rows are
     // those of dst, of the whole batch.
     arg_i64 partial_row, partial_range;
     arg_i32 batch_ndims;
@@ -99,6 +99,9 @@ struct matmul_arguments {
 // divide each segment but all of K.
 #define SPEC_PANEL_K 10
 #define SPEC_PANELS 11
+#define SPEC_STAGE 12    // enum stage
+#define SPEC_ZP_TERM 13  // enum zp_term
+#define SPEC_SRC_LOAD 14 // Xe rows: enum src_load
 
 #define REDUCE_SEGMENTS 32 // of a row, summed by one work-item of reduce_src
 
@@ -111,37 +114,53 @@ struct matmul_arguments {
 #define UNIT_PACKED 3
 #define PACKED_N 64
 
+// Values of SPEC_STAGE.
+enum stage {
+    STAGE_WHOLE,   // a launch makes all of dst
+    STAGE_PARTIAL, // a work-item leaves the sums of its range of K in partials
+    STAGE_FINISH   // a second launch adds up the partials and goes on from there
+};
+
+// Values of SPEC_SRC_LOAD: how Xe rows read src.
+enum src_load {
+    SRC_LOAD_GATHER, // element by element
+    SRC_LOAD_1D,     // by block loads in one dimension
+    SRC_LOAD_2D      // by 2-D block loads
+};
+
+// Values of SPEC_ZP_TERM: zero points of the weights times sums of src.
+enum zp_term {
+    ZP_TERM_S32,
+    ZP_TERM_S16, // both factors fit 16 bits, the product is an s32
+    ZP_TERM_F32  // exact in f32
+};
+
 // Bits of SPEC_FLAGS.
-#define FLAG_INTEGER 1 // s32 accumulation, else f32
-#define FLAG_SRC_ZP 2
-#define FLAG_WEI_ZP 4
-#define FLAG_REDUCTIONS 8 // sums of src are needed (weights zero points, or weights that change signedness)
-#define FLAG_SRC_SCALE 16
-#define FLAG_WEI_SCALE 32
-#define FLAG_SRC_SCALE_K 64  // src scales change along K: the sum of each segment is scaled
-#define FLAG_WEI_SCALE_K 128 // likewise weights scales
-#define FLAG_WEI_ZP_K 256    // weights zero points change along K
-#define FLAG_BIAS 512
-#define FLAG_POST_OPS 1024
-#define FLAG_DST_SCALE 2048
-#define FLAG_DST_ZP 4096
-#define FLAG_WHOLE_SEGMENTS 16384 // a segment is at most TILE_K long
-#define FLAG_ONE_GROUP 32768      // a tile has at most ROWS rows
-#define FLAG_K_TAIL 65536         // K is no multiple of 4; of a block, for sub-groups
-#define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
-#define FLAG_ALONG_K 524288       // few rows, weights that lie along K in segments of whole vectors
-#define FLAG_EQUAL_GROUPS 4194304 // all parameters that change along K do so at each segment
-#define FLAG_ONE_MATRIX 8388608   // a tile's rows are rows of one matrix of the batch
-#define FLAG_FLOAT_ZP 16777216 // zero points of the weights times sums of src are exact in f32, see plan.cpp
-#define FLAG_SRC_2D 1048576    // 2-D block loads can read src
-#define FLAG_WEI_2D 2097152    // and the weights
-#define FLAG_SRC_1D 33554432   // block loads in one dimension can read src
-#define FLAG_SHORT_ZP 67108864 // zero points of the weights and sums of src fit 16 bits
-#define FLAG_SPLIT_F32 134217728 // f32 becomes sums of two bf16
-#define FLAG_PARTIAL 131072      // K is split: a work-item leaves the sums of its range of K in partials
-#define FLAG_FINISH 262144       // adds up the partials and goes on from there
-#define FLAG_SLICES 268435456    // sub-groups of a work-group share tiles along K
-#define FLAG_WIDE_SUMS 536870912 // an s32 holds the sums of ranges of K, not their sum
+#define FLAG_INTEGER (1u << 0)   // s32 accumulation, else f32
+#define FLAG_EXACT_S32 (1u << 1) // s32 dst of a bare integer matmul: stored without passing through f32
+#define FLAG_WIDE_SUMS (1u << 2) // an s32 holds the sums of ranges of K, not their sum
+#define FLAG_SRC_ZP (1u << 3)
+#define FLAG_WEI_ZP (1u << 4)
+#define FLAG_WEI_ZP_K (1u << 5)   // weights zero points change along K
+#define FLAG_REDUCTIONS (1u << 6) // sums of src are needed: weights have zero points or change signedness
+#define FLAG_SRC_SCALE (1u << 7)
+#define FLAG_SRC_SCALE_K (1u << 8) // src scales change along K: the sum of each segment is scaled
+#define FLAG_WEI_SCALE (1u << 9)
+#define FLAG_WEI_SCALE_K (1u << 10)    // likewise weights scales
+#define FLAG_EQUAL_GROUPS (1u << 11)   // all parameters that change along K do so at each segment
+#define FLAG_WHOLE_SEGMENTS (1u << 12) // a segment is at most a block long
+#define FLAG_BIAS (1u << 13)
+#define FLAG_POST_OPS (1u << 14)
+#define FLAG_DST_SCALE (1u << 15)
+#define FLAG_DST_ZP (1u << 16)
+#define FLAG_ONE_GROUP (1u << 17) // CPU rows: a tile has at most ROWS rows
+#define FLAG_ALONG_K (1u << 18)   // CPU rows: few rows, weights that lie along K in segments of whole vectors
+#define FLAG_QUAD_TAIL (1u << 19) // CPU rows of bytes: K is no multiple of 4
+#define FLAG_ONE_MATRIX (1u << 20) // Xe rows: a tile's rows are rows of one matrix of the batch
+#define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel
+#define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
+#define FLAG_SPLIT_F32 (1u << 23)  // Xe rows: f32 becomes sums of two bf16
+#define FLAG_SLICES (1u << 24)     // Xe rows: sub-groups of a work-group share tiles along K
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

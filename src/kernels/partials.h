@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// K in ranges: a launch leaves the sums of each in the scratchpad, a second one (FLAG_FINISH) adds them up.
+// K in ranges: a launch leaves the sums of each in the scratchpad, a second one (STAGE_FINISH) adds them up.
 #pragma once
 
 #include "tile.h"

@@ -47,4 +47,14 @@ static inline int spec_panels() {
     return __spirv_SpecConstant(SPEC_PANELS, 1);
 }
 
+static inline int spec_stage() {
+    return __spirv_SpecConstant(SPEC_STAGE, STAGE_WHOLE);
+}
+static inline int spec_zp_term() {
+    return __spirv_SpecConstant(SPEC_ZP_TERM, ZP_TERM_S32);
+}
+static inline int spec_src_load() {
+    return __spirv_SpecConstant(SPEC_SRC_LOAD, SRC_LOAD_GATHER);
+}
+
 #define HAS(flag) ((spec_flags() & (flag)) != 0)

@@ -172,7 +172,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (block.segment <= (is_xe ? f.panel_k * f.panels : row.tile_k))
         flags |= FLAG_WHOLE_SEGMENTS;
     if (multiplies_unlike_bytes(f) && p.k() % 4 != 0)
-        flags |= FLAG_K_TAIL;
+        flags |= FLAG_QUAD_TAIL;
     if (!is_xe && f.wei == reading::packed && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
     if (f.is_without_panel)
@@ -180,12 +180,14 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
     const bool is_split = block.k_range < block.k;
-    const auto constants = [&](uint32_t all_flags) {
+    const auto constants = [&](kernels::stage stage) {
         std::vector<ze::spec_constant> result = {
             {SPEC_SRC_DT, uint32_t(p.src.data_type)},
             {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
-            {SPEC_FLAGS, all_flags},
+            {SPEC_FLAGS, flags},
+            {SPEC_STAGE, stage},
+            {SPEC_ZP_TERM, is_xe ? xe_zp_term(f) : kernels::ZP_TERM_S32},
             {SPEC_WEI_UNIT, f.laid_out->wei_unit},
             {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
@@ -195,14 +197,15 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         if (is_xe) {
             result.push_back({SPEC_PANEL_K, uint32_t(f.panel_k)});
             result.push_back({SPEC_PANELS, uint32_t(f.panels)});
+            result.push_back({SPEC_SRC_LOAD, xe_src_load(f)});
         } else {
             result.push_back({SPEC_SRC_UNIT, f.src_unit});
         }
         return result;
     };
-    result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);
+    result.constants = constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
     if (is_split)
-        result.finish_constants = constants(flags | FLAG_FINISH);
+        result.finish_constants = constants(kernels::STAGE_FINISH);
 
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);

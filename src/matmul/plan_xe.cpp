@@ -66,16 +66,26 @@ uint32_t xe_flags(const facts &f) {
     const problem &p = f.problem();
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
-    set(p.k() % f.panel_k != 0, FLAG_K_TAIL);
-    set(f.src == reading::blocks_1d, FLAG_SRC_1D);
-    set(f.src == reading::blocks_2d, FLAG_SRC_2D);
+    set(p.k() % f.panel_k != 0, FLAG_PANEL_TAIL);
     set(f.wei == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
     set(f.splits_f32(), FLAG_SPLIT_F32);
-    // A segment of 128 bytes adds up to less than 2^15.
-    if (zero_points_fit_f32(f))
-        flags |= f.family.zero_points_as_f32 ? FLAG_FLOAT_ZP : f.segment <= 128 ? FLAG_SHORT_ZP : 0;
     return flags;
+}
+
+kernels::src_load xe_src_load(const facts &f) {
+    if (f.src == reading::blocks_2d)
+        return kernels::SRC_LOAD_2D;
+    return f.src == reading::blocks_1d ? kernels::SRC_LOAD_1D : kernels::SRC_LOAD_GATHER;
+}
+
+kernels::zp_term xe_zp_term(const facts &f) {
+    if (!zero_points_fit_f32(f))
+        return kernels::ZP_TERM_S32;
+    if (f.family.zero_points_as_f32)
+        return kernels::ZP_TERM_F32;
+    // A segment of 128 bytes adds up to less than 2^15.
+    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
 }
 
 } // namespace zemm::matmul

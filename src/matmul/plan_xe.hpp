@@ -11,7 +11,9 @@ namespace zemm::matmul {
 void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result);
 // Elements from row to row of src, and of the weights, where they are matrices for block loads.
 void xe_pitches(const facts &f, kernels::matmul_problem &block);
-// FLAG_SRC_2D and the other flags of such rows.
+// FLAG_WEI_2D and the other flags of such rows.
 uint32_t xe_flags(const facts &f);
+kernels::src_load xe_src_load(const facts &f);
+kernels::zp_term xe_zp_term(const facts &f);
 
 } // namespace zemm::matmul

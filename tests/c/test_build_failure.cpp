@@ -27,7 +27,7 @@ namespace {
 // ---- the driver
 
 std::set<std::string> refused; // names of SPIR-V modules
-bool only_finish = false;      // of those, only the ones with FLAG_FINISH
+bool only_finish = false;      // of those, only the ones in STAGE_FINISH
 ze_result_t answer = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
 std::atomic<int> refusals, refused_kernels;
 constexpr char log_text[] = "error: no such builtin\nin function matmul\n";
@@ -38,11 +38,11 @@ refusal judge_module(const ze_module_desc_t &desc) {
         if (binary.words.size() != desc.inputSize ||
             std::memcmp(binary.words.data(), desc.pInputModule, desc.inputSize))
             continue;
-        uint32_t flags = 0;
+        uint32_t stage = zemm::kernels::STAGE_WHOLE;
         for (uint32_t i = 0; desc.pConstants && i < desc.pConstants->numConstants; i++)
-            if (desc.pConstants->pConstantIds[i] == SPEC_FLAGS)
-                std::memcpy(&flags, desc.pConstants->pConstantValues[i], sizeof flags);
-        if (only_finish && !(flags & FLAG_FINISH))
+            if (desc.pConstants->pConstantIds[i] == SPEC_STAGE)
+                std::memcpy(&stage, desc.pConstants->pConstantValues[i], sizeof stage);
+        if (only_finish && stage != zemm::kernels::STAGE_FINISH)
             continue;
         ++refusals;
         return {answer, log_text};

@@ -16,7 +16,7 @@
 
 #define OWN_COLUMN 0
 #define SHARES_TILES false
-#define VALUES_APART 1 // none; an array has at least one element
+#define VALUES_APART 1 // unused: the values are where the sums are
 
 // The sum of a segment is carried from block to block.
 #define BLOCK_K TILE_K

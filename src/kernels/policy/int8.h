@@ -145,7 +145,7 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
                 sum[i * NV + v] = dot_quads(sum[i * NV + v], wei[v], (vec_i)quad);
         }
     }
-    if (!HAS(FLAG_K_TAIL) || length == 4 * quads)
+    if (!HAS(FLAG_QUAD_TAIL) || length == 4 * quads)
         return;
     for (int i = 0; i < count; ++i) {
         bytes tail = a[i] + 4 * quads;

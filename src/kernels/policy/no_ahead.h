@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is asked for ahead: other threads hide the latency, and sums have the registers.
+// No prefetch of the next block. On GPUs other threads hide the latency, and sums need the registers;
+// policies for CPUs prefetch in smaller parts (prefetch_a, prefetch_b).
 #pragma once
 
 #include OWNER

@@ -23,7 +23,7 @@ static inline uint8 eight_rows(__private const uint *w) {
 static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private a_rows *a) {
     const int size = src_bytes(), lane = get_sub_group_local_id();
-    if (!HAS(FLAG_SRC_1D)) {
+    if (spec_src_load() != SRC_LOAD_1D) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))

@@ -12,7 +12,7 @@
 struct wei_source {
     bytes wei;
     uint panel;        // where the tile's columns begin in their panel, in bytes
-    int rows;          // that the weights have
+    int height;        // rows that the weights have
     long begin, first; // of the batch's matrix; the tile's first column
 };
 
@@ -25,7 +25,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.first = sub_group_broadcast(n0, 0);
     const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * packed_row_length();
     w.panel = sub_group_broadcast((uint)(panel * wei_bits() / 8), 0);
-    w.rows = packed_rows(p);
+    w.height = packed_rows(p);
     return w;
 }
 
@@ -48,7 +48,7 @@ COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global usho
         const uint pitch = PACKED_N * sizeof(type);                                                          \
         type words[8][NV];                                                                                   \
         _Pragma("unroll") for (int j = 0; j < 8; ++j) {                                                      \
-            const bool there = !HAS(FLAG_K_TAIL) || row + j < w->rows;                                       \
+            const bool there = !HAS(FLAG_PANEL_TAIL) || row + j < w->height;                                 \
             const uint begin = w->panel + (there ? (uint)row * pitch : 0);                                   \
             union {                                                                                          \
                 COLUMNS_OF(type) all;                                                                        \

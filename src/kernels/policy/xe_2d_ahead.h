@@ -51,7 +51,7 @@ static inline struct ahead look_ahead(global const struct matmul_problem *p,
 }
 
 static inline void prefetch_block(__private struct ahead *a) {
-    if (HAS(FLAG_SRC_2D))
+    if (spec_src_load() == SRC_LOAD_2D)
         __builtin_IB_lsc_prefetch_global_uint((global const uint *)a->src, 0, CACHE_L1_L3);
     if (HAS(FLAG_WEI_2D) || spec_wei_unit() == UNIT_PACKED)
         __builtin_IB_lsc_prefetch_global_uint((global const uint *)a->wei, 0, CACHE_L1_L3);

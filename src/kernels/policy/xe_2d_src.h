@@ -10,7 +10,7 @@
 static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private a_rows *a) {
     const int row = rows->first + i0;
-    if (!HAS(FLAG_SRC_2D)) {
+    if (spec_src_load() != SRC_LOAD_2D) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))

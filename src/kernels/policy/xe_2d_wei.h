@@ -50,7 +50,7 @@ static inline int8 read_ints(const struct wei_source *w, int n, int row) {
     int words[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-        const bool there = !HAS(FLAG_K_TAIL) || row + i < w->matrix.height;
+        const bool there = !HAS(FLAG_PANEL_TAIL) || row + i < w->matrix.height;
         words[i] = there ? column[i * pitch] : 0;
     }
     return vload8(0, words);

@@ -94,7 +94,7 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
             // As many ones as there are of K: four bytes a lane, and a lane for each four.
             const int ones = ones_of(length - i / NV * STEP_K - 4 * (int)get_sub_group_local_id());
 #define ONES(j)                                                                                              \
-    sum[i % NV] = dp4a(HAS(FLAG_K_TAIL) ? sub_group_broadcast(ones, j) : 0x01010101, w.s##j, sum[i % NV]);
+    sum[i % NV] = dp4a(HAS(FLAG_PANEL_TAIL) ? sub_group_broadcast(ones, j) : 0x01010101, w.s##j, sum[i % NV]);
             ONES(0) ONES(1) ONES(2) ONES(3) ONES(4) ONES(5) ONES(6) ONES(7)
         }
 }

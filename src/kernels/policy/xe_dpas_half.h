@@ -21,7 +21,7 @@ static inline bool is_widened_to_f16() {
 #define SUMS fsum
 #include "policy/xe_multiply.h"
 
-// What weights have more than they are once signed ones have their sign bit turned.
+// Bias left by flipping the sign bit of signed weights.
 static inline int sign_bit() {
     return spec_wei_dt() == DT_S8 ? 128 : spec_wei_dt() == DT_S4 ? 8 : 0;
 }

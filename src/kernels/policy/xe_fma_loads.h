@@ -51,14 +51,14 @@ static inline float2 gather_row(bytes at, int count, long stride) {
 // a[part]: of the tile's rows i0.. + 7 the elements k0 + part * LANES + lane.
 static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private float8 *a) {
-    const long stride = HAS(FLAG_SRC_1D) ? 1 : p->src.column;
-    const int left = HAS(FLAG_K_TAIL) ? (int)(p->k - k0) : TILE_K;
+    const long stride = spec_src_load() == SRC_LOAD_1D ? 1 : p->src.column;
+    const int left = HAS(FLAG_PANEL_TAIL) ? (int)(p->k - k0) : TILE_K;
     float2 r[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) { // the same place in all lanes, as block loads want it
         bytes at =
             src + sub_group_broadcast(rows->at[i0 / LANES], i0 % LANES + i) + k0 * stride * src_bytes();
-        r[i] = HAS(FLAG_SRC_1D) && left >= TILE_K ? read_row(at) : gather_row(at, left, stride);
+        r[i] = spec_src_load() == SRC_LOAD_1D && left >= TILE_K ? read_row(at) : gather_row(at, left, stride);
     }
     a[0] = (float8)(r[0].x, r[1].x, r[2].x, r[3].x, r[4].x, r[5].x, r[6].x, r[7].x);
 #if PARTS == 2
@@ -104,7 +104,7 @@ static inline void read_packed(const struct wei_source *w, global const struct m
 #pragma unroll
         for (int k = 0; k < TILE_K; ++k) {
             const float2 two = read_two(w->panel + (long)(k0 + k) * row, spec_wei_dt());
-            vstore2(!HAS(FLAG_K_TAIL) || k0 + k < p->k ? two : (float2)0.f, k, panel);
+            vstore2(!HAS(FLAG_PANEL_TAIL) || k0 + k < p->k ? two : (float2)0.f, k, panel);
         }
         return;
     }

@@ -54,7 +54,7 @@ static inline void split_packed(const struct wei_source *w, int k, __private int
     int8 taken[NV], left[NV];
 #define ROW_AT(k)                                                                                            \
     READ_ROW(, (global const uint *)(w->wei + (w->panel + (uint)(k)*PACKED_N * (uint)sizeof(float))))
-#define THERE(k, x) (!HAS(FLAG_K_TAIL) || (k) < w->rows ? (x) : 0.f)
+#define THERE(k, x) (!HAS(FLAG_PANEL_TAIL) || (k) < w->height ? (x) : 0.f)
 #define PAIR(j)                                                                                              \
     {                                                                                                        \
         const union row low = {ROW_AT(k + j)}, high = {ROW_AT(k + LANES + j)};                               \
@@ -114,7 +114,7 @@ static __attribute__((noinline)) uint8 gather_narrowed(bytes src, global const s
 static inline void load_narrowed(bytes src, global const struct matmul_problem *p,
                                  __private const struct tile_rows *rows, int i0, long k0,
                                  __private a_rows *a) {
-    if (!HAS(FLAG_SRC_1D) || !is_whole(p, k0, spec_panel_k())) {
+    if (spec_src_load() != SRC_LOAD_1D || !is_whole(p, k0, spec_panel_k())) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s)) {

@@ -17,7 +17,7 @@ static inline bool has_step(int s) {
 
 // Whether K has all of the `length` elements from k on.
 static inline bool is_whole(global const struct matmul_problem *p, long k, int length) {
-    return !HAS(FLAG_K_TAIL) || k + length <= p->k;
+    return !HAS(FLAG_PANEL_TAIL) || k + length <= p->k;
 }
 
 // A step of one row of src, and of eight as they lie in registers: eight lanes have four bytes each of a row,

@@ -29,7 +29,7 @@ static inline void store_values(__private const struct tile *t, __private column
 }
 
 static inline __private column_f *values_of(__private struct tile *t, __private column_f *apart) {
-    if (!HAS(FLAG_FINISH))
+    if (spec_stage() != STAGE_FINISH)
         store_values(t, apart);
     return apart;
 }
@@ -37,12 +37,12 @@ static inline __private column_f *values_of(__private struct tile *t, __private 
 // All groups of rows of the tile, unrolled by hand, because not every compiler does it to the end.
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
                                  const struct matmul_arguments *args, __private struct tile *t,
-                                 const struct block *block, struct b_panel b) {
-    struct row_parameters rows;
+                                 const struct k_block *block, struct b_panel b) {
+    struct row_parameters parameters;
 #define GROUP(i)                                                                                             \
     if ((i) < TILE_M) {                                                                                      \
-        load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);                                       \
-        multiply_rows(ROWS, i, src, p, t, &rows, block, b);                                                  \
+        load_row_parameters(ROWS, i, p, args, &t->rows, block, &parameters);                                 \
+        multiply_rows(ROWS, i, src, p, t, &parameters, block, b);                                            \
     }
     GROUP(0)
     GROUP(8)
@@ -56,7 +56,7 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
 
 // Panel i of the block, of those that share the parameters of rows and columns.
 static inline __attribute__((always_inline)) void
-multiply_panel(const int i, struct block block, bytes src, global const struct matmul_problem *p,
+multiply_panel(const int i, struct k_block block, bytes src, global const struct matmul_problem *p,
                const struct matmul_arguments *args, const struct wei_source *source,
                __private panel_vec *panel, __private struct tile *t) {
     block.k0 += i * spec_panel_k();
@@ -73,7 +73,7 @@ multiply_panel(const int i, struct block block, bytes src, global const struct m
 
 // The products of a block.
 static inline __attribute__((always_inline)) void
-multiply_block(const struct block *block, bytes src, global const struct matmul_problem *p,
+multiply_block(const struct k_block *block, bytes src, global const struct matmul_problem *p,
                const struct matmul_arguments *args, const struct wei_source *source,
                __private panel_vec *panel, __private struct tile *t) {
     multiply_panel(0, *block, src, p, args, source, panel, t);

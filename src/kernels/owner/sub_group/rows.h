@@ -5,7 +5,7 @@
 #include "owner/sub_group/surface.h"
 #include "owner/sub_group/vectors.h"
 
-#include "block.h"
+#include "k_block.h"
 
 // Row `number` of dst, the i-th after origin.
 static inline struct row_index next_row(global const struct matmul_problem *p, const struct row_index *origin,
@@ -53,7 +53,7 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
 }
 
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                   const struct block *block, __private struct tile_rows *rows) {
+                                   const struct k_block *block, __private struct tile_rows *rows) {
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v) {
         if (HAS(FLAG_SRC_ZP))
@@ -63,14 +63,14 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
             const int correction = load_correction(p, args, block, rows->reductions[v], zp);
             rows->correction[v] = block->first ? correction : 0;
         }
-        if (HAS(FLAG_FLOAT_ZP))
+        if (spec_zp_term() == ZP_TERM_F32)
             rows->float_correction[v] = (float)rows->correction[v];
         if (HAS(FLAG_SRC_SCALE_K))
             rows->scale[v] = load_src_scale(args, block, rows->src_scale[v]);
     }
 }
 
-// What is taken off once for a segment.
+// Corrections are applied in the first panel of a segment only.
 static inline void leave_first_panel(__private struct tile_rows *rows) {
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v)
@@ -86,22 +86,22 @@ static inline void leave_first_panel(__private struct tile_rows *rows) {
 
 static inline __attribute__((always_inline)) void
 load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
-                    const struct matmul_arguments *args, __private const struct tile_rows *t,
-                    const struct block *block, __private struct row_parameters *rows) {
+                    const struct matmul_arguments *args, __private const struct tile_rows *rows,
+                    const struct k_block *block, __private struct row_parameters *to) {
     const int v = i0 / LANES, lane = i0 % LANES;
     if (HAS(FLAG_SRC_ZP))
-        rows->src_zp[0] = EIGHT_LANES(int8, t->zp[v], lane);
-    if (HAS(FLAG_FLOAT_ZP))
-        rows->float_correction[0] = EIGHT_LANES(float8, t->float_correction[v], lane);
+        to->src_zp[0] = EIGHT_LANES(int8, rows->zp[v], lane);
+    if (spec_zp_term() == ZP_TERM_F32)
+        to->float_correction[0] = EIGHT_LANES(float8, rows->float_correction[v], lane);
     else if (HAS(FLAG_REDUCTIONS))
-        rows->correction[0] = EIGHT_LANES(int8, t->correction[v], lane);
+        to->correction[0] = EIGHT_LANES(int8, rows->correction[v], lane);
     if (HAS(FLAG_SRC_SCALE_K))
-        rows->src_scale[0] = EIGHT_LANES(float8, t->scale[v], lane);
+        to->src_scale[0] = EIGHT_LANES(float8, rows->scale[v], lane);
 }
 
 // Zero points of the weights times R. Factors of 16 bits make it one instruction.
 static inline vec_i zero_point_term(column_i zp, vec_i correction) {
-    if (HAS(FLAG_SHORT_ZP))
+    if (spec_zp_term() == ZP_TERM_S16)
         return (vec_i)(int)(short)zp * convert_int8(convert_short8(correction));
     return (vec_i)zp * correction;
 }

@@ -17,7 +17,7 @@ struct surface {
     int x0;            // bytes from base to the first column
 };
 
-// width, pitch: in bytes. The plan sees to what the hardware wants: FLAG_SRC_2D, FLAG_WEI_2D.
+// width, pitch: in bytes. The plan sees to what the hardware wants: SRC_LOAD_2D, FLAG_WEI_2D.
 static inline struct surface make_surface(bytes first, long width, long height, long pitch) {
     const ulong address = (ulong)first;
     struct surface s;

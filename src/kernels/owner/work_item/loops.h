@@ -36,21 +36,21 @@ static inline int next_count(int left) {
 // All groups of rows of the tile, as even as they can be.
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
                                  const struct matmul_arguments *args, __private struct tile *t,
-                                 const struct block *block, struct b_panel b) {
-    struct row_parameters rows;
+                                 const struct k_block *block, struct b_panel b) {
+    struct row_parameters parameters;
     if (HAS(FLAG_ALONG_K)) {
 #pragma unroll 1
         for (int i = 0; i < t->count; ++i) {
-            load_row_parameters(1, i, p, args, &t->rows, block, &rows);
+            load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
             prefetch_b(b, block->length, i, t->count);
-            multiply_rows(1, i, src, p, t, &rows, block, b);
+            multiply_rows(1, i, src, p, t, &parameters, block, b);
         }
         return;
     }
     if (!ANY_ROW_COUNT) {
         for (int i = 0; i < t->count; i += ROWS) {
-            load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);
-            multiply_rows(ROWS, i, src, p, t, &rows, block, b);
+            load_row_parameters(ROWS, i, p, args, &t->rows, block, &parameters);
+            multiply_rows(ROWS, i, src, p, t, &parameters, block, b);
         }
         return;
     }
@@ -66,8 +66,8 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
             prefetch_a(src, t->rows.src, count, block->k0 + block->length, block->length);
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
-        load_row_parameters(n, i, p, args, &t->rows, block, &rows);                                          \
-        multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
+        load_row_parameters(n, i, p, args, &t->rows, block, &parameters);                                    \
+        multiply_rows(n, i, src, p, t, &parameters, block, b);                                               \
         break;
         switch (count) { CASE(1) CASE(2) CASE(4) MORE_COUNTS(CASE) }
         i += count;
@@ -75,9 +75,10 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
 }
 
 // The products of a block.
-static inline void multiply_block(const struct block *block, bytes src, global const struct matmul_problem *p,
-                                  const struct matmul_arguments *args, const struct wei_source *source,
-                                  __private panel_vec *panel, __private struct tile *t) {
+static inline void multiply_block(const struct k_block *block, bytes src,
+                                  global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                  const struct wei_source *source, __private panel_vec *panel,
+                                  __private struct tile *t) {
     const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block->length, t->wei_sum);

@@ -10,7 +10,7 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
     // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
     const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
-    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
+    const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
     struct place at;
     at.n0 = (group_n * GROUP_X + get_local_id(0)) * TILE_N;
     at.row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;

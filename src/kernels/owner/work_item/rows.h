@@ -4,7 +4,7 @@
 
 #include "owner/work_item/vectors.h"
 
-#include "block.h"
+#include "k_block.h"
 
 struct tile_rows {
     // Where each row begins, in elements; rows past the end repeat the last one.
@@ -27,23 +27,23 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     }
 }
 
-// Those of a block are loaded group by group.
+// Does nothing: load_row_parameters loads what a group of rows needs.
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                   const struct block *block, __private struct tile_rows *rows) {}
+                                   const struct k_block *block, __private struct tile_rows *rows) {}
 
 static inline __attribute__((always_inline)) void
 load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
-                    const struct matmul_arguments *args, __private const struct tile_rows *t,
-                    const struct block *block, __private struct row_parameters *rows) {
+                    const struct matmul_arguments *args, __private const struct tile_rows *rows,
+                    const struct k_block *block, __private struct row_parameters *to) {
 #pragma unroll
     for (int i = 0; i < count; ++i) {
         if (HAS(FLAG_SRC_ZP))
-            rows->src_zp[i] = load_src_zp(p, args, block, t->src_zp[i0 + i]);
+            to->src_zp[i] = load_src_zp(p, args, block, rows->src_zp[i0 + i]);
         if (HAS(FLAG_REDUCTIONS))
-            rows->correction[i] = load_correction(p, args, block, t->reductions[i0 + i],
-                                                  HAS(FLAG_SRC_ZP) ? rows->src_zp[i] : 0);
+            to->correction[i] = load_correction(p, args, block, rows->reductions[i0 + i],
+                                                HAS(FLAG_SRC_ZP) ? to->src_zp[i] : 0);
         if (HAS(FLAG_SRC_SCALE_K))
-            rows->src_scale[i] = load_src_scale(args, block, t->src_scale[i0 + i]);
+            to->src_scale[i] = load_src_scale(args, block, rows->src_scale[i0 + i]);
     }
 }
 

@@ -24,7 +24,7 @@ static inline struct steps steps_of(global const struct matmul_problem *p) {
 }
 
 // A block of K and its place in its segment.
-struct block {
+struct k_block {
     k_index k0, segment; // first element, number of the segment
     int length;
     bool first, last;                  // of the segment
@@ -36,18 +36,18 @@ struct block {
 // What a group of rows needs of the current segment.
 struct row_parameters {
     row_i correction[ROWS / VEC_ROWS];       // multiplies the zero points of the weights: R - length * zs
-    row_f float_correction[ROWS / VEC_ROWS]; // the same where FLAG_FLOAT_ZP
+    row_f float_correction[ROWS / VEC_ROWS]; // the same where ZP_TERM_F32
     row_i src_zp[ROWS / VEC_ROWS];
     row_f src_scale[ROWS / VEC_ROWS];
 };
 
-// A row at these offsets: R less what the zero points of src take from it, its zero point, its scale.
+// Of the row whose parameters begin at offset `row`: its zero point, R - length * zero point, its scale.
 static inline int load_src_zp(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                              const struct block *block, parameter_index row) {
+                              const struct k_block *block, parameter_index row) {
     return load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp, row + block->src_zp);
 }
 static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                  const struct block *block, parameter_index row, int src_zp) {
+                                  const struct k_block *block, parameter_index row, int src_zp) {
     const parameter_index at = row + (parameter_index)block->segment * block->steps.reductions;
     const int sum = load_int((bytes)args->reductions, DT_S32, at);
     if (!HAS(FLAG_SRC_ZP))
@@ -57,7 +57,7 @@ static inline int load_correction(global const struct matmul_problem *p, const s
         length = (int)min(p->segment, p->k - (long)block->segment * p->segment);
     return sum - length * src_zp;
 }
-static inline float load_src_scale(const struct matmul_arguments *args, const struct block *block,
+static inline float load_src_scale(const struct matmul_arguments *args, const struct k_block *block,
                                    parameter_index row) {
     return load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, row + block->src_scale);
 }
