@@ -147,8 +147,7 @@ def memories(
 
 
 def run_cases(engine: zemm.Engine) -> dict[str, Any]:
-    """Run each case with each kernel that takes it, on a stream with profiling and on one without.
-    """
+    """Run each case with each kernel that takes it, on a stream with profiling and on one without."""
     streams = [zemm.Stream(engine), zemm.Stream(engine, profiling=True)]
     done, kernels, sentences, executions = [], set(), set(), 0
     for case in cases():

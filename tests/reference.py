@@ -130,8 +130,7 @@ def rest(values: Array) -> Array:
 
 
 def product(p: Problem, data: Data) -> tuple[Array, Array]:
-    """Steps 1 to 3 of oneDNN: the sums over K, with the zero points and scales of src and weights.
-    """
+    """Steps 1 to 3 of oneDNN: the sums over K, with the zero points and scales of src and weights."""
     all_src, all_wei = multiplied(p, data.src, p.src_dt), multiplied(p, data.wei, p.wei_dt)
     length = k_segments(p)
     total = np.zeros(p.dst_dims)

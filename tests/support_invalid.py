@@ -17,8 +17,7 @@ Draw = Callable[[Any], Any]
 
 @dataclass
 class Wrong:
-    """dims and types are what differs from the problem's descriptors. attr changes the attribute.
-    """
+    """dims and types are what differs from the problem's descriptors. attr changes the attribute."""
 
     problem: Problem
     status: str

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles OpenCL C to SPIR-V as the build does, and calls the CPU driver directly, without zemm.
-"""
+"""Compiles OpenCL C to SPIR-V as the build does, and calls the CPU driver directly, without zemm."""
 
 import ctypes
 import functools

@@ -25,8 +25,7 @@ def offsets(dims: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
 
 
 def places(md: zemm.MemoryDesc) -> np.ndarray:
-    """The index in the buffer, in elements, of each element. Blocked layouts and parts work, too.
-    """
+    """The index in the buffer, in elements, of each element. Blocked layouts and parts work, too."""
     at = np.full(md.dims, md.offset0, np.int64)
     coordinates = list(np.indices(md.dims, sparse=True))
     step = 1
