@@ -27,8 +27,8 @@ bool has_failed();
 // Passes a point. Returns true if it is the one that fails.
 bool fails(kind what);
 
-// Libraries whose names contain this part fail to open, with this reason. nullptr: all libraries
-// open.
+// Libraries whose names contain this part fail to open, with this reason. If the reason is nullptr
+// they open. Attempts are counted in both cases.
 void refuse_opening(const char *part, const char *reason);
 // How often a library with that part in its name has been requested.
 long openings();
@@ -37,7 +37,7 @@ long openings();
 // OpenCL runtime.
 long live_blocks();
 long live_opencl_objects();
-// Prints where the live blocks since the mark were allocated.
+// print_blocks() prints where the live blocks since mark_blocks() were allocated.
 void mark_blocks();
 void print_blocks();
 
