@@ -6,7 +6,6 @@
 // Whatever fails, the call returns a status with a sentence, does not crash and leaves nothing
 // behind, and the same call succeeds when it is repeated.
 //   test_faults refusing_driver.so cold|warm
-//
 // cold: each point is a process of its own. It does everything that happens once in a process,
 // builds modules and stores them on disk, and writes the log.
 //
