@@ -30,7 +30,7 @@ def seeds_of(target: str) -> list[Path]:
 
 
 def work(name: str, seconds: float, seed: int, current: Path) -> None:
-    """In the process of its own."""
+    """Run a target. This is the process of its own that fuzz() starts."""
     target = TARGETS[name]()
     rng = random.Random(seed)
     kept = [path.read_bytes() for path in seeds_of(name)]
@@ -45,7 +45,7 @@ def work(name: str, seconds: float, seed: int, current: Path) -> None:
 
 
 def fuzz(name: str, seconds: float, seed: int, folder: Path) -> str | None:
-    """What went wrong, if anything did; the input is then in `folder`."""
+    """What went wrong, or None. After a failure the input is in `folder`."""
     current = folder / f"{name}-{seed}"
     command = [
         sys.executable,

@@ -173,9 +173,7 @@ class Cache:
         self.good = self.entry.read_bytes()
 
     def multiply_apart(self) -> int:
-        """The status of a forked process. It opens the runtime itself, because the runtime's
-        threads do not survive a fork.
-        """
+        """The status of a forked process that multiplies. Only such processes open the runtime."""
         child = os.fork()
         if child == 0:
             status = 3
