@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is asked for ahead: other threads hide the latency, and sums have the registers.
+// For policies without prefetches of the next block: other threads hide the latency, and the
+// registers are left to the sums.
 #pragma once
 
 #include OWNER
