@@ -25,9 +25,9 @@
 //               scale and add to the results         //     at the end of scaled segments
 //   finish the rows and store them
 //
-// For integers (FLAG_INTEGER) the policy multiplies src and weights without their zero points, and
-// the nest subtracts the zero-point terms. For float src with integer weights, load_b subtracts the
-// zero points of the weights.
+// For integers (FLAG_INTEGER) the policy multiplies the values of src and weights as they are, and
+// the nest subtracts the zero-point terms. For float src with integer weights, load_b itself
+// subtracts the zero points of the weights.
 //
 // ---- What an owner defines, before the policy ----
 // Vectors

@@ -96,7 +96,7 @@ struct matmul_arguments {
 #define SPEC_FLAGS 3
 #define SPEC_SRC_UNIT 4 // UNIT_...
 #define SPEC_WEI_UNIT 5
-#define SPEC_SRC_SCALE_DT 6 // type of the tensor; 0: a host scalar, in matmul_arguments
+#define SPEC_SRC_SCALE_DT 6 // type of the tensor; 0: none, or a host scalar
 #define SPEC_WEI_SCALE_DT 7
 #define SPEC_SRC_ZP_DT 8
 #define SPEC_WEI_ZP_DT 9

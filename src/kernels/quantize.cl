@@ -3,9 +3,9 @@
 // gets a scale. On request the kernel also writes sums of the quantised values. Memory is read
 // once.
 //
-//  s8: scale = amax / 127, value = x / scale
-//  u8: scale = (max - min) / 255 with min <= 0 <= max, zero point = -min / scale,
-//      value = x / scale + zero point
+//   s8: scale = amax / 127, value = x / scale
+//   u8: scale = (max - min) / 255 with min <= 0 <= max, zero point = -min / scale,
+//       value = x / scale + zero point
 //
 // Divisions and roundings (half to even) are exact: the result is that of real arithmetic, however
 // exact the device's own division is. A scale is rounded to its type first, and values are divided
@@ -65,8 +65,8 @@ struct range {
     bool finite; // false: all values become 0
 };
 
-// x / step, rounded half to even. value: an estimate that is off by 1 at most; then x - value *
-// step is exact in f32.
+// x / step, rounded half to even. value: an estimate that is off by 1 at most, so that
+// x - value * step is exact in f32.
 static inline int rounded(float x, float step, int value) {
     const float rest = fma((float)-value, step, x);
     const float twice = 2.f * fabs(rest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The general reorder, from any layout to any other:
-//  dst = (src_scale * (src - src_zp) + beta * (dst - dst_zp)) / dst_scale + dst_zp
+//   dst = (src_scale * (src - src_zp) + beta * (dst - dst_zp)) / dst_scale + dst_zp
 //
 // The loops are those over dst. They include its padding, which is set to 0. Where loops reach
 // beyond the padded dimensions, nothing is written. A work-item writes whole runs of dst's

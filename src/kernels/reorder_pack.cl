@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs plain weights [.., K, N] on CPUs, without conversion, into blocks [N / columns][K / (PACK_K
-// units)][PACK_K][columns][unit], with zeros past the ends: BA16a64b for elements of 16 and 32
-// bits, BA16a64b4a for 4 and 8 bits.
+// Packs plain weights [.., K, N] on CPUs, without conversion, into blocks
+//   [N / columns][K / (PACK_K units)][PACK_K][columns][unit]
+// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for 4 and 8 bits.
 #include "reorder_pack.h"
 #include "transpose.h"
 

@@ -19,9 +19,9 @@
 #define LOWER_HALVES(x, y) SHUFFLE(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define UPPER_HALVES(x, y) SHUFFLE(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
-// Transposes 4 x 4 elements in each 128-bit lane. For each four of `rows` rows (at most 16), r[4 *
-// i + j] becomes columns j, j + 4, j + 8 and j + 12 of rows 4 * i .. 4 * i + 3, one column in each
-// lane.
+// Transposes 4 x 4 elements in each 128-bit lane. For each four of `rows` rows (at most 16),
+// r[4 * i + j] becomes columns j, j + 4, j + 8 and j + 12 of rows 4 * i .. 4 * i + 3, one column in
+// each lane.
 #define DEFINE_TRANSPOSE_FOURS(T)                                                                            \
     static inline __attribute__((overloadable, always_inline)) void transpose_fours(__private T *r,          \
                                                                                     const int rows) {        \

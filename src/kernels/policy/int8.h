@@ -21,9 +21,9 @@ static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
 #define PANEL_VECTORS (TILE_K / 4 * NV)
 typedef vec_i panel_vec;
 
-// The weights of a block. A quad is four elements of K of a column. Quad k of the columns from n on
-// begins at element first + 4 * (k * PACKED_N + n) of wei if wei_in_place(), else it is panel[k *
-// NV + n / LANES].
+// The weights of a block. A quad is four elements of K of a column. If wei_in_place(), quad k of
+// the columns from n on begins at element first + 4 * (k * PACKED_N + n) of wei. Else it is
+// panel[k * NV + n / LANES].
 struct b_panel {
     bytes wei;
     long first; // of plain weights: the block's first element

@@ -3,8 +3,8 @@
 // is a 32-bit element with four elements of K of one column in its bytes. Dot products multiply
 // unsigned with signed bytes, so the bytes of the panel get the signedness that src does not have.
 // The host does the same to the zero points (src/matmul/plan.cpp):
-//  src s8: bytes are unsigned, u8 as they are, s8 + 128, u4 as they are, s4 + 8
-//  src u8: bytes are signed,   u8 - 128, s8 as they are, u4 as they are, s4 as they are
+//   src s8: bytes are unsigned, u8 as they are, s8 + 128, u4 as they are, s4 + 8
+//   src u8: bytes are signed,   u8 - 128, s8 as they are, u4 as they are, s4 as they are
 #pragma once
 
 #include "matmul_args.h"

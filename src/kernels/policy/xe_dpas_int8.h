@@ -46,8 +46,7 @@ int __attribute__((overloadable)) ONE_ROW(i8, u4)(a_row src, uint4 wei, int sum)
 // Adds the weights of each column, with DPAS: the product with one row of ones, as many as there
 // are elements of K.
 static inline int dpas_ones(int count, int8 wei, int sum) {
-    const int before =
-        (int)get_sub_group_local_id() * (int)sizeof(a_row); // bytes in the lanes before this one
+    const int before = (int)get_sub_group_local_id() * (int)sizeof(a_row); // bytes in lower lanes
     const a_row ones = (a_row)(HAS(FLAG_K_TAIL) ? ones_of(count - before) : 0x01010101);
     DPAS_OF(ONE_ROW, i8, ones, wei, sum)
     return sum;

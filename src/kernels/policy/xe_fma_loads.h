@@ -17,8 +17,8 @@ uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uin
 ushort __attribute__((overloadable)) intel_sub_group_block_read_us(const global ushort *at);
 ushort2 __attribute__((overloadable)) intel_sub_group_block_read_us2(const global ushort *at);
 
-// Loads 2 * LANES contiguous elements of a float type: each lane gets elements lane and LANES +
-// lane as f32.
+// Loads 2 * LANES contiguous elements of a float type: each lane gets, as f32, the elements
+// lane and LANES + lane.
 static inline float2 read_two(bytes at, int data_type) {
     if (data_type == DT_F32)
         return as_float2(intel_sub_group_block_read2((global const uint *)at));

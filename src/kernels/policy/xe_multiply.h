@@ -2,12 +2,12 @@
 // The micro-kernel of Xe policies with DPAS or DP4A: the weights of a panel stay in registers while
 // groups of eight rows of src are multiplied with them. A policy includes its loads before this
 // (xe_1d_loads.h, xe_2d_loads.h), and defines
-//  dpas         multiplies a step of eight rows of src with a step of one column
-//  SUMS         isum or fsum: the sums that it adds to
-//  LOAD_A       loads rows of src: load_a, or a function like it
-//  SPLITS_F32   whether f32 may be split into two values (xe_narrow.h). The second values, the
-//               rests, of src are after its STEPS; those of weights are in the second half of the
-//               panel
+//   dpas         multiplies a step of eight rows of src with a step of one column
+//   SUMS         isum or fsum: the sums that it adds to
+//   LOAD_A       loads rows of src: load_a, or a function like it
+//   SPLITS_F32   whether f32 may be split into two values (xe_narrow.h). The second values, the
+//                rests, of src are after its STEPS; those of weights are in the second half of the
+//                panel
 #pragma once
 
 #include "policy/xe.h"

@@ -24,7 +24,7 @@ static inline struct row_index next_row(global const struct matmul_problem *p, c
 struct tile_rows {
     long src;  // element offset of the matrix in src
     int first; // number of the tile's first row in the matrix
-    // A policy uses at or matrix; the compiler drops the other one.
+    // A policy uses `at` or `matrix`; the compiler drops the other one.
     uint at[ROW_VECTORS];  // for 1-D block loads: byte offset of each row in src
     struct surface matrix; // for 2-D block loads
     // Element offsets of each row.
