@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// dst = post_ops(sum over segments of scales * (src - src_zp) * (wei - wei_zp) + bias), tile by tile.
+// The matmul kernel: the loop nest that all owners and policies share (contract.h has the formula).
 //
-// contract.h says what is left to the owner of a tile (owner/work_item.h, owner/sub_group.h) and to the
-// policy, which is the ISA (policy/*.h). K runs in segments, inside which scales and zero points are
-// constant, and these in blocks. The weights of a block become a panel, groups of up to ROWS rows are
-// multiplied with it. Zero points leave the loop over K (RFC "User's Precomputed Reductions for GeMM"):
+// K runs in segments, in which scales and zero points are constant, and a segment in blocks. The
+// weights of a block become a panel. Groups of up to ROWS rows of src are multiplied with it. For
+// integers, zero points are taken out of the loop over K (RFC "User's Precomputed Reductions for
+// GeMM"):
 //   sum (s - zs)(w - zw) = sum s w  -  zw * R  -  zs * sum w  +  length * zs * zw,   R = sum s
-// R comes from the caller or from reduce_src.cl. Integer arithmetic is exact modulo 2^32.
+// The caller or reduce_src.cl gives R. Integer arithmetic is exact modulo 2^32.
 #include OWNER
 
 #include POLICY
@@ -18,7 +18,7 @@
 #include "finish.h"
 #include "partials.h"
 
-// The sums of a group of `count` rows from row i0 of the tile on, over one block.
+// The sums of `count` rows from row i0 of the tile on, over one block.
 static inline __attribute__((always_inline)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
               __private struct tile *t, __private const struct row_parameters *parameters,
@@ -66,21 +66,21 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
     }
 }
 
-// Number of the group of K that the block is in.
+// The number of the block's group of K. group: elements of K in a group.
 static inline parameter_index along_k(global const struct matmul_problem *p, const struct k_block *block,
                                       long group) {
     return (parameter_index)(HAS(FLAG_EQUAL_GROUPS) ? block->segment
                                                     : (parameter_index)block->k0 / (parameter_index)group);
 }
 
-// Zero points and scales of the columns, in the block's segment.
+// Loads zero points and scales of the columns for the block's segment.
 static inline void load_column_parameters(global const struct matmul_problem *p,
                                           const struct matmul_arguments *args, const struct k_block *block,
                                           __private struct tile *t) {
     if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
                                 &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
-    // The policy's weights are w - WEI_SHIFT, and so are their zero points.
+    // The policy multiplies w - WEI_SHIFT, so its zero points are shifted, too.
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
@@ -93,7 +93,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     }
 }
 
-// The tile's sums over its part of K.
+// Sums the tile over its part of K: a range or a slice.
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
                              const struct matmul_arguments *args, const struct row_index *first,
                              const struct place *at, __private struct tile *t) {
@@ -111,7 +111,8 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
             ++block.segment;
             segment_end += segment;
         }
-        // A range ends its part of the segment: each one takes the zero points of src off its own sums.
+        // A segment that goes on in the next range ends here: each range subtracts the zero-point
+        // terms of src from its own sums.
         const k_index end = min(segment_end, k_end);
         block.length = (int)min((k_index)BLOCK_K, end - block.k0);
         block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - segment;
@@ -139,19 +140,20 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     struct place at = find_place(p);
     const bool is_there = at.n0 < p->n && at.row0 < p->rows;
     if (!is_there) {
-        if (!SHARES_TILES) // else others wait for this one
+        if (!SHARES_TILES) // else it must reach the barriers of its work-group
             return;
         at.n0 = at.row0 = 0;
     }
     const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
-    const long first_row = get_group_id(1) * p->rows + at.row0; // in the whole of dst
+    const long first_row = get_group_id(1) * p->rows + at.row0; // counted in the whole batch
 
     struct tile t;
     t.n0 = at.n0 + OWN_COLUMN;
-    // 0 or less: none
+    // 0 or less if the work-item has no column in the matrix.
     t.columns = (int)min((long)TILE_COLUMNS, (p->n - t.n0 + COLUMN_STEP - 1) / COLUMN_STEP);
     t.count = is_there ? (int)min((long)tile_rows, p->rows - at.row0) : 0;
-    // The weights and their parameters depend on the batch, never on the row within a tile.
+    // The weights, their scales and zero points depend on the batch, but all rows of a tile use the
+    // same.
     const struct row_index first = row_at(p, first_row);
     if (HAS(FLAG_WEI_ZP))
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
@@ -164,7 +166,8 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         if (is_there)
             sum_range(src, wei, p, &args, &first, &at, &t);
     }
-    // The sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not scaled.
+    // The sums over K, [TILE_M][NV]: f32, or the bits of s32 if FLAG_INTEGER is set and segments
+    // are not scaled.
     column_f apart[VALUES_APART];
     __private column_f *values = values_of(&t, apart);
     if (SHARES_TILES) {

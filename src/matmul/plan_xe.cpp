@@ -87,7 +87,7 @@ kernels::zp_term xe_zp_term(const facts &f) {
         return kernels::ZP_TERM_S32;
     if (f.family.zero_points_as_f32)
         return kernels::ZP_TERM_F32;
-    // A segment of 128 bytes adds up to less than 2^15.
+    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
     return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
 }
 

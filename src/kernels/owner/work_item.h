@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A work-item owns the tile (CPUs, and the row for any device): its operands and sums are in memory that the
-// first cache level holds.
+// The owner work_item: each work-item owns a tile (CPUs, and the row for any device). Its sums and
+// its panel are in private memory, which stays in the L1 cache.
 #pragma once
 
 #include "owner/work_item/columns.h"

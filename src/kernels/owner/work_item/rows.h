@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a work-item's tile: where each begins in src and in its parameters, as arrays in memory.
+// The rows of a work-item's tile: offsets of each row in src, scales, zero points and sums of src.
 #pragma once
 
 #include "owner/work_item/vectors.h"
@@ -7,11 +7,11 @@
 #include "k_block.h"
 
 struct tile_rows {
-    // Where each row begins, in elements; rows past the end repeat the last one.
+    // Element offset of each row. Rows past the end of the matrix repeat the last one.
     long src[TILE_M], src_scale[TILE_M], src_zp[TILE_M], reductions[TILE_M];
 };
 
-// first: number of the tile's first row in the whole of dst; in_matrix: within its matrix.
+// first: number of the tile's first row in the whole batch; in_matrix: its number in the matrix.
 static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
                              int count, __private struct tile_rows *rows) {
     const int padded = (count + ROWS - 1) / ROWS * ROWS;
@@ -47,7 +47,7 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
     }
 }
 
-// Zero points of the weights times R.
+// Zero points of the weights times R, the sum of a row of src.
 static inline vec_i zero_point_term(column_i zp, vec_i correction) {
     return (vec_i)zp * correction;
 }
