@@ -35,8 +35,10 @@ MACROS: dict[str, Row] = {
 }
 # Columns that a matmul is compiled with: numbers as -DTILE_M=<tile_m>, headers as
 # -DPOLICY="policy/<policy>.h".
-NUMBERS = ("tile_m", "tile_n", "tile_k", "rows", "lanes", "group_x")
+NUMBERS = ("tile_m", "tile_n", "tile_k", "rows", "lanes")
 HEADERS = ("owner", "policy")
+# Those that only one owner reads. Sub-groups get the size of their work-group as an argument.
+OWNER_NUMBERS = {"work_item": ("group_x",), "sub_group": ()}
 
 COMMENT = re.compile(r"^// (ZEMM_\w+)\(([\w\s,/]*)\)", re.MULTILINE)
 ROW = re.compile(r"^(ZEMM_\w+)\(([^()]*)\)$", re.MULTILINE)
@@ -100,7 +102,8 @@ def definitions(row: Row) -> list[str]:
     """The compiler options that define a row's numbers and headers."""
     if row["kind"] == "helper":
         return []
-    numbers = [f"-D{name.upper()}={row[name]}" for name in NUMBERS]
+    names = NUMBERS + OWNER_NUMBERS[row["owner"]]
+    numbers = [f"-D{name.upper()}={row[name]}" for name in names]
     return numbers + [f'-D{name.upper()}="{name}/{row[name]}.h"' for name in HEADERS]
 
 

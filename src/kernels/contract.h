@@ -11,7 +11,7 @@
 // The OWNER (owner/<owner>.h) says who computes a tile, a work-item or a sub-group, and where its
 // sums are kept. The POLICY (policy/<policy>.h) is the micro-kernel: it loads operands and
 // multiplies. The build defines OWNER and POLICY, the names of the headers, and the numbers of the
-// row in kernels.def: TILE_M, TILE_N, TILE_K, ROWS, LANES, GROUP_X.
+// row in kernels.def: TILE_M, TILE_N, TILE_K, ROWS, LANES, and for work-items GROUP_X.
 //
 // The nest, for each tile:
 //   for each block of K                              // at most BLOCK_K elements, in one segment
