@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of all tests (the CPU engine, which every machine must have, and a stream on it), and two tiers.
+"""Fixtures for all tests, and the two tiers of tests.
 
-Without an option pytest runs the quick tier: each kernel, type and attribute (test_tiers.py). `--full` runs
-all cases. A test marked `full` is not in the quick tier. Of a test marked `quick(cases=f)` the quick tier has
-the cases for which f is true; f gets the test's parameters by their names.
+The fixtures are the CPU engine, which every machine must have, and a stream on it.
+
+Without an option pytest runs the quick tier: each kernel, type and attribute (test_tiers.py checks
+that). `--full` runs all cases. A test marked `full` is not in the quick tier. A test marked
+`quick(cases=f)` has those cases in the quick tier for which f returns true; f gets the test's
+parameters by name.
 """
 
 import inspect
@@ -23,14 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One folder of built modules for all tests and their processes, not the user's.
+    """Give all tests and their processes one folder of built modules, which is not the user's.
 
-    It stays for the next run: `pytest --cache-clear` empties it.
+    The folder stays for the next run; `pytest --cache-clear` empties it.
     """
     config.stash[LEFT_OUT] = 0
     if "ZEMM_CACHE_DIR" not in os.environ:
         folder = config.cache.mkdir("zemm-modules")  # type: ignore[union-attr]
-        folder.chmod(0o700)  # the library loads from folders that others cannot write
+        folder.chmod(0o700)  # the library loads only from folders that others cannot write
         os.environ["ZEMM_CACHE_DIR"] = str(folder)
         config.add_cleanup(lambda: os.environ.pop("ZEMM_CACHE_DIR"))
 
@@ -56,13 +59,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[LEFT_OUT] = len(left_out)
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
-    # What takes long begins first, so that no worker waits for it at the end.
+    # Long tests begin first, so that no worker waits for one of them at the end.
     items.sort(key=lambda item: not item.get_closest_marker("long"))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if hasattr(session.config, "workeroutput"):  # a worker of xdist, which tells the process that prints
+    if hasattr(session.config, "workeroutput"):  # a worker of xdist tells the process that prints
         session.config.workeroutput["left_out"] = session.config.stash[LEFT_OUT]
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs small primitives on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK. Prints JSON.
+"""Runs small primitives on the GPU of a driver in dry-run mode: python dry_run_worker.py TASK.
+Prints JSON.
 
-A process of its own for each device: the driver reads its dry-run settings when it is loaded.
+Each device needs a process of its own, because the driver reads its dry-run settings when it is
+loaded.
 """
 
 import ctypes
@@ -19,7 +21,7 @@ from support_run import make_pd
 from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS, _probe
 
 M, K, N, GROUP = 9, 64, 48, 32
-SAMPLE = 8  # problems of a row, or some more
+SAMPLE = 8  # problems that are run on a row, or a few more
 FLOATS = ("f32", "f16", "bf16")
 INTEGERS = ("u8", "s8", "u4", "s4")
 DESTINATIONS = ("f32", "s8", "f16", "s32", "bf16", "u8")
@@ -77,7 +79,7 @@ def describe(engine: zemm.Engine, case: Case) -> zemm.MatmulPrimitiveDesc:
 
 
 def reorders(engine: zemm.Engine) -> Iterator[zemm.ReorderPrimitiveDesc]:
-    """Conversions, packing and dynamic quantisation, each type once or more."""
+    """Conversions, packing and dynamic quantisation. Each type occurs at least once."""
     types = (*FLOATS, "s32", *INTEGERS)
     for src, dst in zip(types, (*types[3:], *types[:3]), strict=True):
         attr = zemm.Attr()
@@ -107,7 +109,7 @@ def reorders(engine: zemm.Engine) -> Iterator[zemm.ReorderPrimitiveDesc]:
 
 
 def run_reorders(engine: zemm.Engine) -> dict[str, Any]:
-    """Each reorder by each kernel that takes it."""
+    """Run each reorder with each kernel that takes it."""
     stream = zemm.Stream(engine)
     kernels = []
     for pd in reorders(engine):
@@ -145,7 +147,7 @@ def memories(
 
 
 def run_cases(engine: zemm.Engine) -> dict[str, Any]:
-    """Each case by each kernel that takes it, on one stream that keeps times and on one that does not."""
+    """Run each case with each kernel that takes it, on a stream with profiling and on one without."""
     streams = [zemm.Stream(engine), zemm.Stream(engine, profiling=True)]
     done, kernels, sentences, executions = [], set(), set(), 0
     for case in cases():
@@ -175,7 +177,7 @@ def run_cases(engine: zemm.Engine) -> dict[str, Any]:
 
 
 def run_memory(engine: zemm.Engine) -> dict[str, Any]:
-    """What is written to a memory comes back, through map and unmap, for sizes around a page."""
+    """Data written to a memory is read back by map and unmap, for sizes around a page."""
     wrong = []
     for size in (1, 63, 4096, 4097, 1 << 20):
         memory = zemm.Memory(zemm.MemoryDesc((size,), "u8"), engine)
@@ -193,16 +195,18 @@ def run_memory(engine: zemm.Engine) -> dict[str, Any]:
 
 
 def run_rows(engine: zemm.Engine) -> dict[str, Any]:
-    """Rows by their names, one after another: a line of JSON after the lines that the log has of each."""
+    """Run rows by name, one after another. Print a line of JSON after the lines that the log has
+    for a row.
+    """
     for row in sys.argv[2:]:
         answer = run_row(engine, row)
-        ctypes.CDLL(None).fflush(None)  # the library's lines come before ours
+        ctypes.CDLL(None).fflush(None)  # the library's lines must come before this process's own
         print(json.dumps({"row": row} | answer), flush=True)
     return {"rows": len(sys.argv) - 2}
 
 
 def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
-    """A sample of the problems that the row takes is created, built and launched."""
+    """Create, build and launch a sample of the problems that the row takes."""
     os.environ["ZEMM_KERNEL"] = row
     descriptors, reasons = {}, set()
     for name, problem in PROBLEMS.items():
@@ -214,7 +218,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
     sample = names[:: max(1, len(names) // SAMPLE)]
     stream = zemm.Stream(engine)
     for name in sample:
-        print(name, flush=True)  # what the log's next lines are about
+        print(name, flush=True)  # marks which problem the next lines of the log are about
         pd = descriptors[name]
         primitive = zemm.Primitive(pd)
         assert primitive.impl_info == row
@@ -224,7 +228,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
 
 
 def run_model(engine: zemm.Engine) -> dict[str, Any]:
-    """What the library and the doctor say of the device; a matmul runs on it."""
+    """Report what the library and the doctor say about the device, and run a matmul on it."""
     pd = describe(engine, Case("s8", "u8", "f32", False))
     stream = zemm.Stream(engine)
     zemm.Primitive(pd).execute(stream, memories(engine, pd))

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random input for what reads bytes of others: `python tests/fuzz.py [TARGET ...] [--seconds=60]
-[--seed=N]`.
+"""Random input for functions that read foreign bytes.
 
-Each target runs in a process of its own, which writes an input to a file before it takes it: one that
-ends or hangs the process is there for the next look, and `python tests/fuzz.py TARGET --input=FILE` runs
-it again. What once failed is kept below tests/fuzz_seeds/TARGET and runs first, every time. Damaged
-SPIR-V has a program of its own: `meson test -C build cpu_driver_fuzz_direct --test-args='1000000 4000
-7'`.
+    python tests/fuzz.py [TARGET ...] [--seconds=60] [--seed=N]
+
+Each target runs in a process of its own, which writes an input to a file before it takes it. So an
+input that ends or hangs the process is kept, and `python tests/fuzz.py TARGET --input=FILE` runs it
+again. Inputs that once failed are in tests/fuzz_seeds/TARGET and run first, every time. Damaged
+SPIR-V has a program of its own:
+
+    meson test -C build cpu_driver_fuzz_direct --test-args='1000000 4000 7'
 """
 
 import argparse
@@ -28,7 +30,7 @@ def seeds_of(target: str) -> list[Path]:
 
 
 def work(name: str, seconds: float, seed: int, current: Path) -> None:
-    """In the process of its own."""
+    """Run a target. This is the process of its own that fuzz() starts."""
     target = TARGETS[name]()
     rng = random.Random(seed)
     kept = [path.read_bytes() for path in seeds_of(name)]
@@ -43,7 +45,7 @@ def work(name: str, seconds: float, seed: int, current: Path) -> None:
 
 
 def fuzz(name: str, seconds: float, seed: int, folder: Path) -> str | None:
-    """What went wrong, if anything did; the input is then in `folder`."""
+    """What went wrong, or None. After a failure the input is in `folder`."""
     current = folder / f"{name}-{seed}"
     command = [
         sys.executable,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences of calls of the C API, spelled out by the bytes of an input: objects are made of each other,
-used and destroyed in any order, with good and bad arguments. Handles that are destroyed are not used
-again, as that is the caller's to see to; everything else must end in a status that the header has and,
-where it is no success, a sentence.
+"""Sequences of calls of the C API that the bytes of an input spell out.
+
+Objects are created from each other, used and destroyed in any order, with good and bad arguments.
+Destroyed handles are not used again, because avoiding that is the caller's duty. Every call must
+return a status that the header defines and, unless it is success, leave a sentence.
 """
 
 import os
@@ -17,7 +18,7 @@ from zemm._zemm import ffi, lib
 LARGEST = 1 << 20  # bytes of a memory
 NUMBERS = (0, 1, 2, 3, 5, 16, 33, 64, -1, 1 << 31, 1 << 40, -(1 << 63), (1 << 63) - 1)
 ARGUMENTS = (1, 33, 17, 80, 41, 4096 | 1, 4096 | 33, 8192 | 1, 8192 | 33, 16384 | 1, 0, -1)
-TYPES = (3, 5, 6, 1, 2, 4, 7, 0, 11, 12, 99)  # of zemm_data_type_t, those that matmul knows first
+TYPES = (3, 5, 6, 1, 2, 4, 7, 0, 11, 12, 99)  # of zemm_data_type_t; the types that matmul takes come first
 DESTROYERS = (
     "engine",
     "stream",
@@ -31,7 +32,7 @@ DESTROYERS = (
 
 
 class Script:
-    """Choices read from bytes; behind the end all are the first."""
+    """Choices read from bytes. Behind the end of the bytes every choice is the first."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -108,7 +109,7 @@ class Calls:
             assert made[0] == ffi.NULL, name
 
     def some(self, kind: str) -> Any:
-        """A live one, of which there may be none."""
+        """A live object of the kind, or NULL if there is none."""
         handles = self.live[kind]
         return self.script.one_of(handles) if handles and self.script.number(16) else ffi.NULL
 
@@ -212,11 +213,11 @@ class Calls:
     def make_memory(self) -> None:
         desc = self.some("memory_desc")
         if desc == ffi.NULL or lib.zemm_memory_desc_get_size(desc) <= LARGEST:
-            handle = ffi.cast("void *", -1 if self.script.number(4) else 0)  # allocated, or none
+            handle = ffi.cast("void *", -1 if self.script.number(4) else 0)  # -1: the library allocates
             self.create("memory", "memory_create", desc, self.some("engine"), handle)
 
     def make_problem(self) -> None:
-        """A matmul that fits, most of the time."""
+        """Create a matmul whose descriptors fit each other most of the time."""
         m, n, k = (self.script.one_of((1, 2, 3, 17, 64, 0)) for _ in range(3))
         types = self.script.one_of(
             ((3, 3, 3), (5, 5, 4), (6, 5, 3), (5, 6, 1), (3, 6, 3), (1, 1, 1), (2, 2, 3))
@@ -250,7 +251,7 @@ class Calls:
         self.create("primitive", "primitive_create", self.some("primitive_desc"))
 
     def execute(self) -> None:
-        """With the memories that the primitive wants, or with any."""
+        """Execute with the memories that the primitive wants, or with arbitrary ones."""
         primitive, stream = self.some("primitive"), self.some("stream")
         arguments = []
         for argument in ARGUMENTS[: self.script.one_of((3, 3, 4, 12))]:
@@ -269,7 +270,7 @@ class Calls:
             or lib.zemm_primitive_get_primitive_desc(primitive, desc) != 0
         ):
             return ffi.NULL
-        wanted = lib.zemm_primitive_desc_query_md(desc[0], 255, argument)  # zemm_query_exec_arg_md
+        wanted = lib.zemm_primitive_desc_query_md(desc[0], 255, argument)  # 255 is zemm_query_exec_arg_md
         if wanted == ffi.NULL or lib.zemm_memory_desc_get_size(wanted) > LARGEST:
             return ffi.NULL
         count = len(self.live["memory"])

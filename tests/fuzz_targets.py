@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The targets of fuzz.py: how an input is made, and what must hold when it is taken."""
+"""The targets of fuzz.py. A target makes an input, takes it, and checks what must hold then."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import expand
 
 CASES = Path(__file__).parents[1] / "benchdnn_cases"
-KERNEL = "matmul_any_any_any_8x1x16_generic"  # the one that is built soonest
+KERNEL = "matmul_any_any_any_8x1x16_generic"  # the kernel that builds fastest
 
 
 class Target(Protocol):
@@ -26,7 +26,7 @@ class Target(Protocol):
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """With some bytes changed, gone, doubled or moved."""
+    """The data with some bytes changed, removed, doubled or moved."""
     result = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4, 16))):
         at = rng.randrange(len(result) + 1)
@@ -48,7 +48,9 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
 
 
 class Blob:
-    """zemm_memory_desc_create_with_blob: a descriptor that is as good as any, or a reason."""
+    """zemm_memory_desc_create_with_blob returns a descriptor that is as good as any other, or a
+    reason.
+    """
 
     def __init__(self) -> None:
         self.outcomes = Counter[str]()
@@ -69,7 +71,7 @@ class Blob:
 
     def make(self, rng: random.Random) -> bytes:
         blob = rng.choice(self.blobs)
-        if rng.random() < 0.7:  # one field
+        if rng.random() < 0.7:  # change one field only
             at = 8 * rng.randrange(len(blob) // 8)
             value = rng.choice(
                 (0, 1, 2, 3, 5, 11, 13, 64, -1, 1 << 31, 1 << 62, -(1 << 63), rng.getrandbits(40))
@@ -78,7 +80,7 @@ class Blob:
         return damaged(blob, rng)
 
     def take(self, data: bytes) -> None:
-        data = data[: self.size].ljust(self.size, b"\0")  # the function takes as much as it writes
+        data = data[: self.size].ljust(self.size, b"\0")  # the function reads as many bytes as it writes
         made = ffi.new("zemm_memory_desc_t *")
         status = lib.zemm_memory_desc_create_with_blob(made, data)
         self.outcomes[str(status)] += 1
@@ -102,7 +104,9 @@ class Blob:
 
 
 class Line:
-    """The driver's command line: cases whose own lines mean the same case again, or a UsageError."""
+    """The driver's command line. It yields cases whose own lines mean the same case again, or a
+    UsageError.
+    """
 
     def __init__(self) -> None:
         self.outcomes = Counter[str]()
@@ -152,8 +156,10 @@ class Line:
 
 
 class Cache:
-    """Entries of the disk cache: whatever is in them, the matmul is right. Each input in a process of its
-    own, as a module that was read once is not read again."""
+    """Entries of the disk cache. Whatever an entry contains, the result of the matmul is right.
+
+    Each input gets a process of its own, because a process reads a module only once.
+    """
 
     def __init__(self) -> None:
         self.outcomes = Counter[str]()
@@ -167,7 +173,7 @@ class Cache:
         self.good = self.entry.read_bytes()
 
     def multiply_apart(self) -> int:
-        """The status of a forked process: the runtime is opened there, as a thread of it may be ended."""
+        """The status of a forked process that multiplies. Only such processes open the runtime."""
         child = os.fork()
         if child == 0:
             status = 3
@@ -186,7 +192,8 @@ class Cache:
         self.entry.write_bytes(data)
         self.entry.chmod(0o600)
         assert self.multiply_apart() == 0
-        # What is no entry was replaced; the same module may differ in bytes from build to build.
+        # The library replaced the entry if it was not valid. Two builds of a module may differ in
+        # bytes, so the new bytes are not compared with the original.
         self.outcomes["left" if self.entry.read_bytes() == data else "replaced"] += 1
 
     def summary(self) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Brings the newest Level Zero loader and headers, those of Debian's unstable, into a folder.
+"""Downloads the newest Level Zero loader and headers, from Debian's unstable, into a folder.
 
-The C and C++ libraries that the loader needs come along; nothing is installed. Then
+The C and C++ libraries that the loader needs come along. Nothing is installed. Then run
 
     meson setup --reconfigure build -Dnewest_level_zero=FOLDER && meson test -C build --suite newest
 """
@@ -16,7 +16,9 @@ PACKAGES = ["libze1", "libze-dev", "libc6", "libgcc-s1", "libstdc++6"]
 
 
 def write_configuration(apt: Path) -> Path:
-    """Lists and packages of their own for apt, from the mirror that the machine uses."""
+    """Configure apt with package lists and an archive of its own, from the mirror that the machine
+    uses.
+    """
     for name in ["lists/partial", "archives/partial"]:
         (apt / name).mkdir(parents=True)
     stanza = SOURCES.read_text().split("\n\n")[0].splitlines()

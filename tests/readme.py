@@ -17,6 +17,6 @@ def blocks(section: str, name: str = "README.md") -> list[tuple[str, str]]:
 
 
 def block(section: str, language: str) -> str:
-    """The only block of a section in a language."""
+    """The text of the only block of a section in a language."""
     (found,) = [text for name, text in blocks(section) if name == language]
     return found

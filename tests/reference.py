@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matmul in numpy: oneDNN's arithmetic (its order of steps, formulas and conversions) with error bounds.
+"""A matmul in numpy: oneDNN's arithmetic (its order of steps, formulas and conversions) with error
+bounds.
 
-A result is a value in f64 and a bound: the library's f32 value lies within [value - error, value + error].
-The bound is 0 as long as every step is exact, or a single correctly rounded operation on exact operands.
-Formulas, groups of parameters and conversions are those of zemm-benchdnn's reference, which tests/benchdnn
-checks by other means. The product and all bounds are this file's.
+A result is a value in f64 and a bound: the library's f32 value lies within [value - error, value +
+error]. The bound is 0 as long as every step is exact, or is a single correctly rounded operation on
+exact operands. Formulas, groups of parameters and conversions come from zemm-benchdnn's reference,
+which tests/benchdnn checks by other means. The product and all bounds are computed here.
 """
 
 import math
@@ -27,19 +28,21 @@ def f32(x: Array) -> Array:
 
 
 def quantum(a: Array) -> float:
-    """The largest power of two that divides all values, which are f32."""
+    """The largest power of two that divides all values. The values are f32."""
     narrow = np.asarray(a, np.float32)
     assert np.array_equal(narrow, a)
     return common_step(narrow)
 
 
 def expand(parameter: Array, dims: tuple[int, ...]) -> Array:
-    """The parameter of each element of a tensor."""
+    """The parameter repeated to one value for each element of a tensor."""
     return np.broadcast_to(spread(parameter, dims), dims)
 
 
 def k_segments(p: Problem) -> int:
-    """Length of the stretches of K in which no parameter changes: the smallest K group."""
+    """Length of the segments of K in which no parameter changes: the greatest common divisor of the
+    K groups.
+    """
     groups = [p.k]
     for name, axis in (("src", 1), ("wei", 0)):
         for what in ("scale", "zp"):
@@ -56,13 +59,18 @@ def wrap32(x: Array) -> Array:
 
 
 def stored(p: Problem, sums: Array) -> Array:
-    """Sums of integers modulo 2^32 where they are s32: as results, and where zero points are beyond their
-    tensor's type."""
+    """Sums of integers, modulo 2^32 where the library keeps them as s32.
+
+    That is the case where dst is the sum itself, and where zero points exceed the range of their
+    tensor's type.
+    """
     return wrap32(sums) if is_exact_s32(p) or p.huge_zero_points else sums
 
 
 def exact_product(a: Array, b: Array) -> Array:
-    """a @ b of integers modulo 2^64; by way of f64, which is faster, where no sum leaves its 53 bits."""
+    """a @ b of integers modulo 2^64. If every sum fits the 53 bits of f64, it is computed in f64,
+    which is faster.
+    """
     size = max(float(np.abs(a).max(initial=0)), 1.0) * max(float(np.abs(b).max(initial=0)), 1.0)
     if size * a.shape[-1] < 2.0**53:
         return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
@@ -70,7 +78,7 @@ def exact_product(a: Array, b: Array) -> Array:
 
 
 def integer_product(p: Problem, data: Data, k: slice) -> Array:
-    """Sum over a stretch of K."""
+    """The sum over a segment of K."""
     src, wei = data.src[..., k].astype(np.int64), data.wei[..., k, :].astype(np.int64)
     zs = zw = None
     if p.src_zp:
@@ -80,7 +88,7 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     if data.reductions is None:
         return stored(p, exact_product(src if zs is None else src - zs, wei if zw is None else wei - zw))
     assert zw is not None
-    # The caller's sums replace those of src; zero points are constant over the stretch.
+    # The caller's sums replace the sums of src. Zero points are constant within the segment.
     assert p.reduction_group
     column = k.start // p.reduction_group
     first = zw[..., :1, :]
@@ -94,7 +102,9 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
 
 
 def multiplied(p: Problem, values: Array, dt: str) -> Array:
-    """Values of src or weights as the device multiplies them."""
+    """Values of src or weights as the device multiplies them, after a conversion of f32 to
+    p.narrow.
+    """
     if not p.narrow or dt != "f32":
         return values
     if p.narrow == "bf16":
@@ -103,24 +113,24 @@ def multiplied(p: Problem, values: Array, dt: str) -> Array:
 
 
 def to_bf16(values: Array) -> Array:
-    """To the nearest, ties to even."""
+    """Round to the nearest bf16, ties to even."""
     bits = values.astype(np.float32).view(np.uint32)
     return without((bits + np.uint32(0x7FFF) + (bits >> 16 & 1)).view(np.float32), 16)
 
 
 def without(values: Array, lower: int) -> Array:
-    """What is left without so many lower bits of f32."""
+    """f32 values with their `lower` lowest bits cleared."""
     bits = values.astype(np.float32).view(np.uint32) >> lower << lower
     return bits.view(np.float32).astype(np.float64)
 
 
 def rest(values: Array) -> Array:
-    """The second of two bf16."""
+    """The second of the two bf16 that a value is split into."""
     return to_bf16(values - without(values, 16))
 
 
 def product(p: Problem, data: Data) -> tuple[Array, Array]:
-    """Steps 1 to 3: sums with zero points and scales of src and weights."""
+    """Steps 1 to 3 of oneDNN: the sums over K, with the zero points and scales of src and weights."""
     all_src, all_wei = multiplied(p, data.src, p.src_dt), multiplied(p, data.wei, p.wei_dt)
     length = k_segments(p)
     total = np.zeros(p.dst_dims)
@@ -140,14 +150,14 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             exact = exact + part
             total += part * factor
             magnitude += np.abs(part * factor)
-            if p.scaled_at_once:  # the terms of zero points do not cancel at once
+            if p.scaled_at_once:  # the zero-point terms cancel only after the sums of all parts are added
                 magnitude += 2**16 * length * np.abs(factor)
             continue
         src, wei = all_src[..., k], all_wei[..., k, :].astype(np.float64)
         if p.wei_zp:
             wei = wei - expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
         total += (src @ wei) * factor
-        if p.narrow == "two bf16" and p.wei_dt == "f32":  # products of two rests are left out
+        if p.narrow == "two bf16" and p.wei_dt == "f32":  # the device leaves out the products of two rests
             total -= (rest(data.src[..., k]) @ rest(data.wei[..., k, :])) * factor
         magnitude += (np.abs(src) @ np.abs(wei)) * np.abs(factor)
     if p.integer and not scaled:
@@ -155,8 +165,9 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
     for name in ("src_scale", "wei_scale"):
         if getattr(p, name):
             unit *= quantum(data.quants[name])
-    # Each product or segment is rounded a few times and each addition once, relative to `magnitude` at most;
-    # nothing is rounded where every intermediate is a multiple of `unit` below 2^24 of them.
+    # Each product or segment is rounded a few times, and each addition once. Each rounding is
+    # relative to `magnitude` at most. Nothing is rounded if every intermediate is a multiple of
+    # `unit` and less than 2^24 units.
     roundings = p.k // (p.scaled_at_once or length) + 4 + (0 if p.integer else p.k + 2)
     with np.errstate(over="ignore"):
         return total, np.where(magnitude <= unit * 2**24, 0.0, roundings * EPS * magnitude)
@@ -168,7 +179,11 @@ Function = Callable[[Array], Array]
 def apply(
     f: Function, x: Array, error: Array, roundings: float, terms: Function | None = None
 ) -> tuple[Array, Array]:
-    """f with its rounding errors in half units in the last place (of terms, too); 1: correctly rounded."""
+    """f(x) and its error bound.
+
+    roundings: half units in the last place by which f may be off; 1: f is correctly rounded. terms:
+    a second quantity whose size adds to that of the result.
+    """
     with np.errstate(all="ignore"):
         y = f(x)
         moved = np.maximum(np.abs(f(x + error) - y), np.abs(f(x - error) - y))
@@ -176,15 +191,19 @@ def apply(
         if roundings == 1:
             rounded = f32(y)
             return np.where(moved == 0, rounded, y), np.where(moved == 0, 0.0, moved + 2 * EPS * np.abs(y))
-        tiny = 2.0**-126 if roundings else 0.0  # results that a device may flush to zero
+        tiny = 2.0**-126 if roundings else 0.0  # a device may flush results below this to zero
         size = np.abs(y) if terms is None else np.abs(y) + np.abs(terms(x))
         slack = np.where(np.isfinite(y) & np.isfinite(size), roundings * EPS * size + tiny, 0.0)
         return f32(y), moved + slack
 
 
 def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | None]:
-    """Formula; its rounding bound in half units in the last place of the result (from OpenCL's bounds of
-    the functions), and of what else: terms that cancel, or an argument whose rounding exp carries on."""
+    """The formula, its rounding bound and the terms that add to the error.
+
+    The bound is in half units in the last place of the result, from OpenCL's bounds of the
+    functions. The terms are summands that cancel, or an argument whose rounding exp amplifies;
+    None: there are none.
+    """
     alpha, beta = np.float32(a), np.float32(b)
     one = np.float32(1)
     bounds: dict[str, tuple[float, Function | None]] = {
@@ -214,7 +233,8 @@ def eltwise(alg: str, a: float, b: float) -> tuple[Function, float, Function | N
     return lambda x: formulas.ELTWISE[name](x, alpha, beta), *bounds[name]
 
 
-# Rounding bounds of binary operations, as those of eltwise ones. Others select or compare.
+# Rounding bounds of binary operations, in the unit of eltwise's bounds. All other operations select
+# or compare, and are exact.
 BINARY_ROUNDINGS = {"add": 1.0, "sub": 1.0, "mul": 1.0, "div": 5.0}
 
 
@@ -224,13 +244,13 @@ def binary(alg: str, s: Array) -> tuple[Function, float]:
 
 
 def is_exact_s32(p: Problem) -> bool:
-    """A bare integer matmul into s32: no f32 on the way."""
+    """Whether this is an integer matmul into s32 without any step in f32."""
     others = (p.src_scale, p.wei_scale, p.dst_scale, p.dst_zp, p.bias_dt, p.post_ops)
     return p.integer and p.dst_dt == "s32" and not any(others)
 
 
 def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
-    """Least and greatest value that dst may have, in dst's type."""
+    """The least and the greatest value that each element of dst may have, in dst's type."""
     x, error = product(p, data)
     if is_exact_s32(p):
         return x.astype(np.int32), x.astype(np.int32)
@@ -239,7 +259,7 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
         x, error = apply(lambda v: v + data.bias, x, error, 1)
     for op, (first, second) in zip(p.post_ops, data.post_ops, strict=True):
         if op.kind == "sum":
-            # old - zero point is exact here, times the scale is one more rounding if that is no power of two
+            # old - zero point is exact here; alpha adds one rounding if it is no power of two
             addend = float(np.float32(op.alpha)) * (data.dst - op.zero_point)
             x, error = apply(lambda v, s=addend: v + s, x, error, 1)  # type: ignore[misc]
             error = error + (f32(addend) != addend) * 2 * EPS * np.abs(addend)
@@ -269,8 +289,11 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
 
 
 def convert(x: Array, dt: str) -> Array:
-    """Step 10: integers saturate, then round half to even, NaN is 0; floats round half to even. What would be
-    a denormal bf16 is 0."""
+    """Step 10 of oneDNN: conversion to dst's type.
+
+    For integers values saturate, then round half to even, and NaN becomes 0. For floats they round
+    half to even. A value that would be a denormal bf16 becomes 0.
+    """
     values = f32(x).astype(np.float32)
     if dt in RANGES:
         values = np.where(np.isnan(values), np.float32(0), values)

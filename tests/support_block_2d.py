@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cl_intel_subgroup_2d_block_io: its functions, kernels that call one each, and what they do in numpy.
+"""cl_intel_subgroup_2d_block_io: its functions, kernels that call one function each, and a numpy
+version.
 
-How a block's elements are dealt to lanes is stated in SPV_INTEL_2d_block_io. There a transposed block of 32
-rows gives each lane two neighbouring columns; Intel's compiler leaves the registers as the load fills them (a
-column's first 16 rows, then the others), and so it is here.
+SPV_INTEL_2d_block_io states how the elements of a block are distributed to lanes. It gives each
+lane two neighbouring columns of a transposed block of 32 rows. Intel's compiler leaves the
+registers as the load fills them instead (a column's first 16 rows, then the others), and this file
+follows the compiler.
 """
 
 import functools
@@ -22,7 +24,8 @@ class Block(NamedTuple):
     rows: int
     columns: int
     count: int
-    flat: bool = False  # by the compiler's own name: ints, of rows of 32 bytes in eight lanes each
+    # Called by the compiler's own name: the values are ints, and eight lanes have a row of 32 bytes.
+    flat: bool = False
 
     def __str__(self) -> str:
         return f"{self.access}_{self.bits}b_{self.rows}r{self.columns}x{self.count}c"
@@ -37,7 +40,7 @@ class Block(NamedTuple):
 
     @property
     def values(self) -> int:
-        """Of a lane."""
+        """Number of values that a lane has."""
         of_a_block = -(-self.rows * self.columns * self.bits // (LANES * self.value_bits))
         return self.count * of_a_block
 
@@ -70,7 +73,9 @@ BLOCKS = _all_blocks()
 
 
 def block_kernel(b: Block) -> str:
-    """Sub-group i has a matrix of its own, works at coords[i] and has its part of `data`, lane after lane."""
+    """A kernel in which each sub-group has its own matrix, position in coords, and part of `data`,
+    lane after lane.
+    """
     name = f"intel_sub_group_2d_block_{b}"
     scalar = SCALARS[b.value_bits]
     values = ", __private uint *values".replace("uint", scalar) if b.access != "prefetch" else ""
@@ -94,7 +99,8 @@ __attribute__((intel_reqd_sub_group_size({LANES}))) kernel void {b}(
 }}"""
 
 
-# The older of Intel's compilers know these reads by other names, which return the values, and no others.
+# The older of Intel's compilers know only these reads, by other names. Those functions return the
+# values.
 FLAT = [b for b in BLOCKS if b.access == "read" and b.count == 2 and b.rows <= 8 and b.bits < 32]
 FLAT += [Block("read", 8, 8, 32, 1), Block("read", 32, 8, 16, 1), Block("read_transform", 8, 32, 16, 1)]
 FLAT += [Block("read_transform", 16, 16, 16, 1), Block("read_transpose", 32, 16, 8, 1)]
@@ -102,7 +108,9 @@ FLAT = [b._replace(flat=True) for b in FLAT]
 
 
 def flat_kernel(b: Block) -> str:
-    """As block_kernel, by the compiler's own name; all sub-groups share one matrix."""
+    """A kernel like block_kernel's that calls the compiler's own name. All sub-groups share one
+    matrix.
+    """
     shape = {
         "read": f"u{b.bits}_m{b.rows}k{b.columns}v{b.count}",
         "read_transform": f"transform_u{b.bits}_k{b.rows}",
@@ -125,7 +133,9 @@ __attribute__((intel_reqd_sub_group_size({LANES}))) kernel void flat_{b}(
 
 @functools.cache
 def dealt(b: Block) -> np.ndarray:
-    """(lane, value, part) -> row, column over all blocks; row -1 where a lane has nothing."""
+    """The row and column, over all blocks, for each (lane, value, part). The row is -1 where a lane
+    has nothing.
+    """
     where = np.full((LANES, b.values, b.value_bits // b.bits, 2), -1)
     for block, row, column in itertools.product(range(b.count), range(b.rows), range(b.columns)):
         at = row, block * b.columns + column
@@ -136,14 +146,16 @@ def dealt(b: Block) -> np.ndarray:
             where[row % LANES, column * (b.rows // LANES) + row // LANES, 0] = at
         else:
             in_lane = b.value_bits // b.bits
-            element = row * b.columns + column  # of the block: row after row over the lanes
+            element = row * b.columns + column  # in the block; lanes get elements row by row
             lane, value = element // in_lane % LANES, element // in_lane // LANES
             where[lane, block * (b.values // b.count) + value, element % in_lane] = at
     return where
 
 
 def _places(b: Block, shape: tuple[int, ...], x: int, y: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(lane, value, part) -> row and column of the matrix, and whether there is an element."""
+    """For each (lane, value, part): its row and column in the matrix, and whether the matrix has
+    this element.
+    """
     where = dealt(b)
     rows, columns = where[..., 0] + y, where[..., 1] + x
     inside = (where[..., 0] >= 0) & (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
@@ -151,7 +163,7 @@ def _places(b: Block, shape: tuple[int, ...], x: int, y: int) -> tuple[np.ndarra
 
 
 def read(b: Block, matrix: np.ndarray, x: int, y: int) -> np.ndarray:
-    """Values by lane of the blocks at (x, y) of a matrix of elements."""
+    """The values that each lane reads from the blocks at (x, y) of a matrix of elements."""
     rows, columns, inside = _places(b, matrix.shape, x, y)
     parts = np.zeros(inside.shape, matrix.dtype)
     parts[inside] = matrix[rows[inside], columns[inside]]
@@ -159,7 +171,7 @@ def read(b: Block, matrix: np.ndarray, x: int, y: int) -> np.ndarray:
 
 
 def written(b: Block, matrix: np.ndarray, x: int, y: int, values: np.ndarray) -> np.ndarray:
-    """The matrix after the lanes' values were written to (x, y)."""
+    """The matrix after the lanes have written their values at (x, y)."""
     rows, columns, inside = _places(b, matrix.shape, x, y)
     result = matrix.copy()
     result[rows[inside], columns[inside]] = values[..., None].view(matrix.dtype)[inside]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's sub-group builtins as their specifications have them: lists, kernels that call one each, and numpy.
+"""Intel's sub-group builtins: lists of them, kernels that call one each, and numpy versions by the
+specification.
 
-cl_intel_subgroup_matrix_multiply_accumulate and its tf32 part; compilers also have mixes of 8, 4 and 2 bits.
+They are those of cl_intel_subgroup_matrix_multiply_accumulate and its tf32 extension. Intel's
+compilers also have mixes of 8, 4 and 2 bits.
 """
 
 import itertools
@@ -32,7 +34,7 @@ class Dpas(NamedTuple):
     lanes: int
     m: int
     k: int
-    flat: bool = False  # by the compiler's own name: a is ints of which eight lanes have a row
+    flat: bool = False  # called by the compiler's own name: a is ints, and eight lanes have a row
 
     def __str__(self) -> str:
         return f"{self.a}_{self.b}_{self.acc}_k{self.k}_simd{self.lanes}_m{self.m}{'_flat' * self.flat}"
@@ -47,7 +49,7 @@ class Dpas(NamedTuple):
 
     @property
     def a_bits(self) -> int:
-        """Of a component: what a lane has of a row."""
+        """Bits of a component: what a lane has of a row."""
         return 32 if self.has_a_ints else self.k * BITS[self.a] // self.lanes
 
     @property
@@ -76,7 +78,7 @@ def _all_dpas() -> list[Dpas]:
     return result + [d._replace(flat=True) for d in bytes_of_a + floats if d.lanes == 16 and d.m > 1]
 
 
-# How the compiler's own names spell types.
+# Spelling of the types in the compiler's own names.
 _FLAT = {"i8": "s8", "i4": "s4", "f16": "hf", "bf16": "bf"}
 
 
@@ -112,7 +114,7 @@ __attribute__((intel_reqd_sub_group_size({d.lanes}))) kernel void {d}(
 
 
 def to_float(words: np.ndarray, kind: str) -> np.ndarray:
-    """Bits of f16, bf16, tf32 or f32 as f32."""
+    """f32 values of the bits of f16, bf16, tf32 or f32."""
     if kind == "f16":
         return words.astype(np.uint16).view(np.float16).astype(np.float32)
     if kind == "bf16":
@@ -123,7 +125,9 @@ def to_float(words: np.ndarray, kind: str) -> np.ndarray:
 
 
 def to_bits(values: np.ndarray, kind: str) -> np.ndarray:
-    """f32 as bits of f16 or bf16, to the nearest, ties to even, or of f32."""
+    """Bits of f32 values: rounded to f16 or bf16 (to the nearest, ties to even), or unchanged for
+    f32.
+    """
     if kind == "f16":
         return values.astype(np.float16).view(np.uint16)
     bits = values.view(np.uint32)
@@ -133,7 +137,7 @@ def to_bits(values: np.ndarray, kind: str) -> np.ndarray:
 
 
 def elements(words: np.ndarray, word_bits: int, kind: str) -> np.ndarray:
-    """Packed elements along the last axis, the lowest bits first, as int64 or f32."""
+    """Unpack elements along the last axis, the lowest bits first, as int64 or f32."""
     bits = BITS[kind]
     count = word_bits // bits
     packed = words.astype(np.uint64)[..., None] >> (np.arange(count, dtype=np.uint64) * np.uint64(bits))
@@ -145,7 +149,9 @@ def elements(words: np.ndarray, word_bits: int, kind: str) -> np.ndarray:
 
 
 def random_words(rng: np.random.Generator, kind: str, shape: tuple[int, ...], bits: int) -> np.ndarray:
-    """Any bits for integers; floats of moderate size, some zero, with bits that tf32 does not see."""
+    """Random bits for integers. For floats values of moderate size, some zero, with bits that tf32
+    drops.
+    """
     dtype = np.dtype(f"u{bits // 8}")
     if kind[0] in "ius":
         return rng.integers(0, 1 << bits, shape, dtype=dtype)
@@ -158,13 +164,13 @@ def random_words(rng: np.random.Generator, kind: str, shape: tuple[int, ...], bi
 
 
 def random_a(rng: np.random.Generator, d: Dpas, sub_groups: int) -> np.ndarray:
-    """By sub-group, lane and component."""
+    """Random a of each sub-group, lane and component."""
     return random_words(rng, d.a, (sub_groups, d.lanes, d.a_components), d.a_bits)
 
 
 def multiply(d: Dpas, a: np.ndarray, b: np.ndarray, acc: np.ndarray) -> np.ndarray:
-    """What the sub-group returns: bits by lane and row, from those of a and b by lane and component."""
-    if d.has_a_ints:  # eight lanes have a row, so a component is of two
+    """What the sub-group returns, as bits by lane and row. a and b are bits by lane and component."""
+    if d.has_a_ints:  # eight lanes have a row, so a component covers two rows
         rows = elements(a.T.reshape(-1, 8, 1), 32, d.a).reshape(-1, d.k)[: d.m]
     else:
         rows = elements(np.ascontiguousarray(a.T)[..., None], d.a_bits, d.a).reshape(d.m, d.k)

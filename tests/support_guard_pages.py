@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the kernels' problems with every buffer ending at a page that cannot be touched, in its own process.
+"""Runs the kernels' problems in a process whose buffers all end at a page that cannot be touched.
 
-Reading or writing past the end of a tensor kills the process; the last line names the kernel and the problem.
+A read or write past the end of a tensor kills the process. The last line of its output names the
+kernel and the problem.
 """
 
 import ctypes
@@ -32,7 +33,7 @@ def before_a_guard(size: int) -> np.ndarray:
 
 
 class GuardedMemory(zemm.Memory):
-    """As zemm.Memory, on a copy of the buffer's bytes before a guard page."""
+    """A zemm.Memory on a copy of the buffer, which ends at a guard page."""
 
     def __init__(self, md: zemm.MemoryDesc, engine: zemm.Engine, buffer: Any = None) -> None:
         copy = before_a_guard(md.size)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of invalid matmuls: a valid problem, one thing wrong, its status and what the sentence names."""
+"""Invalid matmuls: a valid problem with one error, the expected status, and words of the expected
+sentence.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,7 +17,7 @@ Draw = Callable[[Any], Any]
 
 @dataclass
 class Wrong:
-    """dims, types: what differs from the problem's descriptors. attr changes the attribute."""
+    """dims and types are what differs from the problem's descriptors. attr changes the attribute."""
 
     problem: Problem
     status: str
@@ -145,7 +147,7 @@ def reduction_group(draw: Draw, p: Problem) -> Wrong | None:
         return None
     plain = replace(p, src_scale=None, wei_scale=None, src_zp=None, wei_zp=zero_point(), reduction_group=None)
     every = 2**p.ndims - 1
-    # As for scales and zero points, a group that does not divide K is unimplemented.
+    # A group that does not divide K is unimplemented, as for scales and zero points.
     return unimplemented(
         plain, ["reductions", group, p.k], attr=lambda a: a.set_precomputed_reductions(SRC, every, (1, group))
     )

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: E501
-"""Assembly and binaries as Intel's compilers dump it, in short: kernels of our own, cut down and put together."""
+"""Assembly and binaries in the form of Intel's compiler dumps: short kernels of our own, put
+together for tests.
+"""
 
 import struct
 
-# The older compiler (IGC 1.0.12504) names no pipes. Two steps of K in a trip, then a scale for each sum.
+# The older compiler (IGC 1.0.12504) names no pipes. An iteration has two steps of K; then each sum
+# is scaled.
 OLDER = """\
 //.kernel matmul
 //.platform PVCXT
@@ -42,7 +45,7 @@ _0_002:
 (W)     send.gtwy (8|M0)         null     r255    null:0  0x0            0x02000010           {EOT,F@1} // wr:1+0, rd:0; end of thread // $18
 """
 
-# IGC 2.40: pipes in the comments, predication, a spill.
+# IGC 2.40 names the pipes in comments. This kernel has predication and a spill.
 NEWER = """\
 //.kernel matmul
 //.platform XE2
@@ -67,7 +70,7 @@ L512:
 
 
 def elf(contents: dict[str, bytes]) -> bytes:
-    """A 64-bit ELF file with these sections and one of their names."""
+    """A 64-bit ELF file with these sections and a section of their names."""
     names, data, headers = b"\0", b"", b""
     contents = {**contents, ".strtab": b""}
     for name, content in contents.items():

@@ -5,7 +5,7 @@ from support_problem import PostOp, Problem, Quant, zero_point
 
 BINARY_ADD = PostOp("binary", "binary_add", mask=2)
 PROBLEMS = {
-    # types
+    # Types.
     "f32": Problem((65, 70), (70, 33)),
     "f16": Problem((9, 66), (66, 34), "f16", "f16", "f16"),
     "bf16": Problem((9, 66), (66, 34), "bf16", "bf16", "bf16"),
@@ -21,7 +21,7 @@ PROBLEMS = {
     "f16_u8": Problem((9, 40), (40, 34), "f16", "u8", "f16", fpmath=("f16", True)),
     "bf16_s4": Problem((9, 40), (40, 34), "bf16", "s4", "bf16", fpmath=("bf16", True)),
     "f16_u4": Problem((9, 40), (40, 34), "f16", "u4", "f32", fpmath=("any", True)),
-    # layouts: unit stride along the row, along the column, along neither
+    # Layouts: unit stride along rows, along columns, or along neither.
     "src_k_outer": Problem((65, 70), (70, 33), "s8", "s8", "s32", src_order="ba"),
     "wei_k_unit": Problem((65, 70), (70, 33), "s8", "s8", "s32", wei_order="ba"),
     "int4_k_unit": Problem((9, 70), (70, 33), "s8", "u4", "s32", wei_order="ba"),
@@ -31,7 +31,7 @@ PROBLEMS = {
     "unit_nowhere": Problem((4, 9, 20), (4, 20, 33), src_order="bca", wei_order="bca", dst_order="bca"),
     "int4_unit_nowhere": Problem((4, 9, 20), (4, 20, 34), "s8", "s4", "s32", wei_order="bca"),
     "any_tags": Problem((9, 20), (20, 34), any_tags=True, bias_dt="f32"),
-    # packed weights, with tails along K and N
+    # Packed weights, with tails along K and N.
     "packed_u8": Problem((5, 71), (71, 70), "s8", "u8", "s32", wei_tag="BA16a64b4a"),
     "packed_s8": Problem((7, 65), (65, 65), "s8", "s8", "s32", wei_tag="BA16a64b4a"),
     "packed_s8_in_place": Problem((121, 259), (259, 1), "u8", "s8", "s32", wei_tag="BA16a64b4a"),
@@ -47,7 +47,7 @@ PROBLEMS = {
     "packed_weight_only": Problem(
         (9, 67), (67, 65), "f32", "u4", "f32", wei_tag="BA16a64b4a", fpmath=("strict", True)
     ),
-    # rows of whole blocks of memory, as the block loads of GPUs want them
+    # Rows that 2-D block loads of GPUs can read.
     "blocks_groups": Problem(
         (66, 256),
         (256, 96),
@@ -159,7 +159,7 @@ PROBLEMS = {
     "blocks_k_in_ranges": Problem(
         (3, 4096), (4096, 32), "s8", "u8", "f32", wei_scale=Quant(3, (512, 1)), wei_zp=zero_point(2)
     ),
-    # rows of whole ints and packed weights, as block loads in one dimension want them
+    # src rows of whole 4-byte words, and packed weights, as block loads in one dimension need them.
     "words_tail": Problem(
         (71, 132),
         (132, 100),
@@ -195,14 +195,14 @@ PROBLEMS = {
         wei_scale=Quant(3, (64, 1), "f16"),
         wei_zp=zero_point(3, (64, 1), "u8"),
     ),
-    # batches
+    # Batches.
     "batch": Problem((3, 9, 20), (3, 20, 33)),
     "shared_weights": Problem((3, 9, 20), (1, 20, 33), "s8", "s8", "s32"),
     "shared_src": Problem((1, 9, 20), (3, 20, 33), "s8", "s8", "s32", wei_zp=zero_point(0)),
     "twelve": Problem(
         (2,) + (1,) * 8 + (3, 5, 20), (1,) * 9 + (3, 20, 33), "s8", "u8", "f32", wei_zp=zero_point(4095)
     ),
-    # flags
+    # Flags.
     "bias": Problem((65, 20), (20, 33), bias_dt="f32", bias_mask=3),
     "bias_s32": Problem((9, 20), (20, 33), "s8", "s8", "s32", bias_dt="s32", bias_mask=1),
     "src_scale_m": Problem((65, 64), (64, 33), "s8", "s8", "f32", src_scale=Quant(1)),

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in any layout as flat buffers, worked out from the tag alone: what reorders are compared with."""
+"""Tensors in any layout as flat buffers, computed from the tag alone. Tests of reorders compare
+with them.
+"""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ GUARD = 64  # bytes before and after a buffer
 
 @dataclass(frozen=True)
 class Layout:
-    """dims, and either a tag ("acb", "BA16a64b4a") or strides."""
+    """A tensor's layout: dims, and either a tag ("acb", "BA16a64b4a") or strides."""
 
     dims: tuple[int, ...]
     data_type: str
@@ -26,7 +28,7 @@ class Layout:
         return zemm.MemoryDesc(self.dims, self.data_type, tag=self.tag, strides=self.strides)
 
     def _blocks(self) -> list[tuple[int, int]]:
-        """(dimension, size) of the inner blocks, outermost first."""
+        """The inner blocks as (dimension, size), outermost first."""
         blocks = re.findall(r"(\d+)([a-l])", self.tag or "")
         return [(ord(letter) - ord("a"), int(size)) for size, letter in blocks]
 
@@ -38,7 +40,7 @@ class Layout:
         return tuple(-(-n // size) * size for n, size in zip(self.dims, sizes, strict=True))
 
     def places(self) -> NDArray[np.int64]:
-        """The place in the buffer, in elements, of each element of the padded tensor."""
+        """The index in the buffer, in elements, of each element of the padded tensor."""
         padded = self.padded
         coordinates = list(np.indices(padded, dtype=np.int64))
         place = np.zeros(padded, np.int64)
@@ -66,7 +68,7 @@ class Layout:
 
 
 def unpack(data: NDArray[np.uint8], data_type: str) -> Array:
-    """A buffer's bytes as a flat array of elements, 4-bit ones a byte each."""
+    """A buffer's bytes as a flat array of elements. A 4-bit element becomes a byte."""
     if data_type not in FOUR_BIT:
         itemsize = zemm.numpy_dtype(data_type).itemsize
         return data[: data.size // itemsize * itemsize].view(zemm.numpy_dtype(data_type))
@@ -81,7 +83,7 @@ def pack(elements: Array, data_type: str) -> NDArray[np.uint8]:
 
 
 class Buffer:
-    """A tensor's memory in place on the CPU engine, with bytes around it that nobody may write."""
+    """A tensor's memory on the CPU engine, with guard bytes around it that nobody may write."""
 
     def __init__(self, layout: Layout, engine: zemm.Engine, seed: int) -> None:
         self.layout = layout
@@ -102,13 +104,15 @@ class Buffer:
         return unpack(self.bytes_().copy(), self.layout.data_type)
 
     def put(self, values: Array) -> None:
-        """Write the tensor's elements; everything else stays."""
+        """Write the tensor's elements and leave everything else unchanged."""
         elements = self.elements()
         elements[self.layout.places()[self.layout.inside()]] = values
         self.bytes_()[:] = pack(elements, self.layout.data_type)
 
     def with_tensor(self, values: Array) -> Array:
-        """All elements as they should be once the tensor has these values: padding is 0, gaps are kept."""
+        """The expected contents of the buffer when the tensor has these values: padding is 0, gaps
+        keep theirs.
+        """
         elements = self.elements()
         places = self.layout.places()
         elements[places] = np.zeros((), elements.dtype)
@@ -116,7 +120,7 @@ class Buffer:
         return elements
 
     def check(self, want: Array) -> None:
-        """All elements equal, those that are no numbers bit by bit."""
+        """Compare all elements; NaN must be equal bit by bit."""
         have = self.elements()
         bits = np.dtype(f"u{have.dtype.itemsize}")
         with np.errstate(invalid="ignore"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCL C to SPIR-V as the build does it, and a few calls of the CPU driver, without zemm in between."""
+"""Compiles OpenCL C to SPIR-V as the build does, and calls the CPU driver directly, without zemm."""
 
 import ctypes
 import functools
@@ -20,7 +20,9 @@ PAIRS = [(f"clang-{version}", f"llvm-spirv-{version}") for version in range(21, 
 
 @functools.cache
 def compilers() -> tuple[str, str] | None:
-    """The first pair that is there, in meson.build's order; a wheel needs none."""
+    """The first pair of compilers that is installed, in meson.build's order. With an installed
+    wheel there may be none.
+    """
     for clang, llvm_spirv in PAIRS:
         if shutil.which(clang) and shutil.which(llvm_spirv):
             return clang, llvm_spirv
@@ -93,7 +95,7 @@ class LevelZeroError(Exception):
 
 
 class Driver:
-    """The CPU driver that is installed with zemm, through its own tables."""
+    """The CPU driver that is installed with zemm, called through its own tables."""
 
     def __init__(self) -> None:
         self._library = ctypes.CDLL(str(Path(zemm.__file__).parent / "libze_cpu.so"))
@@ -157,7 +159,9 @@ class Module:
         return bytes(data)
 
     def run(self, name: str, arguments: Sequence[np.ndarray | int], groups: int = 1, size: int = 16) -> None:
-        """Arrays are passed by their addresses, integers as int. Returns when the kernel has ended."""
+        """Launch a kernel and return when it has ended. Arrays are passed by address, integers as
+        int.
+        """
         call, kernel = self.driver.call, ctypes.c_void_p()
         desc = _KernelDesc(0x1D, None, 0, name.encode())
         call("zeKernelCreate", self.handle, ctypes.byref(desc), ctypes.byref(kernel))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Level Zero loader that is new enough for SYCL's runtime: the system's, or a stand-in that is built here.
+"""Finds or builds a Level Zero loader that is new enough for SYCL's runtime.
 
-SYCL's runtime calls functions that Debian 12's loader does not have, and crashes. The stand-in hands on every
-function of libze_cpu.so, by the names and places that the driver's own tables list.
+SYCL's runtime calls functions that Debian 12's loader does not have, and crashes. The stand-in
+built here exports every function of libze_cpu.so. It finds them by the names and positions in the
+driver's own tables.
 """
 
 import ctypes
@@ -65,7 +66,7 @@ unsigned zelGetTracerApiProcAddrTable(unsigned version, void *table) {
 
 
 def tables() -> dict[str, list[str]]:
-    """Names of functions by the getter of their table, in the table's order."""
+    """The names of the functions in each table's order, by the name of the table's getter."""
     text = "".join((DRIVER / name).read_text() for name in ["ddi_execution.cpp", "ddi_objects.cpp"])
     found = {}
     for getter, slots in re.findall(r"ZE_CPU_TABLE\((\w+), (.*?\))\)\n", text, re.S):
@@ -74,7 +75,9 @@ def tables() -> dict[str, list[str]]:
 
 
 def build_stand_in(driver: Path, folder: Path) -> Path:
-    """The folder that the library was put into. An exported function is a jump to what its slot holds."""
+    """Build the stand-in and return its folder. Each exported function jumps to the address in its
+    table slot.
+    """
     found = tables()
     source = SOURCE.replace("COUNT", str(len(found))).replace("DRIVER", str(driver))
     (folder / "loader.c").write_text(source.replace("GETTERS", ",".join(f'"{name}"' for name in found)))
@@ -83,7 +86,8 @@ def build_stand_in(driver: Path, folder: Path) -> Path:
         for table, names in enumerate(found.values())
         for slot, name in enumerate(names)
     ]
-    # The static loader inside SYCL's runtime asks for every table, but fills them by the functions' names.
+    # The static loader inside SYCL's runtime asks for every table, but takes the functions by their
+    # names.
     tools = re.findall(r"ZE_CPU_EMPTY_TABLE\((z\w+)\)", (DRIVER / "ddi_tools.cpp").read_text())
     getters = [f".globl {name}\n{name}: xor %eax, %eax\n ret\n" for name in [*found, *tools]]
     end = '.section .note.GNU-stack,"",@progbits\n'
@@ -94,7 +98,7 @@ def build_stand_in(driver: Path, folder: Path) -> Path:
 
 
 def system_loader_is_new_enough() -> bool:
-    """zeInitDrivers is the youngest function that SYCL's runtime needs."""
+    """Whether the loader has zeInitDrivers, the youngest function that SYCL's runtime needs."""
     try:
         return hasattr(ctypes.CDLL(LIBRARY), "zeInitDrivers")
     except OSError:

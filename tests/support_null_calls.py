@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls every exported function with NULL, in a process of its own: prints a JSON line per call.
+"""Calls every exported function with NULL, in a process of its own, and prints a JSON line for each
+call.
 
-Lines: [function, number of the NULL parameter or "all", its type, result, sentence].
+A line is [function, number of the NULL parameter or "all", its type, result, sentence].
 """
 
 import json
@@ -14,7 +15,7 @@ BUFFER = ffi.new("int64_t[4096]", [1] * 4096)
 
 
 def objects() -> dict[str, Any]:
-    """A valid handle for each type, by its C name."""
+    """A valid handle for each type, by the type's C name."""
     engine = zemm.Engine("cpu")
     md = zemm.MemoryDesc((1, 1), "f32", "ab")
     pd = zemm.MatmulPrimitiveDesc(engine, md, md, md)

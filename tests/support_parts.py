@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matmuls whose weights and src are parts of larger tensors: what lies around them is not theirs."""
+"""Matmuls whose weights and src are parts of larger tensors. The kernels must not use what
+surrounds the parts.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -44,7 +46,7 @@ TF32 = {
     "f32_ba": replace(FLOATS["f32_ba"], fpmath=("tf32", False)),
     "f32_u4_packed": _problem("f32", "u4", "f32", limit=15, wei_tag=PACKED, fpmath=("tf32", True)),
 }
-# Groups, and a batch of which one matrix or two are taken.
+# 4-bit weights with groups, in a batch of three of which the part takes one or two matrices.
 GROUPS = _problem(
     "s8",
     "u4",
@@ -62,13 +64,15 @@ def variants_of(row: str) -> dict[str, Problem]:
     by_kind = {"int8": INTEGERS, "half": HALVES, "tf32": TF32, "float": FLOATS}
     if row not in XE_ROWS:
         return INTEGERS if kind == "int8" else INTEGERS | FLOATS
-    # Blocks in one dimension are read of packed weights only.
+    # Block loads in one dimension read weights only if they are packed.
     return {name: base for name, base in by_kind[kind].items() if base.wei_tag or row not in LOADS_1D}
 
 
 def parts_of(base: Problem, m: int, rest: int) -> Iterator[tuple[str, Problem]]:
-    """Parts at the beginning, in the middle, inside a block and at the end of 4 blocks and `rest` of K, and
-    of N = 150."""
+    """Parts at the beginning, in the middle, inside a block, and at the end of a larger tensor.
+
+    The larger tensor has 4 blocks and `rest` elements along K, and N = 150.
+    """
     unit = 64 if base.wei_dt[1:] in ("8", "4") else 16
     whole = 4 * unit + rest
     parts = {
@@ -86,7 +90,7 @@ def parts_of(base: Problem, m: int, rest: int) -> Iterator[tuple[str, Problem]]:
 def _part(
     base: Problem, m: int, dims: tuple[int, int], begin: tuple[int, int], whole: tuple[int, int]
 ) -> Problem:
-    """dims, begin and whole: of the weights."""
+    """A problem whose weights are a part; dims, begin and whole are those of the weights."""
     return replace(
         base,
         src_dims=(m, dims[0]),
@@ -98,7 +102,7 @@ def _part(
 
 
 def long_parts_of(base: Problem) -> Iterator[tuple[str, Problem]]:
-    """K is split."""
+    """Parts that are so long along K that K is split."""
     parts = {"middle": ((8192, 17), (640, 64)), "end": ((9004, 22), (3200, 64))}
     for name, (dims, begin) in parts.items():
         yield name, _part(base, 9, dims, begin, (12204, 86))
@@ -118,8 +122,11 @@ def matrices_of(base: Problem) -> Iterator[tuple[str, Problem]]:
 
 
 def problems_of(row: str) -> Iterator[tuple[str, Problem]]:
-    """K in whole fours of bytes, as block loads want src, and not. Larger tiles for Intel GPUs read weights
-    as the smallest do: a few are enough."""
+    """The problems of a row.
+
+    K is, and is not, a multiple of the 4 bytes that block loads of src need. Larger tiles for Intel
+    GPUs read weights as the smallest tile does, so they get only a few problems.
+    """
     tile = tile_of(row)
     is_larger = row in XE_ROWS and tile.m > 8
     for i, (name, base) in enumerate(list(variants_of(row).items())[: 3 if is_larger else None]):

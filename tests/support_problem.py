@@ -16,7 +16,7 @@ INT8 = ("s8", "u8")
 
 @dataclass(frozen=True)
 class Quant:
-    """Scales, zero points: as the set_... functions take them."""
+    """Scales or zero points, as the arguments of the set_... functions."""
 
     mask: int = 0
     groups: tuple[int, ...] = ()
@@ -30,7 +30,9 @@ def zero_point(mask: int = 0, groups: tuple[int, ...] = (), dt: str = "s32", hos
 
 @dataclass(frozen=True)
 class PostOp:
-    """kind: sum, eltwise, binary or prelu. mask: dimensions of dst that the second operand has."""
+    """A post-op. kind is sum, eltwise, binary or prelu. mask: the dimensions of dst that the second
+    operand has.
+    """
 
     kind: str
     alg: str = ""
@@ -56,8 +58,9 @@ class Problem:
     wei_pad: int = 0
     dst_pad: int = 0
     any_tags: bool = False
-    wei_tag: str | None = None  # a blocked layout, into which the weights are reordered
-    # Parts of larger tensors: the dims of these (whose strides or tag the part has), and where parts begin.
+    wei_tag: str | None = None  # a blocked layout into which the weights are reordered
+    # For parts of larger tensors: the dims of the larger tensor (which has the strides or tag), and
+    # where the part begins.
     src_within: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     wei_within: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     bias_dt: str | None = None
@@ -74,9 +77,10 @@ class Problem:
     scratchpad: str = "library"
     huge_zero_points: bool = False
     rough: bool = False  # floats with all their digits, scales that are no powers of two
-    scaled_at_once: int | None = None  # elements of K, where rows scale parts of a group of integers
-    narrow: str | None = None  # what f32 of src and weights become: tf32, bf16, two bf16
-    limit: int = 2**31  # largest size of an integer of src or weights, and of their zero points
+    # The row scales the sums of so many elements of K at once, which may be a part of a group.
+    scaled_at_once: int | None = None
+    narrow: str | None = None  # what f32 of src and weights is converted to: tf32, bf16 or two bf16
+    limit: int = 2**31  # greatest magnitude of integers of src or weights, and of their zero points
     seed: int = 0
 
     @cached_property
@@ -103,7 +107,7 @@ class Problem:
         return {"src": self.src_within, "wei": self.wei_within}.get(name)
 
     def strides(self, name: str) -> tuple[int, ...]:
-        """Strides of src, wei or dst."""
+        """The strides of src, wei or dst."""
         order, pad, dt = (getattr(self, f"{name}_{what}") for what in ("order", "pad", "dt"))
         within = self.within(name)
         return strides_of(within[0] if within else self.dims(name), order, pad, dt in ("s4", "u4"))
@@ -136,13 +140,13 @@ def quant_dims(dims: tuple[int, ...], quant: Quant) -> tuple[int, ...]:
 
 @dataclass
 class Data:
-    """Logical values, integers as int64 and floats as f64 (all representable in their types)."""
+    """Logical values: integers as int64, floats as f64 (all representable in their types)."""
 
     src: np.ndarray
     wei: np.ndarray
     dst: np.ndarray
     bias: np.ndarray | None = None
-    quants: dict[str, np.ndarray] = field(default_factory=dict)  # by the Problem's member
+    quants: dict[str, np.ndarray] = field(default_factory=dict)  # by the name of the Problem's member
     reductions: np.ndarray | None = None
     post_ops: list[tuple[np.ndarray | None, np.ndarray | None]] = field(default_factory=list)
 
@@ -150,7 +154,11 @@ class Data:
 def values(
     rng: np.random.Generator, dt: str, shape: tuple[int, ...], limit: int = 2**31, rough: bool = False
 ) -> np.ndarray:
-    """Integers over the whole range of the type; for floats eighths between -4 and 4, or any."""
+    """Random values of a type.
+
+    Integers cover the whole range of the type. Floats are eighths between -4 and 4, or have all
+    their digits.
+    """
     if dt in RANGES:
         low, high = RANGES[dt]
         return rng.integers(max(low, -limit), min(high, limit), shape, endpoint=True)

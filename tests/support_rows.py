@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matmul kernels, from the list that is installed with zemm."""
+"""The rows of the matmul kernels, read from the list that is installed with zemm."""
 
 import re
 from pathlib import Path
@@ -8,16 +8,30 @@ from zemm.isa.rows import Row, rows
 
 BY_NAME: dict[str, Row] = {row.name: row for row in rows()}
 ROWS = list(BY_NAME)
-# For Intel GPUs; the CPU device runs them if forced.
+# Rows for Intel GPUs. The CPU device runs them if ZEMM_KERNEL names one.
 XE_ROWS = [name for name, row in BY_NAME.items() if row.is_xe]
-# That read blocks in one dimension: for GPUs without 2-D block loads, and those that multiply by fma.
+# Rows with block loads in one dimension: those for GPUs without 2-D block loads, and the fma rows.
 LOADS_1D = [name for name in XE_ROWS if not BY_NAME[name].block2d]
 CPU_ROWS = [name for name in ROWS if name not in XE_ROWS]
+MATMUL_ARGS = Path(__file__).parents[1] / "src" / "kernels" / "matmul_args.h"
 
 
 def flag(name: str) -> int:
-    """A bit of SPEC_FLAGS."""
-    header = Path(__file__).parents[1] / "src" / "kernels" / "matmul_args.h"
-    found = re.search(rf"^#define {name} (\d+)", header.read_text(), re.M)
+    """The value of a bit of SPEC_FLAGS, by its name."""
+    found = re.search(rf"^#define {name} \(1u << (\d+)\)", MATMUL_ARGS.read_text(), re.M)
+    assert found, name
+    return 1 << int(found[1])
+
+
+def state(name: str) -> int:
+    """A value of an enum of matmul_args.h: how many of its enum are before it."""
+    found = re.search(rf"^enum \w+ {{([^}}]*)\b{name}\b", MATMUL_ARGS.read_text(), re.M)
+    assert found, name
+    return len(re.findall(r"^ +[A-Z]\w*,", found[1], re.M))
+
+
+def constant_id(name: str) -> int:
+    """The number of a specialisation constant."""
+    found = re.search(rf"^#define {name} (\d+)", MATMUL_ARGS.read_text(), re.M)
     assert found, name
     return int(found[1])

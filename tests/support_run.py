@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a test problem through the C API's classes and compares all of dst's buffer with the reference."""
+"""Runs a test problem through the classes of the C API and compares dst's whole buffer with the
+reference.
+"""
 
 from dataclasses import dataclass
 
@@ -23,7 +25,7 @@ def offsets(dims: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
 
 
 def places(md: zemm.MemoryDesc) -> np.ndarray:
-    """The place of each element in the buffer, in elements; of blocked layouts and of parts, too."""
+    """The index in the buffer, in elements, of each element. Blocked layouts and parts work, too."""
     at = np.full(md.dims, md.offset0, np.int64)
     coordinates = list(np.indices(md.dims, sparse=True))
     step = 1
@@ -59,7 +61,9 @@ def get(buffer: np.ndarray, dims: tuple[int, ...], dt: str, strides: tuple[int, 
 
 
 def memory(engine: zemm.Engine, values: np.ndarray, dt: str, tag: str | None = None) -> zemm.Memory:
-    """A small dense tensor. 4-bit ones have an odd row at times: they go in as one dimension."""
+    """A small dense tensor. Rows of 4-bit elements may have an odd length, so these are written as
+    one dimension.
+    """
     dims = (values.size,) if dt in ("s4", "u4") else values.shape
     md = zemm.MemoryDesc(dims, dt, tag)
     buffer = np.zeros(max(md.size, 1), np.uint8)
@@ -127,14 +131,14 @@ def make_pd(engine: zemm.Engine, p: Problem) -> zemm.MatmulPrimitiveDesc:
 
 @dataclass
 class Call:
-    """Everything that an execution needs; dst_bytes: dst between its guards."""
+    """Everything that an execution needs. dst_bytes is dst between its guard bytes."""
 
     pd: zemm.MatmulPrimitiveDesc
     args: dict[int, zemm.Memory]
     dst_bytes: np.ndarray
     before: np.ndarray
     dst_strides: tuple[int, ...]
-    exact: bool = False  # once it has run: dst had to equal the reference bit by bit
+    exact: bool = False  # whether the last run's dst had to equal the reference bit by bit
 
     @property
     def dst(self) -> np.ndarray:
@@ -142,12 +146,14 @@ class Call:
 
 
 def prelu_tag(ndims: int) -> str:
-    """axb: dimension 1 is innermost."""
+    """The tag axb of prelu's weights: dimension 1 is innermost."""
     return "".join(chr(ord("a") + d) for d in (0, *range(2, ndims), 1))
 
 
 def reordered(engine: zemm.Engine, values: np.ndarray, p: Problem, md: zemm.MemoryDesc) -> np.ndarray:
-    """The weights' bytes in a blocked layout, as the library reorders them from the plain one."""
+    """The bytes of the weights in a blocked layout, which the library makes from the plain layout
+    by a reorder.
+    """
     plain = zemm.MemoryDesc(p.wei_dims, p.wei_dt, strides=p.strides("wei"))
     buffer = np.zeros(plain.size, np.uint8)
     put(buffer, values, p.wei_dt, places(plain))
@@ -160,16 +166,16 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
     rng = np.random.default_rng(p.seed + 1)
     for name, values in (("src", data.src), ("wei", data.wei)):
         md = pd.query_md({"src": "src_md", "wei": "weights_md"}[name])
-        buffer = rng.integers(0, 256, max(md.size, 1)).astype(np.uint8)  # gaps hold anything
+        buffer = rng.integers(0, 256, max(md.size, 1)).astype(np.uint8)  # gaps hold random bytes
         if p.within(name):
             if getattr(p, f"{name}_dt") in FLOATS:
-                buffer[:] = 0xFF  # NaN all around, where padding would be, too
+                buffer[:] = 0xFF  # NaN everywhere around the part, also where padding would be
             put(buffer, values, getattr(p, f"{name}_dt"), places(md))
         elif name == "wei" and p.wei_tag:
             buffer = reordered(engine, values, p, md)
         else:
             if md.inner_nblks:
-                buffer[:] = 0  # the padding of a blocked layout is zeros
+                buffer[:] = 0  # the padding of a blocked layout must be zeros
             put(buffer, values, getattr(p, f"{name}_dt"), places(md))
         args[ARGS[name]] = zemm.Memory(md, engine, buffer)
     md = pd.query_md("dst_md")
@@ -206,7 +212,10 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
 
 
 def check_dst(p: Problem, data: Data, call: Call) -> bool:
-    """dst holds the expected values, and the rest of its buffer what it held before. True: they are exact."""
+    """Check that dst has the expected values and that the rest of its buffer is unchanged.
+
+    Returns whether the expected values were exact.
+    """
     got = get(call.dst, p.dst_dims, p.dst_dt, call.dst_strides)
     after = call.dst_bytes.copy()
     put_raw = after[GUARD : after.size - GUARD]
@@ -231,7 +240,7 @@ def compare(got: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
 
 
 def run(engine: zemm.Engine, stream: zemm.Stream, p: Problem, data: Data | None = None) -> Call:
-    """Execute and check."""
+    """Execute the problem and check dst."""
     data = data or make_data(p)
     call = make_call(engine, p, data)
     zemm.Primitive(call.pd).execute(stream, call.args)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of the matmul kernels (what is compiled) and the shapes that each runs with (what is not).
+"""Variants of the matmul kernels, and the shapes that each variant runs with.
 
-Shapes are no specialisation constants but for a few bits (K beyond a row's tile, K % 4, tiles of few rows).
+A variant is what decides which module is compiled. Shapes are not compiled in, except for a few
+bits (K beyond a row's tile, K % 4, tiles of few rows).
 """
 
 from collections.abc import Iterator
@@ -10,24 +11,27 @@ from dataclasses import dataclass, replace
 from support_problem import Problem, Quant, zero_point
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
-# Around the tiles' heights (120, 64, 8) and the groups of rows that are multiplied at once (4, 6, 8).
+# M around the heights of tiles (120, 64, 8) and of the groups of rows that are multiplied at once
+# (4, 6, 8).
 MS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 63, 64, 65, 119, 120, 121, 241)
-# Around vectors (8, 16), tiles (16, 32, 64) and panels (64); with eight tiles of 64 none is cut along M
-# for the sake of the cores. 1 makes other variants of plain weights.
+# N around vectors (8, 16), tiles (16, 32, 64) and panels (64). With eight tiles of 64 columns all
+# cores are busy, so tiles are not made lower. N = 1 makes another variant of plain weights.
 NS = (15, 16, 17, 63, 64, 65, 100, 130, 449)
-# Around quads, vectors and tiles (16, 64, 256). 1 makes other variants: see UNIT_SHAPES.
+# K around quads, vectors and tiles (16, 64, 256). Sizes of 1 make other variants: see UNIT_SHAPES.
 KS = (2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300, 512)
 UNIT_SHAPES = ((1, 1, 1), (121, 65, 1), (9, 1, 300), (121, 1, 64))
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Values of scaled ones are limited so that every sum is exact in f32."""
+    """A problem whose shape is open. Integers that are scaled have limited values, so that every
+    sum is exact in f32.
+    """
 
     base: Problem
-    group: int = 0  # of K; 0: none
+    group: int = 0  # elements of K in a group; 0: no groups
     batch: int = 0
-    units: bool = False  # UNIT_SHAPES too
+    units: bool = False  # whether it also runs UNIT_SHAPES
 
     def of_shape(self, m: int, n: int, k: int, seed: int) -> Problem:
         src, wei, reduction = (m, k), (k, n), self.base.reduction_group
@@ -43,7 +47,7 @@ def _problem(src: str, wei: str, dst: str = "s32", **settings: object) -> Proble
 
 
 INTEGERS = {
-    # without groups: bytes as they are, and of the other signedness with compensation
+    # Without groups: bytes as they are, and bytes of the other signedness with compensation.
     "s8_s8_ab": Variant(_problem("s8", "s8"), units=True),
     "u8_u8_ba": Variant(_problem("u8", "u8", wei_order="ba", src_pad=3, wei_pad=5, dst_pad=1)),
     "s8_u8_packed": Variant(_problem("s8", "u8", wei_tag=PACKED)),
@@ -56,7 +60,7 @@ INTEGERS = {
     "s8_s4_ba_reductions": Variant(
         _problem("s8", "s4", wei_order="ba", wei_zp=zero_point(2), src_zp=zero_point(), reduction_group=1)
     ),
-    # with groups
+    # With groups.
     "s8_u8_packed_groups_of_4": Variant(
         _problem("s8", "u8", wei_tag=PACKED, wei_zp=zero_point(2, (), "u8"), reduction_group=4), group=4
     ),
@@ -145,13 +149,16 @@ FLOATS = {
 
 
 def shapes(variants: dict[str, Variant], name: str) -> Iterator[tuple[int, int, int]]:
-    """M, N, K. The variants without groups meet all pairs of M and K, of N and K, and of M and N together."""
+    """M, N and K of the runs.
+
+    The variants without groups together meet all pairs of M and K, of N and K, and of M and N.
+    """
     variant = variants[name]
     if variant.units:
         yield from UNIT_SHAPES
     if variant.group:
         for i, m in enumerate(MS):
-            # two groups at least: one is another variant
+            # At least two groups: a single group would be another variant.
             for groups in sorted({2 + i % 3, 512 // variant.group + i % 2}):
                 if groups > 1:
                     yield m, NS[(i + groups) % len(NS)], groups * variant.group

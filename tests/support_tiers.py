@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cases of a product of rows and problems are in the quick tier: each row, each problem, few pairs."""
+"""Chooses the cases of a product of rows and problems for the quick tier: each row, each problem,
+few pairs.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +14,8 @@ from support_problem import Problem
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
 from support_run import make_pd
 
-# One row for each owner of a tile: the smallest, which is built soonest, of integers if there is one.
+# One row for each owner of a tile: the smallest tile, which builds fastest, and an integer row if
+# there is one.
 SMALL_ROWS = set(
     {
         row.owner: row.name
@@ -38,7 +41,9 @@ def takes(row: str, problem: Problem) -> bool:
 
 
 def _cost(row: str, problem: Problem) -> float:
-    """About how long a module takes to build. Arithmetic of f16 takes CPUs long, in large tiles above all."""
+    """A rough measure of the time to build a module. CPUs compile f16 arithmetic slowly, most of
+    all in large tiles.
+    """
     widened = problem.src_dt == "f16" and problem.wei_dt != "f16" and row in XE_ROWS
     return (1 + math.sqrt(BY_NAME[row].tile_m * BY_NAME[row].tile_n) / 16) * (8 if widened else 1)
 
@@ -51,9 +56,9 @@ def in_turns(
 ) -> Callable[[str, str], bool]:
     """A function that says whether a row runs a name in the quick tier.
 
-    Each row runs at least one name. With every_name each name runs on at least one row, if any row takes it.
-    problem_of: what a row multiplies for a name; None for nothing. The device is asked which rows take it
-    when the function is called first, not before.
+    Each row runs at least one name. With every_name, each name runs on at least one row, if any row
+    takes it. problem_of returns what a row multiplies for a name; None: nothing. The device is
+    asked which rows take a problem at the first call of the returned function, not before.
     """
 
     @cache
@@ -89,5 +94,7 @@ _OF_OWNER = [in_turns(rows, PROBLEMS, lambda row, name: PROBLEMS[name]) for rows
 
 
 def is_turn_of(row: str, problem: Problem) -> bool:
-    """Whether the quick tier has this one of the kernels' problems on this row: on one row of each owner."""
+    """Whether the quick tier runs this problem of the kernels on this row. It runs each on one row
+    of each owner.
+    """
     return any(is_turn(row, _NAMES[problem]) for is_turn in _OF_OWNER)

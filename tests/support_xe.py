@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of the rows for Intel GPUs (what is compiled) and shapes around the tiles of each row.
+"""Variants of the rows for Intel GPUs (what is compiled), and shapes around the tiles of each row.
 
-2-D block loads want rows of 64 bytes at least, whole fours of bytes, 16 bytes times a whole number apart:
-`Variant.of_shape` pads rows so. Variants with `loads=False` have tensors that such loads cannot read.
+2-D block loads need rows of at least 64 bytes whose length is a multiple of 4 bytes and whose
+distance is a multiple of 16 bytes. `Variant.of_shape` pads rows accordingly. Variants with
+`loads=False` have tensors that such loads cannot read.
 """
 
 from collections.abc import Iterator
@@ -28,17 +29,21 @@ def tile_of(row: str) -> Tile:
 
 
 def pad_of(elements: int, dt: str) -> int:
-    """Elements after a row so that rows are 16 bytes times a whole number apart, and 64 at least."""
+    """Padding after a row, in elements: the distance of rows is a multiple of 16 bytes, and at
+    least 64.
+    """
     unit = 16 * 8 // BITS[dt]
     return max(-(-elements // unit) * unit, 4 * unit) - elements
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Values of scaled ones are limited so that every sum is exact in f32."""
+    """A problem whose shape is open. Integers that are scaled have limited values, so that every
+    sum is exact in f32.
+    """
 
     base: Problem
-    group: int = 0  # K is a multiple of it; 0: any
+    group: int = 0  # K is a multiple of this; 0: K is free
     src_batch: tuple[int, ...] = ()
     wei_batch: tuple[int, ...] = ()
     loads: bool = True
@@ -74,7 +79,7 @@ def _tf32(wei: str, dst: str = "f32", mode: str = "tf32", **settings: object) ->
 
 
 def _groups(k: int, dt: str = "f32") -> Quant:
-    """One for each column and so many of K of the weights."""
+    """Scales with a value for each column and group of k elements along K of the weights."""
     return Quant(3, (k, 1), dt)
 
 
@@ -88,7 +93,7 @@ EVERY_POST_OP = (
 )
 
 INT8 = {
-    # nothing changes along K
+    # Nothing changes along K.
     "s8_u8_packed_src_zero_points": Variant(_int8("s8", "u8", wei_tag=PACKED, src_zp=zero_point())),
     "u8_s8_ab_zero_points": Variant(_int8("u8", "s8", src_zp=zero_point(), wei_zp=zero_point(2, (), "s8"))),
     "s8_s8_ba_huge_zero_points": Variant(
@@ -132,7 +137,7 @@ INT8 = {
         src_batch=(2,),
         wei_batch=(1,),
     ),
-    # segments that are not scaled
+    # Segments that are not scaled.
     "s8_s4_ba_groups_of_160": Variant(
         _int8("s8", "s4", wei_order="ba", wei_zp=zero_point(3, (160, 1)), huge_zero_points=True), group=160
     ),
@@ -149,7 +154,7 @@ INT8 = {
         src_batch=(3,),
         wei_batch=(1,),
     ),
-    # scaled segments
+    # Scaled segments.
     "s8_u4_packed_groups_of_128": Variant(
         _int8(
             "s8",
@@ -193,7 +198,7 @@ INT8 = {
         ),
         group=256,
     ),
-    # element by element
+    # Tensors that are read element by element.
     "u8_s8_any_strides": Variant(
         _int8("u8", "s8", src_pad=3, wei_pad=5, wei_zp=zero_point(2), src_zp=zero_point()), loads=False
     ),
@@ -212,7 +217,8 @@ HALF = {
     "bf16_ba": Variant(_half("bf16", "bf16", "bf16", wei_order="ba")),
     "bf16_ab_shared_weights": Variant(_half("bf16", "bf16"), src_batch=(3,), wei_batch=(1,)),
     "f16_u8_ab_zero_points": Variant(_half("f16", "u8", limit=255, wei_zp=zero_point(2, (), "u8"))),
-    # The same module as blocks_f16_s4 of support_kernel_problems.py: CPUs compile arithmetic of f16 for long.
+    # The same module as blocks_f16_s4 of support_kernel_problems.py, because CPUs compile f16
+    # arithmetic slowly.
     "f16_s4_packed_scales": Variant(_half("f16", "s4", wei_tag=PACKED, wei_scale=Quant(2))),
     "bf16_s8_packed_own_weights": Variant(
         _half("bf16", "s8", limit=60, wei_tag="aCB16b64c4b", src_scale=Quant(), wei_scale=Quant(5)),
@@ -236,7 +242,7 @@ HALF = {
         _half("bf16", "u4", wei_order="ba", wei_scale=_groups(160), wei_zp=zero_point(2, (), "u8")), group=160
     ),
     "bf16_s4_packed": Variant(_half("bf16", "s4", wei_tag=PACKED, wei_zp=zero_point(0, (), "s8"))),
-    # element by element
+    # Tensors that are read element by element.
     "f16_any_strides": Variant(_half("f16", "f16", src_pad=1, wei_pad=3), loads=False),
     "bf16_u4_k_outside": Variant(
         _half("bf16", "u4", src_order="ba", wei_scale=Quant(2), wei_zp=zero_point(2, (), "u4")), loads=False
@@ -263,11 +269,11 @@ TF32 = {
         _tf32("s4", mode="any", wei_order="ba", wei_scale=_groups(64), wei_zp=zero_point(3, (96, 1), "s8")),
         group=192,
     ),
-    # element by element
+    # Tensors that are read element by element.
     "f32_any_strides": Variant(_tf32("f32", src_pad=1, wei_pad=3), loads=False),
     "u8_k_outside": Variant(_tf32("u8", src_order="ba", wei_order="ba", wei_pad=3), loads=False),
 }
-# f32 as bf16, or as sums of two: rows with 8 lanes.
+# f32 as bf16, or as sums of two bf16: for the rows with 8 lanes.
 NARROWED = {
     "f32_packed_as_bf16": Variant(_tf32("f32", mode="bf16", wei_tag=PACKED_FLOATS)),
     "f32_packed_own_weights_as_bf16": Variant(
@@ -294,7 +300,7 @@ NARROWED = {
         _tf32("f32", mode="f16", src_order="ba", src_pad=1, wei_pad=3), loads=False
     ),
 }
-# As f32: what the others have, of each kind of type and layout.
+# For the rows that multiply as f32: of the variants above, some of each kind of type and layout.
 FLOAT = {
     name: variants[name]
     for variants, names in (
@@ -316,12 +322,16 @@ FLOAT = {
 
 
 def lengths(row: str, variant: Variant) -> list[int]:
-    """K around a step of DPAS (element by element only: loads want 64 bytes), a block and two."""
+    """K around a step of DPAS, one block and two blocks.
+
+    Values of K below 64 bytes are only for variants that are read element by element, as block
+    loads need 64 bytes.
+    """
     block, group, p = tile_of(row).k, variant.group, variant.base
     if group:
         return [group * count for count in ((2, 3, 5) if group < 160 else (2, 3))]  # one is another variant
     if not BY_NAME[row].has_dots and tile_of(row).m > 8:
-        return [16, 32, 48, 80, 128, 144]  # it takes whole blocks
+        return [16, 32, 48, 80, 128, 144]  # these rows take only whole blocks of K
     around = (1, 5, 31, 32, 33, 64, block - 1, block, block + 1, 2 * block - 3, 2 * block + 17)
     if not variant.loads:
         return [k for k in around if k > 0]
@@ -338,13 +348,16 @@ def columns(row: str, variant: Variant) -> list[int]:
     if variant.loads and not p.wei_tag and p.wei_order is None:
         unit = 64 * 8 // BITS[p.wei_dt]
         return [unit, unit + unit // 16, 2 * unit, 2 * unit + unit // 16, 100]
-    if p.wei_zp and BITS.get(p.wei_zp.dt) == 4:  # only for an even N
+    if p.wei_zp and BITS.get(p.wei_zp.dt) == 4:  # a 4-bit parameter row needs an even N
         return [14, 16, 18, tile.n, tile.n + 2, 64, 66, 2 * tile.n + 6]
     return [15, 16, 17, tile.n, tile.n + 1, 64, 65, 2 * tile.n + 3] + ([] if p.wei_order is None else [1])
 
 
 def shapes(row: str, variants: dict[str, Variant], name: str) -> Iterator[tuple[int, int, int]]:
-    """M, N, K. K is longer than a block, or not, throughout: these are two modules."""
+    """M, N and K of the runs.
+
+    K exceeds a block in all runs or in none, as these are two different modules.
+    """
     variant, tile, i = variants[name], tile_of(row), list(variants).index(name)
     ms = (tile.m + 1, 1, 2 * tile.m, 8, tile.m, 7, 2 * tile.m + 9, tile.m - 1)
     ns, ks = columns(row, variant), lengths(row, variant)
@@ -352,6 +365,6 @@ def shapes(row: str, variants: dict[str, Variant], name: str) -> Iterator[tuple[
     long = [k for k in ks if k > tile.k]
     if not variant.group:
         ks = short if short and (i % 3 == 2 or not long) else long
-    slow = variant.base.src_dt == "f16" and not variant.base.wei_dt.endswith("16")  # arithmetic of f16
+    slow = variant.base.src_dt == "f16" and not variant.base.wei_dt.endswith("16")  # f16 arithmetic
     for j in range(2 if slow else 7):
         yield ms[(i + j) % len(ms)], ns[(2 * i + j) % len(ns)], ks[(i + 3 * j) % len(ks)]

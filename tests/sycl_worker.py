@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SYCL program on the Level Zero device that is a GPU by its own word: python sycl_worker.py KERNELS.spv.
+"""A SYCL program on a Level Zero device that reports to be a GPU: python sycl_worker.py
+KERNELS.spv.
 
-A process of its own: SYCL's runtime reads the environment when it is loaded, and looks for devices once.
+It is a process of its own, because SYCL's runtime reads the environment when it is loaded, and
+looks for devices only once.
 """
 
 import ctypes
@@ -23,7 +25,7 @@ def ints(memory: dpctl.memory._memory._Memory) -> np.ndarray:
 
 
 def copies(queue: dpctl.SyclQueue, x: np.ndarray) -> None:
-    """Host to device to shared to device to host, each through the queue."""
+    """Copy from host to device, to shared memory, to device and to host, each through the queue."""
     on_device = dpctl.memory.MemoryUSMDevice(x.nbytes, queue=queue)
     shared = dpctl.memory.MemoryUSMShared(x.nbytes, queue=queue)
     back = np.zeros(x.nbytes, np.uint8)
@@ -39,7 +41,7 @@ def copies(queue: dpctl.SyclQueue, x: np.ndarray) -> None:
 
 
 def kernels(queue: dpctl.SyclQueue, x: np.ndarray, spirv: bytes) -> None:
-    """A chain of launches that depend on each other, and one with arguments of all kinds."""
+    """A chain of launches that depend on each other, and a launch with all kinds of arguments."""
     program = dpctl.program.create_program_from_spirv(queue, spirv)
     add_one, scale = program.get_sycl_kernel("add_one"), program.get_sycl_kernel("scale")
     shared = dpctl.memory.MemoryUSMShared(x.nbytes, queue=queue)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input at every entry: oneDNN's status, a sentence with the argument and its values, and no crash."""
+"""Bad input at every entry point: oneDNN's status, a sentence with the argument and its values, and
+no crash.
+"""
 
 import json
 import subprocess
@@ -18,20 +20,20 @@ SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
 # ---- NULL, in a process of its own
 
 INVALID, UNIMPLEMENTED = 2, 3
-# Parameters that may be NULL, by oneDNN's documentation.
+# Parameters that may be NULL according to oneDNN's documentation.
 OPTIONAL = {
     ("zemm_matmul_primitive_desc_create", 4),  # bias
     ("zemm_matmul_primitive_desc_create", 6),  # attr
     ("zemm_reorder_primitive_desc_create", 5),  # attr
-    ("zemm_memory_create", 1),  # md: the zero descriptor
-    ("zemm_memory_create", 3),  # handle: none
+    ("zemm_memory_create", 1),  # md: NULL is the zero descriptor
+    ("zemm_memory_create", 3),  # handle: NULL is no buffer
     ("zemm_memory_create_v2", 1),
-    ("zemm_memory_desc_create_with_strides", 4),  # dense
-    ("zemm_memory_desc_get_blob", 0),  # asks for the size
+    ("zemm_memory_desc_create_with_strides", 4),  # strides: NULL is dense
+    ("zemm_memory_desc_get_blob", 0),  # NULL asks for the size
     ("zemm_memory_desc_get_blob", 1),
     ("zemm_memory_set_data_handle", 1),
     ("zemm_memory_set_data_handle_v2", 1),
-    ("zemm_memory_unmap_data", 1),  # what map gives for a memory without a buffer
+    ("zemm_memory_unmap_data", 1),  # NULL is what map returns for a memory without a buffer
     ("zemm_memory_unmap_data_v2", 1),
     ("zemm_primitive_attr_set_dropout", 1),
     ("zemm_primitive_attr_set_dropout_v2", 1),
@@ -41,14 +43,14 @@ OPTIONAL = {
     ("zemm_primitive_attr_get_dropout_v2", 4),
     ("zemm_primitive_attr_get_fpmath_mode_v2", 1),
     ("zemm_primitive_attr_get_fpmath_mode_v2", 2),
-    ("zemm_ze_interop_engine_get_cache_blob", 2),  # asks for the size
-    ("zemm_ze_interop_primitive_desc_get_modules", 2),  # asks for the number
+    ("zemm_ze_interop_engine_get_cache_blob", 2),  # NULL asks for the size
+    ("zemm_ze_interop_primitive_desc_get_modules", 2),  # NULL asks for the number
 }
 UNSUPPORTED = {
-    ("zemm_memory_desc_create_with_grouped_encoding", 2),  # of other than 2 dimensions
+    ("zemm_memory_desc_create_with_grouped_encoding", 2),  # not 2 dimensions, which is refused first
     ("zemm_primitive_get_cache_blob", 2),
 }
-# Functions that return no status: what they answer to NULL.
+# Functions that return no status, with their answers to NULL.
 ANSWERS = {
     ("zemm_memory_desc_equal", "all"): 1,
     ("zemm_memory_desc_equal", 0): 0,
@@ -99,7 +101,7 @@ def test_null_calls_reach_every_function(null_calls: list[list[Any]]) -> None:
     assert len(with_pointers) > 90
 
 
-# ---- settings that break a rule on their own
+# ---- settings that break a rule by themselves
 
 
 def scales(arg: int, *args: Any, **kwargs: Any) -> Callable[[], None]:
@@ -181,7 +183,7 @@ def test_33rd_post_op() -> None:
     assert len(ops) == 32
 
 
-# ---- descriptors of the matmul; the random tests have the rest
+# ---- descriptors of the matmul; test_matmul_random.py has more
 
 
 def test_zero_and_scalar_descriptors(engine: zemm.Engine) -> None:
@@ -198,7 +200,9 @@ def test_zero_and_scalar_descriptors(engine: zemm.Engine) -> None:
 
 
 def test_runtime_dimensions(engine: zemm.Engine) -> None:
-    """Consistent ones are valid but unimplemented; a runtime value against a number is invalid."""
+    """Consistent runtime dimensions are valid but unimplemented. A runtime dimension against a
+    number is invalid.
+    """
     unknown = zemm.RUNTIME_DIM
     src, wei, dst = (zemm.MemoryDesc(d, "f32", "ab") for d in ((unknown, 4), (4, 6), (unknown, 6)))
     with pytest.raises(NotImplementedError, match="runtime"):
@@ -248,7 +252,7 @@ def test_usm_allocation_too_small(engine: zemm.Engine) -> None:
     unbound = zemm.Memory.from_handle(large, engine, 0)
     assert lib.zemm_memory_set_data_handle(unbound._handle, ffi.cast("void *", small.handle)) == INVALID
     assert unbound.handle == 0
-    # The rest of an allocation counts, not all of it.
+    # Only the rest of an allocation behind the handle counts, not all of it.
     with pytest.raises(zemm.InvalidArgumentsError, match="too small"):
         zemm.Memory.from_handle(zemm.MemoryDesc((65536,), "u8"), engine, small.handle + 900, small)
 

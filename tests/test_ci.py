@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CI's script: the README's two commands to the letter, and a failure of any step is its failure."""
+"""CI's script runs the README's two commands word for word, and fails when any of its steps
+fails.
+"""
 
 import os
 import shutil
@@ -22,7 +24,7 @@ def test_quick_start_is_two_commands() -> None:
     found = blocks("Quick start")
     assert [language for language, _ in found] == ["sh", "sh"]
     for _, text in found:
-        # One command: each line but the last goes on with the next.
+        # It is one command: each line except the last is continued by `&&`.
         *lines, last = text.splitlines()
         assert all(line.endswith("&&") for line in lines)
         assert not last.endswith("&&")
@@ -37,9 +39,9 @@ def test_has_the_commands_of_the_readme() -> None:
 
 
 def run_with_stubs(tmp_path: Path, failing: str, nth: int) -> tuple[int, list[str]]:
-    """The script in a folder of its own, with every program a stub that notes its call.
+    """Run the script in a folder of its own, where every program is a stub that records its call.
 
-    The nth call of the failing one returns 1.
+    The nth call of the program `failing` returns 1.
     """
     folder, bin_, log = tmp_path / "clone", tmp_path / "bin", tmp_path / "log"
     (folder / ".ci").mkdir(parents=True)
@@ -73,10 +75,10 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     assert code == 0
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
-    # Without Intel's GPU driver first, as the README leaves the machine.
+    # The first two pytest calls run without Intel's GPU driver, as the README leaves the machine.
     expected = "pytest pytest apt-get pytest pip pytest meson meson meson meson python meson meson"
     assert names[-13:] == expected.split()
-    # The two runs without Intel's driver are together all cases.
+    # These two runs together cover all cases.
     assert calls[-13:-11] == ["pytest ", "pytest --full-only"]
     assert calls[-11].endswith(" intel-opencl-icd")
     assert calls[-10:-7] == [
@@ -114,15 +116,15 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
     code, calls = run_with_stubs(tmp_path, program, nth)
     assert code != 0, f"call {nth} of {program} failed and CI is green"
-    # and nothing runs after it
+    # Nothing runs after the failed call.
     assert calls[-1].split()[0] == program
     assert len([call for call in calls if call.split()[0] == program]) == nth
 
 
 def test_packages_are_names() -> None:
-    """xargs takes every word of the file, so there is no place for comments."""
+    """xargs takes every word of the file, so the file cannot have comments."""
     words = (ROOT / "apt-packages.txt").read_text().split()
     assert len(words) == len(set(words))
     assert all(word.replace("-", "").replace("+", "").replace(".", "").isalnum() for word in words)
-    # what the build, the Python package and a C program of the README need
+    # The build, the Python package and a C program of the README need these.
     assert {"clang-15", "llvm-spirv-15", "libze-dev", "g++", "python3-venv", "pkg-config"} <= set(words)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Atomics on the CPU driver: those that the OpenCL runtime lacks are the driver's.
+"""Atomics on the CPU driver, which adds those that the OpenCL runtime does not have.
 
-SPIR-V has instructions for them; the runtime calls OpenCL C 1.x functions in their place and has them only
-for 32 and 64 bits, and only where a pointer says that it is global or local. OpenCL C 2.0 never says.
+SPIR-V has instructions for atomics. The runtime calls OpenCL C 1.x functions in their place. It has
+these only for 32 and 64 bits, and only for pointers that are known to be global or local. OpenCL C
+2.0 leaves the address space open.
 """
 
 import functools
@@ -33,7 +34,7 @@ def unsigned(update: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Update:
     return on_bits
 
 
-# What is in memory afterwards: of the old value, the operand and what is compared with.
+# The value in memory afterwards, from the old value, the operand and the comparand.
 COMMON: dict[str, Update] = {
     "AtomicLoad": lambda old, value, other: old,
     "AtomicStore": lambda old, value, other: value,
@@ -59,7 +60,7 @@ ON_FLOATS: dict[str, Update] = COMMON | {
     "AtomicFMaxEXT": lambda old, value, other: np.fmax(old, value),
 }
 OPERATIONS = dict.fromkeys(INTEGERS, ON_INTEGERS) | dict.fromkeys(FLOATS, ON_FLOATS)
-# Old translators end on the addition of halves.
+# Old translators crash on the addition of halves.
 OPERATIONS["half"] = {name: update for name, update in ON_FLOATS.items() if name != "AtomicFAddEXT"}
 DEVICE, SEQUENTIALLY_CONSISTENT = 1, 0x10
 
@@ -135,7 +136,7 @@ def test_every_operation(driver: Driver, scalar: str, space: str) -> None:
 
 
 def test_a_load_writes_nothing(driver: Driver) -> None:
-    """The runtime makes it the addition of 0, which would turn -0 into 0."""
+    """The runtime implements a load as the addition of 0, which would turn -0 into 0."""
     for scalar, space in itertools.product(FLOATS, ["generic", "private"]):
         memory = np.full(ITEMS, -0.0, FLOATS[scalar])
         old = np.zeros_like(memory)
@@ -213,7 +214,7 @@ def test_concurrent_counts(opencl_2: Module) -> None:
 
 
 def test_compare_exchange_loop(opencl_2: Module) -> None:
-    values = np.arange(ALL, dtype=np.float32) % 64  # sums are exact
+    values = np.arange(ALL, dtype=np.float32) % 64  # sums of these are exact
     total = np.zeros(1, np.float32)
     opencl_2.run("sum_of_floats", [total, values], GROUPS, SIZE)
     assert total[0] == values.sum(dtype=np.float64)
@@ -225,7 +226,7 @@ def test_flags_and_exchanges(opencl_2: Module) -> None:
     opencl_2.run("first", [flag, winners, last, seen], GROUPS, SIZE)
     assert flag[0] != 0
     assert winners[0] == 1
-    # Each value that was put in comes out once, the last one of them from memory.
+    # Each value that was put in is returned once, except the last one, which stays in memory.
     np.testing.assert_array_equal(np.sort(np.append(seen, last)), np.arange(-1, ALL))
     bits = np.array([0, 0, 2**32 - 1, 2**32 - 1, 0], np.uint32)
     opencl_2.run("cleared", [flag, bits], 2, 32)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPU driver's software versions of Intel's sub-group builtins, each against its specification in numpy.
+"""The CPU driver's software versions of Intel's sub-group builtins, compared with numpy versions.
 
-The kernels are SPIR-V that imports the builtins; the driver links its own. Each sub-group has its own data.
+The numpy versions follow the specifications. The kernels are SPIR-V that imports the builtins, and
+the driver links its own. Each sub-group has its own data.
 """
 
 import functools
@@ -57,7 +58,9 @@ def test_dpas(driver: Driver, builtin: Dpas) -> None:
 @pytest.mark.xdist_group("dpas")
 @pytest.mark.parametrize("builtin", [d for d in DPAS if d.acc != "s32" and d.m == 1 and not d.flat], ids=str)
 def test_dpas_of_special_values(driver: Driver, builtin: Dpas) -> None:
-    """One element of a for each column, times 1, on zeros: infinities, NaN, the largest, the smallest."""
+    """Infinities, NaN, the largest and the smallest value: one element of a for each column, times
+    1, plus 0.
+    """
     tiny = {"f16": 2.0**-24, "bf16": 2.0**-126, "tf32": 2.0**-126}[builtin.a]
     large = {"f16": 65504.0, "bf16": 3.3895314e38, "tf32": 3.4011621e38}[builtin.a]
     kind = "f32" if builtin.a == "tf32" else builtin.a
@@ -75,9 +78,9 @@ def test_dpas_of_special_values(driver: Driver, builtin: Dpas) -> None:
 @pytest.mark.xdist_group("dpas")
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_dpas_rounds_to_even(driver: Driver, kind: str) -> None:
-    """Sums in the middle between two values of the accumulator, and next to it."""
+    """Sums halfway between two values of the accumulator, and next to that."""
     builtin = Dpas(kind, kind, kind, 16, 1, 16)
-    step = 2.0 ** (-10 if kind == "f16" else -7)  # of the values from 1 to 2
+    step = 2.0 ** (-10 if kind == "f16" else -7)  # distance of the values from 1 to 2
     acc_values = np.float32(1 + step * np.arange(16))
     for share in (0.5, 0.5 + 2.0**-6, 0.5 - 2.0**-6):
         a, b = np.zeros((16, 1), np.uint16), np.zeros((16, 8), np.uint32)
@@ -96,7 +99,7 @@ def block_module(driver: Driver, access: str) -> Module:
 
 
 def positions(b: Block, columns: int, rows: int) -> np.ndarray:
-    """Inside, over every edge and corner, and wholly outside."""
+    """Positions inside the matrix, across every edge and corner, and wholly outside."""
     wide, high = b.columns * b.count, b.rows
     xs = [
         0,
@@ -118,7 +121,8 @@ def positions(b: Block, columns: int, rows: int) -> np.ndarray:
     )
 
 
-# The specification wants a width of 64 bytes, a pitch of 16 and an aligned base; the driver does not.
+# The specification asks for a width of at least 64 bytes, a pitch that is a multiple of 16 and an
+# aligned base. The driver does not need that.
 @pytest.mark.parametrize(("width", "height", "pitch", "offset"), [(144, 40, 160, 64), (73, 37, 77, 3)])
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.access != "prefetch"], ids=str)
 def test_block_2d(driver: Driver, block: Block, width: int, height: int, pitch: int, offset: int) -> None:
@@ -126,7 +130,7 @@ def test_block_2d(driver: Driver, block: Block, width: int, height: int, pitch: 
     size = block.bits // 8
     coords = positions(block, width // size, height)
     memory = before_a_guard(offset + len(coords) * height * pitch)[offset:]
-    memory[:] = rng.integers(1, 256, memory.shape)  # no zeros: those stand for what is outside
+    memory[:] = rng.integers(1, 256, memory.shape)  # no zeros: 0 stands for elements outside of the matrix
     data = rng.integers(0, 256, (len(coords), LANES, block.values * block.value_bits // 8), dtype=np.uint8)
     data = data.view(f"u{block.value_bits // 8}")
     matrices = memory.reshape(len(coords), height, pitch)
@@ -258,7 +262,7 @@ def test_tf32_conversion(driver: Driver, n: int, overloadable: str) -> None:
 @pytest.mark.parametrize("saturate", ["false", "true"])
 @pytest.mark.parametrize("pair", ["ss", "su", "us", "uu"])
 def test_dp4a(driver: Driver, pair: str, saturate: str) -> None:
-    """Every product of two bytes, and sums around the largest and the smallest that 32 bits hold."""
+    """Every product of two bytes, and sums around the largest and the smallest value of 32 bits."""
     name = f"__builtin_IB_dp4a_{pair}"
     source = f"""
 int {name}(int sum, int a, int b, bool saturate);
@@ -316,7 +320,8 @@ def test_split_barrier(driver: Driver) -> None:
     np.testing.assert_array_equal(data, np.arange(128)[::-1] + 0 + 1 + 2)
 
 
-# These the OpenCL runtime has: if it loses one, Xe kernels no longer run here.
+# The OpenCL runtime has these functions itself. If it loses one, the Xe kernels no longer run on
+# the CPU.
 BLOCKS_1D = [
     (suffix, scalar, size, n)
     for suffix, scalar, size in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptors at the border of what fits: open layouts, parameter memories, scratchpads, empty tensors."""
+"""Descriptors at the limits: open layouts, parameter memories, scratchpads, empty tensors."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
 
 
 def memory(engine: zemm.Engine, md: zemm.MemoryDesc, values: np.ndarray | None = None) -> zemm.Memory:
-    """A memory of the library's with the values (their bytes in order) or zeros."""
+    """A memory allocated by the library, with the values (their bytes in order) or zeros."""
     result = zemm.Memory(md, engine)
     content = np.zeros(md.size, np.uint8) if values is None else values.reshape(-1).view(np.uint8)
     result.write(content)
@@ -27,7 +27,7 @@ def test_strides_are_named(engine: zemm.Engine, stream: zemm.Stream) -> None:
 
 
 def test_odd_row_of_4_bit_zero_points(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """Parameters are dense: a row of three 4-bit elements ends in the middle of a byte."""
+    """Parameters are dense, so a row of three 4-bit elements ends in the middle of a byte."""
     rng = np.random.default_rng(1)
     src, weights = (rng.integers(-8, 8, shape).astype(np.int8) for shape in ((4, 64), (64, 48)))
     zero_points = rng.integers(-8, 8, (64, 3)).astype(np.int8)
@@ -47,7 +47,7 @@ def test_odd_row_of_4_bit_zero_points(engine: zemm.Engine, stream: zemm.Stream) 
 
 
 def test_bf16_has_no_denormals(engine: zemm.Engine) -> None:
-    small = np.float32(1e-39)  # a denormal of bf16, which has the exponent of f32
+    small = np.float32(1e-39)  # a denormal of bf16, which has the same exponents as f32
     one = np.ones((1, 1), np.float32)
     for sign in (1, -1):
         result = zemm.matmul(one, np.full((1, 1), sign * small), dst_dtype="bf16", engine=engine)
@@ -80,7 +80,7 @@ def test_empty_batches_with_parameters(engine: zemm.Engine, stream: zemm.Stream)
 
 @pytest.mark.parametrize("difference", [-1, 0, 100])
 def test_scratchpad_size(engine: zemm.Engine, stream: zemm.Stream, difference: int) -> None:
-    """A larger one than asked for is fine, a smaller one is not."""
+    """A scratchpad larger than needed is accepted, a smaller one is refused."""
     attr = zemm.Attr()
     attr.set_scratchpad_mode("user")
     attr.set_zero_points(WEIGHTS, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The disk cache of built modules, by what processes that share a folder log."""
+"""The disk cache of built modules, observed in the logs of processes that share a folder."""
 
 import os
 import re
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-# A matmul whose zero points make it sum its src: two modules. The result is compared, so that a module that
-# came from the folder is known to be the right one.
+# A matmul that sums its src, because it has zero points: that takes two modules. The result is
+# compared, which shows that a module loaded from the folder is the right one.
 SCRIPT = """
 import sys, numpy as np, zemm
 rng = np.random.default_rng(1)
@@ -31,7 +31,7 @@ VARIABLES = (
     "ZEMM_KERNEL",
     "ZEMM_DEVICE_MASK",
 )
-KERNEL = "matmul_any_any_any_8x1x16_generic"  # the one that is built soonest
+KERNEL = "matmul_any_any_any_8x1x16_generic"  # the kernel that builds fastest
 MODULES = 2
 
 
@@ -49,7 +49,7 @@ def start(
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[str, list[str]]:
-    """What the creation found, and the warnings."""
+    """Wait for the process. Returns the cache's answer at creation, and the warnings."""
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
     (found,) = re.findall(r"primitive,create:(\w+),", output)
@@ -67,7 +67,7 @@ HIT: tuple[str, list[str]] = ("persistent_cache_hit", [])
 
 
 def entries(folder: Path) -> list[Path]:
-    """Its files, which are entries and nothing else."""
+    """The files of the folder. They must all be entries."""
     files = sorted(folder.iterdir())
     assert all(re.fullmatch(r"[0-9a-f]{32}\.zemm", file.name) for file in files), files
     return files
@@ -82,7 +82,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.fixture
 def folder(tmp_path: Path, original: dict[str, bytes]) -> Path:
-    """A folder that has all entries."""
+    """A folder with all entries."""
     made = tmp_path / "cache"
     made.mkdir(0o700)
     for name, content in original.items():
@@ -151,7 +151,7 @@ def test_damaged_entry_is_replaced(folder: Path, damage: Callable[[bytes], bytes
 
 
 def test_entry_of_another_module(folder: Path) -> None:
-    """Whole, but not what was asked for."""
+    """The entry is undamaged, but belongs to another module."""
     first, second = entries(folder)
     first.write_bytes(second.read_bytes())
     found, warnings = run(folder)
@@ -188,7 +188,7 @@ def test_folder_in_place_of_an_entry(folder: Path) -> None:
     victim.mkdir()
     found, warnings = run(folder)
     assert found == "cache_miss"
-    assert len(warnings) == 2  # cannot be read, cannot be replaced
+    assert len(warnings) == 2  # the entry cannot be read, and cannot be replaced
     assert victim.is_dir()
 
 
@@ -202,7 +202,9 @@ def test_entry_that_others_can_write_is_not_trusted(folder: Path) -> None:
 
 
 def test_binary_that_the_driver_refuses_is_replaced(folder: Path) -> None:
-    """The CPU driver's binaries are of one set of settings of its OpenCL runtime."""
+    """A binary of the CPU driver is only for the settings of the OpenCL runtime with which it was
+    made.
+    """
     found, warnings = run(folder, CL_CONFIG_ZEMM_TEST="1")
     assert found == "cache_miss"
     assert warnings
@@ -212,7 +214,7 @@ def test_binary_that_the_driver_refuses_is_replaced(folder: Path) -> None:
 
 
 def test_masks_share_entries(tmp_path: Path) -> None:
-    """A mask chooses among kernels and changes none of them."""
+    """A mask chooses among kernels, but does not change any of them."""
     folder = tmp_path / "cache"
     assert run(folder) == MISS
     assert run(folder, ZEMM_DEVICE_MASK="avx2") == HIT
@@ -220,7 +222,7 @@ def test_masks_share_entries(tmp_path: Path) -> None:
 
 def test_rows_do_not_share_entries(folder: Path) -> None:
     assert run(folder, ZEMM_KERNEL="matmul_any_any_any_64x32x64_generic") == MISS
-    assert len(entries(folder)) == MODULES + 1  # the sums of src are the same kernel
+    assert len(entries(folder)) == MODULES + 1  # the kernel that sums src is the same
 
 
 # ---- folders
@@ -250,7 +252,7 @@ def test_folder_that_others_can_write(folder: Path, mode: int) -> None:
 
 
 def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    """Files end at 1000 bytes, as on a full disk."""
+    """Files cannot grow beyond 1000 bytes, as on a full disk."""
     folder = tmp_path / "cache"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
@@ -276,7 +278,8 @@ def test_default_places(tmp_path: Path) -> None:
     run(XDG_CACHE_HOME=str(xdg), HOME=str(home))
     assert len(entries(xdg / "zemm")) == MODULES
     assert not home.exists()
-    # A relative XDG_CACHE_HOME is to be ignored, says its specification; an empty variable is none.
+    # A relative XDG_CACHE_HOME is to be ignored according to its specification. An empty variable
+    # counts as unset.
     run("", XDG_CACHE_HOME="relative", HOME=str(home), cwd=tmp_path)
     assert len(entries(home / ".cache" / "zemm")) == MODULES
     assert not (tmp_path / "relative").exists()
@@ -320,12 +323,12 @@ def test_oldest_entries_leave(folder: Path) -> None:
     stale.write_bytes(b"")
     os.utime(stale, (1, 1))
     mine = [file for file in folder.iterdir() if file not in (*old, *kept, stale)]
-    mine[0].unlink()  # so that one is written
+    mine[0].unlink()  # so that one entry is written
     assert run(folder, ZEMM_CACHE_SIZE="1") == MISS
     assert all(file.exists() for file in (*mine, *kept))
     assert not stale.exists()
     left = [file.exists() for file in old]
-    assert left == sorted(left)  # the oldest went
+    assert left == sorted(left)  # the oldest were removed
     assert sum(file.stat().st_size for file in folder.glob("*.zemm")) <= 1 << 20
     assert left[-1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents: what they show runs, what they name exists."""
+"""The documents: the examples run, and the things that they name exist."""
 
 import os
 import re
@@ -23,7 +23,9 @@ DOCUMENTS = [
 
 
 def environment() -> dict[str, str]:
-    """Ours with this Python's programs first, as in an activated environment."""
+    """This process's environment with this Python's programs first, like an activated
+    environment.
+    """
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
@@ -87,7 +89,7 @@ def test_links(name: str) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_paths(name: str) -> None:
-    """Paths of the tree in code quotes."""
+    """Paths of the tree in code quotes exist."""
     top = {path.name for path in ROOT.iterdir()}
     seen = 0
     for quoted in re.findall(r"`([^`\n]+)`", text_of(name)):
@@ -115,7 +117,7 @@ def test_names(name: str) -> None:
     names |= set(re.findall(r"\bzemm_[a-z0-9_]*[a-z0-9]\b", text))
     names |= {word for word in re.findall(r"`(\w+)(?:\(\))?`", text) if "_" in word}
     names -= set(kernels_named(text))
-    # the loader's own variables; result codes of Level Zero
+    # Variables of the loader itself, and result codes of Level Zero.
     foreign = {
         "ZE_ENABLE_ALT_DRIVERS",
         "ZE_ENABLE_HANDLE_LIFETIME",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm-doctor: its verdict, its exit code, and what it says of a driver that crashes or hangs."""
+"""zemm-doctor: its verdict, its exit code, and its report on a driver that crashes or hangs."""
 
 import signal
 import subprocess

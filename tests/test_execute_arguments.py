@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of an execution: each one missing, doubled, surplus or wrong; threads, the cache, and leaks.
+"""Arguments of an execution: each one missing, doubled, surplus or wrong. Also threads, the cache,
+and leaks.
 
-A refused execution leaves dst as it was.
+A refused execution leaves dst unchanged.
 """
 
 import os
@@ -23,7 +24,7 @@ INVALID = 2
 SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
 SRC, WEIGHTS, DST, BIAS = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST, zemm.ARG_BIAS
 
-# Every kind of argument there is; host scalars for some.
+# Every kind of argument; some are host scalars.
 EVERYTHING = Problem(
     (5, 64),
     (64, 18),
@@ -73,7 +74,7 @@ def call(engine: zemm.Engine) -> Call:
 
 
 def refuse(stream: zemm.Stream, call: Call, *words: str) -> None:
-    """The execution fails, naming the words; dst and all around it stay."""
+    """The execution fails with a sentence that has the words. dst's buffer stays unchanged."""
     primitive = zemm.Primitive(call.pd)
     with pytest.raises(zemm.InvalidArgumentsError) as caught:
         primitive.execute(stream, call.args)
@@ -83,7 +84,7 @@ def refuse(stream: zemm.Stream, call: Call, *words: str) -> None:
 
 
 def execute_list(call: Call, stream: zemm.Stream, args: list[tuple[int, Any]]) -> int:
-    """Execute with a list that may name an argument twice; the status."""
+    """Execute with a list that may name an argument twice, and return the status."""
     primitive = zemm.Primitive(call.pd)
     status = lib.zemm_primitive_execute(
         primitive._handle, stream._handle, len(args), ffi.new("zemm_exec_arg_t[]", args)
@@ -192,7 +193,7 @@ def test_surplus_bias(engine: zemm.Engine, stream: zemm.Stream) -> None:
 
 
 def test_arguments_that_oneDNN_skips(engine: zemm.Engine, stream: zemm.Stream) -> None:  # noqa: N802
-    """Surplus scales, a workspace, a scratchpad in library mode."""
+    """Surplus scales, a workspace, and a scratchpad in library mode are ignored."""
     problem = Problem((2, 3), (3, 4))
     data = make_data(problem)
     call = make_call(engine, problem, data)
@@ -234,7 +235,9 @@ def test_empty_problems_check_their_arguments(engine: zemm.Engine, stream: zemm.
 
 
 def test_a_stream_keeps_the_order(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """Sums onto dst without a wait between them; scratchpads that grow while others are in use."""
+    """Executions add to dst without a wait between them, and need larger and larger scratchpads
+    meanwhile.
+    """
     calls = []
     for m in (3, 70, 300):
         problem = Problem((m, 64), (64, 20), "s8", "u8", "s32", wei_zp=zero_point(2), src_zp=zero_point(0))
@@ -259,7 +262,7 @@ def test_a_stream_keeps_the_order(engine: zemm.Engine, stream: zemm.Stream) -> N
 
 @pytest.mark.parametrize("scratchpad", ["library", "user"])
 def test_threads(engine: zemm.Engine, scratchpad: str) -> None:
-    """One primitive on a stream of each thread, each with data of its own."""
+    """Each thread runs the same primitive on a stream of its own, with data of its own."""
     problem = Problem(
         (40, 128),
         (128, 70),
@@ -288,7 +291,7 @@ def test_threads(engine: zemm.Engine, scratchpad: str) -> None:
 
 
 def test_threads_create(engine: zemm.Engine) -> None:
-    """Creation of the same and of different primitives at once."""
+    """Threads create the same primitive and different primitives at once."""
 
     def work(i: int) -> None:
         problem = Problem((3, 8 + i % 3), (8 + i % 3, 5), "s8", "s8", "s32", seed=i)
@@ -307,7 +310,7 @@ def test_errors_belong_to_their_thread(engine: zemm.Engine) -> None:
     assert "-5" in last_error()
 
 
-# ---- the primitive cache, by the log of another process
+# ---- the primitive cache, observed in the log of another process
 
 CACHE_SCRIPT = """
 import sys, zemm
@@ -326,7 +329,7 @@ for n in order:
     [
         (10, [4, 4, 5, 4, 5], [0, 1, 0, 1, 1]),
         (0, [4, 4, 4], [0, 0, 0]),
-        (2, [4, 5, 4, 6, 4, 5, 6], [0, 0, 1, 0, 1, 0, 0]),  # 6 drives out 5, the least recently used
+        (2, [4, 5, 4, 6, 4, 5, 6], [0, 0, 1, 0, 1, 0, 0]),  # 6 evicts 5, the least recently used
         (1, [4, 5, 4, 4], [0, 0, 0, 1]),
     ],
 )
@@ -340,7 +343,9 @@ def test_cache(capacity: int, order: list[int], hits: list[int]) -> None:
 
 
 def test_attributes_are_part_of_the_key(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """Problems that differ in one setting never share an entry: all of them are right, in turn."""
+    """Problems that differ in one setting never share a cache entry. Executed in turn, all give
+    right results.
+    """
     base = Problem((5, 32), (32, 6), "s8", "s8", "f32")
     variants = [
         replace(base, src_scale=Quant(0)),
@@ -369,7 +374,9 @@ def resident() -> int:
 
 
 def test_no_leak(engine: zemm.Engine) -> None:
-    """Descriptors, memories, primitives, executions and refusals: the process stays as large as it is."""
+    """The process does not grow through descriptors, memories, primitives, executions and
+    refusals.
+    """
     problem = replace(EVERYTHING, seed=3)
 
     def once() -> None:
@@ -377,7 +384,7 @@ def test_no_leak(engine: zemm.Engine) -> None:
         call = make_call(engine, problem, make_data(problem))
         primitive = zemm.Primitive(call.pd)
         primitive.execute(stream, call.args)
-        zemm.Memory(zemm.MemoryDesc((65536,), "u8"), engine)  # a leak of these is 64 KiB a round
+        zemm.Memory(zemm.MemoryDesc((65536,), "u8"), engine)  # leaking these costs 64 KiB a round
         del call.args[BIAS]
         with pytest.raises(ValueError, match="BIAS"):
             primitive.execute(stream, call.args)
@@ -385,7 +392,7 @@ def test_no_leak(engine: zemm.Engine) -> None:
             zemm.MatmulPrimitiveDesc(engine, call.args[SRC].md, call.args[SRC].md, call.args[DST].md)
 
     capacity = zemm.get_primitive_cache_capacity()
-    zemm.set_primitive_cache_capacity(0)  # each round makes a primitive anew
+    zemm.set_primitive_cache_capacity(0)  # each round creates the primitive anew
     try:
         for _ in range(50):
             once()

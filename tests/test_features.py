@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device features and ZEMM_DEVICE_MASK, against what the operating system says of the processor."""
+"""Device features and ZEMM_DEVICE_MASK, compared with what the operating system reports about the
+processor.
+"""
 
 import os
 import subprocess
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = "import zemm; print(*zemm.Engine('cpu').features, sep=',')"
-SOFTWARE = {"dp4a", "xmx", "block_2d", "tf32"}  # those of Xe GPUs, by libze_cpu.so
+SOFTWARE = {"dp4a", "xmx", "block_2d", "tf32"}  # features of Xe GPUs that libze_cpu.so has in software
 NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", *SOFTWARE)
 
 
@@ -80,7 +82,7 @@ def test_unknown_name_is_a_warning() -> None:
 
 
 def test_mask_changes_no_result() -> None:
-    """The doctor's matmul is right without any feature, and the doctor names the mask."""
+    """The doctor's matmul is right without any feature, and the doctor reports the mask."""
     environment = {**os.environ, "ZEMM_DEVICE_MASK": "avx2"}
     done = subprocess.run(
         [sys.executable, "-m", "zemm.doctor"], env=environment, capture_output=True, text=True, timeout=300

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few seconds of random input for each target of fuzz.py, what once failed first."""
+"""Runs each target of fuzz.py for a few seconds. Inputs that once failed come first."""
 
 from pathlib import Path
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small matmuls and reorders against Intel's GPU driver in its dry-run (AUB) mode, which needs no GPU.
+"""Small matmuls and reorders on Intel's GPU driver in its dry-run (AUB) mode, which needs no GPU.
 
-The driver is the real one: modules are compiled by Intel's compiler, kernels are created, lists are filled.
-It records the work instead of running it, so nothing is computed and timestamps never come: what is checked
-is that every call succeeds. What it records would be some hundred MB a run; it goes to /dev/null.
+The driver is the real one: it compiles modules with Intel's compiler, creates kernels and fills
+lists. It records the work instead of running it. Nothing is computed and timestamps never come, so
+the tests check that every call succeeds. The record would be some hundred MB a run; it goes to
+/dev/null.
 """
 
 import ctypes
@@ -22,7 +23,7 @@ from dry_run_worker import cases
 from support_rows import BY_NAME, ROWS
 
 ROOT = Path(__file__).resolve().parents[1]
-# The driver's settings: the size of the device, and an id where it otherwise reports 0.
+# The driver's settings: the size of the device, and a device id where it would report 0.
 DEVICES = {
     "pvc": {"ProductFamilyOverride": "pvc", "HardwareInfoOverride": "1x8x8"},
     "dg2": {
@@ -31,7 +32,7 @@ DEVICES = {
         "ForceDeviceId": "0x56a0",
     },
 }
-# Without XMX: only for what is particular about it.
+# A device without XMX, used only where that makes a difference.
 TIGER_LAKE = {
     "ProductFamilyOverride": "tgllp",
     "HardwareInfoOverride": "1x6x16",
@@ -67,11 +68,11 @@ def dry_run(
 ) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("ZE_", "ZEMM_"))}
     env |= {
-        "ZEMM_CACHE": "0",  # Intel's compiler is to build everything
+        "ZEMM_CACHE": "0",  # so that Intel's compiler builds everything
         "NEOReadDebugKeys": "1",
         "SetCommandStreamReceiver": "1",
         "AUBDumpCaptureFileName": "/dev/null",
-        # Copies by the host are done; those by the GPU are recorded only.
+        # The driver carries out copies by the host. Copies by the GPU are only recorded.
         "ExperimentalCopyThroughLock": "1",
         "ExperimentalH2DCpuCopyThreshold": str(1 << 30),
         "ExperimentalD2HCpuCopyThreshold": str(1 << 30),
@@ -88,7 +89,7 @@ def dry_run(
     )
     assert result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
     assert not list(tmp_path.glob("*.aub")), "the driver filled the disk with what it records"
-    assert "is left out" not in result.stdout, result.stdout  # a row that could not be built
+    assert "is left out" not in result.stdout, result.stdout  # every row could be built
     return result
 
 
@@ -99,7 +100,7 @@ def worker(settings: Mapping[str, str], tmp_path: Path, *task: str) -> dict[str,
 
 
 def kernels_for_gpus() -> list[str]:
-    """The rows but for those that only a CPU takes."""
+    """All rows except those that only a CPU takes."""
     return [name for name, row in BY_NAME.items() if row.is_xe or row.predicate == "on_any"]
 
 
@@ -109,7 +110,7 @@ def test_matmuls(device: str, tmp_path: Path) -> None:
     assert answer["cases"] == [case.name for case in cases()]
     assert answer["executions"] >= 2 * len(answer["cases"])
     assert set(answer["kernels"]) <= set(kernels_for_gpus())
-    assert ROWS[-1] in answer["kernels"]  # it takes everything
+    assert ROWS[-1] in answer["kernels"]  # the last row takes everything
     (sentence,) = answer["sentences"]
     assert "timestamps" in sentence, sentence
     assert answer["device"] in sentence
@@ -118,7 +119,9 @@ def test_matmuls(device: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def rows_on(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str] | Exception]:
-    """What a device prints about each row; the last line is JSON. One process runs all rows of a device."""
+    """The output of a device about each row, and a line of JSON at the end. One process runs all
+    rows of a device.
+    """
 
     @cache
     def printed(device: str) -> dict[str, str] | Exception:
@@ -145,14 +148,15 @@ def rows_on(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[st
     "device", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in (*DEVICES, "tgllp")]
 )
 def test_row(device: str, row: str, rows_on: Callable[[str], dict[str, str] | Exception]) -> None:
-    """Every row is built without a warning, such as one of spilled registers, and launched."""
+    """Every row is built without a warning (such as of spilled registers) and launched."""
     rows = rows_on(device)
     if isinstance(rows, Exception):
         raise rows
     printed = rows[row]
     answer = json.loads(printed.splitlines()[-1])
     if not answer["sample"]:
-        # Only what the device does not have keeps a row from every problem.
+        # A row may take no problem at all only if the device does not have something that the row
+        # needs.
         (reason,) = {reason for reason in answer["reasons"] if "the device" in reason}
         pytest.skip(f"{row} on {device}: {reason}")
     assert "warning: " not in printed, printed
@@ -164,10 +168,10 @@ def test_reorders(device: str, tmp_path: Path) -> None:
     result = dry_run(settings, tmp_path, str(ROOT / "tests" / "dry_run_worker.py"), "reorders")
     assert "building reorder_pack_lanes for" not in result.stdout, (
         result.stdout
-    )  # a warning, such as of spills
+    )  # no warning, such as of spilled registers
     kernels = json.loads(result.stdout.splitlines()[-1])["kernels"]
     counts = {name: kernels.count(name) for name in set(kernels)}
-    # Eight conversions, eight times packing by two kernels, six quantisations.
+    # Eight conversions, eight packings by each of two kernels, six quantisations.
     assert counts == {"reorder": 16, "reorder_pack_lanes": 8, "quantize": 6}
 
 
@@ -179,7 +183,7 @@ def test_memory(device: str, tmp_path: Path) -> None:
     assert "write()" in sentence
 
 
-# The size is what HardwareInfoOverride says; clocks and caches are 0 in a dry run.
+# The size comes from HardwareInfoOverride. Clocks and caches are 0 in a dry run.
 PVC = {
     "family": "xe_hpc",
     "name": "Xe-HPC",
@@ -258,7 +262,8 @@ def test_model(
     assert BY_NAME[answer["kernel"]].is_dp4a == (features == ["dp4a"])
 
 
-# Kinds of cases that the worker does not have, by the driver: batches, transposed layouts, reductions, empty.
+# Kinds of cases that the worker does not have, run with zemm-benchdnn: batches, transposed layouts,
+# reductions, empty tensors.
 DRIVER_CASES = """
 --dt=f32 --wtag=ba 17x33:33x29
 --reset --stag=acb --wtag=abc 2x7x9:2x9x5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public headers: each compiles alone as C and C++, and the enums have oneDNN's numbers."""
+"""The public headers: each compiles alone as C and as C++, and the enums have oneDNN's numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LANGUAGES = {
     "c++17": ["g++", "-xc++", "-std=c++17"],
 }
 
-# Values by hand from the reference sheet (oneDNN 3.14), names without their prefix.
+# The values were copied by hand from the reference sheet (oneDNN 3.14). Names have no prefix here.
 VALUES = {
     "status": (
         "success 0, out_of_memory 1, invalid_arguments 2, unimplemented 3, last_impl_reached 4, "
@@ -160,7 +160,7 @@ def test_compiles_alone(header: str, language: str) -> None:
 
 @pytest.fixture(scope="module")
 def header_values(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    """What a C program sees, by name."""
+    """The values that a C program sees, by name."""
     names = [item.split()[0] for group in VALUES.values() for item in group.split(", ")]
     spelled = {
         name: ("ZEMM_" if name.startswith(("ARG_", "MAX_", "RUNTIME_")) else "zemm_") + name for name in names

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `meson install` installs, used as a C or C++ programmer would. Builds the library once (minutes)."""
+"""The files that `meson install` installs, used like a C or C++ programmer would. Builds the
+library once (minutes).
+"""
 
 import ctypes
 import os
@@ -43,7 +45,9 @@ class Installation(NamedTuple):
     libdir: Path
 
     def env(self) -> dict[str, str]:
-        """For programs that use it, and find the OpenCL runtime of this Python's environment."""
+        """The environment of programs that use the installation and find the OpenCL runtime of this
+        Python.
+        """
         return {
             "PKG_CONFIG_PATH": str(self.libdir / "pkgconfig"),
             "LD_LIBRARY_PATH": str(self.libdir),
@@ -89,7 +93,7 @@ def build(installed: Installation, folder: Path, source: str, compiler: list[str
 
 
 def expected_output(program: str) -> str:
-    """What the comment beside the README's printf says: rows after commas."""
+    """The output that the comment beside the README's printf promises. Commas separate rows."""
     (comment,) = re.findall(r"printf\(.*/\* (.*) \*/", program)
     return comment.replace(", ", "\n") + "\n"
 
@@ -116,7 +120,7 @@ def test_program_of_the_readme(
 
 
 def test_program_says_what_is_missing(installed: Installation, tmp_path: Path) -> None:
-    """With a runtime that does not open, the README's CHECK prints the library's sentence."""
+    """If the runtime cannot be opened, the README's CHECK prints the library's sentence."""
     program = build(installed, tmp_path, block("From C", "c"), ["cc"], ".c")
     env = {**os.environ, **installed.env(), "ZE_CPU_OPENCL_LIBRARY": str(tmp_path / "none.so")}
     result = subprocess.run([program], env=env, capture_output=True, text=True, check=False)
@@ -131,7 +135,7 @@ def exported(library: Path) -> set[str]:
 
 
 def declared() -> set[str]:
-    """Functions that the public headers declare."""
+    """The functions that the public headers declare."""
     names: set[str] = set()
     for header in HEADERS:
         text = re.sub(r"/\*.*?\*/", "", (ROOT / "include" / "zemm" / header).read_text(), flags=re.S)
@@ -155,7 +159,9 @@ def test_exports_of_the_cpu_driver(installed: Installation) -> None:
 
 @pytest.mark.parametrize("name", ["libzemm.so", "libze_cpu.so"])
 def test_dependencies(installed: Installation, name: str) -> None:
-    """Loader, driver and OpenCL are opened when they are needed: both libraries load without them."""
+    """Both libraries load without a loader, a driver and OpenCL, because they open these when they
+    need them.
+    """
     dynamic = run("readelf", "-d", str(installed.libdir / name))
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
     assert needed
@@ -165,7 +171,7 @@ def test_dependencies(installed: Installation, name: str) -> None:
 
 
 def test_undefined_names_of_libzemm(installed: Installation) -> None:
-    """No function of Level Zero or OpenCL is bound at link time."""
+    """libzemm.so does not bind any function of Level Zero or OpenCL at link time."""
     lines = run("nm", "-D", "--undefined-only", str(installed.libdir / "libzemm.so")).splitlines()
     names = [line.split()[-1] for line in lines]
     assert names

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of `python -m zemm.isa`: reading assembly, finding the K loop, the model, SPIR-V constants."""
+"""The parts of `python -m zemm.isa`: the assembly reader, the search for the K loop, the model,
+SPIR-V constants.
+"""
 
 import re
 import struct
@@ -185,7 +187,7 @@ def test_spills_are_seen() -> None:
 
 
 class TestOverflow:
-    """A block load into a variable that is too small for it."""
+    """A block load into a variable that is too small for it is an error."""
 
     DECLARATIONS = """\
 //.declare V0050 (58)  rf=r size=512 type=d align=32 words (r40.0)
@@ -198,7 +200,7 @@ class TestOverflow:
 
     def test_fits(self) -> None:
         assert overflow.overflows(self.kernel(1024), 64) == []
-        assert overflow.overflows(assembly.parse(OLDER), 64) == []  # nothing is known
+        assert overflow.overflows(assembly.parse(OLDER), 64) == []  # no sizes are known
 
     def test_too_small(self) -> None:
         (sentence,) = overflow.overflows(self.kernel(512), 64)
@@ -208,7 +210,7 @@ class TestOverflow:
             analysis.analyse(Compiled(self.kernel(512), 0, 1.0), HPC)
 
     def test_into_a_part(self) -> None:
-        """Of a variable that begins before."""
+        """A load into the rest of a variable that begins before the load's registers."""
         text = OLDER.replace("r60:16", "r44:4").replace("//.instCount", self.DECLARATIONS + "//.instCount")
         assert overflow.overflows(assembly.parse(text), 64) == []
         (sentence,) = overflow.overflows(assembly.parse(text.replace("r44:4", "r46:4")), 64)
@@ -225,13 +227,14 @@ class TestAnalysis:
         assert (a.count.number[Pipe.XMX], a.count.number[Pipe.SEND], a.count.number[Pipe.INT]) == (4, 3, 2)
         assert a.operations == 4 * 8 * 16 * 32
         assert (a.moved.loaded, a.moved.loads, a.moved.prefetches) == ((8 + 16) * 64, 2, 1)
-        # 4 DPAS of 8 cycles; 1536 bytes for one of 8 vector engines of a core that loads 512 bytes a cycle.
+        # 4 DPAS of 8 cycles. The loop loads 1536 bytes for each of 8 vector engines, from an L1
+        # cache with 512 bytes a cycle.
         assert (a.prediction.cycles["XMX"], a.prediction.cycles["L1"]) == (32, 24)
         assert (a.prediction.bound, a.prediction.utilisation) == ("XMX", 1.0)
         assert a.prediction.serial == pytest.approx(32 / (32 + 2 + 1))
 
     def test_of_a_filler(self) -> None:
-        """A DPAS of a register with itself takes time and multiplies nothing."""
+        """A DPAS of a register with itself takes time, but its product is not used."""
         filler = "        dpas.8x8 (16|M0) r10:d null:d r10:ub r10.0:b {Atomic} // $8\n"
         first = OLDER.index("        dpas.8x8")
         a = analysis.analyse(self.compiled(OLDER[:first] + filler + OLDER[first:]), HPC, tile=(16, 16))
@@ -275,7 +278,9 @@ class TestAnalysis:
 
 class TestModel:
     def test_is_the_documents_peak(self) -> None:
-        """Operations (two a multiply-add) of an Xe core and cycle, of a DPAS with 8 rows."""
+        """The operations of an Xe core in a cycle, with DPAS of 8 rows. A multiply-add is two
+        operations.
+        """
         peak = {
             family.name: [
                 2 * 8 * family.sub_group * depth * family.xve // (8 * family.dpas_row_cycles)
@@ -300,7 +305,8 @@ class TestModel:
         assert cycles["mtl"] == cycles["dg1"] == cycles["tgllp"] == cycles["adl-s"] == 0
         assert (cycles["pvc"], cycles["dg2"], cycles["bmg"], cycles["ptl"]) == (1, 2, 2, 2)
 
-    # The B580 record's counters (10^9), and its TFLOPS with and without `-noschedule`; 118.8 are the roof.
+    # The B580 record's counters (10^9), and its TFLOPS with and without `-noschedule`. The roof is
+    # 118.8 TFLOPS.
     RECORD = (
         (163.53, 178.80, 105.91, 28, 51),
         (136.89, 125.70, 105.78, 44, 63),
@@ -312,7 +318,7 @@ class TestModel:
 
     @pytest.mark.parametrize(("alu0", "alu1", "alu2", "slow", "fast"), RECORD)
     def test_brackets_the_record(self, alu0: float, alu1: float, alu2: float, slow: int, fast: int) -> None:
-        """The roof is above what was measured; what runs in turn is between its two measurements."""
+        """The model's roof is above both measurements, and its `in turn` is between them."""
         number = dict.fromkeys(Pipe, 0)
         busy = dict.fromkeys(Pipe, 0.0)
         busy |= {Pipe.FLOAT: alu0, Pipe.INT: alu1, Pipe.XMX: alu2 * XE2.dpas_row_cycles}
@@ -330,7 +336,7 @@ class TestModel:
 
 
 def module_of(*instructions: tuple[int, ...]) -> bytes:
-    """A module of instructions (opcode, operands..), which need not make sense otherwise."""
+    """A module of the instructions (opcode, operands..), which need not make sense otherwise."""
     words = [0x07230203, 0x00010200, 0, 100, 0]
     for opcode, *operands in instructions:
         words += [(len(operands) + 1) << 16 | opcode, *operands]
@@ -341,9 +347,9 @@ class TestSpirv:
     MODULE = (
         (71, 7, 1, 3),  # OpDecorate %7 SpecId 3
         (71, 8, 1, 4),
-        (71, 9, 44, 5),  # another decoration
+        (71, 9, 44, 5),  # a decoration other than SpecId
         (50, 1, 7, 10),  # %7 = OpSpecConstant %1 10
-        (50, 1, 9, 11),  # not decorated
+        (50, 1, 9, 11),  # without a SpecId
         (49, 2, 8),  # %8 = OpSpecConstantFalse %2
         (43, 1, 12, 13),  # OpConstant
     )
@@ -374,7 +380,7 @@ class TestSpirv:
             spirv.specialised(module, {3: 1})
 
     def test_of_a_kernel(self) -> None:
-        """Every constant of a row's module is one word, and setting it changes only that."""
+        """Every constant of a row's module is one word, and setting it changes only that word."""
         md = zemm.MemoryDesc((64, 64), "f32")
         pd = zemm.MatmulPrimitiveDesc(zemm.Engine("cpu"), md, md, md)
         module = pd.modules()[0]
@@ -397,7 +403,9 @@ KERNELS = Path(__file__).parents[1] / "src" / "kernels"
 
 
 def list_of(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
-    """kernels.json of these rows, behind the comments of the real kernels.def, which name the columns."""
+    """kernels.json of these rows. The real kernels.def's comments come first, because they name the
+    columns.
+    """
     comments = re.findall(r"(?m)^//.*$", (KERNELS / "kernels.def").read_text())
     definition = folder / "kernels.def"
     definition.write_text("\n".join([*comments, *lines, ""]))
@@ -495,7 +503,9 @@ def test_damaged_binary(cut: int, tmp_path: Path) -> None:
 
 
 def test_code_size() -> None:
-    """As many bytes as the compiler's encoding has: what tells two dumps of one kernel apart."""
+    """The compiler's encoding gives the number of bytes of code, which tells two dumps of one
+    kernel apart.
+    """
     kernel = assembly.parse(NEWER)
     assert sum(len(block.instructions) for block in kernel.blocks) == 9
     assert kernel.code_bytes == 9 * 16

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m zemm.isa` as a command: what it prints and writes, and its errors."""
+"""`python -m zemm.isa` as a command: its output, its files, and its errors."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def isa(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess
 
 
 def fails(sentence: str, *arguments: str | Path, **variables: str) -> None:
-    """Exit code 2, nothing on stdout, and the sentence in a line on stderr."""
+    """Exit code 2, nothing on stdout, and a line with the sentence on stderr."""
     done = isa(*arguments, **variables)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
@@ -85,7 +85,9 @@ class TestModule:
         assert header.count("|") == rule.count("|") == line.count("|")
 
     def test_keeps_what_spills_less(self, tmp_path: Path, spirv: Path) -> None:
-        """A compiler that tries a second time leaves both dumps."""
+        """If a compiler tries a second time, it leaves two dumps. The tool takes the one that
+        spills less.
+        """
         worse = OLDER.replace("//.instCount", "//.spill size 640\n//.instCount")
         for dumps in ((worse, OLDER), (OLDER, worse)):
             out = tmp_path / "figures.json"
@@ -94,7 +96,7 @@ class TestModule:
             assert json.loads(out.read_text())["figures"][0]["spill_bytes"] == 0
 
     def test_judges_the_others(self, tmp_path: Path, spirv: Path) -> None:
-        """A device for which the compiler fails does not hide the figures of another."""
+        """If the compiler fails for a device, the figures of other devices are still printed."""
         dumping(tmp_path, OLDER)
         command = compiler(tmp_path, f'[ "$2" = bmg ] && exit 4; cp "{tmp_path}/0.txt" "$3/k.asm"')
         out = tmp_path / "figures.json"
@@ -116,7 +118,9 @@ class TestModule:
         fails("not of the form", *usual, "--tile", "8 by 32")
 
     def test_takes_what_the_binary_has(self, tmp_path: Path, spirv: Path) -> None:
-        """Of two dumps, that with as many bytes of code, even if it spills."""
+        """Of two dumps the tool takes the one with as many bytes of code as the binary, even if it
+        spills.
+        """
         longer = OLDER.replace("//.instCount", "//.spill size 640\n//.instCount")
         longer = longer.replace("// B004", 40 * "        nop\n" + "// B004")
         out = tmp_path / "figures.json"
@@ -137,7 +141,7 @@ class TestModule:
 
     def test_bad_input(self, tmp_path: Path, spirv: Path) -> None:
         good = dumping(tmp_path, OLDER)
-        nowhere = {"PATH": str(tmp_path)}  # no ocloc there
+        nowhere = {"PATH": str(tmp_path)}  # a folder without ocloc
         fails("there is no such file", "--spirv", tmp_path / "nothing.spv", **nowhere)
         fails("not of the form", "--spirv", spirv, "--tile", "8 by 32", **nowhere)
         fails("'xyz' is not in the model", "--spirv", spirv, "--device", "pvc,xyz", "--ocloc", good)

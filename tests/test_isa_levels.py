@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels that each ISA level of a CPU chooses, by ZEMM_DEVICE_MASK on a machine that has them all."""
+"""The kernels that each ISA level of a CPU chooses. ZEMM_DEVICE_MASK makes the levels on a machine
+that has all.
+"""
 
 import json
 import os
@@ -15,7 +17,7 @@ from support_problem import Problem, Quant, zero_point
 from support_rows import BY_NAME, ROWS
 from support_run import run
 
-# The policies of the integer and of the float matmul.
+# For each mask, the policies of the integer matmul and of the float matmul.
 LEVELS = {
     "": ("avx512_vnni", "avx512"),
     "avx512_vnni": ("avx512", "avx512"),
@@ -48,19 +50,21 @@ PROBLEMS = {
         wei_scale=Quant(3, (128, 1)),
         wei_zp=zero_point(3, (128, 1), "u8"),
     ),
-    "f32": Problem((121, 320), (320, 130), any_tags=True),  # eighths: sums are exact
+    "f32": Problem((121, 320), (320, 130), any_tags=True),  # the values are eighths, so sums are exact
 }
 
 
 def result(engine: zemm.Engine, problem: Problem) -> tuple[str, np.ndarray]:
-    """The kernel, and dst's bytes; they equal numpy's."""
+    """The kernel that ran, and dst's bytes, which have been compared with numpy's."""
     call = run(engine, zemm.Stream(engine), problem)
     assert call.exact, "the problem's result is not exact"
     return call.pd.impl_info, call.dst
 
 
 def main() -> None:
-    """In a process whose device has the mask: what runs, and whether the generic kernel computes the same."""
+    """Run in a process with the mask: print the chosen kernels, and whether the generic kernel
+    computes the same.
+    """
     engine = zemm.Engine("cpu")
     report: dict[str, Any] = {}
     for name, problem in PROBLEMS.items():

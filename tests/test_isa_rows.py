@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine code of every Xe row by Debian's ocloc: no spills, and no row gets worse than it was."""
+"""The machine code of every Xe row by Debian's ocloc: no row spills, and none gets worse than
+before.
+"""
 
 import json
 import shutil
@@ -12,7 +14,8 @@ import pytest
 from zemm.isa.pipes import Pipe
 
 STORED = Path(__file__).with_name("isa_figures.json")
-# Writes the stored figures anew: when a row is added, or after looking at what got worse and why.
+# This command rewrites the stored figures. Use it for a new row, or once you know why figures got
+# worse.
 REWRITE = "python -m zemm.isa --device pvc,dg2,tgllp --json tests/isa_figures.json"
 pytestmark = pytest.mark.intel_gpu_driver
 NO_OCLOC = "there is no ocloc of Debian: apt-get install intel-opencl-icd brings it"
@@ -46,9 +49,10 @@ def stored() -> dict[str, Any]:
 
 
 def test_no_spills(written: dict[str, Any]) -> None:
-    """Registers stay out of memory, whatever the compiler's version.
+    """Registers are not spilled to memory, whatever the version of the compiler.
 
-    Private memory is no spill: behind the loop Xe-HPG's sums wait there for the epilogue (store_values).
+    Private memory is allowed: after the loop, sums wait there for the epilogue on Xe-HPG
+    (store_values).
     """
     for figures in written["figures"]:
         assert figures["spill_bytes"] == 0, key(figures)
@@ -56,7 +60,9 @@ def test_no_spills(written: dict[str, Any]) -> None:
 
 
 def test_no_row_got_worse(written: dict[str, Any], stored: dict[str, Any]) -> None:
-    """A failure names the row: make it as good as it was, or look why and rewrite the figures (REWRITE)."""
+    """A failure names the row. Either make the row as good as it was, or find the reason and
+    rewrite the figures (REWRITE).
+    """
     if written["compiler"] != stored["compiler"]:
         pytest.skip(f"the figures are of {stored['compiler']}, this is {written['compiler']}")
     now = {key(f): f for f in written["figures"]}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a matmul is cut: K in ranges, weights packed first, few rows along K, tiles of few columns."""
+"""How a matmul is cut: K in ranges, weights packed first, few rows with weights along K, tiles of
+few columns.
+"""
 
 from dataclasses import replace
 
@@ -15,7 +17,7 @@ PACKED = "BA16a64b4a"
 
 
 def scratchpad(engine: zemm.Engine, problem: Problem) -> int:
-    """Bytes that the chosen kernel keeps between its launches."""
+    """Bytes that the chosen kernel needs between its launches."""
     return make_pd(engine, replace(problem, scratchpad="user")).query_md("scratchpad_md").size
 
 
@@ -76,7 +78,7 @@ SPLIT = {
         64,
     ),
 }
-# M, N, K: one tile or few of every row, K no multiple of what a range is made of.
+# M, N, K: one tile or few of every row; K is no multiple of the unit of a range.
 SHAPES = ((1, 15, 30004), (3, 40, 8200), (33, 16, 9000), (17, 5, 60001))
 
 
@@ -91,11 +93,13 @@ def split_problem(row: str, name: str) -> Problem:
 def test_k_in_ranges(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
-    """Sums of ranges are added up: exactly for integers, whatever zero points and scales there are."""
+    """The sums of ranges are added up, exactly for integers, whatever the zero points and
+    scales.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base, unit = SPLIT[name]
     if not takes(engine, split_problem(row, name)):
-        return  # test_kernel_tails has the reasons
+        return  # test_kernel_tails checks the reasons
     for seed, (m, n, any_k) in enumerate(SHAPES):
         k = any_k // unit * unit
         problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
@@ -162,7 +166,9 @@ PACK_FIRST = {
 def test_weights_packed_first(
     engine: zemm.Engine, stream: zemm.Stream, name: str, shape: tuple[int, int, int]
 ) -> None:
-    """Plain weights that many tiles read go through the scratchpad, in either mode of it."""
+    """Plain weights that many tiles read are packed into the scratchpad, in both scratchpad
+    modes.
+    """
     m, n, k = shape
     problem = replace(PACK_FIRST[name], src_dims=(m, k), wei_dims=(k, n))
     if BY_NAME[make_pd(engine, problem).impl_info].weights == "plain":
@@ -179,7 +185,7 @@ def test_batched_weights_are_not_packed_first(engine: zemm.Engine, stream: zemm.
     assert run(engine, stream, problem).exact
 
 
-# ---- few rows, weights along K
+# ---- few rows, with weights along K
 
 ALONG_K = {
     "u8": replace(INT8, wei_order="ba"),
@@ -215,7 +221,9 @@ def problem_along_k(row: str, name: str) -> Problem:
 def test_few_rows_along_k(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
-    """M up to 6 and past it, N around vectors and tiles, whole vectors of K and more than a block."""
+    """M up to 6 and above, N around vectors and tiles, K of whole vectors and of more than
+    a block.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     base = ALONG_K[name]
     if not takes(engine, problem_along_k(row, name)):
@@ -229,7 +237,7 @@ def test_few_rows_along_k(
 
 
 def test_batch_of_one_row_along_k(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """Weights that the batch shares, and weights of each."""
+    """Weights that the whole batch shares, and weights of each matrix."""
     for wei in ((1, 192, 40), (3, 192, 40)):
         problem = Problem((3, 1, 192), wei, "s8", "u8", "s32", wei_order="acb", wei_zp=zero_point())
         assert run(engine, stream, problem).exact

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every matmul kernel of kernels.def, forced by name, over M, N and K around each tile and group size."""
+"""Every matmul kernel of kernels.def, forced by name, with M, N and K around each tile and group
+size.
+"""
 
 import itertools
 from dataclasses import replace
@@ -16,7 +18,7 @@ VARIANTS = INTEGERS | FLOATS
 
 
 def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
-    """Why a row does not take a variant: words of its sentence; "" if it has to take it."""
+    """Words of the sentence with which a row refuses a variant; "" if the row has to take it."""
     traits = BY_NAME[row]
     if traits.feature and traits.feature not in engine.features:
         return f"does not report {traits.feature}"
@@ -28,7 +30,7 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
 
 
 def run_on(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> bool:
-    """Whether the result had to be exact."""
+    """Run the problem on the row. Returns whether the result had to be exact."""
     call = run(engine, stream, problem)
     assert call.pd.impl_info == row
     return call.exact
@@ -70,10 +72,10 @@ FLOAT_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src != "int8"]
 def test_rough_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
-    """Floats with all their digits: each product and each addition may round once, in any order."""
+    """Floats with all their digits. Each product and each addition may round once, in any order."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     if refusal(engine, row, FLOATS[name]):
-        return  # test_tails has seen why
+        return  # test_tails has checked the reason
     inexact = 0
     for seed, (m, n, k) in enumerate(itertools.islice(shapes(FLOATS, name), 0, None, 4)):
         inexact += not run_on(engine, stream, row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
@@ -93,7 +95,7 @@ def test_shapes_meet_in_all_pairs() -> None:
 
 
 def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
-    """What was refused above is refused for a reason; of the rest each row has types and layouts enough."""
+    """Every refusal above has a valid reason, and each row still takes enough types and layouts."""
     for row in CPU_ROWS:
         whys = [refusal(engine, row, variant) for variant in VARIANTS.values()]
         taken = whys.count("")
@@ -127,7 +129,7 @@ def test_int8_rows_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize("name", ["stride of src", "groups of 6"])
 def test_another_row_takes_it(engine: zemm.Engine, stream: zemm.Stream, name: str) -> None:
-    """Without force a problem that the int8 rows refuse runs all the same."""
+    """Without ZEMM_KERNEL, a problem that the int8 rows refuse runs on another row."""
     problem = REFUSED[name][0]
     row = make_pd(engine, problem).impl_info
     assert not row.startswith("matmul_int8")

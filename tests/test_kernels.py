@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every matmul kernel of kernels.def, forced by name, over problems of every type, layout class and flag."""
+"""Every matmul kernel of kernels.def, forced by name, with problems of every type, layout class and
+flag.
+"""
 
 import os
 import subprocess
@@ -41,7 +43,7 @@ def test_row(
 ) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
     if reason := refused(engine, problem):
-        why = reason.split(f"{row}: ", 1)[1].split(";")[0]  # the row's own reason is among them
+        why = reason.split(f"{row}: ", 1)[1].split(";")[0]  # the row's own reason
         assert "ZEMM_KERNEL" not in why
         assert len(why.split()) > 3
         return
@@ -50,7 +52,9 @@ def test_row(
 
 @pytest.mark.parametrize("row", ROWS)
 def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
-    """On the CPU all present rows run; one that this device cannot take has to say so by its device."""
+    """On the CPU every row whose ISA is there takes a problem. A row that takes none must give the
+    device as the reason.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     reasons = [refused(engine, problem) for problem in PROBLEMS.values()]
     assert not all(reasons) or all("device" in reason or "GPU" in reason for reason in reasons)
@@ -98,7 +102,8 @@ def test_the_second_implementation_runs(engine: zemm.Engine, stream: zemm.Stream
     check_dst(problem, data, call)
 
 
-# ---- formulas: one result per column, brought in as the weights' scale of a product of ones
+# ---- formulas: each column has one result; the scale of the weights brings it into a product of
+# ones
 
 SPECIAL = [
     0.0,
@@ -120,7 +125,7 @@ SPECIAL = [
     -1e-3,
 ]
 SPECIAL += [1e4, -1e4, 1e30, -1e30, np.inf, -np.inf, np.nan]
-# Zeros, denormals and their border, the largest.
+# Zeros, denormals, the border of denormals, and the largest values.
 SPECIAL += [-0.0, 2.0**-149, -(2.0**-149), 1e-40, -1e-40, 2.0**-126, -(2.0**-126)]
 SPECIAL += [float(np.finfo(np.float32).max), float(np.finfo(np.float32).min)]
 
@@ -147,7 +152,7 @@ def results_of(
     return get(inside, p.dst_dims, dst_dt, call.dst_strides)
 
 
-# alpha and beta of each
+# alpha and beta for each algorithm.
 ALGORITHMS = {
     "relu": [(0.0, 0.0), (0.25, 0.0)],
     "relu_use_dst_for_bwd": [(0.1, 0.0)],
@@ -186,7 +191,8 @@ def test_every_eltwise_is_tested() -> None:
     assert names == set(ALGORITHMS)
 
 
-# The row that the device takes, one whose vectors are wide, and two where a sub-group owns a tile.
+# The row that the device chooses, one with wide vectors, and two rows whose tiles belong to a
+# sub-group.
 FORMULA_ROWS = ["", "64x32x64_generic", "8x16x128_xe_int8", "8x16x32_xe_dp4a"]
 
 
@@ -217,7 +223,9 @@ def test_eltwise(
 
 @pytest.mark.parametrize(("alg", "alpha", "beta"), ELTWISE)
 def test_the_drivers_eltwise_agrees(alg: str, alpha: float, beta: float) -> None:
-    """zemm.benchdnn computes the formulas in f32: its results are within the bounds of the kernels."""
+    """zemm.benchdnn computes the formulas in f32. Its results are within the bounds of the
+    kernels.
+    """
     values = np.array(SPECIAL, np.float32)
     got = driver.eltwise(alg.replace("_use_dst_for_bwd", "_dst"), values, alpha, beta)
     function, roundings, terms = reference.eltwise(f"eltwise_{alg}", alpha, beta)
@@ -226,7 +234,7 @@ def test_the_drivers_eltwise_agrees(alg: str, alpha: float, beta: float) -> None
     compare(got, reference.convert(y - error, "f32"), reference.convert(y + error, "f32"))
 
 
-# Those that leave what they get as it is, or a multiple of it.
+# Algorithms that keep the sign of a zero: they return their input or a multiple of it.
 KEPT = ["relu", "abs", "square", "sqrt", "linear", "clip", "round"]
 
 
@@ -270,7 +278,9 @@ def test_the_drivers_binary_agrees(alg: str) -> None:
 
 
 def test_a_nan_in_max_and_min(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """As in oneDNN: the second operand, unless the first is greater, or less."""
+    """As in oneDNN: the result is the second operand, unless the first is greater (max) or less
+    (min).
+    """
     values, second = np.array([np.nan, 1.0, np.nan]), np.array([[1.0, np.nan, np.nan]])
     for alg in ("max", "min"):
         got = results_of(

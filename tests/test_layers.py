@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The include graph of src: arrows fall along the layers of docs/design.md, and none make a circle."""
+"""The include graph of src follows the layers of docs/design.md from higher to lower layers, and
+has no circle.
+"""
 
 import re
 from pathlib import Path
@@ -8,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl", ".def"}
-APART = "cpu_driver"  # a library of its own: it includes nothing of zemm, and zemm nothing of it
-LISTS = "lists"  # *.def, which are below every layer
+APART = "cpu_driver"  # a library of its own: neither it nor zemm includes anything of the other
+LISTS = "lists"  # *.def files, which are below every layer
 Graph = dict[str, list[str]]
 
 
@@ -21,7 +23,8 @@ def layers(design: str) -> list[str]:
 
 
 def include_graph(src: Path) -> Graph:
-    """What each file of src includes, by names relative to src; "zemm/..." is the public interface.
+    """The files that each file of src includes, by names relative to src. "zemm/..." is the public
+    interface.
 
     Headers of the system and files that the build makes are left out.
     """
@@ -33,7 +36,7 @@ def include_graph(src: Path) -> Graph:
         graph[own.as_posix()] = found = []
         text = path.read_text(encoding="utf-8")
         for target in re.findall(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">]', text, re.M):
-            # Beside the file, in the folder of its layer, in src: as the compilers look for it.
+            # The compilers look beside the file, in the folder of its layer, and in src.
             places = [(folder / target).as_posix() for folder in (own.parent, Path(own.parts[0]), Path())]
             known = next((place for place in places if place in names), None)
             if known or target.startswith("zemm/"):
@@ -46,7 +49,7 @@ def layer_of(file: str) -> str:
 
 
 def rising(graph: Graph, order: list[str]) -> list[str]:
-    """Includes that do not lead to the same layer or to a lower one."""
+    """Includes that lead to a higher layer."""
     rank = {layer: i for i, layer in enumerate([*order, "zemm", LISTS])}
     wrong = []
     for file, targets in graph.items():
@@ -65,7 +68,9 @@ def rising(graph: Graph, order: list[str]) -> list[str]:
 
 
 def circle(graph: Graph) -> list[str]:
-    """Files of which each includes the next and the last the first; none if there is no circle."""
+    """Files of which each includes the next and the last includes the first; empty if there is no
+    circle.
+    """
     done: set[str] = set()
 
     def search(file: str, path: list[str]) -> list[str]:
@@ -86,7 +91,7 @@ def test_includes_fall() -> None:
     graph = include_graph(ROOT / "src")
     used = {layer_of(file) for file in graph} - {APART, LISTS}
     assert sorted(order) == sorted(used), "the layers of docs/design.md are not the folders of src"
-    assert sum(len(targets) for targets in graph.values()) > 500  # they are found
+    assert sum(len(targets) for targets in graph.values()) > 500  # the includes were found
     assert not rising(graph, order)
     assert not circle(graph)
 
@@ -155,5 +160,5 @@ def test_a_planted_arrow_is_found(tmp_path: Path, file: str, include: str, says:
 @pytest.mark.parametrize("target", ["e.h", "sub/d.h"])
 def test_a_planted_circle_is_found(tmp_path: Path, target: str) -> None:
     graph = tree(tmp_path, {"middle/e.h": f'#include "{target}"\n'})
-    assert not rising(graph, layers(DESIGN))  # within a layer
+    assert not rising(graph, layers(DESIGN))  # the circle is within a layer
     assert set(circle(graph)) == {"middle/e.h", f"middle/{target}"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formatting, typing and the rules that every tracked file keeps. A tool that is missing is a failure."""
+"""Formatting, typing and rules for every tracked file. A missing tool is a failure."""
 
 import re
 import shutil
@@ -16,7 +16,9 @@ SOURCE_SUFFIXES = C_SUFFIXES | {".py", ".def", ".map", ".build", ".options", ".s
 
 
 def tracked() -> list[Path]:
-    """What git tracks; in a source tree without git, every file but those of builds and caches."""
+    """The files that git tracks. In a source tree without git, every file except those of builds
+    and caches.
+    """
     result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if result.returncode == 0:
         names = [name for name in result.stdout.split("\0") if name]
@@ -32,7 +34,7 @@ def name_of(path: Path) -> str:
 
 
 def tool(name: str) -> str:
-    """The tool of this Python's environment, else the system's."""
+    """The tool of this Python's environment, or else the system's."""
     beside = Path(sys.executable).parent / name
     found = str(beside) if beside.exists() else shutil.which(name)
     assert found, f"{name} is missing: pip install '.[test]' brings it"
@@ -121,7 +123,7 @@ def texts() -> list[Path]:
     return [path for path in tracked() if b"\0" not in path.read_bytes()]
 
 
-# Put together here so that this file does not have them itself.
+# The patterns are put together here, so that this file does not match them.
 MACHINE_PATHS = "|".join(["/" + folder + "/" for folder in ("work", "root", "home", "Users", "mnt")])
 REGISTRIES = "|".join(
     re.escape(".".join(parts))

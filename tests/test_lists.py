@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""types.def and algs.def: Python, the public header, the refusals and the kernels agree with them."""
+"""types.def and algs.def agree with Python, the public header, the refusals and the kernels."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,8 @@ from zemm.benchdnn import eltwise
 
 ROOT = Path(__file__).resolve().parents[1]
 ROLES = ("src", "weights", "dst", "bias")
-# The sentences as users know them: a new type adds itself to them, and to this table.
+# The words of the refusals, as users see them. A new type appears in them, and has to be added to
+# this table.
 TAKEN = {
     "src": "f32 f16 bf16 s8 u8",
     "weights": "f32 f16 bf16 s8 u8 s4 u4",
@@ -57,14 +58,14 @@ def test_python_knows_all_algorithms() -> None:
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("name", _lists.TYPES)
 def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, name: str) -> None:
-    """All operands but one are f16, with which oneDNN defines any type."""
+    """All other operands are f16, because oneDNN defines f16 with any type."""
     types = {**dict.fromkeys(ROLES, "f16"), role: name}
     shapes = {"src": (4, 8), "weights": (8, 2), "dst": (4, 2), "bias": (1, 2)}
     src, weights, dst, bias = (zemm.MemoryDesc(shapes[r], types[r]) for r in ROLES)
     attr = zemm.Attr()
     attr.set_fpmath_mode("f16", apply_to_int=True)
     row = _lists.TYPES[name]
-    if role in row.roles and not (role == "src" and row.kind == "integer"):  # with f16 weights
+    if role in row.roles and not (role == "src" and row.kind == "integer"):  # weights are f16
         assert zemm.MatmulPrimitiveDesc(engine, src, weights, dst, bias, attr).impl_info
         return
     with pytest.raises(zemm.UnimplementedError) as refusal:
@@ -88,7 +89,7 @@ def test_reorder_converts_the_types_of_kernels(engine: zemm.Engine, name: str) -
 def test_scales_of_the_types_that_kernels_read(engine: zemm.Engine, name: str) -> None:
     mds = [zemm.MemoryDesc(dims, "f32") for dims in ((4, 8), (8, 2), (4, 2))]
     attr = zemm.Attr()
-    if name not in ("f32", "bf16", "f16", "e8m0", "f8_e4m3"):  # oneDNN's
+    if name not in ("f32", "bf16", "f16", "e8m0", "f8_e4m3"):  # the types that oneDNN allows
         sentence = f"data_type {name} is not one of f32, bf16, f16, e8m0, f8_e4m3"
         with pytest.raises(zemm.InvalidArgumentsError, match=sentence):
             attr.set_scales(zemm.ARG_WEIGHTS, 2, data_type=name)
@@ -115,7 +116,7 @@ def test_zero_points_of_the_types_that_kernels_read(name: str) -> None:
 
 
 def test_kernels_have_no_default() -> None:
-    """What a kernel's switch does not know must not pass for something else."""
+    """Without a default, a kernel's switch cannot treat an unknown type as another one."""
     sources = [path for path in (ROOT / "src/kernels").rglob("*") if path.suffix in (".h", ".cl")]
     assert len(sources) > 30
     assert [path.name for path in sources if re.search(r"\bdefault\s*:", path.read_text())] == []

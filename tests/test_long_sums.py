@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of integer products that no s32 holds: K of tens of thousands, values at the ends of their types."""
+"""Sums of integer products that exceed s32: K is tens of thousands, values are at the ends of their
+types.
+"""
 
 from dataclasses import replace
 
@@ -8,14 +10,13 @@ import pytest
 import reference
 import zemm
 from support_problem import Data, PostOp, Problem, Quant, make_data, quant_dims, zero_point
-from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, flag
+from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, constant_id, flag, state
 from support_run import make_pd, run
 from support_tiers import in_turns
 from support_xe import tile_of
 
 PACKED = "BA16a64b4a"
-SPEC_FLAGS = 3
-K = 36000  # no multiple of what a range has
+K = 36000  # no multiple of the unit of a range
 
 
 def long(src: str, wei: str, dst: str = "f32", k: int = K, **settings: object) -> Problem:
@@ -47,7 +48,7 @@ PROBLEMS = {
         reduction_group=35840,
     ),
 }
-# What their sums are without: they wrap.
+# Without scales, bias and post-ops, the sums in an s32 dst wrap.
 BARE = {
     "u8_u8": long("u8", "u8", "s32"),
     "u8_u8_zero_points": long(
@@ -58,7 +59,9 @@ ENDS = {"s8": (-128, 127), "u8": (0, 255)}
 
 
 def extreme(p: Problem, seed: int) -> Data:
-    """Rows and columns of one value, the least or the largest, and some of any."""
+    """Most rows of src and columns of the weights have one value, the least or the largest. The
+    others are random.
+    """
     rng = np.random.default_rng(seed)
     data = make_data(p)
     low, high = (np.array([ENDS[dt][i] for dt in (p.src_dt, p.wei_dt)]) for i in (0, 1))
@@ -75,12 +78,14 @@ def extreme(p: Problem, seed: int) -> Data:
 
 
 def exact_sums(p: Problem, data: Data) -> np.ndarray:
-    """Of values less their zero points."""
+    """Sums of values less their zero points."""
     return reference.integer_product(p, replace(data, reductions=None), slice(0, p.k))
 
 
 def rows() -> list[str]:
-    """Those of CPUs, and the smallest and the first larger tile of each kind for Intel GPUs."""
+    """All rows for CPUs, and for each kind of row for Intel GPUs the smallest and the first larger
+    tile.
+    """
     found: dict[tuple[str, bool], str] = {}
     for row in XE_ROWS:
         if BY_NAME[row].src == "int8":
@@ -89,7 +94,9 @@ def rows() -> list[str]:
 
 
 def takes(engine: zemm.Engine, problem: Problem) -> bool:
-    """The reasons of a row that does not are those of test_kernels.py."""
+    """Whether the row takes the problem. test_kernels.py checks the reasons of those that
+    do not.
+    """
     try:
         make_pd(engine, problem)
     except NotImplementedError:
@@ -103,7 +110,7 @@ def takes(engine: zemm.Engine, problem: Problem) -> bool:
 def test_sums_beyond_s32(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
-    """f32 rounds the exact sum."""
+    """The result is the exact sum, rounded to f32 once."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = PROBLEMS[name]
     if row in XE_ROWS and problem.wei_scale and problem.wei_scale.groups:
@@ -113,7 +120,7 @@ def test_sums_beyond_s32(
     if not takes(engine, problem):
         return
     run(engine, stream, problem, data)
-    if row in CPU_ROWS:  # the others take long here
+    if row in CPU_ROWS:  # the other rows take long here
         run(engine, stream, replace(problem, seed=1))
 
 
@@ -137,6 +144,6 @@ def test_bare_s32_wraps(
 def test_k_that_always_fits_is_as_ever(engine: zemm.Engine, src: str, wei: str, longest: int) -> None:
     for k, is_wide in ((longest, False), (longest + 1, True)):
         pd = make_pd(engine, Problem((300, k), (k, 6144), src, wei))
-        flags = pd.modules()[0].constants[SPEC_FLAGS]
-        assert bool(flags & flag("FLAG_WIDE_SUMS")) == is_wide
-        assert bool(flags & flag("FLAG_PARTIAL")) == is_wide
+        constants = pd.modules()[0].constants
+        assert bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_WIDE_SUMS")) == is_wide
+        assert (constants[constant_id("SPEC_STAGE")] == state("STAGE_PARTIAL")) == is_wide

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random matmuls, valid and invalid, through the C API's classes, against the numpy reference.
+"""Random valid and invalid matmuls through the classes of the C API, compared with the numpy
+reference.
 
-ZEMM_TEST_EXAMPLES: number of valid problems (default 120, the same every time; each may build a kernel).
+ZEMM_TEST_EXAMPLES is the number of valid problems (default 120, the same every time; each may build
+a kernel).
 """
 
 import dataclasses
@@ -18,7 +20,7 @@ from support_problem import INT8, PostOp, Problem, Quant, make_data, zero_point
 from support_run import make_call, make_pd, run
 
 EXAMPLES = int(os.environ.get("ZEMM_TEST_EXAMPLES", "120"))
-PARTS = 6  # of these examples, a test each
+PARTS = 6  # the examples are split into this many tests
 PROFILE = {
     "deadline": None,
     "derandomize": "ZEMM_TEST_EXAMPLES" not in os.environ,
@@ -35,7 +37,7 @@ zero_point_type = st.sampled_from(["s32", "s8", "u8"])
 
 @st.composite
 def shapes(draw: Any) -> dict[str, Any]:
-    """Dims with broadcast batches; K in groups at times."""
+    """Dimensions with broadcast batches; K sometimes has groups."""
     batch_ndims = draw(st.sampled_from([0, 0, 0, 1, 1, 2, 3, 10]))
     sides = [draw(st.sampled_from(["both", "src", "wei"])) for _ in range(batch_ndims)]
     sizes = [
@@ -87,13 +89,13 @@ def post_ops(draw: Any, ndims: int, integer_dst: bool) -> tuple[PostOp, ...]:
 
 
 def quantisation(draw: Any, p: dict[str, Any], groups: int, weight_only: bool) -> dict[str, Any]:
-    """Scales, zero points and reductions that a matmul takes for integer weights."""
+    """Scales, zero points and reductions that a matmul accepts for integer weights."""
     ndims, k, n = len(p["src_dims"]), p["src_dims"][-1], p["wei_dims"][-1]
     row, column = 1 << (ndims - 2), 1 << (ndims - 1)
     every = 2**ndims - 1
     group = k // groups
     divisors = [d for d in range(1, k + 1) if k % d == 0]
-    group_of = st.sampled_from([group] * 2 * len(divisors) + divisors)  # not always the same
+    group_of = st.sampled_from([group] * 2 * len(divisors) + divisors)  # mostly the same group size
     common = [Quant(0, dt=draw(scale_type)), Quant(0, dt=draw(scale_type), host=True)]
     chosen: dict[str, Any] = {}
     src_scales = [None, *common, *(Quant(mask, dt=draw(scale_type)) for mask in (row, every - column))]
@@ -214,7 +216,7 @@ def check(engine: zemm.Engine, problem: Problem) -> None:
 
 
 def check_nothing_happens(engine: zemm.Engine, problem: Problem) -> None:
-    """A dimension of zero: success, and dst keeps its contents."""
+    """A dimension of zero: the execution succeeds and dst keeps its contents."""
     call = make_call(engine, problem, make_data(problem))
     stream = zemm.Stream(engine)
     zemm.Primitive(call.pd).execute(stream, call.args)

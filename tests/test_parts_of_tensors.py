@@ -14,14 +14,16 @@ from support_tiers import SMALL_ROWS
 def test_neighbours_are_not_read(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
-    """Integers around a part are any, floats are NaN: right results come of the part alone."""
+    """Around a part, integers are random and floats are NaN. The result is right only if the kernel
+    uses the part alone.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     taken = set()
     for name, problem in problems_of(row):
         try:
             make_pd(engine, problem)
         except NotImplementedError:
-            continue  # test_kernels.py and test_xe_rows.py look at the reasons
+            continue  # test_kernels.py and test_xe_rows.py check the reasons
         try:
             run(engine, stream, problem)
         except AssertionError as error:

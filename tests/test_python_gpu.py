@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU side of the package without a GPU: Intel's driver in its AUB mode compiles and copies, but computes
-nothing. Checked are that arrays arrive as their descriptors say, and the errors.
+"""The GPU side of the package without a GPU.
+
+Intel's driver compiles and copies in its AUB mode, but computes nothing. The tests check that
+arrays arrive as their descriptors say, and they check errors.
 """
 
 import ctypes

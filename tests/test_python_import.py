@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`import zemm` and its errors where the loader and the OpenCL runtime are missing."""
+"""`import zemm`, and its errors where the loader and the OpenCL runtime are missing."""
 
 import os
 import subprocess
@@ -13,7 +13,9 @@ HERE = Path(__file__).parent
 
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:
-    """An environment in which neither Level Zero's loader nor the OpenCL CPU runtime can be opened."""
+    """An environment in which neither the Level Zero loader nor the OpenCL CPU runtime can be
+    opened.
+    """
     for name in ("libze_loader.so.1", "libintelocl.so"):
         (tmp_path / name).touch()
     folders = [str(tmp_path), os.environ.get("LD_LIBRARY_PATH", "")]

@@ -21,7 +21,7 @@ def integers(low: int, high: int, shape: tuple[int, ...], dtype: Any) -> np.ndar
 
 
 def powers_of_two(shape: tuple[int, ...]) -> np.ndarray:
-    """Scales that keep every product exact."""
+    """Scales that are powers of two, so that every product is exact."""
     return np.exp2(RNG.integers(-3, 3, shape)).astype(np.float32)
 
 
@@ -30,7 +30,7 @@ def wide(array: np.ndarray) -> np.ndarray:
 
 
 def per_k(parameter: np.ndarray, k: int, axis: int) -> np.ndarray:
-    """Group parameters repeated to one for each element of K."""
+    """Group parameters, repeated to one value for each element of K."""
     return np.repeat(wide(parameter), k // parameter.shape[axis], axis=axis)
 
 

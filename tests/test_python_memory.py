@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in memories: what is written has the type, shape and order of the descriptor, or is refused."""
+"""Arrays in memories: data written has the type, shape and order of the descriptor, or is
+refused.
+"""
 
 import array
 import ctypes
@@ -16,7 +18,7 @@ MD = zemm.MemoryDesc((3, 4), "f32")
 
 
 def row_major(engine: zemm.Engine, memory: zemm.Memory, data_type: str) -> np.ndarray:
-    """The tensor as the library reads it."""
+    """The tensor's elements in row-major order, read by a reorder of the library."""
     return zemm.reorder(memory, zemm.MemoryDesc(memory.md.dims, data_type)).as_numpy()
 
 
@@ -40,7 +42,7 @@ DESCRIPTORS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("md", DESCRIPTORS.values(), ids=DESCRIPTORS)
 def test_write_from_any_order(engine: zemm.Engine, md: zemm.MemoryDesc, layout: str) -> None:
-    """Each element gets to its place; what lies between them stays."""
+    """Each element is written to its place, and the gaps between the elements keep their bytes."""
     memory = zemm.Memory(md, engine)
     memory.write(np.full(md.size, 0x5A, np.uint8))
     values = LAYOUTS[layout](VALUES)
@@ -65,7 +67,7 @@ def test_three_dimensions(engine: zemm.Engine) -> None:
 
 @pytest.mark.parametrize("name", ["f32", "f16", "bf16", "s8", "u8", "s32", "f64", "s64", "f8_e4m3", "e8m0"])
 def test_types(engine: zemm.Engine, name: str) -> None:
-    """An array of a type fits into a memory of that type alone."""
+    """An array of a type can be written only to a memory of the same type."""
     values = np.exp2(VALUES % 4).astype(zemm.numpy_dtype(name))
     for other in ("f32", "f16", "bf16", "s8", "u8", "s32", "f64", "s64", "f8_e4m3", "f8_e5m2", "e8m0"):
         memory = zemm.Memory(zemm.MemoryDesc((3, 4), other), engine)
@@ -108,7 +110,7 @@ def test_misfits(engine: zemm.Engine, case: str) -> None:
     if isinstance(buffer, np.ndarray):
         buffer = buffer.copy() if buffer.flags.c_contiguous else buffer
     calls = [lambda: memory.write(buffer)]
-    if not isinstance(buffer, np.generic):  # which is read-only
+    if not isinstance(buffer, np.generic):  # scalars of numpy are read-only
         calls.append(lambda: zemm.Memory(MD, engine, buffer))
     for call in calls:
         with pytest.raises(zemm.InvalidArgumentsError) as caught:
@@ -152,7 +154,7 @@ def test_in_place(engine: zemm.Engine) -> None:
         memory = zemm.Memory(md, engine, values)
         assert memory.handle == values.ctypes.data
         assert np.array_equal(row_major(engine, memory, "f32"), VALUES)
-    # Strides of single rows mean nothing.
+    # The stride of a dimension of size 1 has no meaning.
     row = np.zeros((4, 9), np.float32)[::4, :]
     assert row.shape == (1, 9)
     assert zemm.Memory(zemm.MemoryDesc((1, 9), "f32"), engine, row).handle == row.ctypes.data
@@ -160,7 +162,7 @@ def test_in_place(engine: zemm.Engine) -> None:
 
 
 def test_raw_bytes(engine: zemm.Engine) -> None:
-    """They are the buffer, whatever its descriptor says."""
+    """Raw bytes are copied into the buffer, whatever its descriptor says."""
     data = VALUES.tobytes()
     for raw in (data, bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
         for md in (MD, DESCRIPTORS["ba"], zemm.MemoryDesc((6,), "f64"), zemm.MemoryDesc((3, 32), "u4")):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers from Python that become another type: those that do not fit are refused, none changes silently."""
+"""Numbers from Python that are converted to another type. Numbers that do not fit are refused; none
+changes silently.
+"""
 
 import math
 from decimal import Decimal
@@ -114,7 +116,7 @@ def test_host_scalars_that_do_not_fit(data_type: str, value: Any, words: list[st
 @pytest.mark.parametrize("name", ["src_scales", "weights_scales", "dst_scales"])
 @pytest.mark.parametrize("value", [1e39, -1e300, 1e-50])
 def test_scales(engine: zemm.Engine, name: str, value: float) -> None:
-    """A scale that becomes infinite or 0 in f32."""
+    """A scale that becomes infinite or 0 in f32 is refused."""
     with pytest.raises(ValueError, match=rf"{name}.*float32"):
         zemm.matmul(S8, S8, **{name: value}, engine=engine)
     column = np.array([1, value, 1, 1])
@@ -125,7 +127,9 @@ def test_scales(engine: zemm.Engine, name: str, value: float) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_operands(engine: zemm.Engine) -> None:
-    """float64 operands become f32; small ones may become 0, large ones are refused, infinite ones stay."""
+    """float64 operands become f32. Small ones may become 0, large ones are refused, infinite ones
+    are kept.
+    """
     large, small, infinite = (np.array([0, value, 0, 0]) for value in (1e39, 1e-50, -np.inf))
     for name, call in {
         "bias": lambda values: zemm.matmul(ONE, ONE, values, engine=engine),
@@ -148,7 +152,7 @@ def test_types_of_numpy_that_zemm_lacks(engine: zemm.Engine, name: str) -> None:
 
 
 def test_four_bit_operands(engine: zemm.Engine) -> None:
-    """One element to a byte, where the library would read two."""
+    """An operand with one 4-bit element per byte is refused, because the library would read two."""
     values = np.ones(4, ml_dtypes.int4)
     with pytest.raises(ValueError, match=r"bias.*s4"):
         zemm.matmul(ONE, ONE, values, engine=engine)
@@ -161,7 +165,7 @@ def test_four_bit_operands(engine: zemm.Engine) -> None:
 @pytest.mark.parametrize("weights_dtype", ["u8", "s8", "u4", "f16"])
 @pytest.mark.parametrize("own", [np.int8, np.uint8, ml_dtypes.float8_e5m2, np.float16])
 def test_weights_of_another_type(engine: zemm.Engine, own: Any, weights_dtype: str) -> None:
-    """weights_dtype tells how packed bytes are read, and converts nothing."""
+    """weights_dtype says how packed bytes are read. It does not convert."""
     weights = np.ones((4, 4), own)
     name = zemm.dtype_name(own)
     if name == weights_dtype or (weights_dtype == "u4" and name in ("u8", "s8")):
@@ -171,7 +175,7 @@ def test_weights_of_another_type(engine: zemm.Engine, own: Any, weights_dtype: s
 
 
 class TestByteOrder:
-    """Every argument may come in the other byte order."""
+    """Every argument may have the other byte order."""
 
     def test_operands(self, engine: zemm.Engine) -> None:
         rng = np.random.default_rng(4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes around the C objects: descriptors, memories, lifetimes and errors."""
+"""The Python classes of the C objects: descriptors, memories, lifetimes and errors."""
 
 import gc
 import itertools
@@ -195,7 +195,9 @@ class TestPrimitive:
         assert pd.impl_info == names[-1]
 
     def test_modules(self, engine: zemm.Engine) -> None:
-        """What the kernels are built from changes with the implementation and with the problem."""
+        """The modules that a primitive is built from depend on the implementation and on the
+        problem.
+        """
         floats, empty = zemm.MemoryDesc((64, 64), "f32"), zemm.MemoryDesc((0, 64), "f32")
         pd = zemm.MatmulPrimitiveDesc(engine, floats, floats, floats)
         (module, *_) = pd.modules()
@@ -219,7 +221,7 @@ class TestPrimitive:
 
     def test_unimplemented(self, engine: zemm.Engine) -> None:
         attr = zemm.Attr()
-        attr.set_zero_points(ARG_SRC, 0)  # f32 has none
+        attr.set_zero_points(ARG_SRC, 0)  # f32 has no zero points
         with pytest.raises(NotImplementedError) as caught:
             small_pd(engine, attr)
         assert caught.value.status == "unimplemented"  # type: ignore[attr-defined]
@@ -232,7 +234,7 @@ class TestPrimitive:
             primitive.execute(stream, {ARG_DST: dst})
 
     def test_bound_arguments(self, engine: zemm.Engine, stream: zemm.Stream) -> None:
-        """A bound call sees what the memories hold at its time, and outlives every other name of them."""
+        """A bound call uses what the memories hold when it runs, and keeps the memories alive."""
         src, out = np.ones((2, 3), np.float32), np.zeros((2, 4), np.float32)
         args = {
             ARG_SRC: zemm.Memory(zemm.MemoryDesc((2, 3), "f32"), engine, src),
@@ -274,7 +276,7 @@ class TestPrimitive:
 
 
 def objects() -> dict[str, object]:
-    """One of each, each made from those before it."""
+    """One object of each class, each created from those before it."""
     engine = zemm.Engine("cpu")
     stream = zemm.Stream(engine)
     mds = [zemm.MemoryDesc(dims, "f32") for dims in ((2, 3), (3, 4), (2, 4))]
@@ -353,4 +355,5 @@ class TestLifetime:
         before = megabytes()
         work(300)
         multiply(200)
-        assert megabytes() - before < 40  # 200 x 4 MB, or results of 200 x 256 KB, would show
+        # A leak of 200 x 4 MB, or of results of 200 x 256 KB, would exceed this.
+        assert megabytes() - before < 40

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm.matmul(out=...): whatever the array, it holds the result, or a sentence says why not."""
+"""zemm.matmul(out=...): any array receives the result, or a sentence says why it cannot."""
 
 from collections.abc import Callable
 from typing import Any
@@ -87,7 +87,7 @@ def test_may_overlap_an_input(engine: zemm.Engine) -> None:
 
 @pytest.mark.parametrize("operand", ["bias", "add", "prelu", "scale"])
 def test_operand_in_out(engine: zemm.Engine, operand: str) -> None:
-    """An operand that lies in out's memory is read before out is written."""
+    """An operand that shares memory with out is read before out is written."""
     rng = np.random.default_rng(5)
     a, b, out = (rng.standard_normal(s, dtype=np.float32) for s in ((300, 20), (20, 48), (300, 48)))
     row = out[0].copy()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Post-ops by name, from zemm.matmul() and PostOps: what a name means, its defaults, and its errors."""
+"""Post-ops by name, in zemm.matmul() and PostOps: the meaning of a name, its defaults, and
+errors.
+"""
 
 import math
 from collections.abc import Callable
@@ -9,7 +11,8 @@ import numpy as np
 import pytest
 import zemm
 
-# Values on both sides of every bend; the identity as weights brings them to the post-ops.
+# Values on both sides of every bend. Weights that are the identity bring them to the post-ops
+# unchanged.
 X = np.array([-8, -4, -2.5, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2.5, 3, 4, 6.5, 8, 20], np.float32).reshape(
     4, 4
 )
@@ -193,7 +196,7 @@ def test_errors(engine: zemm.Engine, entry: Any, words: list[str]) -> None:
 
 
 class TestPostOps:
-    """The class's defaults and names are those of zemm.matmul()."""
+    """The class has the defaults and names of zemm.matmul()."""
 
     def run(self, engine: zemm.Engine, post_ops: zemm.PostOps) -> np.ndarray:
         attr = zemm.Attr()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the quantisers make, zemm.matmul() takes: every size of group, every shape, with right numbers."""
+"""zemm.matmul() accepts the output of the quantisers for every group size and shape, with right
+numbers.
+"""
 
 from typing import Any
 
@@ -24,7 +26,7 @@ def per_k(parameter: np.ndarray, axis: int) -> np.ndarray:
 
 
 class Activations:
-    """x quantised: zemm.matmul()'s arguments, and the real values that they stand for."""
+    """Quantised x: the arguments of zemm.matmul(), and the real values that they represent."""
 
     def __init__(
         self, shape: tuple[int, ...], group: int, dtype: str, scale_dtype: str = "f32", engine: Any = None
@@ -40,7 +42,7 @@ class Activations:
 
 
 class Weights:
-    """As many matrices as batch says ((): one), quantised."""
+    """Quantised weights: as many matrices as batch says; (): one."""
 
     def __init__(
         self, batch: tuple[int, ...], bits: int, group: int | None, scale_dtype: str = "f32"
@@ -52,7 +54,7 @@ class Weights:
             np.stack(parts).reshape(*batch, *parts[0].shape) for parts in zip(*made, strict=True)
         )
         self.w = np.stack(matrices).reshape(*batch, K, N)
-        if group is None and batch:  # [.., N] is no [.., G, N]
+        if group is None and batch:  # scales [.., N] of a batch are not [.., G, N]
             scales, zero_points = scales[..., None, :], zero_points[..., None, :]
         self.arguments = {"weights": values, "weights_scales": scales, "weights_zero_points": zero_points}
         self.arguments["weights_dtype"] = "u4" if bits == 4 else None
@@ -141,7 +143,7 @@ def test_result_is_near_the_product(engine: zemm.Engine) -> None:
 
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 def test_packed_weights(engine: zemm.Engine, stream: zemm.Stream, dtype: str) -> None:
-    """The same through memories, with weights in the layout that the library chooses."""
+    """The same problem with memories, and with weights in the layout that the library chooses."""
     for group, weights_group in ((28, 12), (7, 21)):
         a, w = Activations((5,), group, dtype), Weights((), 8, weights_group)
         attr = zemm.Attr()
@@ -179,7 +181,7 @@ def test_packed_weights(engine: zemm.Engine, stream: zemm.Stream, dtype: str) ->
 @pytest.mark.parametrize("shape", [(N, 1), (K, 1), (4, 1)])
 @pytest.mark.parametrize("name", ["weights_scales", "weights_zero_points"])
 def test_columns_in_the_wrong_dimension(engine: zemm.Engine, name: str, shape: tuple[int, int]) -> None:
-    """[N, 1], as for the transposed weights of other libraries, is no [G, N]."""
+    """Scales [N, 1], as other libraries have for their transposed weights, are not [G, N]."""
     values = np.ones((3, 80), np.int8), np.ones((80, N), np.uint8)
     with pytest.raises(ValueError, match=rf"{name}.*{shape[0]}, 1.*\[N\]"):
         zemm.matmul(*values, **{name: np.ones(shape, np.uint8)}, engine=engine)

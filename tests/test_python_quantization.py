@@ -68,7 +68,7 @@ def test_activations_of_other_types(dtype: type) -> None:
 def test_weights(case: tuple[np.ndarray, int], bits: int) -> None:
     w, group = case
     if bits == 4:
-        w = np.concatenate([w, w], axis=1)  # an even N
+        w = np.concatenate([w, w], axis=1)  # N must be even
     k, n = w.shape
     values, scales, zero_points = zemm.quantize_weights(w, bits, group)
     assert scales.shape == zero_points.shape == (k // group, n)

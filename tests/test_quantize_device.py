@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic quantisation on the device against numpy, bit for bit: scales, zero points, values and sums."""
+"""Dynamic quantisation on the device: scales, zero points, values and sums equal numpy's bit for
+bit.
+"""
 
 import ml_dtypes
 import numpy as np
@@ -27,7 +29,7 @@ def compare(engine: zemm.Engine, x: Floats, group: int, scale_dtype: str, dtype:
         assert not wrong.any(), f"{wrong.sum()} of {a.size}: {a[wrong][:5]} in numpy, {b[wrong][:5]}"
 
 
-# Groups below, at and between multiples of the 16 elements of a vector.
+# Group sizes below 16, multiples of 16, and sizes in between. A vector has 16 elements.
 @pytest.mark.quick(cases=lambda src, scale_dtype: src == scale_dtype)
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
@@ -47,7 +49,8 @@ def test_any_floats(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
     def check(seed: int, group: int, exponent: int) -> None:
         rng = np.random.default_rng(seed)
         bits = rng.integers(0, 2**32, (40, group), np.uint32)
-        # Mantissas and signs at random, exponents within 2^30 of one another, denormals among them.
+        # Mantissas and signs are random. Exponents are within 2^30 of one another, and some values
+        # are denormal.
         low = max(0, exponent + 127 - int(rng.integers(1, 30)))
         exponents = rng.integers(low, exponent + 128, bits.shape).astype(np.uint32)
         x = ((bits & np.uint32(0x807FFFFF)) | exponents << np.uint32(23)).view(np.float32)
@@ -60,11 +63,11 @@ def test_any_floats(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 def test_ties(engine: zemm.Engine, scale_dtype: str) -> None:
-    """Quotients of exactly k + 1/2, and the floats next to them, for many scales."""
+    """Quotients of exactly k + 1/2 and the neighbouring floats, for many scales."""
     rng = np.random.default_rng(1)
     ties = np.arange(-126.5, 127)
     for kind, top in (("s8", 127), ("u8", 255)):
-        # Few bits, so that (k + 1/2) * scale is a float.
+        # The scales have few bits, so that (k + 1/2) * scale is a float.
         steps = (rng.integers(128, 256, (300, 1)) * 2.0 ** rng.integers(-20, 1, (300, 1))).astype(np.float32)
         x = np.empty((300, 3 * 256), np.float32)
         x[:, : 3 * len(ties)] = np.concatenate([ties, ties, ties]) * steps
@@ -83,7 +86,7 @@ def test_ties(engine: zemm.Engine, scale_dtype: str) -> None:
 
 @pytest.mark.parametrize("scale_dtype", ["f16", "bf16"])
 def test_scales_between_two_of_their_type(engine: zemm.Engine, scale_dtype: str) -> None:
-    """amax / 127 at, just above and just below the middle of two scales."""
+    """amax / 127 lies halfway between two scales, or just above or below that."""
     dtype = zemm.numpy_dtype(scale_dtype)
     low = np.arange(1.0, 2.0, 1 / 128).astype(dtype).astype(np.float64)
     gap = 2.0 ** (-10 if scale_dtype == "f16" else -7)
@@ -98,7 +101,7 @@ def test_scales_between_two_of_their_type(engine: zemm.Engine, scale_dtype: str)
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 @pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
 def test_small_and_zero(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
-    """Groups of zeros have scale 1; scales are never denormal."""
+    """Groups of zeros have scale 1, and scales are never denormal."""
     rows = [np.zeros(32), np.full(32, -0.0)]
     rows += [np.linspace(-1, 1, 32) * top for top in (1e-45, 3e-44, 1e-40, 1e-38, 2e-36, 1e-7, 6e-5, 8e-3)]
     rows += [np.full(32, 5.0), np.full(32, -5.0), np.r_[1e-30, np.zeros(31)]]
@@ -113,7 +116,7 @@ def test_small_and_zero(engine: zemm.Engine, scale_dtype: str, dtype: str) -> No
 @pytest.mark.parametrize("scale_dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("src", ["f32", "bf16"])
 def test_ranges_beyond_the_largest_float(engine: zemm.Engine, src: str, scale_dtype: str, dtype: str) -> None:
-    """From one end of f32 to the other is no f32, but a scale of 255 steps."""
+    """The distance between both ends of f32 exceeds f32, but a scale of 1/255 of it does not."""
     kind = zemm.numpy_dtype(src)
     top = float(ml_dtypes.finfo(kind).max)
     near = [float(np.nextafter(kind.type(top), kind.type(0))), top / 2, top / 4 * 3, top / 3]
@@ -128,13 +131,16 @@ def test_ranges_beyond_the_largest_float(engine: zemm.Engine, src: str, scale_dt
         zero_points = others[0] if dtype == "u8" else 0
         back = (values.astype(np.float64) - zero_points) * scales.astype(np.float64)
         step = scales.astype(np.float64)
-        # Half a step of rounding each of value and zero point, and a bf16 scale that is 2^-9 off.
+        # The value and the zero point are each off by up to half a step; a bf16 scale by up to
+        # 2^-9.
         assert (np.abs(back - x.astype(np.float64)) <= step * (1.01 + (scale_dtype == "bf16"))).all()
 
 
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 def test_equal_values(engine: zemm.Engine, dtype: str) -> None:
-    """Groups of one value, of every size: it comes back; zeros of either sign, and denormals."""
+    """Groups of equal values, of every magnitude, give the value back. Zeros of either sign and
+    denormals do, too.
+    """
     sizes = [1.0, -1.0, 3e38, -3e38, 1e-30, -1e-30, 2.0**-126, 2.0**-149, -(2.0**-149), 1e-40, 0.0, -0.0]
     x = np.repeat(np.array(sizes, np.float32)[:, None], 40, axis=1)
     compare(engine, x, 40, "f32", dtype)
@@ -147,10 +153,12 @@ def test_equal_values(engine: zemm.Engine, dtype: str) -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", ["s8", "u8"])
 def test_not_finite(engine: zemm.Engine, dtype: str, bad: float) -> None:
-    """Memories: the scale says it, the values are 0, the other groups are as ever. Arrays: refused."""
+    """With memories, the scale shows the value, and the values are 0; other groups are unchanged.
+    Arrays are refused.
+    """
     x = np.random.default_rng(0).standard_normal((3, 48)).astype(np.float32)
     good = zemm.quantize_activations(x, 24, dtype=dtype)
-    for column in (24, 47):  # in a vector, and after the last whole one
+    for column in (24, 47):  # in a vector, and behind the last whole vector
         y = x.copy()
         y[1, column] = bad
         memory = zemm.Memory(zemm.MemoryDesc(y.shape, "f32"), engine)
@@ -179,7 +187,7 @@ def test_scale_that_f16_cannot_hold(engine: zemm.Engine) -> None:
 def primitive(
     engine: zemm.Engine, x: zemm.Memory, dst: zemm.MemoryDesc, group: int | None, reduction: int | None
 ) -> dict[int, zemm.Memory]:
-    """A reorder from C's point of view; group None: a scale per row."""
+    """A reorder, as C sees it. group None: a scale for each row."""
     ndims = dst.ndims
     every = 2**ndims - 1
     attr = zemm.Attr()
@@ -210,7 +218,7 @@ def primitive(
     [(32, None), (32, 32), (32, 96), (96, 32), (96, 16), (24, 192), (None, 32), (None, 192)],
 )
 def test_reductions(engine: zemm.Engine, group: int | None, reduction: int | None, dtype: str) -> None:
-    """Sums over groups that are smaller or larger than the scales', or none."""
+    """Sums over groups that are smaller or larger than those of the scales, or no sums."""
     k = 192
     x = np.random.default_rng(2).standard_normal((7, k)).astype(np.float32)
     memory = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine)
@@ -226,7 +234,7 @@ def test_reductions(engine: zemm.Engine, group: int | None, reduction: int | Non
 
 
 def test_rows_with_gaps(engine: zemm.Engine) -> None:
-    """Batches in another order and rows with gaps on both sides; only the tensor is written."""
+    """Batches in another order, and rows with gaps on both sides. Only the tensor is written."""
     dims = (2, 3, 4, 64)
     src_md = zemm.MemoryDesc(dims, "f32", strides=(1000, 80, 240, 1))
     dst_md = zemm.MemoryDesc(dims, "s8", strides=(70, 1000, 150, 1))
@@ -245,14 +253,14 @@ def test_rows_with_gaps(engine: zemm.Engine) -> None:
 
 
 def test_many_rows(engine: zemm.Engine) -> None:
-    """More than one work-item, the last one short."""
+    """More than one work-item; the last one has fewer rows."""
     x = np.random.default_rng(4).standard_normal((131, 1280)).astype(np.float32)
     compare(engine, x, 128, "f16", "s8")
     compare(engine, x.astype(ml_dtypes.bfloat16), 64, "f32", "u8")
 
 
 def test_into_a_matmul(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """f32 in, quantised on the fly, on one stream without waiting in between."""
+    """A stream quantises f32 and multiplies the result, without a wait in between."""
     rng = np.random.default_rng(5)
     x, w = rng.standard_normal((9, 256)).astype(np.float32), rng.standard_normal((256, 40))
     wq, ws, wz = zemm.quantize_weights(w, 8, group=128)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reorders against numpy: any layout and type to any other, with attributes; packing of weights; refusals."""
+"""Reorders compared with numpy: any layout and type to any other, with attributes; packing of
+weights; refusals.
+"""
 
 import itertools
 from typing import Any
@@ -15,7 +17,7 @@ from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_FROM, ARG_S
 RANGES = {"s32": (-(2**31), 2**31 - 1), "s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
 FLOATS = ("f32", "f16", "bf16")
 TYPES = (*FLOATS, *RANGES)
-MOVED = ("f8_e5m2", "f8_e4m3", "e8m0", "f64", "s64")  # to themselves only
+MOVED = ("f8_e5m2", "f8_e4m3", "e8m0", "f64", "s64")  # types that are only copied, not converted
 Array = np.ndarray[Any, Any]
 
 
@@ -51,7 +53,9 @@ def shapes(draw: st.DrawFn) -> tuple[int, ...]:
 
 
 def values_of(dims: tuple[int, ...], data_type: str, seed: int) -> Array:
-    """Floats with few bits, so that arithmetic is exact and ties are common; integers of the whole range."""
+    """Floats with few bits, so that arithmetic is exact and ties are common. Integers cover the
+    whole range.
+    """
     rng = np.random.default_rng(seed)
     if data_type in RANGES:
         low, high = RANGES[data_type]
@@ -62,13 +66,13 @@ def values_of(dims: tuple[int, ...], data_type: str, seed: int) -> Array:
 
 
 def storage(data_type: str) -> np.dtype[Any]:
-    """4-bit elements are a byte each here."""
+    """The numpy type in which elements are kept here: 4-bit elements take a byte."""
     names = {"s4": np.dtype(np.int8), "u4": np.dtype(np.uint8)}
     return names.get(data_type) or zemm.numpy_dtype(data_type)
 
 
 def converted(x: Array, data_type: str) -> Array:
-    """f32 or int64 to a type, as a reorder rounds and saturates."""
+    """f32 or int64 converted to a type, with a reorder's rounding and saturation."""
     if data_type not in RANGES:
         with np.errstate(over="ignore"):
             return x.astype(np.float32).astype(zemm.numpy_dtype(data_type))
@@ -118,7 +122,7 @@ def test_layouts_and_types(engine: zemm.Engine, data: st.DataObject) -> None:
 def parameters(
     draw: st.DrawFn, dims: tuple[int, ...], groups_allowed: bool, need_mask: bool
 ) -> tuple[int, tuple[int, int] | None]:
-    """A mask and groups."""
+    """Random scales or zero points for a mask and groups."""
     ndims = len(dims)
     mask = draw(st.integers(1 if need_mask else 0, 2**ndims - 1))
     if not groups_allowed or ndims < 2 or mask >> (ndims - 2) != 3 or not draw(st.booleans()):
@@ -128,7 +132,7 @@ def parameters(
 
 
 def spread(values: Array, dims: tuple[int, ...], groups: tuple[int, int] | None) -> Array:
-    """A parameter's values, one for each element."""
+    """A parameter's values, repeated to one for each element."""
     if groups:
         values = values.repeat(groups[0], axis=-2).repeat(groups[1], axis=-1)
     return np.broadcast_to(values, dims)
@@ -145,7 +149,7 @@ def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
     dst = Buffer(data.draw(layouts(dims, dst_dt)), engine, seed + 1)
     values = values_of(dims, src_dt, seed + 2)
     if src_dt == "s32":
-        values = values % 4096  # as f32 it is exact
+        values = values % 4096  # so that it is exact as f32
     old = values_of(dims, dst_dt, seed + 3)
     if dst_dt == "s32":
         old = old % 4096
@@ -211,7 +215,7 @@ def test_other_types_are_moved(engine: zemm.Engine, data_type: str) -> None:
 
 
 def test_copies_keep_all_bits(engine: zemm.Engine) -> None:
-    """NaN payloads and denormals, which arithmetic would change."""
+    """NaN payloads and denormals, which arithmetic would change, are kept."""
     src = Buffer(Layout((2**16,), "bf16", "a"), engine, 1)
     dst = Buffer(Layout((2**16,), "bf16", "a"), engine, 2)
     src.bytes_()[:] = np.arange(2**16, dtype=np.uint16).view(np.uint8)
@@ -253,7 +257,7 @@ def packed_tag(batch: int, data_type: str, columns: int = 64) -> str:
 @pytest.mark.parametrize("plain", ["kn", "nk"])
 @pytest.mark.parametrize("data_type", UNIT)
 def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[int, ...]) -> None:
-    """The kernel for weights and the one for everything, around the sizes of a block."""
+    """The kernel for weights and the general kernel, around the sizes of a block."""
     block = 16 * UNIT[data_type]
     sizes = [1, 2, 4, block - 1, block, block + 1, 3 * block + 4]
     names = []
@@ -275,7 +279,7 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
             try:
                 names.append(run(engine, src, dst, implementation=implementation))
             except AssertionError:
-                assert implementation == 1  # one of the sizes of 1 leaves no choice
+                assert implementation == 1  # sizes of 1 leave no choice of kernel
                 break
             dst.check(want)
     assert names == ["reorder_pack", "reorder"]
@@ -286,10 +290,10 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
 def test_packing_in_lanes(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str, plain: str
 ) -> None:
-    """The kernel that GPUs take: columns of whole units and of none, any strides, parts of blocks."""
+    """The kernel for GPUs: columns with and without whole units, any strides, incomplete blocks."""
     monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
     block = 16 * UNIT[data_type]
-    step = 2 if data_type in ("s4", "u4") else 1  # rows of half bytes begin at whole ones
+    step = 2 if data_type in ("s4", "u4") else 1  # rows of half bytes begin at whole bytes
     for k, n, gap in itertools.product((2, block, 3 * block + 2), (2, 64, 130), (0, step)):
         along, across = (n, k) if plain == "kn" else (k, n)
         unit = 6 if plain == "neither" else 1
@@ -352,7 +356,7 @@ S8 = md(data_type="s8")
 F64 = md(data_type="f64")
 UNIMPLEMENTED = NotImplementedError
 BY_GROUP = ("scales", ARG_DST, 3, (1, 32), "f32", False, "dynamic_fp")
-# name: (src, dst, attribute calls, error, words of the sentence)
+# name: (src, dst, attribute calls, error, words of the sentence).
 REFUSALS: dict[str, tuple[Any, Any, list[tuple[Any, ...]], type[Exception], str]] = {
     "dims": (md(), md((4, 65)), [], ValueError, "4x64.*4x65"),
     "ndims": (md(), md((4, 64, 1)), [], ValueError, "4x64x1"),
@@ -413,7 +417,9 @@ def test_refusals(engine: zemm.Engine, name: str) -> None:
 
 
 def test_odd_nibbles(engine: zemm.Engine) -> None:
-    """A 4-bit dst from the middle of a byte on shares its first byte with somebody else's elements."""
+    """A 4-bit dst that begins in the middle of a byte shares this byte with elements
+    outside of it.
+    """
     whole = zemm.MemoryDesc((16,), "u4")
     with pytest.raises(NotImplementedError, match="whole bytes"):
         zemm.ReorderPrimitiveDesc(engine, zemm.MemoryDesc((8,), "u4"), whole.submemory((8,), (3,)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reorders into and out of parts of blocked tensors: what lies around a part keeps its bytes."""
+"""Reorders into and out of parts of blocked tensors. Everything around a part keeps its bytes."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from zemm import ARG_FROM, ARG_TO
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # dims, offsets
 
-# Each has padding at the end of every blocked dimension.
+# Each of these has padding at the end of every blocked dimension.
 PARENTS = {
     "BA16a64b": (72, 150),
     "BA16a64b4a": (200, 150),
@@ -25,7 +25,7 @@ PARENTS = {
 
 
 def parts_of(layout: Layout) -> list[Box]:
-    """At the beginning, in the middle, inside a block and at the end of each dimension."""
+    """Parts at the beginning, in the middle, inside a block and at the end of each dimension."""
     sizes = [1] * len(layout.dims)
     for d, size in layout._blocks():
         sizes[d] *= size
@@ -48,7 +48,7 @@ def parts_of(layout: Layout) -> list[Box]:
 
 
 def plain(dims: tuple[int, ...], data_type: str) -> Layout:
-    """Row-major; rows begin at whole bytes."""
+    """A row-major layout whose rows begin at whole bytes."""
     strides, step = [1] * len(dims), dims[-1] + dims[-1] % 2
     for d in range(len(dims) - 2, -1, -1):
         strides[d] = step
@@ -57,7 +57,9 @@ def plain(dims: tuple[int, ...], data_type: str) -> Layout:
 
 
 def expected(layout: Layout, before: Array, box: Box, values: Array) -> Array:
-    """Of the padding of the whole tensor, what is behind the part's own elements becomes 0."""
+    """The expected tensor. The whole tensor's padding becomes 0 where it follows the part's own
+    elements.
+    """
     dims, offsets = box
     places, after = layout.places(), before.copy()
     ends = [o + d for d, o in zip(dims, offsets, strict=True)]
@@ -76,7 +78,7 @@ def into_part(
     rng = np.random.default_rng(implementation)
     data = rng.integers(1, 256, md.size, np.uint8)
     before = unpack(data.copy(), layout.data_type)
-    dst = zemm.Memory(md.submemory(*box), engine, data)  # a part is no larger than what it is a part of
+    dst = zemm.Memory(md.submemory(*box), engine, data)  # the parent's buffer is enough for a part
     pd = zemm.ReorderPrimitiveDesc(engine, src.layout.md(), dst.md)
     for _ in range(implementation):
         if not pd.next_impl():
@@ -111,7 +113,9 @@ def test_neighbours_are_not_written(engine: zemm.Engine, tag: str, src_dt: str, 
 
 @pytest.mark.parametrize("data_type", ["u8", "f16", "u4"])
 def test_packing_in_lanes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, data_type: str) -> None:
-    """The kernel of GPUs takes parts of whole blocks, and leaves those that end inside one."""
+    """The kernel for GPUs takes parts that consist of whole blocks, and refuses parts that end
+    inside a block.
+    """
     tag = "BA16a64b" if data_type == "f16" else "BA16a64b4a"
     layout = Layout(PARENTS[tag], data_type, tag)
     monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
@@ -120,7 +124,7 @@ def test_packing_in_lanes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, 
         src = Buffer(Layout(box[0], data_type, "ba"), engine, seed)
         values = values_of(box[0], data_type, seed)
         src.put(values)
-        sizes = (64 if data_type in ("u8", "u4") else 16, 64)  # along K and N
+        sizes = (64 if data_type in ("u8", "u4") else 16, 64)  # sizes of a block along K and N
         ends = [o + d for d, o in zip(*box, strict=True)]
         if all(
             d % size == 0 or end == n

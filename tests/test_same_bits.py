@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Equal inputs give equal bits: in every run, on any stream, beside other threads, from the disk cache, in
-another process, and on any number of the device's threads."""
+"""Equal inputs give equal bits.
+
+They do so in every run, on any stream, beside other threads, from the disk cache, in another
+process, and on any number of the device's threads.
+"""
 
 import os
 import subprocess
@@ -9,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("same_bits")  # the first results are made once
+pytestmark = pytest.mark.xdist_group("same_bits")  # so that the first results are computed only once
 
-# One digest per problem: sums of floats, where another order of addition is another result. Each problem runs
-# often, and on streams of several threads at once; all results must be the same.
+# Prints a digest for each problem. The problems sum floats, where another order of addition gives
+# another result. Each problem runs often, and on streams of several threads at once. All results
+# must be the same.
 SCRIPT = """
 import hashlib, os, sys, threading
 if sys.argv[1] == "one_core":  # the device then has one thread

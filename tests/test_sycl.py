@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SYCL's runtime (dpctl's) on the CPU device, which must say that it is a GPU: ZE_CPU_AS_GPU=1.
+"""SYCL's runtime (dpctl's) on the CPU device, which has to report that it is a GPU:
+ZE_CPU_AS_GPU=1.
 
-Each Level Zero adapter of the runtime is a test. dpctl brings 0.7 GB, so it is no part of '.[test]'.
+Each Level Zero adapter of the runtime is a test. dpctl needs 0.7 GB, so it is no part of '.[test]'.
 """
 
 import importlib.util

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick tier meets each row, type and attribute; with --full-only the rest of --full runs."""
+"""The quick tier covers each row, type and attribute, and --full-only runs the rest of --full."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 
 
 def collected(*arguments: str) -> list[str]:
-    """Ids of tests, as pytest itself chooses them."""
+    """Ids of tests, as pytest itself selects them."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", *arguments]
     done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -30,7 +30,7 @@ def collected(*arguments: str) -> list[str]:
 
 @cache
 def quick_pairs() -> set[Pair]:
-    """Rows and problems of test_kernels.py::test_row in the quick tier."""
+    """The pairs of a row and a problem that test_kernels.py::test_row has in the quick tier."""
     ids = collected(str(TESTS / "test_kernels.py::test_row"))
     return {pair for text in ids for pair in re.findall(r"\[(matmul_\w+)-(.+)\]$", text)}
 
@@ -40,14 +40,16 @@ def taken(pairs: Iterable[Pair]) -> set[Pair]:
 
 
 def test_each_row_runs() -> None:
-    """But for those that this CPU lacks: they take no problem at all."""
+    """Each row runs in the quick tier, except rows whose ISA this CPU does not have: these take no
+    problem at all.
+    """
     idle = set(ROWS) - {row for row, _ in taken(quick_pairs())}
     assert taken((row, name) for row in idle for name in PROBLEMS) == set()
     assert len(idle) < len(ROWS) - len(XE_ROWS)
 
 
 def facts(problem: Problem) -> set[str]:
-    """What a problem has: types by tensor, attributes with their kinds, layouts."""
+    """The facts of a problem: types by tensor, attributes with their kinds, layouts."""
     found = {f"{name} {getattr(problem, f'{name}_dt')}" for name in ("src", "wei", "dst")}
     for member in fields(problem):
         value = getattr(problem, member.name)
@@ -65,7 +67,9 @@ def facts(problem: Problem) -> set[str]:
 
 @pytest.mark.parametrize("rows", [CPU_ROWS, XE_ROWS], ids=["work-items", "sub-groups"])
 def test_each_fact_is_met_on_each_owner(rows: list[str]) -> None:
-    """Whatever the full tier runs on rows of an owner, the quick tier runs on one of them."""
+    """Facts that the full tier covers on the rows of an owner, the quick tier covers on one of
+    these rows.
+    """
     every = taken((row, name) for row in rows for name in PROBLEMS)
     quick = taken(pair for pair in quick_pairs() if pair[0] in rows)
     assert {name for _, name in quick} == {name for _, name in every}
@@ -75,7 +79,7 @@ def test_each_fact_is_met_on_each_owner(rows: list[str]) -> None:
 
 
 def test_each_type_is_met() -> None:
-    """Of src, weights and dst; the other types of the list are of no tensor that a matmul takes."""
+    """The types of src, weights and dst. Matmul takes no tensor with another type of the list."""
     met = {fact for _, name in taken(quick_pairs()) for fact in facts(PROBLEMS[name])}
     types = {text.split()[1] for text in met if text.startswith(("src ", "wei ", "dst "))}
     not_computed = {"undef", "boolean", "max", "s64", "f64"}
@@ -83,7 +87,8 @@ def test_each_type_is_met() -> None:
     assert types == set(names_of("data_type")) - not_computed - storage_only
 
 
-# The setters of attributes that change what a matmul computes, and the words of a fact that shows each.
+# The setters of attributes that change what a matmul computes, each with words of a fact that shows
+# it.
 ATTRIBUTES = {
     "set_scales": "src_scale",
     "set_zero_points": "wei_zp",
@@ -92,7 +97,7 @@ ATTRIBUTES = {
     "set_scratchpad_mode": "scratchpad",
     "set_post_ops": "binary",
 }
-# Those that a matmul refuses or that change nothing have tests of their own.
+# Attributes that a matmul refuses, or that change nothing, have tests of their own.
 OTHERS = {"set_accumulation_mode", "set_deterministic", "set_dropout", "set_rounding"}
 
 
@@ -112,7 +117,7 @@ def test_each_attribute_is_met() -> None:
         "eltwise",
         "prelu",
     }
-    # Each algorithm, with the row that the device takes and with others.
+    # Each algorithm runs, on the row that the device chooses and on others.
     ids = "\n".join(collected(str(TESTS / "test_kernels.py")))
     for kind in ("eltwise", "binary"):
         for alg in names_of("alg_kind"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The caller's scratchpad may begin at any address, whatever a row keeps there."""
+"""The caller's scratchpad may begin at any address, whatever a row keeps in it."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from support_run import check_dst, make_call
 from support_tiers import SMALL_ROWS
 
 GUARD = 64
-# Sums of src, sums of ranges of K, weights that are packed first by some rows.
+# Sums of src, sums of ranges of K, and weights that some rows pack first.
 NAMES = [
     "user_scratchpad",
     "wei_zp",
@@ -57,4 +57,4 @@ def test_any_address(
         assert (area[:first] == 0xA5).all()
         assert (area[first + md.size :] == 0xA5).all()
         taken += 1
-    assert taken or row in XE_ROWS  # some of these take all tensors as they are
+    assert taken or row in XE_ROWS  # some Xe rows need no scratchpad here

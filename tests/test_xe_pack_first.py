@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain weights that block loads cannot read: rows for Intel GPUs pack them first, or gather them."""
+"""Plain weights that block loads cannot read: rows for Intel GPUs pack them first, or
+gather them.
+"""
 
 import os
 import subprocess
@@ -26,7 +28,8 @@ WIDENED = Problem(
 )
 TF32 = Problem((40, 96), (96, 11), fpmath=("tf32", False), scratchpad="user")
 LARGE = [row for row in XE_ROWS if tile_of(row).m > 8]
-# Columns at odd places, rows of half bytes, rows that are too short.
+# Columns that begin at odd addresses, rows that end in half a byte, rows that are too
+# short.
 UNREADABLE = {
     "int8": [
         replace(INT8, src_dims=(2, 9, 64), wei_dims=(2, 64, 70), wei_order="acb", wei_pad=13),
@@ -59,7 +62,7 @@ def packs(engine: zemm.Engine, problem: Problem) -> bool:
 def test_large_tiles_pack_first(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
-    """Rows with 2-D block loads; test_xe_rows.py has the others."""
+    """Rows with 2-D block loads. test_xe_rows.py covers the others."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = unreadable(row)[0]
     assert packs(engine, problem)
@@ -68,7 +71,9 @@ def test_large_tiles_pack_first(
 
 @pytest.mark.parametrize("row", XE_ROWS)
 def test_few_rows_are_not_worth_it(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
-    """One row of the smallest tiles gathers what lies along N; many rows do not."""
+    """For one row of tiles, the smallest tiles gather weights along N. For more rows they pack them
+    first.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = unreadable(row)[-1]
     for m in (1, 8, 2000):
@@ -109,7 +114,7 @@ def test_weights_that_block_loads_read_are_not_packed(
 
 
 def test_packed_weights_of_too_many_bytes(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A column is a panel of 64: what fits plain may not fit packed."""
+    """N = 1 becomes a panel of 64 columns, so plain weights may fit where packed weights do not."""
     row = next(row for row in XE_ROWS if row in LOADS_1D and row in LARGE)
     monkeypatch.setenv("ZEMM_KERNEL", row)
     with pytest.raises(

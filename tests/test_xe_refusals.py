@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows for Intel GPUs refuse, each with its reason."""
+"""The problems that the rows for Intel GPUs refuse, each with its reason."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ HALF_ROWS = [row for row in XE_ROWS if BY_NAME[row].src == "half"]
 TF32_ROWS = [row for row in XE_ROWS if BY_NAME[row].src == "tf32"]
 FLOAT_ROWS = [row for row in XE_ROWS if BY_NAME[row].src == "float"]
 ROUNDING = [row for row in XE_ROWS if row not in FLOAT_ROWS]
-# Those that only take what 2-D block loads can read.
+# Rows that take only what 2-D block loads can read.
 LOADING = [row for row in XE_ROWS if tile_of(row).m > 8 and row not in LOADS_1D]
 
 INT8 = Problem((9, 256), (256, 64), "s8", "u8", "s32")
@@ -118,7 +118,7 @@ REFUSED = {
         "bytes of scales, of zero points and of sums of src up to 2\\^31",
     ),
 }
-# Sources; weights that they cannot read are packed first (test_xe_pack_first.py).
+# src tensors that block loads cannot read. Such weights are packed first (test_xe_pack_first.py).
 UNREADABLE = {
     "rows of 60 bytes": replace(INT8, src_dims=(9, 60), wei_dims=(60, 64), src_pad=4),
     "rows of 66 bytes": replace(INT8, src_dims=(9, 66), wei_dims=(66, 64), src_pad=14),

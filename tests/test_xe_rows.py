@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows for Intel GPUs, forced by name, on the CPU device, which has their builtins."""
+"""The rows for Intel GPUs, forced by name, on the CPU device, which has their builtins in
+software.
+"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, zero_point
-from support_rows import BY_NAME, LOADS_1D, XE_ROWS, flag
+from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
 from support_run import Call, check_dst, make_call, make_pd, run
 from support_tiers import SMALL_ROWS, in_turns
 from support_xe import (
@@ -54,7 +56,7 @@ def scales_segments(problem: Problem) -> bool:
 
 
 def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -> bool:
-    """Whether the row does not take the problem, for a reason that the variant gives it."""
+    """Whether the row refuses the problem. The reason must be one that the variant allows."""
     try:
         make_pd(engine, problem)
     except NotImplementedError as error:
@@ -77,7 +79,11 @@ def refused(engine: zemm.Engine, row: str, variant: Variant, problem: Problem) -
 
 
 def rounds_like_the_reference(row: str, variant: Variant) -> bool:
-    """These rows scale each block, the reference each segment: several blocks round more often."""
+    """Whether the row scales as often as the reference.
+
+    The row scales each block, the reference each segment. So a segment of several blocks is rounded
+    more often on the row.
+    """
     return not scales_segments(variant.base) or not variant.base.integer or variant.group <= tile_of(row).k
 
 
@@ -95,7 +101,9 @@ def first_problem(row: str, name: str) -> Problem | None:
 def test_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
-    """M, N and K around the tile, the instruction and the panel: integers exact, and floats of few digits."""
+    """M, N and K around the tile, the instruction and the panel. Integers and floats of few digits
+    are exact.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     variants = variants_of(row)
     variant = variants[name]
@@ -104,7 +112,7 @@ def test_tails(
         problem = variant.of_shape(m, n, k, seed)
         if refused(engine, row, variant, problem):
             refusals += 1
-            continue  # test_every_variant_has_rows
+            continue  # test_every_variant_has_rows checks the refusals
         taken += 1
         try:
             call = run(engine, stream, problem)
@@ -122,7 +130,9 @@ def test_tails(
 def test_a_panel_ends_inside_a_block(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
-    """Zero points of src multiply the sums of the weights, to which nothing behind a panel belongs."""
+    """Zero points of src multiply the sums of the weights. These sums must not include what follows
+    a panel.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     variant = INT8["s8_u8_packed_src_zero_points"]
     for k in (192, 320):
@@ -133,7 +143,9 @@ def test_a_panel_ends_inside_a_block(
 def test_every_variant_has_rows(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, kind: str, name: str
 ) -> None:
-    """The smallest tile takes all; of what block loads can read a larger one takes each, too."""
+    """The smallest tile takes every variant. A larger tile takes each variant that block loads can
+    read.
+    """
     rows, variants = [row for row in XE_ROWS if name in variants_of(row)], VARIANTS[kind]
     taken = []
     for row in rows:
@@ -146,7 +158,7 @@ def test_every_variant_has_rows(
         assert set(taken) & set(LARGE)
 
 
-# ---- K in parts: as for a GPU of two cores with 32 threads each
+# ---- K in parts, for xe_model's small GPU of two cores with 32 threads each
 
 PARTS = {
     "int8": {
@@ -217,16 +229,27 @@ PARTS = {
 }
 PARTS["float"] = PARTS["half"]
 
-SLICES, PARTIAL = flag("FLAG_SLICES"), flag("FLAG_PARTIAL")
-SPEC_FLAGS = 3
+
+@dataclass(frozen=True)
+class Split:
+    """How K is split: in slices of a work-group, in ranges of work-groups."""
+
+    slices: bool
+    ranges: bool
 
 
-def flags_of(engine: zemm.Engine, problem: Problem) -> int:
-    return make_pd(engine, problem).modules()[0].constants[SPEC_FLAGS]
+def split_of(engine: zemm.Engine, problem: Problem) -> Split:
+    constants = make_pd(engine, problem).modules()[0].constants
+    return Split(
+        slices=bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_SLICES")),
+        ranges=constants[constant_id("SPEC_STAGE")] == state("STAGE_PARTIAL"),
+    )
 
 
 def check_exact_and_alike(engine: zemm.Engine, stream: zemm.Stream, row: str, problem: Problem) -> None:
-    """Sums of parts are added up; floats with all their digits alike in every run."""
+    """The sums of parts are added up exactly. Floats with all their digits give the same bits in
+    every run.
+    """
     assert run(engine, stream, problem).exact, f"{problem.src_dims} x {problem.wei_dims}"
     if not problem.integer:
         calls = [run(engine, stream, rough(row, problem)) for _ in range(3)]
@@ -239,7 +262,9 @@ def check_exact_and_alike(engine: zemm.Engine, stream: zemm.Stream, row: str, pr
 def test_k_in_parts(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
 ) -> None:
-    """Few tiles: K in slices of sub-groups, some without elements, and these in ranges of work-groups."""
+    """With few tiles, K is cut into slices for sub-groups (some slices are empty), and these into
+    ranges of work-groups.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     variant, tile = PARTS[kind_of(row)][name], tile_of(row)
     kinds = set()
@@ -255,13 +280,13 @@ def test_k_in_parts(
         k = k // (variant.group or 4) * (variant.group or 4)
         problem = variant.of_shape(m, n, k, seed)
         if refused(engine, row, variant, problem):
-            continue  # test_every_variant_has_rows has the like
-        flags = flags_of(engine, problem)
+            continue  # test_every_variant_has_rows covers similar problems
+        split = split_of(engine, problem)
         parts = make_pd(engine, problem).query_md("scratchpad_md").size
-        assert not flags & PARTIAL or parts >= 2 * m * n * 4
-        kinds.add(flags & (SLICES | PARTIAL))
+        assert not split.ranges or parts >= 2 * m * n * 4
+        kinds.add(split)
         check_exact_and_alike(engine, stream, row, problem)
-    assert kinds in (set(), {SLICES, SLICES | PARTIAL}), kinds
+    assert kinds in (set(), {Split(True, False), Split(True, True)}), kinds
 
 
 @pytest.mark.quick(cases=lambda row: row == LARGE[0])
@@ -269,7 +294,7 @@ def test_k_in_parts(
 def test_last_wave(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
-    """Tiles that fill the threads once have one each; what is left of them is in slices."""
+    """Tiles that fill all threads once run without slices. The tiles that remain run in slices."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     tile = tile_of(row)
     for name, variant in PARTS[kind_of(row)].items():
@@ -278,7 +303,7 @@ def test_last_wave(
             problem = variant.of_shape(4 * tile.m - 3, tiles * tile.n - 5, k, seed)
             if refused(engine, row, variant, problem):
                 continue
-            assert flags_of(engine, problem) & (SLICES | PARTIAL) == SLICES, (name, tiles)
+            assert split_of(engine, problem) == Split(True, False), (name, tiles)
             check_exact_and_alike(engine, stream, row, problem)
 
 
@@ -288,7 +313,7 @@ def test_last_wave(
 def test_f32_that_is_infinite_or_no_number(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, mode: str
 ) -> None:
-    """As in arithmetic of f32, although it is split into two bf16."""
+    """Infinities and NaN give the same as in f32, although f32 is split into two bf16."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem = Problem((9, 48), (48, 34), wei_tag=PACKED_FLOATS, fpmath=(mode, False), rough=True)
     data = make_data(problem)
@@ -327,7 +352,11 @@ PLACES = {
 
 
 def place_of(row: str, seed: int = 0) -> Problem:
-    """Larger tiles of eight lanes read packed weights only, one of them those with scales along K."""
+    """A problem that the row takes.
+
+    Rows with block loads in one dimension get packed weights. Those with tiles for scales along K
+    get scales.
+    """
     variant, tile = PLACES[kind_of(row)], tile_of(row)
     k = 2 * tile.k + 68
     if row in LOADS_1D:
@@ -343,7 +372,7 @@ def place_of(row: str, seed: int = 0) -> Problem:
 
 
 def moved(engine: zemm.Engine, memory: zemm.Memory, behind: int) -> zemm.Memory:
-    """A copy that begins so many bytes behind a multiple of 64."""
+    """A copy that begins `behind` bytes after a multiple of 64."""
     data = memory.read().view(np.uint8).reshape(-1)
     area = np.full(data.size + 192, 0xA5, np.uint8)
     first = -area.ctypes.data % 64 + behind
@@ -363,7 +392,9 @@ def call_at(engine: zemm.Engine, problem: Problem, src: int, wei: int) -> Call:
 def test_tensors_begin_anywhere_at_fours(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
-    """Memory that begins 4, 8, 36 and 60 bytes behind what block loads take as a base."""
+    """Memory that begins 4, 8, 36 or 60 bytes after an address that block loads accept as a
+    base.
+    """
     monkeypatch.setenv("ZEMM_KERNEL", row)
     for seed, (src, wei) in enumerate([(4, 8), (36, 60), (8, 4), (60, 36), (0, 36)]):
         problem = place_of(row, seed)
@@ -407,7 +438,9 @@ def test_other_rows_take_tensors_anywhere(engine: zemm.Engine, stream: zemm.Stre
 def test_tf32_wants_weights_along_k(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, k: int, along_k: bool
 ) -> None:
-    """Of tag any, where 2-D block loads can read them; else packed."""
+    """For tag any, the weights lie along K where 2-D block loads can read them; otherwise they are
+    packed.
+    """
     for row in (row for row in XE_ROWS if kind_of(row) == "tf32" and row in SMALLEST):
         monkeypatch.setenv("ZEMM_KERNEL", row)
         weights = zemm.MemoryDesc((3, k, 48), "f32", "any")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primitive attributes: quantisation parameters, modes and post-ops. Setters check what can be checked
-// without the tensors; the primitive descriptor checks the rest.
+// Primitive attributes: quantisation parameters, modes and post-ops. The setters check everything
+// that can be checked without the tensors. The primitive descriptor checks the rest.
 #pragma once
 
 #include <map>
@@ -16,18 +16,19 @@ namespace zemm {
 struct quant_entry {
     int mask = 0;
     int group_ndims = 0;           // 0 or 2
-    zemm_dim_t groups[2] = {1, 1}; // along the last two dimensions of the tensor
+    zemm_dim_t groups[2] = {1, 1}; // of the last two dimensions of the tensor
     zemm_data_type_t data_type = zemm_f32;
     bool is_on_host = false;
     zemm_quantization_mode_t mode = zemm_quantization_mode_static_sazp;
     bool operator==(const quant_entry &) const = default;
 };
 using quant_map = std::map<int, quant_entry>; // by ZEMM_ARG_...
-// The entry of an argument, or nullptr.
+// The entry of an argument; nullptr if it has none.
 const quant_entry *find_entry(const quant_map &map, int arg);
 
 struct post_op {
-    zemm_primitive_kind_t kind = zemm_undefined_primitive; // sum, eltwise, binary, prelu, convolution (dw)
+    // sum, eltwise, binary, prelu or convolution (a depthwise one)
+    zemm_primitive_kind_t kind = zemm_undefined_primitive;
     // sum
     float scale = 1.f;
     int32_t zero_point = 0;
@@ -38,7 +39,7 @@ struct post_op {
     memory_desc src1, src2; // src2 is a zero descriptor unless alg is binary_select
     // prelu
     int mask = 0;
-    // dw
+    // depthwise convolution
     zemm_data_type_t dw_wei_dt = zemm_data_type_undef, dw_bias_dt = zemm_data_type_undef,
                      dw_dst_dt = zemm_data_type_undef;
     zemm_dim_t dw_kernel = 0, dw_stride = 0, dw_padding = 0;
@@ -59,9 +60,9 @@ struct zemm_primitive_attr {
     bool deterministic = false;
     zemm_accumulation_mode_t accumulation_mode = zemm_accumulation_mode_strict;
     zemm_scratchpad_mode_t scratchpad_mode = zemm_scratchpad_mode_library;
-    std::map<int, zemm_rounding_mode_t> rounding; // non-environment entries only
+    std::map<int, zemm_rounding_mode_t> rounding; // only arguments whose mode is not environment
     bool has_dropout = false;
-    zemm::memory_desc dropout_mask; // zero descriptor: no mask output
+    zemm::memory_desc dropout_mask; // a zero descriptor if no mask is written
     zemm_data_type_t dropout_seed_dt = zemm_s32;
     bool dropout_use_offset = false, dropout_use_host_scalars = false;
     zemm_post_ops post_ops;
@@ -69,13 +70,14 @@ struct zemm_primitive_attr {
 
 namespace zemm {
 
-// A byte string that is equal for equal attributes: part of the primitive cache key.
+// The attributes as bytes, a part of the primitive cache's key. Different attributes have different
+// bytes.
 std::string attr_key(const zemm_primitive_attr &attr);
-// The verbose log's form: "attr-scales:src0:3:f16:1x128+wei:2:f16 attr-post-ops:...".
+// The attributes as in the verbose log: "attr-scales:src0:3:f16:1x128+wei:2:f16 attr-post-ops:...".
 std::string attr_text(const zemm_primitive_attr &attr);
-// "src0", "wei", "dst", ...
+// The name of an argument in the verbose log: "src0", "wei", "dst", ...
 std::string arg_text(int arg);
-// A tensor in the sentence of a refusal: "src", "weights", and "dst" for any other.
+// The name of an argument in the sentence of a refusal: "src", "weights", or "dst" for all others.
 const char *tensor_name(int arg);
 
 } // namespace zemm

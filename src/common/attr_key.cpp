@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Attributes as bytes, for the key of the primitive cache.
 #include <type_traits>
 
 #include "common/attr.hpp"
@@ -8,7 +9,8 @@ namespace zemm {
 
 namespace {
 
-// Appends values by their bytes. Lists write their length first, so that no two attributes share a key.
+// Appends the bytes of values. A list starts with its length, so that different attributes never
+// have the same key.
 class key_writer {
 public:
     template <typename... T> void add(T... values) { (add_one(values), ...); }
@@ -35,7 +37,7 @@ public:
 
 private:
     template <typename T> void add_one(T value) {
-        static_assert(std::is_scalar_v<T>); // no padding bytes
+        static_assert(std::is_scalar_v<T>); // a struct may have padding bytes
         key_.append(reinterpret_cast<const char *>(&value), sizeof value);
     }
 

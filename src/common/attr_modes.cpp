@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Setters of the modes: math, accumulation, scratchpad, rounding and dropout.
 #include <atomic>
 
 #include "common/attr_ops.hpp"
@@ -11,6 +12,7 @@ namespace zemm {
 
 namespace {
 
+// The mode from ZEMM_DEFAULT_FPMATH_MODE; strict if the variable is not set or names no mode.
 zemm_fpmath_mode_t start_fpmath_mode() {
     const std::string wanted = env("ZEMM_DEFAULT_FPMATH_MODE");
     for (int v = 0; is_known(zemm_fpmath_mode_t(v)); v++)
@@ -29,8 +31,8 @@ template <typename T> void check_mode(const char *caller, T mode) {
         fail(zemm_invalid_arguments, "%s: mode %d is unknown", caller, int(mode));
 }
 
-// Results that may be rounded stochastically: dst, and oneDNN's gradients DIFF_SRC and DIFF_WEIGHTS, which
-// programs for it may name.
+// Whether an argument may have a rounding mode: dst, or one of oneDNN's gradients DIFF_SRC (129)
+// and DIFF_WEIGHTS (161), which zemm does not have but programs written for oneDNN may name.
 bool is_rounded_arg(int arg) {
     return arg == ZEMM_ARG_DST || arg == 129 || arg == 161;
 }

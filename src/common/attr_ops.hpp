@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The setters of attributes and the appenders of post-ops. They throw invalid_arguments and then have changed
-// nothing.
+// Setters of attributes and functions that append post-ops. If the arguments are wrong, they throw
+// invalid_arguments and change nothing.
 #pragma once
 
 #include "common/attr.hpp"
 
 namespace zemm {
 
-// The arguments that the setters of quantisation parameters share.
+// The parameters that the setters of quantisation parameters have in common.
 struct quant_request {
     int arg;
     int mask;
@@ -27,7 +27,7 @@ void set_accumulation_mode(zemm_primitive_attr &attr, zemm_accumulation_mode_t m
 void set_scratchpad_mode(zemm_primitive_attr &attr, zemm_scratchpad_mode_t mode);
 void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode);
 zemm_rounding_mode_t get_rounding(const zemm_primitive_attr &attr, int arg);
-// mask NULL or a zero descriptor: no mask is written.
+// mask: NULL or a zero descriptor if no mask is written.
 void set_dropout(zemm_primitive_attr &attr, const memory_desc *mask, zemm_data_type_t seed_dt,
                  bool use_offset, bool use_host_scalars);
 
@@ -37,11 +37,11 @@ void append_sum(zemm_post_ops &list, float scale, int32_t zero_point, zemm_data_
 void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float beta);
 void append_dw(zemm_post_ops &list, zemm_data_type_t weights_dt, zemm_data_type_t bias_dt,
                zemm_data_type_t dst_dt, zemm_dim_t kernel, zemm_dim_t stride, zemm_dim_t padding);
-// src2 NULL or a zero descriptor: none.
+// src2: NULL or a zero descriptor for all algorithms but select.
 void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &src1,
                    const memory_desc *src2);
 void append_prelu(zemm_post_ops &list, int mask);
-// The entry, which must be of that kind.
+// The entry at index. Throws invalid_arguments if there is none or if it is of another kind.
 const post_op &post_op_at(const zemm_post_ops &list, int index, zemm_primitive_kind_t kind);
 
 } // namespace zemm

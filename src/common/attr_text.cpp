@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Attributes as text, for the verbose log and for sentences.
 #include <charconv>
 
 #include "common/attr.hpp"
@@ -32,7 +33,7 @@ std::string arg_text(int arg) {
     case ZEMM_ARG_SCRATCHPAD:
         return "scratchpad";
     case 129:
-        return "diff_src"; // oneDNN's gradients, see set_rounding
+        return "diff_src"; // oneDNN's gradients, see is_rounded_arg()
     case 161:
         return "diff_wei";
     default:
@@ -58,7 +59,7 @@ const char *tensor_name(int arg) {
 
 namespace {
 
-// The shortest text that reads back as the same number.
+// The shortest text that parses to exactly this value.
 std::string float_text(float value) {
     char buffer[32];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
@@ -101,8 +102,8 @@ std::string eltwise_text(const post_op &p) {
     return result;
 }
 
-// "MASK" and, where more than one dimension has a step, "TAG" and "STRIDES". The mask has a bit for every
-// dimension that is not 1.
+// The source of a binary post-op: "MASK", then the tag if more than one dimension is not 1, then
+// the strides if the layout is not dense. The mask has a bit for each dimension that is not 1.
 std::string source_text(const memory_desc &md, char separator) {
     int mask = 0;
     for (int d = 0; d < md.ndims; d++)
@@ -118,7 +119,8 @@ std::string source_text(const memory_desc &md, char separator) {
     return strides.empty() ? result : result + separator + strides;
 }
 
-// The fields of a select's two sources are joined by dots, as zemm-benchdnn reads them.
+// A select has two sources. In the syntax of zemm-benchdnn, dots join the fields of each source,
+// and a colon separates the sources.
 std::string binary_text(const post_op &p) {
     const bool select = p.alg == zemm_binary_select;
     const char separator = select ? '.' : ':';

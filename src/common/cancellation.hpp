@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// pthread_cancel(): the thread unwinds from wherever it blocks next, be that in a destructor or inside of a
-// driver, and few of them survive it. So it is put off until the thread leaves the library, but for waits for
-// a stream.
+// Protection from pthread_cancel(). A cancelled thread unwinds from wherever it blocks next,
+// perhaps in a destructor or inside a driver, and little code survives that. So the library puts
+// cancellation off until the thread leaves it, except while the thread waits for a stream.
 #pragma once
 
 #include <pthread.h>
 
 namespace zemm {
 
+// Puts off the cancellation of this thread.
 class uncancelled {
 public:
     uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -20,7 +21,8 @@ private:
     int before_;
 };
 
-// Within that, a wait with nothing half done: what applied before applies again.
+// Restores the caller's cancel state within the scope of an `uncancelled`, for a wait that may be
+// cancelled because nothing is half done then.
 class cancellable {
 public:
     explicit cancellable(int before) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of data types, made from kernels/types.def, and queries on it.
 #include "common/data_type.hpp"
 
 #include "common/error.hpp"
@@ -16,7 +17,7 @@ struct type_row {
     number kind;
     bool is_converted, is_signed;
     value_range range;
-    bool suits[7]; // by role
+    bool suits[7]; // indexed by role
 };
 
 constexpr bool yes = true, no = false;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads environment variables.
 #include "common/env.hpp"
 
 #include <algorithm>

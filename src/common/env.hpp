@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment variables of the library.
+// Access to environment variables.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace zemm {
 
-// The value of a variable, "" when it is not set.
+// The value of a variable; "" if it is not set.
 std::string env(const char *name);
-// The parts between commas.
+// The parts of the text between commas, without empty ones.
 std::vector<std::string> comma_list(const std::string &text);
 
 } // namespace zemm

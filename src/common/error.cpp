@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Formats the sentences of failures, and keeps and logs the last one of each thread.
 #include "common/error.hpp"
 
 #include <cstdarg>
@@ -23,7 +24,7 @@ std::string vtext(const char *format, va_list args) {
     return result;
 }
 
-// A fixed buffer: remembering a failure must not fail for want of memory.
+// A fixed buffer, so that storing a sentence cannot run out of memory.
 thread_local char last_message[8192] = "";
 
 struct log_level {
@@ -31,8 +32,8 @@ struct log_level {
     const char *prefix;
 };
 
-// Wrong arguments and missing implementations are answers to the caller, not faults of the system: they are
-// logged only when asked for.
+// Wrong arguments and missing implementations are answers to the caller, not faults of the system.
+// So the log has them only if ZEMM_VERBOSE asks for them.
 log_level level_of(zemm_status_t status) {
     switch (status) {
     case zemm_invalid_arguments:
@@ -83,7 +84,7 @@ void set_last_error(zemm_status_t status, const char *message) noexcept {
         if (!verbose::enabled(level.flag))
             return;
         verbose::print(text("%s,%s,%s", level.prefix, status_name(status), message));
-    } catch (...) { // a log line that cannot be written is no reason to fail
+    } catch (...) { // failing to write a log line is no reason to fail
     }
 }
 

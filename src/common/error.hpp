@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failures inside the library are exceptions that carry a status and a sentence; the C border turns them into
-// a status and remembers the sentence for zemm_last_error().
+// Failures inside the library are exceptions that carry a status and a sentence. The functions of
+// the C API return the status and keep the sentence for zemm_last_error().
 #pragma once
 
 #include <exception>
@@ -25,18 +25,19 @@ private:
     std::string message_;
 };
 
-// Throw an error with a printf-style sentence that names the argument and the values.
+// Throws an error with a printf-style sentence. The sentence names the argument and its values.
 [[noreturn]] void fail(zemm_status_t status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // A printf-style string.
 std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// The thread's sentence for zemm_last_error(). set_last_error also writes the
-// ZEMM_VERBOSE=error/check/dispatch line.
+// The sentence that zemm_last_error() returns in this thread. set_last_error() also writes the log
+// line of ZEMM_VERBOSE=error, check or dispatch.
 void set_last_error(zemm_status_t status, const char *message) noexcept;
 const char *last_error() noexcept;
 
-// Run the body of a C entry point: no exception crosses the border, but the one that ends a cancelled thread.
+// Runs the body of a C entry point and turns exceptions into a status. No exception leaves it,
+// except the one that unwinds a cancelled thread.
 template <typename F> zemm_status_t guard(F &&body) {
     const uncancelled until_done;
     try {
@@ -53,14 +54,14 @@ template <typename F> zemm_status_t guard(F &&body) {
         set_last_error(zemm_runtime_error, e.what());
         return zemm_runtime_error;
     } catch (...) {
-        if (!std::current_exception()) // not one of C++: the thread's cancellation
+        if (!std::current_exception()) // not a C++ exception: the unwinding of a cancelled thread
             throw;
         set_last_error(zemm_runtime_error, "an exception of an unknown kind");
         return zemm_runtime_error;
     }
 }
 
-// invalid_arguments unless the pointer is there; name is the parameter as the public header spells it.
+// Throws invalid_arguments if the pointer is NULL. name: the parameter's name in the public header.
 inline void require(const void *pointer, const char *name) {
     if (!pointer)
         fail(zemm_invalid_arguments, "%s is NULL", name);

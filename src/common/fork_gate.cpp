@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts the threads inside entry points, and the handlers of fork() that wait for them.
 #include "common/fork_gate.hpp"
 
 #include <atomic>
@@ -17,20 +18,23 @@ namespace {
 
 using clock_type = std::chrono::steady_clock;
 
-// Builds of kernels take seconds. After so long the child does without the library.
+// How long a fork waits for other threads to leave; builds of kernels take seconds. If it waited in
+// vain, the child cannot use the library.
 constexpr std::chrono::seconds longest{10};
 
-thread_local int depth = 0; // passes of this thread
-std::atomic<int> inside{0};
+thread_local int depth = 0; // nested passes of this thread
+std::atomic<int> inside{0}; // threads inside an entry point
+// closed: a fork is in progress. broken: this process was forked while a thread was inside.
 std::atomic<bool> closed{false}, broken{false};
 
-// One fork at a time; more than one handler of it.
+// Held during a fork, so that forks do not overlap. Recursive, because watch() registers the
+// handlers once per opened driver, and each fork then runs all of them in one thread.
 std::recursive_mutex &forking() {
     static std::recursive_mutex *leaked = new std::recursive_mutex;
     return *leaked;
 }
-int handlers = 0; // begun, of this fork
-bool is_quiet = false;
+int handlers = 0;      // calls of before() without their after_...() yet
+bool is_quiet = false; // no thread was inside when before() returned
 
 void enter() noexcept {
     for (;;) {
@@ -65,7 +69,7 @@ void after_in_parent() {
 }
 
 void after_in_child() {
-    new (&forking()) std::recursive_mutex; // locked by a thread of the parent
+    new (&forking()) std::recursive_mutex; // the parent locked it, and the child cannot unlock it
     handlers = 0;
     broken = broken || !is_quiet;
     inside = 0;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork(): the child has one thread, so no other may hold a lock of the library when the process is copied. A
-// fork waits until no other thread is inside of an entry point, and lets none in until it is over. What the
-// driver needs for the same it does itself, afterwards.
+// Keeps the library usable in a child of fork(). The child has one thread only, so no other thread
+// may hold a lock of the library when the process is copied. A fork waits, for at most ten seconds,
+// until all threads have left the library's entry points, and lets no thread in until it is over.
+// libze_cpu.so has a gate of its own.
 #pragma once
 
 namespace zemm::fork_gate {
 
-// Inside of an entry point. Waits while another thread forks. Throws runtime_error in a child whose parent
-// could not be brought to rest.
+// Held inside an entry point. The constructor waits while another thread forks. It throws
+// runtime_error in a child whose parent forked while a thread was still inside.
 class pass {
 public:
     pass();
@@ -16,7 +17,8 @@ public:
     pass &operator=(const pass &) = delete;
 };
 
-// Outside for a while: for waits that may take long, with no lock held.
+// Lets forks go ahead while a thread inside an entry point waits for long. The thread must hold no
+// lock.
 class pause {
 public:
     pause() noexcept;
@@ -25,8 +27,9 @@ public:
     pause &operator=(const pause &) = delete;
 };
 
-// To be called when a driver has been opened: handlers run in the reverse order of their registration, and
-// other threads must leave this library before they are kept out of the driver.
+// Registers the fork handlers. Call it after a driver has been opened: handlers run in the reverse
+// order of their registration, and threads must leave this library before the driver's own handlers
+// shut them out.
 void watch();
 
 } // namespace zemm::fork_gate

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses and writes format tags, and converts between layouts and descriptors.
 #include "common/layout.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ bool is_upper(char c) {
     fail(zemm_invalid_arguments, "%s: tag \"%.64s\" %s", caller, tag, why);
 }
 
-// One "16b"; text moves behind it.
+// Parses one block, such as "16b", and moves text behind it.
 void parse_block(const char *caller, const char *tag, const char *&text, layout &l) {
     zemm_dim_t size = 0;
     while (is_digit(*text)) {
@@ -117,9 +118,9 @@ layout layout_of(const memory_desc &md) {
     l.ndims = md.ndims;
     for (int d = 0; d < md.ndims; d++)
         l.order[d] = d;
-    // Equal strides: one of the two holds a single block and either order names the same bytes. Tags with
-    // blocks put the dimension that is blocked first innermost (BA16a64b4a, AB16b16a, aCB16b16c), so prefer
-    // that.
+    // With equal strides, one of the two dimensions has a single block, so that both orders name
+    // the same bytes. Tags with blocks put the dimension of the first inner block innermost
+    // (BA16a64b4a, AB16b16a, aCB16b16c), so prefer that order.
     const int first_blocked = md.inner_nblks ? int(md.inner_idxs[0]) : -1;
     const auto outer = [&](int x, int y) {
         const zemm_dim_t a = md.strides[x], b = md.strides[y];

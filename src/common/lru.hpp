@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list behind a cache: values by key, in the order of their last use. Whoever owns it locks it, and
-// decides how many it keeps.
+// The list behind a cache: values by key, in the order of their last use. Its owner locks it and
+// decides how many values it keeps.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ template <typename Value> class lru {
 public:
     using entries = std::list<std::pair<const std::string, Value>>;
 
-    // nullptr when there is no such entry. Else it is now the one used last.
+    // Finds an entry and makes it the most recently used one; nullptr if there is none.
     Value *find(const std::string &key) {
         const auto found = by_key_.find(key);
         if (found == by_key_.end())
@@ -25,7 +25,7 @@ public:
         return &found->second->second;
     }
 
-    // For a key that has no entry. Where this throws, nothing has changed.
+    // Adds an entry; the key must not have one yet. If this throws, the list is unchanged.
     Value &add(const std::string &key, Value value) {
         entries added;
         added.emplace_front(key, std::move(value));
@@ -34,7 +34,7 @@ public:
         return newest_first_.front().second;
     }
 
-    // Drops what was not used for the longest time.
+    // Drops the least recently used entries beyond the capacity.
     void shrink(size_t capacity) {
         while (newest_first_.size() > capacity) {
             by_key_.erase(newest_first_.back().first);
@@ -42,8 +42,8 @@ public:
         }
     }
 
-    // The entries whose values the predicate names leave the list; the caller chooses when they are
-    // destroyed.
+    // Removes the entries whose value fulfils the predicate and returns them. The caller decides
+    // when they are destroyed.
     template <typename Predicate> entries take_if(Predicate is_wanted) {
         entries taken;
         for (auto it = newest_first_.begin(); it != newest_first_.end();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor as bytes: a magic word, a version and every field as int64, so that neither compilers' padding
-// nor the width of enums shows.
+// Descriptors as blobs of bytes: a magic word, a version and every field as int64. So the bytes
+// depend neither on the compiler's padding nor on its width of enums.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t magic = 0x31444d4d4d455a; // "ZEMMMD1"
 constexpr int64_t version = 1;
 
-// Calls f with every field, in the order of the blob.
+// Calls f with every field, in their order in the blob.
 template <typename D, typename F> void each_field(D &md, F &&f) {
     f(md.ndims), f(md.data_type), f(md.format_kind), f(md.offset0), f(md.inner_nblks);
     for (int d = 0; d < ZEMM_MAX_NDIMS; d++) {
@@ -27,7 +27,8 @@ template <typename D, typename F> void each_field(D &md, F &&f) {
     f(md.variable_dim), f(md.group_count);
 }
 
-// The fields that a descriptor of its kind uses; the others empty, as the builders leave them.
+// A copy with only the fields that descriptors of this format kind use. The others are empty, as
+// the functions that create descriptors leave them.
 memory_desc canonical(const memory_desc &md) {
     memory_desc out;
     out.ndims = md.ndims;
@@ -91,7 +92,7 @@ memory_desc md_load(const uint8_t *blob) {
     each_field(md, [&](auto &field) {
         using type = std::remove_reference_t<decltype(field)>;
         const int64_t word = next();
-        // Enums are checked as numbers before they become one.
+        // The conversion to an int or an enum would cut off the upper bits, so check them before.
         if constexpr (sizeof(type) < sizeof word)
             if (word < 0 || word > INT16_MAX)
                 fail(zemm_invalid_arguments, "%s: field %d of the blob is %lld", caller, position,

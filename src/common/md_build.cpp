@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creates dense, strided and host scalar descriptors, and resolves format any.
 #include <algorithm>
 #include <cstring>
 
@@ -39,7 +40,7 @@ memory_desc with_tag_text(const char *caller, int ndims, const zemm_dim_t *dims,
     return md;
 }
 
-// Dense row-major.
+// The dense row-major layout.
 layout row_major(int ndims) {
     layout l;
     l.ndims = ndims;
@@ -90,8 +91,8 @@ void md_resolve_any(memory_desc &md) {
         apply_layout("format any", dense, row_major(md.ndims));
         check_strides("format any", dense);
     } catch (const error &e) {
-        // The tensor is valid, only that no layout for it is offered (rows of an odd number of 4-bit
-        // elements).
+        // The tensor is valid, so the status is unimplemented. Only its dense row-major layout is
+        // not valid: rows with an odd number of 4-bit elements.
         fail(zemm_unimplemented, "%s", e.what());
     }
     md = dense;

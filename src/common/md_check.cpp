@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks shapes, strides and whole descriptors.
 #include "common/md_check.hpp"
 
 #include <algorithm>
@@ -34,7 +35,8 @@ void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_dat
             continue;
         if (dims[d] < 0)
             fail(zemm_invalid_arguments, "%s: dims[%d]=%lld is negative", caller, d, (long long)dims[d]);
-        // Zeros count as 1 here: the strides of an empty tensor are still products of its other dims.
+        // Count zeros as 1: the strides of an empty tensor are products of its other dims, and they
+        // must not overflow either.
         volume = checked_mul(caller, volume, std::max<zemm_dim_t>(dims[d], 1));
     }
     checked_mul(caller, volume, 8); // bytes of the widest type
@@ -59,7 +61,7 @@ zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d) {
 
 namespace {
 
-// Whether the stride of a dimension is ever stepped over.
+// Whether dimension d has more than one block, so that its stride has an effect.
 bool is_stepped(const memory_desc &md, const blocks &b, int d) {
     return block_count(md, b, d) != 1;
 }
@@ -76,7 +78,8 @@ void check_4bit_strides(const char *caller, const memory_desc &md, const blocks 
     }
 }
 
-// From the smallest stride up, each dimension must step over everything inside it.
+// Checks, from the smallest stride up, that each stride is at least the span of the dimensions
+// inside it.
 void check_no_overlap(const char *caller, const memory_desc &md, const blocks &b) {
     int order[ZEMM_MAX_NDIMS];
     for (int d = 0; d < md.ndims; d++)
@@ -109,7 +112,8 @@ void check_strides(const char *caller, const memory_desc &md) {
         if (md.strides[d] < 0 && md.strides[d] != runtime_dim)
             fail(zemm_invalid_arguments, "%s: strides[%d]=%lld is negative", caller, d,
                  (long long)md.strides[d]);
-        // Nothing overlaps in an empty tensor, and nothing can be said before the runtime values are there.
+        // Elements of an empty tensor cannot overlap, and runtime strides and dims cannot be
+        // checked before their values are known.
         known = known && md.padded_dims[d] > 0 && md.strides[d] >= 0;
     }
     if (!known)
@@ -138,7 +142,8 @@ void check_padding(const char *caller, const memory_desc &md) {
     const blocks b = md_blocks(md);
     for (int d = 0; d < md.ndims; d++) {
         const zemm_dim_t dim = md.dims[d], padded = md.padded_dims[d];
-        // Padding fills the last block, but for parts: what is behind them may be their neighbour's.
+        // Padding fills up the last block. A submemory that ends inside a block has no padding,
+        // because the rest of the block may belong to its neighbour.
         const bool is_filled = padded >= dim && padded - dim < b.of[d] && padded % b.of[d] == 0;
         const bool fits = padded == dim || (dim != runtime_dim && is_filled);
         if (!fits || md.padded_offsets[d] != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said about a descriptor: predicates, equality, sizes.
+// Facts about descriptors: predicates, equality and sizes.
 #include <algorithm>
 
 #include "common/md_check.hpp"
@@ -37,7 +37,7 @@ bool same_blocking(const memory_desc &a, const memory_desc &b) {
         !same(a.inner_idxs, b.inner_idxs, a.inner_nblks))
         return false;
     for (int d = 0; d < a.ndims; d++) {
-        // A step that is never taken may have any length.
+        // The stride of a dimension with a single element is never used, so it may differ.
         if (a.dims[d] == 1 && a.padded_dims[d] == 1)
             continue;
         if (a.strides[d] != b.strides[d])
@@ -106,14 +106,15 @@ size_t blocked_size(const memory_desc &md) {
             elements = std::max(elements, count * md.strides[d]);
         last += (count - 1) * md.strides[d];
     }
-    // A part needs the buffer up to the end of its last block, which may be the buffer's.
+    // A submemory needs the buffer up to the end of its last block. Its offset plus count * stride
+    // could be past the end of the buffer.
     return bytes(md.offset0 == 0 ? elements : last + b.total, md.data_type);
 }
 
 size_t sparse_size(const memory_desc &md, int index) {
     switch (md.encoding) {
     case zemm_csr:
-        // The pointers of an n-row matrix are the starts of the rows and the end.
+        // One pointer for the start of each row, and one for the end of the last row.
         return index == 0   ? bytes(md.nnz, md.data_type)
                : index == 1 ? bytes(md.nnz, md.metadata_types[0])
                             : bytes(md.dims[0] + 1, md.metadata_types[1]);
@@ -122,7 +123,7 @@ size_t sparse_size(const memory_desc &md, int index) {
     case zemm_grouped:
         return index == 0 ? bytes(md.nnz, md.data_type) : bytes(md.group_count, md.metadata_types[0]);
     default:
-        return 0; // packed: like format any, only an implementation knows
+        return 0; // packed: unknown until an implementation is chosen, as for format any
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory descriptors from other descriptors, sparse encodings, queries and blobs: the work behind the C
-// functions of the same names.
+// The work behind the C functions that make sparse descriptors and descriptors from other
+// descriptors, answer queries, and read and write blobs.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ memory_desc md_reshape(const memory_desc &in, int ndims, const zemm_dim_t *dims)
 memory_desc md_permute_axes(const memory_desc &in, const int *permutation);
 memory_desc md_with_data_type(const memory_desc &in, zemm_data_type_t dt);
 
-// Writes what the query asks for; arrays are answered with a pointer into md.
+// Writes the answer of a query to *result. An array is answered with a pointer into md.
 void md_query(const memory_desc &md, zemm_query_t what, int index, void *result);
 
-// All fields as bytes; equal descriptors have equal bytes.
+// All fields as bytes. Descriptors with equal bytes are equal.
 std::vector<uint8_t> md_save(const memory_desc &md);
 size_t md_blob_size();
-// Throws invalid_arguments for anything that md_save does not write.
+// Throws invalid_arguments if the blob is not one that md_save() writes for a valid descriptor.
 memory_desc md_load(const uint8_t *blob);
 
 } // namespace zemm

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Answers queries of memory descriptors.
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
 #include "common/names.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reshapes a descriptor without moving its elements.
 #include <algorithm>
 
 #include "common/error.hpp"
@@ -13,8 +14,8 @@ namespace {
 
 constexpr const char *caller = "zemm_memory_desc_reshape";
 
-// Walks both shapes at once, from the outermost dimension on. At every step the dimensions taken so far hold
-// equally many elements on both sides; a step takes the shortest runs that keep it so.
+// Walks both shapes from the outermost dimension inwards. Each step takes from both shapes the
+// shortest runs of dimensions that have the same number of elements.
 class reshaper {
 public:
     reshaper(const memory_desc &in, memory_desc &out) : in_(in), out_(out), blocks_(md_blocks(in)) {
@@ -56,7 +57,8 @@ private:
         moved_[i] = j;
     }
 
-    // Merges and splits in_.dims[i..] into out_.dims[j..]; both move behind the run.
+    // Regroups the elements of in_.dims[i..] into out_.dims[j..], with as few dimensions as
+    // possible. Moves i and j behind these dimensions.
     void regroup(int &i, int &j) {
         const int first_i = i, first_j = j;
         zemm_dim_t a = in_.dims[i++], b = out_.dims[j++];
@@ -85,7 +87,8 @@ private:
         }
     }
 
-    // A new dimension of 1 steps over what is inside it, as it would in a dense tensor.
+    // Gives each inserted dimension of 1 the stride that it would have in a dense tensor: the span
+    // of the dimensions inside it.
     void fill_inserted() {
         zemm_dim_t stride = blocks_.total;
         for (int d = out_.ndims - 1; d >= 0; d--) {
@@ -103,7 +106,7 @@ private:
     const memory_desc &in_;
     memory_desc &out_;
     const blocks blocks_;
-    int moved_[ZEMM_MAX_NDIMS]; // new place of each kept dimension
+    int moved_[ZEMM_MAX_NDIMS]; // by dimension of in_: its index in out_, -1 if it is not kept
     bool inserted_[ZEMM_MAX_NDIMS] = {};
 };
 
@@ -128,7 +131,7 @@ memory_desc md_reshape(const memory_desc &in, int ndims, const zemm_dim_t *dims)
     if (in.format_kind == zemm_format_kind_any) {
         std::copy_n(dims, ndims, out.padded_dims);
     } else if (volume == 0) {
-        // There are no bytes to see otherwise: any layout will do.
+        // An empty tensor has no elements to move, so any layout is right.
         if (in.inner_nblks)
             fail(zemm_invalid_arguments, "%s: an empty blocked tensor", caller);
         layout l;
@@ -138,7 +141,7 @@ memory_desc md_reshape(const memory_desc &in, int ndims, const zemm_dim_t *dims)
         apply_layout(caller, out, l);
     } else {
         reshaper(in, out).run();
-        check_strides(caller, out); // rows of a 4-bit tensor may now be odd
+        check_strides(caller, out); // rows of 4-bit elements may have an odd length now
     }
     return out;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creates sparse descriptors.
 #include <algorithm>
 
 #include "common/error.hpp"
@@ -85,7 +86,7 @@ memory_desc md_grouped(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt, i
         if (dims[d] <= 0)
             fail(zemm_invalid_arguments, "%s: the dims %s must be known and positive", caller,
                  dims_text(md).c_str());
-    md.nnz = dims[0] * dims[1]; // every element is there
+    md.nnz = dims[0] * dims[1]; // a grouped tensor stores all elements
     md.metadata_types[0] = offsets_dt;
     md.variable_dim = variable_dim;
     md.group_count = group_count;

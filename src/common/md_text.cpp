@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Descriptors as text, for the verbose log and for sentences.
 #include "common/error.hpp"
 #include "common/layout.hpp"
 #include "common/md_check.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Submemories, permutations and other data types of a descriptor.
 #include <algorithm>
 
 #include "common/error.hpp"
@@ -34,7 +35,8 @@ memory_desc md_submemory(const memory_desc &parent, const zemm_dim_t *dims, cons
             fail(zemm_unimplemented, "%s: dims[%d]=%lld at offset %lld cuts blocks of %lld", caller, d,
                  (long long)dims[d], (long long)offsets[d], (long long)block);
         md.dims[d] = dims[d];
-        // As in oneDNN: the parent's padding belongs to the parts that reach its end, no other part has any.
+        // As in oneDNN: a submemory that reaches the parent's end includes the parent's padding.
+        // Other submemories have no padding.
         md.padded_dims[d] = at_border ? parent.padded_dims[d] - offsets[d] : dims[d];
         md.offset0 += offsets[d] / block * parent.strides[d];
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The names of enum values.
 #include "common/names.hpp"
 
 #include <iterator>
@@ -12,7 +13,7 @@ struct row {
     const char *name;
 };
 
-// The value and its name from one word, so that they cannot differ.
+// Makes the value and its name of one word, so that they cannot differ.
 #define NAME(prefix, word)                                                                                   \
     { zemm_##prefix##word, #word }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enum values as text: the name without its prefix, or "unknown ...". Never NULL.
+// The names of enum values, without the prefix of the enum; "unknown ..." for a value that the enum
+// does not have. Never NULL.
 #pragma once
 
 #include "zemm/zemm_types.h"
@@ -22,7 +23,7 @@ const char *primitive_kind_name(zemm_primitive_kind_t v);
 const char *alg_kind_name(zemm_alg_kind_t v);
 const char *runtime_name(unsigned v);
 
-// Whether the value has a name, that is, belongs to the enum.
+// Whether the enum has the value.
 bool is_known(zemm_fpmath_mode_t v);
 bool is_known(zemm_accumulation_mode_t v);
 bool is_known(zemm_scratchpad_mode_t v);

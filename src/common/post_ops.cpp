@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Appends post-ops to a list, after checks that need no tensor of the primitive.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +13,7 @@ namespace zemm {
 
 namespace {
 
-// Those that kernels/algs.def has a formula for.
+// The algorithms with a formula in kernels/algs.def.
 constexpr zemm_alg_kind_t eltwise_algs[] = {
 #define ZEMM_ELTWISE(name, number, formula) zemm_eltwise_##name,
 #define ZEMM_ELTWISE_SAME(name, number) zemm_eltwise_##name,
@@ -37,7 +38,7 @@ bool is_clip(zemm_alg_kind_t alg) {
            alg == zemm_eltwise_clip_v2_use_dst_for_bwd;
 }
 
-// The placeholder is a NaN, so that only its bits tell.
+// Refuses the placeholder for runtime values. It is a NaN, so only its bits can be compared.
 void check_known(const char *caller, const char *name, float value) {
     const float placeholder = ZEMM_RUNTIME_F32_VAL;
     if (!std::memcmp(&value, &placeholder, sizeof value))
@@ -88,7 +89,8 @@ void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float
     if (is_clip(alg) && beta < alpha)
         fail(zemm_invalid_arguments, "%s: %s between alpha %g and a smaller beta %g", caller,
              alg_kind_name(alg), double(alpha), double(beta));
-    // The sign of x cannot be told from the result then.
+    // oneDNN's backward pass of these algorithms reads the sign of x from the result. A negative
+    // alpha makes that impossible.
     if ((alg == zemm_eltwise_relu_use_dst_for_bwd || alg == zemm_eltwise_elu_use_dst_for_bwd) && alpha < 0)
         fail(zemm_invalid_arguments, "%s: %s with the negative alpha %g", caller, alg_kind_name(alg),
              double(alpha));

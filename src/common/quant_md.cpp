@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Descriptors and groups of parameter tensors.
 #include "common/quant_md.hpp"
 
 namespace zemm {
@@ -26,7 +27,7 @@ memory_desc md_of_quant(const memory_desc &tensor, const quant_entry &entry) {
 }
 
 zemm_dim_t group_size(const quant_entry &entry, int ndims, int d) {
-    const int last = d - (ndims - 2); // of the last two dimensions
+    const int last = d - (ndims - 2); // index among the last two dimensions
     return entry.group_ndims == 2 && last >= 0 && (entry.mask >> d & 1) ? entry.groups[last] : 1;
 }
 

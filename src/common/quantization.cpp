@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales, zero points and precomputed reductions: the rules that need no tensor.
+// Setters of scales, zero points and precomputed reductions, with the checks that need no tensor.
 #include <algorithm>
 #include <initializer_list>
 
@@ -23,7 +23,7 @@ bool is_scaled_arg(int arg) {
            (arg >= ZEMM_ARG_MULTIPLE_SRC && arg < ZEMM_ARG_MULTIPLE_DST);
 }
 
-// Mask, groups and place: the same for all three kinds of parameters.
+// Checks mask, groups and is_on_host, whose rules are the same for all three kinds of parameters.
 quant_entry checked_entry(const char *caller, const quant_request &r) {
     if (r.mask < 0 || r.mask >= 1 << ZEMM_MAX_NDIMS)
         fail(zemm_invalid_arguments, "%s: mask %d is outside 0..%d", caller, r.mask,
@@ -63,7 +63,8 @@ quant_entry checked_entry(const char *caller, const quant_request &r) {
          types.c_str());
 }
 
-// What oneDNN lets a scale be, in its order; check_attributes and check refuse those that no kernel reads.
+// The data types that oneDNN allows for scales, in its order. The primitives refuse those that no
+// kernel reads.
 constexpr zemm_data_type_t scale_types[] = {zemm_f32, zemm_bf16, zemm_f16, zemm_e8m0, zemm_f8_e4m3};
 
 std::string scale_types_text() {
@@ -123,7 +124,8 @@ void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
 
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_precomputed_reductions";
-    // Of dst, which oneDNN does not have: outputs of a reorder that quantises.
+    // dst is an extension of oneDNN: a reorder with dynamic quantisation writes the reductions of
+    // what it quantises.
     if (r.arg != ZEMM_ARG_SRC && r.arg != ZEMM_ARG_DST)
         refuse_arg(caller, r.arg);
     if (r.data_type != zemm_s32)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads ZEMM_VERBOSE and prints log lines.
 #include "common/verbose.hpp"
 
 #include <atomic>
@@ -36,8 +37,8 @@ constexpr token tokens[] = {
     {"2", level_flags[2]},
 };
 
-// Errors are logged unless "none" or "0" is in the list; unknown words are left alone, as a log has no caller
-// to complain to.
+// Errors are logged unless the list has "none" or "0". Unknown words are ignored, because there is
+// no caller to refuse them to.
 unsigned flags_of(const std::string &list) {
     unsigned flags = error;
     for (const std::string &word : comma_list(list)) {
@@ -55,7 +56,8 @@ std::atomic<unsigned> &flags() {
     return value;
 }
 
-// "1700000000000.123456," milliseconds since the epoch, or nothing.
+// The time as "1700000000000.123456,", in milliseconds since the epoch; "" unless
+// ZEMM_VERBOSE_TIMESTAMP is 1.
 std::string timestamp() {
     static const bool wanted = env("ZEMM_VERBOSE_TIMESTAMP") == "1";
     if (!wanted)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ZEMM_VERBOSE log: lines "zemm_verbose,v1,..." on stdout, in the format of oneDNN's
-// (its page "Verbose Mode").
+// The log of ZEMM_VERBOSE: lines "zemm_verbose,v1,..." on stdout, in oneDNN's format (see "Verbose
+// Mode" in its documentation).
 #pragma once
 
 #include <string>
@@ -18,11 +18,12 @@ enum flag : unsigned {
     profile_exec = 32,
 };
 
-bool enabled(unsigned flags); // any of them
-void set_level(int level);    // 0, 1 or 2, as zemm_set_verbose()
-// Prints "zemm_verbose,v1,[timestamp,]" and the line, and a header once.
+bool enabled(unsigned flags); // whether any of these flags is on
+void set_level(int level);    // as zemm_set_verbose(): 0, 1 or 2
+// Prints a line that starts with "zemm_verbose,v1," and the timestamp, if wanted. The first call
+// prints a header before it.
 void print(const std::string &line);
-// Prints unless no such level is on, or a line of the same text has been printed so before.
+// Prints the line if one of the levels is on and print_once() has not printed the same line before.
 void print_once(unsigned levels, const std::string &line);
 
 } // namespace zemm::verbose

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The version of the library.
 #include "common/version.hpp"
 
 namespace zemm {
 
 const zemm_version_t &version() {
-    // Both kinds of engine compute through Level Zero.
+    // CPU and GPU engines both compute through Level Zero.
     static const zemm_version_t value = {0, 1, 0, "N/A", ZEMM_RUNTIME_ZE, ZEMM_RUNTIME_ZE};
     return value;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The version of the library, and the runtimes that it was built for.
 #pragma once
 
 #include "zemm/zemm_types.h"

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the SPIR-V of kernels.def, whose only reader this is: everything else reads kernels.json.
+"""Read kernels.def, write it as kernels.json for everybody else, and build the kernels' SPIR-V.
 
 build_kernels.py json KERNELS_DEF KERNELS_JSON
-    write the rows with their traits by name, one a line
+    write the rows as JSON, one a line
 build_kernels.py list KERNELS_JSON
-    names of the kernels, one a line
+    print the names of the kernels, one a line
 build_kernels.py build KERNELS_JSON NAME OUT CLANG LLVM_SPIRV
-    compile one kernel to OUT (and its dependencies to OUT.d)
+    compile one kernel to OUT, and list the headers it includes in OUT.d
 build_kernels.py embed OUT FILE...
-    C++ source with the files as arrays, and their hashes
+    write a C++ source with the files as arrays, and their hashes
 
-kernels.json has the rows in the order of dispatch. All have a name, a kind (matmul or helper) and
-a source. A matmul also has the columns of its macro. What its macro has no column for is taken from
-MACROS. Two parts replace the column `supports`: predicate, and feature, which the device must have
-(null: no particular feature).
+kernels.json has the rows in the order of dispatch. Each has a name, a kind (matmul or helper) and
+a source. A matmul also has the columns of its macro, and those that MACROS adds. The column
+`supports` becomes two: predicate, and feature, which the device must have (null: no particular
+one).
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from typing import Any
 
 Row = dict[str, Any]
 
-# What all rows of a macro have in common; the comment on the macro in kernels.def names its columns.
-# owner: who computes a tile. The others are columns of the macro that has them.
+# What all rows of a macro have in common. The comment on the macro in kernels.def names its other
+# columns. owner: who computes a tile.
 MACROS: dict[str, Row] = {
     "ZEMM_MATMUL": {"kind": "matmul", "owner": "work_item", "group_y": 1, "grf": 0},
     "ZEMM_XE_MATMUL": {"kind": "matmul", "owner": "sub_group", "rows": 8, "wide_n": 0, "weights": "packed"},
     "ZEMM_HELPER": {"kind": "helper"},
 }
-# Traits that a matmul is compiled for: numbers as -DTILE_M=<tile_m>, names of headers as
+# Columns that a matmul is compiled with: numbers as -DTILE_M=<tile_m>, headers as
 # -DPOLICY="policy/<policy>.h".
 NUMBERS = ("tile_m", "tile_n", "tile_k", "rows", "lanes", "group_x")
 HEADERS = ("owner", "policy")
@@ -44,7 +44,7 @@ SUPPORTS = re.compile(r"(\w+)(?:<(\w+)>)?")
 
 
 def rows_of(definition: Path) -> list[Row]:
-    """The rows of kernels.def; ends the process with a sentence at what cannot be read."""
+    """The rows of kernels.def. Ends the process with a message if a row cannot be read."""
     text = definition.read_text(encoding="utf-8")
     columns = {macro: re.findall(r"\w+", signature) for macro, signature in COMMENT.findall(text)}
     rows: list[Row] = []
@@ -69,7 +69,7 @@ def rows_of(definition: Path) -> list[Row]:
 
 
 def matmul(row: Row, where: str) -> Row:
-    """The row with what follows from its columns."""
+    """The row, with the columns that follow from others."""
     supports = SUPPORTS.fullmatch(row.pop("supports"))
     if not supports:
         sys.exit(f"{where}: supports is neither a predicate nor predicate<feature>")
@@ -86,7 +86,7 @@ def matmul(row: Row, where: str) -> Row:
 def write_json(definition: Path, out: Path) -> None:
     lines = ",\n".join(json.dumps(row) for row in rows_of(definition))
     text = f"[\n{lines}\n]\n"
-    # A comment that changes in the list compiles nothing again.
+    # An unchanged file keeps its time: a new comment in the list must not recompile the kernels.
     if not out.exists() or out.read_text(encoding="utf-8") != text:
         out.write_text(text, encoding="utf-8")
 
@@ -97,7 +97,7 @@ def read_json(path: Path) -> dict[str, Row]:
 
 
 def definitions(row: Row) -> list[str]:
-    """Compiler options of a row."""
+    """The compiler options that define a row's numbers and headers."""
     if row["kind"] == "helper":
         return []
     numbers = [f"-D{name.upper()}={row[name]}" for name in NUMBERS]
@@ -107,15 +107,15 @@ def definitions(row: Row) -> list[str]:
 def build(row: Row, out: str, clang: str, llvm_spirv: str) -> None:
     folder = Path(sys.argv[0]).parent
     bitcode = f"{out}.bc"
-    # The device's compiler optimises, once the specialisation constants are known. clang's own passes would
-    # leave instructions (freeze) that have no SPIR-V.
+    # The device's compiler optimises, once it knows the specialisation constants. clang's passes
+    # would leave instructions (freeze) that SPIR-V does not have.
     command = [clang, "--target=spirv64", "-cl-std=CL3.0", "-O2", "-Xclang", "-disable-llvm-passes"]
     command += ["-emit-llvm", "-Xclang", "-finclude-default-header", "-Wall", "-Wextra", "-Werror"]
     command += ["-Wno-unused-parameter"]  # policies share their signatures
     command += [f"-I{folder}", *definitions(row), "-MD", "-MF", f"{out}.d", "-MT", out]
     subprocess.run([*command, "-c", str(folder / row["source"]), "-o", bitcode], check=True)
-    # SPIR-V 1.2 is what the oldest supported GPU driver reads.
-    # CPU policies call intrinsics of x86, which pass through SPIR-V by name.
+    # The oldest supported GPU driver reads SPIR-V 1.2.
+    # CPU policies call x86 intrinsics, which SPIR-V passes on by name.
     command = [
         llvm_spirv,
         "--spirv-max-version=1.2",
@@ -130,7 +130,8 @@ def embed(out: Path, files: list[Path]) -> None:
     table = []
     for i, file in enumerate(files):
         content = file.read_bytes()
-        # A string literal, which ends with a zero of its own. GCC takes seven times as long for numbers.
+        # A string literal, because GCC takes seven times as long for a list of numbers. sizeof
+        # counts its terminating zero, too.
         data = "".join(f"\\{b:03o}" for b in content)
         lines.append(f'alignas(4) const unsigned char spirv_{i}[] = "{data}";')
         digest = hashlib.sha256(content).hexdigest()[:32]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write lists of X-macros as JSON, for Python: build_lists.py OUT NAME=FILE...
 
-OUT has the rows of each FILE under NAME, in their order: {"macro": .., column: value, ..}. The comment on
-a macro in the list names its columns. yes and no are booleans. The last column may have commas (a formula).
+OUT has the rows of each FILE under NAME, in their order: {"macro": .., column: value, ..}. The
+comment on a macro in the list names its columns, all in one line. yes and no become booleans. The
+last column, such as a formula, may contain commas.
 """
 
 import json
@@ -25,7 +26,7 @@ def value_of(cell: str) -> Any:
 
 
 def rows_of(definition: Path) -> list[dict[str, Any]]:
-    """The rows of a list; ends the process with a sentence at what cannot be read."""
+    """The rows of a list. Ends the process with a message if a row cannot be read."""
     text = definition.read_text(encoding="utf-8")
     columns = {macro: re.findall(r"\w+", signature) for macro, signature in COMMENT.findall(text)}
     rows = []

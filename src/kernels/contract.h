@@ -1,75 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loop nest (matmul.cl) asks of the two headers below it.
+// The contract between the loop nest (matmul.cl) and the two headers below it: an owner and a
+// policy.
 //
 // Each work-group computes tiles of
 //
 //   dst[m][n] = post_ops(bias[n] + sum over segments g of K of
-//                        src_scale[m][g] * wei_scale[g][n] *
-//                        sum over k in g of (src[m][k] - src_zp[m][g]) * (wei[k][n] - wei_zp[g][n]))
+//                   src_scale[m][g] * wei_scale[g][n] *
+//                   sum over k in g of (src[m][k] - src_zp[m][g]) * (wei[k][n] - wei_zp[g][n]))
 //
-// The OWNER says who computes a tile and where it keeps it, the POLICY how a group of its rows is multiplied
-// with the weights of a block of K, a panel. The build defines OWNER and POLICY, the headers' names, and the
-// numbers of the row in kernels.def: TILE_M, TILE_N, TILE_K, ROWS, LANES, GROUP_X.
+// The OWNER (owner/<owner>.h) says who computes a tile, a work-item or a sub-group, and where its
+// sums are kept. The POLICY (policy/<policy>.h) is the micro-kernel: it loads operands and
+// multiplies. The build defines OWNER and POLICY, the names of the headers, and the numbers of the
+// row in kernels.def: TILE_M, TILE_N, TILE_K, ROWS, LANES, GROUP_X.
 //
-// ---- An owner defines, before the policy (owner/<owner>.h) ----
+// The nest, for each tile:
+//   for each block of K                              // at most BLOCK_K elements, in one segment
+//       load zero points and scales of the columns   // if they change here
+//       multiply_block                               // the owner's loops (OWNER_LOOPS):
+//           load_b                                   //   the weights of the block: a panel
+//           add_wei_sums                             //   if src has zero points
+//           for each group of up to ROWS rows        //   multiply_rows in matmul.cl:
+//               load_group                           //     the rows of src
+//               multiply                             //     the products
+//               scale and add to the results         //     at the end of scaled segments
+//   finish the rows and store them
+//
+// For integers (FLAG_INTEGER) the policy multiplies the values of src and weights as they are, and
+// the nest subtracts the zero-point terms. For float src with integer weights, load_b itself
+// subtracts the zero points of the weights.
+//
+// ---- What an owner defines, before the policy ----
 // Vectors
-//   vec_f, vec_i        VEC_ROWS rows by as many columns as there are; the unit of all sums
-//   column_f, _i, _l    what the columns of a vector have in common, as f32, s32, s64
-//   row_f, row_i        what its rows have in common
-//   to_..., as_...      their conversions, by value and by bits
-//   load_column_f, store_column_f      one vector of columns of a tensor of any type
-//   load_column_s32, store_column_s32  the same of s32, at a pointer
+//   vec_f, vec_i        VEC_ROWS rows by the columns of a vector, f32 and s32; the unit of all sums
+//   column_f, _i, _l    values for the columns of a vector, f32, s32, s64
+//   row_f, row_i        values for its rows
+//   to_..., as_...      conversions between them, by value and by bits
+//   load_column_f, store_column_f      the columns of a vector of a tensor of any type, as f32
+//   load_column_s32, store_column_s32  the columns of a vector of s32, at a pointer
 //   NV                  vectors, side by side, of the tile's TILE_N columns
-//   TILE_COLUMNS        columns of one work-item, COLUMN_STEP apart; OWN_COLUMN: the first, in the tile
-//   k_index, parameter_index   counts along K; elements from where a tensor of parameters begins
+//   TILE_COLUMNS        columns of the tile that one work-item has; they are COLUMN_STEP apart
+//   OWN_COLUMN          the first of them, counted in the tile
+//   k_index             type of counts along K
+//   parameter_index     type of element offsets into tensors of scales, zero points and sums of src
 // Columns and rows of a tile
-//   struct column_source, find_columns       where parameters of the weights lie for the tile's columns
-//   load_column_scales, load_column_zero_points   those of a group of K, column_f and column_i [NV]
-//   struct tile_rows, find_rows              where the tile's rows begin in src and in its parameters
-//   load_block_rows                          what is loaded for all rows once a block
+//   struct column_source, find_columns       offsets of scales or zero points of the tile's columns
+//   load_column_scales, load_column_zero_points   of one group of K: column_f, column_i [NV]
+//   struct tile_rows, find_rows              offsets of the tile's rows in src, scales, zero points
+//   load_block_rows                          loads what all rows need of a block, once a block
 //   load_row_parameters                      scales, zero points, corrections of a group of rows
-//   zero_point_term                          zero points of a vector times its rows' corrections
+//   zero_point_term     zero points of a vector's columns times the corrections of its rows
 // Place
 //   find_place          the tile of this owner, and its slice of K
-//   SHARES_TILES        whether several owners share a tile: then all of them go to finish_slices
-//   OWNER_ATTRIBUTES, OWNER_PARAMETERS, OWNER_ARGUMENTS   of the kernel, and of calls that pass them on
+//   SHARES_TILES        whether several owners share a tile; all of them then call finish_slices
+//   OWNER_ATTRIBUTES    attributes of the kernel
+//   OWNER_PARAMETERS, OWNER_ARGUMENTS        more parameters of the kernel, and passing them on
 // Sums
 //   BLOCK_K             elements of K in a block
-//   SUM_BEGINS(block)   the sums of a group of rows begin at 0 in this block, else at what was carried
-//   SUM_ENDS(block)     they are scaled and added to the results behind it, else carried
-//   TAKES_CORRECTION(block)   zero points of the weights are taken off in it
-//   VALUES_APART        elements that values_of may need
-// and behind the policy (OWNER_LOOPS names the header)
-//   clear_sums          sums and results before the first block
-//   multiply_block      the products of a block: load_b, add_wei_sums, then multiply_rows for all groups
+//   SUM_BEGINS(block)   true: the sums of a group of rows begin at 0 in this block; else they go on
+//                       from tile.sum
+//   SUM_ENDS(block)     true: they are scaled and added to tile.result; else kept in tile.sum
+//   TAKES_CORRECTION(block)   whether zero points of the weights are subtracted in this block
+//   VALUES_APART        elements of the array that values_of may fill
+// and after the policy, in the header that OWNER_LOOPS names
+//   clear_sums          prepares sums and results for the first block
+//   multiply_block      the products of a block: load_b, add_wei_sums, multiply_rows for all groups
 //   values_of           the sums over K, row by row: column_f [TILE_M][NV]
-//   finish_slices       adds up the slices of a tile, and finishes it
+//   finish_slices       adds up the slices of a tile, finishes its rows and stores them
 //
-// ---- A policy defines (policy/<policy>.h) ----
-//   SUM_FACTOR          what sums have to be multiplied by, 1.f for most
-//   WEI_SHIFT           its weights are w - WEI_SHIFT, 0 for most
-//   struct wei_source, open_wei        the weights of a tile
-//   panel_vec, PANEL_VECTORS           private memory for the weights of a block
-//   struct b_panel, load_b             the weights of a block, there or where they lie
-//   add_wei_sums        adds the sums of the panel's columns, integers only
-//   struct ahead, look_ahead, prefetch_block   asks for the next block (policy/no_ahead.h: does not)
-//   struct a_group, load_group         a block of a group of rows of src (policy/all_columns.h: read later)
-//   AT_ONCE(count)      vectors of sums that one multiply adds to, for a group of `count` rows
-//   multiply            adds the products of the group and of AT_ONCE(count) vectors of the panel, from
-//                       vector v on, to isum (FLAG_INTEGER) or fsum
-// for work_item also
-//   ANY_ROW_COUNT       1: multiply is made for several numbers of rows up to ROWS; 0: ROWS always
-//   prefetch_a, prefetch_b             ask for the next group of rows, and for a part of the next panel
+// ---- What a policy defines ----
+// It includes its owner's header, whose struct tile_rows (owner/<owner>/rows.h) says where rows
+// begin. Rows past the end of the matrix repeat the last one. Columns past the end may have any
+// value, but must not be read outside of the tensor. `length` is the number of elements of K in the
+// block; products behind it must be 0.
+// Constants
+//   SUM_FACTOR          the nest multiplies sums by this; 1.f for most
+//   WEI_SHIFT           the policy multiplies w - WEI_SHIFT instead of w; 0 for most. The nest
+//                       makes up for it in the zero points
+//   AT_ONCE(count)      vectors of sums that one call of multiply adds to, for `count` rows
+// Weights
+//   struct wei_source   the weights of a tile
+//   open_wei(wei, p, begin, n0, columns)     makes it. begin: element offset of the batch's matrix;
+//                       n0: this work-item's first column; columns: how many it has
+//   panel_vec, PANEL_VECTORS                 type and length of the private array for a panel
+//   struct b_panel      the weights of a block: in that array, or where they are in memory
+//   load_b(source, p, k0, length, wei_zp, panel)   makes it, for elements k0.. of K. wei_zp: [NV]
+//   add_wei_sums(b, length, sum)             sum[v] += the panel's weights, w - WEI_SHIFT, summed
+//                       along K; sum: column_i [NV]. Empty for policies of floats
+// src
+//   struct a_group, load_group(src, p, rows, i0, k0, a)   a block of the group of rows from row i0
+//                       of the tile on; policy/all_columns.h only notes where it is
+// Products
+//   multiply(count, v, a, length, b, isum, fsum)   adds the products of `count` rows and the panel
+//                       to AT_ONCE(count) vectors, from vector v on, of isum (FLAG_INTEGER) or
+//                       of fsum: both [count / VEC_ROWS][NV]
+// Prefetches
+//   struct ahead, look_ahead, prefetch_block   ask for the next block; see policy/no_ahead.h
+// and for the owner work_item
+//   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
+//   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
+//   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
 //
-// Most policies are a few lines over another: policy/int8.h wants DOT, a dot product of four bytes,
-// policy/fma.h nothing, policy/xe_multiply.h dpas.
+// Most policies are a few lines on top of a shared one: policy/int8.h needs DOT, a dot product of
+// four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
 #pragma once
 
 #include "tile.h"
 
-// Of the nest, for OWNER_LOOPS: the products of `count` rows from row i0 of the tile on, over one block.
-static inline __attribute__((always_inline)) void multiply_rows(const int count, int i0, bytes src,
-                                                                global const struct matmul_problem *p,
-                                                                __private struct tile *t,
-                                                                __private const struct row_parameters *rows,
-                                                                const struct block *block, struct b_panel b);
+// Defined by the nest, called by OWNER_LOOPS: the products of `count` rows from row i0 of the tile
+// on, over one block. src: any type, see tile_rows for where rows begin.
+static inline __attribute__((always_inline)) void
+multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
+              __private struct tile *t, __private const struct row_parameters *parameters,
+              const struct k_block *block, struct b_panel b);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of the data types that types.def lists: per type load_<type>(p, i), load8_<type>,
-// load16_<type> and store_<type>(p, i, x), of what a matmul writes also store8_<type> and store16_<type>.
-// Functions that take the type as a number choose among these by switches made of the list, so that a type
-// without its functions does not compile. The host lets no other number through (the columns of the list);
-// for those loads give 0.
+// Loads and stores of the types that types.def lists. Each type has load_<type>(p, i),
+// load8_<type>, load16_<type> and store_<type>(p, i, x). Types that dst may have also have
+// store8_<type> and store16_<type>. p: the tensor; i: the element.
+// Functions that take the type as a number choose among these by a switch that is made from the
+// list: a type without its functions does not compile. The host passes no other numbers; for those,
+// loads give 0.
 #pragma once
 
 enum {
@@ -36,7 +37,7 @@ static inline float bf16_to_float(ushort bits) {
     return as_float((uint)bits << 16);
 }
 
-// Round to nearest even; a NaN stays a quiet NaN, a denormal result becomes a zero of its sign.
+// Rounds to nearest even. A NaN stays a quiet NaN. A denormal result becomes a zero of its sign.
 static inline ushort float_to_bf16(float x) {
     const uint bits = as_uint(x);
     if (isnan(x))
@@ -45,7 +46,7 @@ static inline ushort float_to_bf16(float x) {
     return (rounded & 0x7f80) ? rounded : (ushort)(rounded & 0x8000);
 }
 
-// Half a byte, the even element in its low half; a store leaves the neighbour as it is.
+// 4-bit elements: two in a byte, the even one in the low half. A store keeps the other one.
 static inline int load_nibble(bytes p, long i) {
     return (p[i >> 1] >> ((i & 1) * 4)) & 15;
 }
@@ -99,8 +100,8 @@ static inline float load_float(bytes p, int data_type, long i) {
     return 0.f;
 }
 
-// Integers saturate, then round half to even (NaN gives 0); floats round half to even, f16 overflows to
-// infinity.
+// Stores of f32 x. Integers saturate and round half to even; NaN becomes 0. Floats round half to
+// even; f16 overflows to infinity.
 static inline void store_f32(global uchar *p, long i, float x) {
     ((global float *)p)[i] = x;
 }
@@ -137,7 +138,7 @@ static inline void store_float(global uchar *p, int data_type, long i, float x) 
     }
 }
 
-// The 4-bit elements of 4 and 8 bytes, one in each element of the vector.
+// Unpacks the 4-bit elements of 4 or 8 bytes, one to each element of the vector.
 static inline uchar8 load_nibbles8(bytes p) {
     const uchar4 pairs = vload4(0, p);
     uchar8 nibbles;
@@ -153,7 +154,7 @@ static inline uchar16 load_nibbles16(bytes p) {
     return nibbles;
 }
 
-// N neighbours that start at element i (even for 4-bit types), as f32.
+// Loads N contiguous elements from element i on, as f32. For 4-bit types i is even.
 #define DEFINE_LOADS(N)                                                                                      \
     static inline float##N load##N##_f32(bytes p, long i) {                                                  \
         return vload##N(0, (global const float *)p + i);                                                     \
@@ -201,7 +202,7 @@ static inline float16 load_float16(bytes p, int data_type, long i) {
     return (float16)0.f;
 }
 
-// N neighbours from element i on, by the rules of single ones.
+// Stores N contiguous elements from element i on, rounded as store_<type> does.
 #define DEFINE_STORES(N)                                                                                     \
     static inline void store##N##_f32(global uchar *p, long i, float##N x) {                                 \
         vstore##N(x, 0, (global float *)p + i);                                                              \
@@ -231,7 +232,7 @@ static inline float16 load_float16(bytes p, int data_type, long i) {
 DEFINE_STORES(8)
 DEFINE_STORES(16)
 
-// Only types that dst may have.
+// Only for types that dst may have.
 #define CASE_no(...)
 #define CASE_yes(NAME, store)                                                                                \
     case DT_##NAME:                                                                                          \

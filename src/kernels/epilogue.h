@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From rows of sums to dst: bias, post-ops, scale and zero point of dst, conversion.
+// The epilogue of a row: bias, post-ops, scale and zero point of dst, conversion and store.
 #pragma once
 
 #include OWNER
@@ -8,12 +8,13 @@
 #include "spec.h"
 #include "tensor.h"
 
-// Whether all columns of the work-item are there, and neighbours side by side.
+// Whether the work-item has all its columns, and they are contiguous in the tensor.
 static inline bool is_dense_row(tensor t, int columns) {
     return t->column == 1 && columns == TILE_COLUMNS;
 }
 
-// x[NV]: the sums of row r, of so many columns from n0 on, to the values of dst.
+// Turns the scaled sums x[NV] of row r into values of dst. The work-item has `columns` columns in
+// the matrix, the first is n0.
 static inline void finish_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
                               global const uchar *dst, const struct row_index *r, long n0, int columns,
                               __private column_f *x) {
@@ -48,7 +49,7 @@ static inline void finish_row(global const struct matmul_problem *p, const struc
     }
 }
 
-// Values are f32, or bits of an s32 where FLAG_EXACT_S32.
+// x[NV]: f32, or the bits of s32 with FLAG_EXACT_S32.
 static inline void store_row(global const struct matmul_problem *p, global uchar *dst,
                              const struct row_index *r, long n0, int columns, __private const column_f *x) {
     __private const float *elements = (__private const float *)x;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the sums of a row of the tile to dst.
+// Finishes a row of the tile: the scales that do not change along K, then the epilogue.
 #pragma once
 
 #include "epilogue.h"
 #include "parameters.h"
 #include "tile.h"
 
-// The values of dst in row i of the tile, which is row r.
+// Turns x[NV], the sums of row r, into values of dst.
 static inline void finish_tile_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    global const uchar *dst, const struct row_index *r,
                                    __private const struct tile *t, __private column_f *x) {

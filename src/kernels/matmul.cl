@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// dst = post_ops(sum over segments of scales * (src - src_zp) * (wei - wei_zp) + bias), tile by tile.
+// The matmul kernel: the loop nest that all owners and policies share (contract.h has the formula).
 //
-// contract.h says what is left to the owner of a tile (owner/work_item.h, owner/sub_group.h) and to the
-// policy, which is the ISA (policy/*.h). K runs in segments, inside which scales and zero points are
-// constant, and these in blocks. The weights of a block become a panel, groups of up to ROWS rows are
-// multiplied with it. Zero points leave the loop over K (RFC "User's Precomputed Reductions for GeMM"):
+// K runs in segments, in which scales and zero points are constant, and a segment in blocks. The
+// weights of a block become a panel. Groups of up to ROWS rows of src are multiplied with it. For
+// integers, zero points are taken out of the loop over K (RFC "User's Precomputed Reductions for
+// GeMM"):
 //   sum (s - zs)(w - zw) = sum s w  -  zw * R  -  zs * sum w  +  length * zs * zw,   R = sum s
-// R comes from the caller or from reduce_src.cl. Integer arithmetic is exact modulo 2^32.
+// The caller or reduce_src.cl gives R. Integer arithmetic is exact modulo 2^32.
 #include OWNER
 
 #include POLICY
@@ -18,12 +18,11 @@
 #include "finish.h"
 #include "partials.h"
 
-// The sums of a group of `count` rows from row i0 of the tile on, over one block.
-static inline __attribute__((always_inline)) void multiply_rows(const int count, int i0, bytes src,
-                                                                global const struct matmul_problem *p,
-                                                                __private struct tile *t,
-                                                                __private const struct row_parameters *rows,
-                                                                const struct block *block, struct b_panel b) {
+// The sums of `count` rows from row i0 of the tile on, over one block.
+static inline __attribute__((always_inline)) void
+multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
+              __private struct tile *t, __private const struct row_parameters *parameters,
+              const struct k_block *block, struct b_panel b) {
     vec_i isum[VECTORS(ROWS)];
     vec_f fsum[VECTORS(ROWS)];
     __private vec_i *carried = t->sum + VECTORS(i0);
@@ -41,22 +40,23 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
                 isum[i] = sum;
             else
                 fsum[i] = as_vec_f(sum);
-            if (HAS(FLAG_REDUCTIONS) && !HAS(FLAG_FLOAT_ZP) && TAKES_CORRECTION(block))
-                isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)rows->correction[i / NV]);
+            if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32 && TAKES_CORRECTION(block))
+                isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)parameters->correction[i / NV]);
         }
         multiply(count, v, &a, block->length, b, isum, fsum);
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
             if (HAS(FLAG_SRC_ZP) && block->last)
-                isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)rows->src_zp[i / NV];
+                isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)parameters->src_zp[i / NV];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-                if (HAS(FLAG_FLOAT_ZP) && block->first)
-                    scaled -= (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)rows->float_correction[i / NV];
+                if (spec_zp_term() == ZP_TERM_F32 && block->first)
+                    scaled -=
+                        (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)parameters->float_correction[i / NV];
                 if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                     scaled *= (vec_f)t->wei_scale[i % NV];
                 if (HAS(FLAG_SRC_SCALE_K))
-                    result[i] = fma(scaled, (vec_f)rows->src_scale[i / NV], result[i]);
+                    result[i] = fma(scaled, (vec_f)parameters->src_scale[i / NV], result[i]);
                 else
                     result[i] = fma(scaled, (vec_f)t->wei_scale[i % NV], result[i]);
             } else {
@@ -66,21 +66,21 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
     }
 }
 
-// Number of the group of K that the block is in.
-static inline parameter_index along_k(global const struct matmul_problem *p, const struct block *block,
+// The number of the block's group of K. group: elements of K in a group.
+static inline parameter_index along_k(global const struct matmul_problem *p, const struct k_block *block,
                                       long group) {
     return (parameter_index)(HAS(FLAG_EQUAL_GROUPS) ? block->segment
                                                     : (parameter_index)block->k0 / (parameter_index)group);
 }
 
-// Zero points and scales of the columns, in the block's segment.
+// Loads zero points and scales of the columns for the block's segment.
 static inline void load_column_parameters(global const struct matmul_problem *p,
-                                          const struct matmul_arguments *args, const struct block *block,
+                                          const struct matmul_arguments *args, const struct k_block *block,
                                           __private struct tile *t) {
     if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
                                 &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
-    // The policy's weights are w - WEI_SHIFT, and so are their zero points.
+    // The policy multiplies w - WEI_SHIFT, so its zero points are shifted, too.
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
@@ -93,7 +93,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     }
 }
 
-// The tile's sums over its part of K.
+// Sums the tile over its part of K: a range or a slice.
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
                              const struct matmul_arguments *args, const struct row_index *first,
                              const struct place *at, __private struct tile *t) {
@@ -103,7 +103,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
     struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin, at->slices == 1);
     const k_index segment = (k_index)p->segment;
-    struct block block = {.k0 = k_begin, .segment = k_begin / segment};
+    struct k_block block = {.k0 = k_begin, .segment = k_begin / segment};
     block.steps = steps_of(p);
     k_index segment_end = (block.segment + 1) * segment;
     for (; block.k0 < k_end; block.k0 += block.length) {
@@ -111,7 +111,8 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
             ++block.segment;
             segment_end += segment;
         }
-        // A range ends its part of the segment: each one takes the zero points of src off its own sums.
+        // A segment that goes on in the next range ends here: each range subtracts the zero-point
+        // terms of src from its own sums.
         const k_index end = min(segment_end, k_end);
         block.length = (int)min((k_index)BLOCK_K, end - block.k0);
         block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - segment;
@@ -139,32 +140,34 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     struct place at = find_place(p);
     const bool is_there = at.n0 < p->n && at.row0 < p->rows;
     if (!is_there) {
-        if (!SHARES_TILES) // else others wait for this one
+        if (!SHARES_TILES) // else it must reach the barriers of its work-group
             return;
         at.n0 = at.row0 = 0;
     }
-    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
-    const long first_row = get_group_id(1) * p->rows + at.row0; // in the whole of dst
+    const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
+    const long first_row = get_group_id(1) * p->rows + at.row0; // counted in the whole batch
 
     struct tile t;
     t.n0 = at.n0 + OWN_COLUMN;
-    // 0 or less: none
+    // 0 or less if the work-item has no column in the matrix.
     t.columns = (int)min((long)TILE_COLUMNS, (p->n - t.n0 + COLUMN_STEP - 1) / COLUMN_STEP);
     t.count = is_there ? (int)min((long)tile_rows, p->rows - at.row0) : 0;
-    // The weights and their parameters depend on the batch, never on the row within a tile.
+    // The weights, their scales and zero points depend on the batch, but all rows of a tile use the
+    // same.
     const struct row_index first = row_at(p, first_row);
     if (HAS(FLAG_WEI_ZP))
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (HAS(FLAG_WEI_SCALE))
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
-    const struct block all = {.opens = true};
-    if (!HAS(FLAG_FINISH)) {
+    const struct k_block all = {.opens = true};
+    if (spec_stage() != STAGE_FINISH) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
         clear_sums(&t);
         if (is_there)
             sum_range(src, wei, p, &args, &first, &at, &t);
     }
-    // The sums over K, row by row; f32, or bits of an s32 where FLAG_INTEGER and segments are not scaled.
+    // The sums over K, [TILE_M][NV]: f32, or the bits of s32 if FLAG_INTEGER is set and segments
+    // are not scaled.
     column_f apart[VALUES_APART];
     __private column_f *values = values_of(&t, apart);
     if (SHARES_TILES) {
@@ -172,11 +175,11 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         finish_slices(p, &args, dst, &t, &at, first_row, values OWNER_ARGUMENTS);
         return;
     }
-    if (HAS(FLAG_FINISH)) {
+    if (spec_stage() == STAGE_FINISH) {
         load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
         load_column_parameters(p, &args, &all, &t);
     }
-    if (HAS(FLAG_PARTIAL)) {
+    if (spec_stage() == STAGE_PARTIAL) {
         store_partials(p, &t, values,
                        partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
         return;

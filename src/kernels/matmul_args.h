@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host tells the matmul kernels: one constant block per primitive and one small block per execution.
-// Compiled by the C++ compiler and as OpenCL C; every member has the same size and offset in both.
+// What the host passes to the matmul kernels: an argument block per primitive and a small struct
+// per execution. Compiled as C++ and as OpenCL C; every member has the same size and offset in
+// both.
 #pragma once
 
 #ifdef __OPENCL_C_VERSION__
@@ -18,22 +19,22 @@ using arg_i32 = int32_t;
 #define MATMUL_MAX_BATCH_NDIMS 10
 #define MATMUL_MAX_POST_OPS 32
 
-// Where element (batch.., row, column) of a tensor lies: offset0 + sum of coordinate * stride, in elements.
-// Strides are 0 where the tensor is broadcast. Quantisation parameters divide row and column by their group
-// first.
+// Where a tensor has element (batch.., row, column): at offset0 + sum of coordinate * stride, in
+// elements. Strides are 0 in dimensions that are broadcast. For scales and zero points, row and
+// column are first divided by row_group and column_group.
 struct tensor_arg {
     arg_i64 offset0;
     arg_i64 batch[MATMUL_MAX_BATCH_NDIMS];
     arg_i64 row, column;
     arg_i64 row_group, column_group;
     arg_i32 data_type; // zemm_data_type_t
-    arg_i32 on_host;   // 1: the value is in matmul_arguments instead
+    arg_i32 on_host;   // 1: a host scalar; its value is in matmul_arguments
 };
 
 struct post_op_arg {
-    arg_i32 alg; // zemm_alg_kind_t of an eltwise or binary; POST_OP_SUM, POST_OP_PRELU
-    arg_i32 zero_point;
-    float alpha; // sum: the scale
+    arg_i32 alg;        // zemm_alg_kind_t of an eltwise or binary; POST_OP_SUM, POST_OP_PRELU
+    arg_i32 zero_point; // sum
+    float alpha;        // sum: the scale
     float beta;
     struct tensor_arg src1; // binary: src1; prelu: the slopes; sum: data_type only
     struct tensor_arg src2; // binary_select: the condition
@@ -42,40 +43,43 @@ struct post_op_arg {
 #define POST_OP_SUM 1
 #define POST_OP_PRELU 2
 
-// Fixed at creation. rows counts what one index of the second grid dimension walks over: M, or batch * M when
-// the weights are the same for the whole batch.
+// The argument block, fixed when the primitive is created. "Xe rows" are the rows of kernels.def
+// where a sub-group owns a tile.
 struct matmul_problem {
     arg_i64 m, n, k;
+    // Rows that one index of the second grid dimension covers: M, or batch * M if the batch shares
+    // the weights.
     arg_i64 rows;
-    // Elements of K between two applications of scales and zero points; divides k but for FLAG_WIDE_SUMS,
-    // where the last segment may be shorter.
+    // Elements of K in a segment, at whose end scales and zero points are applied. It divides k,
+    // except with FLAG_WIDE_SUMS, where the last segment may be shorter.
     arg_i64 segment;
     arg_i64 wei_panel;   // packed weights: elements from one panel of 64 columns to the next
-    arg_i32 tile_rows;   // rows of one work-item, at most TILE_M
-    arg_i32 finish_rows; // of one work-item with FLAG_FINISH
-    // Xe rows: work-groups along M, and how many of them one strip of the grid has; a strip runs column by
-    // column.
+    arg_i32 tile_rows;   // rows of a tile, at most TILE_M
+    arg_i32 finish_rows; // the same in STAGE_FINISH
+    // Xe rows: groups of tiles along M, and the height of a strip in such groups. Groups are
+    // numbered strip by strip, and column by column within a strip.
     arg_i32 groups_m, strip;
-    arg_i32 group_x, group_y; // Xe rows: tiles of a group
-    // With FLAG_SLICES: groups of tiles whose sub-groups have a tile each; of the others so many share one,
-    // each with k_slice of K.
+    arg_i32 group_x, group_y; // Xe rows: tiles along N and M in a group
+    // With FLAG_SLICES: in the first whole_groups groups of tiles, each tile has one sub-group. In
+    // the others, `slices` sub-groups share a tile, each with k_slice elements of K.
     arg_i32 whole_groups, slices;
     arg_i64 k_slice;
-    arg_i64 k_range; // elements of K of one work-item
-    // Elements from row to row, and from range of K to range of K, of the sums with FLAG_PARTIAL; rows are
-    // those of dst, of the whole batch.
+    arg_i64 k_range; // elements of K in a range: one index of the third grid dimension
+    // In STAGE_PARTIAL: elements from row to row, and from range to range, of the sums in the
+    // scratchpad. Their rows are those of the whole batch of dst.
     arg_i64 partial_row, partial_range;
     arg_i32 batch_ndims;
     arg_i32 post_ops_len;
     arg_i64 batch_dims[MATMUL_MAX_BATCH_NDIMS]; // of dst
     struct tensor_arg src, wei, dst, bias;
-    struct tensor_arg src_scale, wei_scale, dst_scale; // grid: src (M, K), wei (K, N), dst (M, N)
+    // (row, column) of scales and zero points: (M, K) of src, (K, N) of wei, (M, N) of dst.
+    struct tensor_arg src_scale, wei_scale, dst_scale;
     struct tensor_arg src_zp, wei_zp, dst_zp;
-    struct tensor_arg reductions; // (M, K / segment): sums of src over segments of K, s32
+    struct tensor_arg reductions; // [batch.., M, K / segment] s32: sums of src over each segment
     struct post_op_arg post_ops[MATMUL_MAX_POST_OPS];
 };
 
-// Passed by value at each execution. The 64-bit members are addresses on the device.
+// Passed by value at each execution. The 64-bit members are device addresses.
 struct matmul_arguments {
     arg_u64 bias, src_scale, wei_scale, dst_scale, src_zp, wei_zp, dst_zp, reductions, partials;
     arg_u64 post_op_src1[MATMUL_MAX_POST_OPS];
@@ -84,64 +88,86 @@ struct matmul_arguments {
     arg_i32 host_src_zp, host_wei_zp, host_dst_zp;
 };
 
-// Specialisation constants: they only prune code. Values of the types are zemm_data_type_t.
+// Specialisation constants. They only remove code that a problem does not need. Types are
+// zemm_data_type_t.
 #define SPEC_SRC_DT 0
 #define SPEC_WEI_DT 1
 #define SPEC_DST_DT 2
 #define SPEC_FLAGS 3
-#define SPEC_SRC_UNIT 4 // UNIT_...: how neighbours lie in src
+#define SPEC_SRC_UNIT 4 // UNIT_...
 #define SPEC_WEI_UNIT 5
-#define SPEC_SRC_SCALE_DT 6 // of the parameters; 0: a host scalar, in matmul_arguments
+#define SPEC_SRC_SCALE_DT 6 // type of the tensor; 0: none, or a host scalar
 #define SPEC_WEI_SCALE_DT 7
 #define SPEC_SRC_ZP_DT 8
 #define SPEC_WEI_ZP_DT 9
-// Xe rows: elements of K in a panel, at most TILE_K, and panels in a block, at most MOST_PANELS; blocks
-// divide each segment but all of K.
+// Xe rows: elements of K in a panel, at most TILE_K, and panels in a block, 1 or 2. Blocks divide
+// each segment unless all of K is one segment.
 #define SPEC_PANEL_K 10
 #define SPEC_PANELS 11
+#define SPEC_STAGE 12    // enum stage
+#define SPEC_ZP_TERM 13  // enum zp_term
+#define SPEC_SRC_LOAD 14 // Xe rows: enum src_load
 
-#define REDUCE_SEGMENTS 32 // of a row, summed by one work-item of reduce_src
+#define REDUCE_SEGMENTS 32 // segments of a row that one work-item of reduce_src sums
 
+// The contiguous dimension of src or of the weights.
 #define UNIT_NONE 0
 #define UNIT_ROW 1    // the row dimension has stride 1
 #define UNIT_COLUMN 2 // the column dimension has stride 1
-// Weights only: panels of PACKED_N columns, one after the other. 8-bit and 4-bit integers: groups of four of
-// K, then the columns, then the four (BA16a64b4a and its batched forms); others: K, then the columns
-// (BA16a64b). Padding is zero.
+// Weights only: packed in panels of PACKED_N columns. In a panel, f32, f16 and bf16 have one row of
+// K after the other (BA16a64b and its batched forms). 8-bit and 4-bit integers have, for each four
+// of K, the four elements of each column (BA16a64b4a). Padding is zero.
 #define UNIT_PACKED 3
 #define PACKED_N 64
 
+// Values of SPEC_STAGE.
+enum stage {
+    STAGE_WHOLE,   // one launch computes dst
+    STAGE_PARTIAL, // K is split into ranges: their sums are written to partials
+    STAGE_FINISH   // the second launch: adds up the partials and finishes the rows
+};
+
+// Values of SPEC_SRC_LOAD: how Xe rows read src.
+enum src_load {
+    SRC_LOAD_GATHER, // element by element
+    SRC_LOAD_1D,     // by 1-D block loads
+    SRC_LOAD_2D      // by 2-D block loads
+};
+
+// Values of SPEC_ZP_TERM: how zero points of the weights are multiplied with sums of src.
+enum zp_term {
+    ZP_TERM_S32,
+    ZP_TERM_S16, // the factors fit into 16 bits, the product is s32
+    ZP_TERM_F32  // in f32, which is exact
+};
+
 // Bits of SPEC_FLAGS.
-#define FLAG_INTEGER 1 // s32 accumulation, else f32
-#define FLAG_SRC_ZP 2
-#define FLAG_WEI_ZP 4
-#define FLAG_REDUCTIONS 8 // sums of src are needed (weights zero points, or weights that change signedness)
-#define FLAG_SRC_SCALE 16
-#define FLAG_WEI_SCALE 32
-#define FLAG_SRC_SCALE_K 64  // src scales change along K: the sum of each segment is scaled
-#define FLAG_WEI_SCALE_K 128 // likewise weights scales
-#define FLAG_WEI_ZP_K 256    // weights zero points change along K
-#define FLAG_BIAS 512
-#define FLAG_POST_OPS 1024
-#define FLAG_DST_SCALE 2048
-#define FLAG_DST_ZP 4096
-#define FLAG_WHOLE_SEGMENTS 16384 // a segment is at most TILE_K long
-#define FLAG_ONE_GROUP 32768      // a tile has at most ROWS rows
-#define FLAG_K_TAIL 65536         // K is no multiple of 4; of a block, for sub-groups
-#define FLAG_EXACT_S32 8192       // s32 dst of a bare integer matmul: stored without passing through f32
-#define FLAG_ALONG_K 524288       // few rows, weights that lie along K in segments of whole vectors
-#define FLAG_EQUAL_GROUPS 4194304 // all parameters that change along K do so at each segment
-#define FLAG_ONE_MATRIX 8388608   // a tile's rows are rows of one matrix of the batch
-#define FLAG_FLOAT_ZP 16777216 // zero points of the weights times sums of src are exact in f32, see plan.cpp
-#define FLAG_SRC_2D 1048576    // 2-D block loads can read src
-#define FLAG_WEI_2D 2097152    // and the weights
-#define FLAG_SRC_1D 33554432   // block loads in one dimension can read src
-#define FLAG_SHORT_ZP 67108864 // zero points of the weights and sums of src fit 16 bits
-#define FLAG_SPLIT_F32 134217728 // f32 becomes sums of two bf16
-#define FLAG_PARTIAL 131072      // K is split: a work-item leaves the sums of its range of K in partials
-#define FLAG_FINISH 262144       // adds up the partials and goes on from there
-#define FLAG_SLICES 268435456    // sub-groups of a work-group share tiles along K
-#define FLAG_WIDE_SUMS 536870912 // an s32 holds the sums of ranges of K, not their sum
+#define FLAG_INTEGER (1u << 0)   // sums are s32, else f32
+#define FLAG_EXACT_S32 (1u << 1) // the s32 sums are the results: stored without conversion
+#define FLAG_WIDE_SUMS (1u << 2) // an s32 holds the sum of a range of K, but not of all K
+#define FLAG_SRC_ZP (1u << 3)
+#define FLAG_WEI_ZP (1u << 4)
+#define FLAG_WEI_ZP_K (1u << 5) // weights zero points change along K
+// Sums of src are needed: weights have zero points, or the policy flips their sign bit.
+#define FLAG_REDUCTIONS (1u << 6)
+#define FLAG_SRC_SCALE (1u << 7)
+#define FLAG_SRC_SCALE_K (1u << 8) // src scales change along K: the sum of each segment is scaled
+#define FLAG_WEI_SCALE (1u << 9)
+#define FLAG_WEI_SCALE_K (1u << 10)    // weights scales change along K
+#define FLAG_EQUAL_GROUPS (1u << 11)   // what changes along K does so at each segment
+#define FLAG_WHOLE_SEGMENTS (1u << 12) // a segment is at most one block
+#define FLAG_BIAS (1u << 13)
+#define FLAG_POST_OPS (1u << 14)
+#define FLAG_DST_SCALE (1u << 15)
+#define FLAG_DST_ZP (1u << 16)
+#define FLAG_ONE_GROUP (1u << 17)  // CPU rows: a tile has at most ROWS rows
+#define FLAG_ALONG_K (1u << 18)    // CPU rows: few rows, no panel (policy/int8_along_k.h)
+#define FLAG_QUAD_TAIL (1u << 19)  // CPU rows of bytes: K is no multiple of 4
+#define FLAG_ONE_MATRIX (1u << 20) // Xe rows: a tile's rows are rows of one matrix of the batch
+#define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel
+#define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
+#define FLAG_SPLIT_F32 (1u << 23)  // Xe rows: f32 is split into two bf16
+#define FLAG_SLICES (1u << 24)     // Xe rows: sub-groups share a tile, each with a slice of K
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

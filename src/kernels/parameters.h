@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of a tile. data_type 0 stands for a host scalar.
+// Loads of scales and zero points. data_type 0 stands for a host scalar, whose value is host.
 #pragma once
 
 #include "tensor.h"
@@ -12,7 +12,7 @@ static inline int load_zero_point(ulong address, int data_type, int host, long o
     return data_type == 0 ? host : load_int((bytes)address, data_type, offset);
 }
 
-// Without the division for each column, where columns have no groups.
+// As column_offset, but without a division where columns have no groups.
 static inline long parameter_offset(tensor t, long column) {
     return t->column_group == 1 ? column * t->column : column_offset(t, column);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// K in ranges: a launch leaves the sums of each in the scratchpad, a second one (FLAG_FINISH) adds them up.
+// The sums of ranges of K. If K is split into ranges, one launch writes the sums of each range to
+// the scratchpad (STAGE_PARTIAL). A second launch adds them up (STAGE_FINISH).
 #pragma once
 
 #include "tile.h"
 
-// Where the sums of a range of K begin, from first_row of dst on.
+// Where the sums of the first range begin, for row first_row (counted in the whole batch) and
+// column n0.
 static inline global int *partial_sums(global const struct matmul_problem *p,
                                        const struct matmul_arguments *args, long first_row, long n0) {
     return (global int *)args->partials + first_row * p->partial_row + n0;
@@ -15,8 +17,8 @@ static inline void store_partial_row(__private const column_f *x, global int *to
         store_column_s32(as_column_i(x[v]), to + v * LANES);
 }
 
-// Adds up the ranges in their order, so that floats always round alike. Sums that no s32 holds are rounded to
-// f32 once.
+// Adds up the ranges in a fixed order, so that float results are always rounded alike. With
+// FLAG_WIDE_SUMS the sum is 64-bit and is rounded to f32 once.
 static inline void load_partial_row(global const struct matmul_problem *p, __private column_f *x,
                                     global const int *from) {
     for (int v = 0; v < NV; ++v) {
@@ -39,7 +41,7 @@ static inline void load_partial_row(global const struct matmul_problem *p, __pri
     }
 }
 
-// Those of all rows of the tile.
+// For all rows of the tile. values: [TILE_M][NV].
 static inline void store_partials(global const struct matmul_problem *p, __private const struct tile *t,
                                   __private const column_f *values, global int *to) {
     for (int i = 0; i < t->count; ++i)

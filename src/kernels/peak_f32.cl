@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate of f32 multiply-adds: nothing but fma of 16-wide vectors, in registers.
+// Measures the rate of f32 multiply-adds: a loop of fma on 16-wide vectors in registers.
 
-// Independent sums, enough to hide the instruction's latency; with the two factors they fill the registers.
+// Independent sums: enough to hide the latency of the instruction. With the two factors they fill
+// the registers.
 #define SUMS 28
 
-// Each work-item does steps * SUMS instructions of 16 multiply-adds. factors: two vectors. sums: one vector a
-// work-item.
+// Each work-item executes steps * SUMS instructions of 16 multiply-adds. factors: two vectors.
+// sums: one vector for each work-item.
 kernel void peak_f32(global const float16 *factors, global float16 *sums, long steps) {
     const float16 a = factors[0], b = factors[1];
     float16 sum[SUMS];

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate of AVX512-VNNI multiply-adds (u8 x s8 into s32): nothing but vpdpbusd, in registers.
+// Measures the rate of AVX512-VNNI multiply-adds (u8 x s8 to s32): a loop of vpdpbusd on registers.
 
-// The instruction by its LLVM name, which passes through SPIR-V to the device's compiler.
+// The instruction by its LLVM name, which SPIR-V passes on to the device's compiler.
 int16 __attribute__((overloadable))
 dot_add(int16 sum, int16 u8s, int16 s8s) __asm("llvm.x86.avx512.vpdpbusd.512");
 
-// Independent sums, enough to hide the instruction's latency; with the two factors they fill the registers.
+// Independent sums: enough to hide the latency of the instruction. With the two factors they fill
+// the registers.
 #define SUMS 28
 
-// Each work-item does steps * SUMS instructions of 64 multiply-adds. factors: two vectors. sums: one vector a
-// work-item.
+// Each work-item executes steps * SUMS instructions of 64 multiply-adds. factors: two vectors.
+// sums: one vector for each work-item.
 kernel void peak_int8(global const int16 *factors, global int16 *sums, long steps) {
     const int16 a = factors[0], b = factors[1];
     int16 sum[SUMS];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast memory larger than the caches is read and copied.
+// Measures how fast a device reads and copies memory that is larger than its caches.
 
-// Streams that a work-item walks through side by side, one cache line of each in turn: the prefetchers of a
-// core follow several.
+// A work-item reads this many streams side by side, one cache line of each in turn, because the
+// prefetchers of a core can follow several.
 #define STREAMS 4
 
-// Sums a stretch of STREAMS * lines cache lines a work-item. sums: one vector a work-item.
+// Each work-item sums STREAMS * lines cache lines. sums: one vector for each work-item.
 kernel void peak_read(global const int16 *data, global int16 *sums, long lines) {
     global const int16 *mine = data + get_global_id(0) * STREAMS * lines;
     int16 sum[STREAMS];
@@ -25,7 +25,7 @@ kernel void peak_read(global const int16 *data, global int16 *sums, long lines) 
     sums[get_global_id(0)] = total;
 }
 
-// Copies as many cache lines a work-item.
+// Each work-item copies `lines` cache lines.
 kernel void peak_copy(global const int16 *from, global int16 *to, long lines) {
     const long begin = get_global_id(0) * lines;
 #pragma unroll 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Post-ops on one row of results in f32: sum, prelu, and the algorithms that algs.def lists. The host lets no
-// other number through; it would leave the result as it is.
+// Post-ops on a row of f32 results: sum, prelu and the algorithms of algs.def. The host accepts no
+// other number.
 #pragma once
 
 #include OWNER
@@ -16,7 +16,7 @@ static inline float logistic(float x) {
     return -x < 88.72283f ? 1.f / (1.f + exp(-x)) : 0.f;
 }
 
-// A NaN stays one.
+// Clamps to [0, 1]. A NaN stays a NaN.
 static inline float clamp_to_1(float x) {
     return x <= 0.f ? 0.f : x >= 1.f ? 1.f : x;
 }
@@ -32,6 +32,7 @@ static inline float eltwise(int alg, float x, float alpha, float beta) {
     return x;
 }
 
+// In binary() and ternary(), alg is one for which is_binary() or is_ternary() is true.
 static inline float binary(int alg, float x, float s) {
     switch (alg) {
 #define ZEMM_BINARY(name, number, formula)                                                                   \
@@ -39,10 +40,10 @@ static inline float binary(int alg, float x, float s) {
         return formula;
 #include "algs.def"
     }
-    return x;
+    __builtin_unreachable();
 }
 
-// c: the element of the condition.
+// c: the element of the condition tensor.
 static inline float ternary(int alg, float x, float s, int c) {
     switch (alg) {
 #define ZEMM_TERNARY(name, number, formula)                                                                  \
@@ -50,7 +51,7 @@ static inline float ternary(int alg, float x, float s, int c) {
         return formula;
 #include "algs.def"
     }
-    return x;
+    __builtin_unreachable();
 }
 
 static inline bool is_ternary(int alg) {
@@ -71,8 +72,8 @@ static inline bool is_binary(int alg) {
     return is_ternary(alg);
 }
 
-// x[0, width): the results of row r, of every COLUMN_STEP-th column from first on; dst: still the old
-// contents (for sum).
+// Applies all post-ops to x[width], the results of row r: column `first` and every COLUMN_STEP-th
+// after it. dst still has its old contents, which the sum post-op reads.
 static void apply_post_ops(global const struct matmul_problem *p, const struct matmul_arguments *args,
                            bytes dst, const struct row_index *r, long first, int width, private float *x) {
     for (int i = 0; i < p->post_ops_len; ++i) {

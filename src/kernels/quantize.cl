@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic quantisation: rows of f32, f16 or bf16 to s8 (or u8 with zero points), with a scale per group of K
-// and, on request, sums of the quantised values, all in one pass over memory.
+// Dynamic quantisation: rows of f32, f16 or bf16 to s8, or to u8 with zero points. Each group of K
+// gets a scale. On request the kernel also writes sums of the quantised values. Memory is read
+// once.
 //
 //   s8: scale = amax / 127, value = x / scale
-//   u8: scale = (max - min) / 255 with min <= 0 <= max, zero point = -min / scale, value = x / scale + zero
-//   point
+//   u8: scale = (max - min) / 255 with min <= 0 <= max, zero point = -min / scale,
+//       value = x / scale + zero point
 //
-// Divisions and roundings (half to even) are exact: the result is that of real arithmetic, whatever the
-// accuracy of the device's own division. Scales are rounded to their type first, and the rounded scale is
-// what divides. A group of zeros has scale 1. A group that is not finite keeps the NaN or infinity as its
-// scale; its values, sum and zero point are 0.
+// Divisions and roundings (half to even) are exact: the result is that of real arithmetic, however
+// exact the device's own division is. A scale is rounded to its type first, and values are divided
+// by the rounded scale. A group of zeros has scale 1. A group with a NaN or infinity has that as
+// its scale; its values, sum and zero point are 0.
 #include "reorder_spec.h"
 
 #define SMALLEST_F32 0x1p-126f
@@ -26,7 +27,7 @@ static inline uint largest(uint16 v) {
     return max(c.x, c.y);
 }
 
-// a where it is greater, else b: what max instructions do, unlike fmax with its NaNs.
+// a where it is greater, else b. One max instruction does this; fmax has to treat NaNs differently.
 static inline float16 greater16(float16 a, float16 b) {
     return select(b, a, a > b);
 }
@@ -38,8 +39,8 @@ static inline float greatest(float16 v) {
     return c.x > c.y ? c.x : c.y;
 }
 
-// To the nearest integer, half to even: the last bit of 1.5 * 2^23 + x, for |x| < 2^22, is worth 1.
-// Conversions with a rounding mode are function calls on a CPU.
+// Rounds to the nearest integer, half to even, for |x| < 2^22: the last bit of 1.5 * 2^23 + x is
+// worth 1. A conversion with a rounding mode would be a function call on a CPU.
 #define ROUNDER 0x1.8p23f
 static inline int16 nearest16(float16 x, __private float16 *as_float) {
     const float16 sum = x + (float16)ROUNDER;
@@ -57,14 +58,15 @@ static inline int total(int16 v) {
     return c.x + c.y;
 }
 
-// What a group is quantised with, and whether it can be.
+// How a group is quantised.
 struct range {
-    float scale, step; // as stored; 1 where nothing is divided
+    float scale, step; // scale: as it is stored; step: the divisor, 1 if nothing is divided
     int zero_point;
-    bool finite;
+    bool finite; // false: all values become 0
 };
 
-// x / step, rounded half to even, from a value that is off by 1 at most: x - value * step is exact in f32.
+// x / step, rounded half to even. value: an estimate that is off by 1 at most, so that
+// x - value * step is exact in f32.
 static inline int rounded(float x, float step, int value) {
     const float rest = fma((float)-value, step, x);
     const float twice = 2.f * fabs(rest);
@@ -72,8 +74,8 @@ static inline int rounded(float x, float step, int value) {
     return away ? value + (rest > 0.f ? 1 : -1) : value;
 }
 
-// span / steps to the nearest f32, and what is left of the span. steps * quotient is exact enough in one fma
-// to correct the estimate (Markstein).
+// span / steps, rounded to the nearest f32. rest: span - steps * result. steps: 127 or 255. One fma
+// with the remainder of the estimate corrects it (Markstein).
 static inline float quotient(float span, float steps, __private float *rest) {
     const float inverse = steps == 127.f ? 1.f / 127.f : 1.f / 255.f;
     const float estimate = span * inverse;
@@ -82,8 +84,8 @@ static inline float quotient(float span, float steps, __private float *rest) {
     return result;
 }
 
-// A scale as a value of each type that scales may have, neither 0 nor denormal; rest: what the quotient is
-// more than the scale.
+// A scale rounded to each type that scales may have; never 0 nor denormal. rest has the sign of the
+// exact quotient minus scale.
 static inline float scale_as_f32(float scale, float rest) {
     return fmax(scale, SMALLEST_F32);
 }
@@ -94,7 +96,8 @@ static inline float scale_as_bf16(float scale, float rest) {
 static inline float scale_as_f16(float scale, float rest) {
     if (scale < SMALLEST_F16)
         return SMALLEST_F16;
-    // The quotient itself is rounded, not the f32 near it: to odd first, so that no tie appears.
+    // The exact quotient is rounded, not the nearest f32. It is rounded to odd first (the last bit
+    // stands for all lost ones), so that it does not look like a tie.
     uint bits = as_uint(scale);
     if (rest != 0.f)
         bits = (rest < 0.f ? bits - 1 : bits) | 1;
@@ -119,13 +122,14 @@ static inline float scale_in_its_type(float scale, float rest) {
 #undef CASE_no
 #undef CASE_yes
 
-// The scale of a group in its type: never 0 nor denormal. below, above: how far values go from 0.
+// The scale of a group in its type; never 0 nor denormal. below, above: the largest distances of
+// values from 0 to either side.
 static inline float scale_of(float below, float above, float steps) {
     const float span = above + below;
     if (span == 0.f)
         return 1.f;
     float rest, scale;
-    if (isinf(span)) { // of finite values: that of half the span, twice
+    if (isinf(span)) { // the values are finite: divide half of the span, then double
         scale = 2.f * quotient(0.5f * above + 0.5f * below, steps, &rest);
     } else {
         scale = quotient(span, steps, &rest);
@@ -133,13 +137,14 @@ static inline float scale_of(float below, float above, float steps) {
     return scale_in_its_type(scale, rest);
 }
 
-// magnitude: the bits of the largest absolute value; below, above: how far values go from 0 (u8).
+// magnitude: the bits of the largest absolute value. below, above: the largest distances of values
+// from 0 to either side; used for u8.
 static inline struct range range_of_extremes(uint magnitude, float below, float above) {
     struct range r = {as_float(magnitude), 1.f, 0, magnitude < 0x7f800000};
     if (!r.finite)
         return r;
     r.scale = is_u8() ? scale_of(below, above, 255.f) : scale_of(0.f, as_float(magnitude), 127.f);
-    // A scale that its type does not hold divides everything to 0.
+    // A scale that overflows its type is infinite: all values become 0.
     r.finite = as_uint(r.scale) < 0x7f800000;
     if (!r.finite)
         return r;
@@ -180,7 +185,8 @@ static inline void store16(global uchar *dst, long to, int16 values) {
     vstore16(convert_uchar16(values), 0, dst + to); // the low byte of each
 }
 
-// The far side of a tie, from the exact remainder: the sum of what is stored.
+// Quantises `count` elements. Values next to a tie are rounded by the exact remainder. Returns the
+// sum of the stored values.
 static inline int quantize_exactly(bytes src, long from, global uchar *dst, long to, long count,
                                    struct range r) {
     const float inverse = 1.f / r.step;
@@ -210,8 +216,8 @@ static inline int quantize_exactly(bytes src, long from, global uchar *dst, long
     return sum;
 }
 
-// One vector by the reciprocal of the step. farthest: how far a quotient was from an integer, as bits of an
-// f32.
+// Quantises one vector with the reciprocal of the step. farthest: the largest distance of a
+// quotient from an integer so far, as the bits of an f32.
 static inline int16 quantize16(float16 x, float inverse, int zero_point, global uchar *dst, long to,
                                __private uint16 *farthest) {
     const float16 q = x * (float16)inverse;
@@ -222,7 +228,8 @@ static inline int16 quantize16(float16 x, float inverse, int zero_point, global 
     return values;
 }
 
-// q may be off by 255 * 3 ulp: values that near to a tie are made again from the exact remainder.
+// A quotient may be off by 255 * 3 ulp. If one is that near to a tie, the elements are quantised
+// again by quantize_exactly().
 static inline bool is_near_tie(uint16 farthest) {
     return as_float(largest(farthest)) > 0.4998f;
 }
@@ -246,7 +253,8 @@ static inline void clear(global uchar *dst, long to, long count) {
         dst[to + i] = 0;
 }
 
-// A group of a known number of vectors, which stays in registers between its range and its values.
+// Quantises a group of spec_vectors() vectors. They stay in registers between the search for the
+// range and the rounding. Returns the sum of the stored values.
 static inline int quantize_vectors(bytes src, long from, global uchar *dst, long to,
                                    __private struct range *result) {
     float16 x[QUANTIZE_MAX_VECTORS];
@@ -279,8 +287,8 @@ static inline int quantize_vectors(bytes src, long from, global uchar *dst, long
     return total(sums);
 }
 
-// Grid: items of units_per_item units; a unit is the larger of a group and a reduction, within one row, a
-// part the smaller one.
+// Grid: work-items of units_per_item units. A unit is the longer of a group and a reduction, a part
+// the shorter one (reorder_args.h).
 __attribute__((reqd_work_group_size(1, 1, 1))) kernel void quantize(bytes src, global uchar *dst,
                                                                     global const struct quantize_problem *p,
                                                                     struct reorder_arguments args) {

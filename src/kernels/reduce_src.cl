@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of an integer src over segments of K, in one pass: what a caller would pass as precomputed reductions.
+// Sums of an integer src over each segment of K, as a caller would pass them as precomputed
+// reductions.
 #include "data_type.h"
 #include "matmul_args.h"
 #include "spec.h"
@@ -22,8 +23,8 @@ static inline int sum_of(bytes src, long begin, long stride, long length) {
     return sum;
 }
 
-// Grid: REDUCE_SEGMENTS segments of K x rows of src (batch and m together, row-major over dst's batch;
-// broadcast rows repeat).
+// Grid: groups of REDUCE_SEGMENTS segments of K; rows of dst, counted over (batch.., m). Rows of
+// src that are broadcast are summed again for each. sums: [src batch.., M, K / segment].
 kernel void reduce_src(bytes src, global int *sums, global const struct matmul_problem *p) {
     const struct row_index r = row_at(p, get_global_id(1));
     const long begin = row_offset(p, &p->src, &r);

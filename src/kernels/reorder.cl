@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// dst = (src_scale * (src - src_zp) + beta * (dst - dst_zp)) / dst_scale + dst_zp, from any layout to any
-// other.
+// The general reorder, from any layout to any other:
+//   dst = (src_scale * (src - src_zp) + beta * (dst - dst_zp)) / dst_scale + dst_zp
 //
-// The loops are those of dst, padding included, which becomes 0; what loops reach behind that is not dst's. A
-// work-item owns whole runs of dst's innermost loop, so that two 4-bit elements of one byte never belong to
-// two work-items.
+// The loops are those over dst. They include its padding, which is set to 0. Where loops reach
+// beyond the padded dimensions, nothing is written. A work-item writes whole runs of dst's
+// innermost loop, so that the two 4-bit elements of a byte always belong to one work-item.
 #include "reorder_spec.h"
 
 typedef global const struct reorder_problem *problem;
@@ -64,7 +64,7 @@ static inline void copy_element(bytes src, long from, global uchar *dst, long to
     }
 }
 
-// Integers to integers: they saturate.
+// Stores of integers x, saturated.
 static inline void store_int_s32(global uchar *dst, long to, long x) {
     ((global int *)dst)[to] = convert_int_sat(x);
 }
@@ -140,7 +140,8 @@ static inline void convert_element(problem p, const struct reorder_arguments *ar
     store_float(dst, spec_dst_dt(), to, x);
 }
 
-// Elements of a run of `count` from c on that are inside these dimensions: its first ones.
+// How many elements of a run of `count` from coordinates c on are inside of the dimensions dims.
+// They are the first ones of the run.
 static inline long inside(problem p, global const long *dims, const struct reorder_loop *inner, long count,
                           const __private long *c) {
     for (int d = 0; d < p->ndims; ++d)

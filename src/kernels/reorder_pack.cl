@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain weights [.., K, N] to blocks [N / columns][K / (PACK_K units)][PACK_K][columns][unit], as they are,
-// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for those of 4 and 8. For
-// CPUs.
+// Packs plain weights [.., K, N] on CPUs, without conversion, into blocks
+//   [N / columns][K / (PACK_K units)][PACK_K][columns][unit]
+// with zeros past the ends: BA16a64b for elements of 16 and 32 bits, BA16a64b4a for 4 and 8 bits.
 #include "reorder_pack.h"
 #include "transpose.h"
 
-// A whole block whose columns lie along K: rows of units become columns of units. stride: bytes from column
-// to column of src.
+// Packs a whole block of a src that is contiguous along K: transposes 16 x 16 units. stride: bytes
+// from column to column of src.
 static inline void pack_columns(bytes src, long stride, global uchar *dst, int columns) {
     for (int n = 0; n < columns; n += 16) {
         if (spec_bits() == 4 || spec_bits() == 16) {
@@ -31,7 +31,7 @@ static inline void pack_columns(bytes src, long stride, global uchar *dst, int c
     }
 }
 
-// A whole block whose rows lie along N. stride: bytes from row to row of src.
+// Packs a whole block of a src that is contiguous along N. stride: bytes from row to row of src.
 static inline void pack_rows(bytes src, long stride, global uchar *dst, int columns) {
     for (int k = 0; k < PACK_K; ++k) {
         bytes row = src + (long)k * unit() * stride;
@@ -66,7 +66,8 @@ static inline void pack_rows(bytes src, long stride, global uchar *dst, int colu
     }
 }
 
-// A block at the end of K or N. src: the block's first element.
+// Packs a block that reaches past the end of K or N. first: offset of the block's first element in
+// src; k_left, n_left: elements of K and N from there to the ends.
 static inline void pack_edge(bytes src, long first, global const struct pack_problem *p, global uchar *dst,
                              long k_left, long n_left) {
     for (int k = 0; k < PACK_K * unit(); ++k)
@@ -91,7 +92,7 @@ static inline void pack_edge(bytes src, long first, global const struct pack_pro
         }
 }
 
-// Grid: blocks of N x runs of k_blocks_per_item blocks of K x the batch.
+// Grid: blocks of N; runs of k_blocks_per_item blocks of K; the batch.
 __attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder_pack(bytes src, global uchar *dst,
                                                                         global const struct pack_problem *p,
                                                                         struct reorder_arguments unused) {

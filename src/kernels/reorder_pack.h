@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that pack weights share: where blocks lie.
+// What the kernels that pack weights share: sizes of units, and offsets of matrices.
 #pragma once
 
 #include "reorder_spec.h"
 
-// Elements of a unit.
+// Elements of a unit (reorder_args.h).
 static inline int unit() {
     return spec_bits() <= 8 ? 4 : 1;
 }
@@ -13,7 +13,7 @@ static inline long bytes_of(long elements) {
     return elements * spec_bits() / 8;
 }
 
-// The first elements of a matrix of src and of dst.
+// Element offsets of a matrix in src and dst.
 struct matrices {
     long src, dst;
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of reorder_pack.cl for GPUs, a work-item a column: neighbours write neighbouring units, and no
-// element changes lanes. Any strides.
+// Packs weights into the blocks of reorder_pack.cl on GPUs. Each work-item has a column, so
+// neighbours write neighbouring units and no data moves between lanes. Any strides.
 #include "reorder_pack.h"
 
-#define BLOCK_LENGTH (PACK_K * unit()) // elements of a column
+#define BLOCK_LENGTH (PACK_K * unit()) // elements of a column in a block
 
-// dst: the column's first unit.
+// Stores a unit. dst: the column's first unit; i: which unit.
 static inline void store_unit(global uchar *dst, int i, uint value) {
     if (spec_bits() == 4 || spec_bits() == 16)
         ((global ushort *)dst)[i] = (ushort)value;
@@ -13,7 +13,8 @@ static inline void store_unit(global uchar *dst, int i, uint value) {
         ((global uint *)dst)[i] = value;
 }
 
-// A column of a whole block that lies along K: its units are there as they have to be.
+// Packs a column of a whole block of a src that is contiguous along K: its units are already in
+// memory as dst needs them.
 static inline void move_units(bytes src, global uchar *dst, int columns) {
     if (spec_bits() == 4 || spec_bits() == 16) {
         const ushort16 units = vload16(0, (global const ushort *)src);
@@ -35,7 +36,8 @@ static inline uint load_bits(bytes src, long at) {
                                : ((global const uint *)src)[at];
 }
 
-// Elements from `at` on, the first `there` of them, at least one; zeros for the others.
+// Packs a column of a block, element by element from `at` on. there: elements until the end of K,
+// at least 1; the others are 0, and all are if the column is not inside of N.
 static inline void gather_units(bytes src, long at, long stride, int there, bool inside, global uchar *dst,
                                 int columns) {
 #pragma unroll 4
@@ -52,7 +54,8 @@ static inline void gather_units(bytes src, long at, long stride, int there, bool
     }
 }
 
-// Grid: columns of dst, a block's in a group; runs of k_blocks_per_item blocks of K; the batch.
+// Grid: columns of dst, a work-group for each block; runs of k_blocks_per_item blocks of K; the
+// batch.
 kernel void reorder_pack_lanes(bytes src, global uchar *dst, global const struct pack_problem *p,
                                struct reorder_arguments unused) {
     (void)unused; // all reorder kernels have the same parameters
@@ -62,7 +65,8 @@ kernel void reorder_pack_lanes(bytes src, global uchar *dst, global const struct
     const bool inside = column < p->n;
     const long from = at.src + min(column, p->n - 1) * p->src_n;
     const long to = at.dst + get_group_id(0) * p->dst_n + get_local_id(0) * unit();
-    // Units are read at multiples of their size only, wherever the caller's tensor begins.
+    // Units are loaded only if they are aligned to their size, which depends on where the caller's
+    // tensor begins.
     const int unit_bytes = spec_bits() == 4 || spec_bits() == 16 ? 2 : 4;
     const bool can_move = HAS(PACK_K_CONTIGUOUS) && (ulong)src % unit_bytes == 0;
     const long begin = (long)get_global_id(1) * p->k_blocks_per_item;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specialisation constants of the reorder kernels. Each is read in one place, so that it is one constant in
-// the SPIR-V.
+// Specialisation constants of the reorder kernels. Each is read by one function, so that the SPIR-V
+// declares it once.
 #pragma once
 
 #include "data_type.h"

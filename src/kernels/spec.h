@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specialisation constants of the kernels. Each is read in one place, so that it is one constant in the
-// SPIR-V.
+// Specialisation constants of the kernels. Each is read by one function, so that the SPIR-V
+// declares it once.
 #pragma once
 
 #include "data_type.h"
@@ -45,6 +45,16 @@ static inline int spec_panel_k() {
 }
 static inline int spec_panels() {
     return __spirv_SpecConstant(SPEC_PANELS, 1);
+}
+
+static inline int spec_stage() {
+    return __spirv_SpecConstant(SPEC_STAGE, STAGE_WHOLE);
+}
+static inline int spec_zp_term() {
+    return __spirv_SpecConstant(SPEC_ZP_TERM, ZP_TERM_S32);
+}
+static inline int spec_src_load() {
+    return __spirv_SpecConstant(SPEC_SRC_LOAD, SRC_LOAD_GATHER);
 }
 
 #define HAS(flag) ((spec_flags() & (flag)) != 0)

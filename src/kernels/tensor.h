@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addressing: from a row of the result to the element offsets of every tensor that takes part.
+// Addressing: element offsets of a row of dst, and of columns, in every tensor of the matmul.
 #pragma once
 
 #include "matmul_args.h"
 
 typedef global const struct tensor_arg *tensor;
 
-// Coordinates of one row of dst: its batch coordinates and its m.
+// The coordinates of a row of dst.
 struct row_index {
     long batch[MATMUL_MAX_BATCH_NDIMS];
     long m;
 };
 
-// linear: the row's number in row-major order over (batch.., m).
+// linear: the number of the row, counted over (batch.., m).
 static inline struct row_index row_at(global const struct matmul_problem *p, long linear) {
     struct row_index r;
     r.m = linear % p->m;
@@ -31,7 +31,7 @@ static inline long batch_offset(global const struct matmul_problem *p, tensor t,
     return offset;
 }
 
-// Offset of a tensor whose rows are the rows of dst; column offsets are added by column_offset.
+// The offset where row r begins in a tensor. column_offset is added to it.
 static inline long row_offset(global const struct matmul_problem *p, tensor t, const struct row_index *r) {
     return batch_offset(p, t, r) + r->m / t->row_group * t->row;
 }

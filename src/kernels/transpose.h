@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposes 16 x 16 elements in place: r[i][j] becomes r[j][i]. Every shuffle is one instruction of AVX512
-// for elements of 32 bits: within lanes of 128 bits first, then of whole lanes.
+// Transposes of 16 x 16 elements in place, r[i][j] to r[j][i], and the shuffles they are made of.
+// For 32-bit elements each shuffle is one AVX512 instruction: first shuffles inside the 128-bit
+// lanes, then shuffles of whole lanes.
 #pragma once
 
 #define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
@@ -8,18 +9,19 @@
 #define UPPER_ELEMENTS(x, y) SHUFFLE(x, y, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
 #define LOWER_PAIRS(x, y) SHUFFLE(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
 #define UPPER_PAIRS(x, y) SHUFFLE(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
-// Of each lane of 128 bits, those of x before those of y.
+// In each 128-bit lane, the elements of x come before those of y.
 #define EVEN_ELEMENTS(x, y) SHUFFLE(x, y, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30)
 #define ODD_ELEMENTS(x, y) SHUFFLE(x, y, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31)
 #define EVEN_LANES(x, y) SHUFFLE(x, y, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27)
 #define ODD_LANES(x, y) SHUFFLE(x, y, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
 
-// One element of each, in turn: of the first eight, of the last eight.
+// x and y interleaved: their first eight elements, their last eight.
 #define LOWER_HALVES(x, y) SHUFFLE(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define UPPER_HALVES(x, y) SHUFFLE(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 
-// Of each four of so many rows, at most 16: r[4 * i + j] becomes columns j, j + 4, j + 8, j + 12 of rows
-// 4 * i .. 4 * i + 3, a lane each.
+// Transposes 4 x 4 elements in each 128-bit lane. For each four of `rows` rows (at most 16),
+// r[4 * i + j] becomes columns j, j + 4, j + 8 and j + 12 of rows 4 * i .. 4 * i + 3, one column in
+// each lane.
 #define DEFINE_TRANSPOSE_FOURS(T)                                                                            \
     static inline __attribute__((overloadable, always_inline)) void transpose_fours(__private T *r,          \
                                                                                     const int rows) {        \
@@ -49,8 +51,8 @@ DEFINE_TRANSPOSE16(int16)
 DEFINE_TRANSPOSE16(uint16)
 DEFINE_TRANSPOSE16(ushort16)
 
-// The same for 16 x 8 elements, two rows in a vector: rows i and i + 4 in r[i], 8 + i and 12 + i in r[4 + i],
-// for i < 4. r[j] becomes column j.
+// Transposes 16 x 8 elements, with two rows in a vector. For i < 4, r[i] has rows i and i + 4, and
+// r[4 + i] has rows 8 + i and 12 + i. r[j] becomes column j.
 static inline void transpose_pairs(__private int16 *r) {
     transpose_fours(r, 8);
 #pragma unroll

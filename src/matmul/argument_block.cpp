@@ -79,7 +79,7 @@ matmul_problem make_argument_block(const facts &f) {
     fill_post_ops(p, block);
     if (f.family.is_xe())
         block.rows = f.matrix_rows;
-    else // weights that are the same for the whole batch see it as more rows
+    else // if the batch shares the weights, all its rows count as rows of one matrix
         block.rows = p.shares_weights() ? p.batch() * block.m : block.m;
     if (f.wei == reading::packed)
         block.wei_panel = p.wei.strides[p.ndims() - 1];

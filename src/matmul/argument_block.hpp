@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The argument block of a problem: what its kernels read of it, but for how the plan cuts it.
+// Makes the argument block: what kernels read of a problem. The plan adds how the problem is cut.
 #pragma once
 
 #include "kernels/matmul_args.h"
@@ -7,7 +7,8 @@
 
 namespace zemm::matmul {
 
-// Strides of a plain tensor; dimensions of 1 have stride 0, so that any coordinate of dst fits.
+// A plain tensor for kernels. Dimensions of 1 have stride 0, so that any coordinate of dst is
+// valid.
 kernels::tensor_arg tensor(const memory_desc &md);
 
 kernels::matmul_problem make_argument_block(const facts &f);

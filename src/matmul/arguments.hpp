@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The execution arguments of a matmul.
+// Which arguments the execution of a matmul takes.
 #pragma once
 
 #include "matmul/problem.hpp"
@@ -7,7 +7,7 @@
 
 namespace zemm::matmul {
 
-// All that an execution needs; scratchpad: zero descriptor unless the caller provides it.
+// scratchpad: a zero descriptor if the caller does not provide it.
 argument_map arguments_of(const problem &p, const memory_desc &scratchpad);
 
 } // namespace zemm::matmul

@@ -9,9 +9,11 @@ zemm_dim_t bytes_of(const memory_desc &md, zemm_dim_t elements) {
     return elements * data_type_bits(md.data_type) / 8;
 }
 
-// What the hardware asks of a matrix that 2-D block loads read: where it begins, how long its rows are and
-// how far apart, all in bytes. The rows of `inner` elements must be whole fours of bytes, lest the load reads
-// on.
+// The hardware's limits for a matrix that 2-D block loads read: alignment of its base, length of
+// its rows and their pitch, all in bytes. inner is the contiguous dimension. Its rows must be
+// multiples of 4 bytes, or the load would read past their end. They must be 64 bytes shorter than
+// the limit, because the kernel rounds the base down to a multiple of 64
+// (owner/sub_group/surface.h).
 bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_dim) {
     constexpr zemm_dim_t limit = 1 << 24;
     const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attribute stage: attributes that oneDNN does not define for a matmul (its page "Matrix
-// Multiplication"), or that none of its implementations takes, are unimplemented.
+// The attribute stage of make_problem: refuses, as unimplemented, attributes that oneDNN does not
+// define for a matmul (its page "Matrix Multiplication") or that none of its implementations takes.
 #include "common/error.hpp"
 #include "matmul/problem.hpp"
 #include "zemm/zemm.h"
@@ -19,8 +19,9 @@ struct context {
     fail(zemm_unimplemented, "%s: mask %d is not one of %s", what, mask, allowed);
 }
 
-// group: along a dimension of `size` elements. oneDNN wants K groups that are multiples of 16 (32 for zero
-// points of src) and of one another; here segments of K end wherever a parameter changes.
+// group, size: elements along the dimension. oneDNN wants K groups that are multiples of 16 (32 for
+// zero points of src) and of one another. zemm takes any, because its segments of K end wherever a
+// parameter changes.
 void check_group(const char *what, zemm_dim_t group, zemm_dim_t size, const char *dim) {
     if (size == ZEMM_RUNTIME_DIM_VAL)
         return;
@@ -53,8 +54,8 @@ void check_scale_types(const problem &p) {
     }
 }
 
-// Masks of a parameter of src: those of oneDNN, and those of what quantises src, a value per row of any
-// batch.
+// The masks that src scales and zero points may have: those of oneDNN, and the mask of a quantised
+// src with one value per row (all dimensions but K).
 void check_src_mask(const context &c, const char *what, int mask) {
     const int rows = c.all & ~c.column;
     for (int allowed : {0, c.row, c.column, c.row | c.column, rows, c.all})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The descriptor stage: what makes no matmul is invalid_arguments. The rules are oneDNN's (its page
-// "Matrix Multiplication"): equal ranks, matching M, N and K, batches equal or 1, types that go together.
+// The descriptor stage of make_problem: refuses, as invalid_arguments, descriptors that do not make
+// a matmul. The rules are oneDNN's (its page "Matrix Multiplication"): equal ranks, matching M, N
+// and K, batches equal or 1, a valid combination of types.
 #include "common/error.hpp"
 #include "matmul/problem.hpp"
 #include "primitive/support.hpp"
@@ -40,7 +41,7 @@ void check_batch(const problem &p, int d) {
         refuse("of dst is not that of src and weights broadcast");
 }
 
-// The type of the sums that the types of the tensors imply; undef if they make no matmul.
+// The accumulation type for the tensors' types; undef if no matmul has this combination.
 zemm_data_type_t accumulation_type(const problem &p) {
     const zemm_data_type_t s = p.src.data_type, w = p.wei.data_type, d = p.dst.data_type;
     const auto small_float = [](zemm_data_type_t dt) { return is_floating(dt) && data_type_bits(dt) <= 16; };
@@ -67,8 +68,8 @@ void check_shapes(const problem &p) {
         const char *name;
         const memory_desc &md;
     } tensors[] = {{"src", p.src}, {"weights", p.wei}, {"dst", p.dst}, {"bias", p.bias}};
-    // Sparse encodings have rules of their own (a grouped one other numbers of dimensions): refused before
-    // these.
+    // Sparse encodings are refused before the other checks, whose rules are not theirs: a grouped
+    // one has another number of dimensions, for example.
     for (const auto &t : tensors)
         refuse_sparse(t.name, t.md);
     for (const auto &t : tensors) {

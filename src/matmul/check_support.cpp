@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no kernel of zemm takes yet: valid problems that are unimplemented, with the reason. All that passes
-// is taken by the last row of kernels.def.
+// The support stage of make_problem: refuses, as unimplemented, valid problems that no kernel takes
+// yet. The last row of kernels.def takes all others except those with packed weights.
 #include "common/error.hpp"
 #include "matmul/packed_weights.hpp"
 #include "matmul/problem.hpp"
@@ -29,7 +29,7 @@ void check_layout(const char *name, const memory_desc &md) {
             name, tag_text(md).c_str());
 }
 
-// Conversion of integer weights to the floating-point type of src is the user's to allow.
+// The caller must allow the conversion of integer weights to the floating-point type of src.
 void check_weight_only(const problem &p) {
     const zemm_data_type_t s = p.src.data_type;
     if (!p.attr.fpmath_apply_to_int)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What primitives share through the primitive cache: a plan, its kernels and its argument block on the
-// device.
+// What primitives share through the primitive cache: a plan, its kernels and its argument block on
+// the device. The primitive that runs them.
 #pragma once
 
 #include "matmul/primitive_desc.hpp"

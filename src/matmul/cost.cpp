@@ -21,13 +21,13 @@ std::string cost::text() const {
 
 namespace {
 
-// Per clock and XVE; a multiply-add is two.
+// Operations per clock of an XVE (vector engine). A multiply-add counts as two.
 double operations(const ze::gpu_model &model, const kernel_row &row) {
     switch (row.traits().multiplies_by) {
     case multiplier::dp4a:
-        return 2.0 * std::max(32u, model.grf_bytes); // a register of bytes a clock
+        return 2.0 * std::max(32u, model.grf_bytes); // one register of bytes a clock
     case multiplier::fma:
-        return std::max(32u, model.grf_bytes) / 2.0; // a register of f32
+        return std::max(32u, model.grf_bytes) / 2.0; // a register of f32 a clock
     case multiplier::dpas:
     case multiplier::vectors:
         break;
@@ -37,17 +37,18 @@ double operations(const ze::gpu_model &model, const kernel_row &row) {
     return std::max(1u, row.multiplies == operands::int8 ? model.xmx_int8_ops : model.xmx_f16_ops);
 }
 
-// Assumed, in clocks.
-constexpr double latency = 500;    // from asking for a block to multiplying it, out of the second cache level
-constexpr double barrier = 60;     // of the sub-groups of a work-group
-constexpr double launch = 3000;    // of a second kernel that waits for the first
-constexpr double l2_bytes = 64;    // that an Xe core reads or writes in one
-constexpr double memory_bytes = 8; // the same where the second cache level is too small
-constexpr double element = 100;    // of a lane of a load out of the first cache level, where loads take turns
-constexpr double lanes = 16;       // elements that an Xe core loads in one, one each
+// Assumed, not measured.
+constexpr double latency = 500;    // clocks from the request for a block in the L2 cache to its use
+constexpr double barrier = 60;     // clocks of a barrier of a work-group
+constexpr double launch = 3000;    // clocks to start a second kernel that waits for the first
+constexpr double l2_bytes = 64;    // bytes that an Xe core reads or writes a clock in the L2 cache
+constexpr double memory_bytes = 8; // bytes a clock if the data does not fit into the L2 cache
+constexpr double element = 100;    // clocks of a load of one element a lane from the L1 cache
+constexpr double lanes = 16;       // elements that an Xe core loads a clock, one by each lane
 
-// An engine runs the tiles of its share one after the other; its threads hide the latency of loads from each
-// other, so that with few tiles an engine waits for every block of K.
+// The vector engines (XVEs) of the device. Each runs its share of the tiles one after the other.
+// Its threads hide one another's load latency; with few tiles, an engine waits for every block of
+// K.
 struct engine {
     double xves, cores, threads, fill;
     double tiles_of_busiest(zemm_dim_t work_groups, zemm_dim_t sub_groups) const {
@@ -66,7 +67,7 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
         std::max(1.0, double(model.l1_bytes_per_clock) / std::max(1u, model.xves_per_core));
     const engine e = {double(std::max(1u, model.xves())), double(std::max(1u, model.xe_cores)),
                       double(std::max(1u, model.threads(row.grf))), s.fill};
-    const zemm_dim_t many = s.batch * s.ranges; // times the work-groups of a matrix
+    const zemm_dim_t many = s.batch * s.ranges; // copies of the grid of one matrix
     const double elements = double(row.tile_m) * row.tile_n, k = double(s.k_range);
 
     cost c = {};
@@ -74,24 +75,26 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
     c.multiplying = 2.0 * elements * k / ops;
     c.l1 = k * (row.tile_m * data_type_bits(p.src.data_type) + row.tile_n * data_type_bits(p.wei.data_type)) /
            8 / l1_bytes;
-    if (f.scales_along_k) // instructions for each sum: conversion, zero point, one or two scales
+    if (f.scales_along_k) // instructions per sum: conversion, zero point, one or two scales
         c.scaling = k / f.panel_k * elements / row.lanes * (p.integer() ? 4 : 2);
-    // What becomes a type that is multiplied, in vectors: f32 that is split, integers of the weights. As
-    // zemm.isa counts instructions, of each pipe.
+    // Vectors of elements that are converted to the type that is multiplied: f32 that is split, and
+    // integer weights. The factors are instructions per vector on each pipe, as zemm.isa counts
+    // them.
     const double split =
         f.products == 1 ? 0 : k * (row.tile_m + (f.products > 2 ? row.tile_n : 0)) / row.lanes;
     const double widened = p.weight_only() ? k * row.tile_n / row.lanes : 0;
     c.scaling += 4 * split;
     c.widening = 3 * (split + widened);
-    // Where there is no XMX one pipe does all.
+    // Without XMX, one pipe executes everything.
     const bool has_own_pipe = f.family.multiplies_by == multiplier::dpas;
-    // It has the instructions for loads and loops, too: 140 to 210 a block, as zemm.isa counts them.
+    // It also executes the instructions for loads and loops: 140 to 210 a block, as zemm.isa counts
+    // them.
     const double others = k / f.panel_k * 150;
     const double alu =
         has_own_pipe ? std::max({c.multiplying, c.scaling, c.widening}) : c.multiplying + c.scaling + others;
     c.gathers = f.gathers_weights();
-    const double loads = c.gathers ? k * row.tile_n / row.lanes : 0; // one element a lane in each
-    if (c.gathers) // a core reads one line of memory in a clock
+    const double loads = c.gathers ? k * row.tile_n / row.lanes : 0; // one element a lane each
+    if (c.gathers) // an Xe core reads one cache line a clock
         c.l1 += loads * (p.wei.strides[p.ndims() - 1] == 1 ? 1 : row.lanes) *
                 double(std::max(1u, model.xves_per_core));
     const double waiting = k / row.tile_k * latency + loads * element;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row of kernels.def for GPUs where a sub-group owns a tile would take for a problem, from the numbers
-// of the device: to choose among tiles, and among ways to split K.
+// Estimates the clocks that a row of kernels.def takes for a problem on a GPU, where a sub-group
+// owns a tile. Dispatch compares tiles with it, and best_split() the ways to split K.
 #pragma once
 
 #include <string>
@@ -11,15 +11,16 @@
 namespace zemm::matmul {
 
 struct cost {
-    double clocks; // of the device, from the first to the last tile
-    // Of a tile: multiplying; loading from the first cache level; on the floats' pipe scaling sums of blocks
-    // and splitting f32; on the integers' pipe making what is multiplied of integer weights and split f32.
+    double clocks; // of the device, from the start of the first tile to the end of the last
+    // Clocks of one tile. multiplying: the products. l1: loads from the L1 cache. scaling: on the
+    // pipe for floats, scaling sums of blocks and splitting f32. widening: on the pipe for
+    // integers, converting integer weights and split f32 to the type that is multiplied.
     double multiplying, l1, scaling, widening;
-    zemm_dim_t tiles;   // slices and ranges of K counted, too
-    double utilisation; // of what the device could multiply in these clocks
-    bool gathers;       // the weights, element by element
-    double packing;     // clocks of packing the weights first; 0: they are taken as they are
-    // Adds a launch before that packs the weights.
+    zemm_dim_t tiles;   // times slices and ranges of K
+    double utilisation; // fraction of the products that the device could compute in these clocks
+    bool gathers;       // reads weights element by element
+    double packing;     // clocks of packing the weights first; 0: they are read as they are
+    // Adds the launch that packs the weights.
     void pack_first(const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model);
     std::string text() const;
 };

@@ -59,7 +59,7 @@ const kernel_row list[] = {
 #undef ZEMM_MATMUL
 };
 
-// A sub-group has a lane for each column of its vectors.
+// A sub-group has one lane for each column of a vector.
 #define ZEMM_MATMUL(...)
 #define ZEMM_XE_MATMUL(src, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,            \
                        multiplies, supports)                                                                 \
@@ -69,8 +69,9 @@ const kernel_row list[] = {
 #undef ZEMM_MATMUL
 #undef ZEMM_HELPER
 
-// A narrow tile leaves to the wide one after it what fills enough of that one, unless each of its columns is
-// a stream of its own in memory.
+// Refuses problems that are better for the wide tile after this narrow one: those where the narrow
+// tiles would compute more than three quarters of the columns that wide ones would. A kernel that
+// multiplies without a panel is always kept.
 bool suits(const facts &f, std::string &why) {
     const kernel_row &row = *f.row;
     const zemm_dim_t n = f.problem().n();
@@ -80,7 +81,8 @@ bool suits(const facts &f, std::string &why) {
     return false;
 }
 
-// How tiles and K are dealt, and whether weights that the row would gather are packed first: the cheapest.
+// Finds the cheapest way to deal tiles and K. Packs the weights first if that is cheaper than
+// reading them element by element, or if the row cannot do the latter.
 cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
     cost best = {};
     const bool can_gather = c.facts.row->can_gather();
@@ -103,7 +105,7 @@ cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
     return best;
 }
 
-// Of rows that differ in their tile the cheapest first.
+// Sorts the rows for GPUs by their estimated clocks.
 void sort_tiles(const problem &p, const ze::device &dev, const layouts &in, std::vector<candidate> &found) {
     if (in.of_problem.empty)
         return;
@@ -120,7 +122,7 @@ void sort_tiles(const problem &p, const ze::device &dev, const layouts &in, std:
                      [](const candidate &a, const candidate &b) { return a.clocks < b.clocks; });
 }
 
-// The row as a candidate; nothing, and why not, if it does not take the problem.
+// The row as a candidate. If it does not take the problem: nothing, and the reason in why.
 std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::device &dev, bool is_forced,
                                   std::string &why) {
     try {
@@ -131,10 +133,10 @@ std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::
         if (!fits_sub_group(f, dev, why) || (!is_forced && !suits(f, why)))
             return std::nullopt;
         candidate c = {std::move(f)};
-        if (c.facts.packing && !row.is_xe()) // those of GPUs are compared with what gathers the weights
+        if (c.facts.packing && !row.is_xe()) // for GPUs, deal() decides by cost
             c.packed = facts_of(row, in.of_problem, c.facts.packing->packed);
         return c;
-    } catch (const error &e) { // the layout does not exist, such as odd rows of a 4-bit type
+    } catch (const error &e) { // the layout does not exist, such as for a 4-bit type with odd rows
         why = e.what();
         return std::nullopt;
     }

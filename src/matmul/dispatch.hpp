@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of matmul kernels and which of them takes a problem.
+// Chooses the kernels that can run a problem.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,20 @@ namespace zemm::matmul {
 
 // A row that takes a problem.
 struct candidate {
-    struct facts facts; // of the problem with the weights' layout that it wants
-    // The same with packed weights, where they are packed first: what the kernel runs.
+    struct facts facts; // with the weights in the layout that the row wants
+    // If the weights are packed first: the facts of the problem that the kernel then runs.
     std::optional<struct facts> packed = std::nullopt;
-    // Where a sub-group owns a tile: how tiles and K are dealt, and the clocks that this is estimated to
-    // take.
+    // For rows where a sub-group owns a tile: how tiles and K are dealt to sub-groups, and the
+    // estimated clocks.
     split dealt = {};
     double clocks = 0;
 
     const struct facts &runs() const { return packed ? *packed : facts; }
 };
 
-// The rows that take the problem, in the order of kernels.def. Refusals go to the log
-// (ZEMM_VERBOSE=dispatch). ZEMM_KERNEL=<name> keeps only that row; unimplemented when nothing is left.
+// The rows that take the problem, best first: those for GPUs by estimated clocks, then the others
+// in the order of kernels.def. Refusals go to the log (ZEMM_VERBOSE=dispatch). ZEMM_KERNEL=<name>
+// keeps only that row. Throws unimplemented if no row is left.
 std::vector<candidate> candidates(const problem &p, const ze::device &dev);
 
 } // namespace zemm::matmul

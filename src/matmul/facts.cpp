@@ -26,11 +26,11 @@ zemm_dim_t segment_of(const problem &p) {
     narrow(p.reduction(), false);
     if (segment < p.k() && p.integer() && !is_bare_s32(p) && segment > longest_s32_sum(p))
         return fitting_part(p, segment);
-    return segment; // all of K may be cut into ranges
+    return segment; // if K is one segment with too large a sum, longest_range cuts it instead
 }
 
-// Which of the last two dimensions can be read sixteen elements at a time. 4-bit types: every run of elements
-// must begin at a whole byte, in particular those along K, which begin at each segment.
+// Along which of the last two dimensions sixteen elements can be loaded at a time. Runs of a 4-bit
+// type must begin at a whole byte. Runs along K begin at each segment.
 uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     const int row = md.ndims - 2, column = md.ndims - 1;
     const auto whole_bytes = [&](int inner) {
@@ -50,7 +50,7 @@ uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     return UNIT_NONE;
 }
 
-// Whether rows of dst, the whole batch's, are rows of src at one distance from each other.
+// Whether the rows of the whole batch of dst belong to rows of src that are all equally far apart.
 bool src_rows_are_linear(const problem &p) {
     const int row = p.ndims() - 2;
     zemm_dim_t rows = p.src.dims[row];
@@ -81,13 +81,14 @@ reading wei_reading(const facts &f) {
 }
 
 bool multiplies_along_k(const facts &f) {
-    constexpr zemm_dim_t most_rows = 6; // with more it is better to arrange the weights as a panel
+    constexpr zemm_dim_t most_rows = 6; // with more rows, making a panel of the weights pays
     const problem &p = f.problem();
     return f.family.multiplies_along_k && f.row->multiplies == operands::int8 && !f.empty &&
            p.batch() * p.m() <= most_rows && f.segment % 64 == 0 && f.laid_out->wei_unit == UNIT_ROW;
 }
 
-// f32 becomes sums of two bf16 where the fpmath mode wants more digits than one has; integers have no rest.
+// f32 is split into two bf16 where the fpmath mode wants more digits than one bf16 has. Integers
+// are exact as one bf16. The product of the two low parts is left out.
 int products_of_one(const facts &f) {
     const problem &p = f.problem();
     const bool is_split = f.narrows_f32 && p.attr.fpmath_mode != zemm_fpmath_mode_bf16 &&
@@ -96,7 +97,7 @@ int products_of_one(const facts &f) {
 }
 
 int panel_of(const facts &f) {
-    // Weights that are sums of two take twice the registers.
+    // Weights that are split into two bf16 take twice the registers.
     const bool is_half = f.products == 3 || has_zero_points_beside(f);
     zemm_dim_t panel = is_half ? f.row->tile_k / 2 : f.row->tile_k;
     while (!f.empty && !f.is_one_segment && f.segment % panel != 0 && panel > f.step)
@@ -105,8 +106,8 @@ int panel_of(const facts &f) {
 }
 
 int panels_of(const facts &f) {
-    // Parameters of floats are read for two panels at a time; integers have no registers for that.
-    // One segment may be cut into ranges of any panels.
+    // With float src, scales and zero points are read for two panels at a time. Integer rows have
+    // no registers for that. If all of K is one segment, a range may have an odd number of panels.
     const bool are_two = f.family.multiplies_by == multiplier::dpas && f.problem().weight_only() &&
                          f.scales_along_k && f.segment < f.problem().k() && f.segment % (2 * f.panel_k) == 0;
     return are_two ? 2 : 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from a problem and a row of kernels.def. It is derived here, once; predicates, cost, split and
-// plan read it.
+// What follows from a problem and a row of kernels.def. It is derived here, once; predicates, cost,
+// split and plan read it.
 #pragma once
 
 #include <memory>
@@ -11,41 +11,41 @@
 
 namespace zemm::matmul {
 
-// The same for every row, and for every layout of the weights.
+// What is the same for every row and for every layout of the weights.
 struct problem_facts {
-    bool empty; // nothing is computed
-    // K in segments, in which no scale or zero point changes: the greatest common divisor of all K groups, or
-    // a part of it whose sum an s32 holds.
+    bool empty; // a tensor has no elements: nothing is computed
+    // Elements of K in a segment, in which no scale or zero point changes. It is the greatest
+    // common divisor of all K groups, or a divisor of that if an s32 cannot hold the sum over it.
     zemm_dim_t segment;
     bool is_one_segment;
     bool has_quads;           // every segment begins at a multiple of 4
-    bool scales_along_k;      // sums of segments are scaled
-    zemm_dim_t longest_range; // of K, whose sum an s32 holds
-    uint32_t src_unit;        // UNIT_...: how neighbours lie in src
-    // Where a sub-group owns a tile: rows of one matrix of src. M, or the whole batch's, where they share the
-    // weights and lie at one distance from each other.
+    bool scales_along_k;      // scales change along K, so the sum of each segment is scaled
+    zemm_dim_t longest_range; // elements of K that one s32 may sum (sums.hpp)
+    uint32_t src_unit;        // UNIT_...: the dimension in which src is contiguous
+    // For rows where a sub-group owns a tile: rows of the matrix that tiles are cut from. It is M,
+    // or batch * M if the batch shares the weights and all rows of src are equally far apart.
     zemm_dim_t matrix_rows;
-    bool src_in_blocks_1d, src_in_blocks_2d; // whether block loads can read src
+    bool src_in_blocks_1d, src_in_blocks_2d; // block loads can read src
 };
 
-// A problem with its weights in one layout, shared by the rows that want it.
+// A problem with its weights in one layout. Rows that want this layout share it.
 struct laid_out_problem {
     laid_out_problem(const struct problem &p, const memory_desc &wei, const problem_facts &of_problem);
 
     const struct problem problem;
-    const bool is_packed;        // the weights
-    const uint32_t wei_unit;     // UNIT_...: how their neighbours lie
-    const bool wei_in_blocks_2d; // whether 2-D block loads can read them
+    const bool is_packed;        // the weights are
+    const uint32_t wei_unit;     // UNIT_...: their contiguous dimension, or packed
+    const bool wei_in_blocks_2d; // 2-D block loads can read the weights
 };
 
 struct weights_packing; // layouts.hpp
 
 // How a kernel reads a matrix.
 enum class reading {
-    elements,  // one by one; a CPU's vectors, where neighbours allow it
-    blocks_1d, // block loads in one dimension
-    blocks_2d,
-    packed, // whole panels (packed_weights.hpp)
+    elements,  // one by one, or in vectors on a CPU where elements are contiguous
+    blocks_1d, // 1-D block loads
+    blocks_2d, // 2-D block loads
+    packed,    // whole panels (packed_weights.hpp)
 };
 
 struct facts : problem_facts {
@@ -53,21 +53,26 @@ struct facts : problem_facts {
     family_traits family = {};
     std::shared_ptr<const laid_out_problem> laid_out = nullptr;
     reading src = reading::elements, wei = reading::elements;
-    // Whether few rows of bytes are multiplied with weights that lie along K, without a panel of these.
+    // The kernel multiplies a few 8-bit rows by weights that lie along K, without making a panel.
     bool is_without_panel = false;
-    zemm_dim_t range_unit = 0; // elements of K of which ranges are multiples: a segment, or a panel of all K
+    // Ranges and slices of K are multiples of this: a segment, or a panel if all of K is one
+    // segment.
+    zemm_dim_t range_unit = 0;
 
-    // Where a sub-group owns a tile.
+    // Only for rows where a sub-group owns a tile:
     bool narrows_f32 = false; // f32 src is multiplied as bf16
     int step = 0;             // elements of K that are multiplied at once
-    int products = 1;  // that one takes: of f32 as sums of two bf16 three, two where one factor is an integer
-    int panel_k = 0;   // elements of K in a panel: the most steps that divide a segment
-    int panels = 1;    // in a block, the part of K whose parameters are read together
-    int registers = 0; // that a thread needs
+    // Products of bf16 for one product of the problem. Where f32 is split into two bf16: 3 if both
+    // operands are f32, 2 if the weights are integers.
+    int products = 1;
+    int panel_k = 0;   // elements of K in a panel: whole steps that divide the segment
+    int panels = 1;    // in a block, the part of K whose scales and zero points are read together
+    int registers = 0; // registers that a thread needs
 
-    // The weights, packed into the scratchpad before the matmul runs; nullptr if the row reads them as they
-    // are. Why not, if they ought to be packed but cannot.
+    // How the weights are packed into the scratchpad before the matmul runs. nullptr if the row
+    // reads them as they are.
     std::shared_ptr<const weights_packing> packing = nullptr;
+    // Why not, if the weights should be packed but cannot be.
     std::string why_not_packed = {};
 
     const struct problem &problem() const { return laid_out->problem; }
@@ -76,7 +81,7 @@ struct facts : problem_facts {
 };
 
 problem_facts facts_of(const problem &p);
-// All but packing (layouts.hpp).
+// Derives everything but packing and why_not_packed, which layouts::pack_first() sets.
 facts facts_of(const kernel_row &row, const problem_facts &of_problem,
                std::shared_ptr<const laid_out_problem> laid_out);
 

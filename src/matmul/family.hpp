@@ -1,45 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of kernels: an ISA, how its kernels own a tile and how they load. A row of kernels.def names
-// its family.
+// The families of kernels: which instructions they use, who owns a tile and how they load operands.
+// Each row of kernels.def names its family.
 #pragma once
 
 namespace zemm::matmul {
 
 enum class isa_family {
-    any, // OpenCL C without an ISA, for any device
-    cpu, // the same with the tile of a CPU
+    any, // plain OpenCL C, for any device
+    cpu, // plain OpenCL C, with a tile for the caches of a CPU
     avx2,
     avx2_vnni,
     avx512,
     avx512_vnni,
-    xe_hpc,   // XMX with sub-groups of 16, 2-D block loads: Xe-HPC, Xe2 and later
-    xe_hpg,   // XMX with sub-groups of 8: Xe-HPG
+    xe_hpc,   // XMX, sub-groups of 16, 2-D block loads: Xe-HPC, Xe2 and later
+    xe_hpg,   // XMX, sub-groups of 8: Xe-HPG
     xe_dp4a,  // no XMX: Xe-LP, Xe-LPG
-    xe_fma16, // multiply-adds of f32, sub-groups of 16
-    xe_fma8,  // the same, sub-groups of 8
+    xe_fma16, // f32 multiply-adds, sub-groups of 16
+    xe_fma8,  // f32 multiply-adds, sub-groups of 8
 };
 
 enum class multiplier {
-    vectors, // of a work-item: dot products of bytes, multiply-adds
+    vectors, // vector instructions of one work-item: dot products of bytes, multiply-adds
     dpas,
     dp4a,
     fma,
 };
 
-// By what a sub-group loads parts of a matrix that lie in memory as it needs them.
+// How a sub-group loads blocks of src, and of plain weights.
 enum class block_loads { none, one_dimension, two_dimensions };
 
 struct family_traits {
-    int sub_group = 0;      // work-items that own a tile together; 0: each has a tile of its own
-    int register_bytes = 0; // of a GPU's thread
+    int sub_group = 0;      // work-items that own a tile together; 0: each owns a tile
+    int register_bytes = 0; // size of a GPU register
     multiplier multiplies_by = multiplier::vectors;
     block_loads loads = block_loads::none;
-    int step_bytes = 0;              // of operands along K that it multiplies at once
-    int widened_step = 0;            // elements of K of integer weights that become floats at once
-    bool zero_points_as_f32 = false; // their share of a sum is a product of f32, else of 16-bit integers
-    bool multiplies_along_k = false; // few rows by bytes of weights along K, without a panel of these
+    int step_bytes = 0;   // bytes along K of each operand that are multiplied at once
+    int widened_step = 0; // elements of K that are converted at once from integer weights to floats
+    // Zero-point terms are computed in f32 where that is exact; else in 16-bit integers where they
+    // fit.
+    bool zero_points_as_f32 = false;
+    // Can multiply a few rows by plain weights that lie along K, without making a panel.
+    bool multiplies_along_k = false;
 
-    // For Intel GPUs, whose sub-groups own the tiles.
+    // For Intel GPUs: a sub-group owns a tile.
     constexpr bool is_xe() const { return sub_group != 0; }
     constexpr bool has_small_registers() const { return register_bytes == 32; }
 };

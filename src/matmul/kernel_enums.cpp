@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels cannot include the public header: the numbers of their lists are compared with it here.
+// Compares the numbers in the kernels' lists and structs with those of the public header, which
+// kernels cannot include.
 #include "common/attr_ops.hpp"
 #include "kernels/matmul_args.h"
 #include "zemm/zemm_types.h"
@@ -17,7 +18,7 @@
 
 static_assert(MATMUL_MAX_POST_OPS == zemm::post_ops_limit);
 
-// Layouts that OpenCL C gives the same structs.
+// The sizes that OpenCL C gives these structs.
 static_assert(MATMUL_MAX_BATCH_NDIMS == ZEMM_MAX_NDIMS - 2);
 static_assert(sizeof(zemm::kernels::tensor_arg) == 8 * 15 + 8);
 static_assert(sizeof(zemm::kernels::post_op_arg) == 16 + 2 * sizeof(zemm::kernels::tensor_arg));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row of kernels.def.
+// One row of kernels.def, as the dispatch table has it.
 #pragma once
 
 #include <string>
@@ -11,15 +11,17 @@ namespace zemm::matmul {
 
 struct facts;
 
-// The type that a kernel multiplies; how is its family's.
+// The type that a kernel multiplies. Its family says with which instruction.
 enum class operands {
-    int8, // bytes of src with bytes or 4-bit integers
-    half, // f16 with f16, bf16 with bf16, or either with integers; f32 likewise, as bf16 or sums of two
-    tf32, // f32 with f32 or integers
-    f32,  // everything as f32
+    int8, // 8-bit src with 8-bit or 4-bit weights
+    // f16 or bf16 src with weights of the same type or integers. Some families also multiply f32
+    // src: each value becomes a bf16 or the sum of two.
+    half,
+    tf32, // f32 src with f32 or integer weights
+    f32,  // every operand is converted to f32
 };
 
-// Bytes of one of them.
+// Bytes of one element.
 constexpr int operand_bytes(operands multiplies) {
     switch (multiplies) {
     case operands::int8:
@@ -33,7 +35,7 @@ constexpr int operand_bytes(operands multiplies) {
     return 4;
 }
 
-// The layout of weights that a kernel asks for when the caller leaves it open.
+// The layout that a kernel wants for weights with tag any.
 enum class weights_layout {
     plain,
     packed, // packed_weights.hpp
@@ -41,23 +43,26 @@ enum class weights_layout {
 
 struct kernel_row {
     const char *name;
-    int tile_m, tile_n; // rows and columns of dst of one tile
+    int tile_m, tile_n; // rows and columns of dst in a tile
     int tile_k;         // elements of K in a panel of weights
-    int rows_at_once;   // that the policy multiplies
-    int lanes;          // columns in one of its vectors
-    int group_x;        // tiles of a group along the columns
-    int group_y;        // tiles of a group along the rows, at most
-    int wide_n;         // columns of the tile that is better unless it computes a third too much; 0: none
-    int grf;            // registers of a GPU's thread; 0: no choice
+    int rows_at_once;   // rows that the policy multiplies at once
+    int lanes;          // columns in a vector of the policy
+    int group_x;        // tiles along N in a work-group
+    int group_y;        // tiles along M in a work-group, at most
+    // Of a narrow tile: columns of the wide tile that runs instead, unless it would compute a third
+    // more columns. 0: there is no wide tile.
+    int wide_n;
+    int grf; // registers of a GPU thread; 0: the kernel does not choose
     isa_family family;
     operands multiplies;
-    weights_layout weights; // for tag any
-    // True if the kernel takes the problem on the device; else says why not.
+    weights_layout weights;
+    // Whether the kernel takes the problem on the device. If not, why says the reason.
     bool (*supports)(const facts &f, const ze::device &dev, std::string &why);
 
     constexpr family_traits traits() const { return traits_of(family); }
     constexpr bool is_xe() const { return traits().is_xe(); }
-    // Whether it is the smallest tile of its policy, which has registers to read element by element.
+    // Whether this is the smallest tile of its policy: only that has registers to spare for reading
+    // operands element by element.
     constexpr bool can_gather() const { return tile_m == rows_at_once; }
 };
 

@@ -8,16 +8,18 @@ namespace zemm::matmul {
 
 namespace {
 
-// A CPU's row arranges plain weights as panels tile by tile: that is wasted where many tiles read them.
+// A CPU kernel copies plain weights into a panel once per tile. If several tiles read the same
+// weights, packing them once is cheaper.
 bool is_worth_it_on_cpu(const facts &f) {
-    constexpr zemm_dim_t fewest_tiles = 2; // of full height
+    constexpr zemm_dim_t fewest_tiles = 2; // tiles of full height along M
     const problem &p = f.problem();
     return f.row->weights == weights_layout::packed && f.has_quads && p.shares_weights() &&
            p.batch() * p.m() >= fewest_tiles * f.row->tile_m;
 }
 
-// One row of tiles reads each weight once: packing would read it, write it and read it again. A load of
-// columns that lie along K takes a line of memory for each lane, however.
+// Always, if the row cannot gather weights. Else, if the tiles make a single row along N, each
+// weight is read once, and packing would only add a write and a second read. But where columns lie
+// along K, a load takes one cache line for each lane: then packing pays even so.
 bool is_worth_it_on_xe(const facts &f) {
     const problem &p = f.problem();
     const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
@@ -53,11 +55,11 @@ std::shared_ptr<const laid_out_problem> &layouts::lay_out_as(kind k) {
 std::shared_ptr<const laid_out_problem> layouts::wanted(const kernel_row &row) {
     if (!is_open_)
         return lay_out_as(given);
-    // These loads transform bytes as they read them.
+    // 2-D block loads rearrange bytes for DPAS as they read them.
     if (row.traits().loads == block_loads::two_dimensions && is_int8(p_.wei.data_type) &&
         lay_out_as(given)->wei_in_blocks_2d)
         return lay_out_as(given);
-    // A transposing load takes eight of K of f32 as DPAS wants them.
+    // A transposing 2-D block load gives tf32 DPAS its operand from f32 weights that lie along K.
     if (row.multiplies == operands::tf32 && p_.wei.data_type == zemm_f32 &&
         lay_out_as(along_k)->wei_in_blocks_2d)
         return lay_out_as(along_k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts of a problem's weights: those that rows want where the caller left it open, and the packed one
-// that plain weights get in the scratchpad before the matmul runs. Each is made once, for all rows.
+// The layouts of a problem's weights: the one that a row wants for tag any, and the packed one that
+// plain weights are copied to before the matmul runs. Each is made once, for all rows.
 #pragma once
 
 #include <memory>
@@ -12,27 +12,28 @@
 
 namespace zemm::matmul {
 
-// Plain weights that are packed into the scratchpad before the matmul runs.
+// How plain weights are packed into the scratchpad before the matmul runs.
 struct weights_packing {
-    std::shared_ptr<const laid_out_problem> packed; // as the row's kernel runs it
-    reorder::plan move;
-    std::string why_not; // it cannot be done; else empty
+    std::shared_ptr<const laid_out_problem> packed; // the problem that the kernel then runs
+    reorder::plan move;                             // the launch that packs
+    std::string why_not;                            // why packing is not possible; "" if it is
 };
 
 class layouts {
 public:
-    // Refers to the problem.
+    // Keeps references to both.
     layouts(const problem &p, const ze::device &dev);
 
     const problem_facts of_problem;
-    // With the layout that the row wants. Throws if it does not exist, such as odd rows of a 4-bit type.
+    // The problem with the weights in the layout that the row wants. Throws if that layout does not
+    // exist, such as for a 4-bit type with rows of odd length.
     std::shared_ptr<const laid_out_problem> wanted(const kernel_row &row);
-    // Decides whether the weights are packed first.
+    // Decides whether the weights are packed first, and sets f.packing or f.why_not_packed.
     void pack_first(facts &f);
 
 private:
     enum kind {
-        given, // by the caller; rows of N where it left the layout open
+        given, // the caller's layout; for tag any the plain one with N innermost
         along_k,
         packed,
         count
@@ -42,9 +43,9 @@ private:
 
     const problem &p_;
     const ze::device &dev_;
-    const bool is_open_; // the caller left the layout open
+    const bool is_open_; // the caller passed tag any
     std::shared_ptr<const laid_out_problem> made_[count];
-    std::shared_ptr<const weights_packing> packings_[count]; // of the plain ones
+    std::shared_ptr<const weights_packing> packings_[count]; // for the plain layouts
 };
 
 } // namespace zemm::matmul

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed weights: the blocked layouts that kernels read best, reported for tag any and made by a reorder.
-//   8-bit and 4-bit integers   BA16a64b4a (batched aCB16b64c4b, ...): panels of 64 columns, fours of K
-//   together f32, f16, bf16             BA16a64b (aCB16b64c, ...): panels of 64 columns, one row of K after
-//   the other
+// The packed layouts of weights, which kernels read best. Descriptors with tag any get them, and a
+// reorder writes them. Both have panels of 64 columns:
+//   8-bit and 4-bit integers  BA16a64b4a: for each four of K, the four elements of each column
+//   f32, f16, bf16            BA16a64b: one row of K after the other
+// With a batch dimension they are aCB16b64c4b and aCB16b64c, and so on.
 #pragma once
 
 #include "common/memory_desc.hpp"
@@ -11,9 +12,9 @@ namespace zemm::matmul {
 
 // The plain layout with K innermost.
 memory_desc weights_along_k(const memory_desc &md);
-// The packed layout of a tensor, of the same dimensions and type.
+// The packed layout for a tensor's dimensions and type.
 memory_desc packed_weights(const memory_desc &md);
-// Whether a tensor has that layout; batches may be strided.
+// Whether a tensor has its packed layout. The strides of the batch may be any.
 bool is_packed_weights(const memory_desc &md);
 
 } // namespace zemm::matmul

@@ -18,8 +18,8 @@ namespace {
 
 using kernels::matmul_problem;
 
-// Sums of src over segments, [src batch.., M, K / segment] s32, dense: what reduce_src writes or the caller
-// passes.
+// Sums of src over each segment, dense s32 [src batch.., M, K / segment]: reduce_src writes them or
+// the caller passes them.
 memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
     zemm_dims_t dims;
     std::copy(p.src.dims, p.src.dims + p.ndims(), dims);
@@ -27,26 +27,28 @@ memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
     return md_dense(p.ndims(), dims, zemm_s32);
 }
 
-// Whether bytes are multiplied by instructions of CPUs, which take unsigned ones with signed ones.
+// Whether 8-bit operands are multiplied by x86 instructions, which take one unsigned and one signed
+// operand.
 bool multiplies_unlike_bytes(const facts &f) {
     return f.row->multiplies == operands::int8 && f.family.multiplies_by == multiplier::vectors;
 }
 
-// Whether bytes of the weights and of src have the same signedness, where a policy needs the opposite one.
+// Whether such a policy has to flip the sign bit of the weights, because src and weights are both
+// signed or both unsigned.
 bool changes_signedness(const problem &p) {
     const bool signed_src = is_signed(p.src.data_type), signed_wei = is_signed(p.wei.data_type);
-    // 0..15 are either; a signed s4 is only a shift away.
+    // u4 fits an unsigned and a signed byte. s4 has to change only beside a signed src.
     return is_int4(p.wei.data_type) ? signed_wei && signed_src : signed_wei == signed_src;
 }
 
-// Bytes of the scratchpad; where they begin.
+// Takes so many bytes of the scratchpad. Returns their offset.
 size_t take(plan &p, size_t bytes) {
     const size_t at = size_t(up(zemm_dim_t(p.scratchpad_size), scratchpad_alignment));
     p.scratchpad_size = at + bytes;
     return at;
 }
 
-// Whether every parameter that changes along K does so at each segment.
+// Whether every scale and zero point that changes along K has groups of exactly one segment.
 bool groups_are_equal(const facts &f) {
     const problem &p = f.problem();
     const auto fits = [&](const quant_entry *entry, bool k_is_row) {
@@ -81,17 +83,21 @@ uint32_t flags_of(const facts &f) {
     return flags;
 }
 
-// As the specialisation constants have it: 0 for host scalars, and where there is no parameter.
+// The value for the specialisation constants: the type, or 0 if there is no parameter or it is a
+// host scalar.
 uint32_t parameter_type(const quant_entry *entry) {
     return entry && !entry->is_on_host ? uint32_t(entry->data_type) : 0;
 }
 
-// Less than this is not worth a second launch: some microseconds of one core.
-constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds of at least 16 rows
-constexpr zemm_dim_t shortest_range = 512;      // of K
+// A problem with fewer multiply-adds than this is not worth a second launch: it takes one core some
+// microseconds. Fewer than 16 rows count as 16, for they take no less time.
+constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds
+constexpr zemm_dim_t shortest_range = 512;      // elements of K
 
-// The share of each work-item: tiles of nearly equal height, and some groups for every core. Where there are
-// too few columns for that, tiles get lower, then K is split, then tiles get as low as they can.
+// Cuts a problem for rows where a work-item owns a tile: tiles of nearly equal height, and about
+// four work-groups for every core. If there are too few tiles for that, they first get lower, down
+// to 16 rows. Then K is split into ranges. If K is not split, tiles get as low as the policy
+// allows.
 void cut(const facts &f, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *f.row;
     matmul_problem &block = result.argument_block;
@@ -165,14 +171,15 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     } else {
         cut(f, dev, batch, result);
     }
-    // Sums of ranges have to fit with all that belongs to them.
+    // With wide sums, the sum of a range must fit into an s32 together with its zero-point terms.
+    // So each range becomes a segment, which has its own sums of src.
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
     if (block.segment <= (is_xe ? f.panel_k * f.panels : row.tile_k))
         flags |= FLAG_WHOLE_SEGMENTS;
     if (multiplies_unlike_bytes(f) && p.k() % 4 != 0)
-        flags |= FLAG_K_TAIL;
+        flags |= FLAG_QUAD_TAIL;
     if (!is_xe && f.wei == reading::packed && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
     if (f.is_without_panel)
@@ -180,34 +187,37 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
     const bool is_split = block.k_range < block.k;
-    const auto constants = [&](uint32_t all_flags) {
+    const auto constants = [&](kernels::stage stage) {
         std::vector<ze::spec_constant> result = {
             {SPEC_SRC_DT, uint32_t(p.src.data_type)},
             {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
-            {SPEC_FLAGS, all_flags},
+            {SPEC_FLAGS, flags},
+            {SPEC_STAGE, stage},
+            {SPEC_ZP_TERM, is_xe ? xe_zp_term(f) : kernels::ZP_TERM_S32},
             {SPEC_WEI_UNIT, f.laid_out->wei_unit},
             {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
             {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
             {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
-        // Drivers refuse constants that a module has not.
+        // Drivers refuse specialisation constants that a module does not have.
         if (is_xe) {
             result.push_back({SPEC_PANEL_K, uint32_t(f.panel_k)});
             result.push_back({SPEC_PANELS, uint32_t(f.panels)});
+            result.push_back({SPEC_SRC_LOAD, xe_src_load(f)});
         } else {
             result.push_back({SPEC_SRC_UNIT, f.src_unit});
         }
         return result;
     };
-    result.constants = constants(is_split ? flags | FLAG_PARTIAL : flags);
+    result.constants = constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
     if (is_split)
-        result.finish_constants = constants(flags | FLAG_FINISH);
+        result.finish_constants = constants(kernels::STAGE_FINISH);
 
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);
         block.reductions = tensor(md);
-        // The caller's may be of more than a segment.
+        // The caller's sums may cover several segments: then they are of no use.
         result.computes_reductions = !p.reduction() || k_group(p, *p.reduction(), false) != block.segment;
         if (result.computes_reductions) {
             result.reduce_constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};

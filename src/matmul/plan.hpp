@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one kernel runs one problem: its constants, its argument block, its launches and its scratchpad.
+// How one kernel runs one problem: its specialisation constants, argument block, launches and
+// scratchpad.
 #pragma once
 
 #include <array>
@@ -17,20 +18,22 @@ struct plan {
     const kernel_row *row;
     std::vector<ze::spec_constant> constants;
     kernels::matmul_problem argument_block;      // copied to the device at creation
-    std::array<uint32_t, 3> group_size;          // work-items of a group
-    std::array<uint32_t, 3> group_count;         // tiles, batch, ranges of K
-    size_t local_bytes = 0;                      // memory that a group's sub-groups share
-    size_t src_alignment = 1, wei_alignment = 1; // bytes of which the tensors' places have to be multiples
+    std::array<uint32_t, 3> group_size;          // work-items of a work-group
+    std::array<uint32_t, 3> group_count;         // work-groups: tiles, batch, ranges of K
+    size_t local_bytes = 0;                      // local memory of a work-group
+    size_t src_alignment = 1, wei_alignment = 1; // bytes; the addresses must be multiples of them
 
-    // What runs before and after, with data in the scratchpad at so many bytes.
-    reorder::plan pack; // the weights, first; kernel is nullptr if they are taken as they are
+    // Launches before and after the matmul. The members ..._at are offsets into the scratchpad in
+    // bytes.
+    reorder::plan pack; // packs the weights; kernel is nullptr if they are read as they are
     size_t packed_at = 0;
-    bool computes_reductions = false; // by reduce_src
+    bool computes_reductions = false; // reduce_src runs before the matmul
     std::vector<ze::spec_constant> reduce_constants;
     std::array<uint32_t, 3> reduce_count; // work-items of reduce_src: parts of a row, rows of dst
     size_t reductions_at = 0;
-    // K split in ranges: each leaves its sums, and the kernel with these constants adds them up.
-    std::vector<ze::spec_constant> finish_constants; // empty if K is not split
+    // If K is split into ranges, the matmul writes the sums of each range. The same kernel then
+    // runs with these constants and adds them up.
+    std::vector<ze::spec_constant> finish_constants; // empty if K is not split into ranges
     std::array<uint32_t, 3> finish_count;
     size_t partials_at = 0;
 
@@ -41,9 +44,11 @@ struct plan {
 constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
     return (value + unit - 1) / unit * unit;
 }
-// Elements of K in each of at most so many ranges: whole segments, or whole panels where there is only one.
+// Elements of K in a range if K is split into at most `ranges`: whole segments, or whole panels if
+// all of K is one segment.
 zemm_dim_t k_range(const facts &f, zemm_dim_t ranges);
-// Room in the scratchpad for what ranges of K leave, in rows of so many columns; the grid is known.
+// Takes scratchpad for the sums of all ranges, in rows of `columns` elements. p.group_count must be
+// set.
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges);
 
 plan make_plan(const candidate &c, const ze::device &dev);

@@ -10,7 +10,8 @@ namespace zemm::matmul {
 
 namespace {
 
-// Sums of products of bytes, and zero points of a byte times sums of src, below 2^24 in magnitude.
+// Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum
+// of src, are below 2^24 in magnitude: they have at most 256 products of bytes.
 bool zero_points_fit_f32(const facts &f) {
     const problem &p = f.problem();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
@@ -27,7 +28,8 @@ void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &resul
     block.tile_rows = block.finish_rows = row.tile_m;
     block.group_x = int32_t(s.group_x);
     block.group_y = int32_t(s.group_y);
-    // Groups that run at once make a rectangle that reads the least: as high as it is wide, in elements.
+    // The work-groups that run at the same time read least if their tiles form a square of dst
+    // elements. high: its height in work-groups.
     const double at_once = double(model.xves() * model.threads(row.grf)) / double(s.tiles() * s.slices);
     const double high = std::sqrt(at_once * row.tile_n * double(s.group_x) / double(row.tile_m * s.group_y));
     block.groups_m = int32_t(s.along_m);
@@ -37,7 +39,7 @@ void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &resul
     block.k_range = s.k_range;
     block.k_slice = s.k_slice;
     result.local_bytes = local_bytes(s, row);
-    const bool in_rows = s.slices == 1 || s.tiles() == s.sub_groups(); // else the slices of one tile
+    const bool in_rows = s.slices == 1 || s.tiles() == s.sub_groups(); // else slices of one tile
     result.group_size = {uint32_t((in_rows ? s.group_x : s.slices) * row.traits().sub_group),
                          uint32_t(in_rows ? s.group_y : 1), 1};
     result.group_count = {uint32_t(groups(s.work_groups(), 1, "M x N")), uint32_t(batch), uint32_t(s.ranges)};
@@ -48,7 +50,8 @@ void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &resul
 }
 
 void xe_pitches(const facts &f, kernels::matmul_problem &block) {
-    // Strides of dimensions that are 1 are 0. One row has no distance to the next: any that loads take.
+    // A dimension of 1 has stride 0. A matrix of one row has no pitch: any that block loads accept
+    // will do.
     const auto pitch_of = [](const memory_desc &md, int inner, int outer, zemm_dim_t rows) {
         const zemm_dim_t unit = 64 * 8 / data_type_bits(md.data_type);
         return rows > 1 ? md.strides[outer] : groups(md.dims[inner], unit, "a row") * unit;
@@ -66,16 +69,26 @@ uint32_t xe_flags(const facts &f) {
     const problem &p = f.problem();
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
-    set(p.k() % f.panel_k != 0, FLAG_K_TAIL);
-    set(f.src == reading::blocks_1d, FLAG_SRC_1D);
-    set(f.src == reading::blocks_2d, FLAG_SRC_2D);
+    set(p.k() % f.panel_k != 0, FLAG_PANEL_TAIL);
     set(f.wei == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
     set(f.splits_f32(), FLAG_SPLIT_F32);
-    // A segment of 128 bytes adds up to less than 2^15.
-    if (zero_points_fit_f32(f))
-        flags |= f.family.zero_points_as_f32 ? FLAG_FLOAT_ZP : f.segment <= 128 ? FLAG_SHORT_ZP : 0;
     return flags;
+}
+
+kernels::src_load xe_src_load(const facts &f) {
+    if (f.src == reading::blocks_2d)
+        return kernels::SRC_LOAD_2D;
+    return f.src == reading::blocks_1d ? kernels::SRC_LOAD_1D : kernels::SRC_LOAD_GATHER;
+}
+
+kernels::zp_term xe_zp_term(const facts &f) {
+    if (!zero_points_fit_f32(f))
+        return kernels::ZP_TERM_S32;
+    if (f.family.zero_points_as_f32)
+        return kernels::ZP_TERM_F32;
+    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
+    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
 }
 
 } // namespace zemm::matmul

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is particular about plans for Intel GPUs: rows of kernels.def where a sub-group owns a tile.
+// The part of a plan that only rows for Intel GPUs need, where a sub-group owns a tile.
 #pragma once
 
 #include "matmul/facts.hpp"
@@ -7,11 +7,13 @@
 
 namespace zemm::matmul {
 
-// The grid: tiles of full height, K split where they do not fill the device.
+// Sets the grid and how K is split.
 void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result);
-// Elements from row to row of src, and of the weights, where they are matrices for block loads.
+// Sets the row pitches of src and of the weights where a dimension of 1 leaves them open.
 void xe_pitches(const facts &f, kernels::matmul_problem &block);
-// FLAG_SRC_2D and the other flags of such rows.
+// The flags that only these rows have, such as FLAG_WEI_2D.
 uint32_t xe_flags(const facts &f);
+kernels::src_load xe_src_load(const facts &f);
+kernels::zp_term xe_zp_term(const facts &f);
 
 } // namespace zemm::matmul

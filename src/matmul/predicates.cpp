@@ -25,7 +25,7 @@ bool is_integer(const facts &f, std::string &why) {
     return false;
 }
 
-// Why, of a row that needs groups of K of whole units.
+// The reason of a row that needs every K group to be a multiple of unit.
 std::string unit_of_groups(const facts &f, zemm_dim_t unit) {
     return text("it needs groups of K that are multiples of %lld, the greatest common divisor here is %lld",
                 (long long)unit, (long long)f.segment);
@@ -40,9 +40,9 @@ bool reads_weights(const facts &f, std::string &why) {
     return false;
 }
 
-// They count elements of parameters in 32 bits.
+// Kernels of sub-groups index scales, zero points and sums of src with 32 bits.
 bool parameters_are_small(const facts &f, std::string &why) {
-    constexpr size_t limit = size_t(1) << 31; // bytes; an element may have four bits
+    constexpr size_t limit = size_t(1) << 31; // bytes: 2^32 elements of 4 bits
     const problem &p = f.problem();
     const auto is_small = [&](const quant_entry *entry, const memory_desc &of) {
         return !entry || entry->is_on_host || md_size(md_of_quant(of, *entry)) <= limit;
@@ -57,7 +57,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
     return true;
 }
 
-// What all rows where a sub-group owns a tile have in common.
+// What all rows where a sub-group owns a tile require.
 bool takes_steps(const facts &f, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
     const problem &p = f.problem();
@@ -86,7 +86,7 @@ bool has_registers(const facts &f, std::string &why) {
     return false;
 }
 
-// Block loads in one dimension count bytes in 32 bits.
+// 1-D block loads take byte offsets of 32 bits.
 bool counts_bytes(const facts &f, std::string &why) {
     const auto end_of = [](const memory_desc &md) {
         return md_size(md) + size_t(md.offset0) * size_t(data_type_bits(md.data_type)) / 8;
@@ -98,7 +98,7 @@ bool counts_bytes(const facts &f, std::string &why) {
     return false;
 }
 
-// Whether a sub-group has as many lanes as the device's DPAS; the CPU device has both kinds.
+// Whether the row has the sub-group size of the device's DPAS. The CPU device runs both sizes.
 bool has_lanes(const facts &f, const ze::device &dev, std::string &why) {
     if (dev.kind == zemm_cpu || dev.model.sub_group == 0 || int(dev.model.sub_group) == f.family.sub_group)
         return true;
@@ -107,7 +107,7 @@ bool has_lanes(const facts &f, const ze::device &dev, std::string &why) {
     return false;
 }
 
-// Whether the device's threads have as many registers.
+// Whether the device has threads with as many registers as the row wants.
 bool has_threads(const facts &f, const ze::device &dev, std::string &why) {
     if (dev.kind == zemm_cpu || dev.model.grf_bytes == 0 || dev.model.threads(f.row->grf) != 0)
         return true;
@@ -115,8 +115,8 @@ bool has_threads(const facts &f, const ze::device &dev, std::string &why) {
     return false;
 }
 
-// Reading element by element is for the smallest tile: others have no registers for that, and have plain
-// weights packed first.
+// Only the smallest tile has registers for reading element by element. Others need block loads of
+// src, and plain weights that block loads can read or that are packed first.
 bool reads_blocks(const facts &f, std::string &why) {
     const zemm_dim_t k = f.problem().k();
     if (f.row->can_gather() || f.empty)
@@ -140,7 +140,7 @@ bool reads_blocks(const facts &f, std::string &why) {
     return false;
 }
 
-// Whether integer weights less their zero points are values of the type that is multiplied.
+// Whether integer weights minus their zero points are exact in the type that is multiplied.
 bool widens_exactly(const facts &f, const char *type, std::string &why) {
     const problem &p = f.problem();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
@@ -198,7 +198,7 @@ bool takes_dp4a_scaled(const facts &f, const ze::device &dev, ze::feature isa, s
 bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {
     const problem &p = f.problem();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
-    const bool wide = f.family.loads == block_loads::two_dimensions; // there f32 becomes tf32
+    const bool wide = f.family.loads == block_loads::two_dimensions; // multiplies f32 as tf32
     if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !wide) {
         if (p.attr.fpmath_mode != zemm_fpmath_mode_strict)
             return widens_exactly(f, "bf16", why) && has_dpas(f, dev, loads, why);

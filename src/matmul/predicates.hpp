@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which problems a row of kernels.def takes on a device: the predicates that the list names. All of them say
-// in `why` what a user can act on when they refuse.
+// The predicates that kernels.def names: whether a row takes a problem on a device. If not, why
+// says something that a user can act on.
 #pragma once
 
 #include "matmul/facts.hpp"
@@ -9,7 +9,7 @@ namespace zemm::matmul {
 
 bool takes_float(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
-// loads: what the policy reads tensors by.
+// loads: the feature that the policy loads tensors with (block_2d), or xmx if it needs no other.
 bool takes_dpas_int8(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dp4a_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_dp4a_scaled(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
@@ -20,7 +20,8 @@ bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why);
 bool on_any(const facts &f, const ze::device &dev, std::string &why);
 bool on_cpu(const facts &f, const ze::device &dev, std::string &why);
 
-// Where a sub-group owns a tile: whether its lanes, registers and loads do.
+// For rows where a sub-group owns a tile: whether the device has their sub-group size and threads,
+// and the problem fits into their registers and loads. True for other rows.
 bool fits_sub_group(const facts &f, const ze::device &dev, std::string &why);
 
 #define ZEMM_PREDICATE(name, function)                                                                       \

@@ -16,7 +16,7 @@ void primitive_desc::choose(size_t index) {
     struct plan new_plan = make_plan(c, *engine->device);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
     argument_map new_arguments = arguments_of(c.facts.problem(), new_scratchpad);
-    // From here on nothing throws: a failure leaves the descriptor as it was.
+    // Nothing below throws: a failure above leaves the descriptor as it was.
     arguments = std::move(new_arguments);
     scratchpad = new_scratchpad;
     scratchpad_size = new_plan.scratchpad_size;
@@ -37,7 +37,7 @@ std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
 
 namespace {
 
-// The dimensions in which the bias is dst's, as the log writes them.
+// The bias's mask in the log: a bit for each dimension in which the bias is not broadcast.
 int bias_mask(const problem &p) {
     int mask = 0;
     for (int d = 0; d < p.ndims(); ++d)

@@ -30,11 +30,11 @@ public:
 
     std::vector<candidate> kernels;
     size_t chosen = 0;
-    struct plan plan; // of the chosen kernel
+    struct plan plan; // for the chosen kernel
     const struct problem &problem() const { return kernels[chosen].facts.problem(); }
 
 private:
-    void choose(size_t index); // of kernels; all or nothing
+    void choose(size_t index); // index into kernels; if it throws, nothing has changed
 };
 
 } // namespace zemm::matmul

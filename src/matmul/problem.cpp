@@ -21,7 +21,8 @@ void resolve_any(const char *name, memory_desc &md) {
     }
 }
 
-// Resolves format any to the order of dst's dimensions, so that both are read along the same one.
+// Resolves format any to the order of dst's dimensions, so that kernels read both tensors along the
+// same dimension.
 void resolve_like(memory_desc &md, const memory_desc &dst) {
     const bool is_any = md.format_kind == zemm_format_kind_any;
     md_resolve_any(md);
@@ -94,7 +95,7 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
     const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };
     p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
     resolve_any("src", p.src);
-    // Weights keep format any: each kernel has the layout that it reads best.
+    // Weights keep format any: each kernel chooses a layout.
     resolve_any("bias", p.bias);
     resolve_any("dst", p.dst);
     for (post_op &op : p.attr.post_ops.entries) {

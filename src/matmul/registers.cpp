@@ -5,18 +5,17 @@ namespace zemm::matmul {
 
 namespace {
 
-constexpr int rows_of_src = 8; // that are multiplied at once
+constexpr int rows_of_src = 8; // rows that are multiplied at once
 
-// Registers for what is neither a sum nor an operand: addresses, parameters of rows and columns, what is
-// under way.
-constexpr int others_without_xmx = 32; // dp4a and fma rows, whose loops have little at once
-constexpr int others_small = 48;       // registers of 32 bytes
-constexpr int others_large = 56;
-constexpr int others_scaled = 64; // integers with scales along K
-constexpr int others_zero_points = 72;
+// Registers that hold neither sums nor operands: addresses, scales and zero points, temporaries.
+constexpr int others_without_xmx = 32; // dp4a and fma rows, whose loops keep few values at a time
+constexpr int others_small = 48;       // with registers of 32 bytes
+constexpr int others_large = 56;       // with registers of 64 bytes
+constexpr int others_scaled = 64;      // integers with scales along K
+constexpr int others_zero_points = 72; // zero points of both src and weights
 
-constexpr int unpacked_nibbles = 16; // a step of 4-bit weights as bytes, in registers of 32 bytes
-constexpr int rounded_f32 = 8;       // f32 weights on their way to bf16
+constexpr int unpacked_nibbles = 16; // a step of 4-bit weights as bytes, if registers have 32 bytes
+constexpr int rounded_f32 = 8;       // f32 weights that are being converted to bf16
 
 int others_of(const facts &f) {
     const problem &p = f.problem();
@@ -30,14 +29,15 @@ int others_of(const facts &f) {
     return is_small ? others_small : others_large;
 }
 
-// Of the tile; where segments are scaled also those that are not yet.
+// The sums of the tile. If segments are scaled, also the sums that are not scaled yet.
 int sums_of(const facts &f) {
     const kernel_row &row = *f.row;
     const int unscaled = f.family.multiplies_by == multiplier::dpas ? rows_of_src : row.tile_n;
     return row.tile_m * row.tile_n / row.lanes + (f.scales_along_k ? unscaled : 0);
 }
 
-// A panel of weights of wei_bits and the rows of src that are multiplied with it, of src_bits.
+// A panel of weights, and the rows of src that are multiplied with it. wei_bits, src_bits: of one
+// element in registers.
 int operands_of(const facts &f, int panel_k, int wei_bits, int src_bits) {
     return (f.row->tile_n * wei_bits + rows_of_src * src_bits) * panel_k / (8 * f.family.register_bytes);
 }
@@ -49,7 +49,8 @@ int registers_of(const facts &f) {
     const bool has_dpas = f.family.multiplies_by == multiplier::dpas;
     const bool keeps_nibbles =
         f.family.has_small_registers() && has_dpas && p.integer() && is_int4(p.wei.data_type);
-    // src as sums of two is twice the registers. So are f32 weights, but of half a panel.
+    // src that is split into two bf16 takes twice the registers. So do f32 weights, but their panel
+    // has half the length.
     const int bits = 8 * operand_bytes(f.row->multiplies), src_parts = f.products == 2 ? 2 : 1;
     const int panel = p.integer() && !f.scales_along_k && !f.empty ? f.panel_k : f.row->tile_k;
     int others = others_of(f);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a GPU's thread whose sub-group owns a tile.
+// How many registers of a GPU thread a row needs where a sub-group owns a tile.
 #pragma once
 
 #include "matmul/facts.hpp"
 
 namespace zemm::matmul {
 
-// How many the row needs: sums of the tile, where segments are scaled those of eight rows of a column that
-// are not yet, a panel of weights, eight rows of src, and what else there is. The panel is known.
+// Registers for: the sums of the tile; if segments are scaled, also the unscaled sums of one group
+// of rows; a panel of weights; eight rows of src; addresses and parameters. f.panel_k must be set.
 int registers_of(const facts &f);
-// Whether a panel of full length leaves too few for zero points.
+// Whether a panel of tile_k elements leaves too few registers for zero points. The panel then has
+// half as many.
 bool has_zero_points_beside(const facts &f);
 
 } // namespace zemm::matmul

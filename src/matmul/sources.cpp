@@ -5,15 +5,15 @@ namespace zemm::matmul {
 
 namespace {
 
-// Rows of GPU policies are built as for a GPU on whatever engine.
+// Kernels with GPU policies get a GPU's build flags on any engine, also on the CPU device.
 bool is_for_gpu(const primitive_desc &pd) {
     return pd.engine->kind == zemm_gpu || pd.plan.row->is_xe();
 }
 
-// The build flags of a kernel of a matmul; with_large_grf: its threads have 256 registers.
+// The build flags of a kernel. with_large_grf: its threads have 256 registers.
 const char *build_flags(const primitive_desc &pd, bool with_large_grf = false) {
     if (!is_for_gpu(pd))
-        return ""; // CPUs have none
+        return ""; // CPU drivers have no such flags
     const problem &p = pd.problem();
     const bool large =
         is_large(p.src) || is_large(p.wei) || is_large(p.dst) || pd.plan.scratchpad_size > UINT32_MAX;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the kernels of a matmul are built.
+// Which kernels a matmul builds, with which constants and build flags.
 #pragma once
 
 #include "matmul/primitive_desc.hpp"
 
 namespace zemm::matmul {
 
-// Those that its plan does not need have no name.
+// A kernel that the plan does not need has no name.
 struct kernel_sources {
     ze::kernel_source matmul, finish, reduce_src, pack;
 };

@@ -12,10 +12,10 @@ namespace zemm::matmul {
 
 namespace {
 
-constexpr zemm_dim_t shortest_range = 1024; // of K: partial sums of many are much to write and read
-constexpr double worth_splitting = 0.95;    // of the clocks without: an estimate is no more exact
+constexpr zemm_dim_t shortest_range = 1024; // elements of K; shorter ones move too many sums
+constexpr double worth_splitting = 0.95;    // a split must save 5 %: estimates are no more exact
 
-// K in at least so many ranges.
+// Cuts K into at least so many ranges.
 void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
     const zemm_dim_t k = f.problem().k();
     ranges = std::max(ranges, groups(k, f.longest_range, "K"));
@@ -23,7 +23,7 @@ void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
     s.ranges = groups(k, s.k_range, "K");
 }
 
-// Tiles, in groups of group_x x at most group_y.
+// Deals tiles in groups of group_x x at most group_y, without slices.
 split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
     const problem &p = f.problem();
     const kernel_row &row = *f.row;
@@ -109,7 +109,7 @@ split best_split(const facts &f, const ze::gpu_model &model) {
     for (const bool in_groups : {true, false}) {
         split s = in_groups ? best : deal(f, 1, 1);
         const zemm_dim_t tiles = s.groups() * s.tiles() * s.batch;
-        if (!in_groups && tiles > cores * on_core) // neighbours are to share what they read
+        if (!in_groups && tiles > cores * on_core) // enough tiles: keep groups, which share reads
             break;
         const zemm_dim_t wave = cores * std::max<zemm_dim_t>(1, on_core / s.tiles());
         for (zemm_dim_t slices = 2; slices <= on_core; slices *= 2) {

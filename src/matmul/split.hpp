@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tiles of a row for GPUs with XMX are dealt to work-groups, and K to sub-groups
+// How tiles are dealt to work-groups, and K to sub-groups, for rows where a sub-group owns a tile
 // (src/kernels/owner/sub_group/place.h).
 #pragma once
 
@@ -13,30 +13,33 @@ struct facts;
 struct kernel_row;
 
 struct split {
-    zemm_dim_t group_x, group_y; // tiles of a group
-    zemm_dim_t along_n, along_m; // groups of tiles
-    zemm_dim_t batch;            // of them
-    double fill;                 // of the groups' tiles, those that have rows and columns
-    zemm_dim_t slices = 1;       // of K, of sub-groups of a work-group, which add them up
-    zemm_dim_t ranges = 1;       // of K before that, of work-groups; a second launch adds these up
-    zemm_dim_t whole;            // groups of tiles before those in slices
-    zemm_dim_t k_range, k_slice; // elements of K
+    zemm_dim_t group_x, group_y; // tiles along N and M in a group of tiles
+    zemm_dim_t along_n, along_m; // groups of tiles along N and M
+    zemm_dim_t batch;            // matrices that are cut into tiles
+    double fill;                 // fraction of the tiles that overlap dst
+    // K is cut into ranges, each for work-groups of its own; a second launch adds up their sums. A
+    // range is cut into slices, each for one sub-group of a work-group; these add up their sums.
+    zemm_dim_t slices = 1;
+    zemm_dim_t ranges = 1;
+    zemm_dim_t whole;            // groups of tiles whose tiles are not sliced; they come first
+    zemm_dim_t k_range, k_slice; // elements of K in a range and in a slice
 
-    zemm_dim_t tiles() const { return group_x * group_y; } // of a group
+    zemm_dim_t tiles() const { return group_x * group_y; } // in a group of tiles
     zemm_dim_t groups() const { return along_n * along_m; }
-    zemm_dim_t sub_groups() const; // of a work-group
+    zemm_dim_t sub_groups() const; // in a work-group
     zemm_dim_t work_groups() const { return whole + sliced(); }
-    zemm_dim_t sliced() const; // work-groups with slices
-    std::string text() const;  // ", K in 2 ranges"; empty if nothing is split
+    zemm_dim_t sliced() const; // work-groups that compute slices
+    std::string text() const;  // for the log: ", K in 2 ranges"; "" if K is not split
 };
 
-// Of local memory, for the slices of a work-group.
+// Bytes of local memory of a work-group, where its slices meet.
 size_t local_bytes(const split &s, const kernel_row &row);
 
-// The cheapest one (cost.hpp). Always the same for a problem, a row and a model: so floats round alike.
+// The cheapest split by cost.hpp. It depends only on the problem, the row and the model, so that
+// float results are always rounded alike.
 split best_split(const facts &f, const ze::gpu_model &model);
 
-// What stands for the device: the CPU device runs such rows to check them, as if it were a small GPU.
+// The model of a GPU. For the CPU device, which runs these rows only to test them, a small GPU.
 ze::gpu_model xe_model(const ze::device &dev);
 
 } // namespace zemm::matmul

@@ -8,7 +8,8 @@ namespace zemm::matmul {
 
 namespace {
 
-// Of a value less its zero point. An s32 is taken to be a value of the tensor's type.
+// The largest |value - zero point|. Zero points of type s32 are assumed to be in the range of the
+// tensor's type.
 zemm_dim_t largest_magnitude(const memory_desc &md, const quant_entry *zero_point) {
     const value_range value = range_of(md.data_type);
     if (!zero_point)
@@ -31,7 +32,7 @@ zemm_dim_t longest_s32_sum(const problem &p) {
 }
 
 zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment) {
-    // What policies multiply at once, as far as the segment has it.
+    // The most elements of K that a policy multiplies at once, halved until it divides the segment.
     zemm_dim_t unit = 64;
     while (segment % unit != 0)
         unit /= 2;
@@ -40,14 +41,14 @@ zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment) {
     for (; parts * parts <= units; ++parts)
         if (units % parts == 0 && units / parts <= most)
             return units / parts * unit;
-    zemm_dim_t length = parts; // in units: the other half of the divisors
+    zemm_dim_t length = parts; // in units; now the divisors up to the square root
     while (units % length != 0 || length > most)
         --length;
     return length * unit;
 }
 
 zemm_dim_t longest_range(const problem &p, zemm_dim_t segment) {
-    constexpr zemm_dim_t block = 256; // a multiple of every row's
+    constexpr zemm_dim_t block = 256; // a multiple of every row's tile_k
     if (!p.integer() || is_bare_s32(p))
         return p.k();
     const zemm_dim_t longest = longest_s32_sum(p);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of K an s32 holds the sum of, whatever the values are.
+// How many products an s32 sum can hold, whatever the values are.
 #pragma once
 
 #include "matmul/problem.hpp"
 
 namespace zemm::matmul {
 
-// An integer matmul whose sums are its results: no f32 on the way. They wrap.
+// Whether the s32 sums of an integer matmul are its results, without f32 on the way. Such sums may
+// wrap.
 bool is_bare_s32(const problem &p);
-// Elements of K, by the types' ranges; of an integer problem.
+// Elements of K whose sum of products always fits into an s32, by the ranges of the types. For
+// integer problems.
 zemm_dim_t longest_s32_sum(const problem &p);
-// The longest of equal parts of a segment that is no longer than that.
+// The longest part of a segment that divides it and is no longer than longest_s32_sum().
 zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment);
-// Elements of K in a range whose sum fits: K, or whole segments or blocks of it. Ranges are then added up
-// beyond s32. Nothing is scaled along K.
+// Elements of K in a range whose sum fits into an s32: all of K, or whole segments, or whole blocks
+// if K is one segment. Sums of ranges are then added up in more than 32 bits. For problems without
+// scales along K.
 zemm_dim_t longest_range(const problem &p, zemm_dim_t segment);
 
 } // namespace zemm::matmul

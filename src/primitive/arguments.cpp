@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks execution arguments and reads host scalars.
 #include "primitive/arguments.hpp"
 
 #include <cstring>
@@ -11,13 +12,14 @@ namespace zemm {
 
 namespace {
 
-// Post-op arguments that the attribute does not have are refused: leaving them out would give a wrong result
-// silently.
+// Whether the argument is a bias or a tensor of a post-op. An execution that passes one to a
+// primitive without it is refused, because skipping it would silently give a wrong result.
 bool names_a_tensor(int arg) {
     return arg == ZEMM_ARG_BIAS || arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
 }
 
-// What md_equal compares, for a sentence: "s8 2x3:ab, strides 3x1", with the offset where there is one.
+// The fields that md_equal() compares, for a sentence: "s8 2x3:ab, strides 3x1", with the offset if
+// it is not 0.
 std::string describe(const memory_desc &md) {
     std::string result =
         text("%s %s:%s", zemm_dt2str(md.data_type), dims_text(md).c_str(), tag_text(md).c_str());
@@ -126,7 +128,7 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
             if (names_a_tensor(arg))
                 fail(zemm_invalid_arguments, "%s is surplus: the primitive has no such argument",
                      argument_name(arg).c_str());
-            continue; // as oneDNN: what the primitive does not know is skipped
+            continue; // skip arguments that the primitive does not have, as oneDNN does
         }
         const std::string name = argument_name(arg);
         if (!bound.emplace(arg, memory).second)

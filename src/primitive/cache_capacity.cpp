@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and sets the capacity of the primitive cache.
 #include "primitive/cache_capacity.hpp"
 
 #include <atomic>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int default_capacity = 1024;
 
+// The capacity from ZEMM_PRIMITIVE_CACHE_CAPACITY; the default if it is not a number from 0 on.
 int start_capacity() {
     const std::string value = env("ZEMM_PRIMITIVE_CACHE_CAPACITY");
     int capacity = 0;

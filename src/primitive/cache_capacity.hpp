@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many primitives the process keeps. The cache itself lives with the primitives.
+// The capacity of the primitive cache, in primitives. primitive_cache.cpp has the cache itself.
 #pragma once
 
 namespace zemm {
 
 int primitive_cache_capacity();
-// Negative: invalid_arguments.
+// Throws invalid_arguments if the capacity is negative.
 void set_primitive_cache_capacity(int capacity);
-// The callback runs with each new capacity, in the thread that sets it, so that the cache can evict at once.
+// Sets the function that runs after each change, in the thread that makes it. The cache evicts its
+// surplus there.
 void on_cache_capacity_change(void (*callback)(int capacity));
 
 } // namespace zemm

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up primitives in the primitive cache, by their keys.
 #include "primitive/compiled.hpp"
 
 #include "common/error.hpp"
@@ -9,7 +10,7 @@ namespace zemm {
 
 namespace {
 
-// Equal for equal problems on one device.
+// The key of a primitive. Different problems, implementations and devices have different keys.
 std::string key_of(const zemm_primitive_desc &pd, std::initializer_list<const memory_desc *> tensors) {
     std::string key =
         text("%s,%p,%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name()) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What primitives of equal problems share, by way of the primitive cache.
+// The part of a primitive that primitives of equal problems share through the primitive cache.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace zemm {
 
-// What the cache has for the descriptor's implementation, attributes and tensors; else what build() makes,
-// which the cache then keeps. where says which of the two it was.
+// Finds the part for the descriptor's implementation, attributes and tensors in the cache. If it is
+// not there, calls build() and keeps the result. where: set to where the kernels came from.
 std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd,
                                            std::initializer_list<const memory_desc *> tensors,
                                            cache_result &where,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Passes over implementations whose modules the driver failed to build.
 #include "primitive/fallback.hpp"
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace zemm {
 
 namespace {
 
-// Why the driver failed to build the implementation's own module before; "" if it did not, or if ZEMM_KERNEL
-// asks for the implementation.
+// The reason of an earlier failed build of the implementation's own module. "" if there was none,
+// or if ZEMM_KERNEL forces the implementation.
 std::string failure_of(const zemm_primitive_desc &pd) {
     if (!ze::has_build_failures(*pd.engine->device) || env("ZEMM_KERNEL") == pd.impl_name())
         return "";
@@ -40,7 +41,7 @@ void log_failure(const zemm_primitive_desc &pd, const std::string &reason) {
                         line.substr(line.rfind(',')).c_str())); // the dimensions
 }
 
-// Whether what the caller has made for a primitive of asked does for one of pd.
+// Whether memories that the caller made for a primitive of `asked` also serve a primitive of pd.
 bool fits(const zemm_primitive_desc &pd, const zemm_primitive_desc &asked) {
     if (asked.attr().scratchpad_mode == zemm_scratchpad_mode_user &&
         pd.scratchpad_size > asked.scratchpad_size)
@@ -70,7 +71,7 @@ void skip_failed(zemm_primitive_desc &pd) {
 bool next_working_impl(zemm_primitive_desc &pd) {
     if (!ze::has_build_failures(*pd.engine->device))
         return pd.next_impl();
-    const auto ahead = pd.clone(); // pd stays as it is when the end is reached
+    const auto ahead = pd.clone(); // pd must not change if no implementation is left
     for (int steps = 1; ahead->next_impl(); ++steps) {
         const std::string reason = failure_of(*ahead);
         if (reason.empty()) {
@@ -85,7 +86,7 @@ bool next_working_impl(zemm_primitive_desc &pd) {
 
 std::unique_ptr<zemm_primitive> create_primitive(const zemm_primitive_desc &pd, cache_result &found) {
     std::unique_ptr<zemm_primitive_desc> later;
-    bool passed_over = false; // implementations that need other descriptors
+    bool passed_over = false; // whether a working implementation did not fit
     for (;;) {
         const zemm_primitive_desc &current = later ? *later : pd;
         try {

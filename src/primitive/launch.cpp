@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts work-groups and chooses build flags.
 #include "primitive/launch.hpp"
 
 #include "common/error.hpp"

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launches and builds of kernels have in common.
+// What primitives of every kind need to launch and build kernels.
 #pragma once
 
 #include "common/memory_desc.hpp"
 
 namespace zemm {
 
-// Groups of per_group items each; unimplemented if a launch cannot have as many. what: the sentence's
-// subject.
+// The number of groups of per_group items each. Throws unimplemented if a launch cannot have as
+// many. what: the subject of the sentence.
 zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
 
-// Whether a GPU that addresses buffers by 32-bit offsets has to be told how large the tensor is.
+// Whether the tensor has 4 GiB or more, so that kernels for GPUs need 64-bit offsets.
 bool is_large(const memory_desc &md);
-// Of a kernel for a GPU; with a large register file its threads have 256 registers.
+// The build flags of a kernel for a GPU. has_large_register_file: its threads get 256 registers
+// instead of 128.
 const char *gpu_build_flags(bool has_large_tensors, bool has_large_register_file = false);
 
 } // namespace zemm

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lifetime of engines.
 #include "primitive/objects.hpp"
 
 #include "primitive/primitive_cache.hpp"
@@ -6,7 +7,7 @@
 zemm_engine::zemm_engine(std::shared_ptr<zemm::ze::device> dev)
     : device(std::move(dev)), kind(device->kind) {}
 
-// A primitive made after destroy() is in the cache again.
+// Forgets again: primitives made after destroy() are in the cache, too.
 zemm_engine::~zemm_engine() {
     forget_cached();
 }
@@ -22,7 +23,8 @@ void zemm_engine::destroy() {
     const auto last = std::move(handle_);
 }
 
-// An interop caller may destroy its context next: nothing of the library's may be left in it.
+// An interop caller may destroy its Level Zero context next, so the cache must not keep objects of
+// that context.
 void zemm_engine::forget_cached() const {
     if (device->adopted())
         zemm::forget_cached(*device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime objects behind the handles of the C API.
+// The objects behind the handles of engines, streams and memories.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,14 @@
 #include "ze/device.hpp"
 #include "ze/stream.hpp"
 
-// Whatever is made on an engine shares it: it lasts until the last of them and the caller's handle are gone,
-// in any order. So no other engine can be at its address while something of it is left.
+// Objects that are made on an engine share its ownership. It lives until they and the caller's
+// handle are all destroyed, in any order. So another engine cannot get its address while one of
+// them exists.
 struct zemm_engine : std::enable_shared_from_this<zemm_engine> {
     explicit zemm_engine(std::shared_ptr<zemm::ze::device> dev);
     ~zemm_engine();
 
-    // The caller's handle, and its end.
+    // create() makes an engine that lives until destroy(), and longer if objects on it do.
     static zemm_engine_t create(std::shared_ptr<zemm::ze::device> dev);
     void destroy();
 
@@ -25,7 +26,7 @@ struct zemm_engine : std::enable_shared_from_this<zemm_engine> {
 
 private:
     void forget_cached() const;
-    std::shared_ptr<zemm_engine> handle_; // itself, until destroy()
+    std::shared_ptr<zemm_engine> handle_; // the engine itself; reset by destroy()
 };
 
 struct zemm_stream {
@@ -36,12 +37,13 @@ struct zemm_stream {
 struct zemm_memory {
     zemm::memory_desc md;
     std::shared_ptr<zemm_engine> engine; // nullptr for a host scalar
-    struct part {                        // one buffer of the memory: 1, or more for sparse encodings
+    // A buffer. Most memories have one; sparse encodings have several.
+    struct part {
         void *handle = nullptr;
-        // Set when the library allocated it; streams share it while they work on it.
+        // Set if the library allocated the buffer. Streams share it while they work on it.
         std::shared_ptr<zemm::ze::buffer> owned;
-        // Host copy while mapped (devices whose memory the host cannot read), and how often it is mapped:
-        // mapping is no change of the memory.
+        // The host copy while the buffer is mapped, if the host cannot read the device's memory,
+        // and the number of current mappings. Mutable, because mapping does not change the memory.
         mutable std::unique_ptr<char[]> mapping;
         mutable int maps = 0;
     };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The primitive cache: one list for the whole process.
 #include "primitive/primitive_cache.hpp"
 
 #include <mutex>
@@ -18,7 +19,7 @@ public:
         return found ? *found : nullptr;
     }
 
-    // Keeps the first of two that were built at the same time.
+    // If another thread has added the key meanwhile, keeps and returns that thread's value.
     std::shared_ptr<const cached> insert(const std::string &key, std::shared_ptr<const cached> value) {
         const int capacity = primitive_cache_capacity();
         const std::lock_guard lock(mutex_);
@@ -45,7 +46,7 @@ private:
     lru<std::shared_ptr<const cached>> entries_;
 };
 
-// Never destroyed: at process exit the device's driver may be gone before static objects are.
+// Never destroyed: at process exit, the driver may be gone before static objects are destroyed.
 cache &the_cache() {
     static cache *instance = [] {
         auto *made = new cache;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scratchpad descriptors, and the queries that primitive descriptors of every kind answer.
 #include "primitive/primitive_desc.hpp"
 
 #include "common/error.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What primitive descriptors and primitives of every kind have in common; each kind derives its own.
+// The base classes of primitive descriptors and primitives, from which each kind of primitive
+// derives its own.
 #pragma once
 
 #include <map>
@@ -15,9 +16,10 @@
 
 namespace zemm {
 
-// Bytes; what is in a scratchpad begins at multiples of it.
+// Bytes. Each buffer within a scratchpad starts at a multiple of it.
 constexpr size_t scratchpad_alignment = 64; // a cache line
-// The first of these in the caller's scratchpad, which may begin anywhere: its descriptor has room for that.
+// The first aligned address in the caller's scratchpad, which may start anywhere. scratchpad_md()
+// adds room for this.
 char *aligned_scratchpad(void *pointer);
 
 } // namespace zemm
@@ -29,32 +31,36 @@ struct zemm_primitive_desc {
     virtual zemm_primitive_kind_t kind() const = 0;
     virtual const zemm_primitive_attr &attr() const = 0;
     virtual const char *impl_name() const = 0;
-    virtual bool empty() const = 0; // nothing is computed, arguments need no data
+    virtual bool empty() const = 0; // there is nothing to compute, and arguments need no data
 
     virtual std::unique_ptr<zemm_primitive_desc> clone() const = 0;
-    // False at the end of the list, with no change.
+    // Moves on to the next implementation. Returns false, without a change, if there is none.
     virtual bool next_impl() = 0;
-    // A primitive that runs this descriptor as it stands; found says where its kernels were.
+    // Creates a primitive of this implementation only. found: set to where its kernels came from.
     virtual std::unique_ptr<zemm_primitive> create(zemm::cache_result &found) const = 0;
-    // The kernels that it runs, the one that gives it its name first; none for an empty problem.
+    // The kernels that the implementation runs; the first one gives it its name. Empty for an empty
+    // problem.
     virtual std::vector<zemm::ze::kernel_source> sources() const = 0;
 
-    // The descriptor of a zemm_query_..._md; a zero descriptor where the query does not apply.
+    // The answer of a zemm_query_..._md; a zero descriptor if the query does not apply.
     virtual const zemm::memory_desc &query_md(zemm_query_t what, int index) const;
-    // Answers the queries of values; unimplemented for those that the kind does not have.
+    // Answers queries. Throws unimplemented for a query that this kind of primitive does not have.
     virtual void query(zemm_query_t what, int index, void *result) const;
 
-    // The log's line from the engine's kind to the dimensions.
+    // The part of a log line from the engine kind to the dimensions.
     virtual std::string log_text() const = 0;
 
     const std::shared_ptr<zemm_engine> engine;
-    zemm::argument_map arguments; // of an execution
-    zemm::memory_desc scratchpad; // the caller's, in user mode; else a zero descriptor
-    size_t scratchpad_size = 0;   // bytes that it needs in either mode
+    zemm::argument_map arguments; // what an execution must pass
+    // In user mode, the descriptor of the scratchpad that the caller passes; else a zero
+    // descriptor.
+    zemm::memory_desc scratchpad;
+    size_t scratchpad_size = 0; // bytes that the implementation needs, in either mode
 
 protected:
     zemm_primitive_desc(const zemm_primitive_desc &) = default;
-    // The scratchpad's descriptor for so many bytes.
+    // The descriptor of a scratchpad of size bytes that the caller passes; a zero descriptor if it
+    // passes none.
     zemm::memory_desc scratchpad_md(size_t size) const;
 };
 
@@ -62,7 +68,8 @@ struct zemm_primitive {
     explicit zemm_primitive(std::unique_ptr<const zemm_primitive_desc> desc) : pd(std::move(desc)) {}
     virtual ~zemm_primitive() = default;
 
-    // Submits an execution with checked arguments; the stream keeps what it uses until it is waited for.
+    // Submits an execution with arguments that bind() has checked. The stream keeps the objects
+    // that it uses alive until it has been waited for.
     virtual void run(zemm::ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                      std::span<const ze_event_handle_t> waits) const = 0;
 

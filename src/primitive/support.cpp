@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Refuses tensors that no kernel of zemm takes.
 #include "primitive/support.hpp"
 
 #include "common/error.hpp"

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals that primitives of every kind share: valid tensors that no kernel takes yet are unimplemented.
+// Checks that primitives of every kind share. They throw unimplemented for valid tensors that no
+// kernel takes yet.
 #pragma once
 
 #include "common/memory_desc.hpp"
 
 namespace zemm {
 
-// name: of the tensor, in the sentence.
+// name: the name of the tensor in the sentence.
 void refuse_sparse(const char *name, const memory_desc &md);
 void refuse_runtime(const char *name, const memory_desc &md);
-// A dst with stride 0, where several elements would be written to one place; elements: what they are called.
+// Refuses a dst in which stride 0 puts several elements in one place. elements: what the sentence
+// calls them.
 void refuse_shared_places(const memory_desc &dst, const char *elements);
 
 } // namespace zemm

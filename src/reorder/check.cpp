@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes no reorder (invalid_arguments), and what zemm does not have (unimplemented).
+// Checks of a reorder's tensors and attributes. Arguments that make no reorder are
+// invalid_arguments; reorders that zemm does not have are unimplemented.
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "primitive/support.hpp"
@@ -122,7 +123,7 @@ void check_attributes(const problem &p) {
         fail(zemm_unimplemented,
              "precomputed reductions of a reorder belong to a dst with dynamic_fp scales");
     if (p.is_copy())
-        return; // of any type
+        return; // a copy takes every data type
     for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_DST})
         if (!is_converted(p.tensor(arg).data_type))
             fail(zemm_unimplemented,

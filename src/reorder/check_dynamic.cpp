@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic quantisation: scales (and zero points and sums) of dst are outputs. oneDNN has this for f8 and f4
-// dst; zemm has it for s8 and u8.
+// Checks of dynamic quantisation, where the scales of dst (and its zero points and precomputed
+// reductions) are outputs. oneDNN has it for a dst of f8 and f4, zemm for s8 and u8.
 #include <cstdint>
 
 #include "common/error.hpp"
@@ -20,7 +20,7 @@ void check_row_contiguous(const char *name, const memory_desc &md) {
          name, tag_text(md).c_str());
 }
 
-// One value per row, or per group of 1xG in a row.
+// Accepts one value per row, or one per group of 1xG, and refuses everything else.
 void check_groups(const problem &p, const quant_entry &e, const char *name) {
     const int last = p.dst.ndims - 1, rows = (1 << last) - 1;
     if ((e.mask & rows) != rows)

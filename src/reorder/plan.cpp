@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of implementations of the reorder, and the choice among them.
 #include "reorder/plan.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace zemm::reorder {
 
 namespace {
 
-// Layouts that OpenCL C gives the same structs.
+// The kernels read these structs, so their layout must be the one that OpenCL C gives them.
 static_assert(sizeof(kernels::reorder_loop) == 8 * 5);
 static_assert(sizeof(kernels::reorder_parameter) == 8 * 14 + 8);
 static_assert(sizeof(kernels::reorder_problem) ==
@@ -28,7 +29,8 @@ const implementation implementations[] = {
     {"reorder", zemm_any_engine, plan_any},
 };
 
-// Whether it is made for the device. On the CPU device any can be checked.
+// Whether the implementation is for the device. On the CPU device ZEMM_KERNEL may also force those
+// for GPUs, so that they can be tested without a GPU.
 bool is_for(const implementation &i, const ze::device &dev, bool is_forced, std::string &why) {
     if (i.device == zemm_any_engine || i.device == dev.kind || (is_forced && dev.kind == zemm_cpu))
         return true;
@@ -40,7 +42,7 @@ bool is_for(const implementation &i, const ze::device &dev, bool is_forced, std:
 } // namespace
 
 std::vector<std::pair<const implementation *, plan>> candidates(const problem &p, const ze::device &dev) {
-    // ZEMM_KERNEL may name a kernel of another primitive: that forces nothing here.
+    // ZEMM_KERNEL may name a kernel of another primitive, which has no effect here.
     const std::string forced = env("ZEMM_KERNEL");
     const bool is_forced =
         std::ranges::any_of(implementations, [&](const implementation &i) { return forced == i.name; });

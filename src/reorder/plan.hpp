@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one kernel runs one reorder: its constants, its argument block and its grid.
+// A plan: how a kernel runs a reorder, with its constants, its argument block and its grid.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@
 namespace zemm::reorder {
 
 struct plan {
-    const char *kernel = nullptr; // its row of kernels.def and its entry point
+    const char *kernel = nullptr; // its name in kernels.def, and its entry point
     std::vector<ze::spec_constant> constants;
-    std::vector<uint8_t> block; // copied to the device at creation
+    std::vector<uint8_t> block; // a struct of reorder_args.h, copied to the device at creation
     std::array<uint32_t, 3> group_size = {1, 1, 1};
     std::array<uint32_t, 3> group_count = {}; // zeros for an empty problem
 };
 
-// A kernel that takes some reorders.
+// A kernel of the list, and the function that plans reorders with it.
 struct implementation {
     const char *name;
-    zemm_engine_kind_t device; // that it is made for
-    // False, and why not, when it does not take the problem.
+    zemm_engine_kind_t device; // the kind of device that it is made for
+    // Makes a plan. Returns false, with the reason in why, if the kernel does not take the problem.
     bool (*make_plan)(const problem &p, const ze::device &dev, plan &result, std::string &why);
 };
 
@@ -35,7 +35,8 @@ bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::strin
 bool plan_pack_lanes(const problem &p, const ze::device &dev, plan &result, std::string &why);
 bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string &why);
 
-// Those that take the problem, fastest first. Refusals go to the log; unimplemented when nothing is left.
+// The implementations that take the problem, the fastest first. The log tells why others do not.
+// Throws unimplemented if there is none.
 std::vector<std::pair<const implementation *, plan>> candidates(const problem &p, const ze::device &dev);
 
 template <typename T> std::vector<uint8_t> to_bytes(const T &block) {
@@ -44,7 +45,8 @@ template <typename T> std::vector<uint8_t> to_bytes(const T &block) {
     return bytes;
 }
 
-// groups() of a reorder.
+// The number of work-groups for so many items. Throws unimplemented if a launch cannot have as
+// many; see groups().
 uint32_t group_count(zemm_dim_t items, zemm_dim_t per_group);
 
 } // namespace zemm::reorder

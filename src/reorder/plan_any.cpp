@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reorder.cl: any layout to any other.
+// Plans reorder.cl, which converts any layout to any other.
 #include <algorithm>
 
 #include "common/md_check.hpp"
@@ -14,8 +14,9 @@ using kernels::reorder_loop;
 using kernels::reorder_parameter;
 using kernels::reorder_problem;
 
-// dst's loops over its padded dimensions, innermost first, without those of one step. Of a part that ends
-// inside a block they go on to the end of a loop.
+// The loops over dst's padded dimensions and inner blocks, innermost first, without those of a
+// single step. If dst is a submemory that ends inside a block, the loops go past its end, and the
+// kernel skips what is outside the padded dimensions.
 std::vector<reorder_loop> loops_of(const problem &p) {
     const memory_desc &dst = p.dst;
     const bool src_plain = md_is_plain(p.src);
@@ -103,7 +104,7 @@ bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string
     block.runs = block.pieces;
     for (size_t i = 1; i < loops.size(); ++i)
         block.runs *= loops[i].size;
-    // Enough elements for an item to be worth its launch.
+    // The number of elements that makes a work-item worth its launch.
     const zemm_dim_t worth = dev.kind == zemm_cpu ? 4096 : 64;
     block.runs_per_item = std::max<zemm_dim_t>(1, worth / block.piece);
     block.src_offset = p.src.offset0;

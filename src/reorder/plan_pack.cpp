@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// reorder_pack.cl and reorder_pack_lanes.cl: plain weights [.., K, N] to the packed layouts of the matmul
-// kernels.
+// Plans reorder_pack.cl and reorder_pack_lanes.cl, which move plain weights [.., K, N] into the
+// packed layouts of the matmul kernels.
 #include <algorithm>
 
 #include "common/md_check.hpp"
@@ -10,7 +10,8 @@ namespace zemm::reorder {
 
 namespace {
 
-// Whether blocks are PACK_K x columns, or PACK_K x columns x 4 for elements of 8 and 4 bits.
+// Whether the inner blocks are PACK_K x columns, followed by unit elements of K if unit is not 1.
+// unit: see pack_problem in reorder_args.h.
 bool has_pack_blocks(const memory_desc &md, int unit) {
     const int k = md.ndims - 2, n = md.ndims - 1;
     if (md.inner_nblks != (unit == 1 ? 2 : 3))
@@ -20,7 +21,7 @@ bool has_pack_blocks(const memory_desc &md, int unit) {
            (unit == 1 || (idxs[2] == k && blks[2] == unit));
 }
 
-// Every column, or row, begins where a unit of so many elements can.
+// Whether all runs along dimension inner start at a multiple of unit elements.
 bool is_aligned(const memory_desc &src, int inner, int unit) {
     for (int d = 0; d < src.ndims; ++d)
         if (d != inner && src.dims[d] > 1 && src.strides[d] % unit != 0)
@@ -41,7 +42,8 @@ int unit_of(const problem &p) {
     return bits_of(p) <= 8 ? 4 : 1;
 }
 
-// Whether dst has its blocks to itself. A part may end inside one that goes on with its neighbour.
+// Whether dst owns all of its blocks. A submemory may end inside a block, whose rest belongs to its
+// neighbour.
 bool has_whole_blocks(const memory_desc &dst) {
     const blocks b = md_blocks(dst);
     for (int d = 0; d < dst.ndims; ++d)
@@ -66,7 +68,8 @@ bool is_packing(const problem &p, std::string &why) {
     return true;
 }
 
-// An item has blocks_per_item blocks of K; in lanes of them a group has a column each.
+// blocks_per_item: the blocks along K of a work-item. in_lanes: a work-group has a work-item for
+// each column of a block; otherwise it has a single one.
 void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_dim_t blocks_per_item,
                bool in_lanes, plan &result) {
     const memory_desc &src = p.src, &dst = p.dst;
@@ -114,7 +117,7 @@ bool plan_pack(const problem &p, const ze::device &, plan &result, std::string &
         why = "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units";
         return false;
     }
-    constexpr zemm_dim_t worth = 16; // blocks, for an item to be worth its launch
+    constexpr zemm_dim_t worth = 16; // the number of blocks that makes a work-item worth its launch
     make_plan(p, "reorder_pack", along_k, worth, false, result);
     return true;
 }

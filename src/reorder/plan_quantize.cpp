@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// quantize.cl: dynamic quantisation.
+// Plans quantize.cl, the kernel of dynamic quantisation.
 #include <algorithm>
 
 #include "reorder/plan.hpp"
@@ -26,7 +26,7 @@ bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::s
     kernels::quantize_problem block = {};
     block.src_offset = p.src.offset0;
     block.dst_offset = p.dst.offset0;
-    // Rows of dimensions that lie one after the other on both sides are one dimension.
+    // Merge neighbouring dimensions that are dense with each other both in src and in dst.
     for (int d = 0; d < last; ++d) {
         const int i = block.row_ndims - 1;
         const bool merge = i >= 0 && p.src.strides[d] * p.src.dims[d] == block.src_strides[i] &&
@@ -46,7 +46,8 @@ bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::s
         block.parts_of_reduction = reduction / part;
         block.units_of_row = p.dst.dims[last] / unit;
         block.units = md_nelems(p.dst) / unit;
-        // Items of some microseconds: enough of them for all cores, each worth its launch.
+        // On a CPU, work-items take some microseconds: long enough to be worth their launch, short
+        // enough to occupy all cores.
         const zemm_dim_t worth = dev.kind == zemm_cpu ? 8192 : 1;
         block.units_per_item = std::max<zemm_dim_t>(1, worth / unit);
         result.group_count = {group_count(block.units, block.units_per_item), 1, 1};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A reorder's primitive descriptor and primitive: arguments, queries, creation and execution.
 #include "reorder/primitive_desc.hpp"
 
 #include "common/error.hpp"
@@ -39,7 +40,8 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     return result;
 }
 
-// Memories of both engines must be in reach of one kernel.
+// The engine that runs the reorder. Both engines must be of one device, because one kernel accesses
+// the memories of both.
 zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst) {
     if (src->device != dst->device)
         fail(zemm_unimplemented,
@@ -69,7 +71,7 @@ std::vector<ze::kernel_source> primitive_desc::sources() const {
     if (empty())
         return {};
     const bool large = is_large(problem->src) || is_large(problem->dst);
-    const char *flags = engine->kind == zemm_gpu ? gpu_build_flags(large) : ""; // CPUs have none
+    const char *flags = engine->kind == zemm_gpu ? gpu_build_flags(large) : ""; // none for CPUs
     return {{plan().kernel, plan().kernel, plan().constants, flags}};
 }
 

@@ -10,7 +10,7 @@ namespace zemm::reorder {
 
 class primitive_desc : public zemm_primitive_desc {
 public:
-    // Throws what make_problem and candidates throw.
+    // Throws what make_problem() and candidates() throw.
     primitive_desc(const memory_desc &src, zemm_engine_t src_engine, const memory_desc &dst,
                    zemm_engine_t dst_engine, const zemm_primitive_attr *attr);
 
@@ -33,7 +33,7 @@ public:
     size_t chosen = 0;
 };
 
-// What primitives share through the primitive cache.
+// The part of a primitive that equal primitives share through the primitive cache.
 struct compiled : cached {
     using cached::cached;
     std::shared_ptr<ze::kernel> kernel; // nullptr for an empty problem

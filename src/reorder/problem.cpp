@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the problem of a reorder from the arguments of the C function.
 #include "reorder/problem.hpp"
 
 #include "common/quant_md.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reorder in canonical form: validated descriptors and attributes, no trace of a device or a kernel.
+// The problem of a reorder: checked descriptors and attributes. It does not depend on a device or a
+// kernel.
 #pragma once
 
 #include <string>
@@ -14,31 +15,32 @@ struct problem {
     zemm_primitive_attr attr;
 
     bool empty() const { return md_nelems(src) == 0; }
-    // Elements are moved as they are: same type, and nothing in the attributes that changes a value.
+    // Whether elements are copied unchanged: one data type, and no attribute that changes values.
     bool is_copy() const;
-    // The scales of dst are computed: quantisation on the device.
+    // Whether the scales of dst are outputs (dynamic quantisation).
     bool is_dynamic() const;
     const memory_desc &tensor(int arg) const { return arg == ZEMM_ARG_SRC ? src : dst; }
 
-    // The attribute's entry for an argument, or nullptr.
+    // The entry of the attribute for an argument; nullptr if there is none.
     const quant_entry *scale(int arg) const;
     const quant_entry *zero_point(int arg) const;
     const quant_entry *reductions() const; // of dst
-    const post_op *sum() const;
+    const post_op *sum() const;            // the first post-op; nullptr if there is none
 };
 
-// Validates: invalid_arguments for what makes no reorder, unimplemented for what zemm does not have. attr may
-// be NULL.
+// Makes a problem and checks it: throws invalid_arguments if the arguments make no reorder,
+// unimplemented if zemm does not have this one. attr may be NULL.
 problem make_problem(const memory_desc &src, const memory_desc &dst, const zemm_primitive_attr *attr);
 
-// The stages of make_problem, each in its own file. They throw.
+// The checks of make_problem(), which throw. check_dynamic() is for dynamic quantisation only.
 void check_tensors(const problem &p);
 void check_attributes(const problem &p);
 void check_dynamic(const problem &p);
 
-// Elements along the last dimension that share a value of a group-wise parameter of dst.
+// The number of elements along the last dimension of dst that share a value of the entry.
 zemm_dim_t group_of(const problem &p, const quant_entry &entry);
-// The zero points of a dynamically quantised dst have the scales' groups.
+// The entry of dst's zero points in dynamic quantisation: s32, with the mask and the groups of the
+// scales.
 quant_entry zero_points_entry(const problem &p);
 
 } // namespace zemm::reorder

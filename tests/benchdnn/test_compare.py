@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison: every rule with a point that it accepts and one that it does not."""
+"""Comparison: for every rule a value that it accepts and a value that it rejects."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def ok(rules: Rules, expected: float, got: float, exact: float | None = None) ->
 @pytest.mark.parametrize(
     ("rules", "expected", "got", "result"),
     [
-        # Equality, and nothing else without a reason.
+        # Without a rule that allows more, only equal values pass.
         (Rules("f32"), 1.0, 1.0, True),
         (Rules("f32"), 1.0, 1.0 + 2**-23, False),
         (Rules("f16"), 1.0, 1.0 + 2**-10, False),
@@ -26,7 +26,7 @@ def ok(rules: Rules, expected: float, got: float, exact: float | None = None) ->
         (Rules("f32"), 1e-6, 1.05e-6, True),
         (Rules("f32"), 1e-6, 2e-6, False),
         (Rules("f32"), 2e-5, 2.005e-5, False),
-        # NaN and infinity only where the output may have them.
+        # NaN and infinity pass only where the output may have them.
         (Rules("f32"), NAN, NAN, False),
         (Rules("f16"), NAN, NAN, True),
         (Rules("f16"), INF, INF, True),
@@ -47,7 +47,7 @@ def ok(rules: Rules, expected: float, got: float, exact: float | None = None) ->
         (Rules("f16", eltwise=("exp",)), 100.0, 100.0625, True),
         (Rules("f16", eltwise=("exp",)), 100.0, 100.125, False),
         (Rules("f32", eltwise=("tanh",), is_scales=True), 1.0, 1.0 + 1.5e-5, False),
-        # f32 dst scale.
+        # An f32 scale of dst.
         (Rules("f32", divides_by_f32_scale=True), 100.0, 100.0005, True),
         (Rules("f32", divides_by_f32_scale=True), 100.0, 100.002, False),
         # Binary arithmetic.
@@ -56,7 +56,7 @@ def ok(rules: Rules, expected: float, got: float, exact: float | None = None) ->
         (Rules("f32", binary=("mul",)), 1.0, 1.000009, True),
         (Rules("f32", binary=("mul",)), 1.0, 1.00002, False),
         (Rules("s8", binary=("add",)), 1, 2, False),
-        # A NaN picks either operand of max; other values still count.
+        # If an operand is NaN, max may pick either operand. Other values are still compared.
         (Rules("f16", binary=("max",)), NAN, 3, True),
         (Rules("f16", binary=("max",)), 2, 3, False),
         (Rules("f32", binary=("max",)), NAN, 3, False),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who runs when in a contest, and what the roofline says."""
+"""The order of the runs in a contest, and the roofline."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def case_of(options: str) -> Case:
 
 
 class Clock:
-    """Time that passes when somebody runs."""
+    """A clock that advances when a participant runs."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -43,7 +43,7 @@ def test_turns_alternate() -> None:
 def test_turns_end_with_the_budget_of_all() -> None:
     clock = Clock()
     alternate([clock.runner("A", 10), clock.runner("B", 30)], 0, 100, clock=lambda: clock.now)
-    assert clock.order == "AB" * 5  # 40 ms a round, 100 ms for each of two: 5 rounds
+    assert clock.order == "AB" * 5  # a round takes 40 ms, and both need 100 ms: 5 rounds
     clock = Clock()
     alternate([clock.runner("A", 10)], 0, 0, clock=lambda: clock.now)
     assert clock.order == "A" * MIN_ROUNDS

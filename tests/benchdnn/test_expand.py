@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walk over the command line: order of cases, state, batch files, matching, warnings."""
+"""The walk over the command line: the order of cases, settings, batch files, matching, warnings."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filling: generators against values that libstdc++ gave, ranges and densities, special elements."""
+"""Filling: generators compared with values of libstdc++, ranges and densities, special elements."""
 
 import math
 
@@ -49,7 +49,9 @@ def test_bernoulli_as_libstdcpp() -> None:
 
 @pytest.mark.parametrize("density", [0.3, 1.0])
 def test_tensor_follows_the_chunks(density: float) -> None:
-    """As benchdnn's loop does it: only kept elements take a value; the first one must be positive."""
+    """As in benchdnn's loop, only the elements that are kept take a random value, and the first one
+    must be positive.
+    """
     filled = fill.integers(130, "WEI", (-4, 4), density)
     want = []
     for start in (0, 64, 128):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Number formats and layouts: rounding to each data type, packing of 4 bits, strides."""
+"""Number formats and layouts: rounding to each data type, packing of 4-bit elements, strides."""
 
 import numpy as np
 import pytest
@@ -106,7 +106,9 @@ def test_f16_and_bf16_agree_with_themselves(value: float) -> None:
 def test_blocked_layouts(
     dt: str, dims: tuple[int, ...], blocks: tuple[tuple[int, int], ...], strides: tuple[int, ...], count: int
 ) -> None:
-    """Every element lies where the blocks say, the padding is zero, and reading gives the values back."""
+    """Every element lies where the blocks say, the padding is zero, and reading returns the
+    values.
+    """
     bits = BY_NAME[dt].bits
     layout = Layout(dims, strides, dt, count * bits // 8, blocks=blocks)
     values = (np.arange(np.prod(dims)) % 7).astype(np.float32).reshape(dims)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of the grammar: numbers, tags, masks, attributes, post-ops, descriptors, knobs."""
+"""Parts of the grammar: numbers, tags, masks, attributes, post-ops, descriptors, knobs."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ def test_integer_round_trip(value: int) -> None:
 def test_number_round_trip(value: float) -> None:
     shown = atoms.show_number(value)
     assert atoms.number(shown, "") == value
-    assert "+" not in shown  # which separates the parts of --attr-scales and its like
+    assert "+" not in shown  # '+' separates the parts of --attr-scales and similar options
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1e50", "", "x", "1_0"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peers that are installed, against numpy; what is missing or refused is named."""
+"""The installed peers compared with numpy. A peer that is missing or refuses is named."""
 
 import builtins
 from importlib import metadata
@@ -23,7 +23,7 @@ def case_of(options: str) -> Case:
 
 
 def close(name: str, options: str, problem: str, tolerance: float) -> None:
-    """A peer's result against numpy; skipped where it is not installed."""
+    """Compare a peer's result with numpy's. Skips if the peer is not installed."""
     try:
         peer = load(name)
     except PeerError as error:

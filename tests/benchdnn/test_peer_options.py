@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--peer`, `--peak`, `--peer-*` and `--quantize`: what they read, and what a peer is given to run."""
+"""`--peer`, `--peak`, `--peer-*` and `--quantize`: their values, and the problem that a peer gets
+to run.
+"""
 
 import pytest
 from zemm.benchdnn.atoms import UsageError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of timed runs with fake peers and limits: columns, refusals, peers that are not there."""
+"""Rows of timed runs with fake peers and limits: columns, refusals, missing peers."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ PROBLEM = "31x256:256x64"
 
 
 class Fake:
-    """A peer that takes one data type."""
+    """A peer that takes only one data type."""
 
     version = "1.2"
     impl = "fake, with a comma"
@@ -71,7 +71,7 @@ def test_rows_of_zemm_and_a_peer(capsys: Capture, monkeypatch: pytest.MonkeyPatc
     lines, (own, peer) = rows(
         capsys, monkeypatch, {"onednn": fake}, "--peak", "--peer=onednn", "--matmul", "--peer-dt=f16", PROBLEM
     )
-    assert fake.runs == 8  # one of them untimed
+    assert fake.runs == 8  # one run is not timed
     assert fake.cases[0].dt == ("f16", "f16", "f16")
     assert "# peer: onednn 1.2" in lines
     assert (own["who"], own["engine"], peer["who"], peer["engine"]) == ("perf", "cpu", "peer", "onednn")
@@ -86,7 +86,8 @@ def test_rows_of_zemm_and_a_peer(capsys: Capture, monkeypatch: pytest.MonkeyPatc
         assert float(own[f"{kind}_time"]) <= float(own[f"{kind}_wall"])
         ops = 2 * 31 * 256 * 64
         assert float(own[f"{kind}_Gflops"]) == pytest.approx(ops / float(own[f"{kind}_time"]) / 1e6, rel=1e-4)
-        # The fake limits are equal: more operations than bytes.
+        # Both fake limits are equal. The case has more operations than bytes, so operations are the
+        # bound.
         bound_ms = ops / 1e9 * 1e3
         assert float(own[f"{kind}_peak"]) == pytest.approx(
             100 * bound_ms / float(own[f"{kind}_time"]), rel=1e-4
@@ -130,7 +131,7 @@ def test_a_refusal_is_in_the_row(capsys: Capture, monkeypatch: pytest.MonkeyPatc
     _, found = rows(capsys, monkeypatch, {"onnxruntime": peer}, "--peer=onnxruntime", "--matmul", PROBLEM)
     assert found[1]["impl"] == "refused: cannot do this; nor that"
     assert {found[1][name] for name in ("min_time", "med_wall", "min_Gflops", "min_ratio")} == {"n/a"}
-    assert found[0]["min_peak"] == "n/a"  # no --peak
+    assert found[0]["min_peak"] == "n/a"  # there was no --peak
 
 
 def test_a_peer_that_fails_at_the_first_run_refuses(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +165,9 @@ def test_a_template_of_ones_own_serves_both(capsys: Capture, monkeypatch: pytest
 
 
 def test_peaks_of_the_cpu(engine: zemm.Engine) -> None:
-    """The units: an f32 multiply-add every nanosecond at least, none of the rates beyond any machine."""
+    """Checks the units: at least an f32 multiply-add each nanosecond, and no rate beyond that of
+    any machine.
+    """
     assert 1e9 < engine.measure_peak("f32") < 1e15
     assert 1e8 < engine.measure_peak("read") < 1e14
     assert 1e8 < engine.measure_peak("copy") < 1e14
@@ -173,7 +176,9 @@ def test_peaks_of_the_cpu(engine: zemm.Engine) -> None:
 
 
 def test_a_device_without_the_feature_that_a_limit_is_measured_with() -> None:
-    """The sentence comes once, the run goes on, and rows of such operations know no percentage."""
+    """The sentence comes once, the run goes on, and rows that need this limit show no
+    percentage.
+    """
     command = [sys.executable, "-m", "zemm.benchdnn", *RUN, "--peak", "--matmul", "--dt=s8,f32", "3x64:64x8"]
     environment = os.environ | {"ZEMM_DEVICE_MASK": "avx512_vnni"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress bar: only for long runs on a terminal."""
+"""The progress bar appears only for long runs on a terminal."""
 
 import sys
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--quantize`: the matmul takes what was quantised before it, in the same timed run."""
+"""`--quantize`: the matmul takes activations that are quantised before it within the same timed
+run.
+"""
 
 from typing import Any
 
@@ -29,7 +31,7 @@ def case_of(options: str) -> Case:
 
 
 def weights_of(case: Case, buffers: dict[int, Buffer]) -> np.ndarray:
-    """Fill the weights and their parameters; what they stand for."""
+    """Fill the weights and their parameters, and return the real values that they represent."""
     found = {a.arg: a for a in [*args.matrices(case), *args.quantizations(case)]}
     parts = []
     for arg in (args.WEI, args.ZERO_POINTS | args.WEI, args.SCALES | args.WEI):
@@ -59,7 +61,7 @@ def test_what_is_quantised_is_multiplied(engine: zemm.Engine, stream: zemm.Strea
         both.execute(stream, memories)
     stream.wait()
     x = both.source.load()
-    assert np.abs(x).max() > 100  # drawn, not left as it was allocated
+    assert np.abs(x).max() > 100  # src was filled, not left as allocated
     values, scales, sums = zemm.quantize_activations(x, 64)
     np.testing.assert_array_equal(buffers[args.SRC].load(), values)
     np.testing.assert_array_equal(buffers[args.SCALES | args.SRC].load(), scales)
@@ -80,7 +82,7 @@ def test_timed_runs(capsys: pytest.CaptureFixture[str], more: str) -> None:
     lines = capsys.readouterr().out.splitlines()
     line = next(line for line in lines if line.startswith("T;") and "%" not in line and "bytes" not in line)
     size, best, mean = (float(field) for field in line.split(";")[1:])
-    floats = 4 * 5 * 256  # src as it arrives
+    floats = 4 * 5 * 256  # bytes of src before it is quantised
     groups = 4 * (5 * 4) * 2 + 256 * 32 + 4 * 32 * (4 + 1)
     if "src:" not in more:
         assert size == floats + groups

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference against values worked out by hand, and its product against exact integer arithmetic."""
+"""The reference compared with values computed by hand, and its product with exact integer
+arithmetic.
+"""
 
 import math
 from collections.abc import Callable
@@ -48,7 +50,7 @@ ZP_SRC, ZP_WEI, ZP_DST = (args.ZERO_POINTS | arg for arg in (args.SRC, args.WEI,
 def test_scales() -> None:
     assert run("--attr-scales=src:common:0.5", {SCALES_SRC: [[0.5]]}) == [[2.5, -0.5], [5.5, -1.5]]
     assert run("--attr-scales=wei:per_oc", {SCALES_WEI: [[2, 4]]}) == [[10, -4], [22, -12]]
-    # Weights scaled per row of K: B becomes [[2, -2], [8, 0]].
+    # The weights have a scale for each row of K: B becomes [[2, -2], [8, 0]].
     assert run("--attr-scales=wei:1", {SCALES_WEI: [[2], [4]]}) == [[18, -2], [38, -6]]
     assert run("--attr-scales=dst:common:2", {SCALES_DST: [[2]]}) == [[2.5, -0.5], [5.5, -1.5]]
     assert run("--attr-scales=dst:per_oc", {SCALES_DST: [[2, 4]]}) == [[2.5, -0.25], [5.5, -0.75]]
@@ -173,7 +175,7 @@ def between(low: float, x: float, high: float) -> float:
     return sorted((low, x, high))[1]
 
 
-# oneDNN's definitions, by other identities than the reference's, of numbers that are no NaN.
+# oneDNN's definitions, by other identities than the reference uses. They need not hold for NaN.
 DEFINITIONS: dict[str, Callable[[float, float, float], float]] = {
     "abs": lambda x, a, b: math.copysign(x, 1),
     "clip": lambda x, a, b: between(a, x, b),
@@ -211,10 +213,10 @@ def test_every_formula_has_a_definition() -> None:
 )
 def test_eltwise_is_its_definition(name: str, x: float, a: float, b: float) -> None:
     want = DEFINITIONS[name](x, a, b)
-    for dtype, bound in ((np.float32, 4e-6), (np.float64, 1e-6)):  # constants are f32 in either
+    for dtype, bound in ((np.float32, 4e-6), (np.float64, 1e-6)):  # constants are f32 in both
         with np.errstate(all="ignore"):
             got = ELTWISE[name](np.array([x], dtype), np.float32(a), np.float32(b))
-            expected = float(dtype(want))  # beyond f32's range an infinity
+            expected = float(dtype(want))  # infinity where it exceeds f32
         assert got.dtype == dtype
         assert float(got[0]) == pytest.approx(expected, rel=bound, abs=bound, nan_ok=True)
 
@@ -246,7 +248,7 @@ def test_binary_is_its_definition(x: float, y: float) -> None:
         assert binary("min", f32([x]), f32([y]))[0] == min(x, y)
         assert prelu(f32([x]), f32([0.5]))[0] == np.float32(max(x, 0.0) + 0.5 * min(x, 0.0))
     else:
-        for name in ("max", "min"):  # the second operand
+        for name in ("max", "min"):  # the result is the second operand
             assert np.array_equal(binary(name, f32([x]), f32([y])), f32([y]), equal_nan=True)
 
 
@@ -259,7 +261,7 @@ def test_conversion_to_integers(x: float) -> None:
 
 @given(st.floats(-(2.0**99), 2.0**99, width=32))
 def test_conversion_to_bf16(x: float) -> None:
-    """The nearest multiple of the unit of eight digits, to even; what would be denormal is 0."""
+    """The nearest bf16 value, ties to even. A result that would be a denormal is 0."""
     unit = Fraction(2) ** (math.frexp(x)[1] - 8)
     nearest = float(round(Fraction(x) / unit) * unit)
     assert rounded(f32([x]), "bf16")[0] == (nearest if abs(nearest) >= 2.0**-126 else 0)
@@ -322,7 +324,8 @@ def test_dropout_keeps_its_share() -> None:
 
 
 def test_stochastic_rounding_gives_a_neighbour() -> None:
-    # The bias has 8 of the 16 bits that go, so a value just below the upper neighbour goes either way.
+    # The random bias has 8 bits, but 16 bits are dropped, so a value just below the upper neighbour may
+    # round up or down.
     x = np.full((1, 64), 1 + 2.0**-7 - 2.0**-16, np.float32)
     got = random_bits.stochastic_rounding(x, "bf16", 1, (64, 1))
     assert set(got[0]) == {1.0, 1 + 2.0**-7}
@@ -332,7 +335,8 @@ def test_dynamic_scales() -> None:
     x = np.zeros((1, 64), np.float32)
     x[0, 0] = 896
     out, scales = dynamic.quantized(x, (1, 2), "dynamic_mx", "f8_e4m3")
-    # 896 and 448 truncate to 512 and 256, so the scale is 2; a group of zeros has the smallest one.
+    # The largest values, 896 and 448, truncate to 512 and 256, so the scale is 2. A group of zeros
+    # has the smallest scale.
     assert scales.tolist() == [[2, 2.0**-127]]
     assert out[0, 0] == 448
     assert out[0, 32:].tolist() == [0] * 32

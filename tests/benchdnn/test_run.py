@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs on the CPU device: every mode and state, and faults that the driver must notice."""
+"""Whole runs on the CPU device: every mode and state, and faults that the driver must detect."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the C tests check with: a condition that does not hold ends the test with its place and the last
+/* The check of the C tests: if a condition does not hold, the test ends with its place and the last
  * error. */
 #ifndef ZEMM_TESTS_CHECK_H
 #define ZEMM_TESTS_CHECK_H
@@ -17,7 +17,7 @@
         }                                                                                                    \
     } while (0)
 
-/* meson's code for "skipped". */
+/* meson's exit code for a skipped test. */
 #define SKIP 77
 
 #endif

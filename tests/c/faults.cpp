@@ -23,7 +23,8 @@ namespace faults {
 namespace {
 
 thread_local int inside_depth = 0;
-// In the OpenCL runtime or the dynamic linker, called by the libraries under test; or in this file.
+// How deep this thread is in the OpenCL runtime, in the dynamic linker, or in this file. Failures
+// are only for the libraries under test, not for these.
 thread_local int elsewhere_depth = 0;
 
 struct elsewhere {
@@ -40,9 +41,9 @@ std::atomic<long> planned{-1}, points{0};
 
 std::atomic<const char *> refused_part{nullptr}, refused_reason{nullptr};
 std::atomic<long> opened{0};
-thread_local const char *pending_reason = nullptr; // dlerror()'s next answer
+thread_local const char *pending_reason = nullptr; // the next answer of dlerror()
 
-// ---- live blocks; the table itself is allocated past operator new
+// ---- live blocks; the table's own memory does not go through operator new
 
 template <typename T> struct plain_allocator {
     using value_type = T;
@@ -199,7 +200,7 @@ void *find_extension(ze_cpu::cl::Platform platform, const char *name) {
     return reinterpret_cast<void *>(&wrapper::call);
 }
 
-// What dlsym() gives for a name of the OpenCL runtime.
+// The function that dlsym() returns for a name of the OpenCL runtime.
 void *wrap_opencl(const char *name, void *found) {
     using namespace ze_cpu::cl;
 #define WRAP(function, result, parameters)                                                                   \
@@ -216,7 +217,7 @@ void *wrap_opencl(const char *name, void *found) {
 }
 
 template <typename Function> Function real(const char *name) {
-    void *found = dlvsym(RTLD_NEXT, name, "GLIBC_2.34"); // from where on it is in libc.so.6
+    void *found = dlvsym(RTLD_NEXT, name, "GLIBC_2.34"); // libc.so.6 has it since this version
     if (!found)
         found = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
     if (!found)
@@ -250,7 +251,7 @@ void *allocate(std::size_t size, std::size_t alignment) {
 
 } // namespace
 
-// The whole process's; forms that are not here call these.
+// Replaced in the whole process. All other forms of new and delete call these.
 void *operator new(std::size_t size) {
     return allocate(size, alignof(std::max_align_t));
 }
@@ -297,7 +298,7 @@ extern "C" void *dlopen(const char *file, int mode) noexcept {
             return nullptr;
         }
     }
-    if (is_inside() && file && std::strstr(file, "libze_intel_")) { // other people's allocations
+    if (is_inside() && file && std::strstr(file, "libze_intel_")) { // allocations of others
         pending_reason = "Intel's drivers are not under test";
         return nullptr;
     }
@@ -305,7 +306,7 @@ extern "C" void *dlopen(const char *file, int mode) noexcept {
         pending_reason = "a library: cannot open shared object file: Cannot allocate memory";
         return nullptr;
     }
-    const elsewhere not_ours; // constructors of the library
+    const elsewhere not_ours; // the library's constructors are not under test
     return next(file, mode);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An event that work waits for until the test signals it: the work has not begun before.
+// An event that work waits for. The work does not begin before the test signals the event.
 #pragma once
 
 #include <cstdlib>
@@ -31,7 +31,7 @@ public:
 
     const ze_event_handle_t *event() const { return &event_; }
 
-    // zemm calls no function that signals: it is the driver's.
+    // Calls the driver directly, because zemm has no function that signals an event.
     void open() const {
         void *driver = dlopen(std::getenv("ZEMM_CPU_DRIVER"), RTLD_NOW | RTLD_LOCAL);
         using getter = ze_result_t (*)(ze_api_version_t, ze_event_dditable_t *);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the C tests of matmul share: short ways to make descriptors and to collect execution arguments. */
+/* Shared by the C tests of matmul: short ways to create descriptors and to collect execution
+ * arguments. */
 #ifndef ZEMM_TESTS_MATMUL_CALL_H
 #define ZEMM_TESTS_MATMUL_CALL_H
 
@@ -27,7 +28,7 @@ static inline zemm_primitive_attr_t new_attr(void) {
     return attr;
 }
 
-/* A matmul and its execution arguments; call_free() releases all that call_*() made. */
+/* A matmul and its execution arguments. call_free() releases everything that call_*() created. */
 struct call {
     zemm_engine_t engine;
     zemm_primitive_desc_t pd;
@@ -45,7 +46,8 @@ static inline void call_make(struct call *c, zemm_engine_t engine, const_zemm_me
     OK(zemm_primitive_create(&c->primitive, c->pd));
 }
 
-/* The argument's memory, of the descriptor that the primitive wants, on ordinary host memory. */
+/* Adds a memory for the argument, on ordinary host memory. The primitive's descriptor says its
+ * layout. */
 static inline zemm_memory_t call_arg(struct call *c, int arg, void *data) {
     zemm_memory_t memory = NULL;
     const_zemm_memory_desc_t md = zemm_primitive_desc_query_md(c->pd, zemm_query_exec_arg_md, arg);
@@ -85,7 +87,7 @@ static inline void call_free(struct call *c) {
 #define ZERO_POINTS(arg) (ZEMM_ARG_ATTR_ZERO_POINTS | (arg))
 #define REDUCTIONS (ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC)
 
-/* A repeatable stream of small integers in [low, high]. */
+/* A repeatable sequence of small integers in [low, high]. */
 static inline int next_int(unsigned *state, int low, int high) {
     *state = *state * 1664525u + 1013904223u;
     return low + (int)((*state >> 8) % (unsigned)(high - low + 1));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What creation and a launch cost: times of a matmul that computes next to nothing. Nothing is asserted. The
- * first creation is cold, or from the disk cache when ZEMM_CACHE_DIR has it: the first run fills it. */
+/* Measures the cost of creation and of a launch with a matmul that computes next to nothing.
+ * Nothing is asserted. The first creation builds the kernel, or loads it if ZEMM_CACHE_DIR has it;
+ * the first run fills that folder. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static zemm_memory_t memory(zemm_memory_desc_t md, void *data) {
     return result;
 }
 
-/* Primitive descriptor and primitive; the time of each. */
+/* Creates the primitive descriptor and the primitive, and measures the time of each. */
 static zemm_primitive_t create(zemm_primitive_attr_t attr, double *desc_us, double *primitive_us) {
     zemm_primitive_desc_t pd;
     zemm_primitive_t primitive;
@@ -134,7 +135,7 @@ int main(void) {
         {ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS, memory(zp_md, zero_point)},
     };
     for (int launches = 1; launches <= 2; launches++) {
-        if (launches == 2) /* the sums of src are computed by a kernel of their own */
+        if (launches == 2) /* a kernel of its own computes the sums of src */
             OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_u8));
         printf("1x%d:%dx%d s8:u8:f32, %s\n", K, K, N,
                launches == 1 ? "one kernel" : "weights zero point: two kernels");
@@ -144,5 +145,5 @@ int main(void) {
         measure_launches(primitive, launches == 1 ? 3 : 4, args);
         OK(zemm_primitive_destroy(primitive));
     }
-    return 0; /* the process ends: the rest is not destroyed */
+    return 0; /* the process ends, so the rest is not destroyed */
 }

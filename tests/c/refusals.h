@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of a call's status, and of the sentence that must come with a refusal. */
+/* Checks of a call's status, and of the sentence that a refusal must have. */
 #ifndef ZEMM_TESTS_REFUSALS_H
 #define ZEMM_TESTS_REFUSALS_H
 
@@ -9,7 +9,7 @@
 
 /* The call succeeds. */
 #define OK(call) CHECK((call) == zemm_success)
-/* The call is refused with that status, and the sentence has the word. */
+/* The call is refused with this status, and the sentence contains the word. */
 #define REFUSED(status, word, call)                                                                          \
     do {                                                                                                     \
         CHECK((call) == (status));                                                                           \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// REFUSING_DRIVER_TARGET names the driver to which everything else goes.
+// Passes every call to the driver that REFUSING_DRIVER_TARGET names, unless a test refuses it.
 #include "refusing_driver.h"
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace {
 
 judges current;
 
-// ---- what is still there: without allocations, as tests make these fail
+// ---- things that still exist, recorded without allocations, because tests make these fail
 
 struct live_thing {
     const char *maker; // the function that made it
@@ -53,8 +53,8 @@ void remove(const char *destroyer, const void *handle) {
 
 enum class effect {
     none,
-    makes, // what its last argument points to
-    frees, // its last argument
+    makes, // creates the thing that its last argument points to
+    frees, // frees its last argument
 };
 
 template <typename... A> auto last(A... a) {
@@ -65,7 +65,7 @@ ze_result_t judge(const char *name) {
     return current.call ? current.call(name) : ZE_RESULT_SUCCESS;
 }
 
-// Stands in the table of the driver for the member at Offset.
+// Takes the place of the member at Offset in the driver's table.
 template <typename Table, size_t Offset, effect Effect, typename Function> struct wrapped;
 template <typename Table, size_t Offset, effect Effect, typename... A>
 struct wrapped<Table, Offset, Effect, ze_result_t (*)(A...)> {
@@ -145,7 +145,7 @@ template <typename Table> void wrap(Table *table) {
 #undef WRAP
 }
 
-// ---- modules, which come with a build log
+// ---- modules, whose creation also makes a build log
 
 ze_pfnModuleCreate_t create_module;
 ze_pfnModuleBuildLogGetString_t get_log;
@@ -154,7 +154,7 @@ ze_pfnModuleBuildLogDestroy_t destroy_log;
 struct refused_log {
     char text[512];
 };
-// Handles of logs of this driver, to tell them from the target's.
+// The build logs of refused modules. Their addresses tell them from the target's logs.
 refused_log logs[64];
 unsigned log_count = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares texts; ends the test at a difference.
+// Compares texts, and ends the test at a difference.
 #pragma once
 
 #include <cstdio>

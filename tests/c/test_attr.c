@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes: what is set can be read back, what breaks a rule is refused and changes nothing. */
+/* Attributes: settings can be read back; a setting that breaks a rule is refused and changes
+ * nothing. */
 #include "refusals.h"
 
 static zemm_primitive_attr_t attr;
@@ -59,7 +60,7 @@ static void default_fpmath(void) {
     OK(zemm_primitive_attr_get_fpmath_mode(other, &mode));
     CHECK(mode == zemm_fpmath_mode_f16);
     OK(zemm_primitive_attr_get_fpmath_mode(attr, &mode));
-    CHECK(mode == zemm_fpmath_mode_tf32); /* that of an older attribute stays */
+    CHECK(mode == zemm_fpmath_mode_tf32); /* the older attribute keeps its mode */
     OK(zemm_primitive_attr_destroy(other));
     OK(zemm_set_default_fpmath_mode(zemm_fpmath_mode_strict));
 }
@@ -99,7 +100,7 @@ static void dropout(void) {
     CHECK(zemm_memory_desc_equal(mask, u8) == 1 && seed == zemm_s64 && offset == 1 && host == 1);
     OK(zemm_memory_desc_destroy(f32));
     OK(zemm_memory_desc_create_with_strides(&f32, 0, NULL, zemm_data_type_undef, NULL));
-    OK(zemm_primitive_attr_set_dropout(attr, f32)); /* a zero descriptor: no mask */
+    OK(zemm_primitive_attr_set_dropout(attr, f32)); /* a zero descriptor means no mask */
     OK(zemm_primitive_attr_get_dropout(attr, &mask));
     CHECK(zemm_memory_desc_equal(mask, f32) == 1);
     OK(zemm_memory_desc_destroy(f32));
@@ -128,7 +129,7 @@ static void scales(void) {
     OK(SCALES(ZEMM_ARG_DST, 3, 2, groups, zemm_e8m0, 0, zemm_quantization_mode_dynamic_mx));
     OK(SCALES(ZEMM_ARG_DST, 3, 2, groups, zemm_f8_e4m3, 0, zemm_quantization_mode_dynamic_fp));
     OK(SCALES(ZEMM_ARG_SRC, 0, 0, NULL, zemm_f16, 1, STATIC));
-    OK(SCALES(ZEMM_ARG_WEIGHTS, 2, 0, groups, zemm_f32, 0, STATIC)); /* group_ndims 0: groups not read */
+    OK(SCALES(ZEMM_ARG_WEIGHTS, 2, 0, groups, zemm_f32, 0, STATIC)); /* group_ndims 0: groups unread */
     INVALID("e8m0", SCALES(ZEMM_ARG_SRC, 0, 0, NULL, zemm_e8m0, 0, STATIC));
     INVALID("f8_e4m3", SCALES(ZEMM_ARG_SRC, 0, 0, NULL, zemm_f8_e4m3, 0, STATIC));
     INVALID("group_ndims 1", SCALES(ZEMM_ARG_SRC, 3, 1, groups, zemm_f32, 0, STATIC));
@@ -201,7 +202,7 @@ static void copies(void) {
     OK(zemm_post_ops_create(&list));
     OK(zemm_post_ops_append_eltwise(list, zemm_eltwise_relu, 0.5f, 0.f));
     OK(zemm_primitive_attr_set_post_ops(attr, list));
-    OK(zemm_post_ops_append_prelu(list, 2)); /* after the copy */
+    OK(zemm_post_ops_append_prelu(list, 2)); /* the attribute was copied before */
     OK(zemm_primitive_attr_get_post_ops(attr, &kept));
     CHECK(kept != list && zemm_post_ops_len(kept) == 1);
     INVALID("post_ops", zemm_primitive_attr_set_post_ops(attr, NULL));

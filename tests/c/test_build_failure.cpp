@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens when the driver fails to build a module: test_build_failure refusing_driver.so. The driver is
-// the CPU driver, but refuses what each section names. Linked with libzemm's objects, which tell it the
-// SPIR-V.
+// The driver fails to build a module. The driver is the CPU driver, except that it refuses the
+// modules that each section names. Linked with libzemm's objects, which identify the SPIR-V.
+//   test_build_failure refusing_driver.so
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -27,7 +27,7 @@ namespace {
 // ---- the driver
 
 std::set<std::string> refused; // names of SPIR-V modules
-bool only_finish = false;      // of those, only the ones with FLAG_FINISH
+bool only_finish = false;      // whether only modules in STAGE_FINISH are refused
 ze_result_t answer = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
 std::atomic<int> refusals, refused_kernels;
 constexpr char log_text[] = "error: no such builtin\nin function matmul\n";
@@ -38,11 +38,11 @@ refusal judge_module(const ze_module_desc_t &desc) {
         if (binary.words.size() != desc.inputSize ||
             std::memcmp(binary.words.data(), desc.pInputModule, desc.inputSize))
             continue;
-        uint32_t flags = 0;
+        uint32_t stage = zemm::kernels::STAGE_WHOLE;
         for (uint32_t i = 0; desc.pConstants && i < desc.pConstants->numConstants; i++)
-            if (desc.pConstants->pConstantIds[i] == SPEC_FLAGS)
-                std::memcpy(&flags, desc.pConstants->pConstantValues[i], sizeof flags);
-        if (only_finish && !(flags & FLAG_FINISH))
+            if (desc.pConstants->pConstantIds[i] == SPEC_STAGE)
+                std::memcpy(&stage, desc.pConstants->pConstantValues[i], sizeof stage);
+        if (only_finish && stage != zemm::kernels::STAGE_FINISH)
             continue;
         ++refusals;
         return {answer, log_text};
@@ -68,7 +68,7 @@ void refuse(std::set<std::string> names) {
 
 char log_path[] = "/tmp/zemm-build-failure-XXXXXX";
 
-// What has been written since the last call.
+// Returns what has been written since the last call.
 std::string said() {
     static std::streamoff at = 0;
     std::fflush(stdout);
@@ -148,11 +148,11 @@ size_t bytes(const_zemm_memory_desc_t md) {
 
 struct row {
     std::string name;
-    bool same_weights; // as the first row's
+    bool same_weights; // whether the row takes the same weights layout as the first row
     size_t scratchpad; // bytes, in user mode
 };
 
-// Those that a new descriptor goes through.
+// The rows that a new descriptor goes through.
 std::vector<row> rows_of(const problem &p) {
     const zemm_primitive_desc_t first = describe(p), pd = describe(p);
     std::vector<row> rows;
@@ -184,7 +184,8 @@ template <typename T> std::vector<T> values(size_t count, int low, int high) {
     return v;
 }
 
-// Runs the primitive on arguments made by pd, which is not always the one that it runs by: dst is right.
+// Runs the primitive with arguments made for pd, which may differ from the primitive's own
+// descriptor, and checks dst.
 void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_t primitive) {
     const bool integer = p.src != zemm_f32;
     const auto src8 = values<int8_t>(size_t(p.m * p.k), p.src == zemm_u8 ? 0 : -9, 9),
@@ -203,7 +204,7 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
     };
     add(ZEMM_ARG_SRC, arg_md(ZEMM_ARG_SRC), integer ? (const void *)src8.data() : src32.data());
     add(ZEMM_ARG_DST, arg_md(ZEMM_ARG_DST), dst.data());
-    // The weights go where the descriptor wants them.
+    // Reorders the weights into the layout of the descriptor.
     const zemm_memory_desc_t plain = md_of(p.k, p.n, integer ? zemm_s8 : zemm_f32, zemm_ab);
     const const_zemm_memory_desc_t wei_md = arg_md(ZEMM_ARG_WEIGHTS);
     std::vector<char> arranged(bytes(wei_md) + 64);
@@ -243,7 +244,7 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
     OK(zemm_primitive_desc_destroy(reorder));
 }
 
-// ---- sections; each with specialisation constants of its own, as what has failed is remembered
+// ---- sections; each has specialisation constants of its own, because failed builds are remembered
 
 void test_next_row_runs() {
     const problem p = {21, 64, 48};
@@ -264,12 +265,12 @@ void test_next_row_runs() {
         CHECK(has(text, "build log: error: no such builtin; in function matmul"));
         CHECK(has(text, rows[1].name + " runs instead"));
     }
-    // It is not tried again, and told once.
+    // The failed module is not built again, and the log mentions it only once.
     const zemm_primitive_t again = create(pd);
     CHECK(impl(again) == rows[1].name && refusals == 1);
     text = said();
     CHECK(!has(text, "primitive,warn"));
-    // New descriptors leave it out.
+    // New descriptors leave the row out.
     const std::vector<row> left = rows_of(p);
     CHECK(left.size() == rows.size() - 1);
     for (size_t i = 0; i < left.size(); i++)
@@ -278,11 +279,11 @@ void test_next_row_runs() {
     const std::string reason = "dispatch,matmul," + rows[0].name +
                                ",the driver failed to build it: error: no such builtin,21x64:64x48";
     CHECK(has(text, reason) == (verbosity() == "dispatch"));
-    // A problem with other constants asks the driver again.
+    // A problem with other constants makes the driver try again.
     problem other = p;
     other.wei_tag = zemm_ba;
     CHECK(rows_of(other).front().name == rows[0].name);
-    // A descriptor that has it in its list passes over it.
+    // A descriptor that already lists the row skips it.
     zemm_primitive_desc_t list = describe(other);
     const zemm_primitive_t fourth = create(list);
     CHECK(impl(fourth) != rows[0].name && refusals == 2);
@@ -294,7 +295,7 @@ void test_next_row_runs() {
 }
 
 void test_last_row_and_none() {
-    const problem p = {5, 64, 48, zemm_s8, zemm_f32}; // no such matmul
+    const problem p = {5, 64, 48, zemm_s8, zemm_f32}; // matmul does not take this pair of types
     zemm_primitive_desc_t pd = nullptr;
     CHECK(try_describe(p, &pd) != zemm_success);
     const problem q = {21, 64, 48, zemm_s8, zemm_s8, zemm_ba};
@@ -311,12 +312,12 @@ void test_last_row_and_none() {
     zemm_primitive_desc_t none = nullptr;
     CHECK(try_describe(q, &none) == zemm_unimplemented && !none);
     CHECK(has(zemm_last_error(), "the driver failed to build it: error: no such builtin"));
-    // Walking an old list ends at once and changes nothing.
+    // Walking through an old list ends at once and changes nothing.
     CHECK(zemm_primitive_desc_next_impl(pd) == zemm_last_impl_reached && impl(pd) == rows[0].name);
     OK(zemm_primitive_desc_destroy(pd));
 }
 
-// The next row takes weights that are packed already.
+// The fallback is the next row that takes the weights in the same packed layout.
 void test_packed_weights() {
     const problem p = {21, 128, 80, zemm_s8, zemm_s8, zemm_format_tag_any};
     const std::vector<row> rows = rows_of(p);
@@ -334,7 +335,8 @@ void test_packed_weights() {
     OK(zemm_primitive_desc_destroy(pd));
 }
 
-// None is left for weights packed so: the caller has to ask anew.
+// No row is left that takes weights in this layout, so the caller has to create the descriptor
+// again.
 void test_other_weights() {
     const problem p = {21, 128, 80, zemm_u8, zemm_s8, zemm_format_tag_any};
     std::set<std::string> same, other;
@@ -360,8 +362,8 @@ void test_other_weights() {
     OK(zemm_primitive_desc_destroy(pd));
 }
 
-// Rows need scratchpads of several sizes for a split K: the caller's has the size that the first one asked
-// for.
+// When K is split, rows need scratchpads of different sizes. The caller's has the size that the
+// first row asked for.
 void test_user_scratchpad() {
     const problem p = {16, 32768, 16, zemm_u8, zemm_s8, zemm_ab, false, true};
     const std::vector<row> rows = rows_of(p);
@@ -424,7 +426,8 @@ void test_forced() {
     OK(zemm_primitive_desc_destroy(pd));
 }
 
-// What is no fault of the module is an error, no other row, and is tried again.
+// Failures that are not caused by the module are errors. No other row runs instead, and the next
+// call tries again.
 void test_passing_failures() {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16};
     const zemm_primitive_desc_t pd = describe(p);
@@ -466,7 +469,7 @@ void test_modules_beside() {
     OK(zemm_primitive_desc_destroy(pd));
 }
 
-// The second module of a row whose K is split.
+// K is split: the row's second module fails.
 void test_finish() {
     const problem p = {16, 32768, 16, zemm_f32, zemm_f32};
     const std::vector<row> rows = rows_of(p);
@@ -486,7 +489,8 @@ void test_finish() {
     OK(zemm_primitive_desc_destroy(pd));
 }
 
-// A driver that builds the module and then has no kernel of it, as Intel's does for an unknown builtin.
+// The driver builds the module, but then has no kernel in it. Intel's does so for an unknown
+// builtin.
 void test_kernel() {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16, zemm_ba};
     const std::vector<row> rows = rows_of(p);
@@ -584,7 +588,7 @@ int main(int argc, char **argv) {
                                                          {"reorder", test_reorder}};
     for (const auto &[name, test] : tests) {
         if (!verbosity().empty() && test != test_next_row_runs && test != test_kernel)
-            continue; // says the same at every level of the log
+            continue; // the others do the same at every level of the log
         std::fprintf(stderr, "%s\n", name);
         test();
     }

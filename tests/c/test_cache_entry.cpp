@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry of the disk cache that is whole, but whose module lacks the kernel: the module is built from
-// SPIR-V and kept in its place. Linked with libzemm's objects.
+// An undamaged entry of the disk cache whose module does not have the kernel. The module is built
+// from SPIR-V and replaces the entry. Linked with libzemm's objects.
 //   test_cache_entry refusing_driver.so
 #include <algorithm>
 #include <cstdlib>
@@ -26,7 +26,7 @@ using namespace zemm;
 namespace {
 
 int modules = 0;                             // built or loaded
-ze_result_t next_kernel = ZE_RESULT_SUCCESS; // what the next kernel's creation answers
+ze_result_t next_kernel = ZE_RESULT_SUCCESS; // the result of the next kernel's creation
 
 refusal count_module(const ze_module_desc_t &) {
     modules++;
@@ -41,7 +41,7 @@ std::string key_of(const ze::device &dev, const char *name) {
     return ze::disk_cache::key_of(dev, kernels::find_spirv(name), {}, "");
 }
 
-// As another process would get it.
+// Gets the kernel as another process would.
 std::shared_ptr<ze::kernel> get(const ze::device &dev, const char *name, const char *entry) {
     ze::module_cache cache;
     return cache.get(dev, kernels::find_spirv(name), entry, {}, "");
@@ -52,7 +52,7 @@ std::string read(const std::filesystem::path &file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Modules are known by hashes that the build made.
+// The build has computed the hashes by which modules are known.
 void test_hashes() {
     for (unsigned i = 0; i < kernels::spirv_count; ++i) {
         const ze::spirv one = kernels::find_spirv(kernels::spirv_table[i].name);
@@ -76,13 +76,13 @@ void test(const std::shared_ptr<ze::device> &dev, const std::filesystem::path &l
     modules = 0;
     const auto kernel = get(*dev, "peak_memory", "peak_copy");
     CHECK(kernel->handle() && !kernel->from_disk() && kernel->built_now);
-    CHECK(modules == 2); // loaded, then built
+    CHECK(modules == 2); // loaded first, then built
     std::fflush(stdout);
     CHECK(read(log).find("has no usable kernel peak_copy") != std::string::npos);
     CHECK(ze::disk_cache::load(key) != other);
     CHECK(get(*dev, "peak_memory", "peak_copy")->from_disk());
 
-    // What may pass says nothing of the entry.
+    // A failure that may pass does not make the entry unusable.
     modules = 0;
     next_kernel = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     zemm_status_t status = zemm_success;

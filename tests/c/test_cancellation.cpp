@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that pthread_cancel() ends inside of the library: the process goes on, nothing is left half done,
-// and other threads use the same objects. Linked with libzemm's objects.
+// pthread_cancel() ends threads inside the library. The process goes on, nothing is left half done,
+// and other threads can use the same objects. Linked with libzemm's objects.
 //   test_cancellation refusing_driver.so
 #include <atomic>
 #include <cstdio>
@@ -25,7 +25,7 @@ constexpr zemm_dim_t n = 4;
 
 constexpr float ones[n * n] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-// A product of matrices of ones, and its stream. Unwinding destroys it.
+// A product of matrices of ones, with its stream. Unwinding the thread destroys it.
 struct call {
     call() {
         OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
@@ -69,7 +69,7 @@ void cancel(pthread_t thread) {
     CHECK(result == PTHREAD_CANCELED);
 }
 
-// The work does not begin before the thread is gone: nothing but the cancellation ends the wait.
+// The work begins only after the thread has ended, so nothing but the cancellation ends the wait.
 void test_wait() {
     const gate closed(*engine->device);
     const call c;
@@ -86,7 +86,7 @@ void test_wait() {
     c.check();
 }
 
-// A thread that says so is not cancelled.
+// A thread that has disabled cancellation is not cancelled.
 void test_disabled() {
     const gate closed(*engine->device);
     const call c;
@@ -110,8 +110,8 @@ void test_disabled() {
     c.check();
 }
 
-// Anywhere in the library, again and again: the log's lines and the files of the cache are where a thread
-// would be cancelled if the library let it.
+// Cancels a thread anywhere in the library, many times. Without protection, it would be cancelled
+// where it writes the log or files of the cache.
 std::atomic<int> rounds;
 
 void *work(void *) {
@@ -130,7 +130,7 @@ void test_anywhere(count_live_function count_live) {
     for (int i = 0; i < 60; i++) {
         const int seen = rounds;
         const pthread_t thread = start(work, nullptr);
-        if (i % 2) // else from the beginning on
+        if (i % 2) // otherwise the thread is cancelled right at its start
             while (rounds < seen + i)
                 sched_yield();
         cancel(thread);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With ZE_CPU_AS_GPU=1, which meson sets, the CPU device says that it is a GPU. For zemm it stays a CPU. */
+/* With ZE_CPU_AS_GPU=1, which meson sets, the CPU device reports that it is a GPU. zemm still
+ * treats it as a CPU. */
 #include <string.h>
 
 #include "check.h"
 
 int main(void) {
     const size_t gpus = zemm_engine_get_count(zemm_gpu);
-    for (size_t i = 0; i < gpus; i++) { /* if there are any, they are real ones */
+    for (size_t i = 0; i < gpus; i++) { /* GPUs, if there are any, are real ones */
         zemm_engine_t engine = NULL;
         const char *features = NULL;
         CHECK(zemm_engine_create(&engine, zemm_gpu, i) == zemm_success);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two builds of the CPU driver, whose builtins differ, share a folder of the disk cache: neither gets what
-// the other has built. Linked with libzemm's objects.
+// Two builds of the CPU driver with different builtins share a folder of the disk cache. Neither
+// may load what the other has built. Linked with libzemm's objects.
 //   test_driver_builds DRIVER OTHER_DRIVER
 #include <cstdlib>
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace {
 
 enum outcome { built = 10, from_disk };
 
-// In a process of its own, as a process has one driver.
+// Runs in a process of its own, because a process has only one driver.
 int build(const char *driver) {
     const pid_t process = fork();
     if (process == 0) {
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
         CHECK(build(argv[1]) == from_disk);
         CHECK(build(argv[2]) == built);
         CHECK(build(argv[2]) == from_disk);
-        CHECK(build(argv[1]) == from_disk); // both are kept
+        CHECK(build(argv[1]) == from_disk); // the folder keeps both
     }
     std::filesystem::remove_all(folder);
     return first == SKIP ? SKIP : 0;

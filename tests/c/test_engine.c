@@ -3,14 +3,15 @@
 
 #include "check.h"
 
-/* Engines of a kind, as many as there are; 0 devices is fine and has a reason. */
+/* Creates all engines of a kind. A kind without devices is allowed; creation then fails with a
+ * reason. */
 static void test_kind(zemm_engine_kind_t kind) {
     const size_t count = zemm_engine_get_count(kind);
     zemm_engine_t engine = (zemm_engine_t)&count;
     printf("%s: %zu\n", zemm_engine_kind2str(kind), count);
     if (!count) {
         CHECK(zemm_engine_create(&engine, kind, 0) == zemm_invalid_arguments);
-        CHECK(engine == (zemm_engine_t)&count); /* outputs stay untouched */
+        CHECK(engine == (zemm_engine_t)&count); /* outputs are not changed */
         CHECK(strlen(zemm_last_error()) > 20);
         printf("  %s\n", zemm_last_error());
         return;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment variables, which are read at first use, and the lines of the log. */
+/* The environment variables, which are read at their first use, and the lines of the log. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "refusals.h"
 
 static char text[8192];
 
-/* What was written to the file so far. */
+/* The contents of the file so far. */
 static const char *log_text(const char *path) {
     FILE *file = fopen(path, "r");
     CHECK(file);
@@ -45,8 +45,8 @@ int main(void) {
     CHECK(!strcmp(log_text(path), ""));
     INVALID("dims", zemm_memory_desc_create_with_tag(&md, 2, NULL, zemm_f32, zemm_ab));
     const char *log = log_text(path);
-    CHECK(count(log, "\n") == 3); /* two lines of header and the reason */
-    CHECK(!strncmp(log, "zemm_verbose,v1,", 16) && log[16] >= '1' && log[16] <= '9'); /* a time */
+    CHECK(count(log, "\n") == 3); /* two header lines and the reason */
+    CHECK(!strncmp(log, "zemm_verbose,v1,", 16) && log[16] >= '1' && log[16] <= '9'); /* the time */
     CHECK(count(log, ",info,zemm v0.1.0 (commit N/A)\n") == 1);
     CHECK(count(log, ",primitive,info,template:operation,engine,primitive,implementation,") == 1);
     CHECK(count(log, ",primitive,create:check,invalid_arguments,zemm_memory_desc_create_with_tag: dims") ==
@@ -66,7 +66,7 @@ int main(void) {
     OK(zemm_set_verbose(0));
     CHECK(zemm_post_ops_append_prelu(list, 0) == zemm_out_of_memory);
     CHECK(zemm_memory_desc_create_with_tag(&md, 2, NULL, zemm_f32, zemm_ab) == zemm_invalid_arguments);
-    OK(zemm_set_verbose(1)); /* errors, but not what a caller did wrong */
+    OK(zemm_set_verbose(1)); /* errors, except those that are the caller's fault */
     CHECK(zemm_memory_desc_create_with_tag(&md, 2, NULL, zemm_f32, zemm_ab) == zemm_invalid_arguments);
     CHECK(count(log_text(path), "\n") == 5);
     CHECK(zemm_post_ops_append_prelu(list, 0) == zemm_out_of_memory);

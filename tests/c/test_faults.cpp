@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults: over a walk through the library, from the engine to its end, each allocation of libzemm.so and
-// libze_cpu.so fails once, and each call of the driver, for want of memory and because the device is lost.
-// Whatever fails: a status with a sentence, no crash, nothing left behind, and the same call works when it is
-// made again.
+// A walk through the library, from an engine to its end, in which one request fails. Each
+// allocation of libzemm.so and libze_cpu.so fails once. Each call of the driver fails once because
+// memory ran out, and once because the device is lost. Each opening of a library fails once.
+//
+// Whatever fails, the call returns a status with a sentence, does not crash and leaves nothing
+// behind, and the same call succeeds when it is repeated.
 //   test_faults refusing_driver.so cold|warm
-// cold: in a process of its own for each point, with all that happens once in a process, modules built and
-// stored on disk, and the log written. warm: in one process, on an engine that is made anew each time, with
-// modules from disk; there, what a fault leaves behind is seen.
-// A sample of the points; all of them with ZEMM_TEST_FAULTS=all, one with ZEMM_TEST_FAULTS=<kind>:<number>
-// (kind: allocation, memory, lost, opening).
+// cold: each point is a process of its own. It does everything that happens once in a process,
+// builds modules and stores them on disk, and writes the log.
+//
+// warm: all points are in one process, on an engine that is created anew each time, with modules
+// from disk. This mode detects what a fault leaves behind.
+//
+// A sample of the points is tried. ZEMM_TEST_FAULTS=all tries all of them,
+// ZEMM_TEST_FAULTS=<kind>:<number> one (kind: allocation, memory, lost, opening).
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -36,7 +41,7 @@ namespace {
 struct fault {
     const char *name;
     faults::kind kind;
-    ze_result_t result; // of a driver call
+    ze_result_t result; // that the driver call returns
 };
 constexpr fault all_faults[] = {
     {"allocation", faults::kind::allocation, ZE_RESULT_SUCCESS},
@@ -46,7 +51,7 @@ constexpr fault all_faults[] = {
 };
 ze_result_t call_result = ZE_RESULT_SUCCESS;
 
-// Names of the driver calls since begin(), without allocations.
+// Names of the driver calls since begin(), recorded without allocations.
 const char *calls[4096];
 int call_count = 0;
 
@@ -69,7 +74,7 @@ void *open_driver(const char *path) {
     const auto set_judges = reinterpret_cast<set_judges_function>(dlsym(driver, set_judges_name));
     CHECK(count_live && print_live && set_judges);
     CHECK(dlsym(driver, "zeCpuGetLastError"));
-    reinterpret_cast<const char *(*)()>(dlsym(driver, "zeCpuGetLastError"))(); // opens the wrapped one
+    reinterpret_cast<const char *(*)()>(dlsym(driver, "zeCpuGetLastError"))(); // opens the wrapped driver
     judges all;
     all.call = judge_call;
     set_judges(all);
@@ -80,7 +85,7 @@ void *open_driver(const char *path) {
 
 int failures = 0; // steps that failed in this walk
 
-// Makes a call, and again if it failed: then it works.
+// Makes a call. If it fails, the call is made again and must succeed.
 template <typename F> void step(const char *call, F &&body) {
     const auto attempt = [&] {
         const faults::inside here;
@@ -103,7 +108,7 @@ template <typename F> void step(const char *call, F &&body) {
 }
 #define STEP(call) step(#call, [&] { return call; })
 
-// What a step makes must stay nullptr when it fails.
+// The output of a step must stay nullptr when the step fails.
 template <typename T, typename F> T make(const char *call, F &&body) {
     T made = nullptr;
     step(call, [&] {
@@ -157,7 +162,7 @@ zemm_primitive_attr_t attributes() {
     return attr;
 }
 
-// Copies through a mapping, as memory of a GPU needs it.
+// Copies through a mapping, because memory of a GPU may need one.
 void copy_to(zemm_memory_t memory, const void *from, size_t size) {
     void *to =
         make<void *>("zemm_memory_map_data", [&](void **p) { return zemm_memory_map_data(memory, p); });
@@ -165,7 +170,7 @@ void copy_to(zemm_memory_t memory, const void *from, size_t size) {
     STEP(zemm_memory_unmap_data(memory, to));
 }
 
-// Weights as the matmul wants them, by a reorder.
+// Weights in the layout that the matmul wants, made by a reorder.
 zemm_memory_t packed(zemm_engine_t engine, zemm_stream_t stream, const_zemm_memory_desc_t plain,
                      const_zemm_memory_desc_t wanted, const void *values) {
     const zemm_memory_t from = MAKE(zemm_memory_t, zemm_memory_create, plain, engine,
@@ -229,7 +234,7 @@ void walk_objects(zemm_engine_t engine) {
     uint64_t times[4];
     int entries = 4;
     STEP(zemm_query_profiling_data(stream, zemm_profiling_data_kind_time, &entries, times));
-    CHECK(entries == 1 || (entries == 2 && failures)); // a failed execution may have launched something
+    CHECK(entries == 1 || (entries == 2 && failures)); // a failed execution may have launched a kernel
     const float *result = static_cast<float *>(
         make<void *>("zemm_memory_map_data", [&](void **p) { return zemm_memory_map_data(dst, p); }));
     for (zemm_dim_t row = 0; row < m; row++)
@@ -237,7 +242,7 @@ void walk_objects(zemm_engine_t engine) {
             CHECK(result[row * n + column] == d.expected(row, column));
     STEP(zemm_memory_unmap_data(dst, const_cast<float *>(result)));
 
-    // Destroyed while the second execution may still run.
+    // The objects are destroyed while the second execution may still run.
     STEP(zemm_primitive_execute(matmul, stream, 5, args));
     for (zemm_memory_t memory : {src, wei, dst})
         STEP(zemm_memory_destroy(memory));
@@ -252,13 +257,13 @@ void walk_objects(zemm_engine_t engine) {
         STEP(zemm_memory_desc_destroy(md));
 }
 
-long points_of_engine = 0; // points of a walk before the engine is there
+long points_of_engine = 0; // number of points of a walk before the engine exists
 
 void walk(bool is_whole) {
     size_t count = 0;
     step("zemm_engine_get_count", [&] {
         count = zemm_engine_get_count(zemm_cpu);
-        return count ? zemm_success : zemm_out_of_memory; // the sentence says which
+        return count ? zemm_success : zemm_out_of_memory; // zemm_last_error() says which
     });
     const zemm_engine_t engine = MAKE(zemm_engine_t, zemm_engine_create, zemm_cpu, 0);
     points_of_engine = faults::passed();
@@ -267,7 +272,7 @@ void walk(bool is_whole) {
     STEP(zemm_engine_destroy(engine));
 }
 
-// The same on an engine in a context of its own: nothing is left of it in the end.
+// The same walk on an engine that adopts the context of another one.
 void walk_adopted(zemm_engine_t of) {
     ze_driver_handle_t driver = nullptr;
     ze_device_handle_t device = nullptr;
@@ -292,7 +297,7 @@ live count() {
     return {count_live(), faults::live_blocks(), faults::live_opencl_objects()};
 }
 
-// What is being tried, for who looks at a crash.
+// The point that is being tried. A debugger shows it after a crash.
 char current_point[64] = "";
 
 void begin(const fault &f, long number) {
@@ -304,15 +309,14 @@ void begin(const fault &f, long number) {
     faults::plan(f.kind, number);
 }
 
-// "all", "<kind>:<number>" or "".
+// The value of ZEMM_TEST_FAULTS: "all", "<kind>:<number>" or "".
 std::string wish() {
     const char *value = std::getenv("ZEMM_TEST_FAULTS");
     return value ? value : "";
 }
 
-// The numbers of the points to try, of those of a walk without a fault that has just ended. A sample has
-// every so-manieth allocation, and the first and the last call of each of the driver's functions, the first
-// `most` only.
+// The numbers of the points to try, after a walk without a fault. A sample has about `most` points:
+// allocations at equal distances, or the first and the last call of each of the driver's functions.
 std::vector<long> choose(const fault &f, long most) {
     const std::string wanted = wish(), prefix = std::string(f.name) + ":";
     const long points = faults::passed();
@@ -337,7 +341,7 @@ std::vector<long> choose(const fault &f, long most) {
     return numbers;
 }
 
-// A folder for modules that goes with it.
+// A temporary folder for modules, which the destructor removes.
 struct cache_folder {
     cache_folder() {
         char name[] = "/tmp/zemm-faults-XXXXXX";
@@ -363,18 +367,18 @@ template <typename F> pid_t start_child(F &&body) {
     return child;
 }
 
-// Waits until the process has ended; its exit status.
+// Waits until the process has ended, and returns its exit status.
 int wait_for(pid_t child) {
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child);
     return status;
 }
 
-// In a process of its own: a walk with one fault.
+// Starts a walk with one fault in a process of its own.
 pid_t start_cold_walk(const char *path, const fault &f, long number, bool is_whole, FILE *answer = nullptr) {
     return start_child([&] {
         const cache_folder folder;
-        CHECK(std::freopen("/dev/null", "w", stdout)); // the log
+        CHECK(std::freopen("/dev/null", "w", stdout)); // the log goes to stdout
         open_driver(path);
         begin(f, number);
         walk(is_whole);
@@ -393,7 +397,7 @@ int cold(const char *path) {
     const size_t at_once = std::max(1u, std::thread::hardware_concurrency());
     int bad = 0;
     setenv("ZEMM_VERBOSE", "all", 1);
-    setenv("ZEMM_KERNEL", "matmul_any_any_any_8x1x16_generic", 1); // the one that is built soonest
+    setenv("ZEMM_KERNEL", "matmul_any_any_any_8x1x16_generic", 1); // the kernel that builds fastest
     for (const fault &f : all_faults) {
         FILE *const answer = std::tmpfile();
         CHECK(answer && wait_for(start_cold_walk(path, f, -1, true, answer)) == 0);
@@ -428,13 +432,14 @@ int warm(const char *path) {
     const zemm_engine_t engine = MAKE(zemm_engine_t, zemm_engine_create, zemm_cpu, 0);
     int bad = 0;
     for (const fault &f : all_faults) {
-        for (int i = 0; i < 3; i++) { // until all that stays is there
+        for (int i = 0; i < 3; i++) { // until everything that lives as long as the process exists
             begin(f, -1);
             walk_adopted(engine);
         }
         live usual = count();
         for (long number : choose(f, 60)) {
-            // What stays is made again; what grows with each try is a leak.
+            // Something that is created once does not grow again. Something that grows with each
+            // attempt is a leak.
             int grown = 0;
             for (int i = 0; i < 3 && grown == i; i++) {
                 faults::mark_blocks();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork() while other threads create and execute primitives: the child uses what it inherits, and makes its
- * own. */
+/* fork() while other threads create and execute primitives. The child uses the objects that it
+ * inherits, and creates its own. */
 #define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <sys/wait.h>
@@ -85,12 +85,12 @@ static void use_in_child(void) {
     call_make(&own, fresh, src_md, wei_md, NULL, dst_md, NULL);
     execute(&own, stream, 2);
     call_free(&own);
-    /* a kernel that nobody has built before */
+    /* this kernel has not been built before */
     OK(zemm_matmul_primitive_desc_create(&own.pd, fresh, src_md, transposed, NULL, dst_md, NULL));
     OK(zemm_primitive_create(&own.primitive, own.pd));
     own.nargs = 0;
     call_free(&own);
-    stop = 1; /* one round */
+    stop = 1; /* after one round */
     CHECK(!pthread_create(&thread, NULL, work, (void *)3));
     CHECK(!pthread_join(thread, NULL));
     OK(zemm_stream_destroy(stream));
@@ -107,7 +107,7 @@ int main(void) {
     wei_md = tagged(2, DIMS(K, N), zemm_s8, zemm_ab);
     dst_md = tagged(2, DIMS(M, N), zemm_s32, zemm_ab);
     call_make(&shared, engine, src_md, wei_md, NULL, dst_md, NULL);
-    OK(zemm_set_primitive_cache_capacity(1)); /* so that threads look kernels up, too */
+    OK(zemm_set_primitive_cache_capacity(1)); /* so that threads also look up kernels */
     for (size_t i = 0; i < THREADS; i++)
         CHECK(!pthread_create(&threads[i], NULL, work, (void *)i));
     for (int i = 0; i < FORKS; i++) {

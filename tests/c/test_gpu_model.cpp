@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of GPUs and the features that follow from a model: library internals, so linked with libzemm's
-// objects.
+// The table of GPUs, and the features that follow from a model. Linked with libzemm's objects,
+// because both are internal.
 #include <cstdlib>
 #include <string>
 
@@ -19,7 +19,7 @@ std::string described(ip_version ip) {
            std::to_string(row.xmx_int8_ops) + " " + std::to_string(row.grf_bytes);
 }
 
-// The values are those that compute-runtime calls a product by.
+// The IP versions by which compute-runtime knows the products.
 void ip_versions() {
     SAME(described({0x03000000}), "xe_lp Xe-LP 8 0 32");        // TGL
     SAME(described({0x03028000}), "xe_lp Xe-LP 8 0 32");        // DG1
@@ -36,8 +36,8 @@ void ip_versions() {
     SAME(described({0x07800000}), "xe3 Xe3-LPG 16 512 64");     // PTL H
     SAME(described({0x07804000}), "xe3 Xe3-LPG 16 512 64");     // PTL U
     SAME(described({0x02c00000}), "older older than Xe 0 0 0"); // 11.0
-    SAME(described({0x08c2c000}), "unknown unknown 0 0 0");     // 35.11, later than this table
-    SAME(described({0x030c8000}), "unknown unknown 0 0 0");     // 12.50, between rows
+    SAME(described({0x08c2c000}), "unknown unknown 0 0 0");     // 35.11 is later than this table
+    SAME(described({0x030c8000}), "unknown unknown 0 0 0");     // 12.50 lies between rows
     SAME(described({}), "unknown unknown 0 0 0");
     SAME(ip_version{0x030f0007}.text(), "12.60");
 }
@@ -59,7 +59,7 @@ void device_ids() {
     SAME(found(0x46d1), "12.4");
     SAME(found(0), "none");
     SAME(found(0xffff), "none");
-    SAME(found(0x56a0, 0x1002), "none"); // another vendor's
+    SAME(found(0x56a0, 0x1002), "none"); // another vendor's device
 }
 
 std::string features(uint32_t ip, bool xmx, bool dp4a = true) {
@@ -72,11 +72,11 @@ std::string features(uint32_t ip, bool xmx, bool dp4a = true) {
 
 void feature_sets() {
     SAME(features(0x030f0007, true), "dp4a,xmx,block_2d,tf32");
-    SAME(features(0x030f0007, false), "dp4a,block_2d"); // a driver that denies DPAS
+    SAME(features(0x030f0007, false), "dp4a,block_2d"); // a driver that reports no DPAS
     SAME(features(0x030dc008, true), "dp4a,xmx");
     SAME(features(0x03118004, false), "dp4a");
     SAME(features(0x05004000, true), "dp4a,xmx,block_2d,tf32");
-    SAME(features(0x08c2c000, true), "dp4a,xmx"); // unknown: what its flags say
+    SAME(features(0x08c2c000, true), "dp4a,xmx"); // an unknown device: its flags decide
     SAME(features(0, false, false), "");
     feature_set set = gpu_features(gpu_model{row_of({0x05004000}), {}, true, true});
     set.hide(feature::xmx);

@@ -56,7 +56,7 @@ static void test_blob(zemm_engine_t engine, ze_driver_handle_t driver, ze_device
                                                         blob) == zemm_invalid_arguments);
     CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, 0, blob) ==
           zemm_invalid_arguments);
-    for (size_t i = 0; i < blob_size; i++) { /* every byte counts */
+    for (size_t i = 0; i < blob_size; i++) { /* any changed byte is refused */
         blob[i] ^= 1;
         CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size,
                                                             blob) == zemm_invalid_arguments);
@@ -68,7 +68,7 @@ static void test_blob(zemm_engine_t engine, ze_driver_handle_t driver, ze_device
     CHECK(zemm_engine_destroy(other) == zemm_success);
 }
 
-/* The list of another stream stands for the caller's: it outlives the stream that adopts it. */
+/* The list of another stream serves as the caller's list. It outlives the stream that adopts it. */
 static void test_stream(zemm_engine_t engine) {
     zemm_stream_t owner = NULL, adopted = NULL;
     zemm_engine_t of = NULL;
@@ -150,7 +150,7 @@ static void test_modules(zemm_engine_t engine) {
     CHECK(zemm_memory_desc_create_with_tag(&bytes, 2, dims, zemm_s8, zemm_ba) == zemm_success);
     CHECK(zemm_memory_desc_create_with_tag(&empty, 2, nothing, zemm_f32, zemm_ab) == zemm_success);
     CHECK(zemm_matmul_primitive_desc_create(&pd, engine, floats, floats, NULL, floats, NULL) == zemm_success);
-    do { /* each implementation with its own modules */
+    do { /* each implementation has its own modules */
         zemm_ze_module_t modules[4];
         const char *name = NULL;
         int count = 4;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Level Zero program's own context, command list, events and memory under a matmul, through the real loader
- * with the CPU driver of the build (ZE_ENABLE_ALT_DRIVERS, which meson sets). */
+/* A matmul on a Level Zero program's own context, command list, events and memory. It goes through
+ * the real loader with the CPU driver of the build (ZE_ENABLE_ALT_DRIVERS, which meson sets). */
 #include <dlfcn.h>
 
 #include "matmul_call.h"
 #include "zemm/zemm_ze.h"
 
-/* The loader's functions; no link against it. */
+/* The loader's functions, found at run time. The test is not linked with the loader. */
 #define FUNCTIONS(X)                                                                                         \
     X(zeInit)                                                                                                \
     X(zeDriverGet)                                                                                           \
@@ -90,7 +90,8 @@ static void make(struct call *c, zemm_engine_t engine, struct data *t) {
     call_arg(c, ZEMM_ARG_DST, t->dst);
 }
 
-/* Nothing runs before its events are signalled; what runs sees what the caller appended before. */
+/* Nothing runs before the events that it waits for are signalled. The work sees the results of what
+ * the caller appended before. */
 static void test_execute(zemm_engine_t engine, zemm_stream_t stream, ze_command_list_handle_t list,
                          ze_event_handle_t *events, struct data *t) {
     struct call c;
@@ -106,14 +107,14 @@ static void test_execute(zemm_engine_t engine, zemm_stream_t stream, ze_command_
     INVALID("stream", zemm_ze_interop_primitive_execute(c.primitive, NULL, c.nargs, c.args, 0, NULL, NULL));
     INVALID("primitive", zemm_ze_interop_primitive_execute(NULL, stream, c.nargs, c.args, 0, NULL, NULL));
     INVALID("missing", zemm_ze_interop_primitive_execute(c.primitive, stream, 1, c.args, 0, NULL, &returned));
-    CHECK(returned == events[0]); /* outputs stay as they are on failure */
+    CHECK(returned == events[0]); /* a failure does not change outputs */
 
     for (int i = 0; i < M * K; i++)
         (&new_src[0][0])[i] = (int8_t)next_int(&state, -128, 127);
     ZE(zeCommandListAppendMemoryCopy(list, t->src, new_src, sizeof new_src, NULL, 0, NULL));
     OK(EXECUTE(2, events, &returned));
     CHECK(!returned);
-    ZE(zeCommandListAppendBarrier(list, events[2], 0, NULL)); /* after the matmul */
+    ZE(zeCommandListAppendBarrier(list, events[2], 0, NULL)); /* behind the matmul */
     CHECK(ze.zeEventHostSynchronize(events[2], 20000000) == ZE_RESULT_NOT_READY);
     ZE(zeEventHostSignal(events[1]));
     CHECK(ze.zeEventHostSynchronize(events[2], 20000000) == ZE_RESULT_NOT_READY); /* one of two */
@@ -126,7 +127,7 @@ static void test_execute(zemm_engine_t engine, zemm_stream_t stream, ze_command_
     for (int i = 0; i < 3; i++)
         ZE(zeEventHostReset(events[i]));
 
-    memset(t->dst, 0xff, sizeof t->dst); /* without events, and by the ordinary function */
+    memset(t->dst, 0xff, sizeof t->dst); /* without events, and with the ordinary function */
     OK(EXECUTE(0, NULL, NULL));
     OK(zemm_stream_wait(stream));
     CHECK(right(t));
@@ -185,7 +186,7 @@ int main(void) {
     ZE(zeDriverGet(&count, drivers));
     for (uint32_t i = 0; i < count; i++)
         found += drivers[i] == driver;
-    CHECK(found == 1); /* the CPU engine is the loader's device */
+    CHECK(found == 1); /* the CPU engine is a device of the loader */
 
     const ze_context_desc_t context_desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
     ZE(zeContextCreate(driver, &context_desc, &context));
@@ -215,7 +216,7 @@ int main(void) {
     OK(zemm_engine_destroy(engine));
     OK(zemm_engine_destroy(from_getters));
 
-    /* the handles are still the caller's */
+    /* the caller still owns the handles */
     ZE(zeMemFree(context, shared));
     for (int i = 0; i < 3; i++)
         ZE(zeEventDestroy(events[i]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects outlive what they are made of: any order of destruction, and buffers of the library's under work
-// that has not run yet. Linked with libzemm's objects. meson sets MALLOC_PERTURB_, so that freed memory does
-// not read as it did.
+// Objects outlive the objects that they are made from: any order of destruction, and buffers of the
+// library under work that has not run yet. Linked with libzemm's objects. meson sets
+// MALLOC_PERTURB_, so that freed memory does not keep its contents.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -96,7 +96,8 @@ void destroy(const objects &o, std::initializer_list<int> order) {
         OK(destroy_one(o, which));
 }
 
-// The engine of an interop caller, whose context is destroyed right behind all that was made in it.
+// The engine of an interop caller. The caller destroys the context right after everything that was
+// created in it.
 zemm_engine_t adopted_engine(ze_context_handle_t &context) {
     const zemm_engine_t own = cpu_engine();
     const zemm::ze::device &dev = *own->device;
@@ -121,7 +122,7 @@ void test_orders() {
     } while (std::next_permutation(std::begin(order), std::end(order)));
 }
 
-// Everything still works on an engine whose handle is gone while something of it is left.
+// Objects of an engine work after the engine's handle is destroyed.
 void test_engine_first(objects o) {
     const zemm_engine_t engine = o.engine;
     OK(zemm_engine_destroy(engine));
@@ -145,7 +146,7 @@ void test_engine_first(objects o) {
     destroy(o, {6, 5, 4, 3, 2, 1});
 }
 
-// A new engine is another one, wherever malloc puts it.
+// A new engine differs from a destroyed one, even if it has the same address.
 void test_identity() {
     for (int round = 0; round < 50; round++) {
         objects old = make(cpu_engine());
@@ -164,7 +165,7 @@ bool is_there(const zemm::ze::device &dev, const void *pointer) {
     return zemm::ze::usm_bytes_from(dev, pointer) != 0;
 }
 
-// Memories go, or get another handle, while the work that uses them has not begun.
+// The memories are destroyed, or get other buffers, before the work that uses them begins.
 void test_buffers_in_flight(bool keeps_memories) {
     objects o = make(cpu_engine());
     const std::shared_ptr<zemm::ze::device> dev = o.engine->device;
@@ -187,7 +188,7 @@ void test_buffers_in_flight(bool keeps_memories) {
     destroy(o, {3, 2, 1, 0});
 }
 
-// The stream goes first, and takes the last reference to the buffers with it.
+// The stream is destroyed first, and releases the last reference to the buffers.
 void test_stream_keeps_result() {
     objects o = make(cpu_engine());
     const std::shared_ptr<zemm::ze::device> dev = o.engine->device;
@@ -201,7 +202,7 @@ void test_stream_keeps_result() {
     destroy(o, {5, 4, 3, 2, 0});
 }
 
-// Nothing of an interop engine's is left in its context when the last object is gone.
+// When the last object is destroyed, an interop engine leaves nothing in its context.
 void test_adopted() {
     ze_context_handle_t context = nullptr;
     const zemm_engine_t engine = adopted_engine(context);

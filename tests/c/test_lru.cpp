@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list behind the caches of modules and primitives: what stays, and in which order entries leave.
+// The list behind the caches of modules and primitives: which entries stay, and in which order they
+// leave.
 #include <memory>
 #include <string>
 
@@ -10,7 +11,8 @@ namespace {
 
 using list = zemm::lru<std::shared_ptr<int>>;
 
-// The values of the keys, "-" where there is none. This uses them in turn: the last key is the newest then.
+// The values of the keys, "-" for a key without one. Reading uses the keys in turn, so the last one
+// becomes the newest.
 std::string values(list &entries, const std::string &keys) {
     std::string text;
     for (const char key : keys) {
@@ -32,17 +34,17 @@ void order() {
     list entries = of_three();
     SAME(values(entries, "abcd"), "123-");
     entries = of_three();
-    entries.find("a"); // b is the oldest now
+    entries.find("a"); // now b is the oldest
     entries.shrink(2);
     SAME(values(entries, "abc"), "1-3");
-    entries.add("d", std::make_shared<int>(4)); // a was used before c
+    entries.add("d", std::make_shared<int>(4)); // a was used earlier than c
     entries.shrink(2);
     SAME(values(entries, "abcd"), "--34");
     entries.shrink(2);
     SAME(values(entries, "cd"), "34");
     entries.shrink(0);
     SAME(values(entries, "abcd"), "----");
-    entries.add("a", std::make_shared<int>(5)); // a key may come back
+    entries.add("a", std::make_shared<int>(5)); // a removed key may be added again
     SAME(values(entries, "a"), "5");
 }
 

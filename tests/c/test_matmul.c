@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matmul values from C: each result is a naive triple loop's, and exact. */
+/* Matmul values from C: each result equals that of a naive triple loop, exactly. */
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
@@ -50,7 +50,8 @@ static void expect(float dst[M][N], int with_scales, int with_src_zp) {
         }
 }
 
-/* reduction_group 0: the library computes the sums of src itself; NO_GROUPS: one sum for each element. */
+/* With reduction_group 0 the library computes the sums of src itself. With NO_GROUPS there is a sum
+ * for each element. */
 static void run_int8(float *dst, int reduction_group, int with_scales, int with_src_zp, int user_scratchpad) {
     int32_t reductions[M * K];
     struct call c;
@@ -155,7 +156,8 @@ static void run_f32(int ndims, const zemm_dim_t *src_dims, const zemm_dim_t *wei
     OK(zemm_memory_desc_destroy(bias_md));
 }
 
-/* Each of the two batch dimensions broadcasts in src, in weights or not at all; bias covers any of dst's. */
+/* Each of the two batch dimensions is broadcast in src, in the weights or not at all. The bias
+ * covers any of dst's dimensions. */
 static void test_batch_and_bias(void) {
     enum { B0 = 2, B1 = 3, ROWS = 4, DEPTH = 5, COLUMNS = 6 };
     float s[B0 * B1 * ROWS * DEPTH], w[B0 * B1 * DEPTH * COLUMNS], b[B0 * B1 * ROWS * COLUMNS],
@@ -195,7 +197,8 @@ static void test_batch_and_bias(void) {
     }
 }
 
-/* sum -> relu -> binary add (a row) -> binary select -> prelu (a column) -> linear, in this order. */
+/* Post-ops in this order: sum, relu, binary add (a row), binary select, prelu (a column),
+ * linear. */
 static void test_post_ops(void) {
     enum { R = 3, C = 4 };
     float s[R][2], w[2][C], d[R][C], old[R][C], row[C], alternative[R][C], slope[R], b[R];
@@ -229,7 +232,7 @@ static void test_post_ops(void) {
     OK(zemm_post_ops_append_prelu(ops, 1));
     OK(zemm_post_ops_append_eltwise(ops, zemm_eltwise_linear, 4.f, 1.f));
     OK(zemm_primitive_attr_set_post_ops(attr, ops));
-    OK(zemm_post_ops_destroy(ops)); /* the attribute has its copy */
+    OK(zemm_post_ops_destroy(ops)); /* the attribute has a copy */
     const int ids[] = {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(2) | ZEMM_ARG_SRC_1,
                        ZEMM_ARG_ATTR_MULTIPLE_POST_OP(3) | ZEMM_ARG_SRC_1,
                        ZEMM_ARG_ATTR_MULTIPLE_POST_OP(3) | ZEMM_ARG_SRC_2,
@@ -251,8 +254,8 @@ static void test_post_ops(void) {
     OK(zemm_memory_desc_destroy(condition_md));
 }
 
-/* u8 x s4 (two a byte, the even element low), transposed weights, saturation to s8, dst scale and zero point.
- */
+/* u8 x s4 (two elements in a byte, the even one in the low half), transposed weights, saturation to
+ * s8, dst scale and zero point. */
 static void test_int4_saturates(void) {
     uint8_t s[2][4] = {{200, 100, 3, 0}, {1, 2, 3, 4}};
     uint8_t w[2][2] = {{0x78, 0x21}, {0xf1, 0x08}}; /* ba: columns (-8, 7, 1, 2) and (1, -1, -8, 0) */
@@ -282,7 +285,8 @@ static void test_int4_saturates(void) {
     OK(zemm_memory_desc_destroy(dst_md));
 }
 
-/* Sums of int8 products that no f32 holds, into s32; a dst with gaps between its rows keeps what is there. */
+/* Sums of int8 products that f32 cannot represent, into s32. In a dst with gaps between its rows,
+ * the gaps are not changed. */
 static void test_exact_s32(void) {
     enum { DEPTH = 2001, STRIDE = 5 };
     static uint8_t s[2][DEPTH], w[DEPTH][3];

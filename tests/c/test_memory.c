@@ -30,7 +30,7 @@ static void test_allocated(zemm_engine_t engine) {
     memset(mapped, 0x5a, 16 * 40 * 4);
     CHECK(zemm_memory_unmap_data(memory, (char *)mapped + 1) == zemm_invalid_arguments);
     CHECK(zemm_memory_unmap_data(memory, NULL) == zemm_invalid_arguments);
-    CHECK(zemm_memory_set_data_handle(memory, NULL) == zemm_invalid_arguments); /* is mapped */
+    CHECK(zemm_memory_set_data_handle(memory, NULL) == zemm_invalid_arguments); /* not while it is mapped */
     CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
     CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
     CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_invalid_arguments);
@@ -44,7 +44,7 @@ static void test_allocated(zemm_engine_t engine) {
     CHECK(zemm_memory_map_data_v2(memory, &mapped, 1) == zemm_invalid_arguments);
     CHECK(zemm_memory_map_data_v2(memory, &mapped, -1) == zemm_invalid_arguments);
     CHECK(zemm_memory_get_data_handle_v2(memory, &handle, 1) == zemm_invalid_arguments);
-    CHECK(zemm_memory_set_data_handle(memory, handle) == zemm_success); /* its own buffer */
+    CHECK(zemm_memory_set_data_handle(memory, handle) == zemm_success); /* the buffer that it already has */
     CHECK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_ALLOCATE) == zemm_invalid_arguments);
     CHECK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_NONE) == zemm_success);
     CHECK(zemm_memory_get_data_handle(memory, &again) == zemm_success && !again);
@@ -54,7 +54,7 @@ static void test_allocated(zemm_engine_t engine) {
     CHECK(zemm_memory_desc_destroy(md) == zemm_success);
 }
 
-/* Handles of the caller: USM, which another memory allocates here, and ordinary host memory. */
+/* Handles of the caller: USM that another memory has allocated here, and ordinary host memory. */
 static void test_handles(zemm_engine_t engine) {
     zemm_memory_desc_t large = desc(1, 4096, 0, zemm_u8, zemm_a), small = desc(1, 1000, 0, zemm_u8, zemm_a);
     zemm_engine_kind_t kind;
@@ -66,7 +66,7 @@ static void test_handles(zemm_engine_t engine) {
     CHECK(zemm_memory_get_data_handle(owner, &usm) == zemm_success);
     CHECK(zemm_memory_create(&user, small, engine, usm) == zemm_success);
     CHECK(zemm_memory_set_data_handle(user, (char *)usm + 3000) == zemm_success);
-    /* drivers may round the allocation up to a page, here exactly one */
+    /* drivers may round the allocation up to whole pages; this is exactly one */
     CHECK(zemm_memory_set_data_handle(user, (char *)usm + 3500) == zemm_invalid_arguments);
     CHECK(strstr(zemm_last_error(), "memory too small") && strstr(zemm_last_error(), "1000") &&
           strstr(zemm_last_error(), "596"));
@@ -125,7 +125,7 @@ static void test_refusals(zemm_engine_t engine) {
     zemm_memory_desc_destroy(scalar);
 }
 
-/* No bytes: a zero descriptor (or none), a dimension of 0. */
+/* Memories of no bytes: a zero descriptor, no descriptor, or a dimension of 0. */
 static void test_empty(zemm_engine_t engine) {
     zemm_memory_desc_t empty = desc(2, 0, 4, zemm_f32, zemm_ab);
     zemm_memory_t memory = NULL;
@@ -168,7 +168,7 @@ static void test_sparse(zemm_engine_t engine) {
     zemm_memory_desc_destroy(md);
 }
 
-/* No device needed. */
+/* Host scalars need no device. */
 static void test_host_scalar(void) {
     zemm_memory_desc_t md = NULL, dense = desc(1, 1, 0, zemm_f32, zemm_a);
     zemm_memory_t memory = NULL;
@@ -180,7 +180,7 @@ static void test_host_scalar(void) {
     CHECK(zemm_memory_create_host_scalar(&memory, NULL, &value) == zemm_invalid_arguments);
     CHECK(zemm_memory_create_host_scalar(&memory, md, NULL) == zemm_invalid_arguments);
     CHECK(zemm_memory_create_host_scalar(&memory, md, &value) == zemm_success);
-    value = 0.f; /* it was copied */
+    value = 0.f; /* it has been copied */
     CHECK(zemm_memory_get_host_scalar_value(memory, &got) == zemm_success && got == 2.5f);
     value = -1.f;
     CHECK(zemm_memory_set_host_scalar_value(memory, &value) == zemm_success);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory descriptors from strides and tags: layouts, sizes, queries, equality, and what is refused. */
+/* Memory descriptors from strides and tags: layouts, sizes, queries, equality, refusals. */
 #include "refusals.h"
 
 #define RT ZEMM_RUNTIME_DIM_VAL
@@ -27,7 +27,7 @@ static void drop(void) {
     md = NULL;
 }
 
-/* The string tag gives these strides, padded dims and size in bytes. */
+/* Checks that the string tag gives these strides, padded dims and size in bytes. */
 static void tagged(const char *tag, int ndims, const zemm_dim_t *dims, zemm_data_type_t dt,
                    const zemm_dim_t *strides, const zemm_dim_t *padded, size_t size) {
     OK(zemm_memory_desc_create_with_string_tag(&md, ndims, dims, dt, tag));
@@ -46,8 +46,9 @@ static void layouts(void) {
     tagged("acb", 3, d3, zemm_f16, (zemm_dims_t){15, 1, 3}, d3, 60);
     tagged("cab", 3, d3, zemm_f64, (zemm_dims_t){3, 1, 6}, d3, 240);
     tagged("ab", 2, even, zemm_s4, (zemm_dims_t){6, 1}, even, 9);
-    tagged("a", 1, (zemm_dims_t){5}, zemm_u4, (zemm_dims_t){1}, (zemm_dims_t){5}, 3); /* halves round up */
-    /* 100x200 in 16ax64b blocks of 4a: 112x256, blocks of 4096, the order b then a: 4*4096*... */
+    tagged("a", 1, (zemm_dims_t){5}, zemm_u4, (zemm_dims_t){1}, (zemm_dims_t){5}, 3); /* rounded up */
+    /* 100x200 in blocks of 64x64 (16 units of four along a, 64 along b) is padded to 128x256. A
+     * block has 4096 elements. Blocks along a are innermost. */
     tagged("BA16a64b4a", 2, big, zemm_s8, (zemm_dims_t){4096, 2 * 4096}, (zemm_dims_t){128, 256}, 128 * 256);
     tagged("AB16b16a", 2, big, zemm_f32, (zemm_dims_t){13 * 256, 256}, (zemm_dims_t){112, 208},
            112 * 208 * 4);
@@ -138,10 +139,10 @@ static void strides(void) {
     OK(STRIDED(2, d2, zemm_f32, 1, 3)); /* column-major */
     CHECK(zemm_memory_desc_get_size(md) == 60);
     drop();
-    OK(STRIDED(2, d2, zemm_f32, 0, 1)); /* the same row three times */
+    OK(STRIDED(2, d2, zemm_f32, 0, 1)); /* three times the same row */
     CHECK(zemm_memory_desc_get_size(md) == 20);
     drop();
-    OK(STRIDED(2, one, zemm_f32, 1, 1)); /* the stride of a single row is never used */
+    OK(STRIDED(2, one, zemm_f32, 1, 1)); /* the stride of a single row is not used */
     CHECK(zemm_memory_desc_get_size(md) == 20);
     drop();
     OK(STRIDED(2, d2, zemm_f32, RT, 1));
@@ -157,7 +158,7 @@ static void strides(void) {
     INVALID("strides[1]=2", STRIDED(2, d2, zemm_f32, 1, 2));
     INVALID("strides[1]=3", STRIDED(3, d3, zemm_f32, 12, 3, 1));
     INVALID("negative", STRIDED(2, d2, zemm_f32, -5, 1));
-    /* 4-bit rows start on whole bytes. */
+    /* 4-bit rows begin at whole bytes. */
     INVALID("strides[0]=5 is odd", STRIDED(2, d2, zemm_s4, 5, 1));
     INVALID("odd", zemm_memory_desc_create_with_tag(&md, 2, d2, zemm_u4, zemm_ab));
     INVALID("odd", zemm_memory_desc_create_with_tag(&md, 2, d2, zemm_f4_e2m1, zemm_ba));
@@ -185,12 +186,12 @@ static void refused(void) {
     INVALID("64 bits", zemm_memory_desc_create_with_strides(&untouched, 3, empty_huge, zemm_f32, NULL));
     INVALID("64 bits", zemm_memory_desc_create_with_strides(&untouched, 2, dims, zemm_f32,
                                                             (zemm_dims_t){INT64_C(1) << 62, 1}));
-    /* 3 << 60 elements can be counted, their bytes cannot. */
+    /* 3 << 60 elements can be counted, but not their bytes. */
     INVALID("64 bits", zemm_memory_desc_create_with_strides(&untouched, 2, dims, zemm_f32,
                                                             (zemm_dims_t){INT64_C(1) << 60, 1}));
     INVALID("64 bits", zemm_memory_desc_create_with_string_tag(
                            &untouched, 2, (zemm_dims_t){(INT64_C(1) << 60) - 1, 1}, zemm_s8, "AB16a16b"));
-    CHECK(untouched == (zemm_memory_desc_t)&md); /* a failure writes nothing */
+    CHECK(untouched == (zemm_memory_desc_t)&md); /* a failure does not write the output */
     INVALID("md", zemm_memory_desc_create_with_tag(NULL, 2, dims, zemm_f32, zemm_ab));
     INVALID("tag", zemm_memory_desc_create_with_string_tag(&untouched, 2, dims, zemm_f32, NULL));
     static const char *const bad[] = {
@@ -223,7 +224,7 @@ static void equality(void) {
     zemm_memory_desc_t a, b;
     OK(zemm_memory_desc_create_with_strides(&a, 2, (zemm_dims_t){1, 5}, zemm_f32, (zemm_dims_t){5, 1}));
     OK(zemm_memory_desc_create_with_strides(&b, 2, (zemm_dims_t){1, 5}, zemm_f32, (zemm_dims_t){99, 1}));
-    CHECK(zemm_memory_desc_equal(a, b) == 1); /* the stride of a dimension of 1 does not matter */
+    CHECK(zemm_memory_desc_equal(a, b) == 1); /* the stride of a dimension of size 1 does not matter */
     CHECK(zemm_memory_desc_equal(a, NULL) == 0 && zemm_memory_desc_equal(NULL, b) == 0);
     CHECK(zemm_memory_desc_equal(NULL, NULL) == 1);
     OK(zemm_memory_desc_set_data_type(b, zemm_s8));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors made from others (submemory, reshape, permute_axes, blob) and sparse encodings. */
+/* Descriptors made from other descriptors (submemory, reshape, permute_axes, blob), and sparse
+ * encodings. */
 #include "refusals.h"
 
 #define RT ZEMM_RUNTIME_DIM_VAL
@@ -37,11 +38,11 @@ static void submemory(void) {
     CHECK(offset == 14);
     CHECK(is(zemm_query_strides, 2, (dims_t){10, 1}) && is(zemm_query_dims, 2, (dims_t){2, 3}));
     CHECK(is(zemm_query_padded_dims, 2, (dims_t){2, 3}));
-    CHECK(zemm_memory_desc_get_size(out) == (14 + 10 + 3) * 4); /* up to its last element */
+    CHECK(zemm_memory_desc_get_size(out) == (14 + 10 + 3) * 4); /* up to the last element */
     CHECK(!zemm_memory_desc_equal(in, out));
     zemm_memory_desc_t part = out, nested;
     OK(zemm_memory_desc_create_submemory(&nested, part, (dims_t){1, 1},
-                                         (dims_t){1, 2})); /* a part of the part */
+                                         (dims_t){1, 2})); /* a part of a part */
     out = nested;
     OK(zemm_memory_desc_query(out, zemm_query_submemory_offset_s64, &offset));
     CHECK(offset == 26);
@@ -66,7 +67,7 @@ static void submemory(void) {
     CHECK(is(zemm_query_padded_dims, 2, (dims_t){32, 32}));
     CHECK(zemm_memory_desc_get_size(out) == zemm_memory_desc_get_size(in));
     drop();
-    /* Part of a block: what is behind it in the block is no padding, but its neighbour's. */
+    /* A part of a block: the rest of the block is not padding, but belongs to its neighbours. */
     OK(zemm_memory_desc_create_submemory(&out, in, (dims_t){3, 32}, (dims_t){16, 16}));
     CHECK(is(zemm_query_padded_dims, 2, (dims_t){3, 32}));
     CHECK(zemm_memory_desc_get_size(out) == (1024 + 3 * 256) * 4); /* whole blocks */
@@ -100,7 +101,7 @@ static void reshape(void) {
     reshaped(2, (dims_t){2, 12}, (dims_t){12, 1});
     reshaped(4, (dims_t){2, 3, 2, 2}, (dims_t){12, 4, 2, 1});
     reshaped(5, (dims_t){1, 2, 1, 3, 4}, (dims_t){24, 12, 12, 4, 1});
-    reshaped(2, (dims_t){4, 6}, (dims_t){6, 1}); /* through the common volume of 24 */
+    reshaped(2, (dims_t){4, 6}, (dims_t){6, 1}); /* the common volume of 24 merges and splits again */
     INVALID("elements", zemm_memory_desc_reshape(&out, in, 2, (dims_t){5, 5}));
     INVALID("elements", zemm_memory_desc_reshape(&out, in, 2, (dims_t){24, RT}));
     INVALID("dims", zemm_memory_desc_reshape(&out, in, 2, NULL));
@@ -108,10 +109,10 @@ static void reshape(void) {
     INVALID("ndims 13", zemm_memory_desc_reshape(&out, in, 13, (dims_t){24}));
     INVALID("in", zemm_memory_desc_reshape(&out, NULL, 1, (dims_t){24}));
     tagged("acb", 3, (dims_t){2, 3, 4}, zemm_f32);
-    reshaped(4, (dims_t){2, 1, 3, 4}, (dims_t){12, 3, 1, 3}); /* a stride never stepped: what is inside it */
+    reshaped(4, (dims_t){2, 1, 3, 4}, (dims_t){12, 3, 1, 3}); /* size 1: the inner extent */
     INVALID("dense", zemm_memory_desc_reshape(&out, in, 2, (dims_t){2, 12}));
     INVALID("dense", zemm_memory_desc_reshape(&out, in, 2, (dims_t){6, 4}));
-    reshaped(4, (dims_t){2, 3, 2, 2}, (dims_t){12, 1, 6, 3}); /* one dimension splits whatever its stride */
+    reshaped(4, (dims_t){2, 3, 2, 2}, (dims_t){12, 1, 6, 3}); /* any single dimension splits */
     tagged("aCB16b16c", 3, (dims_t){2, 20, 30}, zemm_f32);
     OK(zemm_memory_desc_reshape(&out, in, 4, (dims_t){1, 2, 20, 30}));
     CHECK(is(zemm_query_inner_idxs, 2, (dims_t){2, 3}) &&
@@ -168,7 +169,7 @@ static void blob(void) {
     blob_of(bytes, &size);
     tagged("aCB16b16c4b", 3, (dims_t){2, 20, 30}, zemm_s8);
     blob_of(bytes, &size);
-    /* Whatever one wrong byte makes of it: a valid descriptor or a refusal, never a crash. */
+    /* A blob with a wrong byte gives a valid descriptor or a refusal, but never a crash. */
     int refusals = 0;
     for (size_t i = 0; i < size; i++)
         for (int bit = 0; bit < 8; bit++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drivers and devices that cannot be had this time: the status and the sentence are what failed, and the next
-// call tries again; what is missing is not looked for again. Each case is a process of its own.
+// Drivers and devices that cannot be opened for the moment: the status and the sentence say what
+// failed, and the next call tries again. A missing driver or device is not looked for again. Each
+// case is a process of its own.
 //   test_opening refusing_driver.so
 #include <atomic>
 #include <cstdlib>
@@ -22,7 +23,7 @@ namespace {
 
 const char *driver_path;
 
-// ---- the driver: the first so many calls of a name fail
+// ---- the driver: the first calls of a function fail, as often as a test says
 
 const char *refused_call = nullptr;
 ze_result_t refused_with = ZE_RESULT_SUCCESS;
@@ -108,7 +109,7 @@ void test_calls() {
             });
 }
 
-// What is missing is missing: it is said each time, and looked for once.
+// What is missing is looked for only once, but each call reports it.
 void test_missing() {
     in_child("zeInit", [] {
         refuse_call("zeInit", ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, 100);
@@ -133,7 +134,7 @@ struct opening {
 };
 
 void test_libraries(const char *refusing_driver) {
-    // ZE_CPU_OPENCL_LIBRARY may be anywhere: the name of the runtime is the last part of it.
+    // ZE_CPU_OPENCL_LIBRARY is a path. The last part of it is the name of the runtime.
     const char *runtime = std::getenv("ZE_CPU_OPENCL_LIBRARY");
     std::vector<opening> cases;
     const auto add = [&](const char *part, zemm_engine_kind_t kind) {
@@ -165,8 +166,8 @@ void test_libraries(const char *refusing_driver) {
         });
 }
 
-// A CPU device may be the loader's: a loader that is short of memory is waited for, one that is broken is
-// not.
+// The loader may have a CPU device. So if the loader cannot be opened because memory ran out, the
+// call fails and may be repeated. If the loader is broken, zemm uses its own driver.
 void test_cpu_without_loader() {
     const std::pair<const char *, zemm_status_t> cases[] = {
         {no_memory, zemm_out_of_memory}, {no_descriptor, zemm_success}, {no_file, zemm_success}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The measured limits of a device: plausible and consistent numbers, or a sentence. */
+/* The measured limits of a device are plausible and consistent, or refused with a sentence. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <string.h>
@@ -16,10 +16,11 @@ static void test_bad_arguments(zemm_engine_t engine) {
     CHECK(strstr(zemm_last_error(), "value"));
     CHECK(zemm_engine_measure_peak(engine, (zemm_peak_t)99, &value) == zemm_invalid_arguments);
     CHECK(strstr(zemm_last_error(), "99"));
-    CHECK(value == -1); /* outputs stay untouched */
+    CHECK(value == -1); /* outputs are not changed */
 }
 
-/* Bounds that any CPU of the last decade keeps and that a wrong unit or an elided loop breaks. */
+/* Any CPU of the last decade keeps these bounds. A wrong unit or a loop that the compiler removed
+ * breaks them. */
 static void test_cpu(zemm_engine_t engine, int with_vnni) {
     double values[4] = {0};
     for (int i = 0; i < 4; i++) {
@@ -34,7 +35,7 @@ static void test_cpu(zemm_engine_t engine, int with_vnni) {
         CHECK(values[i] > 1e8 && values[i] < 1e15);
         printf("%d: %g\n", (int)all[i], values[i]);
     }
-    if (with_vnni) /* four times the elements in the same register: not the f32 rate */
+    if (with_vnni) /* int8 has four times as many elements in a register, so its rate differs from f32 */
         CHECK(values[0] > 1.5 * values[1] && values[0] < 16 * values[1]);
 }
 

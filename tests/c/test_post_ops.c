@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Post-op lists: what is appended can be read back, what breaks a rule is refused and appends nothing. */
+/* Post-op lists: entries can be read back; an entry that breaks a rule is refused and not
+ * appended. */
 #include "refusals.h"
 
 static zemm_post_ops_t list;

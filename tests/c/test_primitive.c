@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matmul primitive descriptors and primitives from C: queries, refusals, execution's checks, the cache. */
+/* Matmul primitive descriptors and primitives from C: queries, refusals, checks of an execution,
+ * the cache. */
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
@@ -43,7 +44,7 @@ static void test_queries(void) {
     OK(zemm_post_ops_append_prelu(ops, 2));
     OK(zemm_primitive_attr_set_post_ops(attr, ops));
     OK(zemm_matmul_primitive_desc_create(&pd, engine, s8_2x32, u8_32x16, f32_1x16, f32_2x16, attr));
-    /* the descriptor has a copy of the attribute */
+    /* the descriptor has its own copy of the attribute */
     OK(zemm_post_ops_create(&none));
     OK(zemm_primitive_attr_set_post_ops(attr, none));
     OK(zemm_post_ops_destroy(none));
@@ -121,7 +122,8 @@ static void test_queries(void) {
     OK(zemm_memory_desc_destroy(zero));
 }
 
-/* Format any becomes dense row-major, of weights the layout that the chosen kernel reads best. */
+/* Format any becomes dense row-major. For weights it becomes the layout that the chosen kernel
+ * reads best. */
 static void test_any(void) {
     zemm_primitive_desc_t pd = NULL;
     zemm_memory_desc_t packed = NULL;
@@ -145,7 +147,8 @@ static void test_any(void) {
     OK(zemm_memory_desc_destroy(d));
 }
 
-/* Every implementation of the list computes the same; past its end nothing changes. */
+/* Every implementation of the list computes the same result. Stepping past the end changes
+ * nothing. */
 static void test_next_impl(void) {
     int8_t s[2][32];
     uint8_t w[32][16];
@@ -217,7 +220,7 @@ static void test_create_refusals(void) {
     INVALID("accumulation", CREATE(s32, f32_32x16, NULL, f32_2x16));
     INVALID("accumulation", CREATE(f64, f32_32x16, NULL, f32_2x16));
     CHECK(!pd);
-    /* the accumulation type exists, but integer weights become floating point only by request */
+    /* The accumulation type exists. Integer weights become floating point only on request. */
     UNIMPLEMENTED("apply_to_int", CREATE(f32_2x32, u8_32x16, NULL, f32_2x16));
     CHECK(!pd);
 #undef CREATE
@@ -232,7 +235,7 @@ static void test_create_refusals(void) {
     OK(zemm_primitive_destroy(NULL));
 }
 
-/* Attributes that a matmul refuses: one change each of a default attribute. */
+/* Attributes that a matmul refuses. Each differs from a default attribute in one setting. */
 static void test_attr_refusals(void) {
     zemm_primitive_desc_t pd = NULL;
 #define WITH(expected, word, setter)                                                                         \
@@ -267,7 +270,8 @@ static void test_attr_refusals(void) {
 #undef WITH
 }
 
-/* K groups of any size that divides K = 32, and a value per row: what a reorder that quantises makes. */
+/* K groups of any size that divides K = 32, with values for each row, as a quantising reorder
+ * produces them. */
 static void test_groups_of_any_size(void) {
     zemm_memory_desc_t src = dense(3, DIMS(4, 2, 32), zemm_u8), weights = dense(3, DIMS(4, 32, 16), zemm_u8),
                        dst = dense(3, DIMS(4, 2, 16), zemm_f32);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Execution of matmul primitives from C: what is refused, zero dimensions, scratchpads, the primitive cache.
- */
+/* Execution of matmul primitives from C: refusals, zero dimensions, scratchpads, the primitive
+ * cache. */
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
@@ -11,7 +11,7 @@ static int8_t src[M][K];
 static uint8_t wei[K][N], zero_point = 128;
 static float dst[M][N], bias[N] = {1, 2, 3};
 
-/* A matmul with a bias and weights zero points; without reductions it needs a scratchpad. */
+/* A matmul with a bias and zero points of the weights. Without reductions it needs a scratchpad. */
 static void make(struct call *c, zemm_engine_t on, int user_scratchpad) {
     zemm_primitive_attr_t attr = new_attr();
     zemm_memory_desc_t s = dense(2, DIMS(M, K), zemm_s8), w = dense(2, DIMS(K, N), zemm_u8),
@@ -86,7 +86,7 @@ static void test_refusals(void) {
     INVALID("args", zemm_primitive_execute(c.primitive, stream, 5, NULL));
     INVALID("-1", EXECUTE(-1));
     INVALID("missing", zemm_primitive_execute(c.primitive, stream, 0, NULL));
-    for (int i = 0; i < 5; i++) { /* left out, or a NULL memory: missing all the same */
+    for (int i = 0; i < 5; i++) { /* an argument that is left out and a NULL memory are both missing */
         RESET();
         args[i].memory = NULL;
         INVALID("missing", EXECUTE(5));
@@ -114,7 +114,7 @@ static void test_refusals(void) {
     OK(zemm_memory_create(&none, right_md, engine, ZEMM_MEMORY_NONE));
     args[0].memory = none;
     INVALID("no data", EXECUTE(5));
-    OK(zemm_memory_set_data_handle(none, src)); /* bound later */
+    OK(zemm_memory_set_data_handle(none, src)); /* the buffer is set later */
     OK(EXECUTE(5));
     OK(zemm_stream_wait(stream));
     CHECK(right());
@@ -144,9 +144,9 @@ static void test_refusals(void) {
     OK(zemm_stream_destroy(other_stream));
     OK(zemm_engine_destroy(other));
 
-    CHECK(untouched()); /* nothing ran */
+    CHECK(untouched()); /* nothing has run */
     RESET();
-    args[5].arg = 12345; /* unknown arguments and NULL memories of them are skipped */
+    args[5].arg = 12345; /* unknown arguments and their NULL memories are ignored */
     args[5].memory = args[0].memory;
     args[6].arg = ZEMM_ARG_WORKSPACE;
     args[6].memory = NULL;
@@ -178,7 +178,7 @@ static void test_scratchpad(void) {
     const_zemm_memory_desc_t md = zemm_primitive_desc_query_md(c.pd, zemm_query_scratchpad_md, 0);
     int ndims = 0;
     zemm_data_type_t type = zemm_data_type_undef;
-    CHECK(zemm_memory_desc_get_size(md) == (size_t)bytes + 63); /* it may begin anywhere */
+    CHECK(zemm_memory_desc_get_size(md) == (size_t)bytes + 63); /* room to begin at any address */
     OK(zemm_memory_desc_query(md, zemm_query_ndims_s32, &ndims));
     OK(zemm_memory_desc_query(md, zemm_query_data_type, &type));
     CHECK(ndims == 1 && type == zemm_u8);
@@ -198,7 +198,7 @@ static void test_scratchpad(void) {
     free(scratchpad);
 }
 
-/* A dimension of 0 anywhere, K included: success, and dst keeps its content. */
+/* With a dimension of 0, even K, the execution succeeds and dst keeps its contents. */
 static void test_zero_dims(void) {
     static const zemm_dim_t sizes[][3] = {{0, 4, 3}, {2, 0, 3}, {2, 4, 0}, {0, 0, 0}};
     for (int i = 0; i < COUNT(sizes); i++)
@@ -234,7 +234,7 @@ static void test_zero_dims(void) {
         }
 }
 
-/* Primitives that differ in one number only are different primitives, whether the cache is on or off. */
+/* Primitives that differ in a single number are different primitives, with the cache on and off. */
 static void test_cache(void) {
     static const int capacities[] = {1024, 1, 0};
     int capacity = -1;

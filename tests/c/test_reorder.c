@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reorder primitive through the C API: queries, execution, quantisation with its outputs, and refusals.
- */
+/* The reorder primitive through the C API: queries, execution, quantisation with its outputs,
+ * refusals. */
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
@@ -14,7 +14,7 @@ static void reorder_make(struct call *c, const_zemm_memory_desc_t src, const_zem
     OK(zemm_primitive_create(&c->primitive, c->pd));
 }
 
-/* f32 to s8 and into blocks: rounding, saturation, scale, zero point on the host, padding. */
+/* f32 to s8 in blocks: rounding, saturation, scale, zero point on the host, padding. */
 static void values(void) {
     static const zemm_dims_t dims = {2, 3};
     float data[] = {0.5f, 1.5f, -300.f, 2.f, 64.f, 1e9f};
@@ -64,7 +64,7 @@ static void sum(void) {
     OK(zemm_memory_desc_destroy(md));
 }
 
-/* s8 values, scales and sums of two groups: amax is 127 and 254. */
+/* s8 values, scales and sums of two groups. Their amax are 127 and 254. */
 static void quantise(void) {
     static const zemm_dims_t dims = {1, 8};
     const zemm_dims_t groups = {1, 4};
@@ -95,7 +95,7 @@ static void quantise(void) {
     OK(zemm_memory_desc_destroy(dst));
 }
 
-/* Two engines of one device serve: each memory belongs to its own. */
+/* Two engines on one device may be mixed. Each memory belongs to its own engine. */
 static void queries(void) {
     static const zemm_dims_t dims = {64, 64};
     zemm_memory_desc_t src = dense(2, dims, zemm_s8), dst = NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How K is split for GPUs of several sizes: library internals, so linked with libzemm's objects.
+// How K is split for GPUs of several sizes. Linked with libzemm's objects, because this is
+// internal.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -69,17 +70,18 @@ std::string split_of(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k, const ze::gpu_mod
 
 void sentences() {
     const ze::gpu_model gpu = eight_cores();
-    SAME(split_of(1600, 4096, 4096, gpu), ""); // 20 groups of 32 tiles a core
+    SAME(split_of(1600, 4096, 4096, gpu), ""); // 20 groups of 32 tiles for each core
     SAME(split_of(40, 512, 8192, gpu), ", K in 8 slices");
     SAME(split_of(40, 32, 65536, gpu), ", K in 16 ranges of 16 slices");
     SAME(split_of(160, 2304, 4096, gpu), ", the last 1 of 9 groups of 32 tiles in 8 slices of K");
-    SAME(split_of(40, 512, 64, gpu), ""); // less than a block
+    SAME(split_of(40, 512, 64, gpu), ""); // K is less than a block
     ze::gpu_model without = gpu;
     without.slm_per_group = without.slm_per_core = 0;
     SAME(split_of(40, 512, 8192, without), "");
 }
 
-// Every element of K is in one slice of one range, and every tile in one group; memory suffices.
+// Every element of K is in one slice of one range, every tile is in one group, and the local memory
+// suffices.
 void parts_make_the_whole() {
     std::set<bool> kinds[3];
     for (const uint32_t cores : {1u, 8u, 20u, 128u}) {
@@ -114,10 +116,11 @@ void parts_make_the_whole() {
                 }
     }
     for (const auto &kind : kinds)
-        HOLDS(kind.size() == 2); // it was seen, and its absence
+        HOLDS(kind.size() == 2); // cases with it and without it occurred
 }
 
-// Without XMX: what a block of K takes beside its products makes the larger tile the cheaper one.
+// Without XMX a block of K costs instructions beside its products. Therefore the larger tile is
+// cheaper for many rows.
 void tiles_of_dp4a() {
     ze::gpu_model m = {};
     static_cast<ze::gpu_row &>(m) = ze::row_of({12u << 22}); // Xe-LP

@@ -78,7 +78,8 @@ int main(void) {
     CHECK(zemm_stream_create(NULL, engine, zemm_stream_in_order) == zemm_invalid_arguments);
     test_flags(engine);
     test_profiling(engine);
-    /* Streams live on without their engine object, and objects that are left alone do no harm at exit. */
+    /* A stream works after its engine's handle is destroyed. Objects that are never destroyed do no
+     * harm at exit. */
     static zemm_stream_t left_alone;
     CHECK(zemm_stream_create(&left_alone, engine, zemm_stream_in_order) == zemm_success);
     CHECK(zemm_engine_destroy(engine) == zemm_success);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of enum values, version, cache capacity, verbosity. */
+/* Names of enum values, the version, the cache capacity, verbosity. */
 #include "refusals.h"
 
 #define SAME(a, b) CHECK(!strcmp((a), (b)))
@@ -56,7 +56,7 @@ static void names(void) {
     SAME(zemm_runtime2str(3), "unknown runtime");
 }
 
-/* No two values of an enum share a name. */
+/* Each value of an enum has its own name. */
 static void names_differ(void) {
     for (int a = 0; a < 900; a++) {
         const char *name = zemm_fmt_tag2str((zemm_format_tag_t)a);
@@ -90,7 +90,7 @@ static void service(void) {
 }
 
 int main(void) {
-    CHECK(zemm_last_error() && !strcmp(zemm_last_error(), "")); /* nothing failed so far */
+    CHECK(zemm_last_error() && !strcmp(zemm_last_error(), "")); /* nothing has failed yet */
     names();
     names_differ();
     service();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log's form of descriptors and attributes, the cache key, and the callback of the cache capacity:
-// library internals, so linked with libzemm's objects.
+// The text of descriptors and attributes in the log, the cache keys, and the callback of the cache
+// capacity. Linked with libzemm's objects, because these are internal.
 #include <set>
 #include <string>
 
@@ -102,7 +102,7 @@ void format_any() {
     SAME(tag_text(odd), "any");
 }
 
-// Attributes that differ in one thing have different keys; equal ones have the same.
+// Attributes that differ in one setting have different keys. Equal attributes have equal keys.
 void keys() {
     const zemm_dim_t groups[] = {1, 32};
     const memory_desc row = md({1, 5}, zemm_f32, "ab"), column = md({3, 1}, zemm_f32, "ab");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several threads: one primitive on a stream of each thread, and the same primitives created at the same
- * time. */
+/* Several threads: one primitive on a stream of each thread, and the same primitives created at the
+ * same time. */
 #include <pthread.h>
 
 #include "matmul_call.h"
@@ -8,7 +8,7 @@
 enum { THREADS = 4, ROUNDS = 40, M = 7, K = 48, N = 19, GROUP = 16 };
 
 static zemm_engine_t engine;
-static struct call shared; /* its argument list is not used: each thread has its own */
+static struct call shared; /* its argument list is not used, because each thread has its own */
 static zemm_memory_desc_t src_md, wei_md, dst_md;
 static int failed[THREADS];
 
@@ -58,7 +58,7 @@ static void bind(struct call *c, struct data *t) {
     call_arg(c, ZEMM_ARG_DST, t->dst);
 }
 
-/* The shared primitive; its scratchpad (sums of src) must be this stream's own. */
+/* Executes the shared primitive. Each stream must have its own scratchpad for the sums of src. */
 static void *execute_shared(void *arg) {
     const int id = (int)(size_t)arg;
     struct data t;
@@ -71,7 +71,7 @@ static void *execute_shared(void *arg) {
         fill(&t, (unsigned)(id * 1000 + round));
         call_run(&c, stream);
         failed[id] += !right(&t, 1.f);
-        /* an error of this thread is this thread's */
+        /* each thread has its own last error */
         CHECK(zemm_primitive_execute(c.primitive, stream, id, c.args) == zemm_invalid_arguments);
         CHECK(strstr(zemm_last_error(), "missing"));
     }
@@ -81,7 +81,8 @@ static void *execute_shared(void *arg) {
     return NULL;
 }
 
-/* Primitives of its own, the same as the other threads make; the cache is kept small. */
+/* Creates and executes primitives. Other threads create the same ones, and the cache is
+ * kept small. */
 static void *create_and_execute(void *arg) {
     const int id = (int)(size_t)arg;
     zemm_stream_t stream = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Level Zero runtime layer by itself, on real kernels: test_ze_runtime cpu|gpu ze_runtime.spv
-// ze_runtime_broken.spv. On a driver that simulates (Intel's AUB mode) kernels compute nothing: all but their
-// results is checked there.
+// The Level Zero runtime layer alone, with real kernels. On a driver that simulates (Intel's AUB
+// mode) kernels compute nothing, so everything except results is checked.
+//   test_ze_runtime cpu|gpu ze_runtime.spv ze_runtime_broken.spv
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -110,7 +110,7 @@ void test_modules(const std::shared_ptr<device> &dev) {
     CHECK(e.status() == zemm_runtime_error && std::strstr(e.what(), "ze_runtime_broken"));
     std::printf("  refused module: %s\n", e.what());
 
-    // Threads that want one kernel at once: one builds, all get it.
+    // Several threads want the same kernel at once: one builds it, and all get it.
     std::vector<std::shared_ptr<kernel>> got(8);
     std::vector<std::thread> threads;
     for (auto &k : got)
@@ -128,11 +128,11 @@ void test_eviction(const std::shared_ptr<device> &dev) {
     CHECK(get(1) == first && !first->built_now); // now the second is the oldest
     get(3);
     CHECK(get(1) == first);
-    CHECK(get(2) != second); // built again; the old one is still alive, as it is in use
+    CHECK(get(2) != second); // evicted and built again; the old kernel is still alive, because it is in use
     CHECK(second->handle());
 }
 
-// A device in a context of the caller leaves nothing in it.
+// A device in the caller's context leaves nothing in the context.
 void test_adopted(const std::shared_ptr<device> &dev) {
     ze_context_desc_t desc = {};
     desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
@@ -147,10 +147,10 @@ void test_adopted(const std::shared_ptr<device> &dev) {
             write(own, a, std::vector<int>(count, 2));
             auto k = get_kernel(own, binary(), "scale_add", {}, "");
             CHECK(k->built_now);
-            stream owner(own, false), s(own, owner.list(), true); // the list is the caller's as s sees it
+            stream owner(own, false), s(own, owner.list(), true); // s adopts the list of owner
             scale_add(s, *k, a.data(), a.data(), 1);
             scale_add(s, *k, a.data(), a.data(), 1);
-            k.reset(); // the stream keeps what runs
+            k.reset(); // the stream keeps the kernel that it runs
             s.wait();
             if (!simulated)
                 CHECK(read(own, a).back() == (2 * 3 + 1) * 3 + 1);
@@ -174,17 +174,17 @@ void test_order(const std::shared_ptr<device> &dev) {
         const kernel_argument arguments[] = {{sizeof out, &out}, {sizeof n, &n}, {sizeof value, &value}};
         s.launch(*slow, {1, 1, 1}, {1, 1, 1}, arguments);
         scale_add(s, *times_three, b.data(), a.data(),
-                  1); // the same kernel with other arguments right behind
+                  1); // the same kernel with other arguments, right behind
         scale_add(s, *times_three, a.data(), b.data(), 2);
         scale_add(s, *times_five, b.data(), a.data(), round);
     }
     s.wait();
-    s.wait(); // nothing to wait for is no error
+    s.wait(); // waiting for nothing is no error
     const std::vector<int> values = read(dev, b);
     if (!simulated)
         for (int v : values)
             CHECK(v == ((102 * 3 + 1) * 3 + 2) * 5 + 2);
-    s.launch(*slow, {1, 1, 1}, {0, 1, 1}, {}); // no groups: nothing happens
+    s.launch(*slow, {1, 1, 1}, {0, 1, 1}, {}); // with no groups nothing is launched
     const kernel_argument nonsense[] = {{3, "ab"}};
     const zemm::error e = caught([&] { s.launch(*slow, {1, 1, 1}, {1, 1, 1}, nonsense); });
     std::printf("  argument of 3 bytes: %s\n", e.what());
@@ -199,7 +199,7 @@ void test_scratchpad(const std::shared_ptr<device> &dev) {
     void *middle = s.scratchpad(count * sizeof(int));
     scale_add(s, *k, middle, middle, 0);
     void *large = s.scratchpad(1 << 22);
-    CHECK(large != middle && usm_bytes_from(*dev, middle)); // still there for the launch
+    CHECK(large != middle && usm_bytes_from(*dev, middle)); // kept until the launch has run
     s.wait();
     CHECK(s.scratchpad(1) == large);
 }
@@ -209,12 +209,12 @@ void test_profiling(const std::shared_ptr<device> &dev) {
     const auto quick = get_kernel(dev, binary(), "scale_add", {}, "");
     const buffer a(dev, count * sizeof(int), usm::device);
     write(dev, a, std::vector<int>(count, 1));
-    const int many = simulated ? 3 : 300; // a simulator writes megabytes per launch
+    const int many = simulated ? 3 : 300; // a simulator writes megabytes for each launch
     stream s(dev, true);
     for (int pass = 0; pass < 2; pass++) {
         CHECK(s.entry_count() == 0);
         if (pass)
-            for (int i = 0; i < many; i++) { // more than one pool of events
+            for (int i = 0; i < many; i++) { // more events than one pool has
                 s.begin_entry();
                 scale_add(s, *quick, a.data(), a.data(), 0);
                 s.end_entry();
@@ -228,7 +228,7 @@ void test_profiling(const std::shared_ptr<device> &dev) {
         s.end_entry();
         s.begin_entry();
         s.end_entry();
-        scale_add(s, *quick, a.data(), a.data(), 0); // outside: not counted
+        scale_add(s, *quick, a.data(), a.data(), 0); // outside of an entry, so not counted
         const size_t entries = pass ? many + 2 : 2;
         CHECK(s.entry_count() == entries);
         std::vector<uint64_t> times;
@@ -257,7 +257,7 @@ void test_threads(const std::shared_ptr<device> &dev) {
             write(dev, a, std::vector<int>(count, t));
             stream s(dev, false);
             for (int i = 0; i < (simulated ? 2 : 20); i++)
-                scale_add(s, *k, a.data(), a.data(), -2 * t); // keeps t
+                scale_add(s, *k, a.data(), a.data(), -2 * t); // leaves t unchanged
             s.wait();
             const std::vector<int> values = read(dev, a);
             if (!simulated)
@@ -283,7 +283,7 @@ void test_host_pointers(const std::shared_ptr<device> &dev) {
 
 using create_list = decltype(&zeCommandListCreateImmediate);
 create_list real_create_list = nullptr;
-ze_result_t first_answer = ZE_RESULT_SUCCESS; // to the first call; the next ones reach the driver
+ze_result_t first_answer = ZE_RESULT_SUCCESS; // the result of the first call; later calls reach the driver
 int create_calls = 0;
 
 ze_result_t answer_first(ze_context_handle_t context, ze_device_handle_t handle,
@@ -293,7 +293,7 @@ ze_result_t answer_first(ze_context_handle_t context, ze_device_handle_t handle,
     return real_create_list(context, handle, desc, list);
 }
 
-// Only a driver that does not know the in-order flag is asked again, without it.
+// Only a driver that does not know the in-order flag is asked a second time, without the flag.
 void test_in_order_flag(const std::shared_ptr<device> &dev) {
     if (!dev->has_api(7))
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A work-item owns the tile (CPUs, and the row for any device): its operands and sums are in memory that the
-// first cache level holds.
+// The owner work_item: each work-item owns a tile (CPUs, and the row for any device). Its sums and
+// its panel are in private memory, which stays in the L1 cache.
 #pragma once
 
 #include "owner/work_item/columns.h"
@@ -16,7 +16,7 @@
 
 #define OWN_COLUMN 0
 #define SHARES_TILES false
-#define VALUES_APART 1 // none; an array has at least one element
+#define VALUES_APART 1 // unused: the values are where the sums are
 
 // The sum of a segment is carried from block to block.
 #define BLOCK_K TILE_K

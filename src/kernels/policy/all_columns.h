@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For policies that multiply a group of rows with all columns at once: src is read on the way.
+// For policies that multiply a group of rows with all columns at once. They read src while they
+// multiply, so the group only notes where it is.
 #pragma once
 
 #include OWNER
@@ -10,8 +11,8 @@ struct a_group {
     bytes src;
     global const struct matmul_problem *p;
     __private const struct tile_rows *rows;
-    int i0;  // the group's first row
-    long k0; // the block's first element
+    int i0;  // the group's first row in the tile
+    long k0; // the block's first element of K
 };
 
 static inline __attribute__((always_inline)) void load_group(bytes src, global const struct matmul_problem *p,

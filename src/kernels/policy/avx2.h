@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Without a dot product of bytes: two vpmaddwd on the even and the odd bytes, widened to 16 bits (AVX2).
-// Exact, as two products of 8-bit integers always fit into s32.
+// 8-bit dot products with AVX2, which has no instruction for them: two vpmaddwd multiply the even
+// and the odd bytes, widened to 16 bits. The result is exact: the sum of two products of bytes fits
+// into s32.
 #pragma once
 
 #include "owner/work_item.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything as f32 on 256 bits (AVX2 with FMA).
+// Every operand as f32, in vectors of 256 bits (AVX2 with FMA).
 #pragma once
 
 #if LANES != 8

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vpdpbusd on 256 bits (AVX-VNNI, or AVX512-VNNI with VL).
+// 8-bit dot products with vpdpbusd on 256 bits (AVX-VNNI, or AVX512-VNNI with VL).
 #pragma once
 
 #include "owner/work_item.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything as f32 on 512 bits (AVX512F).
+// Every operand as f32, in vectors of 512 bits (AVX512F).
 #pragma once
 
 #if LANES != 16

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vpdpbusd on 512 bits (AVX512-VNNI).
+// 8-bit dot products with vpdpbusd on 512 bits (AVX512-VNNI).
 #pragma once
 
 #include "owner/work_item.h"

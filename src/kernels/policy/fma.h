@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operand as f32: plain OpenCL C vectors, any type and layout. Sums of integer products are exact: with
-// |a|, |b| <= 255 and at most 256 of them every partial sum stays below 2^24.
+// Every operand as f32, in plain OpenCL C vectors: any type and layout. Sums of integer products
+// are exact: each product is at most 255 * 255, and at most 256 of them are added before the sum
+// becomes s32, so it stays below 2^24.
 #pragma once
 
 #include "matmul_args.h"
@@ -26,7 +27,7 @@
 #define PANEL_VECTORS (TILE_K * NV)
 typedef vec_f panel_vec;
 
-// Operands that can be multiplied from where they are.
+// Whether an operand is multiplied from where it is in memory.
 static inline bool src_in_place() {
     return spec_src_dt() == DT_F32 && spec_src_unit() == UNIT_COLUMN;
 }
@@ -34,13 +35,15 @@ static inline bool wei_in_place() {
     return spec_wei_dt() == DT_F32 && spec_wei_unit() == UNIT_PACKED;
 }
 
-// Packed weights that are used only once: converted on the way from memory to the product.
+// Whether packed weights, which are used only once here, are converted in registers, without a
+// panel.
 static inline bool wei_in_registers() {
     return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_PACKED;
 }
 
-// Row k of the columns n.. is in panel[k * NV + n / LANES], or in memory: element k of the columns begins at
-// first + k * PACKED_N, in quads at first + k * PACKED_N with those of four k side by side.
+// The weights of a block. Row k of the columns from n on is panel[k * NV + n / LANES]. If they are
+// read from wei: floats begin at element first + k * PACKED_N, integers (in quads) at element first
+// + (k & ~3) * PACKED_N, with the four of K of each column side by side.
 struct b_panel {
     bytes wei;
     long first;
@@ -49,7 +52,7 @@ struct b_panel {
 };
 
 #if LANES > 1
-// Element j of each of the fours that load_packed() gives.
+// Element j, as s32, of each quad that load_packed() returns.
 static inline vec_i of_quads(vec_i quads, int j) {
     const int bits = wei_is_int4() ? 4 : 8;
     if (spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4)
@@ -89,7 +92,8 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
 }
 
 #if LANES > 1
-// Weights with stride 1 along K, sixteen columns from n on; columns past the end repeat the last one.
+// Loads a panel's columns n .. n + 15 from weights that are contiguous along K. Columns past the
+// end repeat the last one. Returns how many elements of K it loaded, a multiple of 16.
 static inline int load_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
                                __private float *panel) {
     int16 r[16];
@@ -106,7 +110,8 @@ static inline int load_along_k(bytes wei, tensor t, long begin, int n, int colum
 }
 #endif
 
-// Columns past the end repeat the last one.
+// Loads a panel from plain weights of any strides. begin: element offset of the tile's first
+// column; panel: [length][TILE_N]. Columns past the end repeat the last one.
 static inline void load_columns(bytes wei, tensor t, long begin, long k0, int length, int columns,
                                 __private float *panel) {
 #if LANES > 1
@@ -160,9 +165,10 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return b;
 }
 
-// Asks for one of so many parts of the weights of the next block, which follow this one's.
+// Prefetches one of `parts` parts of the weights of the next block, which follows this one in
+// memory.
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
-    if (!wei_in_place() || parts <= 8) // else they come faster than they are used up
+    if (!wei_in_place() || parts <= 8) // else the prefetches would outrun the products
         return;
     const int lines = length * PACKED_N / 16;
     const int each = (lines + parts - 1) / parts;
@@ -172,7 +178,8 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
         prefetch_line((bytes)(next + 16 * i));
 }
 
-// Asks for the next group of rows of src: too short pieces for the hardware to foresee.
+// Prefetches the next group of rows of src: their pieces are too short for the hardware's
+// prefetchers.
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
     if (!src_in_place())
         return;
@@ -183,15 +190,15 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
             prefetch_line(src + (rows[i] + k0 + k) * 4);
 }
 
-// sum[v] += the weights of the panel, column by column.
+// sum[v] += the sum of the panel's column vector v along K.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
     for (int k = 0; k < length; ++k)
         for (int v = 0; v < NV; ++v)
             sum[v] += to_vec_i(b.panel[k * NV + v]);
 }
 
-// a[k]: one row of src from element i on, as f32. A function of its own: within every variant of multiply it
-// was a fifth of the time to compile.
+// a[k]: one row of src from element i on, as f32. A function that is not inlined: inlined into
+// every variant of multiply it took a fifth of the compile time.
 static __attribute__((noinline)) void load_row(bytes src, long i, long stride, int length,
                                                __private float *a) {
     int k = 0;
@@ -203,7 +210,7 @@ static __attribute__((noinline)) void load_row(bytes src, long i, long stride, i
         a[k] = load_float(src, spec_src_dt(), i + k * stride);
 }
 
-// isum or fsum[i][v] += row i of the group times the panel.
+// isum or fsum[i * NV + v] += row i of the group times column vector v of the panel.
 static inline __attribute__((always_inline)) void multiply(const int count, int first,
                                                            __private const struct a_group *group, int length,
                                                            struct b_panel b, __private vec_i *isum,

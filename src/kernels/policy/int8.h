@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit dot products: src as it is in memory, weights as a panel of quads (int8_panel.h), sums in s32.
-// DOT(sum, unsigned_bytes, signed_bytes) is the ISA's instruction; its header includes this one.
+// 8-bit dot products: src as it is in memory, weights as a panel of quads (int8_panel.h), sums in
+// s32. An ISA's header defines DOT(sum, unsigned_bytes, signed_bytes), its instruction, and
+// includes this.
 #pragma once
 
 #include "policy/all_columns.h"
@@ -20,11 +21,12 @@ static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
 #define PANEL_VECTORS (TILE_K / 4 * NV)
 typedef vec_i panel_vec;
 
-// Quad k of the columns n.. begins at element first + 4 * (k * PACKED_N + n) of wei where wei_in_place(),
-// else at panel[k * NV + n / LANES].
+// The weights of a block. A quad is four elements of K of a column. If wei_in_place(), quad k of
+// the columns from n on begins at element first + 4 * (k * PACKED_N + n) of wei. Else it is
+// panel[k * NV + n / LANES].
 struct b_panel {
     bytes wei;
-    long first; // of plain weights: of the block
+    long first; // of plain weights: the block's first element
     __private const vec_i *panel;
     tensor plain;
     int columns;
@@ -58,7 +60,8 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return b;
 }
 
-// Asks for the next group of rows of src: too short pieces for the hardware to foresee.
+// Prefetches the next group of rows of src: their pieces are too short for the hardware's
+// prefetchers.
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
 #pragma unroll 1
     for (int i = 0; i < count; ++i)
@@ -67,9 +70,10 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
             prefetch_line(src + rows[i] + k0 + k);
 }
 
-// Asks for one of so many parts of the weights of the next block, which follow this one's.
+// Prefetches one of `parts` parts of the weights of the next block, which follows this one in
+// memory.
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
-    const int line = wei_is_int4() ? 128 : 64; // elements
+    const int line = wei_is_int4() ? 128 : 64; // elements in a cache line
     const int pieces = spec_wei_unit() == UNIT_PACKED ? length * PACKED_N / line
                        : spec_wei_unit() == UNIT_ROW  ? b.columns
                                                       : length;
@@ -78,7 +82,7 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
     for (int i = part * each; i < end; ++i)
         switch (spec_wei_unit()) {
         case UNIT_PACKED:
-            if (parts > 3) // else it comes in the way of reading this block
+            if (parts > 3) // else it would delay the loads of this block
                 prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
             break;
         case UNIT_ROW:
@@ -91,7 +95,7 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
         }
 }
 
-// sum[v] += the weights of the panel, column by column.
+// sum[v] += the sum of the panel's column vector v along K.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
@@ -109,7 +113,7 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
     }
 }
 
-// sum[i][v] += row i of the group times the panel.
+// sum[i * NV + v] += row i of the group times column vector v of the panel.
 static inline __attribute__((always_inline)) void multiply(const int count, int first,
                                                            __private const struct a_group *group, int length,
                                                            struct b_panel b, __private vec_i *sum,
@@ -145,7 +149,7 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
                 sum[i * NV + v] = dot_quads(sum[i * NV + v], wei[v], (vec_i)quad);
         }
     }
-    if (!HAS(FLAG_K_TAIL) || length == 4 * quads)
+    if (!HAS(FLAG_QUAD_TAIL) || length == 4 * quads)
         return;
     for (int i = 0; i < count; ++i) {
         bytes tail = a[i] + 4 * quads;

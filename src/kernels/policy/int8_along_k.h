@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few rows and 8-bit or 4-bit weights that lie along K (FLAG_ALONG_K): dot products of 64 of K at a time,
-// whose lanes are added up at the end of a block. No panel is made, weights are read once.
+// Few rows of src and 8-bit or 4-bit weights that are contiguous along K (FLAG_ALONG_K). Dot
+// products take 64 elements of K at a time; their 16 lanes are added up at the end of a block. No
+// panel is made, and each weight is read once.
 #pragma once
 
 #include "policy/int8_panel.h"
 
 #if LANES == 16
 
-// Element j: the sum over the lanes of lanes[j].
+// Element j of the result: the sum of all elements of lanes[j].
 static inline int16 sums_of_lanes(__private int16 *lanes) {
     int16 pairs[8], fours[4];
 #pragma unroll
@@ -23,8 +24,9 @@ static inline int16 sums_of_lanes(__private int16 *lanes) {
     return EVEN_LANES(first, last) + ODD_LANES(first, last);
 }
 
-// sum += sixteen columns from n on times one row: of src, or of ones where that is 0. first: of the weights
-// of the block. Columns past the end repeat the last one.
+// sum += the 16 columns from n on times one row of src, or times ones if src is 0. src: the row
+// from the block's first element on; first: the element offset of the block's weights. Columns past
+// the end repeat the last one.
 static inline int16 dot_along_k(int16 sum, bytes wei, tensor t, long first, int n, int columns, int length,
                                 bytes src) {
     int16 lanes[16];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit and 4-bit integer weights of a tile as a panel of quads: for each four of K, one 32-bit element per
-// column with the four in its bytes, as dot product instructions take them. The bytes have the other
-// signedness than src; the host shifts the zero points likewise (src/matmul/plan.cpp):
+// A panel of 8-bit or 4-bit integer weights for 8-bit dot products: [K / 4][TILE_N] quads. A quad
+// is a 32-bit element with four elements of K of one column in its bytes. Dot products multiply
+// unsigned with signed bytes, so the bytes of the panel get the signedness that src does not have.
+// The host does the same to the zero points (src/matmul/plan.cpp):
 //   src s8: bytes are unsigned, u8 as they are, s8 + 128, u4 as they are, s4 + 8
 //   src u8: bytes are signed,   u8 - 128, s8 as they are, u4 as they are, s4 as they are
 #pragma once
@@ -16,7 +17,7 @@ static inline bool src_is_signed() {
     return spec_src_dt() == DT_S8;
 }
 
-// What the bytes of the panel lack: w - byte.
+// A weight minus its byte in the panel.
 static inline int wei_shift() {
     switch (spec_wei_dt()) {
     case DT_S8:
@@ -31,13 +32,15 @@ static inline int wei_shift() {
     return 0; // dispatch lets no other type through
 }
 
-// Weights that are multiplied from where they are: they need no conversion, or are used only once.
+// Whether packed weights are multiplied from where they are in memory: they need no conversion, or
+// they are used only once.
 static inline bool wei_in_place() {
     return spec_wei_unit() == UNIT_PACKED &&
            (HAS(FLAG_ONE_GROUP) || spec_wei_dt() == (src_is_signed() ? DT_U8 : DT_S8));
 }
 
-// To the signedness that is multiplied; 4-bit values are in the low halves of the bytes.
+// Converts quads of weights to the signedness that is multiplied. 4-bit values are in the low
+// halves of the bytes.
 #define DEFINE_TO_DOMAIN(T)                                                                                  \
     static inline __attribute__((overloadable)) T to_domain(T quads) {                                       \
         switch (spec_wei_dt()) {                                                                             \
@@ -58,7 +61,7 @@ DEFINE_TO_DOMAIN(vec_i)
 DEFINE_TO_DOMAIN(int16)
 #endif
 
-// Four 4-bit values in the low 16 bits to the low halves of four bytes.
+// Moves the four 4-bit values in the low 16 bits to the low halves of four bytes.
 #define SPREAD_NIBBLES(T, x)                                                                                 \
     ({                                                                                                       \
         const T pairs = ((x) | ((x) << 8)) & 0x00ff00ff;                                                     \
@@ -72,14 +75,15 @@ static inline int16 spread_eights(int8 eights) {
     return SPREAD_NIBBLES(int16, fours);
 }
 
-// 64 neighbours along K of one column, from element i on (for 4-bit types an even one), as 16 quads.
+// Loads 64 contiguous elements of K of one column as 16 quads, from element i on. For 4-bit types i
+// is even.
 static inline int16 load_quads_along_k(bytes wei, long i) {
     if (!wei_is_int4())
         return vload16(0, (global const int *)(wei + i));
     return spread_eights(vload8(0, (global const int *)(wei + (i >> 1))));
 }
 
-// 32 neighbours along K of each of two columns, as 8 quads each.
+// Loads 32 contiguous elements of K of each of two columns, as 8 quads each.
 static inline int16 load_two_columns(bytes wei, long first, long second) {
     if (!wei_is_int4())
         return (int16)(vload8(0, (global const int *)(wei + first)),
@@ -88,14 +92,14 @@ static inline int16 load_two_columns(bytes wei, long first, long second) {
                                 vload4(0, (global const int *)(wei + (second >> 1)))));
 }
 
-// Sixteen neighbours along N of one row of K, one in each element.
+// Loads 16 contiguous elements of one row of K, one to each element of the vector.
 static inline int16 load_along_n(bytes wei, long i) {
     if (!wei_is_int4())
         return convert_int16(vload16(0, wei + i));
     return convert_int16(load_nibbles16(wei + (i >> 1)));
 }
 
-// One quad, element by element; what lies past the end of K is 0.
+// Loads one quad element by element. Elements from `count` on are 0 before the conversion.
 static inline int load_quad(bytes wei, tensor t, long column, long k, int count) {
     int quad = 0;
     for (int j = 0; j < count; ++j)
@@ -104,13 +108,15 @@ static inline int load_quad(bytes wei, tensor t, long column, long k, int count)
     return to_domain(quad);
 }
 
-// Packed weights: the quads of LANES columns, from element i on.
+// Loads the quads of LANES columns from packed weights, from element i on.
 static inline vec_i load_packed_quads(bytes wei, long i) {
     const vec_i quads = load_packed(wei, i);
     return to_domain(wei_is_int4() ? SPREAD_NIBBLES(vec_i, quads) : quads);
 }
 
-// Weights with stride 1 along K. Columns past the end repeat the last one.
+// Packs the panel's columns n .. n + 15 from weights that are contiguous along K. begin: element
+// offset of the block's first column. Columns past the end repeat the last one. Returns how many
+// elements of K it packed, a multiple of 32.
 static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int columns, int length,
                                __private int *panel) {
     long column[16];
@@ -134,15 +140,15 @@ static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int colum
     return k;
 }
 
-// Four rows of 64 bytes to 64 quads: the bytes of each four columns change places with those of the four
-// rows, then the columns come back into their order.
+// Turns four rows of K of 64 bytes into 64 quads. First the 4 x 4 bytes of each four columns are
+// transposed, then the columns are put into order.
 static inline void quads_of_rows(bytes wei, long i, long stride, __private int16 *quads) {
     int16 r[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j)
         r[j] = vload16(0, (global const int *)(wei + i + j * stride));
     const int16 even = 0x00ff00ff, odd = ~0x00ff00ff, low = 0xffff, high = ~0xffff;
-    int16 pairs[4]; // columns 0 and 2, 1 and 3 of the first two rows; likewise of the last two
+    int16 pairs[4]; // columns 0 and 2, 1 and 3 of rows 0 and 1; then of rows 2 and 3
 #pragma unroll
     for (int j = 0; j < 4; j += 2) {
         pairs[j] = (r[j] & even) | ((r[j + 1] << 8) & odd);
@@ -160,7 +166,8 @@ static inline void quads_of_rows(bytes wei, long i, long stride, __private int16
     quads[3] = UPPER_HALVES(c, d);
 }
 
-// Weights with stride 1 along N, columns from n on: 64 where `wide`, else 16.
+// Packs the panel's columns from n on, 64 if `wide`, else 16, from weights that are contiguous
+// along N. Returns how many elements of K it packed, a multiple of 4.
 static inline int pack_along_n(bytes wei, tensor t, long begin, int n, bool wide, int length,
                                __private int *panel) {
     const long from = begin + n;
@@ -182,7 +189,7 @@ static inline int pack_along_n(bytes wei, tensor t, long begin, int n, bool wide
     return k;
 }
 
-// begin: the first element of the block.
+// Packs the panel of a block. begin: element offset of the block in wei.
 static inline void pack_panel(bytes wei, tensor t, long begin, int length, int columns,
                               __private int *panel) {
     const bool wide = TILE_N == 64 && !wei_is_int4() && spec_wei_unit() == UNIT_COLUMN && columns == 64;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is asked for ahead: other threads hide the latency, and sums have the registers.
+// For policies without prefetches of the next block. On GPUs other threads hide the latency, and
+// the registers are left to the sums. Policies for CPUs prefetch in smaller parts (prefetch_a,
+// prefetch_b).
 #pragma once
 
 #include OWNER

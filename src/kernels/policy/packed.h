@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights' data type, and packed integer weights (UNIT_PACKED) as they lie in memory.
+// The type of the weights, and the shape of packed weights (UNIT_PACKED) in memory.
 #pragma once
 
 #include "spec.h"
@@ -14,8 +14,8 @@ static inline bool wei_is_int4() {
     return wei_is_integer() && wei_bits() == 4;
 }
 
-// Of K, in a row of a panel of packed weights; and rows that the weights have. Their panels may have more of
-// them, where they are a part of a larger tensor.
+// packed_row_length: elements of K in a row of a packed panel. packed_rows: rows of a panel that
+// have elements of K. A panel may have more rows if the weights are part of a larger tensor.
 static inline int packed_row_length() {
     return wei_is_integer() ? 4 : 1;
 }

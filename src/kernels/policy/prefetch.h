@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks for the cache line at an address, to the first cache level, where the device's compiler is LLVM for
-// CPUs.
+// prefetch_line(address) prefetches a cache line into the L1 cache. It does nothing in the kernel
+// for any device (LANES 1), whose compiler may not know the intrinsic of LLVM.
 #pragma once
 
 #if LANES > 1

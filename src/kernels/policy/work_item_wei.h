@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a work-item's tile: where its columns begin, and packed integers a vector at a time.
+// The weights of a work-item's tile: where its columns begin, and vector loads of packed integers.
 #pragma once
 
 #include "owner/work_item.h"
 #include "policy/packed.h"
 
-// The weights of a tile: the matrix of the batch, the tile's columns.
+// The weights of a tile. begin: element offset of the batch's matrix; n0, columns: the tile's
+// columns.
 struct wei_source {
     bytes wei;
     long begin, n0;
@@ -18,7 +19,8 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
 }
 
 #if LANES > 1
-// The fours of K of LANES columns, from element i on: 8 bits each, or 4 bits each in the low 16.
+// Loads the quads (four elements of K) of LANES columns, from element i on: four bytes each, or
+// four nibbles each in the low 16 bits.
 static inline vec_i load_packed(bytes wei, long i) {
     if (!wei_is_int4())
         return load_column_s32((global const int *)(wei + i));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all policies for Intel GPUs have.
+// What all policies for Intel GPUs share.
 #pragma once
 
 #include "policy/packed.h"

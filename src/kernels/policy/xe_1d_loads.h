@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same as xe_2d_loads.h by block loads in one dimension, in sub-groups of 8.
+// Loads of src and weights by 1-D block loads, in sub-groups of 8. It defines the functions that
+// xe_2d_loads.h lists.
 #pragma once
 
 #include "policy/no_ahead.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of src as DPAS takes them, by block loads in one dimension (cl_intel_subgroups): 32 bytes of K of
-// eight rows, four bytes a lane. Nothing behind a row is read, lest a load leaves the tensor: in a block that
-// K does not fill each lane reads only what is there; rows past the end repeat the last one.
+// Loads rows of src for DPAS by 1-D block loads (cl_intel_subgroups): 32 bytes along K of eight
+// rows, four bytes a lane. Nothing is read behind the end of a row, because that could be outside
+// of the tensor: in a block that K does not fill, each lane reads only what there is. Rows past the
+// end repeat the last one.
 #pragma once
 
 #include "owner/sub_group.h"
@@ -14,16 +15,16 @@
 uint __attribute__((overloadable)) intel_sub_group_block_read(const global uint *at);
 uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uint *at);
 
-// A word of each row, in registers.
+// One word of each of eight rows, as a vector.
 static inline uint8 eight_rows(__private const uint *w) {
     return (uint8)(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
 }
 
-// a[s]: step s of the block from k0 on, of the tile's rows i0.. + 7.
+// a[s]: step s of rows i0 .. i0 + 7 of the tile, in the block from element k0 of K on.
 static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private a_rows *a) {
     const int size = src_bytes(), lane = get_sub_group_local_id();
-    if (!HAS(FLAG_SRC_1D)) {
+    if (spec_src_load() != SRC_LOAD_1D) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))
@@ -31,11 +32,11 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
         return;
     }
     const bool whole = is_whole(p, k0, spec_panel_k());
-    const int left = (int)(p->k - k0) * size - lane * 4; // bytes of a row from this lane's on
+    const int left = (int)(p->k - k0) * size - lane * 4; // bytes of a row from this lane's word on
     uint words[STEPS][8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-        // The same in all lanes, as block loads want it.
+        // Block loads need an address that is the same in all lanes.
         const uint row = sub_group_broadcast(rows->at[i0 / LANES], i);
         global const uint *at = (global const uint *)(src + (row + (uint)k0 * size));
 #pragma unroll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as DPAS takes them, by block loads in one dimension: this lane's columns, elements of K side by
-// side in ints. Packed weights are read in whole rows of the tile's columns: four of K of integers, one of K
-// of halves.
+// Loads weights for DPAS by 1-D block loads: each lane gets its columns, with elements of K side by
+// side in ints. Packed weights are read in whole rows of the tile: four elements of K a row for
+// integers, one for halves and f32.
 #pragma once
 
 #include "owner/sub_group.h"
@@ -11,9 +11,9 @@
 // The weights of a tile.
 struct wei_source {
     bytes wei;
-    uint panel;        // where the tile's columns begin in their panel, in bytes
-    int rows;          // that the weights have
-    long begin, first; // of the batch's matrix; the tile's first column
+    uint panel;        // byte offset of the tile's columns in their packed panel
+    int height;        // rows of the panel that have elements of K
+    long begin, first; // element offset of the batch's matrix; the tile's first column
 };
 
 // n0: this lane's first column.
@@ -25,7 +25,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     w.first = sub_group_broadcast(n0, 0);
     const long panel = begin + w.first / PACKED_N * p->wei_panel + w.first % PACKED_N * packed_row_length();
     w.panel = sub_group_broadcast((uint)(panel * wei_bits() / 8), 0);
-    w.rows = packed_rows(p);
+    w.height = packed_rows(p);
     return w;
 }
 
@@ -41,14 +41,14 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
 COLUMNS_OF(uint) __attribute__((overloadable)) READ_ROW(, const global uint *at);
 COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global ushort *at);
 
-// Eight rows of the panel from `row` on, those of a column side by side: step[v]. Behind the weights' last
-// row there are zeros.
+// step[v]: eight rows of the packed panel from `row` on, for the lane's column v. Rows behind the
+// last one that has elements of K are 0.
 #define DEFINE_READ_ROWS(name, type, suffix, step_type)                                                      \
     static inline void name(const struct wei_source *w, int row, __private step_type *step) {                \
         const uint pitch = PACKED_N * sizeof(type);                                                          \
         type words[8][NV];                                                                                   \
         _Pragma("unroll") for (int j = 0; j < 8; ++j) {                                                      \
-            const bool there = !HAS(FLAG_K_TAIL) || row + j < w->rows;                                       \
+            const bool there = !HAS(FLAG_PANEL_TAIL) || row + j < w->height;                                 \
             const uint begin = w->panel + (there ? (uint)row * pitch : 0);                                   \
             union {                                                                                          \
                 COLUMNS_OF(type) all;                                                                        \
@@ -64,7 +64,7 @@ COLUMNS_OF(ushort) __attribute__((overloadable)) READ_ROW(_us, const global usho
 DEFINE_READ_ROWS(read_ints, uint, , int8)
 DEFINE_READ_ROWS(read_pairs, ushort, _us, int4)
 
-// A step of all columns from element k on: step[v].
+// step[v]: a step of the lane's column v, from element k on.
 static inline void read_step(const struct wei_source *w, global const struct matmul_problem *p, int k,
                              __private int8 *step) {
     if (spec_wei_unit() != UNIT_PACKED) {
@@ -87,7 +87,7 @@ static inline void read_step(const struct wei_source *w, global const struct mat
     }
 }
 
-// Two steps.
+// Reads two steps of all columns; the second only if `both`.
 static inline void read_steps(const struct wei_source *w, global const struct matmul_problem *p, int k,
                               bool both, __private int8 *first, __private int8 *second) {
     read_step(w, p, k, first);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2-D block loads.
+// The 2-D block loads that policies use.
 #pragma once
 
 #include "owner/sub_group/surface.h"
 
-// By the names of the builtins behind cl_intel_subgroup_2d_block_io, which return what they read: older
-// compilers do not know that extension, and know only some shapes. u8_m8k32v2: 8 rows of two blocks of 32
-// bytes, here as whole ints, eight lanes a row. transform: neighbouring rows become neighbours in an int.
-// transpose: rows become lanes.
+// Policies call the builtins behind cl_intel_subgroup_2d_block_io, which return what they read.
+// Older compilers do not have the extension, and have the builtins only for some shapes.
+// u8_m8k32v2: 8 rows of two blocks of 32 bytes, here as ints, eight lanes a row. transform:
+// neighbouring rows become neighbours in an int. transpose: rows become lanes.
 #define DECLARE_READ_2D(shape, type)                                                                         \
     type __builtin_IB_subgroup_block_read_flat_##shape(long base, int width_less_1, int height_less_1,       \
                                                        int pitch_less_1, int2 at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks for the next block of src and weights while one is multiplied, a cache line a lane and block:
-// sub-groups of a work-group share rows of src with their neighbours in x, columns of weights with those in
-// y, and share this work.
+// Prefetches the next block of src and weights while one is multiplied. Each lane prefetches one
+// cache line of each. The sub-groups of a work-group share this work: neighbours in x have the same
+// rows of src, neighbours in y the same columns of weights.
 #pragma once
 
 #include "policy/xe_2d_src.h"
@@ -11,18 +11,20 @@ void __builtin_IB_lsc_prefetch_global_uint(global const uint *base, int offset, 
 #define CACHE_L1_L3 4
 
 struct ahead {
-    bytes src, wei;          // this lane's lines
+    bytes src, wei;          // the cache lines of this lane
     long src_step, wei_step; // bytes from block to block
 };
 
-// Line i of a block of `rows` rows of `width` bytes, `pitch` apart; the last one for what is past the end.
+// Byte offset of cache line i of a block of `rows` rows of `width` bytes, `pitch` bytes apart. Past
+// the end it is the last line.
 static inline long line_at(int i, int rows, int width, long pitch) {
     const int lines = (width + 63) / 64;
     const int line = min(i, rows * lines - 1);
     return line / lines * pitch + line % lines * 64;
 }
 
-// Of the block behind the one at k0. shared: the sub-groups of a work-group have this part of K in common.
+// The lines of the block after the one at k0. shared: the sub-groups of the work-group have the
+// same part of K.
 static inline struct ahead look_ahead(global const struct matmul_problem *p,
                                       __private const struct tile_rows *rows, const struct wei_source *w,
                                       long k0, bool shared) {
@@ -51,7 +53,7 @@ static inline struct ahead look_ahead(global const struct matmul_problem *p,
 }
 
 static inline void prefetch_block(__private struct ahead *a) {
-    if (HAS(FLAG_SRC_2D))
+    if (spec_src_load() == SRC_LOAD_2D)
         __builtin_IB_lsc_prefetch_global_uint((global const uint *)a->src, 0, CACHE_L1_L3);
     if (HAS(FLAG_WEI_2D) || spec_wei_unit() == UNIT_PACKED)
         __builtin_IB_lsc_prefetch_global_uint((global const uint *)a->wei, 0, CACHE_L1_L3);

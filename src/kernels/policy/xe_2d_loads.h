@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How policies read src and weights by 2-D block loads, in sub-groups of 16. As xe_1d_loads.h this defines
-// load_a, which reads eight rows of src; struct wei_source, open_wei, read_steps; struct ahead, look_ahead,
-// prefetch_block.
+// Loads of src and weights by 2-D block loads, in sub-groups of 16. As xe_1d_loads.h it defines
+//   load_a                                        eight rows of src
+//   struct wei_source, open_wei, read_steps       the weights
+//   struct ahead, look_ahead, prefetch_block      prefetches
 #pragma once
 
 #include "policy/xe_2d_ahead.h"

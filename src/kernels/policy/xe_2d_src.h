@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of src as DPAS takes them, by 2-D block loads: 32 bytes of K of eight rows.
+// Loads rows of src for DPAS by 2-D block loads: 32 bytes along K of eight rows.
 #pragma once
 
 #include "owner/sub_group.h"
 #include "policy/xe_2d.h"
 #include "policy/xe_steps.h"
 
-// a[s]: step s of the block from k0 on, of the tile's rows i0.. + 7.
+// a[s]: step s of rows i0 .. i0 + 7 of the tile, in the block from element k0 of K on.
 static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private a_rows *a) {
     const int row = rows->first + i0;
-    if (!HAS(FLAG_SRC_2D)) {
+    if (spec_src_load() != SRC_LOAD_2D) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s))

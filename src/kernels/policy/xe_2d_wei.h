@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as DPAS takes them, by 2-D block loads: this lane's column, elements of K side by side in ints.
+// Loads weights for DPAS by 2-D block loads: each lane gets its column, with elements of K side by
+// side in ints.
 #pragma once
 
 #include "policy/xe_2d.h"
 #include "policy/xe_steps.h"
 
-// The weights of a tile. Packed: panels of 64 columns; a row of a panel is four of K of integers, one of K of
-// floats, and 2-D block loads read it in units of a column.
+// The weights of a tile as a matrix. Of packed weights it is the panel of 64 columns: a row has
+// four elements of K for integers, one for floats, and 2-D block loads count in columns.
 struct wei_source {
     struct surface matrix;
-    int x; // of the tile's first column (packed, tag ab), or of K (tag ba), in what 2-D block loads count
-    long begin, first; // of the batch's matrix; the tile's first column
+    // The x coordinate for 2-D block loads of the tile's first column (packed, tag ab) or of the
+    // first element of K (tag ba).
+    int x;
+    long begin, first; // element offset of the batch's matrix; the tile's first column
     bytes wei;
 };
 
@@ -37,9 +40,9 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     return w;
 }
 
-// Eight rows of ints from `row` and column n of the tile on: packed 8-bit weights, four of K in each, or f32.
-// By ordinary loads: compilers that know only some shapes of 2-D block loads know none of whole ints. Behind
-// the weights' last row there are zeros.
+// Eight rows from `row` on of this lane's column, which is column n of the tile for lane 0: packed
+// 8-bit weights, four of K in each int, or f32. It uses ordinary loads, because compilers with only
+// some shapes of 2-D block loads have none for whole ints. Rows behind the last one are 0.
 static inline int8 read_ints(const struct wei_source *w, int n, int row) {
     const bool packed = spec_wei_unit() == UNIT_PACKED;
     const int x = w->x + n + (int)get_sub_group_local_id();
@@ -50,13 +53,14 @@ static inline int8 read_ints(const struct wei_source *w, int n, int row) {
     int words[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-        const bool there = !HAS(FLAG_K_TAIL) || row + i < w->matrix.height;
+        const bool there = !HAS(FLAG_PANEL_TAIL) || row + i < w->matrix.height;
         words[i] = there ? column[i * pitch] : 0;
     }
     return vload8(0, words);
 }
 
-// Two steps, from column n of the tile and element k on; n is the same in all lanes.
+// Reads two steps, the second only if `both`, of the LANES columns from column n of the tile on,
+// from element k on. n is the same in all lanes.
 static inline void read_columns(const struct wei_source *w, global const struct matmul_problem *p, int n,
                                 int k, bool both, __private int8 *first, __private int8 *second) {
     const struct surface m = w->matrix;
@@ -66,7 +70,7 @@ static inline void read_columns(const struct wei_source *w, global const struct 
         if (both)
             *second = read_ints(w, n, (k + step) / 4);
     } else if (spec_wei_unit() == UNIT_PACKED && bits == 4) {
-        // Two rows of halves make an int: eight of K.
+        // A row of 16-bit units has four nibbles a column; two rows make an int of eight of K.
         const int8 two = as_int8(READ_2D(transform_u16_k16, m, (int2)(x, k / 4)));
         *first = (int8)(two.lo, (int4)0);
         if (both)
@@ -77,7 +81,7 @@ static inline void read_columns(const struct wei_source *w, global const struct 
         if (both)
             *second = gather_column(w->wei, p, w->begin + column * p->wei.column, k + step);
     } else if (spec_wei_unit() == UNIT_ROW) {
-        // Columns lie along K: ints of K, one row of the matrix a lane.
+        // Columns are contiguous along K: each lane reads ints of K from one row of the matrix.
         const int2 at = (int2)(w->x + k * bits / 32, (int)w->first + n);
         const int8 read = as_int8(READ_2D(transpose_u32_k8, m, at));
         *first = bits == 4 ? (int8)(read.lo, (int4)0) : read;
@@ -99,7 +103,7 @@ static inline void read_columns(const struct wei_source *w, global const struct 
     }
 }
 
-// Of all columns: first[v], second[v].
+// Reads two steps of all columns: first[v], second[v].
 static inline void read_steps(const struct wei_source *w, global const struct matmul_problem *p, int k,
                               bool both, __private int8 *first, __private int8 *second) {
 #pragma unroll

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs without XMX: bytes of src with bytes or 4-bit weights by DP4A, a dot product of four bytes a
-// lane. Four of K of a row are one lane's word of src, four of K of a column one of weights.
+// Intel GPUs without XMX: 8-bit src with 8-bit or 4-bit weights by DP4A, a dot product of four
+// bytes in each lane. A word of src has four elements of K of a row, a word of weights four
+// elements of K of a column.
 #pragma once
 
 #define STEP_K 32 // elements of K in a register of src
 
 #include "policy/xe_1d_loads.h"
 
-// By the compiler's own names. Older compilers do not know of saturation and take no notice of it; for newer
-// ones it has to be said.
+// The compiler's own builtins. Newer compilers need the argument saturate; older ones have no such
+// parameter and ignore it.
 int __builtin_IB_dp4a_ss(int sum, int src, int wei, bool saturate);
 int __builtin_IB_dp4a_su(int sum, int src, int wei, bool saturate);
 int __builtin_IB_dp4a_us(int sum, int src, int wei, bool saturate);
@@ -26,7 +27,7 @@ static inline int dp4a(int src, int wei, int sum) {
                            : __builtin_IB_dp4a_uu(sum, src, wei, false);
 }
 
-// What DPAS does: eight rows of src, four bytes a lane, times this lane's column.
+// Computes what DPAS does: eight rows of src, four bytes a lane, times this lane's column.
 static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
 #define ROW(i, lane, four) sum.s##i = dp4a((int)sub_group_broadcast(src.s##i, lane), four, sum.s##i);
 #define EIGHT_ROWS(lane)                                                                                     \
@@ -55,18 +56,19 @@ static inline int8 dpas(a_rows src, int8 wei, int8 sum) {
 #define LOAD_A load_a
 #include "policy/xe_multiply.h"
 
-// Four nibbles as bytes.
+// Converts four nibbles to four bytes.
 static inline int widen(ushort nibbles) {
     uint four = nibbles;
     four = (four | four << 8) & 0x00ff00ff;
     four = (four | four << 4) & 0x0f0f0f0f;
-    // The sign bit turned, less 8; the highest bit of each byte keeps it from borrowing of the next.
+    // Flips the sign bit and subtracts 8. The highest bit of each byte is set meanwhile, so that no
+    // byte borrows from the next.
     if (spec_wei_dt() == DT_S4)
         four = ((four ^ 0x88888888) - 0x08080808) ^ 0x80808080;
     return (int)four;
 }
 
-// The nibbles of a step are in its first half.
+// Converts a step of nibbles, which are in the first half of the vector, to bytes.
 static inline int8 widen_step(int8 step) {
     const ushort8 fours = as_ushort8(step.lo);
     return (int8)(widen(fours.s0), widen(fours.s1), widen(fours.s2), widen(fours.s3), widen(fours.s4),
@@ -85,16 +87,17 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return b;
 }
 
-// sum[v] += the weights of the panel, column by column.
+// sum[v] += the sum of the panel's column v along K.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
 #pragma unroll
     for (int i = 0; i < PANEL_VECTORS; ++i)
         if (has_step(i / NV)) {
             const int8 w = b.steps[i];
-            // As many ones as there are of K: four bytes a lane, and a lane for each four.
+            // Ones for the elements of K that there are: four bytes a lane, and one lane for each
+            // four.
             const int ones = ones_of(length - i / NV * STEP_K - 4 * (int)get_sub_group_local_id());
 #define ONES(j)                                                                                              \
-    sum[i % NV] = dp4a(HAS(FLAG_K_TAIL) ? sub_group_broadcast(ones, j) : 0x01010101, w.s##j, sum[i % NV]);
+    sum[i % NV] = dp4a(HAS(FLAG_PANEL_TAIL) ? sub_group_broadcast(ones, j) : 0x01010101, w.s##j, sum[i % NV]);
             ONES(0) ONES(1) ONES(2) ONES(3) ONES(4) ONES(5) ONES(6) ONES(7)
         }
 }

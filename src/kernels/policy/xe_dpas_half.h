@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16 or bf16 src by DPAS, sums in f32. Weights have the type of src, or they are integers, which become
-// exact values of that type, less their zero points; scales are applied to sums. A policy includes its loads
-// before this, and defines DPAS_F16 and DPAS_BF16(src, wei, sum), LOAD_A and SPLITS_F32 (xe_multiply.h), and
-// load_b, for which load_halves does.
+// f16 or bf16 src by DPAS, sums in f32. Weights have the type of src, or they are integers.
+// Integers minus their zero points are converted to exact values of src's type; scales are applied
+// to sums. A policy includes its loads before this, and defines
+//   DPAS_F16, DPAS_BF16(src, wei, sum)   the instructions
+//   LOAD_A, SPLITS_F32                   see xe_multiply.h
+//   load_b                               load_halves() does most of it
 #pragma once
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -11,8 +13,8 @@ static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
     return spec_src_dt() == DT_F16 ? DPAS_F16(src, wei, sum) : DPAS_BF16(src, wei, sum);
 }
 
-// Integers become f16 by their bits: those of u are the denormal u * 2^-24, and (u - zero point) * 2^-9 is
-// exact. What is left of the factor is up to the scales.
+// Integers are converted to f16 by their bits: as an f16, the bits of u are the denormal u * 2^-24.
+// One fma makes (u - zero point) * 2^-9 of it, which is exact. SUM_FACTOR makes up for the 2^-9.
 static inline bool is_widened_to_f16() {
     return wei_bits() != 16 && spec_src_dt() == DT_F16;
 }
@@ -21,24 +23,24 @@ static inline bool is_widened_to_f16() {
 #define SUMS fsum
 #include "policy/xe_multiply.h"
 
-// What weights have more than they are once signed ones have their sign bit turned.
+// Bias left by flipping the sign bit: a signed weight w becomes the unsigned w + sign_bit().
 static inline int sign_bit() {
     return spec_wei_dt() == DT_S8 ? 128 : spec_wei_dt() == DT_S4 ? 8 : 0;
 }
 
-// A weight as the bits of a value of src's type: `bits` of at most eight, `shift` of them below it; less: the
-// zero point and the sign bit.
+// Converts an integer weight to the bits of a value of src's type. bits: the unsigned weight of at
+// most eight bits, shifted left by `shift`; less: what is subtracted, zero point and sign_bit().
 static inline ushort widen(ushort bits, int shift, int less) {
     if (spec_src_dt() == DT_F16)
         return as_ushort(fma(as_half(bits), (half)(float)(1 << (15 - shift)), (half)(less * -0x1p-9f)));
     return as_ushort2((float)((int)(bits >> shift) - less))
-        .hi; // at most eight bits: the rest of the f32 is zero
+        .hi; // exact: the value has at most eight significant bits
 }
 static inline int pair(ushort first, ushort second) {
     return as_int((ushort2)(first, second));
 }
 
-// Four bytes as four values of src's type; four nibbles likewise.
+// Converts four bytes, or four nibbles, to four values of src's type.
 static inline int2 widen_bytes(int bytes, int less) {
     const ushort2 b = as_ushort2(bytes ^ (sign_bit() * 0x01010101));
     return (int2)(pair(widen(b.s0 & 0xff, 0, less), widen(b.s0 >> 8, 0, less)),
@@ -53,7 +55,7 @@ static inline int4 widen_ints(int nibbles, int less) {
     return (int4)(widen_nibbles(as_ushort2(nibbles).lo, less), widen_nibbles(as_ushort2(nibbles).hi, less));
 }
 
-// A step of integers, 32 of K, as two of src's type.
+// Converts a step of integers, 32 elements of K, to two steps of src's type.
 static inline void widen_step(int8 step, int less, __private int8 *first, __private int8 *second) {
     if (wei_is_int4()) {
         *first = (int8)(widen_ints(step.s0, less), widen_ints(step.s1, less));
@@ -66,7 +68,7 @@ static inline void widen_step(int8 step, int less, __private int8 *first, __priv
     }
 }
 
-// Weights of src's type or integers, as a panel.
+// Loads a panel of weights that have src's type or are integers.
 static inline struct b_panel load_halves(const struct wei_source *w, global const struct matmul_problem *p,
                                          long k0, __private const column_i *wei_zp,
                                          __private panel_vec *panel) {
@@ -88,5 +90,5 @@ static inline struct b_panel load_halves(const struct wei_source *w, global cons
     return (struct b_panel){panel};
 }
 
-// Integers only.
+// Only policies of integers need sums of weights.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}

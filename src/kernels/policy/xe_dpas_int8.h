@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of src with bytes or 4-bit weights by DPAS, as they are in memory. A block's weights stay in
-// registers while groups of eight rows of src are multiplied with them. A policy includes its loads before
-// this, and defines DEFINE_DPAS(a, b, b_type, registers): a function dpas_a_b for these types of src and
-// weights.
+// 8-bit src with 8-bit or 4-bit weights by DPAS, without conversion. A policy includes its loads
+// before this and defines DEFINE_DPAS(a, b, b_type, registers), which declares a function dpas_a_b
+// for src of type a and weights of type b. The weights of a block stay in registers while groups of
+// eight rows of src are multiplied with them.
 #pragma once
 
 DEFINE_DPAS(i8, i8, int8, s8_s8)
@@ -14,7 +14,8 @@ DEFINE_DPAS(u8, u8, uint8, u8_u8)
 DEFINE_DPAS(u8, i4, int4, u8_s4)
 DEFINE_DPAS(u8, u4, uint4, u8_u4)
 
-// Dispatch lets no other weights through: nothing is done for them.
+// Returns the result for the type of the weights. Dispatch accepts no others; for those it does
+// nothing.
 #define DPAS_OF(name, a, src, wei, sum)                                                                      \
     switch (spec_wei_dt()) {                                                                                 \
     case DT_S8:                                                                                              \
@@ -42,10 +43,11 @@ int __attribute__((overloadable)) ONE_ROW(i8, u8)(a_row src, uint8 wei, int sum)
 int __attribute__((overloadable)) ONE_ROW(i8, i4)(a_row src, int4 wei, int sum);
 int __attribute__((overloadable)) ONE_ROW(i8, u4)(a_row src, uint4 wei, int sum);
 
-// Sums of the weights of each column: one row of ones, as many as there are of K.
+// Adds the weights of each column, with DPAS: the product with one row of ones, as many as there
+// are elements of K.
 static inline int dpas_ones(int count, int8 wei, int sum) {
-    const int before = (int)get_sub_group_local_id() * (int)sizeof(a_row); // this lane's
-    const a_row ones = (a_row)(HAS(FLAG_K_TAIL) ? ones_of(count - before) : 0x01010101);
+    const int before = (int)get_sub_group_local_id() * (int)sizeof(a_row); // bytes in lower lanes
+    const a_row ones = (a_row)(HAS(FLAG_PANEL_TAIL) ? ones_of(count - before) : 0x01010101);
     DPAS_OF(ONE_ROW, i8, ones, wei, sum)
     return sum;
 }
@@ -62,7 +64,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return load_steps(w, p, (int)k0, panel);
 }
 
-// sum[v] += the weights of the panel, column by column.
+// sum[v] += the sum of the panel's column v along K.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)

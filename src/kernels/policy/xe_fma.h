@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any Intel GPU: floats with floats or integers, as f32. A lane has a column of the weights' panel, as f32
-// and less their zero points; src comes by block loads, an element a lane, and is multiplied as a scalar.
+// Any Intel GPU: float src with float or integer weights, multiplied as f32. Each lane has its
+// columns of the panel as f32, minus their zero points. src is read by block loads, one element a
+// lane, and broadcast.
 #pragma once
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -11,7 +12,7 @@
 
 #define SUM_FACTOR 1.f
 
-// Of this lane's columns, one of K after the other.
+// The panel of this lane's columns: [TILE_K][NV].
 typedef float panel_vec;
 #define PANEL_VECTORS (TILE_K * NV)
 
@@ -33,10 +34,10 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return (struct b_panel){panel};
 }
 
-// Integers only.
+// Only policies of integers need sums of weights.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
 
-// sum[v] += the rows of the group times the panel.
+// sum[v] += the eight rows of the group times column v of the panel.
 static inline __attribute__((always_inline)) void multiply(const int count, int first,
                                                            __private const struct a_group *group, int length,
                                                            struct b_panel b, __private vec_i *unused,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of src and packed weights as f32, by block loads in one dimension (cl_intel_subgroups); tensors that
-// these cannot read, element by element. Behind K there are zeros.
+// Loads rows of src and weights as f32, for xe_fma.h. src and packed weights are read by 1-D block
+// loads (cl_intel_subgroups); what these cannot read, element by element. Elements behind K are 0.
 #pragma once
 
 #include "owner/sub_group.h"
 #include "policy/packed.h"
 #include "tensor.h"
 
-#define PARTS (TILE_K / LANES) // of a block of K, an element a lane in each
+#define PARTS (TILE_K / LANES) // parts of a block of K, each with one element a lane
 #if TILE_N != 2 * LANES || PARTS < 1 || PARTS > 2
 #error "block loads are for two columns, and one or two of K, a lane"
 #endif
@@ -17,7 +17,8 @@ uint2 __attribute__((overloadable)) intel_sub_group_block_read2(const global uin
 ushort __attribute__((overloadable)) intel_sub_group_block_read_us(const global ushort *at);
 ushort2 __attribute__((overloadable)) intel_sub_group_block_read_us2(const global ushort *at);
 
-// Two elements that follow each other in each lane, by what a float type has in memory.
+// Loads 2 * LANES contiguous elements of a float type: each lane gets, as f32, the elements
+// lane and LANES + lane.
 static inline float2 read_two(bytes at, int data_type) {
     if (data_type == DT_F32)
         return as_float2(intel_sub_group_block_read2((global const uint *)at));
@@ -25,7 +26,7 @@ static inline float2 read_two(bytes at, int data_type) {
     return data_type == DT_F16 ? convert_float2(as_half2(bits)) : as_float2(convert_uint2(bits) << 16);
 }
 
-// A block of a row of src: what this lane has of each part.
+// This lane's elements of a block of a row of src, one of each part.
 static inline float2 read_row(bytes at) {
 #if PARTS == 2
     return read_two(at, spec_src_dt());
@@ -37,7 +38,7 @@ static inline float2 read_row(bytes at) {
 #endif
 }
 
-// The same for up to `count` elements of any stride, zeros behind them.
+// The same for at most `count` elements of any stride; elements behind them are 0.
 static inline float2 gather_row(bytes at, int count, long stride) {
     const int lane = get_sub_group_local_id();
     float part[2] = {0.f, 0.f};
@@ -48,17 +49,17 @@ static inline float2 gather_row(bytes at, int count, long stride) {
     return vload2(0, part);
 }
 
-// a[part]: of the tile's rows i0.. + 7 the elements k0 + part * LANES + lane.
+// a[part]: elements k0 + part * LANES + lane of rows i0 .. i0 + 7 of the tile.
 static inline void load_a(bytes src, global const struct matmul_problem *p,
                           __private const struct tile_rows *rows, int i0, long k0, __private float8 *a) {
-    const long stride = HAS(FLAG_SRC_1D) ? 1 : p->src.column;
-    const int left = HAS(FLAG_K_TAIL) ? (int)(p->k - k0) : TILE_K;
+    const long stride = spec_src_load() == SRC_LOAD_1D ? 1 : p->src.column;
+    const int left = HAS(FLAG_PANEL_TAIL) ? (int)(p->k - k0) : TILE_K;
     float2 r[8];
 #pragma unroll
-    for (int i = 0; i < 8; ++i) { // the same place in all lanes, as block loads want it
+    for (int i = 0; i < 8; ++i) { // block loads need the same address in all lanes
         bytes at =
             src + sub_group_broadcast(rows->at[i0 / LANES], i0 % LANES + i) + k0 * stride * src_bytes();
-        r[i] = HAS(FLAG_SRC_1D) && left >= TILE_K ? read_row(at) : gather_row(at, left, stride);
+        r[i] = spec_src_load() == SRC_LOAD_1D && left >= TILE_K ? read_row(at) : gather_row(at, left, stride);
     }
     a[0] = (float8)(r[0].x, r[1].x, r[2].x, r[3].x, r[4].x, r[5].x, r[6].x, r[7].x);
 #if PARTS == 2
@@ -68,8 +69,8 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
 
 // The weights of a tile.
 struct wei_source {
-    bytes wei, panel;   // the tile's columns in their panel
-    long first, second; // where each of this lane's columns begins
+    bytes wei, panel;   // panel: the tile's columns in their packed panel
+    long first, second; // element offsets of this lane's two columns
 };
 
 // n0: this lane's first column. Columns past the end repeat the last one.
@@ -85,7 +86,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     return w;
 }
 
-// Four of K of a column as f32.
+// Converts four elements of K of a column to f32.
 static inline float4 widen(uint four) {
     if (wei_is_int4()) {
         const int4 top = (int4)((int)four) << (int4)(28, 24, 20, 16);
@@ -95,8 +96,8 @@ static inline float4 widen(uint four) {
     return spec_wei_dt() == DT_S8 ? convert_float4(as_char4(four)) : convert_float4(as_uchar4(four));
 }
 
-// Packed weights have whole blocks. What is behind K meets zeros of src, so that floats, of which it may be
-// NaN, have to be zeros, too.
+// Packed weights are padded to whole blocks. Elements behind K are multiplied with zeros of src.
+// Floats may be NaN there, so they are set to 0.
 static inline void read_packed(const struct wei_source *w, global const struct matmul_problem *p, int k0,
                                __private float *panel) {
     if (!wei_is_integer()) {
@@ -104,7 +105,7 @@ static inline void read_packed(const struct wei_source *w, global const struct m
 #pragma unroll
         for (int k = 0; k < TILE_K; ++k) {
             const float2 two = read_two(w->panel + (long)(k0 + k) * row, spec_wei_dt());
-            vstore2(!HAS(FLAG_K_TAIL) || k0 + k < p->k ? two : (float2)0.f, k, panel);
+            vstore2(!HAS(FLAG_PANEL_TAIL) || k0 + k < p->k ? two : (float2)0.f, k, panel);
         }
         return;
     }
@@ -126,7 +127,7 @@ static inline void read_packed(const struct wei_source *w, global const struct m
     }
 }
 
-// Any strides: eight of K of a column.
+// Loads eight elements of K of a column with any strides.
 static __attribute__((noinline)) float8 gather_column(bytes wei, global const struct matmul_problem *p,
                                                       long column, int k) {
     float values[8];

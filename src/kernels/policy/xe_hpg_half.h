@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Xe-HPG, sub-groups of 8: f16 or bf16 src by DPAS (xe_dpas_half.h), and f32, which becomes bf16
-// (xe_narrow.h). Builtins: cl_intel_subgroup_matrix_multiply_accumulate.
+// Xe-HPG, sub-groups of 8: f16 and bf16 src by DPAS (xe_dpas_half.h), and f32 src, which is
+// converted to bf16 (xe_narrow.h). The builtins are those of
+// cl_intel_subgroup_matrix_multiply_accumulate.
 #pragma once
 
 #define STEP_K 16 // elements of K of one DPAS
@@ -16,7 +17,8 @@ float8 __attribute__((overloadable)) intel_sub_group_bf16_bf16_matrix_mad_k16(in
 
 #include "policy/xe_dpas_half.h"
 
-// Of two words the bytes side by side, as four pairs; nibbles likewise: for src that is narrowed.
+// For f32 src: converts the bytes, or nibbles, of two words to four pairs. Pair i has element i of
+// x and element i of y.
 static inline int4 widen_bytes_of(int x, int y, int less) {
     const ushort2 a = as_ushort2(x ^ (sign_bit() * 0x01010101)),
                   b = as_ushort2(y ^ (sign_bit() * 0x01010101));
@@ -37,7 +39,8 @@ static inline int8 widen_words_of(int x, int y, int less) {
     return (int8)(widen_nibbles_of(a.lo, b.lo, less), widen_nibbles_of(a.hi, b.hi, less));
 }
 
-// A step of integers, 32 of K, as two of bf16 for src that is narrowed.
+// For f32 src: converts a step of integers, 32 elements of K, to two steps of bf16, in the order of
+// read_narrowed().
 static inline void widen_step_apart(int8 step, int less, __private int8 *first, __private int8 *second) {
     if (wei_is_int4()) {
         *first = widen_words_of(step.s0, step.s1, less);

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Xe policies share above their loads: a block's weights stay in registers while groups of eight rows of
-// src are multiplied with them. A policy includes its loads before this (xe_1d_loads.h, xe_2d_loads.h), and
-// defines
-//   dpas         eight rows of a step of src times one column
-//   SUMS         isum or fsum, which of the nest's sums it adds to
-//   LOAD_A       what loads rows of src: load_a, or a function like it
-//   SPLITS_F32   whether src and weights may be sums of two values (xe_narrow.h): the rests of src are behind
-//                its STEPS, those of weights in the second half of the panel
+// The micro-kernel of Xe policies with DPAS or DP4A: the weights of a panel stay in registers while
+// groups of eight rows of src are multiplied with them. A policy includes its loads before this
+// (xe_1d_loads.h, xe_2d_loads.h), and defines
+//   dpas         multiplies a step of eight rows of src with a step of one column
+//   SUMS         isum or fsum: the sums that it adds to
+//   LOAD_A       loads rows of src: load_a, or a function like it
+//   SPLITS_F32   whether f32 may be split into two values (xe_narrow.h). The second values, the
+//                rests, of src are after its STEPS; those of weights are in the second half of the
+//                panel
 #pragma once
 
 #include "policy/xe.h"
 #include "policy/xe_steps.h"
 
-// Column by column, so that few sums are not yet scaled.
+// One column vector at a time, so that few sums wait to be scaled.
 #define AT_ONCE(count) 1
 
-// Vectors of eight rows of src.
+// Steps of src in registers.
 #define SRC_STEPS (SPLITS_F32 ? 2 * STEPS : STEPS)
 
 // A step of this lane's column: elements of K side by side in each int.
@@ -26,7 +27,7 @@ struct b_panel {
     __private const panel_vec *steps; // [step][v]
 };
 
-// Weights that DPAS takes as they are in memory.
+// Loads a panel of weights that need no conversion.
 static inline struct b_panel load_steps(const struct wei_source *w, global const struct matmul_problem *p,
                                         int k0, __private panel_vec *panel) {
 #pragma unroll
@@ -55,7 +56,8 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll
     for (int s = 0; s < STEPS; ++s)
         if (has_step(s)) {
-            // The product of two rests is less than what is lost of the values.
+            // The product of two rests is left out: it is smaller than the rounding errors of the
+            // values.
             if (SPLITS_F32 && HAS(FLAG_SPLIT_F32))
                 SUMS[v] = dpas(a[STEPS + s], b.steps[s * NV + v], SUMS[v]);
             if (SPLITS_F32 && HAS(FLAG_SPLIT_F32) && !wei_is_integer() && s < STEPS / 2)

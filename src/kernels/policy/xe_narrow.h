@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// f32 that becomes bf16 on its way from memory to DPAS, for sub-groups of 8. The two of K that a lane takes
-// of a step of src are LANES apart, as block loads deal them, and so are those of the weights side by side.
+// f32 that is converted to bf16 between its load and DPAS, for sub-groups of 8. In a step of src,
+// the two elements of K that a lane has are LANES apart, because block loads give each lane every
+// LANES-th element. The pairs of the weights are made of the same elements.
 #pragma once
 
 #include "policy/xe_1d_loads.h"
@@ -13,18 +14,18 @@
 
 ushort2 __attribute__((overloadable)) intel_convert_bfloat162_as_ushort2(float2 x);
 
-// With FLAG_SPLIT_F32 a value is the sum of two bf16: its upper half, and the rest of it, rounded. Of two
-// rests no product is made: it is less than 2^-14 of the whole.
+// With FLAG_SPLIT_F32 a value is split into two bf16: its upper half, and the rest, rounded. The
+// product of two rests is left out: it is less than 2^-14 of the product.
 #define SPLITS_F32 true
 
-// The upper half, finite. Both parts have the sign of x, so that infinite products never meet others of the
-// opposite sign.
+// The upper 16 bits of x, limited to the largest finite bf16. Both parts have the sign of x, so an
+// infinite product is never added to one of the opposite sign.
 static inline uint upper_half(float x) {
     const float largest = 0x1.fep127f;
     return as_uint(clamp(x, -largest, largest)) & 0xffff0000;
 }
 
-// Two values as bf16, and their rests.
+// A pair of values as two bf16 in an int, and the pair of their rests.
 static inline int round_to_bf16(float low, float high) {
     return as_int(intel_convert_bfloat162_as_ushort2((float2)(low, high)));
 }
@@ -35,16 +36,17 @@ static inline int narrow_rest(float low, float high) {
     return round_to_bf16(low - as_float(upper_half(low)), high - as_float(upper_half(high)));
 }
 
-// Unrolled by hand: components of a vector have names, and in loops they would leave their registers.
+// Unrolled by hand. Components of a vector are named, not indexed: an index in a loop would move
+// the vector from registers to memory.
 #define FOR_EIGHT(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7)
 
-// Sixteen of K of this lane's column: eight, and the next eight.
+// Pairs of 16 elements of K of this lane's column: x has eight, y the next eight.
 #define EIGHT_PAIRS(of, x, y)                                                                                \
     (int8)(of((x).s0, (y).s0), of((x).s1, (y).s1), of((x).s2, (y).s2), of((x).s3, (y).s3),                   \
            of((x).s4, (y).s4), of((x).s5, (y).s5), of((x).s6, (y).s6), of((x).s7, (y).s7))
 
-// A step of packed weights and its rest, two rows at a time, each at once where DPAS wants it: registers are
-// too few for rows that wait. The panel has whole steps; behind the weights' last row there are zeros.
+// A step of packed weights and its rest. Each pair of rows is converted as soon as it is read,
+// because there are no registers to keep rows. Rows behind the last one of the weights are 0.
 static inline void split_packed(const struct wei_source *w, int k, __private int8 *step,
                                 __private int8 *rest) {
     union row {
@@ -54,7 +56,7 @@ static inline void split_packed(const struct wei_source *w, int k, __private int
     int8 taken[NV], left[NV];
 #define ROW_AT(k)                                                                                            \
     READ_ROW(, (global const uint *)(w->wei + (w->panel + (uint)(k)*PACKED_N * (uint)sizeof(float))))
-#define THERE(k, x) (!HAS(FLAG_K_TAIL) || (k) < w->rows ? (x) : 0.f)
+#define THERE(k, x) (!HAS(FLAG_PANEL_TAIL) || (k) < w->height ? (x) : 0.f)
 #define PAIR(j)                                                                                              \
     {                                                                                                        \
         const union row low = {ROW_AT(k + j)}, high = {ROW_AT(k + LANES + j)};                               \
@@ -72,7 +74,8 @@ static inline void split_packed(const struct wei_source *w, int k, __private int
     }
 }
 
-// A step of all columns from element k on: step[v], and rest[v] of it with FLAG_SPLIT_F32.
+// step[v]: a step of the lane's column v, from element k on. rest[v]: its rest, with
+// FLAG_SPLIT_F32.
 static inline void read_narrowed(const struct wei_source *w, global const struct matmul_problem *p, int k,
                                  __private int8 *step, __private int8 *rest) {
     if (HAS(FLAG_SPLIT_F32) && spec_wei_unit() == UNIT_PACKED) {
@@ -89,8 +92,8 @@ static inline void read_narrowed(const struct wei_source *w, global const struct
     }
 }
 
-// Any strides, and K that ends inside the step from element k on: what this lane has of eight rows, or
-// their rest.
+// This lane's part of a step of eight rows, or of their rest, for src with any strides and for a K
+// that ends inside the step. begin: element offset of the matrix; k: the step's first element.
 static __attribute__((noinline)) uint8 gather_narrowed(bytes src, global const struct matmul_problem *p,
                                                        long begin, int row, int k, bool rest) {
     uint values[8];
@@ -110,11 +113,11 @@ static __attribute__((noinline)) uint8 gather_narrowed(bytes src, global const s
     return vload8(0, values);
 }
 
-// As load_a, for src that is f32.
+// load_a for f32 src.
 static inline void load_narrowed(bytes src, global const struct matmul_problem *p,
                                  __private const struct tile_rows *rows, int i0, long k0,
                                  __private a_rows *a) {
-    if (!HAS(FLAG_SRC_1D) || !is_whole(p, k0, spec_panel_k())) {
+    if (spec_src_load() != SRC_LOAD_1D || !is_whole(p, k0, spec_panel_k())) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)
             if (has_step(s)) {
@@ -126,7 +129,7 @@ static inline void load_narrowed(bytes src, global const struct matmul_problem *
         return;
     }
     a_rows taken[STEPS], left[STEPS];
-// Row i, whose place is the same in all lanes, as block loads want it.
+// Row i. Block loads need an address that is the same in all lanes.
 #define LOAD_ROW(i)                                                                                          \
     {                                                                                                        \
         const long row = sub_group_broadcast(rows->at[i0 / LANES], i);                                       \

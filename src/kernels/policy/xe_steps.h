@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loads in one and in two dimensions share: the steps of a block, and weights that lie anyhow. A step is
-// what one DPAS takes along K, 32 bytes of a row of src.
+// What 1-D and 2-D loads share: the steps of a block, and loads of operands with any strides. A
+// step is what one DPAS takes along K: 32 bytes of a row of src.
 #pragma once
 
 #include "policy/xe.h"
@@ -8,22 +8,23 @@
 
 #define STEP_BYTES 32
 
-// The most steps of a panel, and those that it has: loops over them are unrolled, so that sums never leave
-// their registers.
+// STEPS: steps of the longest panel. has_step: whether the panel has step s. Loops go over all
+// STEPS, so that they can be unrolled and sums stay in registers.
 #define STEPS (TILE_K / STEP_K)
 static inline bool has_step(int s) {
     return s * STEP_K < spec_panel_k();
 }
 
-// Whether K has all of the `length` elements from k on.
+// Whether K has all of the elements k .. k + length - 1.
 static inline bool is_whole(global const struct matmul_problem *p, long k, int length) {
-    return !HAS(FLAG_K_TAIL) || k + length <= p->k;
+    return !HAS(FLAG_PANEL_TAIL) || k + length <= p->k;
 }
 
-// A step of one row of src, and of eight as they lie in registers: eight lanes have four bytes each of a row,
-// so in sub-groups of 16 an int is of two rows. There the extension of DPAS has two bytes a lane instead, and
-// older compilers copy half registers wherever a part of a larger load is multiplied: DPAS goes by the
-// compiler's own names, which take registers as they are.
+// a_row: a step of one row of src. a_rows: a step of eight rows, as it is in registers: eight lanes
+// have four bytes each of a row, so in sub-groups of 16 an int vector element has two rows, one in
+// each half of the lanes. For sub-groups of 16 the OpenCL extension for DPAS takes two bytes a lane
+// instead, and with it older compilers copy half registers wherever a part of a larger load is
+// multiplied. So policies call the compiler's own DPAS builtins, which take registers as they are.
 #if LANES == 16
 typedef short a_row;
 typedef uint4 a_rows;
@@ -34,8 +35,9 @@ typedef uint8 a_rows;
 #define A_ROW_LANES 8
 #define A_INTS (8 * A_ROW_LANES / LANES)
 
-// Any strides, element by element: what this lane has of eight rows from `row` on, from element k on. A
-// function of its own, as it is needed once for each step.
+// This lane's part of a step of eight rows, for src with any strides. begin: element offset of the
+// matrix; row: the first row; k: the step's first element. Rows past the end repeat the last one.
+// Not inlined, because each step needs it.
 static __attribute__((noinline)) a_rows gather_rows(bytes src, global const struct matmul_problem *p,
                                                     long begin, int row, int k) {
     const int size = src_bytes(), lane = get_sub_group_local_id();
@@ -60,17 +62,19 @@ static __attribute__((noinline)) a_rows gather_rows(bytes src, global const stru
     return a.all;
 }
 
-// Four bytes, the first `count` of them 1 (none if it is less than 1).
+// Four bytes, the first `count` of them 1, the others 0. count may be 0 or less.
 static inline int ones_of(int count) {
     return count < 1 ? 0 : 0x01010101 >> (32 - 8 * min(count, 4));
 }
 
-// A step of weights is 32 of K of integers (of 4-bit ones the first four ints), 16 of K of halves, 8 of f32.
+// Elements of K in a step of weights: 32 of integers (4-bit ones are in the first four ints), 16 of
+// halves, 8 of f32.
 static inline int wei_step() {
     return wei_bits() == 32 ? 8 : wei_bits() == 16 ? 16 : 32;
 }
 
-// Any strides: the step of the column that begins at `column`, from k on.
+// A step, from element k on, of the column that begins at element `column`, for weights with any
+// strides.
 static __attribute__((noinline)) int8 gather_column(bytes wei, global const struct matmul_problem *p,
                                                     long column, long k) {
     int words[8];

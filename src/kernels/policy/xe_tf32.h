@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intel GPUs with XMX for tf32: f32 src by DPAS as it is in memory, of which the multiplier leaves out the
-// lower 13 bits; sums in f32. Weights are f32, too, or integers, which become exact values, less their zero
-// points.
+// Intel GPUs with XMX for tf32: f32 src by DPAS without conversion, because the hardware ignores
+// the lower 13 bits; sums in f32. Weights are f32, or integers that are converted, minus their zero
+// points, to exact values.
 #pragma once
 
 #define STEP_K 8 // elements of K of one DPAS
@@ -20,7 +20,7 @@ static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
 #define LOAD_A load_a
 #include "policy/xe_multiply.h"
 
-// Bytes or nibbles of an int as f32, less their zero point.
+// Converts the bytes or nibbles of an int to f32, minus their zero point.
 static inline int4 widen_bytes(int bytes, int zero_point) {
     const int4 values =
         spec_wei_dt() == DT_S8 ? convert_int4(as_char4(bytes)) : convert_int4(as_uchar4(bytes));
@@ -32,7 +32,7 @@ static inline int8 widen_nibbles(int nibbles, int zero_point) {
     return as_int8(convert_float8(HAS(FLAG_WEI_ZP) ? values - (int8)zero_point : values));
 }
 
-// A step of integers, 32 of K, as four of f32, NV apart.
+// Converts a step of integers, 32 elements of K, to four steps of f32. Steps are NV vectors apart.
 static inline void widen_step(int8 step, int zero_point, __private panel_vec *to) {
     if (wei_is_int4()) {
         to[0] = widen_nibbles(step.s0, zero_point);
@@ -64,5 +64,5 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return (struct b_panel){panel};
 }
 
-// Integers only.
+// Only policies of integers need sums of weights.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of the columns of a sub-group's tile: each lane loads those of its own columns.
+// Scales and zero points of the weights for a tile's columns: each lane loads those of its columns.
 #pragma once
 
 #include "owner/sub_group/vectors.h"
 #include "parameters.h"
 
-// Where a parameter of the weights lies for each of the work-item's columns.
+// Element offsets of scales or zero points for each of the work-item's columns, in the first group
+// of K.
 struct column_source {
     parameter_index at[NV];
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops over the panels of a block and over groups of eight rows. Sums stay in registers.
+// The loops of the owner sub_group: over the panels of a block, and over groups of eight rows. Sums
+// stay in registers.
 #pragma once
 
 #include "owner/sub_group/slices.h"
@@ -17,7 +18,7 @@ static inline void clear_sums(__private struct tile *t) {
     }
 }
 
-// Registers have no addresses: the sums of the tile, row by row, in memory.
+// Copies the sums of the tile from registers to an array, row by row, so that they can be indexed.
 static inline void store_values(__private const struct tile *t, __private column_f *values) {
 #pragma unroll
     for (int i = 0; i < TILE_VECTORS; ++i) {
@@ -29,20 +30,21 @@ static inline void store_values(__private const struct tile *t, __private column
 }
 
 static inline __private column_f *values_of(__private struct tile *t, __private column_f *apart) {
-    if (!HAS(FLAG_FINISH))
+    if (spec_stage() != STAGE_FINISH)
         store_values(t, apart);
     return apart;
 }
 
-// All groups of rows of the tile, unrolled by hand, because not every compiler does it to the end.
+// The loop over all groups of rows. It is unrolled by hand, because not every compiler unrolls it
+// completely.
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
                                  const struct matmul_arguments *args, __private struct tile *t,
-                                 const struct block *block, struct b_panel b) {
-    struct row_parameters rows;
+                                 const struct k_block *block, struct b_panel b) {
+    struct row_parameters parameters;
 #define GROUP(i)                                                                                             \
     if ((i) < TILE_M) {                                                                                      \
-        load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);                                       \
-        multiply_rows(ROWS, i, src, p, t, &rows, block, b);                                                  \
+        load_row_parameters(ROWS, i, p, args, &t->rows, block, &parameters);                                 \
+        multiply_rows(ROWS, i, src, p, t, &parameters, block, b);                                            \
     }
     GROUP(0)
     GROUP(8)
@@ -54,9 +56,9 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
     GROUP(56)
 }
 
-// Panel i of the block, of those that share the parameters of rows and columns.
+// The products of panel i of a block. The panels of a block share scales and zero points.
 static inline __attribute__((always_inline)) void
-multiply_panel(const int i, struct block block, bytes src, global const struct matmul_problem *p,
+multiply_panel(const int i, struct k_block block, bytes src, global const struct matmul_problem *p,
                const struct matmul_arguments *args, const struct wei_source *source,
                __private panel_vec *panel, __private struct tile *t) {
     block.k0 += i * spec_panel_k();
@@ -73,7 +75,7 @@ multiply_panel(const int i, struct block block, bytes src, global const struct m
 
 // The products of a block.
 static inline __attribute__((always_inline)) void
-multiply_block(const struct block *block, bytes src, global const struct matmul_problem *p,
+multiply_block(const struct k_block *block, bytes src, global const struct matmul_problem *p,
                const struct matmul_arguments *args, const struct wei_source *source,
                __private panel_vec *panel, __private struct tile *t) {
     multiply_panel(0, *block, src, p, args, source, panel, t);

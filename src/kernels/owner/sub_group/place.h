@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile is a sub-group's.
+// Which tile a sub-group computes.
 //
-// FLAG_SLICES: from group p->whole_groups of tiles on, p->slices sub-groups of a work-group share a tile,
-// each with a slice of K (slices.h). Such a group of tiles is spread over as many more work-groups: few tiles
-// keep many sub-groups busy, and those of the last wave as many as the others.
+// With FLAG_SLICES, p->slices sub-groups of a work-group share a tile, each with a slice of K
+// (slices.h), from group p->whole_groups of tiles on. Such a group of tiles is spread over several
+// work-groups, so that few tiles keep many sub-groups busy, also in the last wave.
 #pragma once
 
 #include "owner/sub_group/vectors.h"
 
 #include "tile_place.h"
 
-// Number of the sub-group in its work-group, and how many there are.
+// The number of the sub-group in its work-group, and how many sub-groups it has.
 static inline int sub_group_number(void) {
     const int x = (int)get_local_id(0) / LANES, along_x = (int)get_local_size(0) / LANES;
     return sub_group_broadcast((int)get_local_id(1) * along_x + x, 0);
@@ -23,7 +23,7 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     struct place at;
     at.slice = 0;
     at.slices = 1;
-    int group = (int)get_group_id(0); // of tiles
+    int group = (int)get_group_id(0); // number of the group of tiles
     int x = sub_group_broadcast((int)get_local_id(0) / LANES, 0);
     int y = sub_group_broadcast((int)get_local_id(1), 0);
     if (HAS(FLAG_SLICES)) {
@@ -39,7 +39,8 @@ static inline struct place find_place(global const struct matmul_problem *p) {
         x = tile % p->group_x;
         y = tile / p->group_x;
     }
-    // Groups that run at once share rows of src and columns of weights in the second cache level.
+    // Groups are numbered in strips, column by column. Groups that run at the same time then share
+    // rows of src and columns of weights in the L2 cache.
     const int along_n = ((int)p->n + TILE_N * p->group_x - 1) / (TILE_N * p->group_x);
     const int in_strip = p->strip * along_n;
     const int strip = group / in_strip, rest = group % in_strip;

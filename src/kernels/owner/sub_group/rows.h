@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a sub-group's tile, spread over its lanes: row i is in lane i of a register.
+// The rows of a sub-group's tile: offsets, scales and zero points. They are spread over the lanes:
+// row i of the tile is in lane i % LANES of vector i / LANES.
 #pragma once
 
 #include "owner/sub_group/surface.h"
 #include "owner/sub_group/vectors.h"
 
-#include "block.h"
+#include "k_block.h"
 
-// Row `number` of dst, the i-th after origin.
+// Row `number` of dst, which is row i after origin.
 static inline struct row_index next_row(global const struct matmul_problem *p, const struct row_index *origin,
                                         long number, int i) {
     if (!HAS(FLAG_ONE_MATRIX))
@@ -19,15 +20,17 @@ static inline struct row_index next_row(global const struct matmul_problem *p, c
 
 #define ROW_VECTORS ((TILE_M + LANES - 1) / LANES)
 
-// Row v * LANES + i of the tile is in lane i of element v.
+// The arrays: element v in lane i belongs to row v * LANES + i of the tile.
 struct tile_rows {
-    long src;  // where the first row of the matrix begins
-    int first; // number of the tile's first row in it
-    // Which of these two is in registers is up to what reads src.
-    uint at[ROW_VECTORS];  // for 1-D block loads: where each row begins, in bytes
+    long src;  // element offset of the matrix in src
+    int first; // number of the tile's first row in the matrix
+    // A policy uses `at` or `matrix`; the compiler drops the other one.
+    uint at[ROW_VECTORS];  // for 1-D block loads: byte offset of each row in src
     struct surface matrix; // for 2-D block loads
-    parameter_index src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS]; // likewise
-    float scale[ROW_VECTORS], float_correction[ROW_VECTORS]; // of the current block
+    // Element offsets of each row.
+    parameter_index src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS];
+    // Values for the current block.
+    float scale[ROW_VECTORS], float_correction[ROW_VECTORS];
     int zp[ROW_VECTORS], correction[ROW_VECTORS];
 };
 
@@ -53,7 +56,7 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
 }
 
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                   const struct block *block, __private struct tile_rows *rows) {
+                                   const struct k_block *block, __private struct tile_rows *rows) {
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v) {
         if (HAS(FLAG_SRC_ZP))
@@ -63,21 +66,21 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
             const int correction = load_correction(p, args, block, rows->reductions[v], zp);
             rows->correction[v] = block->first ? correction : 0;
         }
-        if (HAS(FLAG_FLOAT_ZP))
+        if (spec_zp_term() == ZP_TERM_F32)
             rows->float_correction[v] = (float)rows->correction[v];
         if (HAS(FLAG_SRC_SCALE_K))
             rows->scale[v] = load_src_scale(args, block, rows->src_scale[v]);
     }
 }
 
-// What is taken off once for a segment.
+// Clears the corrections, which are subtracted once for a segment, before its second panel.
 static inline void leave_first_panel(__private struct tile_rows *rows) {
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v)
         rows->correction[v] = 0;
 }
 
-// The values of lanes i.. of x, the same for all work-items.
+// The values of x in lanes i .. i + 7, as a vector that all lanes have.
 #define EIGHT_LANES(type, x, i)                                                                              \
     ((type)(sub_group_broadcast(x, i), sub_group_broadcast(x, (i) + 1), sub_group_broadcast(x, (i) + 2),     \
             sub_group_broadcast(x, (i) + 3), sub_group_broadcast(x, (i) + 4),                                \
@@ -86,22 +89,22 @@ static inline void leave_first_panel(__private struct tile_rows *rows) {
 
 static inline __attribute__((always_inline)) void
 load_row_parameters(const int count, int i0, global const struct matmul_problem *p,
-                    const struct matmul_arguments *args, __private const struct tile_rows *t,
-                    const struct block *block, __private struct row_parameters *rows) {
+                    const struct matmul_arguments *args, __private const struct tile_rows *rows,
+                    const struct k_block *block, __private struct row_parameters *to) {
     const int v = i0 / LANES, lane = i0 % LANES;
     if (HAS(FLAG_SRC_ZP))
-        rows->src_zp[0] = EIGHT_LANES(int8, t->zp[v], lane);
-    if (HAS(FLAG_FLOAT_ZP))
-        rows->float_correction[0] = EIGHT_LANES(float8, t->float_correction[v], lane);
+        to->src_zp[0] = EIGHT_LANES(int8, rows->zp[v], lane);
+    if (spec_zp_term() == ZP_TERM_F32)
+        to->float_correction[0] = EIGHT_LANES(float8, rows->float_correction[v], lane);
     else if (HAS(FLAG_REDUCTIONS))
-        rows->correction[0] = EIGHT_LANES(int8, t->correction[v], lane);
+        to->correction[0] = EIGHT_LANES(int8, rows->correction[v], lane);
     if (HAS(FLAG_SRC_SCALE_K))
-        rows->src_scale[0] = EIGHT_LANES(float8, t->scale[v], lane);
+        to->src_scale[0] = EIGHT_LANES(float8, rows->scale[v], lane);
 }
 
-// Zero points of the weights times R. Factors of 16 bits make it one instruction.
+// Zero points of the weights times R. With factors of 16 bits it is one instruction.
 static inline vec_i zero_point_term(column_i zp, vec_i correction) {
-    if (HAS(FLAG_SHORT_ZP))
+    if (spec_zp_term() == ZP_TERM_S16)
         return (vec_i)(int)(short)zp * convert_int8(convert_short8(correction));
     return (vec_i)zp * correction;
 }

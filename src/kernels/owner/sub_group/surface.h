@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix in memory as 2-D block loads want it (cl_intel_subgroup_2d_block_io). What lies outside of it
-// reads as 0.
+// A matrix as 2-D block loads take it (cl_intel_subgroup_2d_block_io). They read 0 outside of it.
 #pragma once
 
 #include "data_type.h"
 #include "spec.h"
 
-static inline int src_bytes() { // of an element
+static inline int src_bytes() { // bytes of an element
     return type_bits(spec_src_dt()) / 8;
 }
 
 struct surface {
-    global void *base; // a multiple of 64
-    int width, height; // bytes of a row, rows
+    global void *base; // aligned to 64 bytes
+    int width, height; // bytes of a row, number of rows
     int pitch;         // bytes from row to row
     int x0;            // bytes from base to the first column
 };
 
-// width, pitch: in bytes. The plan sees to what the hardware wants: FLAG_SRC_2D, FLAG_WEI_2D.
+// width, pitch: in bytes. The host sets SRC_LOAD_2D and FLAG_WEI_2D only where the matrix is within
+// the hardware's limits.
 static inline struct surface make_surface(bytes first, long width, long height, long pitch) {
     const ulong address = (ulong)first;
     struct surface s;

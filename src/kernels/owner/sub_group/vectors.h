@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector is eight rows of one column: lanes have neighbouring columns. What belongs to columns is a scalar,
-// what belongs to rows is a vector.
+// The vectors of the owner sub_group. A vector is eight rows of one column, and the lanes have
+// neighbouring columns. So values for columns are scalars, and values for rows are vectors.
 #pragma once
 
 #include "data_type.h"
@@ -14,7 +14,7 @@
 #error "ROWS: a sub-group multiplies one vector of rows at once"
 #endif
 
-typedef int k_index;          // 2-D block loads have 32 bits, and so have the loops around them
+typedef int k_index;          // 2-D block loads take coordinates of 32 bits
 typedef uint parameter_index; // saves registers
 
 typedef float8 vec_f;

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of the columns of a work-item's tile, a vector at a time where they lie side by
-// side.
+// Scales and zero points of the weights for a tile's columns. Contiguous ones are loaded a vector
+// at a time.
 #pragma once
 
 #include "owner/work_item/vectors.h"
 #include "parameters.h"
 
-// LANES columns of an integer tensor, from element i on; of 4-bit types i is even.
+// Loads LANES contiguous elements of an integer tensor, from element i on. For 4-bit types i is
+// even.
 static inline column_i load_column_i(bytes p, int data_type, long i) {
     if (data_type == DT_S32)
         return load_column_s32((global const int *)p + i);
     return to_column_i(load_column_f(p, data_type, i));
 }
 
-// Whether the values of the tile's columns, from offset on, can be loaded a vector at a time.
+// Whether the values of the tile's columns, from element `offset` on, can be loaded a vector at a
+// time.
 static inline bool columns_are_vectors(tensor t, int data_type, long offset, int columns) {
     const bool nibble = type_bits(data_type) == 4 && (offset & 1) != 0;
     return t->column == 1 && t->column_group == 1 && columns == TILE_N && !nibble;
 }
 
-// Where a parameter of the weights lies for the tile's columns, the first at n0.
+// Where scales or zero points lie for the tile's columns. n0: the first column.
 struct column_source {
-    long begin, n0; // of the batch's matrix
+    long begin, n0; // begin: element offset of the batch's matrix
     int columns;
 };
 
@@ -30,7 +32,7 @@ static inline struct column_source find_columns(global const struct matmul_probl
     return (struct column_source){batch_offset(p, t, r), n0, columns};
 }
 
-// scale[v]: of the vector v of columns; row: the offset of a row of the parameter.
+// scale[v]: for vector v of columns. row: element offset of a group of K.
 static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
                                       float host, const struct column_source *from, long row) {
     const long begin = from->begin + row;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over groups of rows. Sums are where the tile keeps them, row by row.
+// The loop of the owner work_item over groups of rows. Sums stay in the arrays of struct tile.
 #pragma once
 
 #include "tile.h"
@@ -14,11 +14,11 @@ static inline __private column_f *values_of(__private struct tile *t, __private 
     return SEGMENTS_ARE_SCALED ? t->result : (__private column_f *)t->sum;
 }
 
-// The loop has a variant for each of these numbers of rows, and for 1, 2 and 4.
+// multiply_rows is compiled for these numbers of rows, and for 1, 2 and 4.
 #if !ANY_ROW_COUNT
 #define MORE_COUNTS(of)
 #elif ROWS > 8
-// Of variants for 1 to ROWS rows there would be too many to compile.
+// Variants for every number from 1 to ROWS would take too long to compile.
 #define MORE_COUNTS(of) of(8) of(ROWS)
 #elif ROWS == 6
 #define MORE_COUNTS(of) of(3) of(5) of(6)
@@ -28,35 +28,36 @@ static inline __private column_f *values_of(__private struct tile *t, __private 
 #error "ROWS: 4, 6 or more than 8, where a policy takes any number of rows"
 #endif
 
-// Rows of the next group, where so many are left: the last group repeats its last row.
+// For ROWS > 8: rows of the next group if `left` rows are left, rounded up to a variant. A last
+// group with too many rows repeats its last row.
 static inline int next_count(int left) {
     return left > 8 ? ROWS : left > 4 ? 8 : left == 3 ? 4 : left;
 }
 
-// All groups of rows of the tile, as even as they can be.
+// Multiplies all groups of rows of the tile. Groups differ by one row at most, unless ROWS > 8.
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
                                  const struct matmul_arguments *args, __private struct tile *t,
-                                 const struct block *block, struct b_panel b) {
-    struct row_parameters rows;
+                                 const struct k_block *block, struct b_panel b) {
+    struct row_parameters parameters;
     if (HAS(FLAG_ALONG_K)) {
 #pragma unroll 1
         for (int i = 0; i < t->count; ++i) {
-            load_row_parameters(1, i, p, args, &t->rows, block, &rows);
+            load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
             prefetch_b(b, block->length, i, t->count);
-            multiply_rows(1, i, src, p, t, &rows, block, b);
+            multiply_rows(1, i, src, p, t, &parameters, block, b);
         }
         return;
     }
     if (!ANY_ROW_COUNT) {
         for (int i = 0; i < t->count; i += ROWS) {
-            load_row_parameters(ROWS, i, p, args, &t->rows, block, &rows);
-            multiply_rows(ROWS, i, src, p, t, &rows, block, b);
+            load_row_parameters(ROWS, i, p, args, &t->rows, block, &parameters);
+            multiply_rows(ROWS, i, src, p, t, &parameters, block, b);
         }
         return;
     }
     const int groups = (t->count + ROWS - 1) / ROWS;
     const int each = t->count / groups;
-    int group = 0, larger = t->count - each * groups; // groups with one row more
+    int group = 0, larger = t->count - each * groups; // groups that have one row more
     for (int i = 0; i < t->count;) {
         const int count = ROWS > 8 ? next_count(t->count - i) : each + (larger-- > 0 ? 1 : 0);
         prefetch_b(b, block->length, group++, groups);
@@ -66,8 +67,8 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
             prefetch_a(src, t->rows.src, count, block->k0 + block->length, block->length);
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
-        load_row_parameters(n, i, p, args, &t->rows, block, &rows);                                          \
-        multiply_rows(n, i, src, p, t, &rows, block, b);                                                     \
+        load_row_parameters(n, i, p, args, &t->rows, block, &parameters);                                    \
+        multiply_rows(n, i, src, p, t, &parameters, block, b);                                               \
         break;
         switch (count) { CASE(1) CASE(2) CASE(4) MORE_COUNTS(CASE) }
         i += count;
@@ -75,16 +76,17 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
 }
 
 // The products of a block.
-static inline void multiply_block(const struct block *block, bytes src, global const struct matmul_problem *p,
-                                  const struct matmul_arguments *args, const struct wei_source *source,
-                                  __private panel_vec *panel, __private struct tile *t) {
+static inline void multiply_block(const struct k_block *block, bytes src,
+                                  global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                  const struct wei_source *source, __private panel_vec *panel,
+                                  __private struct tile *t) {
     const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block->length, t->wei_sum);
     multiply_tile(src, p, args, t, block, b);
 }
 
-// No slices: SHARES_TILES is false.
+// Never called: SHARES_TILES is false.
 static inline void finish_slices(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                  global uchar *dst, __private const struct tile *t, const struct place *at,
                                  long first_row, __private const column_f *values) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tile is a work-item's: GROUP_X work-items of a group are neighbours along the columns.
+// Which tile a work-item computes: the GROUP_X work-items of a work-group are neighbours along N.
 #pragma once
 
 #include "owner/work_item/vectors.h"
@@ -8,9 +8,10 @@
 
 static inline struct place find_place(global const struct matmul_problem *p) {
     const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
-    // Neighbouring groups share rows of src: they stay in the second cache level while the weights pass.
+    // Groups are numbered along N first. Consecutive groups share rows of src, which stay in the L2
+    // cache while the weights stream through it.
     const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
-    const int tile_rows = HAS(FLAG_FINISH) ? p->finish_rows : p->tile_rows;
+    const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
     struct place at;
     at.n0 = (group_n * GROUP_X + get_local_id(0)) * TILE_N;
     at.row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;

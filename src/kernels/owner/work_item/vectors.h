@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector is LANES (1, 8 or 16) neighbouring columns of one row. What belongs to columns is a vector too,
-// what belongs to rows is a scalar.
+// The vectors of the owner work_item. A vector is LANES (1, 8 or 16) neighbouring columns of one
+// row. So values for columns are vectors, and values for rows are scalars.
 #pragma once
 
 #include "data_type.h"

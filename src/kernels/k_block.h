@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of K, and what a group of rows needs of it. Both owners include this after their vectors.
+// A block of K, and the scales, zero points and corrections that a group of rows needs of it. Both
+// owners include this after their vectors.h.
 #pragma once
 
 #include "parameters.h"
@@ -8,7 +9,7 @@
 
 #define SEGMENTS_ARE_SCALED (HAS(FLAG_SRC_SCALE_K) || HAS(FLAG_WEI_SCALE_K))
 
-// From one group of K to the next.
+// Elements from one group of K to the next, in each tensor.
 struct steps {
     parameter_index src_scale, src_zp, reductions, wei_scale, wei_zp;
 };
@@ -23,31 +24,32 @@ static inline struct steps steps_of(global const struct matmul_problem *p) {
     return s;
 }
 
-// A block of K and its place in its segment.
-struct block {
-    k_index k0, segment; // first element, number of the segment
-    int length;
-    bool first, last;                  // of the segment
-    bool opens;                        // the range of K
-    parameter_index src_scale, src_zp; // what to add to a row's offsets
+// A block of K.
+struct k_block {
+    k_index k0, segment; // the first element of K, and the number of the segment
+    int length;          // elements of K
+    bool first, last;    // whether this is the first or last block of its segment
+    bool opens;          // whether this is the first block of the range or slice of K
+    // Offsets of the block's group of K from where a row begins.
+    parameter_index src_scale, src_zp;
     struct steps steps;
 };
 
-// What a group of rows needs of the current segment.
+// What a group of rows needs of the current segment. R: the sum of a row of src.
 struct row_parameters {
-    row_i correction[ROWS / VEC_ROWS];       // multiplies the zero points of the weights: R - length * zs
-    row_f float_correction[ROWS / VEC_ROWS]; // the same where FLAG_FLOAT_ZP
+    row_i correction[ROWS / VEC_ROWS];       // R - length * src_zp; multiplied by wei_zp
+    row_f float_correction[ROWS / VEC_ROWS]; // the same as f32, with ZP_TERM_F32
     row_i src_zp[ROWS / VEC_ROWS];
     row_f src_scale[ROWS / VEC_ROWS];
 };
 
-// A row at these offsets: R less what the zero points of src take from it, its zero point, its scale.
+// Loads for one row. row: the element offset where the row begins in the tensor.
 static inline int load_src_zp(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                              const struct block *block, parameter_index row) {
+                              const struct k_block *block, parameter_index row) {
     return load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp, row + block->src_zp);
 }
 static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                  const struct block *block, parameter_index row, int src_zp) {
+                                  const struct k_block *block, parameter_index row, int src_zp) {
     const parameter_index at = row + (parameter_index)block->segment * block->steps.reductions;
     const int sum = load_int((bytes)args->reductions, DT_S32, at);
     if (!HAS(FLAG_SRC_ZP))
@@ -57,7 +59,7 @@ static inline int load_correction(global const struct matmul_problem *p, const s
         length = (int)min(p->segment, p->k - (long)block->segment * p->segment);
     return sum - length * src_zp;
 }
-static inline float load_src_scale(const struct matmul_arguments *args, const struct block *block,
+static inline float load_src_scale(const struct matmul_arguments *args, const struct k_block *block,
                                    parameter_index row) {
     return load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, row + block->src_scale);
 }
