@@ -100,12 +100,12 @@ struct matmul_arguments {
 #define SPEC_WEI_SCALE_DT 7
 #define SPEC_SRC_ZP_DT 8
 #define SPEC_WEI_ZP_DT 9
+#define SPEC_STAGE 10   // enum stage
+#define SPEC_ZP_TERM 11 // enum zp_term
 // Xe rows: elements of K in a panel, at most TILE_K, and panels in a block, 1 or 2. Blocks divide
 // each segment unless all of K is one segment.
-#define SPEC_PANEL_K 10
-#define SPEC_PANELS 11
-#define SPEC_STAGE 12    // enum stage
-#define SPEC_ZP_TERM 13  // enum zp_term
+#define SPEC_PANEL_K 12
+#define SPEC_PANELS 13
 #define SPEC_SRC_LOAD 14 // Xe rows: enum src_load
 
 #define REDUCE_SEGMENTS 32 // segments of a row that one work-item of reduce_src sums
