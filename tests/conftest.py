@@ -22,7 +22,7 @@ LEFT_OUT = pytest.StashKey[int]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tiers")
     group.addoption("--full", action="store_true", help="all cases of all tests (half an hour)")
-    group.addoption("--full-only", action="store_true", help="of --full what a run without it leaves out")
+    group.addoption("--full-only", action="store_true", help="the cases that only --full runs")
 
 
 def pytest_configure(config: pytest.Config) -> None:
