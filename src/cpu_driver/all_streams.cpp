@@ -85,11 +85,14 @@ void run_while_paused(const std::function<void()> &work) {
 }
 
 ze_result_t synchronize_all() {
+    ze_result_t first_error = ZE_RESULT_SUCCESS;
     // Without the registry's mutex, so that other threads can create and destroy streams meanwhile.
-    for (const auto &stream : all_streams())
-        if (ze_result_t result = stream->wait(Deadline(UINT64_MAX)); result != ZE_RESULT_SUCCESS)
-            return result;
-    return ZE_RESULT_SUCCESS;
+    for (const auto &stream : all_streams()) {
+        const ze_result_t result = stream->wait(Deadline(UINT64_MAX));
+        if (first_error == ZE_RESULT_SUCCESS)
+            first_error = result;
+    }
+    return first_error;
 }
 
 bool finish_queues(const Deadline &deadline) try {

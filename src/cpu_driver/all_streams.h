@@ -14,8 +14,8 @@ namespace ze_cpu {
 void add_stream(const std::shared_ptr<Submission> &stream);
 void remove_stream(const std::weak_ptr<Submission> &stream);
 
-/// Waits until all streams of the process have finished. Stops at the first error and returns it;
-/// the stream keeps the error for its own synchronize().
+/// Waits until all streams of the process have finished, also after an error. Returns the first
+/// error; the stream keeps it for its own synchronize().
 ze_result_t synchronize_all();
 
 /// Waits until all OpenCL queues are empty. To be called before fork(), when no other thread is

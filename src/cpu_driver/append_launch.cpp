@@ -23,6 +23,7 @@ bool fits_cooperative(const ze_group_count_t &groups) {
 /// Reads the pNext chain of a launch. The cooperative descriptor is the only known structure;
 /// others are refused.
 ze_result_t read_parameters(const void *next, bool &cooperative) {
+    cooperative = false;
     for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
          p = static_cast<const ze_base_desc_t *>(p->pNext)) {
         if (p->stype != structure_type_cooperative)
@@ -113,6 +114,9 @@ ze_result_t zeCommandListAppendLaunchKernelWithArguments(
     if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
         return bad;
     ZE_CPU_NEED_HANDLE(hKernel);
+    bool cooperative = false;
+    if (ze_result_t bad = read_parameters(pNext, cooperative)) // before the kernel is changed
+        return bad;
     if (ze_result_t bad = set_state(hKernel, groupSizes, pArguments))
         return bad;
     return ze_cpu::zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, &groupCounts, pNext,

@@ -119,7 +119,9 @@ ze_result_t load_program(const std::vector<uint8_t> &binary, Program &program, s
     cl::Int of_binary = cl::success, status = cl::success;
     program = Program(
         opencl().clCreateProgramWithBinary(runtime().context, 1, &device, &size, &data, &of_binary, &status));
-    if (!program.get() || of_binary != cl::success) {
+    if (status == cl::success)
+        status = of_binary;
+    if (!program.get() || status != cl::success) {
         log += "the OpenCL runtime refuses the binary (error " + std::to_string(status) + ")\n";
         return build_error(status, ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
     }

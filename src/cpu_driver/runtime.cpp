@@ -152,9 +152,9 @@ bool DeviceInfo::has(const char *extension) const {
 }
 
 ze_result_t open_runtime() {
+    last_reason[0] = '\0';
     if (the_runtime)
         return ZE_RESULT_SUCCESS;
-    last_reason[0] = '\0';
     Opening &o = opening();
     std::lock_guard lock(o.mutex);
     if (the_runtime)

@@ -52,11 +52,13 @@ std::shared_ptr<SharedEvents> SharedEvents::create(uint32_t count, uint32_t flag
 }
 
 std::shared_ptr<SharedEvents> SharedEvents::open(std::shared_ptr<MemoryFile> file) {
+    if (file->size() < states_at)
+        return nullptr;
+    const size_t room = (file->size() - states_at) / sizeof(EventState);
     std::shared_ptr<SharedEvents> events(new SharedEvents(std::move(file)));
-    const Header &header = events->header(); // a file has a page at least
+    const Header &header = events->header();
     events->count_ = header.count;
     events->flags_ = header.flags;
-    const size_t room = (events->file_->size() - states_at) / sizeof(EventState);
     return header.magic == magic && events->count_ <= room ? events : nullptr;
 }
 

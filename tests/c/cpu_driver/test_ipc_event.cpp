@@ -6,6 +6,9 @@
 #include <fstream>
 #include <thread>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+
 #include "other_process.h"
 
 namespace {
@@ -304,6 +307,25 @@ void refusals(Other &other) {
     OK(ze.zeEventPoolDestroy(plain));
 }
 
+/// A sealed file of somebody else that is shorter than a pool's header, or than what that says.
+void short_files() {
+    struct {
+        uint64_t magic = 0x73746e6576657a63;
+        uint32_t count = 1u << 20, flags = 0;
+        uint64_t rest[64] = {};
+    } header;
+    for (const size_t size : {size_t(1), size_t(16), size_t(63), size_t(64), sizeof header}) {
+        const int descriptor = memfd_create("short", MFD_ALLOW_SEALING);
+        CHECK(descriptor >= 0 && write(descriptor, &header, size) == ssize_t(size));
+        CHECK(fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+        ze_ipc_event_pool_handle_t handle{};
+        std::memcpy(handle.data, &descriptor, sizeof descriptor);
+        ze_event_pool_handle_t pool = nullptr;
+        CHECK_RESULT(open_pool(context, handle, &pool), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+        close(descriptor);
+    }
+}
+
 /// A child of fork() shares the pool, and needs a watcher of its own.
 void forked(Other &other) {
     Test test(other);
@@ -351,6 +373,7 @@ int main(int argc, char **argv) {
         kernel_to_host(other);
         seen_at_once(other);
         refusals(other);
+        short_files();
         Test(other).ask('g');
         forked(other);
     }

@@ -191,6 +191,12 @@ static void with_arguments(ze_command_list_handle_t list) {
     CHECK_RESULT(with_parameters(list, kernel, &one, &unknown, nullptr, 0, nullptr),
                  ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
     CHECK_RESULT(with_parameters(list, kernel, nullptr, nullptr, nullptr, 0, nullptr), null_pointer);
+    wide = 99; // a refused launch does not change the kernel's arguments
+    CHECK_RESULT(with_arguments(list, kernel, one, {2, 1, 1}, arguments, &unknown, nullptr, 0, nullptr),
+                 ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    OK(with_parameters(list, kernel, &one, nullptr, nullptr, 0, nullptr));
+    finish(list);
+    CHECK(out[0] == 11);
     finish(list);
     OK(ze.zeKernelDestroy(kernel));
     OK(ze.zeMemFree(context, out));
