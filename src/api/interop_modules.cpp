@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry point that lists the SPIR-V modules a primitive descriptor's kernels are built from.
+#include <algorithm>
 #include <cstring>
 
 #include "common/error.hpp"
@@ -45,8 +46,10 @@ zemm_status_t zemm_ze_interop_primitive_desc_get_modules(const_zemm_primitive_de
             if (*count < number)
                 fail(zemm_invalid_arguments, "count is %d, but %s has %d modules", *count, pd->impl_name(),
                      number);
-            for (int i = 0; i < number; ++i)
-                modules[i] = module_of(sources[i]);
+            std::vector<zemm_ze_module_t> found;
+            for (const ze::kernel_source &source : sources)
+                found.push_back(module_of(source));
+            std::copy(found.begin(), found.end(), modules); // after an error, modules are unchanged
         }
         *count = number;
     });

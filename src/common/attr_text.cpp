@@ -50,6 +50,8 @@ std::string arg_text(int arg) {
         return "attr_scales_" + arg_text(arg & ~ZEMM_ARG_ATTR_SCALES);
     if (arg >= ZEMM_ARG_MULTIPLE_SRC && arg < ZEMM_ARG_MULTIPLE_DST)
         return text("msrc%d", arg - ZEMM_ARG_MULTIPLE_SRC);
+    if (arg > ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS && arg < ZEMM_ARG_MULTIPLE_SRC)
+        return "attr_precomputed_reductions_" + arg_text(arg - ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS);
     return text("arg%d", arg);
 }
 

@@ -162,6 +162,8 @@ void check_sparse(const char *caller, const memory_desc &md) {
              sparse_encoding_name(md.encoding), md.ndims);
     if (md.nnz < 0 && md.nnz != runtime_dim)
         fail(zemm_invalid_arguments, "%s: nnz %lld is negative", caller, (long long)md.nnz);
+    checked_mul(caller, md.nnz == runtime_dim ? 0 : md.nnz, 8); // bytes of the widest type
+    checked_mul(caller, md.group_count, 8);
     const int types = md.encoding == zemm_csr ? 2 : packed ? 0 : 1;
     for (int i = 0; i < types; i++)
         check_data_type(caller, "metadata type", md.metadata_types[i]);

@@ -158,6 +158,33 @@ static void blob_of(uint8_t *bytes, size_t *size) {
     drop();
 }
 
+/* A blob whose number of elements or groups needs more bytes than 64 bits count. */
+static void huge_counts(void) {
+    const dims_t dims = {10, 20};
+    const int64_t seven = 7, huge = INT64_MAX / 4;
+    uint8_t bytes[4096];
+    for (int grouped = 0; grouped < 2; grouped++) {
+        size_t size = 0, changed = 0;
+        if (grouped)
+            OK(zemm_memory_desc_create_with_grouped_encoding(&out, 2, dims, zemm_f32, 0, seven, zemm_s32));
+        else
+            OK(zemm_memory_desc_create_with_csr_encoding(&out, 2, dims, zemm_f32, seven, zemm_s32, zemm_s64));
+        OK(zemm_memory_desc_get_blob(NULL, &size, out));
+        CHECK(size <= sizeof bytes);
+        OK(zemm_memory_desc_get_blob(bytes, &size, out));
+        drop();
+        for (size_t at = 0; at + sizeof seven <= size; at += sizeof seven)
+            if (!memcmp(bytes + at, &seven, sizeof seven)) {
+                uint8_t damaged[4096];
+                memcpy(damaged, bytes, size);
+                memcpy(damaged + at, &huge, sizeof huge);
+                INVALID("", zemm_memory_desc_create_with_blob(&out, damaged));
+                changed++;
+            }
+        CHECK(changed == 1);
+    }
+}
+
 static void blob(void) {
     uint8_t bytes[4096], damaged[4096];
     size_t size = 0;
@@ -191,6 +218,7 @@ static void blob(void) {
     memset(damaged, 0, sizeof damaged);
     INVALID("blob", zemm_memory_desc_create_with_blob(&out, damaged));
     INVALID("blob", zemm_memory_desc_create_with_blob(&out, NULL));
+    huge_counts();
     INVALID("md", zemm_memory_desc_get_blob(NULL, &size, NULL));
     INVALID("size", zemm_memory_desc_get_blob(NULL, NULL, in));
     OK(zemm_memory_desc_create_host_scalar(&out, zemm_s32));
