@@ -57,4 +57,6 @@ def test_any_address(
         assert (area[:first] == 0xA5).all()
         assert (area[first + md.size :] == 0xA5).all()
         taken += 1
-    assert taken or row in XE_ROWS  # some Xe rows need no scratchpad here
+    if not taken and row in XE_ROWS:
+        pytest.skip(f"{row} needs no scratchpad for the problems that it takes")
+    assert taken

@@ -286,7 +286,9 @@ def test_k_in_parts(
         assert not split.ranges or parts >= 2 * m * n * 4
         kinds.add(split)
         check_exact_and_alike(engine, stream, row, problem)
-    assert kinds in (set(), {Split(True, False), Split(True, True)}), kinds
+    if not kinds:
+        pytest.skip(f"{row} takes none of these problems")
+    assert kinds == {Split(True, False), Split(True, True)}
 
 
 @pytest.mark.quick(cases=lambda row: row == LARGE[0])
@@ -297,6 +299,7 @@ def test_last_wave(
     """Tiles that fill all threads once run without slices. The tiles that remain run in slices."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
     tile = tile_of(row)
+    ran = 0
     for name, variant in PARTS[kind_of(row)].items():
         for seed, (tiles, k) in enumerate([(17, 1152), (18, 2304)]):
             # Four rows of tiles.
@@ -305,6 +308,8 @@ def test_last_wave(
                 continue
             assert split_of(engine, problem) == Split(True, False), (name, tiles)
             check_exact_and_alike(engine, stream, row, problem)
+            ran += 1
+    assert ran
 
 
 @pytest.mark.quick(cases=lambda row, mode: mode == "tf32" and row in SMALLEST)
