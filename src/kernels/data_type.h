@@ -100,6 +100,25 @@ static inline float load_float(bytes p, int data_type, long i) {
     return 0.f;
 }
 
+// An element of a scale: only the types that the list allows for it. Kernels load scales in unrolled
+// loops, and Intel's GPU compiler (IGC 2.40) does not unroll them if the cases are too many: it then
+// keeps the sums in memory.
+#define CASE_no(...)
+#define CASE_yes(NAME, statement)                                                                            \
+    case DT_##NAME:                                                                                          \
+        statement;                                                                                           \
+        break;
+static inline float load_scale_element(bytes p, int data_type, long i) {
+    switch (data_type) {
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
+    CASE_##scale(NAME, return load_##name(p, i))
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
+    CASE_##scale(NAME, return (float)load_##name(p, i))
+#include "types.def"
+    }
+    return 0.f;
+}
+
 // Stores of f32 x. Integers saturate and round half to even; NaN becomes 0. Floats round half to
 // even; f16 overflows to infinity.
 static inline void store_f32(global uchar *p, long i, float x) {
@@ -233,25 +252,22 @@ DEFINE_STORES(8)
 DEFINE_STORES(16)
 
 // Only for types that dst may have.
-#define CASE_no(...)
-#define CASE_yes(NAME, store)                                                                                \
-    case DT_##NAME:                                                                                          \
-        store(p, i, x);                                                                                      \
-        break;
 static inline void store_float8(global uchar *p, int data_type, long i, float8 x) {
     switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...) CASE_##dst(NAME, store8_##name)
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...)                                    \
+    CASE_##dst(NAME, store8_##name(p, i, x))
 #define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
-    CASE_##dst(NAME, store8_##name)
+    CASE_##dst(NAME, store8_##name(p, i, x))
 #include "types.def"
     }
 }
 
 static inline void store_float16(global uchar *p, int data_type, long i, float16 x) {
     switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...) CASE_##dst(NAME, store16_##name)
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...)                                    \
+    CASE_##dst(NAME, store16_##name(p, i, x))
 #define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
-    CASE_##dst(NAME, store16_##name)
+    CASE_##dst(NAME, store16_##name(p, i, x))
 #include "types.def"
     }
 }

@@ -34,10 +34,11 @@ static inline void finish_row(global const struct matmul_problem *p, const struc
     if (HAS(FLAG_DST_SCALE)) {
         const long scale = row_offset(p, &p->dst_scale, r);
         for (int n = 0; n < columns; ++n)
-            elements[n] /= p->dst_scale.on_host
-                               ? args->host_dst_scale
-                               : load_float((bytes)args->dst_scale, p->dst_scale.data_type,
-                                            scale + column_offset(&p->dst_scale, n0 + n * COLUMN_STEP));
+            elements[n] /=
+                p->dst_scale.on_host
+                    ? args->host_dst_scale
+                    : load_scale_element((bytes)args->dst_scale, p->dst_scale.data_type,
+                                         scale + column_offset(&p->dst_scale, n0 + n * COLUMN_STEP));
     }
     if (HAS(FLAG_DST_ZP)) {
         const long zp = row_offset(p, &p->dst_zp, r);

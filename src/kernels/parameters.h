@@ -5,7 +5,7 @@
 #include "tensor.h"
 
 static inline float load_scale(ulong address, int data_type, float host, long offset) {
-    return data_type == 0 ? host : load_float((bytes)address, data_type, offset);
+    return data_type == 0 ? host : load_scale_element((bytes)address, data_type, offset);
 }
 
 static inline int load_zero_point(ulong address, int data_type, int host, long offset) {

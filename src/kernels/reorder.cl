@@ -37,7 +37,7 @@ static inline long parameter_offset(problem p, parameter t, const __private long
 }
 
 static inline float scale_at(problem p, parameter t, ulong address, float host, const __private long *c) {
-    return t->on_host ? host : load_float((bytes)address, t->data_type, parameter_offset(p, t, c));
+    return t->on_host ? host : load_scale_element((bytes)address, t->data_type, parameter_offset(p, t, c));
 }
 
 static inline int zero_point_at(problem p, parameter t, ulong address, int host, const __private long *c) {
