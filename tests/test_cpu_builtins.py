@@ -36,6 +36,50 @@ def driver() -> Driver:
     return Driver()
 
 
+FMA = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void everywhere(global half *a, global half *b, global half *c) {
+    const size_t i = get_global_id(0);
+    c[i] = fma(a[i], b[i], c[i]);
+}
+__attribute__((intel_reqd_sub_group_size(16)))
+kernel void in_some_lanes(global half *a, global half *b, global half *c) {
+    const size_t i = get_global_id(0);
+    if (i % 3)
+        c[i] = fma(a[i], b[i], c[i]);
+}
+"""
+
+
+@pytest.mark.parametrize("kernel", ["everywhere", "in_some_lanes"])
+def test_fma_of_f16(driver: Driver, kernel: str) -> None:
+    """The driver has fma() of f16 itself, with one rounding."""
+    rng = np.random.default_rng(5)
+    special = np.array([0, 1, 0x3FF, 0x400, 0x3C00, 0x3C01, 0x7BFF, 0x7C00, 0x7E00], np.uint16)
+    special = np.concatenate([special, special | 0x8000])
+    a, b, c = (
+        np.concatenate([grid.ravel(), rng.integers(0, 1 << 16, 100_000, dtype=np.uint16)]).view(np.float16)
+        for grid in np.meshgrid(special, special, special)
+    )
+    # Sums halfway between two values, and next to that: c and half of its last place.
+    near = rng.integers(0x3C00, 0x4400, 20_000, dtype=np.uint16).view(np.float16)
+    a = np.concatenate([a, 1 + np.ldexp(rng.integers(-1, 2, near.size), -10).astype(np.float16)])
+    b = np.concatenate([b, np.spacing(near) / 2 * rng.choice([-1, 1], near.size).astype(np.float16)])
+    c = np.concatenate([c, near])
+    with np.errstate(all="ignore"):
+        # A sum that is inexact in f64 is not near the middle of two f16.
+        expected = (a.astype(np.float64) * b + c).astype(np.float16)
+    if kernel == "in_some_lanes":
+        expected = np.where(np.arange(c.size) % 3, expected, c)
+    group = 16
+    count = -(-c.size // group) * group
+    padded = [np.resize(x, count) for x in (a, b, c)]
+    driver.module(compile_opencl(FMA)).run(kernel, padded, count // group, group)
+    got = padded[2][: c.size]
+    same = (got == expected) & (np.signbit(got) == np.signbit(expected)) | np.isnan(got) & np.isnan(expected)
+    assert same.all(), [(x[~same][:5]) for x in (a, b, c, got, expected)]
+
+
 @functools.cache
 def dpas_module(driver: Driver, lanes: int) -> Module:
     return driver.module(compile_opencl("\n".join(dpas_kernel(d) for d in DPAS if d.lanes == lanes)))

@@ -74,6 +74,8 @@ std::optional<Builtin> find_other(const std::string &symbol, const MangledName *
         return found;
     if (symbol == "__builtin_IB_lsc_prefetch_global_uint") // (pointer, offset, cache control)
         return make(symbol, function, "LINE_PREFETCH", "v(p5,i32,i32)");
+    if (symbol == "_Z3fmaDhDhDh")
+        return make(symbol, function, "FMA_HALF", "f16(f16,f16,f16)");
     if (!mangled || mangled->parameters.size() != 1)
         return {};
     const std::string &name = mangled->name;

@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "spirv_atomics.h"
+#include "spirv_calls.h"
 #include "spirv_check.h"
 
 namespace ze_cpu {
@@ -79,8 +79,8 @@ private:
 
     bool visit(const Instruction &i) {
         const uint32_t *w = i.word;
-        if (std::optional<ImportedFunction> function = atomic_function(i, ids_))
-            atomics_.emplace(function->name, *function);
+        if (std::optional<ImportedFunction> function = runtime_function(i, ids_))
+            runtime_functions_.emplace(function->name, *function);
         switch (i.op) {
         case spv::OpEntryPoint:
             return entry_point(i);
@@ -278,7 +278,7 @@ private:
         for (const auto &[id, name] : imports_) // variables may be imported, too
             if (functions_.count(id))
                 info_.imports.push_back({name, signature(id)});
-        for (const auto &[name, function] : atomics_)
+        for (const auto &[name, function] : runtime_functions_)
             info_.imports.push_back(function);
         return true;
     }
@@ -295,7 +295,7 @@ private:
     std::unordered_map<uint32_t, uint32_t> results_;     // result types by function's id
     std::unordered_map<uint32_t, std::string> spelling_; // of types, as in ImportedFunction
     std::map<uint32_t, std::string> imports_;            // names by id
-    std::map<std::string, ImportedFunction> atomics_;    // by name
+    std::map<std::string, ImportedFunction> runtime_functions_;    // by name
     std::vector<Entry> entries_;
     std::set<uint32_t> packed_;
 };

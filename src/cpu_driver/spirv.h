@@ -38,7 +38,7 @@ struct KernelInfo {
 };
 
 /// A function that the module calls but does not define, or that the OpenCL runtime calls for one
-/// of the module's atomic instructions.
+/// of the module's instructions (spirv_calls.h).
 struct ImportedFunction {
     std::string name;
     /// The types of result and parameters: v (void), b (bool), i32, f32x8, p1 (a pointer, with its

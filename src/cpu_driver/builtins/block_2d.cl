@@ -12,6 +12,8 @@
 //   VALUE                 type of a lane's values, an unsigned integer; if it holds several
 //                         elements, the first is in the lowest bits
 //   TRANSFORM, TRANSPOSE, WRITE, PREFETCH   one of them, or none for a plain read
+//
+// Not inlined, to keep build times short: a kernel calls it dozens of times.
 #define LANES 16
 
 // A value of a lane consists of PARTS elements. Element j of value i is at ROW(i, j) and
@@ -42,8 +44,8 @@ __attribute__((always_inline)) void FUNCTION(__global void *base, int width, int
 #else
 void FUNCTION(__global void *base, int width, int height, int pitch, int2 coord,
               __private VALUE *values) __asm(SYMBOL);
-__attribute__((always_inline)) void FUNCTION(__global void *base, int width, int height, int pitch,
-                                             int2 coord, __private VALUE *values) {
+__attribute__((noinline)) void FUNCTION(__global void *base, int width, int height, int pitch, int2 coord,
+                                        __private VALUE *values) {
     const int lane = get_sub_group_local_id();
     const struct ze_matrix matrix = ze_matrix_at(base, width, height, pitch, coord, sizeof(ELEMENT));
 #pragma nounroll

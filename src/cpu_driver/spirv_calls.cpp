@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spirv_atomics.h"
+#include "spirv_calls.h"
+
+#include <spirv/unified1/OpenCL.std.h>
 
 namespace ze_cpu {
 namespace {
@@ -77,9 +79,24 @@ const char *space_of(uint32_t storage) {
     }
 }
 
+/// Whether an id is OpenCL's set of instructions.
+bool is_opencl_set(const spirv::Id &set) {
+    return set.op == spv::OpExtInstImport &&
+           spirv::text_at({set.op, set.count, set.words}, 2) == "OpenCL.std";
+}
+
+/// fma() of f16 that are no vectors.
+bool is_half_fma(const spirv::Instruction &i, const spirv::Ids &ids) {
+    const spirv::Id &type = ids[i.word[1]];
+    return i.op == spv::OpExtInst && i.count == 8 && i.word[4] == OpenCLLIB::Fma &&
+           is_opencl_set(ids[i.word[3]]) && type.op == spv::OpTypeFloat && type.word(2) == 16;
+}
+
 } // namespace
 
-std::optional<ImportedFunction> atomic_function(const spirv::Instruction &i, const spirv::Ids &ids) {
+std::optional<ImportedFunction> runtime_function(const spirv::Instruction &i, const spirv::Ids &ids) {
+    if (is_half_fma(i, ids))
+        return ImportedFunction{"_Z3fmaDhDhDh", "f16(f16,f16,f16)"};
     const Call call = call_for(i.op);
     if (!call.name)
         return {};
