@@ -14,14 +14,20 @@ from support_problem import Problem
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
 from support_run import make_pd
 
-# One row for each owner of a tile: the smallest tile, which builds fastest, and an integer row if
-# there is one.
-SMALL_ROWS = set(
-    {
-        row.owner: row.name
-        for row in sorted(BY_NAME.values(), key=lambda row: (-row.tile_m * row.tile_n, row.src == "int8"))
-    }.values()
-)
+
+def _row_cost(row: str) -> float:
+    """A rough measure of the time in which a CPU builds a module of the row. DP4A and fma in
+    sub-groups are compiled more slowly than DPAS, which is a call.
+    """
+    traits = BY_NAME[row]
+    has_dpas = traits.has_dots and not traits.is_dp4a
+    return (1 + math.sqrt(traits.tile_m * traits.tile_n) / 16) * (2 if traits.is_xe and not has_dpas else 1)
+
+
+# For each owner of a tile the row that builds fastest, an integer row if there is one.
+SMALL_ROWS = {
+    min(rows, key=lambda row: (_row_cost(row), BY_NAME[row].src != "int8")) for rows in (CPU_ROWS, XE_ROWS)
+}
 
 
 @cache
@@ -41,11 +47,9 @@ def takes(row: str, problem: Problem) -> bool:
 
 
 def _cost(row: str, problem: Problem) -> float:
-    """A rough measure of the time to build a module. CPUs compile f16 arithmetic slowly, most of
-    all in large tiles.
-    """
+    """_row_cost() for one problem. CPUs compile f16 arithmetic slowly, most of all in large tiles."""
     widened = problem.src_dt == "f16" and problem.wei_dt != "f16" and row in XE_ROWS
-    return (1 + math.sqrt(BY_NAME[row].tile_m * BY_NAME[row].tile_n) / 16) * (8 if widened else 1)
+    return _row_cost(row) * (8 if widened else 1)
 
 
 def in_turns(

@@ -10,6 +10,7 @@
 #include "matmul/layouts.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/predicates.hpp"
+#include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -148,7 +149,7 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
     const std::string forced = env("ZEMM_KERNEL");
     layouts in(p, dev);
     std::vector<candidate> result;
-    std::vector<std::pair<const kernel_row *, std::string>> refusals;
+    refusals refused("matmul", [&p] { return dims_line(p); });
     for (const kernel_row &row : list) {
         std::string why;
         if (!forced.empty() && forced != row.name)
@@ -160,17 +161,10 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
             result.push_back(std::move(*c));
             continue;
         }
-        if (verbose::enabled(verbose::dispatch))
-            verbose::print(text("primitive,create:dispatch,matmul,%s,%s,%s", row.name, why.c_str(),
-                                dims_line(p).c_str()));
-        refusals.emplace_back(&row, std::move(why));
+        refused.add(row.name, std::move(why));
     }
-    if (result.empty()) {
-        std::string reasons;
-        for (const auto &[row, why] : refusals)
-            reasons += text("; %s: %s", row->name, why.c_str());
-        fail(zemm_unimplemented, "no kernel takes the matmul %s%s", dims_line(p).c_str(), reasons.c_str());
-    }
+    if (result.empty())
+        refused.fail();
     sort_tiles(p, dev, in, result);
     return result;
 }

@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "common/env.hpp"
-#include "common/error.hpp"
-#include "common/verbose.hpp"
 #include "primitive/launch.hpp"
+#include "primitive/refusals.hpp"
 
 namespace zemm::reorder {
 
@@ -47,7 +46,7 @@ std::vector<std::pair<const implementation *, plan>> candidates(const problem &p
     const bool is_forced =
         std::ranges::any_of(implementations, [&](const implementation &i) { return forced == i.name; });
     std::vector<std::pair<const implementation *, plan>> result;
-    std::string reasons;
+    refusals refused("reorder", [&p] { return dims_text(p.src); });
     for (const implementation &i : implementations) {
         std::string why = "ZEMM_KERNEL asks for another kernel";
         plan made;
@@ -56,14 +55,10 @@ std::vector<std::pair<const implementation *, plan>> candidates(const problem &p
             result.emplace_back(&i, std::move(made));
             continue;
         }
-        if (verbose::enabled(verbose::dispatch))
-            verbose::print(text("primitive,create:dispatch,reorder,%s,%s,%s", i.name, why.c_str(),
-                                dims_text(p.src).c_str()));
-        reasons += text("; %s: %s", i.name, why.c_str());
+        refused.add(i.name, std::move(why));
     }
     if (result.empty())
-        fail(zemm_unimplemented, "no kernel takes the reorder %s%s", dims_text(p.src).c_str(),
-             reasons.c_str());
+        refused.fail();
     return result;
 }
 
