@@ -17,7 +17,7 @@ from support_run import make_pd
 
 def _row_cost(row: str) -> float:
     """A rough measure of the time in which a CPU builds a module of the row. DP4A and fma in
-    sub-groups are compiled more slowly than DPAS, which is a call.
+    sub-groups take longer than DPAS, of which a tile needs few.
     """
     traits = BY_NAME[row]
     has_dpas = traits.has_dots and not traits.is_dp4a
@@ -46,12 +46,6 @@ def takes(row: str, problem: Problem) -> bool:
     return True
 
 
-def _cost(row: str, problem: Problem) -> float:
-    """_row_cost() for one problem. CPUs compile f16 arithmetic slowly, most of all in large tiles."""
-    widened = problem.src_dt == "f16" and problem.wei_dt != "f16" and row in XE_ROWS
-    return _row_cost(row) * (8 if widened else 1)
-
-
 def in_turns(
     rows: Sequence[str],
     names: Iterable[str],
@@ -71,7 +65,7 @@ def in_turns(
         for row in rows:
             for name in names:
                 if (problem := problem_of(row, name)) and takes(row, problem):
-                    costs[row, name] = _cost(row, problem)
+                    costs[row, name] = _row_cost(row)
         chosen: set[tuple[str, str]] = set()
         times, load = dict.fromkeys(names, 0), dict.fromkeys(rows, 0.0)
 

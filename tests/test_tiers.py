@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quick tier covers each row, type and attribute, and --full-only runs the rest of --full."""
 
+import os
 import re
 import subprocess
 import sys
@@ -37,6 +38,15 @@ def quick_pairs() -> set[Pair]:
 
 def taken(pairs: Iterable[Pair]) -> set[Pair]:
     return {(row, name) for row, name in pairs if takes(row, PROBLEMS[name])}
+
+
+@pytest.mark.xdist_group("grouped")
+def test_groups_stay_together(request: pytest.FixtureRequest) -> None:
+    """Tests of a group run in one worker, which makes what they share once. pytest-xdist knows the
+    group by the end of the test's id.
+    """
+    in_worker = "PYTEST_XDIST_WORKER" in os.environ
+    assert request.node.nodeid.endswith("@grouped") == in_worker
 
 
 def test_each_row_runs() -> None:

@@ -292,10 +292,10 @@ private:
     std::unordered_map<uint32_t, uint32_t> spec_constants_, spec_ids_;
     std::unordered_map<uint32_t, std::vector<uint32_t>> functions_; // parameter types by id
     std::unordered_map<uint32_t, KernelInfo> modes_;
-    std::unordered_map<uint32_t, uint32_t> results_;     // result types by function's id
-    std::unordered_map<uint32_t, std::string> spelling_; // of types, as in ImportedFunction
-    std::map<uint32_t, std::string> imports_;            // names by id
-    std::map<std::string, ImportedFunction> runtime_functions_;    // by name
+    std::unordered_map<uint32_t, uint32_t> results_;            // result types by function's id
+    std::unordered_map<uint32_t, std::string> spelling_;        // of types, as in ImportedFunction
+    std::map<uint32_t, std::string> imports_;                   // names by id
+    std::map<std::string, ImportedFunction> runtime_functions_; // by name
     std::vector<Entry> entries_;
     std::set<uint32_t> packed_;
 };
