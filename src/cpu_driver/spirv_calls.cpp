@@ -87,9 +87,10 @@ bool is_opencl_set(const spirv::Id &set) {
 
 /// fma() of f16 that are no vectors.
 bool is_half_fma(const spirv::Instruction &i, const spirv::Ids &ids) {
+    if (i.op != spv::OpExtInst || i.count != 8 || i.word[4] != OpenCLLIB::Fma)
+        return false;
     const spirv::Id &type = ids[i.word[1]];
-    return i.op == spv::OpExtInst && i.count == 8 && i.word[4] == OpenCLLIB::Fma &&
-           is_opencl_set(ids[i.word[3]]) && type.op == spv::OpTypeFloat && type.word(2) == 16;
+    return is_opencl_set(ids[i.word[3]]) && type.op == spv::OpTypeFloat && type.word(2) == 16;
 }
 
 } // namespace
