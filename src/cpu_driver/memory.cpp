@@ -292,7 +292,8 @@ ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_
     if (!find_allocation(ptr, found))
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     if (pMemFreeDesc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE)
-        guarded(synchronize_all); // a stream tells its error to those who synchronise it
+        if (ze_result_t result = guarded(synchronize_all); result != ZE_RESULT_SUCCESS)
+            return result;
     return release(ptr, false);
 }
 
