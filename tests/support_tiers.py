@@ -61,26 +61,27 @@ def in_turns(
 
     @cache
     def turns() -> set[tuple[str, str]]:
-        costs: dict[tuple[str, str], float] = {}
-        for row in rows:
-            for name in names:
-                if (problem := problem_of(row, name)) and takes(row, problem):
-                    costs[row, name] = _row_cost(row)
+        able = {
+            (row, name)
+            for row in rows
+            for name in names
+            if (problem := problem_of(row, name)) and takes(row, problem)
+        }
         chosen: set[tuple[str, str]] = set()
         times, load = dict.fromkeys(names, 0), dict.fromkeys(rows, 0.0)
 
         def give(row: str, name: str) -> None:
             chosen.add((row, name))
             times[name] += 1
-            load[row] += costs[row, name]
+            load[row] += _row_cost(row)
 
         for row in rows:
-            if able := [name for name in names if (row, name) in costs]:
-                give(row, min(able, key=lambda name: (costs[row, name], times[name])))
+            if its_names := [name for name in names if (row, name) in able]:
+                give(row, min(its_names, key=lambda name: times[name]))
         for name in names if every_name else ():
-            able = [row for row in rows if (row, name) in costs]
-            if able and not times[name]:
-                give(min(able, key=lambda row: load[row] + costs[row, name]), name)
+            its_rows = [row for row in rows if (row, name) in able]
+            if its_rows and not times[name]:
+                give(min(its_rows, key=lambda row: load[row] + _row_cost(row)), name)
         return chosen
 
     names = list(names)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPU driver's software versions of Intel's sub-group builtins, compared with numpy versions.
+"""The CPU driver's software versions of builtins (fma of f16, Intel's for sub-groups), compared with
+numpy versions.
 
 The numpy versions follow the specifications. The kernels are SPIR-V that imports the builtins, and
 the driver links its own. Each sub-group has its own data.
@@ -61,7 +62,7 @@ def test_fma_of_f16(driver: Driver, kernel: str) -> None:
         np.concatenate([grid.ravel(), rng.integers(0, 1 << 16, 100_000, dtype=np.uint16)]).view(np.float16)
         for grid in np.meshgrid(special, special, special)
     )
-    # Sums halfway between two values, and next to that: c and half of its last place.
+    # Sums halfway between two values, and beside that: c plus about half of its last place.
     near = rng.integers(0x3C00, 0x4400, 20_000, dtype=np.uint16).view(np.float16)
     a = np.concatenate([a, 1 + np.ldexp(rng.integers(-1, 2, near.size), -10).astype(np.float16)])
     b = np.concatenate([b, np.spacing(near) / 2 * rng.choice([-1, 1], near.size).astype(np.float16)])

@@ -42,6 +42,14 @@ void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_dat
     checked_mul(caller, volume, 8); // bytes of the widest type
 }
 
+void check_nnz(const char *caller, zemm_dim_t nnz) {
+    if (nnz == runtime_dim)
+        return;
+    if (nnz < 0)
+        fail(zemm_invalid_arguments, "%s: nnz %lld is negative", caller, (long long)nnz);
+    checked_mul(caller, nnz, 8); // bytes of the widest type
+}
+
 blocks md_blocks(const memory_desc &md) {
     blocks b;
     std::fill_n(b.of, ZEMM_MAX_NDIMS, 1);
@@ -160,9 +168,7 @@ void check_sparse(const char *caller, const memory_desc &md) {
     if (!packed && md.ndims > 2)
         fail(zemm_invalid_arguments, "%s: a %s tensor has no %d dims", caller,
              sparse_encoding_name(md.encoding), md.ndims);
-    if (md.nnz < 0 && md.nnz != runtime_dim)
-        fail(zemm_invalid_arguments, "%s: nnz %lld is negative", caller, (long long)md.nnz);
-    checked_mul(caller, md.nnz == runtime_dim ? 0 : md.nnz, 8); // bytes of the widest type
+    check_nnz(caller, md.nnz);
     checked_mul(caller, md.group_count, 8);
     const int types = md.encoding == zemm_csr ? 2 : packed ? 0 : 1;
     for (int i = 0; i < types; i++)

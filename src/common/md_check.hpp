@@ -14,6 +14,9 @@ void check_data_type(const char *caller, const char *name, zemm_data_type_t dt);
 // Checks ndims, dims and data type of a new descriptor.
 void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_data_type_t dt);
 
+// Checks the number of stored elements of a sparse descriptor.
+void check_nnz(const char *caller, zemm_dim_t nnz);
+
 // Checks the strides of a blocked descriptor: no two elements overlap (stride 0 may repeat an
 // element), rows of 4-bit elements start at whole bytes, and the size in bytes does not overflow.
 void check_strides(const char *caller, const memory_desc &md);

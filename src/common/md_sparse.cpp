@@ -14,9 +14,7 @@ namespace {
 memory_desc sparse(const char *caller, int ndims, const zemm_dim_t *dims, zemm_data_type_t dt,
                    zemm_sparse_encoding_t encoding, zemm_dim_t nnz) {
     check_shape(caller, ndims, dims, dt);
-    if (nnz < 0 && nnz != runtime_dim)
-        fail(zemm_invalid_arguments, "%s: nnz %lld is negative", caller, (long long)nnz);
-    checked_mul(caller, nnz == runtime_dim ? 0 : nnz, 8);
+    check_nnz(caller, nnz);
     memory_desc md;
     md.ndims = ndims;
     md.data_type = dt;

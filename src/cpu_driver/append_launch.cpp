@@ -23,7 +23,6 @@ bool fits_cooperative(const ze_group_count_t &groups) {
 /// Reads the pNext chain of a launch. The cooperative descriptor is the only known structure;
 /// others are refused.
 ze_result_t read_parameters(const void *next, bool &cooperative) {
-    cooperative = false;
     for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
          p = static_cast<const ze_base_desc_t *>(p->pNext)) {
         if (p->stype != structure_type_cooperative)

@@ -35,8 +35,8 @@ static void test_cpu(zemm_engine_t engine, int with_vnni) {
         CHECK(values[i] > 1e8 && values[i] < 1e15);
         printf("%d: %g\n", (int)all[i], values[i]);
     }
-    if (with_vnni) /* a register holds four times as many elements as of f32 */
-        CHECK(values[0] > values[1] / 4 && values[0] < 16 * values[1]);
+    if (with_vnni) /* int8 has four times as many elements in a register, so its rate differs from f32 */
+        CHECK(values[0] > 1.5 * values[1] && values[0] < 16 * values[1]);
 }
 
 int main(void) {

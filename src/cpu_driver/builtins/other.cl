@@ -44,9 +44,9 @@ half FUNCTION(half a, half b, half c) __asm(SYMBOL);
 __attribute__((noinline)) half FUNCTION(half a, half b, half c) {
     const float product = convert_float(a) * convert_float(b), addend = convert_float(c); // exact
     const float sum = product + addend, part = sum - product;
-    const float rest = (product - (sum - part)) + (addend - part); // of the exact sum
-    // A sum that is not exact is rounded to the neighbour that is odd. Rounded once more, to f16, it
-    // then gives what the exact sum would.
+    const float rest = (product - (sum - part)) + (addend - part); // sum + rest is exact
+    // A sum that is not exact is replaced by its odd neighbour. Rounded once more, to f16, that gives
+    // what the exact sum would give.
     const uint bits = as_uint(sum);
     const bool is_away = fabs(rest) > 0.f && (bits & 1) == 0; // false for infinities and NaN
     const uint odd = (rest > 0.f) == (sum > 0.f) ? bits + 1 : bits - 1;

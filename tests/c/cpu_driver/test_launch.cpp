@@ -197,7 +197,6 @@ static void with_arguments(ze_command_list_handle_t list) {
     OK(with_parameters(list, kernel, &one, nullptr, nullptr, 0, nullptr));
     finish(list);
     CHECK(out[0] == 11);
-    finish(list);
     OK(ze.zeKernelDestroy(kernel));
     OK(ze.zeMemFree(context, out));
 }
