@@ -56,6 +56,21 @@ def test_batch_file(tmp_path: Path) -> None:
     assert str(found[3].attributes.post_ops[0]) == "tanh"
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("--dt=f32,\\\n  f16 1x1:1x1", ["--dt=f32,f16", "1x1:1x1"]),
+        ("--dt=f32, \\\n  f16, \\\n  bf16", ["--dt=f32,f16,bf16"]),
+        ("--dt=f32, \\\n# a comment between\n  f16", ["--dt=f32,f16"]),
+        ("\\\n--dt=f32\\", ["--dt=f32"]),
+    ],
+    ids=["at the end of a token", "alone", "comment", "at the ends of the file"],
+)
+def test_continued_lines(tmp_path: Path, text: str, tokens: list[str]) -> None:
+    (tmp_path / "file").write_text(text)
+    assert batch.tokens(tmp_path / "file") == tokens
+
+
 def test_packaged_files_are_found_by_name() -> None:
     assert len(cases("--batch=shapes_2d")) == 10
 
