@@ -3,6 +3,7 @@
 help.
 """
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
     counts = "passed:0 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:0 failed:0 listed:2"
     assert lines[2] == f"tests:2 {counts}"
     assert lines[3].startswith("total: 0.0")
+
+
+def test_a_long_list_has_no_progress_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    main(["--mode=L", "--repeats-per-prb=100", "--matmul", "2x3:3x4"])
+    captured = capsys.readouterr()
+    assert "listed:100" in captured.out
+    assert captured.err == ""
 
 
 def test_start_skips(capsys: pytest.CaptureFixture[str]) -> None:

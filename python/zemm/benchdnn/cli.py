@@ -63,7 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(jobs: list[Job], summary: frozenset[str]) -> int:
     started = time.perf_counter()
-    with Progress(len(jobs)) as progress:
+    # A list goes by faster than a bar can be drawn.
+    bar_length = sum(job.case.options.mode != "L" for job in jobs)
+    with Progress(bar_length) as progress:
         report = Report(progress.emit)
         runner = Runner(report.stage)
         for job in jobs:
