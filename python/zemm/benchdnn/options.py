@@ -112,7 +112,7 @@ class Knob(NamedTuple):
 
 def _mode(text: str, what: str) -> str:
     if len(text) != 1 or text.upper() not in MODES:
-        raise UsageError(f"{what}: '{text}' is none of the modes {', '.join(MODES)}")
+        raise UsageError(f"{what}: {atoms.unknown('mode', text, MODES)}")
     return text.upper()
 
 
