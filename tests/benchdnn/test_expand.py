@@ -173,6 +173,7 @@ def test_warnings() -> None:
         (["--matmul", "--grouped=0:2:3+4", "8x2:2x2"], 1, "sum up to 7"),
         (["--matmul", r"--match=\(", "2x2:2x2"], 1, "--match"),
         (["--mode=X", "--matmul"], 1, "--mode"),
+        (["--mode=CP", "--matmul"], 1, "--mode"),
         (["-x", "--matmul"], 2, "-x"),
     ],
 )

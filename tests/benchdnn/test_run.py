@@ -2,11 +2,13 @@
 """Whole runs on the CPU device: every mode and state, and faults that the driver must detect."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
+from zemm.benchdnn import arguments as args
 from zemm.benchdnn.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -174,7 +176,25 @@ def test_a_write_to_an_empty_problem_fails(capsys: Capture, monkeypatch: pytest.
 def test_runs_that_differ_fail_in_bitwise_mode(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = iter(range(2))
     patched(monkeypatch, lambda memories: bytes_at(memories[17], 0, 1).fill(next(runs)))
-    assert "0:FAILED (errors:1 total:72)" in output(capsys, "--mode=B", "--matmul", SMALL, code=1)[1]
+    lines = output(capsys, "--mode=B", "--matmul", SMALL, code=1)
+    assert lines[0] == "[COMPARE_BITS][DST]: 1 of 72 bytes differ"
+    assert "0:FAILED (errors:1 total:72)" in lines[1]
+
+
+def test_bitwise_mode_compares_all_outputs(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = args.quantizations
+    monkeypatch.setattr(
+        args, "quantizations", lambda case: [replace(a, is_output=True) for a in inputs(case)]
+    )
+    runs = iter(range(2))
+    patched(monkeypatch, lambda memories: bytes_at(memories[args.SCALES | args.WEI], 5, 1).fill(next(runs)))
+    lines = output(capsys, "--mode=B", "--matmul", "--attr-scales=wei:per_oc", SMALL, code=1)
+    assert lines[0] == "[COMPARE_BITS][SCALES]: 1 of 24 bytes differ"
+    assert "0:FAILED (errors:1 total:96)" in lines[1]
+
+
+def test_bitwise_mode_restores_the_old_dst(capsys: Capture) -> None:
+    assert "0:PASSED" in output(capsys, "--mode=B", "--matmul", "--attr-post-ops=sum:2", SMALL)[0]
 
 
 def test_a_driver_error_is_a_failure_with_its_sentence(
