@@ -130,7 +130,7 @@ def _engine(text: str, what: str) -> tuple[str, int]:
 
 def _summary(text: str, what: str) -> frozenset[str]:
     parts = {"failures"}
-    for part in text.split(","):
+    for part in re.split("[+,]", text):
         name = atoms.choice(part.removeprefix("no-"), what, _SUMMARY_PARTS)
         parts = parts - {name} if part.startswith("no-") else parts | {name}
     return frozenset(parts)
