@@ -58,6 +58,7 @@ class Options:
     repeats_per_prb: int = 1
     num_streams: int = 1
     start: int = 0
+    jobs: int = 1
     summary: frozenset[str] = frozenset({"failures"})
     global_impl: ImplFilter = ImplFilter()
     peers: tuple[str, ...] = ()
@@ -194,6 +195,7 @@ _KNOBS = (
     Knob("repeats-per-prb", "repeats_per_prb", _int(1)),
     Knob("num-streams", "num_streams", _int(1)),
     Knob("start", "start", _int(0)),
+    Knob("jobs", "jobs", _int(1, 1024)),
     Knob("summary", "summary", _summary),
     Knob("global-impl", "global_impl", partial(impl_filter, skip=False)),
     Knob("global-skip-impl", "global_impl", partial(impl_filter, skip=True)),

@@ -38,6 +38,10 @@ class Report:
         return self._counts["failed"]
 
     @property
+    def tests(self) -> int:
+        return self._counts["tests"]
+
+    @property
     def counts(self) -> str:
         """The counts of the closing line, `passed:N ...`."""
         return " ".join(f"{name}:{self._counts[name]}" for name in _COUNTED)
