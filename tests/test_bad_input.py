@@ -199,21 +199,6 @@ def test_zero_and_scalar_descriptors(engine: zemm.Engine) -> None:
     zemm.MatmulPrimitiveDesc(engine, good, good, good, zemm.MemoryDesc.zero())  # no bias
 
 
-def test_runtime_dimensions(engine: zemm.Engine) -> None:
-    """Consistent runtime dimensions are valid but unimplemented. A runtime dimension against a
-    number is invalid.
-    """
-    unknown = zemm.RUNTIME_DIM
-    src, wei, dst = (zemm.MemoryDesc(d, "f32", "ab") for d in ((unknown, 4), (4, 6), (unknown, 6)))
-    with pytest.raises(NotImplementedError, match="runtime"):
-        zemm.MatmulPrimitiveDesc(engine, src, wei, dst)
-    with pytest.raises(zemm.InvalidArgumentsError, match="M"):
-        zemm.MatmulPrimitiveDesc(engine, src, wei, zemm.MemoryDesc((5, 6), "f32", "ab"))
-    batch = [zemm.MemoryDesc((unknown, 3, 3), "f32", "abc"), zemm.MemoryDesc((2, 3, 3), "f32", "abc")]
-    with pytest.raises(zemm.InvalidArgumentsError, match="batch dimension 0"):
-        zemm.MatmulPrimitiveDesc(engine, batch[0], batch[1], batch[0])
-
-
 def test_blocked_and_sparse_layouts(engine: zemm.Engine) -> None:
     plain = zemm.MemoryDesc((32, 32), "s8")
     dst = zemm.MemoryDesc((32, 32), "s32")

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of primitives: creation, execution (also of Level Zero interoperability) and their
-// log lines.
-#include <chrono>
-
+// Entry points of primitives: creation and execution, also of Level Zero interoperability.
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "primitive/fallback.hpp"
@@ -13,12 +10,6 @@
 using namespace zemm;
 
 namespace {
-
-using clock_type = std::chrono::steady_clock;
-
-double milliseconds_since(clock_type::time_point start) {
-    return std::chrono::duration<double, std::milli>(clock_type::now() - start).count();
-}
 
 const char *cache_result_name(cache_result found) {
     switch (found) {
@@ -32,48 +23,12 @@ const char *cache_result_name(cache_result found) {
     return "cache_miss";
 }
 
-// Keeps the library's buffers until the work has run, as the caller may destroy the memories before
-// that, or give them other handles.
-void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories) {
-    for (const auto &[arg, memory] : memories)
-        for (const zemm_memory::part &part : memory->parts)
-            if (part.owned)
-                stream.keep(part.owned);
-}
-
-void execute(const zemm_primitive &primitive, zemm_stream &stream, int nargs, const zemm_exec_arg_t *args,
-             std::span<const ze_event_handle_t> waits) {
-    const zemm_primitive_desc &pd = *primitive.pd;
+std::span<const zemm_exec_arg_t> checked_args(int nargs, const zemm_exec_arg_t *args) {
     if (nargs < 0)
         fail(zemm_invalid_arguments, "nargs is %d", nargs);
     if (nargs > 0)
         require(args, "args");
-    if (stream.engine != pd.engine)
-        fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
-    const bool empty = pd.empty();
-    const auto memories = bind(pd.arguments, pd.engine.get(), empty, {args, size_t(nargs)});
-    const bool log = verbose::enabled(verbose::profile_exec);
-    // The time in the log is of this execution alone, so earlier work must be done first.
-    if (log)
-        stream.stream.wait();
-    const auto start = clock_type::now();
-    stream.stream.begin_entry();
-    try {
-        if (empty) {
-            stream.stream.wait_for(waits);
-        } else {
-            keep_buffers(stream.stream, memories);
-            primitive.run(stream.stream, memories, waits);
-        }
-    } catch (...) {
-        stream.stream.cancel_entry();
-        throw;
-    }
-    stream.stream.end_entry();
-    if (!log)
-        return;
-    stream.stream.wait();
-    verbose::print(text("primitive,exec,%s,%g", pd.log_text().c_str(), milliseconds_since(start)));
+    return {args, size_t(nargs)};
 }
 
 } // namespace
@@ -82,12 +37,12 @@ zemm_status_t zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_prim
     return guard([&] {
         require(primitive, "primitive");
         require(pd, "primitive_desc");
-        const auto start = clock_type::now();
+        const verbose::timer since_start;
         cache_result found = cache_result::miss;
         auto created = create_primitive(*pd, found);
         if (verbose::enabled(verbose::profile_create))
             verbose::print(text("primitive,create:%s,%s,%g", cache_result_name(found),
-                                created->pd->log_text().c_str(), milliseconds_since(start)));
+                                created->pd->log_text().c_str(), since_start.milliseconds()));
         *primitive = created.release();
     });
 }
@@ -127,7 +82,7 @@ zemm_status_t zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stre
     return guard([&] {
         require(primitive, "primitive");
         require(stream, "stream");
-        execute(*primitive, *stream, nargs, args, {});
+        primitive->execute(*stream, checked_args(nargs, args), {});
     });
 }
 
@@ -144,7 +99,7 @@ zemm_status_t zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive
             require(deps, "deps");
         for (int i = 0; i < ndeps; ++i)
             require(deps[i], text("deps[%d]", i).c_str());
-        execute(*primitive, *stream, nargs, args, {deps, size_t(ndeps)});
+        primitive->execute(*stream, checked_args(nargs, args), {deps, size_t(ndeps)});
         if (return_event)
             *return_event = nullptr;
     });

@@ -3,6 +3,7 @@
 // Mode" in its documentation).
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "zemm/zemm_types.h"
@@ -25,5 +26,17 @@ void set_level(int level);    // as zemm_set_verbose(): 0, 1 or 2
 void print(const std::string &line);
 // Prints the line if one of the levels is on and print_once() has not printed the same line before.
 void print_once(unsigned levels, const std::string &line);
+
+// Measures the time of a log line, from its construction on.
+class timer {
+public:
+    double milliseconds() const {
+        return std::chrono::duration<double, std::milli>(clock::now() - start_).count();
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    const clock::time_point start_ = clock::now();
+};
 
 } // namespace zemm::verbose

@@ -106,7 +106,8 @@ void check_shapes(const problem &p) {
                     continue;
                 bool fits = md->ndims == nd;
                 for (int d = 0; fits && d < nd; ++d)
-                    fits = md->dims[d] == 1 || md->dims[d] == p.dst.dims[d];
+                    fits = md->dims[d] == 1 || md->dims[d] == p.dst.dims[d] ||
+                           p.dst.dims[d] == ZEMM_RUNTIME_DIM_VAL; // compared at execution
                 if (!fits)
                     fail(zemm_invalid_arguments,
                          "post-op %d: each dimension of a binary's source must be 1 or dst's: %s has %s, dst "

@@ -13,6 +13,11 @@
 
 namespace zemm::matmul {
 
+// The part of a log line that zemm_primitive_desc::log_text() describes. aux: oneDNN's field of that
+// name.
+std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
+                        const std::string &aux);
+
 class primitive_desc : public zemm_primitive_desc {
 public:
     // Throws what make_problem and candidates throw.

@@ -18,18 +18,6 @@ bool names_a_tensor(int arg) {
     return arg == ZEMM_ARG_BIAS || arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
 }
 
-// The fields that md_equal() compares, for a sentence: "s8 2x3:ab, strides 3x1", with the offset if
-// it is not 0.
-std::string describe(const memory_desc &md) {
-    std::string result =
-        text("%s %s:%s", zemm_dt2str(md.data_type), dims_text(md).c_str(), tag_text(md).c_str());
-    if (md_is_plain(md))
-        result += ", strides " + dims_text(md.ndims, md.strides);
-    if (md.offset0)
-        result += text(", offset %lld", (long long)md.offset0);
-    return result;
-}
-
 void check_memory(const argument &expected, const std::string &name, const zemm_memory &memory,
                   zemm_engine_t engine) {
     const bool on_host = memory.md.format_kind == zemm_format_kind_host_scalar;
@@ -50,7 +38,7 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
         const zemm_dim_t needed = md_nelems(expected.md);
         if (md_nelems(memory.md) != needed || (needed && !is_dense))
             fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
-                 name.c_str(), describe(memory.md).c_str(), (long long)needed,
+                 name.c_str(), md_sentence(memory.md).c_str(), (long long)needed,
                  dims_text(expected.md).c_str());
     } else if (expected.is_scratchpad) {
         if (md_size(memory.md) < md_size(expected.md))
@@ -58,7 +46,7 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
                  md_size(memory.md), md_size(expected.md));
     } else if (!md_equal(memory.md, expected.md)) {
         fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
-             describe(memory.md).c_str(), describe(expected.md).c_str());
+             md_sentence(memory.md).c_str(), md_sentence(expected.md).c_str());
     }
 }
 

@@ -11,7 +11,7 @@ namespace zemm {
 namespace {
 
 // The key of a primitive. Different problems, implementations and devices have different keys.
-std::string key_of(const zemm_primitive_desc &pd, std::initializer_list<const memory_desc *> tensors) {
+std::string key_of(const zemm_primitive_desc &pd, const std::vector<const memory_desc *> &tensors) {
     std::string key =
         text("%s,%p,%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name()) +
         attr_key(pd.attr());
@@ -25,7 +25,7 @@ std::string key_of(const zemm_primitive_desc &pd, std::initializer_list<const me
 } // namespace
 
 std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd,
-                                           std::initializer_list<const memory_desc *> tensors,
+                                           const std::vector<const memory_desc *> &tensors,
                                            cache_result &where,
                                            const std::function<std::shared_ptr<const cached>()> &build) {
     const std::string key = key_of(pd, tensors);

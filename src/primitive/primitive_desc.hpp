@@ -68,10 +68,28 @@ struct zemm_primitive {
     explicit zemm_primitive(std::unique_ptr<const zemm_primitive_desc> desc) : pd(std::move(desc)) {}
     virtual ~zemm_primitive() = default;
 
-    // Submits an execution with arguments that bind() has checked. The stream keeps the objects
-    // that it uses alive until it has been waited for.
-    virtual void run(zemm::ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-                     std::span<const ze_event_handle_t> waits) const = 0;
+    // Checks the arguments, submits an execution and writes its log line. If it throws, nothing is
+    // submitted.
+    virtual void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
+                         std::span<const ze_event_handle_t> waits) const = 0;
 
     const std::unique_ptr<const zemm_primitive_desc> pd;
 };
+
+namespace zemm {
+
+// A primitive that knows all dimensions and strides. (Others: runtime.hpp.)
+class static_primitive : public zemm_primitive {
+public:
+    using zemm_primitive::zemm_primitive;
+    void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
+                 std::span<const ze_event_handle_t> waits) const final;
+
+private:
+    // Submits the launches, with arguments that bind() has checked. The stream keeps the objects
+    // that it uses alive until it has been waited for.
+    virtual void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                     std::span<const ze_event_handle_t> waits) const = 0;
+};
+
+} // namespace zemm

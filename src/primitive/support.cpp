@@ -13,12 +13,6 @@ void refuse_sparse(const char *name, const memory_desc &md) {
              sparse_encoding_name(md.encoding));
 }
 
-void refuse_runtime(const char *name, const memory_desc &md) {
-    if (md_has_runtime(md))
-        fail(zemm_unimplemented, "%s: runtime dimensions and strides are not implemented (dims %s)", name,
-             dims_text(md).c_str());
-}
-
 void refuse_shared_places(const memory_desc &dst, const char *elements) {
     for (int d = 0; d < dst.ndims; ++d)
         if (dst.strides[d] == 0 && dst.dims[d] > 1)
