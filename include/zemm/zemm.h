@@ -214,7 +214,7 @@ zemm_status_t ZEMM_API zemm_memory_get_memory_desc(const_zemm_memory_t memory, c
 zemm_status_t ZEMM_API zemm_memory_get_engine(const_zemm_memory_t memory, zemm_engine_t *engine);
 /* Gives a host pointer to the contents: to the buffer itself, or to a copy where the host cannot
  * read the buffer. Call zemm_stream_wait() before, as mapping does not wait. Unmapping writes a
- * copy back. */
+ * copy back. A host scalar gives a pointer to its value. */
 zemm_status_t ZEMM_API zemm_memory_map_data(const_zemm_memory_t memory, void **mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_unmap_data(const_zemm_memory_t memory, void *mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_map_data_v2(const_zemm_memory_t memory, void **mapped_ptr, int index);

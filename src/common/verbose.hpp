@@ -21,6 +21,8 @@ enum flag : unsigned {
 
 bool enabled(unsigned flags); // whether any of these flags is on
 void set_level(int level);    // as zemm_set_verbose(): 0, 1 or 2
+// From now on lines start with "onednn_verbose,v1,", for programs that read oneDNN's log.
+void speak_as_onednn();
 // Prints a line that starts with "zemm_verbose,v1," and the timestamp, if wanted. The first call
 // prints a header before it.
 void print(const std::string &line);

@@ -4,9 +4,10 @@ executes it."""
 
 import importlib
 import os
+import time
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from zemm.benchdnn import build, data, verdict
 from zemm.benchdnn.atoms import UsageError
@@ -19,13 +20,30 @@ from zemm.benchdnn.verdict import Result
 _RAM_SHARE = 0.7
 
 
+Announce = Callable[[Job, str], None]
+
+
+class Outcome(NamedTuple):
+    """A job that has run, with its result and the milliseconds that it took."""
+
+    job: Job
+    result: Result
+    milliseconds: float
+
+
 class Runner:
     """Runs jobs one after the other. It opens each engine once."""
 
-    def __init__(self, announce: Callable[[Job, str], None]) -> None:
+    def __init__(self, announce: Announce) -> None:
         self._announce = announce
         self._engines: dict[tuple[str, int], Any] = {}
         self._rivals = Rivals()
+
+    def timed(self, job: Job) -> Outcome:
+        """Run a job and measure the time. UsageError if its engine cannot be opened."""
+        begin = time.perf_counter()
+        result = self.run(job)
+        return Outcome(job, result, 1e3 * (time.perf_counter() - begin))
 
     def run(self, job: Job) -> Result:
         """Run a job and return its result. UsageError if its engine cannot be opened."""
@@ -63,6 +81,27 @@ class Runner:
         return self._engines[wanted]
 
 
+class InTurn:
+    """Runs of jobs in this process."""
+
+    def __init__(self, jobs: list[Job], announce: Announce) -> None:
+        self._jobs, self._runner = jobs, Runner(announce)
+
+    def __enter__(self) -> "InTurn":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def in_order(self) -> Iterator[Outcome]:
+        """Run the jobs, and give each outcome at once."""
+        return map(self._runner.timed, self._jobs)
+
+    def rest(self) -> Iterator[Outcome]:
+        """After an interrupt: no outcome had to wait."""
+        return iter(())
+
+
 def skip_reason(case: Case) -> str:
     """The reason why benchdnn would skip a case, or ''."""
     if case.options.execution_mode != "direct":
@@ -71,9 +110,14 @@ def skip_reason(case: Case) -> str:
         return verdict.NOT_SUPPORTED
     if case.is_dense and _has_bad_runtime_masks(case):
         return verdict.INVALID_CASE
-    if case.options.mem_check and data.estimated_bytes(case) > _RAM_SHARE * _memory():
+    if case.options.mem_check and needs_the_memory(case, 1):
         return verdict.NOT_ENOUGH_RAM
     return ""
+
+
+def needs_the_memory(case: Case, count: int) -> bool:
+    """Whether the machine has too little memory for `count` such cases at the same time."""
+    return count * data.estimated_bytes(case) > _RAM_SHARE * _memory()
 
 
 def _has_bad_runtime_masks(case: Case) -> bool:
