@@ -63,7 +63,7 @@ def check(stream: zemm.Stream, primitive: zemm.Primitive, p: Problem, call: Call
 
 
 @pytest.mark.quick(cases=lambda name, unknown: (name in QUICK and unknown != "strides") or name == "padded")
-@pytest.mark.parametrize("name, unknown", CASES)
+@pytest.mark.parametrize(("name", "unknown"), CASES)
 def test_results(engine: zemm.Engine, stream: zemm.Stream, name: str, unknown: str) -> None:
     """Each problem, and two more numbers of rows with the same primitive."""
     p = PROBLEMS[name]
