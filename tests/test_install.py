@@ -16,7 +16,7 @@ import pytest
 from readme import ROOT, block
 
 pytestmark = [pytest.mark.full, pytest.mark.long, pytest.mark.xdist_group("install")]
-HEADERS = ["zemm.h", "zemm_types.h", "zemm_ze.h"]
+HEADERS = ["zemm.h", "zemm_format_tags.h", "zemm_types.h", "zemm_ze.h"]
 
 
 def tool(name: str) -> str:

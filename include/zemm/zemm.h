@@ -214,7 +214,7 @@ zemm_status_t ZEMM_API zemm_memory_get_memory_desc(const_zemm_memory_t memory, c
 zemm_status_t ZEMM_API zemm_memory_get_engine(const_zemm_memory_t memory, zemm_engine_t *engine);
 /* Gives a host pointer to the contents: to the buffer itself, or to a copy where the host cannot
  * read the buffer. Call zemm_stream_wait() before, as mapping does not wait. Unmapping writes a
- * copy back. */
+ * copy back. A host scalar gives a pointer to its value. */
 zemm_status_t ZEMM_API zemm_memory_map_data(const_zemm_memory_t memory, void **mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_unmap_data(const_zemm_memory_t memory, void *mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_map_data_v2(const_zemm_memory_t memory, void **mapped_ptr, int index);
@@ -381,6 +381,12 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post
  * and post-ops. bias_desc NULL means no bias. Leading dimensions are batch dimensions, and those of
  * src and weights broadcast.
  *
+ * Dimensions and strides may be ZEMM_RUNTIME_DIM_VAL: M in src and dst, K in src and weights, N in
+ * weights and dst, a batch dimension in all three; and in bias where it is not 1. The memories of an
+ * execution then give the values. The primitive keeps how it runs the 128 shapes that it used last.
+ * It builds a kernel when a shape is the first to need it, and not for another shape of the same
+ * kind. If such a primitive needs a scratchpad, the library provides it in either mode.
+ *
  * Groups along K may have any size that divides K, another one for each parameter. Groups along N
  * are 1, N or a multiple of 16 that divides N.
  *
@@ -401,7 +407,7 @@ zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *
 /* dst = (src_scale * (src - src_zp) + sum_scale * (dst - dst_zp)) / dst_scale + dst_zp, from any
  * layout and data type to any other. Values are rounded to nearest even, and integers saturate. The
  * padding of a blocked dst becomes 0. The arguments are ZEMM_ARG_FROM and ZEMM_ARG_TO; both engines
- * must be of one device.
+ * must be of one device. Dimensions and strides may be ZEMM_RUNTIME_DIM_VAL, as in a matmul.
  *
  * Dynamic quantisation (an extension of zemm): if the scales of dst have the quantization mode
  * dynamic_fp, the reorder computes and writes them. It takes an f32, f16 or bf16 src and an s8 or
@@ -454,7 +460,8 @@ zemm_status_t ZEMM_API zemm_primitive_get_cache_blob(const_zemm_primitive_t prim
 zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive,
                                                          const_zemm_primitive_desc_t *pd);
 /* Submits the work to the stream; zemm_stream_wait() returns when it is done. The arguments are
- * checked before anything is submitted, so that invalid ones leave dst untouched. */
+ * checked before anything is submitted, so that invalid ones leave dst untouched. Memories whose
+ * dimensions do not fit the descriptor, or one another, are invalid_arguments. */
 zemm_status_t ZEMM_API zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
                                               int nargs, const zemm_exec_arg_t *args);
 zemm_status_t ZEMM_API zemm_primitive_destroy(zemm_primitive_t primitive);

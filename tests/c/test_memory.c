@@ -189,7 +189,13 @@ static void test_host_scalar(void) {
     CHECK(zemm_memory_get_engine(memory, &engine) == zemm_success && !engine);
     CHECK(zemm_memory_get_data_handle(memory, &handle) == zemm_invalid_arguments);
     CHECK(zemm_memory_set_data_handle(memory, &value) == zemm_invalid_arguments);
-    CHECK(zemm_memory_map_data(memory, &handle) == zemm_invalid_arguments);
+    CHECK(zemm_memory_map_data(memory, &handle) == zemm_success && *(float *)handle == -1.f);
+    *(float *)handle = 7.f; /* the value itself is mapped */
+    CHECK(zemm_memory_unmap_data(memory, handle) == zemm_success);
+    CHECK(zemm_memory_get_host_scalar_value(memory, &got) == zemm_success && got == 7.f);
+    CHECK(zemm_memory_map_data(memory, NULL) == zemm_invalid_arguments);
+    CHECK(zemm_memory_map_data_v2(memory, &handle, 1) == zemm_invalid_arguments);
+    CHECK(zemm_memory_unmap_data_v2(memory, handle, 1) == zemm_invalid_arguments);
     CHECK(zemm_memory_destroy(memory) == zemm_success);
     zemm_memory_desc_destroy(md);
     zemm_memory_desc_destroy(dense);
