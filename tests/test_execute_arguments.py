@@ -140,8 +140,8 @@ def test_another_type(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg:
 @every_argument
 def test_another_shape(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
     if arg in HOST:
-        call.args[arg] = zemm.Memory(zemm.MemoryDesc((1,), call.args[arg].md.data_type), engine)
-        refuse(stream, call, NAMES[arg], "host scalar")
+        call.args[arg] = zemm.Memory(zemm.MemoryDesc((0,), call.args[arg].md.data_type), engine)
+        refuse(stream, call, NAMES[arg], "1 dense elements")
         return
     was = call.args[arg].md
     # A parameter may have more elements than the primitive reads, but not fewer.
@@ -161,6 +161,17 @@ def test_a_parameter_s_strides_do_not_matter(
     wide = zemm.Memory(zemm.MemoryDesc(was.md.dims, was.md.data_type, strides=strides), engine)
     wide.write(was.read().tobytes().ljust(wide.md.size, b"\0"))
     call.args[arg] = wide
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    check_dst(EVERYTHING, make_data(EVERYTHING), call)
+
+
+@pytest.mark.parametrize("arg", sorted(HOST))
+def test_a_buffer_for_a_host_scalar(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
+    """As in oneDNN, a CPU engine takes the value from an ordinary memory, too."""
+    was = call.args[arg]
+    call.args[arg] = zemm.Memory(zemm.MemoryDesc((1,), was.md.data_type), engine)
+    call.args[arg].write(was.read())
     zemm.Primitive(call.pd).execute(stream, call.args)
     stream.wait()
     check_dst(EVERYTHING, make_data(EVERYTHING), call)

@@ -468,7 +468,8 @@ zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t 
  * primitive has a submemory; or one with another data type of the same size, as when a sum post-op
  * reads dst as another type. Runtime values are those of the memories, and fit one another. Scales,
  * zero points and reductions are read as dense, whatever the dimensions and strides of their memory:
- * only the size of its buffer is checked. invalid_arguments: anything else, or a buffer that is too
+ * only the size of its buffer is checked. For a value on the host a CPU engine also takes a memory of
+ * one element, and the call reads it. invalid_arguments: anything else, or a buffer that is too
  * small. */
 zemm_status_t ZEMM_API zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
                                               int nargs, const zemm_exec_arg_t *args);
