@@ -43,12 +43,12 @@ OPTIONAL = {
     ("zemm_primitive_attr_get_dropout_v2", 4),
     ("zemm_primitive_attr_get_fpmath_mode_v2", 1),
     ("zemm_primitive_attr_get_fpmath_mode_v2", 2),
-    ("zemm_ze_interop_engine_get_cache_blob", 2),  # NULL asks for the size
+    ("zemm_primitive_get_cache_blob", 2),  # NULL asks for the size
+    ("zemm_ze_interop_engine_get_cache_blob", 2),
     ("zemm_ze_interop_primitive_desc_get_modules", 2),  # NULL asks for the number
 }
 UNSUPPORTED = {
     ("zemm_memory_desc_create_with_grouped_encoding", 2),  # not 2 dimensions, which is refused first
-    ("zemm_primitive_get_cache_blob", 2),
 }
 # Functions that return no status, with their answers to NULL.
 ANSWERS = {

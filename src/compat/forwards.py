@@ -10,10 +10,10 @@ import re
 import sys
 from pathlib import Path
 
-HEADERS = ("zemm_types.h", "zemm.h", "zemm_ze.h")
+HEADERS = ("zemm_format_tags.h", "zemm_types.h", "zemm.h", "zemm_ze.h")
 FUNCTION = re.compile(r"^([\w ]+?) ZEMM_API (\*?)zemm_(\w+)\(([^;]*)\);", re.MULTILINE)
 # These macros belong to the headers themselves.
-OWN_MACROS = {"ZEMM_API", "ZEMM_H", "ZEMM_TYPES_H", "ZEMM_ZE_H"}
+OWN_MACROS = {"ZEMM_API", "ZEMM_FORMAT_TAGS_H", "ZEMM_H", "ZEMM_TYPES_H", "ZEMM_ZE_H"}
 
 NAMES_HEAD = """/* SPDX-License-Identifier: Apache-2.0 */
 /* oneDNN's names for what zemm.h declares: a C program of oneDNN compiles with this header instead of
@@ -73,7 +73,7 @@ def names(headers: str, definition: str) -> str:
 
 def main(kind: str, out: str, include: str, definition: str) -> None:
     folder = Path(include) / "zemm"
-    kinds = {"forwards": (forwards, HEADERS), "names": (names, HEADERS[:2])}
+    kinds = {"forwards": (forwards, HEADERS), "names": (names, HEADERS[:3])}
     make, used = kinds[kind]
     text = "".join(without_comments((folder / name).read_text(encoding="utf-8")) for name in used)
     Path(out).write_text(make(text, Path(definition).read_text(encoding="utf-8")), encoding="utf-8")

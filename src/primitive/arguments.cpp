@@ -2,6 +2,7 @@
 // Checks execution arguments and reads host scalars.
 #include "primitive/arguments.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/error.hpp"
@@ -18,6 +19,26 @@ bool names_a_tensor(int arg) {
     return arg == ZEMM_ARG_BIAS || arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
 }
 
+// Whether part may be a submemory of whole: it has whole's strides and blocks, and all its elements
+// are within whole's buffer.
+bool is_within(const memory_desc &part, const memory_desc &whole) {
+    const auto same = [](const zemm_dim_t *a, const zemm_dim_t *b, int count) {
+        return std::equal(a, a + count, b);
+    };
+    if (part.format_kind != zemm_blocked || whole.format_kind != zemm_blocked || part.ndims != whole.ndims ||
+        part.inner_nblks != whole.inner_nblks || !same(part.strides, whole.strides, part.ndims) ||
+        !same(part.inner_blks, whole.inner_blks, part.inner_nblks) ||
+        !same(part.inner_idxs, whole.inner_idxs, part.inner_nblks))
+        return false;
+    for (int d = 0; d < part.ndims; ++d)
+        if (part.dims[d] > whole.dims[d])
+            return false;
+    return part.offset0 >= whole.offset0 && md_size(part) <= md_size(whole);
+}
+
+// oneDNN takes any memory for an argument and reads it as the primitive's descriptor says. zemm does
+// so for data types of the same size (a sum may read dst as another type), parameters, scratchpads,
+// and the parents of submemories, if the buffer is large enough. Other differences are mistakes.
 void check_memory(const argument &expected, const std::string &name, const zemm_memory &memory,
                   zemm_engine_t engine) {
     const bool on_host = memory.md.format_kind == zemm_format_kind_host_scalar;
@@ -25,26 +46,28 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
         fail(zemm_invalid_arguments, "%s must be %s", name.c_str(),
              expected.is_on_host ? "a host scalar memory, as its attribute says is_on_host"
                                  : "a memory on the engine, not a host scalar");
-    if (memory.md.data_type != expected.md.data_type)
+    memory_desc md = memory.md;
+    const bool same_type =
+        md.data_type == expected.md.data_type ||
+        (!on_host && data_type_bits(md.data_type) == data_type_bits(expected.md.data_type));
+    if (!same_type)
         fail(zemm_invalid_arguments, "%s has data type %s, the primitive was made for %s", name.c_str(),
-             zemm_dt2str(memory.md.data_type), zemm_dt2str(expected.md.data_type));
+             zemm_dt2str(md.data_type), zemm_dt2str(expected.md.data_type));
     if (on_host)
         return;
+    md.data_type = expected.md.data_type;
     if (memory.engine.get() != (expected.engine ? expected.engine : engine))
         fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's", name.c_str());
     if (expected.is_parameter) {
-        const memory_desc dense = md_dense(memory.md.ndims, memory.md.dims, memory.md.data_type);
-        const bool is_dense = md_is_plain(memory.md) && memory.md.offset0 == 0 && md_equal(memory.md, dense);
-        const zemm_dim_t needed = md_nelems(expected.md);
-        if (md_nelems(memory.md) != needed || (needed && !is_dense))
+        if (md_size(md) < md_size(expected.md))
             fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
-                 name.c_str(), md_sentence(memory.md).c_str(), (long long)needed,
+                 name.c_str(), md_sentence(memory.md).c_str(), (long long)md_nelems(expected.md),
                  dims_text(expected.md).c_str());
     } else if (expected.is_scratchpad) {
-        if (md_size(memory.md) < md_size(expected.md))
+        if (md_size(md) < md_size(expected.md))
             fail(zemm_invalid_arguments, "%s has %zu bytes, the primitive needs %zu", name.c_str(),
-                 md_size(memory.md), md_size(expected.md));
-    } else if (!md_equal(memory.md, expected.md)) {
+                 md_size(md), md_size(expected.md));
+    } else if (!md_equal(md, expected.md) && !is_within(expected.md, md)) {
         fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
              md_sentence(memory.md).c_str(), md_sentence(expected.md).c_str());
     }
@@ -56,7 +79,8 @@ void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
                     const std::function<const memory_desc &(int arg)> &tensor_of) {
     for (const auto &[arg, e] : entries) {
         const memory_desc md = e.is_on_host ? md_host_scalar(e.data_type) : md_of_quant(tensor_of(arg), e);
-        arguments[flag | arg] = {.md = md, .is_on_host = e.is_on_host, .is_parameter = true};
+        arguments[flag | arg] = {
+            .md = md, .is_on_host = e.is_on_host, .is_parameter = true, .is_common = e.mask == 0};
     }
 }
 

@@ -16,8 +16,10 @@ namespace zemm {
 struct argument {
     memory_desc md;
     bool is_on_host = false; // a host scalar of md's type
-    // Scales, zero points or reductions: any dense memory with as many elements is accepted.
+    // Scales, zero points or reductions: any memory of at least md's size is accepted. It is read
+    // as dense, whatever its dimensions and strides.
     bool is_parameter = false;
+    bool is_common = false;         // a parameter that is one value for the whole tensor
     bool is_scratchpad = false;     // any memory of at least md's size is accepted
     zemm_engine_t engine = nullptr; // the engine of the memory; nullptr: the primitive's
 };

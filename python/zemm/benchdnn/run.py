@@ -54,6 +54,8 @@ class Runner:
             return result.end(verdict.LISTED)
         reason = skip_reason(case)
         if reason:
+            if reason == verdict.INVALID_CASE and case.options.verbose >= 1:
+                result.lines.append(f"[INVALID]: {runtime_masks_error(case)}")
             return result.end(verdict.SKIPPED, reason)
         engine = self._engine(case.options.engine)
         try:
@@ -108,7 +110,7 @@ def skip_reason(case: Case) -> str:
         return verdict.EXECUTION_MODE
     if isinstance(case.layout, Encoding) and any(entry.kind == "packed" for entry in case.layout.tensors):
         return verdict.NOT_SUPPORTED
-    if case.is_dense and _has_bad_runtime_masks(case):
+    if case.is_dense and runtime_masks_error(case):
         return verdict.INVALID_CASE
     if case.options.mem_check and needs_the_memory(case, 1):
         return verdict.NOT_ENOUGH_RAM
@@ -120,14 +122,22 @@ def needs_the_memory(case: Case, count: int) -> bool:
     return count * data.estimated_bytes(case) > _RAM_SHARE * _memory()
 
 
-def _has_bad_runtime_masks(case: Case) -> bool:
+def runtime_masks_error(case: Case) -> str:
+    """The sentence about --runtime_dims_masks that no descriptors can be made with, or ''."""
     src, wei = case.runtime_masks
-    dst, m, n = case.runtime_dst_mask, 1 << (case.problem.ndims - 2), 1 << (case.problem.ndims - 1)
-    open_layout = any(
-        mask and tag == "any" and not strides
-        for mask, tag, strides in zip((src, wei, dst), case.tags, case.strides, strict=True)
+    m, n = 1 << (case.problem.ndims - 2), 1 << (case.problem.ndims - 1)
+    tensors = zip(
+        ("src", "wei", "dst"), (src, wei, case.runtime_dst_mask), case.tags, case.strides, strict=True
     )
-    return open_layout or bool(src & n) != bool(wei & m) or (src & (m - 1)) != (wei & (m - 1))
+    for name, mask, tag, strides in tensors:
+        if mask and tag == "any" and not strides:
+            knob = f"--{name[0]}tag"
+            return f"{name} has runtime dimensions, so {knob} or --strides must give its layout"
+    if bool(src & n) != bool(wei & m):
+        return "K is a runtime dimension of one of src and wei only"
+    if (src & (m - 1)) != (wei & (m - 1)):
+        return "the runtime batch dimensions of src and wei differ"
+    return ""
 
 
 def _memory() -> int:
