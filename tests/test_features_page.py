@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 import zemm
 from readme import ROOT
+from zemm import _lists
 from zemm.benchdnn import build, verdict
+from zemm.benchdnn.attributes import Attributes
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Job, expand
+from zemm.benchdnn.post_ops import Binary, Eltwise
 from zemm.benchdnn.run import Runner, skip_reason
 
 # The first words of zemm's cell: the page explains them. Value: may cases pass, may they be refused?
@@ -90,6 +93,7 @@ def rows_of(page: str) -> Iterator[Row]:
 
 ROWS = list(rows_of((ROOT / "docs/features.md").read_text(encoding="utf-8")))
 WITH_LINES = [row for row in ROWS if row.lines]
+PASSING = [row for row in WITH_LINES if row.state == verdict.PASSED]
 
 
 def name_of(row: Row) -> str:
@@ -106,6 +110,23 @@ def test_the_page_is_read() -> None:
         passes, is_refused = FIRST_WORDS[re.findall(r"\w+", row.zemm)[0]]
         if row.lines:
             assert passes if row.state == verdict.PASSED else is_refused, row
+
+
+def test_all_attributes_and_algorithms_are_shown() -> None:
+    shown = [case.attributes for row in WITH_LINES for case in row.cases_of_lines()]
+    assert {knob for knob, _, _ in Attributes().knobs()} == {
+        knob.partition("=")[0] for attributes in shown for knob in attributes.changed()
+    }
+    post_ops = {
+        op.name
+        for row in PASSING
+        for case in row.cases_of_lines()
+        for op in case.attributes.post_ops
+        if isinstance(op, (Eltwise, Binary))
+    }
+    for kind in ("eltwise", "binary"):
+        names = {name.replace("_use_dst_for_bwd", "_dst") for name in _lists.algorithms_of(kind)}
+        assert names - post_ops == set()
 
 
 def test_named_tests_exist() -> None:
@@ -148,9 +169,6 @@ def test_descriptors(engine: zemm.Engine, row: Row) -> None:
         state, reason = answer(engine, case)
         assert state == row.state, f"{case.full_repro()}: {reason}"
         assert all(words in reason for words in row.words), f"{case.full_repro()}: {reason}"
-
-
-PASSING = [row for row in WITH_LINES if row.state == verdict.PASSED]
 
 
 def execute(cases: list[Case]) -> None:
