@@ -19,6 +19,9 @@ from zemm.benchdnn import build, verdict
 from zemm.benchdnn.attributes import Attributes
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Job, expand
+from zemm.benchdnn.peers import PeerError
+from zemm.benchdnn.peers.onednn_binding import Binding
+from zemm.benchdnn.peers.onednn_library import open_library
 from zemm.benchdnn.post_ops import Binary, Eltwise
 from zemm.benchdnn.run import Runner, skip_reason
 
@@ -169,6 +172,24 @@ def test_descriptors(engine: zemm.Engine, row: Row) -> None:
         state, reason = answer(engine, case)
         assert state == row.state, f"{case.full_repro()}: {reason}"
         assert all(words in reason for words in row.words), f"{case.full_repro()}: {reason}"
+
+
+@pytest.mark.onednn
+def test_onednn_refuses_too() -> None:
+    """Rows that say so are right about oneDNN itself, where the driver can ask it."""
+    try:
+        onednn = Binding(*open_library())
+    except PeerError as error:
+        pytest.skip(str(error))
+    asked = set()
+    for row in WITH_LINES:
+        for case in row.cases() if row.zemm.startswith("refused") else []:
+            with pytest.raises((PeerError, ValueError)) as caught:
+                build.primitive_desc(onednn, onednn.engine, case)
+            if status := re.search(r"^dnnl_\w+ returned (\w+)", str(caught.value)):
+                assert status[1].upper() == row.state, case.full_repro()
+                asked.add(row)
+    assert len(asked) > 15
 
 
 def execute(cases: list[Case]) -> None:
