@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cffi import FFI
 
-HEADERS = ("zemm/zemm_types.h", "zemm/zemm.h", "zemm/zemm_ze.h")
+HEADERS = ("zemm/zemm_format_tags.h", "zemm/zemm_types.h", "zemm/zemm.h", "zemm/zemm_ze.h")
 SOURCE = "#include <zemm/zemm_ze.h>\n"
 
 

@@ -16,7 +16,9 @@ from typing import Any
 from zemm._zemm import ffi, lib
 
 LARGEST = 1 << 20  # bytes of a memory
-NUMBERS = (0, 1, 2, 3, 5, 16, 33, 64, -1, 1 << 31, 1 << 40, -(1 << 63), (1 << 63) - 1)
+RUNTIME_DIM = -(1 << 63)
+RUNTIME_SIZE = 1 << 63
+NUMBERS = (0, 1, 2, 3, 5, 16, 33, 64, -1, 1 << 31, 1 << 40, RUNTIME_DIM, (1 << 63) - 1)
 ARGUMENTS = (1, 33, 17, 80, 41, 4096 | 1, 4096 | 33, 8192 | 1, 8192 | 33, 16384 | 1, 0, -1)
 TYPES = (3, 5, 6, 1, 2, 4, 7, 0, 11, 12, 99)  # of zemm_data_type_t; the types that matmul takes come first
 DESTROYERS = (
@@ -218,7 +220,7 @@ class Calls:
 
     def make_problem(self) -> None:
         """Create a matmul whose descriptors fit each other most of the time."""
-        m, n, k = (self.script.one_of((1, 2, 3, 17, 64, 0)) for _ in range(3))
+        m, n, k = (self.script.one_of((1, 2, 3, 17, 64, 0, RUNTIME_DIM)) for _ in range(3))
         types = self.script.one_of(
             ((3, 3, 3), (5, 5, 4), (6, 5, 3), (5, 6, 1), (3, 6, 3), (1, 1, 1), (2, 2, 3))
         )
@@ -271,11 +273,40 @@ class Calls:
         ):
             return ffi.NULL
         wanted = lib.zemm_primitive_desc_query_md(desc[0], 255, argument)  # 255 is zemm_query_exec_arg_md
+        if wanted != ffi.NULL and lib.zemm_memory_desc_get_size(wanted) == RUNTIME_SIZE:
+            wanted = self.filled(wanted)
         if wanted == ffi.NULL or lib.zemm_memory_desc_get_size(wanted) > LARGEST:
             return ffi.NULL
         count = len(self.live["memory"])
         self.create("memory", "memory_create", wanted, self.script.one_of(engines), ffi.cast("void *", -1))
         return self.live["memory"][-1] if len(self.live["memory"]) > count else ffi.NULL
+
+    def filled(self, wanted: Any) -> Any:
+        """A plain descriptor without the runtime dimensions of `wanted`. Most get one value, so that the
+        tensors of an execution fit one another.
+        """
+        ndims, dims, dtype = ffi.new("int *"), ffi.new("int64_t **"), ffi.new("zemm_data_type_t *")
+        for what, answer in (
+            (lib.zemm_query_ndims_s32, ndims),
+            (lib.zemm_query_dims, dims),
+            (lib.zemm_query_data_type, dtype),
+        ):
+            assert lib.zemm_memory_desc_query(wanted, what, answer) == 0
+        known = [
+            self.script.one_of((4,) * 20 + NUMBERS) if dims[0][d] == RUNTIME_DIM else dims[0][d]
+            for d in range(ndims[0])
+        ]
+        tag = self.script.one_of((b"ab", b"ab", b"ab", b"ba"))
+        count = len(self.live["memory_desc"])
+        self.create(
+            "memory_desc",
+            "memory_desc_create_with_string_tag",
+            ndims[0],
+            ffi.new("int64_t[12]", known),
+            dtype[0],
+            tag,
+        )
+        return self.live["memory_desc"][-1] if len(self.live["memory_desc"]) > count else ffi.NULL
 
     def wait(self) -> None:
         self.call("stream_wait", self.some("stream"))

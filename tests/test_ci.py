@@ -76,15 +76,17 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
     # The first two pytest calls run without Intel's GPU driver, as the README leaves the machine.
-    expected = "pytest pytest apt-get pytest pip pytest meson meson meson meson python meson meson"
-    assert names[-13:] == expected.split()
+    expected = "pytest pytest apt-get pytest pip pytest pip pytest meson meson meson meson python meson meson"
+    assert names[-15:] == expected.split()
     # These two runs together cover all cases.
-    assert calls[-13:-11] == ["pytest ", "pytest --full-only"]
-    assert calls[-11].endswith(" intel-opencl-icd")
-    assert calls[-10:-7] == [
+    assert calls[-15:-13] == ["pytest ", "pytest --full-only"]
+    assert calls[-13].endswith(" intel-opencl-icd")
+    assert calls[-12:-7] == [
         "pytest --full -m intel_gpu_driver",
         "pip install dpctl",
         "pytest --full -m sycl",
+        "pip install onednn-devel",
+        "pytest --full -m onednn",
     ]
     assert calls[-6] == "meson test -C build-asan -t 4"
     assert calls[-4] == "meson test -C build-tsan -t 4 --suite threads"
@@ -109,6 +111,8 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 3),
         ("pip", 3),
         ("pytest", 4),
+        ("pip", 4),
+        ("pytest", 5),
         ("python", 1),
         *(("meson", nth) for nth in range(3, 9)),
     ],

@@ -119,7 +119,8 @@ VALUES = {
     ),
     "tag aliases": (
         "x 2, nc 3, oi 3, tn 3, cn 14, io 14, nt 14, ncw 4, oiw 4, tnc 4, nwc 15, owi 15, ntc 16, nchw 5, "
-        "oihw 5, ldnc 5, nhwc 22, ohwi 22, ncdhw 6, ndhwc 33"
+        "oihw 5, ldnc 5, nhwc 22, ohwi 22, ncdhw 6, ndhwc 33, NChw32n32c 77, nChw16c 78, OIhw16i16o 79, "
+        "nCdhw16c 121, gOIhw2o8i16o4i 498"
     ),
     "arguments": (
         "ARG_UNDEF 0, ARG_SRC 1, ARG_SRC_0 1, ARG_FROM 1, ARG_SRC_1 2, ARG_SRC_2 3, ARG_SRC_3 4, "

@@ -16,7 +16,7 @@ import pytest
 from readme import ROOT, block
 
 pytestmark = [pytest.mark.full, pytest.mark.long, pytest.mark.xdist_group("install")]
-HEADERS = ["zemm.h", "zemm_types.h", "zemm_ze.h"]
+HEADERS = ["zemm.h", "zemm_format_tags.h", "zemm_types.h", "zemm_ze.h"]
 
 
 def tool(name: str) -> str:
@@ -73,7 +73,18 @@ def test_files(installed: Installation) -> None:
     }
     libdir = installed.libdir.relative_to(installed.prefix).as_posix()
     expected = {f"{libdir}/libzemm.so", f"{libdir}/libze_cpu.so", f"{libdir}/pkgconfig/zemm.pc"}
-    assert names == expected | {f"include/zemm/{name}" for name in HEADERS}
+    expected |= {f"{libdir}/zemm/dnnl/libdnnl.so", f"{libdir}/zemm/dnnl/libdnnl.so.3"}
+    assert names == expected | {f"include/zemm/{name}" for name in [*HEADERS, "compat/dnnl.h"]}
+
+
+def test_program_with_onednns_names(installed: Installation, tmp_path: Path) -> None:
+    """The header for programs of oneDNN, and the library for those that are not compiled again."""
+    source = (ROOT / "tests" / "c" / "test_compat_header.c").read_text()
+    program = build(installed, tmp_path, source, ["cc", "-std=c99", *STRICT], ".c")
+    run(program, env=installed.env())
+    library = installed.libdir / "zemm" / "dnnl" / "libdnnl.so.3"
+    ctypes_code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).dnnl_engine_get_count(1))"
+    assert run(sys.executable, "-c", ctypes_code, env=installed.env()) == "1\n"
 
 
 def test_pkg_config(installed: Installation) -> None:
@@ -146,6 +157,9 @@ def declared() -> set[str]:
 def test_exports_are_the_headers(installed: Installation) -> None:
     names = declared()
     assert len(names) > 120
+    # What libdnnl.so.3 needs besides the public functions.
+    inner = (ROOT / "src" / "api" / "compat.hpp").read_text()
+    names |= set(re.findall(r"\bZEMM_API (zemm_compat_\w+)\(", inner))
     assert exported(installed.libdir / "libzemm.so") == names
 
 

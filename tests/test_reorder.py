@@ -364,7 +364,6 @@ REFUSALS: dict[str, tuple[Any, Any, list[tuple[Any, ...]], type[Exception], str]
     "zero": (zemm.MemoryDesc.zero(), md(), [], ValueError, "src"),
     "host": (zemm.MemoryDesc.host_scalar("f32"), md(), [], ValueError, "src"),
     "sparse": (zemm.MemoryDesc.csr((4, 64), "f32", 5), md(), [], UNIMPLEMENTED, "csr"),
-    "runtime": (md((zemm.RUNTIME_DIM, 64)), md((zemm.RUNTIME_DIM, 64)), [], UNIMPLEMENTED, "runtime"),
     "type": (md(data_type="f8_e5m2"), md(), [], UNIMPLEMENTED, "f8_e5m2"),
     "scaled_type": (F64, F64, [("scales", ARG_SRC, 0)], UNIMPLEMENTED, "f64"),
     "scales_of_weights": (md(), S8, [("scales", zemm.ARG_WEIGHTS, 0)], UNIMPLEMENTED, "33"),

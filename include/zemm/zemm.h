@@ -214,7 +214,7 @@ zemm_status_t ZEMM_API zemm_memory_get_memory_desc(const_zemm_memory_t memory, c
 zemm_status_t ZEMM_API zemm_memory_get_engine(const_zemm_memory_t memory, zemm_engine_t *engine);
 /* Gives a host pointer to the contents: to the buffer itself, or to a copy where the host cannot
  * read the buffer. Call zemm_stream_wait() before, as mapping does not wait. Unmapping writes a
- * copy back. */
+ * copy back. A host scalar gives a pointer to its value. */
 zemm_status_t ZEMM_API zemm_memory_map_data(const_zemm_memory_t memory, void **mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_unmap_data(const_zemm_memory_t memory, void *mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_map_data_v2(const_zemm_memory_t memory, void **mapped_ptr, int index);
@@ -381,6 +381,12 @@ zemm_status_t ZEMM_API zemm_post_ops_get_params_prelu(const_zemm_post_ops_t post
  * and post-ops. bias_desc NULL means no bias. Leading dimensions are batch dimensions, and those of
  * src and weights broadcast.
  *
+ * Dimensions and strides may be ZEMM_RUNTIME_DIM_VAL: M in src and dst, K in src and weights, N in
+ * weights and dst, a batch dimension in all three; and in bias where it is not 1. The memories of an
+ * execution then give the values. The primitive keeps how it runs the 128 shapes that it used last.
+ * It builds a kernel when a shape is the first to need it, and not for another shape of the same
+ * kind. If such a primitive needs a scratchpad, the library provides it in either mode.
+ *
  * Groups along K may have any size that divides K, another one for each parameter. Groups along N
  * are 1, N or a multiple of 16 that divides N.
  *
@@ -401,7 +407,7 @@ zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *
 /* dst = (src_scale * (src - src_zp) + sum_scale * (dst - dst_zp)) / dst_scale + dst_zp, from any
  * layout and data type to any other. Values are rounded to nearest even, and integers saturate. The
  * padding of a blocked dst becomes 0. The arguments are ZEMM_ARG_FROM and ZEMM_ARG_TO; both engines
- * must be of one device.
+ * must be of one device. Dimensions and strides may be ZEMM_RUNTIME_DIM_VAL, as in a matmul.
  *
  * Dynamic quantisation (an extension of zemm): if the scales of dst have the quantization mode
  * dynamic_fp, the reorder computes and writes them. It takes an f32, f16 or bf16 src and an s8 or
@@ -432,23 +438,39 @@ zemm_status_t ZEMM_API zemm_primitive_desc_destroy(zemm_primitive_desc_t pd);
 zemm_status_t ZEMM_API zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
                                                  void *result);
 /* Returns a descriptor that pd owns: a zero descriptor where the query does not apply, NULL on
- * error. */
+ * error. zemm_query_exec_arg_md also gives one for a scale or zero point that is common to its whole
+ * tensor (mask 0). */
 const_zemm_memory_desc_t ZEMM_API zemm_primitive_desc_query_md(const_zemm_primitive_desc_t pd,
                                                                zemm_query_t what, int index);
 int ZEMM_API zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index);
 
 zemm_status_t ZEMM_API zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_primitive_desc_t pd);
+/* Creates the primitive with the kernels of a cache blob, so that nothing is built. A blob has machine
+ * code: pass only blobs that come from where nobody else can write. invalid_arguments: the blob is
+ * empty or damaged, or it was made for another problem, device, driver or version of the library. */
 zemm_status_t ZEMM_API zemm_primitive_create_from_cache_blob(zemm_primitive_t *primitive,
                                                              const_zemm_primitive_desc_t pd, size_t size,
                                                              const uint8_t *cache_blob);
-/* Always unimplemented, as is creation from a cache blob: the library keeps built kernels on disk
- * itself. */
+/* The device's native binaries of the primitive's kernels. (The library also keeps these on disk
+ * itself.) *size is the room in the buffer before the call and the bytes of the blob after it; if
+ * cache_blob is NULL, only *size is written. The blob is empty if there is nothing to compute. A
+ * primitive with runtime dimensions gives the kernels for likely shapes. The query cache_blob_id of
+ * the descriptor is a key for a store of blobs. */
 zemm_status_t ZEMM_API zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, size_t *size,
                                                      uint8_t *cache_blob);
 zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive,
                                                          const_zemm_primitive_desc_t *pd);
 /* Submits the work to the stream; zemm_stream_wait() returns when it is done. The arguments are
- * checked before anything is submitted, so that invalid ones leave dst untouched. */
+ * checked before anything is submitted, so that invalid ones leave dst untouched.
+ *
+ * A memory is read or written as the primitive's descriptor says, from the start of its buffer on.
+ * Its own descriptor is the same, apart from runtime values; or that of the parent where the
+ * primitive has a submemory; or one with another data type of the same size, as when a sum post-op
+ * reads dst as another type. Runtime values are those of the memories, and fit one another. Scales,
+ * zero points and reductions are read as dense, whatever the dimensions and strides of their memory:
+ * only the size of its buffer is checked. For a value on the host a CPU engine also takes a memory of
+ * one element, and the call reads it. invalid_arguments: anything else, or a buffer that is too
+ * small. */
 zemm_status_t ZEMM_API zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
                                               int nargs, const zemm_exec_arg_t *args);
 zemm_status_t ZEMM_API zemm_primitive_destroy(zemm_primitive_t primitive);

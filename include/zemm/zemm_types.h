@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "zemm_format_tags.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -66,114 +68,6 @@ typedef enum {
     zemm_coo = 3,
     zemm_grouped = 4
 } zemm_sparse_encoding_t;
-
-/* The letters of a tag are logical dimensions (a is dimension 0), in the order from outermost to
- * innermost. An upper-case letter marks a dimension that is also split into blocks. The blocks
- * follow as <size><letter>, the innermost last. */
-typedef enum {
-    zemm_format_tag_undef = 0,
-    zemm_format_tag_any = 1,
-    zemm_a = 2,
-    zemm_ab = 3,
-    zemm_abc = 4,
-    zemm_abcd = 5,
-    zemm_abcde = 6,
-    zemm_abcdef = 7,
-    zemm_abcdefg = 8,
-    zemm_abcdefgh = 9,
-    zemm_abcdefghi = 10,
-    zemm_abcdefghij = 11,
-    zemm_abcdefghijk = 12,
-    zemm_abcdefghijkl = 13,
-    zemm_ba = 14,
-    zemm_acb = 15,
-    zemm_bac = 16,
-    zemm_bca = 17,
-    zemm_cab = 18,
-    zemm_cba = 19,
-    zemm_abdc = 20,
-    zemm_acbd = 21,
-    zemm_acdb = 22,
-    zemm_adbc = 23,
-    zemm_adcb = 24,
-    zemm_bacd = 25,
-    zemm_bcda = 26,
-    zemm_cdab = 27,
-    zemm_cdba = 28,
-    zemm_dcab = 29,
-    zemm_abced = 30,
-    zemm_abdec = 31,
-    zemm_acbde = 32,
-    zemm_acdeb = 33,
-    zemm_adecb = 34,
-    zemm_bacde = 35,
-    zemm_bcdea = 36,
-    zemm_cdeab = 37,
-    zemm_cdeba = 38,
-    zemm_decab = 39,
-    zemm_abcdfe = 40,
-    zemm_abdefc = 41,
-    zemm_abdfce = 42,
-    zemm_acbdef = 43,
-    zemm_adefcb = 44,
-    zemm_defcab = 45,
-    zemm_abcdegf = 46,
-    zemm_abcdefhg = 47,
-    zemm_abcdefgih = 48,
-    zemm_abcdefghji = 49,
-    zemm_abcdefghikj = 50,
-    zemm_abcdefghijlk = 51,
-    zemm_AB16b16a = 237,
-    zemm_BA16a16b2a = 381,
-    zemm_BA16a32b2a = 382,
-    zemm_BA16a48b2a = 383,
-    zemm_BA16a64b2a = 384,
-    zemm_BA16a16b4a = 385,
-    zemm_BA16a32b4a = 386,
-    zemm_BA16a48b4a = 387,
-    zemm_BA16a64b4a = 388,
-    zemm_BA16a16b = 503,
-    zemm_BA16a32b = 504,
-    zemm_BA16a48b = 505,
-    zemm_BA16a64b = 506,
-    zemm_aCB16b16c = 521,
-    zemm_aCB16b32c = 522,
-    zemm_aCB16b48c = 523,
-    zemm_aCB16b64c = 524,
-    zemm_aCB16b16c2b = 525,
-    zemm_aCB16b32c2b = 526,
-    zemm_aCB16b48c2b = 527,
-    zemm_aCB16b64c2b = 528,
-    zemm_aCB16b16c4b = 529,
-    zemm_aCB16b32c4b = 530,
-    zemm_aCB16b48c4b = 531,
-    zemm_aCB16b64c4b = 532,
-    zemm_bcad = 835,
-    zemm_cabd = 836,
-    zemm_dabc = 837,
-    zemm_format_tag_last = 875,
-    /* Other names for the same values, by the letters that deep learning uses for dimensions. */
-    zemm_x = zemm_a,
-    zemm_nc = zemm_ab,
-    zemm_cn = zemm_ba,
-    zemm_tn = zemm_ab,
-    zemm_nt = zemm_ba,
-    zemm_ncw = zemm_abc,
-    zemm_nwc = zemm_acb,
-    zemm_nchw = zemm_abcd,
-    zemm_nhwc = zemm_acdb,
-    zemm_ncdhw = zemm_abcde,
-    zemm_ndhwc = zemm_acdeb,
-    zemm_oi = zemm_ab,
-    zemm_io = zemm_ba,
-    zemm_oiw = zemm_abc,
-    zemm_owi = zemm_acb,
-    zemm_oihw = zemm_abcd,
-    zemm_ohwi = zemm_acdb,
-    zemm_tnc = zemm_abc,
-    zemm_ntc = zemm_bac,
-    zemm_ldnc = zemm_abcd
-} zemm_format_tag_t;
 
 typedef enum { zemm_any_engine = 0, zemm_cpu = 1, zemm_gpu = 2 } zemm_engine_kind_t;
 
@@ -335,8 +229,8 @@ typedef enum {
     zemm_query_reorder_src_engine = 9,     /* zemm_engine_t */
     zemm_query_reorder_dst_engine = 10,    /* zemm_engine_t */
     zemm_query_prop_kind = 11,
-    zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, always 0: primitives have no cache blobs */
-    zemm_query_cache_blob_id = 13,          /* const uint8_t *, always NULL */
+    zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, bytes of the id */
+    zemm_query_cache_blob_id = 13,          /* const uint8_t *, until zemm_primitive_desc_next_impl() */
     zemm_query_strides = 14,                /* zemm_dims_t *, elements, of a memory descriptor */
     zemm_query_dilations = 15,
     zemm_query_padding_l = 16,

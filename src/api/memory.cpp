@@ -88,6 +88,12 @@ template <typename Memory> auto &part_of(Memory *memory, int index) {
     return memory->parts[index];
 }
 
+// Whether index is the value of a host scalar, which maps like a buffer.
+bool is_scalar(const_zemm_memory_t memory, int index) {
+    require(memory, "memory");
+    return !memory->engine && index == 0;
+}
+
 void *map(const zemm_memory &memory, const zemm_memory::part &part, size_t size) {
     if (!part.handle || !size)
         return nullptr;
@@ -189,6 +195,11 @@ zemm_status_t zemm_memory_unmap_data(const_zemm_memory_t memory, void *mapped_pt
 
 zemm_status_t zemm_memory_map_data_v2(const_zemm_memory_t memory, void **mapped_ptr, int index) {
     return guard([&] {
+        if (is_scalar(memory, index)) {
+            require(mapped_ptr, "mapped_ptr");
+            *mapped_ptr = memory->scalar;
+            return;
+        }
         const auto &part = part_of(memory, index);
         require(mapped_ptr, "mapped_ptr");
         *mapped_ptr = map(*memory, part, md_size(memory->md, index));
@@ -197,6 +208,8 @@ zemm_status_t zemm_memory_map_data_v2(const_zemm_memory_t memory, void **mapped_
 
 zemm_status_t zemm_memory_unmap_data_v2(const_zemm_memory_t memory, void *mapped_ptr, int index) {
     return guard([&] {
+        if (is_scalar(memory, index))
+            return; // its value was mapped itself, so there is nothing to write back
         const auto &part = part_of(memory, index);
         unmap(*memory, part, mapped_ptr, md_size(memory->md, index));
     });

@@ -2,7 +2,7 @@
 // Entry point of the reorder primitive descriptor.
 #include "common/error.hpp"
 #include "primitive/fallback.hpp"
-#include "reorder/primitive_desc.hpp"
+#include "reorder/runtime_desc.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -16,8 +16,7 @@ zemm_status_t zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *pd, cons
         require(src_engine, "src_engine");
         require(dst_desc, "dst_desc");
         require(dst_engine, "dst_engine");
-        auto made =
-            std::make_unique<reorder::primitive_desc>(*src_desc, src_engine, *dst_desc, dst_engine, attr);
+        auto made = reorder::make_primitive_desc(*src_desc, src_engine, *dst_desc, dst_engine, attr);
         skip_failed(*made);
         *pd = made.release();
     });

@@ -3,13 +3,39 @@
 #include "common/env.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 namespace zemm {
 
+namespace {
+
+std::atomic<bool> reads_onednn_variables{false};
+
+// The settings that oneDNN has under the same name.
+constexpr const char *shared_settings[] = {"VERBOSE", "VERBOSE_TIMESTAMP", "PRIMITIVE_CACHE_CAPACITY",
+                                           "DEFAULT_FPMATH_MODE"};
+
+} // namespace
+
+void read_onednn_variables() {
+    reads_onednn_variables = true;
+}
+
 std::string env(const char *name) {
-    const char *value = std::getenv(name);
-    return value ? value : "";
+    if (const char *value = std::getenv(name))
+        return value;
+    if (!reads_onednn_variables)
+        return "";
+    for (const char *setting : shared_settings) {
+        if (std::strcmp(name, (std::string("ZEMM_") + setting).c_str()))
+            continue;
+        for (const char *prefix : {"ONEDNN_", "DNNL_"})
+            if (const char *value = std::getenv((std::string(prefix) + setting).c_str()))
+                return value;
+    }
+    return "";
 }
 
 std::vector<std::string> comma_list(const std::string &text) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors as text, for the verbose log and for sentences.
+#include <algorithm>
+
 #include "common/error.hpp"
 #include "common/layout.hpp"
 #include "common/md_check.hpp"
@@ -35,6 +37,16 @@ std::string tag_text(const memory_desc &md) {
     }
 }
 
+std::string md_sentence(const memory_desc &md) {
+    std::string result =
+        text("%s %s:%s", data_type_name(md.data_type), dims_text(md).c_str(), tag_text(md).c_str());
+    if (md_is_plain(md))
+        result += ", strides " + dims_text(md.ndims, md.strides);
+    if (md.offset0)
+        result += text(", offset %lld", (long long)md.offset0);
+    return result;
+}
+
 std::string strides_text(const memory_desc &md) {
     if (md.format_kind != zemm_blocked || md_has_runtime(md))
         return "";
@@ -62,7 +74,8 @@ std::string md_text(const char *name, const memory_desc &md, bool user_any) {
         flags += '0';
     std::string layout;
     if (md.format_kind == zemm_blocked) {
-        layout = tag_text(md) + ":" + strides_text(md);
+        const bool is_known = !std::count(md.strides, md.strides + md.ndims, runtime_dim);
+        layout = (is_known ? tag_text(md) : "*") + ":" + strides_text(md);
     } else if (md.format_kind == zemm_format_kind_sparse) {
         layout = sparse_encoding_name(md.encoding);
         if (md.encoding == zemm_grouped)

@@ -31,86 +31,11 @@ constexpr row data_types[] = {
 constexpr row format_kinds[] = {
     NAME(format_kind_, undef),  NAME(format_kind_, any),    NAME(, blocked),
     NAME(format_kind_, opaque), NAME(format_kind_, sparse), NAME(format_kind_, host_scalar)};
-constexpr row format_tags[] = {{zemm_format_tag_undef, "undef"},
-                               {zemm_format_tag_any, "any"},
-                               NAME(, a),
-                               NAME(, ab),
-                               NAME(, abc),
-                               NAME(, abcd),
-                               NAME(, abcde),
-                               NAME(, abcdef),
-                               NAME(, abcdefg),
-                               NAME(, abcdefgh),
-                               NAME(, abcdefghi),
-                               NAME(, abcdefghij),
-                               NAME(, abcdefghijk),
-                               NAME(, abcdefghijkl),
-                               NAME(, ba),
-                               NAME(, acb),
-                               NAME(, bac),
-                               NAME(, bca),
-                               NAME(, cab),
-                               NAME(, cba),
-                               NAME(, abdc),
-                               NAME(, acbd),
-                               NAME(, acdb),
-                               NAME(, adbc),
-                               NAME(, adcb),
-                               NAME(, bacd),
-                               NAME(, bcda),
-                               NAME(, cdab),
-                               NAME(, cdba),
-                               NAME(, dcab),
-                               NAME(, abced),
-                               NAME(, abdec),
-                               NAME(, acbde),
-                               NAME(, acdeb),
-                               NAME(, adecb),
-                               NAME(, bacde),
-                               NAME(, bcdea),
-                               NAME(, cdeab),
-                               NAME(, cdeba),
-                               NAME(, decab),
-                               NAME(, abcdfe),
-                               NAME(, abdefc),
-                               NAME(, abdfce),
-                               NAME(, acbdef),
-                               NAME(, adefcb),
-                               NAME(, defcab),
-                               NAME(, abcdegf),
-                               NAME(, abcdefhg),
-                               NAME(, abcdefgih),
-                               NAME(, abcdefghji),
-                               NAME(, abcdefghikj),
-                               NAME(, abcdefghijlk),
-                               NAME(, AB16b16a),
-                               NAME(, BA16a16b2a),
-                               NAME(, BA16a32b2a),
-                               NAME(, BA16a48b2a),
-                               NAME(, BA16a64b2a),
-                               NAME(, BA16a16b4a),
-                               NAME(, BA16a32b4a),
-                               NAME(, BA16a48b4a),
-                               NAME(, BA16a64b4a),
-                               NAME(, BA16a16b),
-                               NAME(, BA16a32b),
-                               NAME(, BA16a48b),
-                               NAME(, BA16a64b),
-                               NAME(, aCB16b16c),
-                               NAME(, aCB16b32c),
-                               NAME(, aCB16b48c),
-                               NAME(, aCB16b64c),
-                               NAME(, aCB16b16c2b),
-                               NAME(, aCB16b32c2b),
-                               NAME(, aCB16b48c2b),
-                               NAME(, aCB16b64c2b),
-                               NAME(, aCB16b16c4b),
-                               NAME(, aCB16b32c4b),
-                               NAME(, aCB16b48c4b),
-                               NAME(, aCB16b64c4b),
-                               NAME(, bcad),
-                               NAME(, cabd),
-                               NAME(, dabc)};
+// By value. The build makes the list from the public header.
+constexpr const char *format_tags[] = {
+#include "format_tags.inc"
+};
+static_assert(std::size(format_tags) == zemm_format_tag_last);
 constexpr row sparse_encodings[] = {
     {zemm_sparse_encoding_undef, "undef"}, NAME(, csr), NAME(, packed), NAME(, coo), NAME(, grouped)};
 constexpr row engine_kinds[] = {{zemm_any_engine, "any"}, NAME(, cpu), NAME(, gpu)};
@@ -191,7 +116,7 @@ const char *format_kind_name(zemm_format_kind_t v) {
     return find(format_kinds, v, "unknown fmt_kind");
 }
 const char *format_tag_name(zemm_format_tag_t v) {
-    return find(format_tags, v, "unknown fmt_tag");
+    return is_known(v) ? format_tags[v] : "unknown fmt_tag";
 }
 const char *sparse_encoding_name(zemm_sparse_encoding_t v) {
     return find(sparse_encodings, v, "unknown sparse_encoding");
@@ -240,7 +165,7 @@ bool is_known(zemm_rounding_mode_t v) {
     return find(rounding_modes, v, nullptr);
 }
 bool is_known(zemm_format_tag_t v) {
-    return find(format_tags, v, nullptr);
+    return v >= 0 && v < zemm_format_tag_last;
 }
 
 } // namespace zemm

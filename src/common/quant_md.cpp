@@ -2,6 +2,9 @@
 // Descriptors and groups of parameter tensors.
 #include "common/quant_md.hpp"
 
+#include "common/md_check.hpp"
+#include "common/md_runtime.hpp"
+
 namespace zemm {
 
 memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
@@ -13,7 +16,7 @@ memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
     for (int d = ndims - 1; d >= 0; --d) {
         md.dims[d] = md.padded_dims[d] = dims[d];
         md.strides[d] = stride;
-        stride *= dims[d];
+        stride = runtime_product(stride, dims[d]);
     }
     return md;
 }
@@ -22,7 +25,9 @@ memory_desc md_of_quant(const memory_desc &tensor, const quant_entry &entry) {
     const int ndims = tensor.ndims;
     zemm_dims_t dims = {};
     for (int d = 0; d < ndims; ++d)
-        dims[d] = entry.mask >> d & 1 ? tensor.dims[d] / group_size(entry, ndims, d) : 1;
+        dims[d] = !(entry.mask >> d & 1)          ? 1
+                  : tensor.dims[d] == runtime_dim ? runtime_dim
+                                                  : tensor.dims[d] / group_size(entry, ndims, d);
     return md_dense(ndims, dims, entry.data_type);
 }
 

@@ -66,8 +66,10 @@ std::string timestamp() {
     return text("%.6f,", now.count());
 }
 
+std::atomic<const char *> prefix{"zemm_verbose,v1,"};
+
 void write(const std::string &line) {
-    const std::string whole = "zemm_verbose,v1," + timestamp() + line + "\n";
+    const std::string whole = prefix.load() + timestamp() + line + "\n";
     std::fwrite(whole.data(), 1, whole.size(), stdout);
     std::fflush(stdout);
 }
@@ -89,6 +91,10 @@ void set_level(int level) {
     if (level < 0 || level >= int(std::size(level_flags)))
         fail(zemm_invalid_arguments, "zemm_set_verbose: level %d is not 0, 1 or 2", level);
     flags() = level_flags[level];
+}
+
+void speak_as_onednn() {
+    prefix = "onednn_verbose,v1,";
 }
 
 void print(const std::string &line) {

@@ -70,8 +70,10 @@ void check_shapes(const problem &p) {
     } tensors[] = {{"src", p.src}, {"weights", p.wei}, {"dst", p.dst}, {"bias", p.bias}};
     // Sparse encodings are refused before the other checks, whose rules are not theirs: a grouped
     // one has another number of dimensions, for example.
-    for (const auto &t : tensors)
+    for (const auto &t : tensors) {
         refuse_sparse(t.name, t.md);
+        refuse_huge(t.name, t.md);
+    }
     for (const auto &t : tensors) {
         if (t.md.format_kind == zemm_format_kind_host_scalar)
             fail(zemm_invalid_arguments, "%s is a host scalar, a matmul takes tensors", t.name);
@@ -106,7 +108,8 @@ void check_shapes(const problem &p) {
                     continue;
                 bool fits = md->ndims == nd;
                 for (int d = 0; fits && d < nd; ++d)
-                    fits = md->dims[d] == 1 || md->dims[d] == p.dst.dims[d];
+                    fits = md->dims[d] == 1 || md->dims[d] == p.dst.dims[d] ||
+                           p.dst.dims[d] == ZEMM_RUNTIME_DIM_VAL; // compared at execution
                 if (!fits)
                     fail(zemm_invalid_arguments,
                          "post-op %d: each dimension of a binary's source must be 1 or dst's: %s has %s, dst "

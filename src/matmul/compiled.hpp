@@ -19,14 +19,14 @@ struct compiled : cached {
     std::unique_ptr<ze::buffer> pack_block;     // plan.pack.block on the device
 };
 
-class primitive : public zemm_primitive {
+class primitive : public static_primitive {
 public:
     primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)
-        : zemm_primitive(std::move(pd)), compiled_(std::move(c)) {}
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-             std::span<const ze_event_handle_t> waits) const override;
+        : static_primitive(std::move(pd)), compiled_(std::move(c)) {}
 
 private:
+    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+             std::span<const ze_event_handle_t> waits) const override;
     const std::shared_ptr<const compiled> compiled_;
 };
 

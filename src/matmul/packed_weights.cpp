@@ -37,7 +37,7 @@ memory_desc packed_weights(const memory_desc &md) {
 }
 
 bool is_packed_weights(const memory_desc &md) {
-    if (md.format_kind != zemm_blocked || md.inner_nblks == 0 || md.ndims < 2 || md_has_runtime(md))
+    if (md.format_kind != zemm_blocked || md.inner_nblks == 0 || md.ndims < 2)
         return false;
     const memory_desc packed = packed_weights(md);
     const int row = md.ndims - 2, column = md.ndims - 1;

@@ -47,14 +47,18 @@ int bias_mask(const problem &p) {
 
 } // namespace
 
-std::string primitive_desc::log_text() const {
-    const struct problem &p = problem();
+std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
+                        const std::string &aux) {
     std::string mds = md_text("src", p.src, p.was_any.src) + " " + md_text("wei", p.wei, p.was_any.wei);
     if (p.has_bias())
         mds += " " + md_text("bia", p.bias, p.was_any.bias) + text("_mask%d", bias_mask(p));
     mds += " " + md_text("dst", p.dst, p.was_any.dst);
-    return text("%s,matmul,%s,undef,%s,%s,,%s", zemm_engine_kind2str(engine->kind), impl_name(), mds.c_str(),
-                attr_text(p.attr).c_str(), dims_line(p).c_str());
+    return text("%s,matmul,%s,undef,%s,%s,%s,%s", zemm_engine_kind2str(engine), impl_name, mds.c_str(),
+                attr_text(p.attr).c_str(), aux.c_str(), dims_line(p).c_str());
+}
+
+std::string primitive_desc::log_text() const {
+    return log_text_of(problem(), engine->kind, impl_name(), "");
 }
 
 } // namespace zemm::matmul

@@ -13,6 +13,11 @@
 
 namespace zemm::matmul {
 
+// The part of a log line that zemm_primitive_desc::log_text() describes. aux: oneDNN's field of that
+// name.
+std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
+                        const std::string &aux);
+
 class primitive_desc : public zemm_primitive_desc {
 public:
     // Throws what make_problem and candidates throw.
@@ -26,6 +31,9 @@ public:
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
     std::vector<ze::kernel_source> sources() const override;
+    std::vector<const memory_desc *> key_tensors() const override {
+        return {&problem().src, &problem().wei, &problem().bias, &problem().dst};
+    }
     std::string log_text() const override;
 
     std::vector<candidate> kernels;

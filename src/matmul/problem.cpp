@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "common/error.hpp"
+#include "common/md_check.hpp"
+#include "common/md_runtime.hpp"
 #include "common/names.hpp"
 #include "common/quant_md.hpp"
 
@@ -28,10 +30,13 @@ void resolve_like(memory_desc &md, const memory_desc &dst) {
     md_resolve_any(md);
     if (!is_any || !md_is_plain(dst))
         return;
+    const auto stride_of = [&](int d) { // a runtime stride is at least as large as the known ones
+        return dst.strides[d] == runtime_dim ? INT64_MAX : dst.strides[d];
+    };
     std::array<int, ZEMM_MAX_NDIMS> order; // innermost first
     std::iota(order.begin(), order.begin() + md.ndims, 0);
     std::stable_sort(order.begin(), order.begin() + md.ndims, [&](int a, int b) {
-        return dst.strides[a] != dst.strides[b] ? dst.strides[a] < dst.strides[b] : a > b;
+        return stride_of(a) != stride_of(b) ? stride_of(a) < stride_of(b) : a > b;
     });
     zemm_dim_t stride = 1;
     for (int i = 0; i < md.ndims; ++i) {
@@ -47,6 +52,10 @@ zemm_dim_t problem::batch() const {
     for (int d = 0; d < ndims() - 2; ++d)
         product *= dst.dims[d];
     return product;
+}
+
+bool problem::has_runtime() const {
+    return md_has_runtime(src) || md_has_runtime(wei) || md_has_runtime(bias) || md_has_runtime(dst);
 }
 
 bool problem::shares_weights() const {
@@ -117,7 +126,7 @@ memory_desc prelu_md(const memory_desc &dst, int mask) {
         if (d == 1)
             continue;
         strides[d] = stride;
-        stride *= dims[d];
+        stride = runtime_product(stride, dims[d]);
     }
     return md_with_strides(dst.ndims, dims, zemm_f32, strides);
 }

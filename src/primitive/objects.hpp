@@ -48,5 +48,6 @@ struct zemm_memory {
         mutable int maps = 0;
     };
     std::vector<part> parts;
-    alignas(8) unsigned char scalar[8] = {}; // the value of a host scalar
+    // The value of a host scalar. Mutable, because a caller who maps a memory may write to it.
+    alignas(8) mutable unsigned char scalar[8] = {};
 };

@@ -5,7 +5,9 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/attr.hpp"
@@ -41,6 +43,8 @@ struct zemm_primitive_desc {
     // The kernels that the implementation runs; the first one gives it its name. Empty for an empty
     // problem.
     virtual std::vector<zemm::ze::kernel_source> sources() const = 0;
+    // The tensors that tell primitives of this kind apart in the primitive cache.
+    virtual std::vector<const zemm::memory_desc *> key_tensors() const = 0;
 
     // The answer of a zemm_query_..._md; a zero descriptor if the query does not apply.
     virtual const zemm::memory_desc &query_md(zemm_query_t what, int index) const;
@@ -62,16 +66,44 @@ protected:
     // The descriptor of a scratchpad of size bytes that the caller passes; a zero descriptor if it
     // passes none.
     zemm::memory_desc scratchpad_md(size_t size) const;
+
+private:
+    // The id of the primitive's cache blobs, which queries point to.
+    struct id_of_blobs {
+        id_of_blobs() = default;
+        id_of_blobs(const id_of_blobs &) {}
+        std::mutex lock;
+        std::string text;
+    };
+    mutable id_of_blobs blob_id_;
 };
 
 struct zemm_primitive {
     explicit zemm_primitive(std::unique_ptr<const zemm_primitive_desc> desc) : pd(std::move(desc)) {}
     virtual ~zemm_primitive() = default;
 
-    // Submits an execution with arguments that bind() has checked. The stream keeps the objects
-    // that it uses alive until it has been waited for.
-    virtual void run(zemm::ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-                     std::span<const ze_event_handle_t> waits) const = 0;
+    // Checks the arguments, submits an execution and writes its log line. If it throws, nothing is
+    // submitted.
+    virtual void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
+                         std::span<const ze_event_handle_t> waits) const = 0;
 
     const std::unique_ptr<const zemm_primitive_desc> pd;
 };
+
+namespace zemm {
+
+// A primitive that knows all dimensions and strides. (Others: runtime.hpp.)
+class static_primitive : public zemm_primitive {
+public:
+    using zemm_primitive::zemm_primitive;
+    void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
+                 std::span<const ze_event_handle_t> waits) const final;
+
+private:
+    // Submits the launches, with arguments that bind() has checked. The stream keeps the objects
+    // that it uses alive until it has been waited for.
+    virtual void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                     std::span<const ze_event_handle_t> waits) const = 0;
+};
+
+} // namespace zemm

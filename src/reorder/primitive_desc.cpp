@@ -12,21 +12,6 @@ namespace zemm::reorder {
 
 namespace {
 
-argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engine_t dst_engine) {
-    argument_map map;
-    map[ZEMM_ARG_FROM] = {.md = p.src, .engine = src_engine};
-    map[ZEMM_ARG_TO] = {.md = p.dst, .engine = dst_engine};
-    quant_map zero_points = p.attr.zero_points;
-    if (p.is_dynamic())
-        for (auto &[arg, e] : zero_points)
-            e = zero_points_entry(p);
-    const auto tensor_of = [&](int arg) -> const memory_desc & { return p.tensor(arg); };
-    add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
-    add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, zero_points, tensor_of);
-    add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
-    return map;
-}
-
 std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     auto result = std::make_shared<compiled>(pd.engine->device);
     if (pd.empty())
@@ -53,10 +38,23 @@ zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst) {
 
 } // namespace
 
-primitive_desc::primitive_desc(const memory_desc &src, zemm_engine_t s, const memory_desc &dst,
-                               zemm_engine_t d, const zemm_primitive_attr *attr)
-    : zemm_primitive_desc(engine_of(s, d)),
-      problem(std::make_shared<const struct problem>(make_problem(src, dst, attr))),
+argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engine_t dst_engine) {
+    argument_map map;
+    map[ZEMM_ARG_FROM] = {.md = p.src, .engine = src_engine};
+    map[ZEMM_ARG_TO] = {.md = p.dst, .engine = dst_engine};
+    quant_map zero_points = p.attr.zero_points;
+    if (p.is_dynamic())
+        for (auto &[arg, e] : zero_points)
+            e = zero_points_entry(p);
+    const auto tensor_of = [&](int arg) -> const memory_desc & { return p.tensor(arg); };
+    add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
+    add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, zero_points, tensor_of);
+    add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
+    return map;
+}
+
+primitive_desc::primitive_desc(struct problem p, zemm_engine_t s, zemm_engine_t d)
+    : zemm_primitive_desc(engine_of(s, d)), problem(std::make_shared<const struct problem>(std::move(p))),
       src_engine(s->shared_from_this()), dst_engine(d->shared_from_this()),
       kernels(std::make_shared<const std::vector<std::pair<const implementation *, struct plan>>>(
           candidates(*problem, *engine->device))) {
@@ -83,7 +81,7 @@ bool primitive_desc::next_impl() {
 }
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) const {
-    auto shared = get_compiled(*this, {&problem->src, &problem->dst}, where, [&] { return build(*this); });
+    auto shared = get_compiled(*this, where, [&] { return build(*this); });
     return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(std::move(shared)));
 }
 
@@ -100,18 +98,22 @@ void primitive_desc::query(zemm_query_t what, int index, void *result) const {
     }
 }
 
-std::string primitive_desc::log_text() const {
-    const struct problem &p = *problem;
-    return text("%s,reorder,%s,undef,%s %s,%s,,%s", engine_kind_name(engine->kind), impl_name(),
+std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
+                        const std::string &aux) {
+    return text("%s,reorder,%s,undef,%s %s,%s,%s,%s", engine_kind_name(engine), impl_name,
                 md_text("src", p.src).c_str(), md_text("dst", p.dst).c_str(), attr_text(p.attr).c_str(),
-                dims_text(p.src).c_str());
+                aux.c_str(), dims_text(p.src).c_str());
+}
+
+std::string primitive_desc::log_text() const {
+    return log_text_of(*problem, engine->kind, impl_name(), "");
 }
 
 void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                     std::span<const ze_event_handle_t> waits) const {
     const plan &plan = static_cast<const primitive_desc &>(*pd).plan();
     stream.keep(compiled_);
-    const bound_arguments bound{memories};
+    const bound_arguments bound{memories, pd->arguments};
     kernels::reorder_arguments values = {};
     values.src_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
     values.dst_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);

@@ -8,11 +8,16 @@
 
 namespace zemm::reorder {
 
+argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engine_t dst_engine);
+// The part of a log line that zemm_primitive_desc::log_text() describes. aux: oneDNN's field of that
+// name.
+std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
+                        const std::string &aux);
+
 class primitive_desc : public zemm_primitive_desc {
 public:
-    // Throws what make_problem() and candidates() throw.
-    primitive_desc(const memory_desc &src, zemm_engine_t src_engine, const memory_desc &dst,
-                   zemm_engine_t dst_engine, const zemm_primitive_attr *attr);
+    // Throws what candidates() throws.
+    primitive_desc(struct problem p, zemm_engine_t src_engine, zemm_engine_t dst_engine);
 
     zemm_primitive_kind_t kind() const override { return zemm_reorder; }
     const zemm_primitive_attr &attr() const override { return problem->attr; }
@@ -22,6 +27,7 @@ public:
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
     std::vector<ze::kernel_source> sources() const override;
+    std::vector<const memory_desc *> key_tensors() const override { return {&problem->src, &problem->dst}; }
     void query(zemm_query_t what, int index, void *result) const override;
     std::string log_text() const override;
 
@@ -40,14 +46,14 @@ struct compiled : cached {
     std::unique_ptr<ze::buffer> block;  // the plan's block on the device
 };
 
-class primitive : public zemm_primitive {
+class primitive : public static_primitive {
 public:
     primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)
-        : zemm_primitive(std::move(pd)), compiled_(std::move(c)) {}
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-             std::span<const ze_event_handle_t> waits) const override;
+        : static_primitive(std::move(pd)), compiled_(std::move(c)) {}
 
 private:
+    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+             std::span<const ze_event_handle_t> waits) const override;
     const std::shared_ptr<const compiled> compiled_;
 };
 

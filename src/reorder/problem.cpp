@@ -6,6 +6,10 @@
 
 namespace zemm::reorder {
 
+bool problem::has_runtime() const {
+    return md_has_runtime(src) || md_has_runtime(dst);
+}
+
 bool problem::is_copy() const {
     return src.data_type == dst.data_type && attr.scales.empty() && attr.zero_points.empty() && !sum();
 }
@@ -36,7 +40,7 @@ problem make_problem(const memory_desc &src, const memory_desc &dst, const zemm_
         p.attr = *attr;
     check_tensors(p);
     check_attributes(p);
-    if (p.is_dynamic())
+    if (p.is_dynamic() && !p.has_runtime()) // else checked with the values
         check_dynamic(p);
     return p;
 }

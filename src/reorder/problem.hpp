@@ -15,6 +15,7 @@ struct problem {
     zemm_primitive_attr attr;
 
     bool empty() const { return md_nelems(src) == 0; }
+    bool has_runtime() const; // dimensions or strides that are known at execution only
     // Whether elements are copied unchanged: one data type, and no attribute that changes values.
     bool is_copy() const;
     // Whether the scales of dst are outputs (dynamic quantisation).

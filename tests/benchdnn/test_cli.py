@@ -3,6 +3,7 @@
 help.
 """
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,18 @@ def test_list_mode(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[3].startswith("total: 0.0")
 
 
+def test_a_long_list_has_no_progress_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    main(["--mode=L", "--repeats-per-prb=100", "--matmul", "2x3:3x4"])
+    captured = capsys.readouterr()
+    assert "listed:100" in captured.out
+    assert captured.err == ""
+
+
 def test_start_skips(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--mode=L", "--start=1", "--matmul", "2x3:3x4", "4x3:3x4"]) == 0
     assert "0:SKIPPED (Skip-start option hit)" in capsys.readouterr().out
@@ -92,8 +105,8 @@ def cases_out(capsys: pytest.CaptureFixture[str]) -> set[str]:
 
 
 def test_a_later_summary_applies(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--mode=L", "--matmul", "2x3:3x4", "--summary=impl"])
-    assert "implementations:" in capsys.readouterr().out
+    main(["--mode=I", "--matmul", "2x3:5x4", "--summary=no-failures"])
+    assert "Failed cases" not in capsys.readouterr().out
 
 
 def test_verbose_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

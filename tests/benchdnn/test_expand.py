@@ -56,6 +56,21 @@ def test_batch_file(tmp_path: Path) -> None:
     assert str(found[3].attributes.post_ops[0]) == "tanh"
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("--dt=f32,\\\n  f16 1x1:1x1", ["--dt=f32,f16", "1x1:1x1"]),
+        ("--dt=f32, \\\n  f16, \\\n  bf16", ["--dt=f32,f16,bf16"]),
+        ("--dt=f32, \\\n# a comment between\n  f16", ["--dt=f32,f16"]),
+        ("\\\n--dt=f32\\", ["--dt=f32"]),
+    ],
+    ids=["at the end of a token", "alone", "comment", "at the ends of the file"],
+)
+def test_continued_lines(tmp_path: Path, text: str, tokens: list[str]) -> None:
+    (tmp_path / "file").write_text(text)
+    assert batch.tokens(tmp_path / "file") == tokens
+
+
 def test_packaged_files_are_found_by_name() -> None:
     assert len(cases("--batch=shapes_2d")) == 10
 
@@ -130,7 +145,23 @@ def test_warnings() -> None:
         (["--conv", "1x1:1x1"], 1, "--conv"),
         (["1x1:1x1"], 1, "1x1:1x1"),
         (["--dt=f16", "--matmul", "1x1:1x1"], 1, "comes before --matmul"),
-        (["--matmul", "--dtt=f32"], 2, "similar names: --dt"),
+        (["--matmul", "--dtt=f32"], 2, "unknown option '--dtt'; did you mean --dt?"),
+        (["--matmul", "--stagg=ab"], 2, "unknown option '--stagg'; did you mean --stag?"),
+        (["--matmul", "--dt"], 2, "option '--dt' needs a value: --dt=VALUE"),
+        (["--matmull"], 1, "unknown driver or global option '--matmull'; did you mean --matmul?"),
+        (["--enginee=cpu", "--matmul"], 1, "did you mean --engine?"),
+        (["--matmul", "--dt=f23"], 1, "--dt: unknown data type 'f23'; did you mean f32?"),
+        (["--matmul", "--dt=quadruple"], 1, "--dt: unknown data type 'quadruple' (known: f16, "),
+        (["--matmul", "--wtag=abb"], 2, "--wtag: unknown format tag 'abb'; did you mean ab?"),
+        (
+            ["--matmul", "--attr-scales=wei:per_co"],
+            1,
+            "unknown mask or policy 'per_co'; did you mean per_oc?",
+        ),
+        (["--matmul", "--attr-scales=weii:common:2"], 1, "unknown argument 'weii'; did you mean wei?"),
+        (["--matmul", "--attr-post-ops=eltwise_relo"], 1, "unknown post-op 'relo'; did you mean relu?"),
+        (["--matmul", "--attr-post-ops=binary_mull:f32"], 1, "unknown post-op 'mull'; did you mean mul?"),
+        (["--matmul", "--attr-fpmath=stritc"], 1, "unknown value 'stritc'; did you mean strict?"),
         (["--matmul", "--stag=cabde"], 2, "cabde"),
         (["--matmul", "hello"], 1, "hello"),
         (["--matmul", "--strides=4x1::", "--stag=ab", "2x2:2x2"], 1, "ERROR: matmul driver"),
@@ -142,6 +173,7 @@ def test_warnings() -> None:
         (["--matmul", "--grouped=0:2:3+4", "8x2:2x2"], 1, "sum up to 7"),
         (["--matmul", r"--match=\(", "2x2:2x2"], 1, "--match"),
         (["--mode=X", "--matmul"], 1, "--mode"),
+        (["--mode=CP", "--matmul"], 1, "--mode"),
         (["-x", "--matmul"], 2, "-x"),
     ],
 )

@@ -2,11 +2,13 @@
 """Whole runs on the CPU device: every mode and state, and faults that the driver must detect."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
+from zemm.benchdnn import arguments as args
 from zemm.benchdnn.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -59,7 +61,27 @@ def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
     assert lines[-2].startswith(
         "tests:2 passed:0 skipped:0 mistrusted:0 unimplemented:1 invalid_arguments:1 failed:2"
     )
-    assert "= Failed cases summary" in "\n".join(lines)
+    assert lines[4:7] == [
+        "=" * 59, "= Failed cases summary (--summary=no-failures to disable) =", "=" * 59
+    ]  # fmt: skip
+    assert lines[7:9] == [lines[0], lines[2]]
+
+
+def test_no_failures_in_the_summary_if_told(capsys: Capture) -> None:
+    lines = output(capsys, "--summary=no-failures", "--matmul", "3x4:5x6", code=1)
+    assert len(lines) == 4
+    assert lines[2].startswith("tests:1 passed:0 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:1 ")
+
+
+def test_summary_of_implementations(capsys: Capture) -> None:
+    other = "--dt=s8:s8:s32"
+    lines = output(capsys, "--summary=impl+impl-csv", "-v5", "--matmul", SMALL, SMALL, other, SMALL)
+    twice, _, once = (line.split(": ")[1] for line in lines if line.startswith("oneDNN implementation: "))
+    assert twice != once
+    assert "= Implementation statistics (--summary=no-impl to disable) =" in lines
+    rows = [line.strip("| ") for line in lines if line.startswith("| ")]
+    assert rows == [f"{twice} : 2 (67%)", f"{once} : 1 (33%)"]
+    assert f"benchdnn_summary,impl_names,{twice}:2,{once}:1" in lines
 
 
 @pytest.mark.parametrize(
@@ -81,7 +103,6 @@ def test_impl_filters(capsys: Capture) -> None:
     assert "SKIPPED (Skip-impl option hit)" in output(capsys, "--matmul", "--impl=no_such_kernel", SMALL)[0]
     assert "PASSED" in output(capsys, "--matmul", f"--impl={name}", SMALL)[0]
     assert "PASSED" in output(capsys, "--matmul", "--skip-impl=no_such_kernel", SMALL)[0]
-    assert f"  1 {name}" in output(capsys, "--summary=impl", "--matmul", SMALL)
 
 
 @pytest.mark.parametrize(("mode", "state"), [("I", "INITIALIZED"), ("R", "EXECUTED"), ("B", "PASSED")])
@@ -174,7 +195,25 @@ def test_a_write_to_an_empty_problem_fails(capsys: Capture, monkeypatch: pytest.
 def test_runs_that_differ_fail_in_bitwise_mode(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = iter(range(2))
     patched(monkeypatch, lambda memories: bytes_at(memories[17], 0, 1).fill(next(runs)))
-    assert "0:FAILED (errors:1 total:72)" in output(capsys, "--mode=B", "--matmul", SMALL, code=1)[1]
+    lines = output(capsys, "--mode=B", "--matmul", SMALL, code=1)
+    assert lines[0] == "[COMPARE_BITS][DST]: 1 of 72 bytes differ"
+    assert "0:FAILED (errors:1 total:72)" in lines[1]
+
+
+def test_bitwise_mode_compares_all_outputs(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = args.quantizations
+    monkeypatch.setattr(
+        args, "quantizations", lambda case: [replace(a, is_output=True) for a in inputs(case)]
+    )
+    runs = iter(range(2))
+    patched(monkeypatch, lambda memories: bytes_at(memories[args.SCALES | args.WEI], 5, 1).fill(next(runs)))
+    lines = output(capsys, "--mode=B", "--matmul", "--attr-scales=wei:per_oc", SMALL, code=1)
+    assert lines[0] == "[COMPARE_BITS][SCALES]: 1 of 24 bytes differ"
+    assert "0:FAILED (errors:1 total:96)" in lines[1]
+
+
+def test_bitwise_mode_restores_the_old_dst(capsys: Capture) -> None:
+    assert "0:PASSED" in output(capsys, "--mode=B", "--matmul", "--attr-post-ops=sum:2", SMALL)[0]
 
 
 def test_a_driver_error_is_a_failure_with_its_sentence(

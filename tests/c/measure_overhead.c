@@ -114,6 +114,53 @@ static void measure_launches(zemm_primitive_t primitive, int nargs, const zemm_e
     OK(zemm_stream_destroy(stream));
 }
 
+/* A primitive for any number of rows: executions with a number that it meets for the first time,
+ * and with one that it knows, beside the primitive for that number. */
+static void measure_shapes(zemm_primitive_attr_t attr, zemm_memory_t wei) {
+    enum { shapes = 100 };
+    static int8_t src[shapes * K];
+    static float dst[shapes * N];
+    zemm_stream_t stream;
+    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    double unused[2];
+    zemm_primitive_t any, one = create(attr, &unused[0], &unused[1]);
+    src_md = matrix(ZEMM_RUNTIME_DIM_VAL, K, zemm_s8);
+    dst_md = matrix(ZEMM_RUNTIME_DIM_VAL, N, zemm_f32);
+    for (int round = 0; round < rounds / shapes; round++) {
+        any = create(attr, &times[0][round], &unused[1]);
+        for (int i = 0; i < shapes; i++) {
+            const zemm_memory_t from = memory(matrix(i + 1, K, zemm_s8), src);
+            const zemm_memory_t to = memory(matrix(i + 1, N, zemm_f32), dst);
+            const zemm_exec_arg_t args[] = {
+                {ZEMM_ARG_SRC, from}, {ZEMM_ARG_WEIGHTS, wei}, {ZEMM_ARG_DST, to}};
+            for (int use = 0; use < 2; use++) {
+                const double start = now_us();
+                OK(zemm_primitive_execute(any, stream, 3, args));
+                times[1 + use][round * shapes + i] = now_us() - start;
+                OK(zemm_stream_wait(stream));
+            }
+        }
+        if (round + 1 < rounds / shapes)
+            OK(zemm_primitive_destroy(any));
+    }
+    print("primitive descriptor", times[0], rounds / shapes);
+    print("execute, first use of a shape", times[1], rounds);
+    const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, memory(matrix(1, K, zemm_s8), src)},
+                                    {ZEMM_ARG_WEIGHTS, wei},
+                                    {ZEMM_ARG_DST, memory(matrix(1, N, zemm_f32), dst)}};
+    for (int i = -warm_up; i < rounds; i++) /* in turns, for both meet the same noise */
+        for (int which = 0; which < 2; which++) {
+            const double start = now_us();
+            OK(zemm_primitive_execute(which ? any : one, stream, 3, args));
+            if (i >= 0)
+                times[which][i] = now_us() - start;
+            OK(zemm_stream_wait(stream));
+        }
+    print("execute, known shape", times[1], rounds);
+    print("execute, the primitive for the shape", times[0], rounds);
+    OK(zemm_stream_destroy(stream));
+}
+
 int main(void) {
     static int8_t src[K];
     static uint8_t wei[K * N], zero_point[1] = {3};
@@ -145,5 +192,9 @@ int main(void) {
         measure_launches(primitive, launches == 1 ? 3 : 4, args);
         OK(zemm_primitive_destroy(primitive));
     }
+    zemm_primitive_attr_t none;
+    OK(zemm_primitive_attr_create(&none));
+    printf("Mx%d:%dx%d s8:u8:f32, M is a runtime dimension\n", K, K, N);
+    measure_shapes(none, args[1].memory);
     return 0; /* the process ends, so the rest is not destroyed */
 }

@@ -21,7 +21,9 @@ static void names(void) {
     SAME(zemm_fmt_tag2str(zemm_nchw), "abcd");
     SAME(zemm_fmt_tag2str(zemm_BA16a64b4a), "BA16a64b4a");
     SAME(zemm_fmt_tag2str(zemm_dabc), "dabc");
-    SAME(zemm_fmt_tag2str((zemm_format_tag_t)100), "unknown fmt_tag");
+    SAME(zemm_fmt_tag2str(zemm_nChw16c), "aBcd16b");
+    SAME(zemm_fmt_tag2str(zemm_format_tag_undef), "undef");
+    SAME(zemm_fmt_tag2str(zemm_format_tag_last), "unknown fmt_tag");
     SAME(zemm_sparse_encoding2str(zemm_packed), "packed");
     SAME(zemm_sparse_encoding2str((zemm_sparse_encoding_t)9), "unknown sparse_encoding");
     SAME(zemm_engine_kind2str(zemm_any_engine), "any");

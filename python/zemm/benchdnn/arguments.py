@@ -68,7 +68,7 @@ def matrices(case: Case) -> list[Argument]:
         for (arg, role, dims), dt, tag, strides in zip(rows, case.dt, case.tags, case.strides, strict=True)
     ]
     if case.has_bias:
-        tag = normalized("abx", problem.ndims) if any(case.runtime_masks) else "any"
+        tag = normalized("abx", problem.ndims) if case.runtime_dst_mask else "any"
         found.append(Argument(BIAS, "bias", case.bias_dims, case.bia_dt, tag))
     return found
 

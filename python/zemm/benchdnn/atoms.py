@@ -13,6 +13,7 @@ import numpy as np
 
 T = TypeVar("T")
 VERIFICATION = "ERROR: matmul driver: "
+_FEW = 20
 
 
 class UsageError(Exception):
@@ -67,12 +68,24 @@ def show_boolean(value: bool) -> str:
     return "true" if value else "false"
 
 
-def choice(text: str, what: str, choices: Sequence[str]) -> str:
-    """`text` in lower case, which must be one of `choices`."""
+def choice(text: str, what: str, choices: Sequence[str], kind: str = "value") -> str:
+    """`text` in lower case, which must be one of `choices`. `kind` names in an error what they
+    are."""
     lowered = text.lower()
     if lowered not in choices:
-        raise UsageError(f"{what}: '{text}' is none of {', '.join(choices)}")
+        raise UsageError(f"{what}: {unknown(kind, text, choices)}")
     return lowered
+
+
+def unknown(kind: str, text: str, known: Sequence[str]) -> str:
+    """The sentence for a name that is none of `known`. It ends with the nearest of them, or with
+    all if none is near and they are few."""
+    import difflib
+
+    near = difflib.get_close_matches(text.lower(), known, 1)
+    if near:
+        return f"unknown {kind} '{text}'; did you mean {near[0]}?"
+    return f"unknown {kind} '{text}'" + (f" (known: {', '.join(known)})" if len(known) <= _FEW else "")
 
 
 def dims(text: str, what: str, low: int = 0) -> tuple[int, ...]:

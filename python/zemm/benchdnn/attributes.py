@@ -152,7 +152,7 @@ def parse_reductions(text: str, what: str) -> tuple[Quantization, ...]:
         entries.append(
             Quantization(
                 _parse_argument(arg, what), parse_mask(mask, what), 0.0,
-                atoms.choice(data_type, what, dtypes.NAMES), _parse_groups(groups, what),
+                dtypes.parse_data_type(data_type, what), _parse_groups(groups, what),
             )
         )  # fmt: skip
     return _by_argument(entries)
@@ -204,7 +204,7 @@ def _parse_quantization(entry: str, what: str, data_type: str, value: float) -> 
         value = _parse_value(rest.pop(0), what, data_type)
     atoms.at_most(rest, 2, what)
     if rest:
-        data_type = atoms.choice(rest[0], what, dtypes.NAMES)
+        data_type = dtypes.parse_data_type(rest[0], what)
     return Quantization(arg, mask, value, data_type, _parse_groups(rest[1], what) if len(rest) > 1 else ())
 
 
@@ -229,7 +229,7 @@ def _parse_argument(text: str, what: str) -> int:
         return _ARGUMENTS[text]
     match = re.fullmatch("msrc([0-9]{1,4})", text)
     if not match:
-        raise UsageError(f"{what}: '{text}' is not an argument (src, src0, src1, wei, dst, msrcN)")
+        raise UsageError(f"{what}: {atoms.unknown('argument', text, (*_ARGUMENTS, 'msrcN'))}")
     return _MULTIPLE_SRC + int(match[1])
 
 

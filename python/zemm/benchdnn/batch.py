@@ -30,20 +30,22 @@ def find(name: str, opened_from: list[Path]) -> Path:
 
 def tokens(path: Path) -> list[str]:
     """The tokens of a file. A token that begins with `#` starts a comment until the end of the
-    line. A token that ends with `\\` is joined with the next one."""
+    line. A token that ends with `\\` is joined with the next one. A `\\` alone joins the tokens before
+    and after it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--batch={path}: cannot read the file: {error}") from None
     result: list[str] = []
-    glued = ""
+    is_continued = False
     for line in text.splitlines():
         for word in line.split():
             if word.startswith("#"):
                 break
-            if word.endswith("\\"):
-                glued += word[:-1]
-                continue
-            result.append(glued + word)
-            glued = ""
-    return result + [glued] * bool(glued)
+            if is_continued and result:
+                word = result.pop() + word
+            is_continued = word.endswith("\\")
+            word = word.removesuffix("\\")
+            if word:
+                result.append(word)
+    return result

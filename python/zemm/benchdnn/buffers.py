@@ -12,7 +12,7 @@ from zemm.benchdnn.layout import Bytes, Layout, layout_of
 
 _GUARD = 4096
 _PATTERN = 0xA5
-_UNWRITTEN = 0xFF
+UNWRITTEN = 0xFF
 
 
 class Buffer:
@@ -31,7 +31,7 @@ class Buffer:
             self.memory = zemm.Memory(md, engine, self._inside(self._guarded))
         else:
             self.memory = zemm.Memory(md, engine)
-        self.fill_bytes(_UNWRITTEN)
+        self.fill_bytes(UNWRITTEN)
 
     @property
     def size(self) -> int:

@@ -5,12 +5,18 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker
+from zemm.benchdnn.interrupts import Interrupts
+from zemm.benchdnn.options import Options
 from zemm.benchdnn.progress import Progress
 from zemm.benchdnn.report import Report
-from zemm.benchdnn.run import Runner
+from zemm.benchdnn.run import Announce, InTurn
+
+if TYPE_CHECKING:
+    from zemm.benchdnn.processes import Pool
 
 _HELP = """usage: zemm-benchdnn [global options] --matmul [options] DESC [[options] DESC ...]
 
@@ -20,6 +26,8 @@ DESC expands the lists given so far. benchdnn's grammar holds: --mode=C|P|L|I|R|
 --stag= --wtag= --dtag= --strides= --bia-dt= --bia_mask= --runtime_dims_masks= --attr-scales=
 --attr-zero-points= --attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath=
 --impl= --skip-impl= --match= --summary= --perf-template= --reset
+
+--jobs=N runs the cases in N processes and prints their results in order.
 
 Timed runs (--mode=P): --peak measures the device's own limits and says percent of peak in each row;
 --peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio. The
@@ -48,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(warning, file=sys.stderr)
         for note in walker.notes:
             print(note)
-        return _run(walker.jobs, walker.options.summary)
+        return _run(walker.jobs, walker.options)
     except UsageError as error:
         sentence = str(error)
         print(sentence if sentence.startswith(("err:", "ERROR")) else f"ERROR: {sentence}", file=sys.stderr)
@@ -61,15 +69,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _run(jobs: list[Job], summary: frozenset[str]) -> int:
+def _run(jobs: list[Job], options: Options) -> int:
     started = time.perf_counter()
-    with Progress(len(jobs)) as progress:
+    # A list goes by faster than a bar can be drawn, or processes can be started.
+    bar_length = sum(job.case.options.mode != "L" for job in jobs)
+    processes = min(options.jobs, bar_length)
+    if processes > 1 and any(job.case.options.is_perf for job in jobs):
+        raise UsageError("err: --jobs: cases that are timed need the machine to themselves")
+    with Progress(bar_length) as progress, Interrupts() as interrupts:
         report = Report(progress.emit)
-        runner = Runner(report.stage)
-        for job in jobs:
-            begin = time.perf_counter()
-            result = runner.run(job)
-            report.add(job, result, 1e3 * (time.perf_counter() - begin))
-            progress.advance(report.counts)
-    report.finish(summary, time.perf_counter() - started)
+        is_interrupted = False
+        with _runs(jobs, processes, report.stage) as runs:
+            try:
+                for outcome in runs.in_order():
+                    with interrupts.held():
+                        report.add(*outcome)
+                        progress.advance(report.counts)
+            except KeyboardInterrupt:
+                is_interrupted = True
+                for outcome in runs.rest():
+                    report.add(*outcome)
+    report.finish(options.summary, time.perf_counter() - started)
+    if is_interrupted:
+        print(f"interrupted: {report.tests} of {len(jobs)} cases have run", file=sys.stderr)
+        return 130
     return 1 if report.failed else 0
+
+
+def _runs(jobs: list[Job], processes: int, announce: Announce) -> "InTurn | Pool":
+    """The runs of jobs in this process, or in several."""
+    if processes < 2:
+        return InTurn(jobs, announce)
+    from zemm.benchdnn.processes import Pool
+
+    return Pool(jobs, processes, announce)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._lists import TYPES
+from zemm.benchdnn import atoms
 
 Floats = NDArray[np.float32]
 Codes = NDArray[Any]
@@ -61,6 +62,11 @@ _TYPES = (
 )
 BY_NAME = {t.name: t for t in _TYPES}
 NAMES = (*BY_NAME, "undef")
+
+
+def parse_data_type(text: str, what: str) -> str:
+    """The name of a data type in lower case. UsageError if there is none of that name."""
+    return atoms.choice(text, what, NAMES, "data type")
 
 
 def encode(values: Floats, name: str) -> Codes:

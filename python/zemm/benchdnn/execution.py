@@ -10,7 +10,7 @@ import numpy as np
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import build, data, timing, verdict
 from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.buffers import Buffer
+from zemm.benchdnn.buffers import UNWRITTEN, Buffer
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.compare import Comparison, Rules, compare, rules_for
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
@@ -55,11 +55,11 @@ class Execution:
         if self._case.options.is_perf:
             return self._measure()
         stream = self._zemm.Stream(self._engine)
-        first = self._execute(stream)
+        self._execute(stream)
         if mode == "B" and self._case.options.fills:
-            self._compare_bits(first, stream)
+            self._compare_bits(stream)
         elif mode == "C" and self._case.options.fills:
-            self._compare(first)
+            self._compare(self._buffers[args.DST].raw())
         else:
             self._result.end(verdict.EXECUTED)
         self._check_guards()
@@ -128,19 +128,18 @@ class Execution:
             elif arg != args.SCRATCHPAD:
                 self._result.bytes_in += buffer.size
 
-    def _execute(self, stream: Any) -> Bytes:
-        """Run once and return the bytes of dst."""
+    def _execute(self, stream: Any) -> None:
+        """Run once and wait."""
         with self._result.timed("execute"):
             self._primitive.execute(stream, self._memories)
             stream.wait()
-        return self._buffers[args.DST].raw().copy()
 
     def _compare(self, got: Bytes) -> None:
         """Compare all outputs with the reference and set the state of the result."""
         problem, options = self._case.problem, self._case.options
         dst = self._buffers[args.DST]
         if 0 in (*problem.src, *problem.wei, *problem.dst):
-            self._verdict([_unchanged(self._initial_dst, got)])
+            self._verdict([_unchanged("dst", self._initial_dst, got)])
             return
         with self._result.timed("compute_ref"):
             want = expected(self._case, self._values, self._old_dst, dst.layout.strides)
@@ -176,10 +175,17 @@ class Execution:
         else:
             result.end(verdict.PASSED)
 
-    def _compare_bits(self, first: Bytes, stream: Any) -> None:
-        """Mode B: run again with the same inputs, and compare the bytes of dst."""
-        self._buffers[args.DST].write_raw(self._initial_dst)
-        self._verdict([_unchanged(first, self._execute(stream))])
+    def _compare_bits(self, stream: Any) -> None:
+        """Mode B: run again with the same inputs, and compare the bytes of all outputs."""
+        outputs = {a.role: self._buffers[a.arg] for a in self._arguments if a.is_output}
+        first = {role: buffer.raw().copy() for role, buffer in outputs.items()}
+        for role, buffer in outputs.items():
+            if role == "dst":
+                buffer.write_raw(self._initial_dst)
+            else:
+                buffer.fill_bytes(UNWRITTEN)
+        self._execute(stream)
+        self._verdict([_unchanged(role, first[role], buffer.raw()) for role, buffer in outputs.items()])
 
     def _check_guards(self) -> None:
         for arg, buffer in self._buffers.items():
@@ -208,7 +214,8 @@ class Execution:
         return self._result.end(verdict.EXECUTED)
 
 
-def _unchanged(before: Bytes, after: Bytes) -> Comparison:
+def _unchanged(role: str, before: Bytes, after: Bytes) -> Comparison:
     errors = int(np.count_nonzero(before != after))
-    lines = [f"[COMPARE_BITS] {errors} of {before.size} bytes differ"] if errors else []
+    name = role.upper().replace(" ", "_")
+    lines = [f"[COMPARE_BITS][{name}]: {errors} of {before.size} bytes differ"] if errors else []
     return Comparison(errors, before.size, False, lines)

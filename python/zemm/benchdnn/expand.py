@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from zemm.benchdnn import batch, bre, knobs, options
+from zemm.benchdnn import atoms, batch, bre, knobs, options
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.descriptor import parse_descriptor
@@ -84,15 +84,19 @@ class Walker:
         elif not self._in_driver:
             if name in knobs.NAMES:
                 raise UsageError(f"err: '{token}' comes before --matmul, whose option it is")
-            raise UsageError(f"err: unknown driver or global option '{token}'")
+            known = [f"--{other}" for other in ("matmul", "batch", *options.NAMES)]
+            raise UsageError(f"err: {atoms.unknown('driver or global option', f'--{name}', known)}")
         elif name == "reset":
             self.settings = knobs.reset(self.settings)
         elif name in knobs.NAMES and equals:
             if name == "bia_dt":
                 self.warnings.append("matmul driver: WARNING: --bia_dt is deprecated, use --bia-dt")
             knobs.apply(self.settings, name, text, self.options.allow_enum_tags_only)
+        elif name in (*options.NAMES, *knobs.NAMES, "batch"):
+            raise UsageError(f"err: option '{token}' needs a value: {token}=VALUE", 2)
         else:
-            raise UsageError(f"err: unknown option '{token}'{_similar(name)}", 2)
+            known = [f"--{other}" for other in (*options.NAMES, *knobs.NAMES, "batch")]
+            raise UsageError(f"err: {atoms.unknown('option', f'--{name}', known)}", 2)
 
     def _enter_driver(self) -> None:
         if not self._in_driver and self.options.mode == "B":
@@ -131,22 +135,3 @@ def expand(arguments: Sequence[str]) -> tuple[list[Job], list[str]]:
     walker = Walker()
     walker.run(arguments)
     return walker.jobs, walker.warnings
-
-
-def _similar(name: str) -> str:
-    """The end of an error: known options within a Levenshtein distance of min(len - 1, 6), nearest
-    first."""
-    limit = min(len(name) - 1, 6)
-    known = {*options.NAMES, *knobs.NAMES, "batch"}
-    ranked = sorted((_distance(name[:64], other), other) for other in known)
-    near = [f"--{other}" for distance, other in ranked if distance <= limit]
-    return f"; similar names: {', '.join(near)}" if near else ""
-
-
-def _distance(a: str, b: str) -> int:
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        previous, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (x != y))
-    return row[-1]

@@ -29,10 +29,7 @@ def _plain(parse: Callable[[str, str], Any]) -> Callable[[str, str, bool], Any]:
 
 
 def _data_types(text: str, what: str) -> tuple[str, ...]:
-    return tuple(_data_type(part, what) for part in atoms.split(text, ":", what))
-
-
-_data_type = partial(atoms.choice, choices=dtypes.NAMES)
+    return tuple(dtypes.parse_data_type(part, what) for part in atoms.split(text, ":", what))
 
 
 def _strides(text: str, what: str) -> Strides:
@@ -93,8 +90,8 @@ _KNOBS = {
     "wtag": Knob("wtag", parse_tag),
     "dtag": Knob("dtag", parse_tag),
     "strides": Knob("strides", _plain(_strides)),
-    "bia-dt": Knob("bia_dt", _plain(_data_type)),
-    "bia_dt": Knob("bia_dt", _plain(_data_type)),
+    "bia-dt": Knob("bia_dt", _plain(dtypes.parse_data_type)),
+    "bia_dt": Knob("bia_dt", _plain(dtypes.parse_data_type)),
     "bia_mask": Knob("bia_mask", _plain(partial(atoms.integer, low=0, high=2**12 - 1))),
     "runtime_dims_masks": Knob("runtime_dims_masks", _plain(_runtime_masks)),
     "encoding": Knob("layout", _plain(_encoding)),

@@ -4,7 +4,7 @@ is set."""
 
 from collections.abc import Sequence
 
-from zemm.benchdnn.atoms import UsageError, integer
+from zemm.benchdnn.atoms import UsageError, integer, unknown
 
 POLICIES = (
     "common", "host_scalar", "per_oc", "per_ocic", "per_dim_0", "per_dim_1", "per_dim_01", "per_dim_2",
@@ -22,7 +22,7 @@ def parse_mask(text: str, what: str) -> str:
         return str(integer(text, what, 0, 2**31 - 1))
     lowered = text.lower()
     if lowered not in POLICIES:
-        raise UsageError(f"{what}: '{text}' is neither a mask nor one of {', '.join(POLICIES)}")
+        raise UsageError(f"{what}: {unknown('mask or policy', text, POLICIES)}")
     return lowered
 
 

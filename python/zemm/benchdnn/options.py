@@ -58,6 +58,7 @@ class Options:
     repeats_per_prb: int = 1
     num_streams: int = 1
     start: int = 0
+    jobs: int = 1
     summary: frozenset[str] = frozenset({"failures"})
     global_impl: ImplFilter = ImplFilter()
     peers: tuple[str, ...] = ()
@@ -112,7 +113,7 @@ class Knob(NamedTuple):
 
 def _mode(text: str, what: str) -> str:
     if len(text) != 1 or text.upper() not in MODES:
-        raise UsageError(f"{what}: '{text}' is none of the modes {', '.join(MODES)}")
+        raise UsageError(f"{what}: {atoms.unknown('mode', text, MODES)}")
     return text.upper()
 
 
@@ -130,7 +131,7 @@ def _engine(text: str, what: str) -> tuple[str, int]:
 
 def _summary(text: str, what: str) -> frozenset[str]:
     parts = {"failures"}
-    for part in text.split(","):
+    for part in re.split("[+,]", text):
         name = atoms.choice(part.removeprefix("no-"), what, _SUMMARY_PARTS)
         parts = parts - {name} if part.startswith("no-") else parts | {name}
     return frozenset(parts)
@@ -194,6 +195,7 @@ _KNOBS = (
     Knob("repeats-per-prb", "repeats_per_prb", _int(1)),
     Knob("num-streams", "num_streams", _int(1)),
     Knob("start", "start", _int(0)),
+    Knob("jobs", "jobs", _int(1, 1024)),
     Knob("summary", "summary", _summary),
     Knob("global-impl", "global_impl", partial(impl_filter, skip=False)),
     Knob("global-skip-impl", "global_impl", partial(impl_filter, skip=True)),

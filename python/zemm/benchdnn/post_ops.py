@@ -127,7 +127,8 @@ def _parse_one(entry: str, what: str, enum_tags: bool) -> PostOp:
     short = name.removeprefix("binary_")
     if short in (*BINARY, "select"):
         return _parse_binary(short, rest, what, enum_tags)
-    raise UsageError(f"{what}: '{name}' is not a post-op")
+    known = ("sum", "prelu", "dw", "select", *ELTWISE, *BINARY)
+    raise UsageError(f"{what}: {atoms.unknown('post-op', short.removeprefix('eltwise_'), known)}")
 
 
 def _eltwise_name(name: str) -> str:
@@ -177,7 +178,7 @@ def _number(what: str) -> Callable[[str], float]:
 
 
 def _data_type(what: str) -> Callable[[str], str]:
-    return lambda text: atoms.choice(text, what, dtypes.NAMES)
+    return lambda text: dtypes.parse_data_type(text, what)
 
 
 def _trimmed(head: str, fields: list[str], defaults: list[str], separator: str = ":") -> str:

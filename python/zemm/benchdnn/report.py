@@ -13,7 +13,8 @@ from zemm.benchdnn.template import COMPARED, header, template_text
 from zemm.benchdnn.verdict import Result
 
 _MAX_FAILURES = 10
-_BAR = "=" * 60
+_FAILURES_TITLE = "= Failed cases summary (--summary=no-failures to disable) ="
+_IMPLS_TITLE = "= Implementation statistics (--summary=no-impl to disable) ="
 _STAGES = ("create_pd", "create_prim", "fill", "execute", "compute_ref", "compare")
 _COUNTED = ("passed", "skipped", "mistrusted", "unimplemented", "invalid_arguments", "failed", "listed")
 _COUNTED_AS_FAILED = (verdict.FAILED, verdict.UNIMPLEMENTED, verdict.INVALID_ARGUMENTS)
@@ -37,6 +38,10 @@ class Report:
         return self._counts["failed"]
 
     @property
+    def tests(self) -> int:
+        return self._counts["tests"]
+
+    @property
     def counts(self) -> str:
         """The counts of the closing line, `passed:N ...`."""
         return " ".join(f"{name}:{self._counts[name]}" for name in _COUNTED)
@@ -48,7 +53,7 @@ class Report:
 
     def add(self, job: Job, result: Result, milliseconds: float) -> None:
         """Count a case and print its lines."""
-        self._count(job, result)
+        self._count(job, result, milliseconds)
         for line in result.lines:
             self._emit(line)
         if result.impl and job.case.options.verbose >= 5:
@@ -64,14 +69,13 @@ class Report:
 
     def finish(self, summary: frozenset[str], seconds: float) -> None:
         """Print the summary of the run: failed cases, implementations, counts and times."""
-        if self._failures and "failures" in summary:
+        if "impl" in summary and self._impls:
+            self._emit_impls()
+        if "impl-csv" in summary and self._impls:
+            counted = (f"{impl}:{n}" for impl, n in self._impls.most_common())
+            self._emit(",".join(["benchdnn_summary", "impl_names", *counted]))
+        if "failures" in summary and self._failures:
             self._emit_failures()
-        if "impl" in summary:
-            self._emit(
-                "\n".join(["implementations:", *(f"  {n} {impl}" for impl, n in self._impls.most_common())])
-            )
-        if "impl-csv" in summary:
-            self._emit("impl,count\n" + "\n".join(f"{impl},{n}" for impl, n in self._impls.most_common()))
         if self._compared:
             if self._compared[0].peaks:
                 self._emit("\n".join(self._compared[0].peaks.lines()))
@@ -87,7 +91,7 @@ class Report:
                 parts.append(f"{name}: {self._stages[name]:.2f}s ({share:.0f}%);")
         self._emit(" ".join(parts))
 
-    def _count(self, job: Job, result: Result) -> None:
+    def _count(self, job: Job, result: Result, milliseconds: float) -> None:
         state = result.state
         self._counts["tests"] += 1
         passed = state in (verdict.PASSED, verdict.EXECUTED, verdict.INITIALIZED)
@@ -95,7 +99,7 @@ class Report:
         if state in (verdict.UNIMPLEMENTED, verdict.INVALID_ARGUMENTS):
             self._counts["failed"] += 1
         if state in _COUNTED_AS_FAILED:
-            self._failures.append(f"{state}{_reason(result)} __REPRO: {job.case.full_repro()}")
+            self._failures.append(self._case_line(job, result, milliseconds))
         if result.impl:
             self._impls[result.impl] += 1
         self._stages.update(result.stages)
@@ -122,12 +126,22 @@ class Report:
         totals["avg"] += sum(result.times_ms) / len(result.times_ms)
 
     def _emit_failures(self) -> None:
-        self._emit(f"{_BAR}\n= Failed cases summary (--summary=no-failures to disable)\n{_BAR}")
-        for line in self._failures[:_MAX_FAILURES]:
-            self._emit(line)
+        bar = "=" * len(_FAILURES_TITLE)
+        lines = [bar, _FAILURES_TITLE, bar, *self._failures[:_MAX_FAILURES]]
         if len(self._failures) > _MAX_FAILURES:
-            self._emit(f"(... {len(self._failures) - _MAX_FAILURES} more cases ...)")
-        self._emit(_BAR)
+            lines.append(f"(... {len(self._failures) - _MAX_FAILURES} more cases ...)")
+        self._emit("\n".join([*lines, bar]))
+
+    def _emit_impls(self) -> None:
+        total = self._impls.total()
+        name_width = max(map(len, self._impls))
+        rows = [
+            f"{impl:>{name_width}} : {n} ({100 * n / total:.0f}%)" for impl, n in self._impls.most_common()
+        ]
+        width = max(len(_IMPLS_TITLE) - 4, *map(len, rows))
+        bar = "=" * (width + 4)
+        lines = [bar, f"{_IMPLS_TITLE[:-1]:<{width + 3}}=", bar, *(f"| {row:<{width}} |" for row in rows)]
+        self._emit("\n".join([*lines, bar]))
 
 
 def _service(job: Job, result: Result) -> str:

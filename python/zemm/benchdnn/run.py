@@ -4,9 +4,10 @@ executes it."""
 
 import importlib
 import os
+import time
 import traceback
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from zemm.benchdnn import build, data, verdict
 from zemm.benchdnn.atoms import UsageError
@@ -19,13 +20,30 @@ from zemm.benchdnn.verdict import Result
 _RAM_SHARE = 0.7
 
 
+Announce = Callable[[Job, str], None]
+
+
+class Outcome(NamedTuple):
+    """A job that has run, with its result and the milliseconds that it took."""
+
+    job: Job
+    result: Result
+    milliseconds: float
+
+
 class Runner:
     """Runs jobs one after the other. It opens each engine once."""
 
-    def __init__(self, announce: Callable[[Job, str], None]) -> None:
+    def __init__(self, announce: Announce) -> None:
         self._announce = announce
         self._engines: dict[tuple[str, int], Any] = {}
         self._rivals = Rivals()
+
+    def timed(self, job: Job) -> Outcome:
+        """Run a job and measure the time. UsageError if its engine cannot be opened."""
+        begin = time.perf_counter()
+        result = self.run(job)
+        return Outcome(job, result, 1e3 * (time.perf_counter() - begin))
 
     def run(self, job: Job) -> Result:
         """Run a job and return its result. UsageError if its engine cannot be opened."""
@@ -36,6 +54,8 @@ class Runner:
             return result.end(verdict.LISTED)
         reason = skip_reason(case)
         if reason:
+            if reason == verdict.INVALID_CASE and case.options.verbose >= 1:
+                result.lines.append(f"[INVALID]: {runtime_masks_error(case)}")
             return result.end(verdict.SKIPPED, reason)
         engine = self._engine(case.options.engine)
         try:
@@ -63,27 +83,61 @@ class Runner:
         return self._engines[wanted]
 
 
+class InTurn:
+    """Runs of jobs in this process."""
+
+    def __init__(self, jobs: list[Job], announce: Announce) -> None:
+        self._jobs, self._runner = jobs, Runner(announce)
+
+    def __enter__(self) -> "InTurn":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def in_order(self) -> Iterator[Outcome]:
+        """Run the jobs, and give each outcome at once."""
+        return map(self._runner.timed, self._jobs)
+
+    def rest(self) -> Iterator[Outcome]:
+        """After an interrupt: no outcome had to wait."""
+        return iter(())
+
+
 def skip_reason(case: Case) -> str:
     """The reason why benchdnn would skip a case, or ''."""
     if case.options.execution_mode != "direct":
         return verdict.EXECUTION_MODE
     if isinstance(case.layout, Encoding) and any(entry.kind == "packed" for entry in case.layout.tensors):
         return verdict.NOT_SUPPORTED
-    if case.is_dense and _has_bad_runtime_masks(case):
+    if case.is_dense and runtime_masks_error(case):
         return verdict.INVALID_CASE
-    if case.options.mem_check and data.estimated_bytes(case) > _RAM_SHARE * _memory():
+    if case.options.mem_check and needs_the_memory(case, 1):
         return verdict.NOT_ENOUGH_RAM
     return ""
 
 
-def _has_bad_runtime_masks(case: Case) -> bool:
+def needs_the_memory(case: Case, count: int) -> bool:
+    """Whether the machine has too little memory for `count` such cases at the same time."""
+    return count * data.estimated_bytes(case) > _RAM_SHARE * _memory()
+
+
+def runtime_masks_error(case: Case) -> str:
+    """The sentence about --runtime_dims_masks that no descriptors can be made with, or ''."""
     src, wei = case.runtime_masks
-    dst, m, n = case.runtime_dst_mask, 1 << (case.problem.ndims - 2), 1 << (case.problem.ndims - 1)
-    open_layout = any(
-        mask and tag == "any" and not strides
-        for mask, tag, strides in zip((src, wei, dst), case.tags, case.strides, strict=True)
+    m, n = 1 << (case.problem.ndims - 2), 1 << (case.problem.ndims - 1)
+    tensors = zip(
+        ("src", "wei", "dst"), (src, wei, case.runtime_dst_mask), case.tags, case.strides, strict=True
     )
-    return open_layout or bool(src & n) != bool(wei & m) or (src & (m - 1)) != (wei & (m - 1))
+    for name, mask, tag, strides in tensors:
+        if mask and tag == "any" and not strides:
+            knob = f"--{name[0]}tag"
+            return f"{name} has runtime dimensions, so {knob} or --strides must give its layout"
+    if bool(src & n) != bool(wei & m):
+        return "K is a runtime dimension of one of src and wei only"
+    if (src & (m - 1)) != (wei & (m - 1)):
+        return "the runtime batch dimensions of src and wei differ"
+    return ""
 
 
 def _memory() -> int:

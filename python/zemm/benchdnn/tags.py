@@ -3,7 +3,7 @@
 
 import re
 
-from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.atoms import UsageError, unknown
 
 _LETTERS = "abcdefghijkl"
 # The permutations in oneDNN's public enum, without the identities a .. abcdefghijkl.
@@ -24,6 +24,10 @@ _ALIASES = {
     "oiw": "abc", "tnc": "abc", "nwc": "acb", "owi": "acb", "ntc": "bac", "nchw": "abcd", "oihw": "abcd",
     "ldnc": "abcd", "nhwc": "acdb", "ohwi": "acdb", "ncdhw": "abcde", "ndhwc": "acdeb",
 }  # fmt: skip
+_IDENTITIES = tuple(_LETTERS[:count] for count in range(1, len(_LETTERS) + 1))
+_KNOWN = (
+    "any", "undef", *_IDENTITIES, "abx", "axb", "xab", "xba", *_PERMUTATIONS, *_BLOCKED_NAMES, *_ALIASES
+)  # fmt: skip
 _BLOCKED = re.compile(r"(?=.*[A-L])[a-lA-L]+([1-9][0-9]*[a-l])+")
 _META = re.compile(r"[a-l]*x[a-l]*")
 
@@ -37,7 +41,7 @@ def parse_tag(text: str, what: str, enum_only: bool) -> str:
     if _META.fullmatch(text) and len(set(letters)) == len(letters):
         return text
     if not _is_permutation(text) and not _BLOCKED.fullmatch(text):
-        raise UsageError(f"{what}: '{text}' is not a format tag", 2)
+        raise UsageError(f"{what}: {unknown('format tag', text, _KNOWN)}", 2)
     if enum_only and text != _LETTERS[: len(text)] and text not in _PERMUTATIONS + _BLOCKED_NAMES:
         raise UsageError(
             f"{what}: tag '{text}' is not in the public enum; --allow-enum-tags-only=0 before it takes it", 2

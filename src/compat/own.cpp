@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of oneDNN about the library itself: the version, the log, and the instruction set.
+#include <atomic>
+#include <string>
+
+#include "api/compat.hpp"
+
+namespace {
+
+// Runs when the library is loaded, before the program calls any function of it.
+[[gnu::constructor]] void speak_as_onednn() {
+    zemm_compat_speak_as_onednn();
+}
+
+struct name {
+    int value;
+    const char *text;
+};
+constexpr name cpu_isas[] = {
+    {0x0, "cpu_isa_default"},
+    {0x1, "cpu_isa_sse41"},
+    {0x3, "cpu_isa_avx"},
+    {0x7, "cpu_isa_avx2"},
+    {0xf, "cpu_isa_avx2_vnni"},
+    {0x1f, "cpu_isa_avx2_vnni_2"},
+    {0x27, "cpu_isa_avx512_core"},
+    {0x67, "cpu_isa_avx512_core_vnni"},
+    {0xe7, "cpu_isa_avx512_core_bf16"},
+    {0x1ef, "cpu_isa_avx10_1_512"},
+    {0xfef, "cpu_isa_avx10_1_512_amx"},
+    {0x1fef, "cpu_isa_avx10_1_512_amx_fp16"},
+    {0x201ff, "cpu_isa_avx10_2"},
+    {0x22fff, "cpu_isa_avx10_2_amx_2"},
+    {0xa03ff, "cpu_isa_avx10_2_ace"},
+};
+constexpr name cpu_isa_hints[] = {{0, "cpu_isa_no_hints"}, {1, "cpu_isa_prefer_ymm"}};
+constexpr name rnn_flags[] = {{0, "undef"}, {1, "rnn_flags_diff_weights_overwrite"}};
+constexpr name rnn_directions[] = {{0, "undef"},
+                                   {1, "unidirectional_left2right"},
+                                   {2, "unidirectional_right2left"},
+                                   {3, "bidirectional_concat"},
+                                   {4, "bidirectional_sum"}};
+
+template <size_t count> const char *find(const name (&names)[count], int value, const char *unknown) {
+    for (const name &n : names)
+        if (n.value == value)
+            return n.text;
+    return unknown;
+}
+
+int isa_of(const char *name) {
+    for (const auto &[value, text] : cpu_isas)
+        if (text == std::string("cpu_isa_") + name)
+            return value;
+    return 0;
+}
+
+std::atomic<int> hints{0};
+
+} // namespace
+
+extern "C" {
+
+// The release whose functions and rules zemm has, so that programs see what they can call. The hash
+// names the library that answers.
+const zemm_version_t ZEMM_API *dnnl_version(void) {
+    static const std::string hash = [] {
+        const zemm_version_t &v = *zemm_version();
+        return "zemm " + std::to_string(v.major) + "." + std::to_string(v.minor) + "." +
+               std::to_string(v.patch);
+    }();
+    static const zemm_version_t version = {
+        3, 14, 0, hash.c_str(), zemm_version()->cpu_runtime, zemm_version()->gpu_runtime};
+    return &version;
+}
+
+// Programs of oneDNN up to 3.13 may ask whether the log has execution times.
+zemm_status_t ZEMM_API dnnl_verbose_profiling_enabled(int *enabled) {
+    if (!enabled)
+        return zemm_compat_refuse(zemm_invalid_arguments, "enabled is NULL");
+    *enabled = zemm_compat_logs_executions();
+    return zemm_success;
+}
+
+// The best instruction set that zemm's kernels use on this CPU.
+int ZEMM_API dnnl_get_effective_cpu_isa(void) {
+    zemm_engine_t engine = nullptr;
+    const char *text = nullptr;
+    if (zemm_engine_create(&engine, zemm_cpu, 0) != zemm_success)
+        return isa_of("default");
+    const bool known = zemm_engine_get_features(engine, &text) == zemm_success;
+    const std::string features = known ? "," + std::string(text) + "," : "";
+    zemm_engine_destroy(engine);
+    const auto has = [&](const char *feature) { return features.find(feature) != std::string::npos; };
+    if (has(",avx512,"))
+        return isa_of(has(",avx512_vnni,") ? "avx512_core_vnni" : "avx512_core");
+    if (has(",avx2,"))
+        return isa_of(has(",avx_vnni,") ? "avx2_vnni" : "avx2");
+    return isa_of("sse41");
+}
+
+// Hints have no effect, but programs may read what they have set.
+zemm_status_t ZEMM_API dnnl_set_cpu_isa_hints(int wanted) {
+    if (wanted != 0 && wanted != 1)
+        return zemm_compat_refuse(zemm_invalid_arguments,
+                                  "dnnl_set_cpu_isa_hints: the hints are neither no_hints nor prefer_ymm");
+    hints = wanted;
+    return zemm_success;
+}
+int ZEMM_API dnnl_get_cpu_isa_hints(void) {
+    return hints;
+}
+
+const char ZEMM_API *dnnl_cpu_isa2str(int v) {
+    return find(cpu_isas, v, "unknown cpu_isa");
+}
+const char ZEMM_API *dnnl_cpu_isa_hints2str(int v) {
+    return find(cpu_isa_hints, v, "unknown cpu_isa_hints");
+}
+const char ZEMM_API *dnnl_rnn_flags2str(int v) {
+    return find(rnn_flags, v, "unknown rnn_flags");
+}
+const char ZEMM_API *dnnl_rnn_direction2str(int v) {
+    return find(rnn_directions, v, "unknown rnn_direction");
+}
+}

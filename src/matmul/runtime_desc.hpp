@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The primitive descriptor of a matmul with runtime dimensions or strides.
+#pragma once
+
+#include "matmul/problem.hpp"
+#include "primitive/runtime.hpp"
+
+namespace zemm::matmul {
+
+class runtime_desc : public runtime_primitive_desc {
+public:
+    // Throws what candidates() throws.
+    runtime_desc(zemm_engine_t engine, struct problem p);
+
+    const zemm_primitive_attr &attr() const override { return problem_.attr; }
+    std::unique_ptr<zemm_primitive_desc> clone() const override;
+    std::string log_text() const override;
+
+private:
+    std::unique_ptr<zemm_primitive_desc> resolved(const tensor_map &tensors) const override;
+
+    problem problem_;
+};
+
+// A runtime_desc if the problem has runtime values, else a primitive_desc.
+std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, problem p);
+
+} // namespace zemm::matmul

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes primitives whose dimensions and strides are all known.
+#include "common/error.hpp"
+#include "common/verbose.hpp"
+#include "primitive/primitive_desc.hpp"
+
+namespace zemm {
+
+namespace {
+
+// Keeps the library's buffers until the work has run, as the caller may destroy the memories before
+// that, or give them other handles.
+void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories) {
+    for (const auto &[arg, memory] : memories)
+        for (const zemm_memory::part &part : memory->parts)
+            if (part.owned)
+                stream.keep(part.owned);
+}
+
+} // namespace
+
+void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
+                               std::span<const ze_event_handle_t> waits) const {
+    if (stream.engine != pd->engine)
+        fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
+    const bool empty = pd->empty();
+    const auto memories = bind(pd->arguments, pd->engine.get(), empty, args);
+    const bool log = verbose::enabled(verbose::profile_exec);
+    // The time in the log is of this execution alone, so earlier work must be done first.
+    if (log)
+        stream.stream.wait();
+    const verbose::timer since_start;
+    stream.stream.begin_entry();
+    try {
+        if (empty) {
+            stream.stream.wait_for(waits);
+        } else {
+            keep_buffers(stream.stream, memories);
+            run(stream.stream, memories, waits);
+        }
+    } catch (...) {
+        stream.stream.cancel_entry();
+        throw;
+    }
+    stream.stream.end_entry();
+    if (!log)
+        return;
+    stream.stream.wait();
+    verbose::print(text("primitive,exec,%s,%g", pd->log_text().c_str(), since_start.milliseconds()));
+}
+
+} // namespace zemm

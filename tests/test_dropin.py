@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libdnnl.so.3: its functions, its log, and a program that is compiled with oneDNN's C++ header.
+
+The header comes with the package onednn-devel, oneDNN's own library with onednn. Both are no part of
+'.[test]'. c/test_dropin.cpp tests the functions that the library does not forward.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zemm
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = Path(zemm.__file__).parent / "dnnl" / "libdnnl.so.3"
+INCLUDE = Path(sys.prefix) / "include"
+ONEDNN = Path(sys.prefix) / "lib" / "libdnnl.so.3"
+PROGRAM = Path(__file__).with_name("dropin_program.cpp")
+CASES = ["about", "groups", "reductions", "zero_points", "weights_only", "runtime_m", "reorders"]
+UNIMPLEMENTED = 77
+
+
+def needs_headers(test: Callable[..., None]) -> Callable[..., None]:
+    has_headers = (INCLUDE / "oneapi" / "dnnl" / "dnnl.hpp").exists()
+    skip = pytest.mark.skipif(not has_headers, reason="no oneDNN headers: pip install onednn-devel")
+    return pytest.mark.onednn(skip(test))
+
+
+def read(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def exported() -> set[str]:
+    lines = read(["nm", "-D", "--defined-only", str(LIBRARY)]).splitlines()
+    return {line.split()[-1] for line in lines}
+
+
+def functions(text: str, prefix: str) -> set[str]:
+    """The functions that a header declares, without the prefix."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    return set(re.findall(rf"\b{prefix}_API\s+\*?\s*{prefix.lower()}_(\w+)\s*\(", text))
+
+
+def test_has_every_function_of_zemm() -> None:
+    """All but zemm's extensions, under oneDNN's name."""
+    headers = (ROOT / "include" / "zemm").glob("*.h")
+    declared = set().union(*(functions(header.read_text(), "ZEMM") for header in headers))
+    listed = (ROOT / "src" / "compat" / "compat.def").read_text()
+    extensions = set(re.findall(r"^ZEMM_EXTENSION\((\w+)\)", listed, re.MULTILINE))
+    assert len(declared) > 120
+    assert extensions <= declared
+    names = exported()
+    assert {name for name in declared - extensions if f"dnnl_{name}" not in names} == set()
+    assert {name for name in extensions if f"dnnl_{name}" in names} == set()
+    assert {name for name in names if "dnnl_" not in name} == set()
+
+
+def test_finds_libzemm_beside_its_folder() -> None:
+    dynamic = read(["readelf", "-d", str(LIBRARY)])
+    assert "Library soname: [libdnnl.so.3]" in dynamic
+    assert re.search(r"\(R(UN)?PATH\).*\[\$ORIGIN/\.\.\]", dynamic)
+    assert "[libzemm.so]" in dynamic
+
+
+def python(code: str, **variables: str) -> str:
+    """What the code prints, run by a Python of its own."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.endswith(("_VERBOSE", "_TIMESTAMP"))
+    }
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+
+
+SGEMM = f"""
+import ctypes
+lib = ctypes.CDLL({str(LIBRARY)!r})
+char, dim, real = ctypes.c_char, ctypes.c_int64, ctypes.c_float
+lib.dnnl_sgemm.argtypes = [char, char, dim, dim, dim, real, ctypes.c_void_p, dim, ctypes.c_void_p, dim, real,
+                           ctypes.c_void_p, dim]
+a, c = (real * 4)(1, 2, 3, 4), (real * 4)()
+assert lib.dnnl_sgemm(b"N", b"N", 2, 2, 2, 1, a, 2, a, 2, 0, c, 2) == 0
+assert list(c) == [7, 10, 15, 22]
+"""
+
+
+def test_log_is_onednns() -> None:
+    line = r"^onednn_verbose,v1,primitive,exec,cpu,matmul,\w+,undef,src:f32.*,2x2:2x2,[\d.e-]+$"
+    for variable in ["ONEDNN_VERBOSE", "DNNL_VERBOSE", "ZEMM_VERBOSE"]:
+        log = python(SGEMM, **{variable: "1"})
+        assert len(re.findall(line, log, re.MULTILINE)) == 1, log
+        assert "zemm_verbose" not in log
+    with_time = python(SGEMM, ONEDNN_VERBOSE="profile_exec", ONEDNN_VERBOSE_TIMESTAMP="1")
+    assert re.search(r"^onednn_verbose,v1,\d+\.\d+,primitive,exec,", with_time, re.MULTILINE)
+
+
+def test_variables_of_zemm_come_first() -> None:
+    assert python(SGEMM, ONEDNN_VERBOSE="2", ZEMM_VERBOSE="0") == ""
+    capacity = "n = ctypes.c_int()\nlib.dnnl_get_primitive_cache_capacity(ctypes.byref(n))\nprint(n.value)"
+    assert python(SGEMM + capacity, ONEDNN_PRIMITIVE_CACHE_CAPACITY="7") == "7\n"
+    mode = capacity.replace("primitive_cache_capacity", "default_fpmath_mode")
+    assert python(SGEMM + mode, ONEDNN_DEFAULT_FPMATH_MODE="bf16") == "1\n"
+    both = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7", "ZEMM_PRIMITIVE_CACHE_CAPACITY": "8"}
+    assert python(SGEMM + capacity, **both) == "8\n"
+
+
+def test_only_programs_that_ask_load_it() -> None:
+    """zemm itself loads no libdnnl, and oneDNN's variables have no meaning for it."""
+    code = """
+import numpy as np, zemm
+assert zemm.matmul(np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)).sum() == 12
+print("libdnnl" in open("/proc/self/maps").read())
+"""
+    assert python(code, ONEDNN_VERBOSE="1") == "False\n"
+
+
+def test_names_for_programs_that_are_compiled_again(tmp_path: Path) -> None:
+    """zemm/compat/dnnl.h has all functions, constants and types of zemm that oneDNN has, too."""
+    folder = ROOT / "src" / "compat"
+    made = tmp_path / "dnnl.h"
+    arguments = ["names", str(made), str(ROOT / "include"), str(folder / "compat.def")]
+    subprocess.run([sys.executable, str(folder / "forwards.py"), *arguments], check=True)
+    defined = dict(re.findall(r"^#define (\w+) (\w+)$", made.read_text(), re.MULTILINE))
+    assert defined["dnnl_primitive_execute"] == "zemm_primitive_execute"
+    assert defined["dnnl_memory_desc_t"] == "zemm_memory_desc_t"
+    assert defined["DNNL_ARG_SRC"] == "ZEMM_ARG_SRC"
+    assert "dnnl_last_error" not in defined
+    (tmp_path / "zemm.c").write_text("#include <zemm/zemm.h>\n")
+    macros = read(["gcc", "-E", "-dM", f"-I{ROOT / 'include'}", str(tmp_path / "zemm.c")])
+    missing = [
+        name
+        for name in re.findall(r"^#define (ZEMM_\w+)", macros, re.MULTILINE)
+        if name.replace("ZEMM", "DNNL") not in defined and not re.fullmatch(r"ZEMM_(\w+_)?H|ZEMM_API", name)
+    ]
+    assert missing == []
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dropin") / "program"
+    command = ["g++", "-std=c++17", "-O1", f"-I{INCLUDE}", str(PROGRAM), "-o", str(path)]
+    # The linker would warn that it does not see libzemm.so, which the loader finds.
+    subprocess.run([*command, str(LIBRARY), f"-Wl,-rpath-link,{LIBRARY.parent.parent}"], check=True)
+    return path
+
+
+def run(program: Path, case: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(folder), **variables}
+    return subprocess.run(
+        [program, case], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@needs_headers
+def test_has_every_function_of_onednns_headers() -> None:
+    """All functions of dnnl.h, dnnl_common.h and dnnl_debug.h."""
+    folder = INCLUDE / "oneapi" / "dnnl"
+    texts = [(folder / name).read_text() for name in ("dnnl.h", "dnnl_common.h", "dnnl_debug.h")]
+    declared = set().union(*(functions(text, "DNNL") for text in texts))
+    assert len(declared) > 180
+    names = exported()
+    assert {name for name in declared if f"dnnl_{name}" not in names} == set()
+
+
+@needs_headers
+@pytest.mark.parametrize("case", [*CASES, "cache_blob"])
+def test_program_of_onednn(program: Path, case: str) -> None:
+    result = run(program, case, LIBRARY.parent)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@needs_headers
+def test_program_learns_what_zemm_has_not(program: Path) -> None:
+    result = run(program, "convolution", LIBRARY.parent, ONEDNN_VERBOSE="dispatch")
+    assert result.returncode == UNIMPLEMENTED, result.stdout + result.stderr
+    line = "onednn_verbose,v1,primitive,create:dispatch,unimplemented,zemm has no convolution"
+    assert line in result.stdout
+
+
+@needs_headers
+@pytest.mark.skipif(not ONEDNN.exists(), reason="oneDNN is not installed: pip install onednn")
+@pytest.mark.parametrize("case", CASES)
+def test_program_with_onednns_own_library(program: Path, case: str) -> None:
+    """The same binary, so that the numbers above are those that oneDNN gives."""
+    runtime = ONEDNN.with_name("libintelocl.so")  # the device of SYCL, which this library computes with
+    result = run(program, case, ONEDNN.parent, OCL_ICD_FILENAMES=str(runtime))
+    assert result.returncode == 0, result.stdout + result.stderr
+    if case == "about":
+        assert "zemm" not in result.stdout
