@@ -240,6 +240,22 @@ bool reorders() {
     return is_right(to, K, N, [&](size_t k, size_t n) { return std::nearbyint(values[k * N + n] / 2); });
 }
 
+// A primitive from a cache blob. oneDNN has blobs for some GPUs only.
+bool cache_blob() {
+    context c;
+    const matmul::primitive_desc pd(c.eng, plain({M, K}, dt::f32), plain({K, N}, dt::f32),
+                                    plain({M, N}, dt::f32));
+    const std::vector<uint8_t> blob = matmul(pd).get_cache_blob(), id = pd.get_cache_blob_id();
+    if (blob.empty() || id.empty() || id != pd.get_cache_blob_id())
+        return false;
+    const memory dst(pd.dst_desc(), c.eng);
+    c.run(matmul(pd, blob),
+          {{DNNL_ARG_SRC, c.filled({M, K}, dt::f32, tag::ab, std::vector<float>(M * K, 1))},
+           {DNNL_ARG_WEIGHTS, c.filled({K, N}, dt::f32, tag::ab, std::vector<float>(K * N, 1))},
+           {DNNL_ARG_DST, dst}});
+    return is_right(dst, M, N, [&](size_t, size_t) { return K; });
+}
+
 bool convolution() {
     context c;
     const memory::dims image = {1, 16, 8, 8}, filter = {16, 16, 3, 3};
@@ -262,6 +278,7 @@ const std::map<std::string, std::function<bool()>> cases = {
     {"weights_only", weights_only},
     {"runtime_m", runtime_m},
     {"reorders", reorders},
+    {"cache_blob", cache_blob},
     {"convolution", convolution},
     {"about", about},
 };

@@ -20,7 +20,7 @@ LIBRARY = Path(zemm.__file__).parent / "dnnl" / "libdnnl.so.3"
 INCLUDE = Path(sys.prefix) / "include"
 ONEDNN = Path(sys.prefix) / "lib" / "libdnnl.so.3"
 PROGRAM = Path(__file__).with_name("dropin_program.cpp")
-CASES = ["about", "groups", "reductions", "zero_points", "weights_only", "reorders"]
+CASES = ["about", "groups", "reductions", "zero_points", "weights_only", "runtime_m", "reorders"]
 UNIMPLEMENTED = 77
 
 
@@ -172,16 +172,9 @@ def test_has_every_function_of_onednns_headers() -> None:
 
 
 @needs_headers
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, "cache_blob"])
 def test_program_of_onednn(program: Path, case: str) -> None:
     result = run(program, case, LIBRARY.parent)
-    assert result.returncode == 0, result.stdout + result.stderr
-
-
-@needs_headers
-@pytest.mark.xfail(reason="zemm has no runtime dimensions")
-def test_program_with_runtime_dimensions(program: Path) -> None:
-    result = run(program, "runtime_m", LIBRARY.parent)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
@@ -195,7 +188,7 @@ def test_program_learns_what_zemm_has_not(program: Path) -> None:
 
 @needs_headers
 @pytest.mark.skipif(not ONEDNN.exists(), reason="oneDNN is not installed: pip install onednn")
-@pytest.mark.parametrize("case", [*CASES, "runtime_m"])
+@pytest.mark.parametrize("case", CASES)
 def test_program_with_onednns_own_library(program: Path, case: str) -> None:
     """The same binary, so that the numbers above are those that oneDNN gives."""
     runtime = ONEDNN.with_name("libintelocl.so")  # the device of SYCL, which this library computes with

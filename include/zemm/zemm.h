@@ -446,11 +446,17 @@ const_zemm_memory_desc_t ZEMM_API zemm_primitive_desc_query_md(const_zemm_primit
 int ZEMM_API zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index);
 
 zemm_status_t ZEMM_API zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_primitive_desc_t pd);
+/* Creates the primitive with the kernels of a cache blob, so that nothing is built. A blob has machine
+ * code: pass only blobs that come from where nobody else can write. invalid_arguments: the blob is
+ * empty or damaged, or it was made for another problem, device, driver or version of the library. */
 zemm_status_t ZEMM_API zemm_primitive_create_from_cache_blob(zemm_primitive_t *primitive,
                                                              const_zemm_primitive_desc_t pd, size_t size,
                                                              const uint8_t *cache_blob);
-/* Always unimplemented, as is creation from a cache blob: the library keeps built kernels on disk
- * itself. */
+/* The device's native binaries of the primitive's kernels. (The library also keeps these on disk
+ * itself.) *size is the room in the buffer before the call and the bytes of the blob after it; if
+ * cache_blob is NULL, only *size is written. The blob is empty if there is nothing to compute. A
+ * primitive with runtime dimensions gives the kernels for likely shapes. The query cache_blob_id of
+ * the descriptor is a key for a store of blobs. */
 zemm_status_t ZEMM_API zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, size_t *size,
                                                      uint8_t *cache_blob);
 zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive,

@@ -229,8 +229,8 @@ typedef enum {
     zemm_query_reorder_src_engine = 9,     /* zemm_engine_t */
     zemm_query_reorder_dst_engine = 10,    /* zemm_engine_t */
     zemm_query_prop_kind = 11,
-    zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, always 0: primitives have no cache blobs */
-    zemm_query_cache_blob_id = 13,          /* const uint8_t *, always NULL */
+    zemm_query_cache_blob_id_size_s64 = 12, /* int64_t, bytes of the id */
+    zemm_query_cache_blob_id = 13,          /* const uint8_t *, until zemm_primitive_desc_next_impl() */
     zemm_query_strides = 14,                /* zemm_dims_t *, elements, of a memory descriptor */
     zemm_query_dilations = 15,
     zemm_query_padding_l = 16,

@@ -5,6 +5,8 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "primitive/cache_capacity.hpp"
+#include "primitive/compiled.hpp"
 
 using namespace zemm;
 
@@ -19,4 +21,21 @@ zemm_status_t zemm_compat_refuse(zemm_status_t status, const char *sentence) {
 
 int zemm_compat_logs_executions(void) {
     return verbose::enabled(verbose::profile_exec);
+}
+
+int zemm_compat_is_cached(const_zemm_primitive_desc_t pd) {
+    bool found = false;
+    guard([&] {
+        require(pd, "primitive_desc");
+        found = is_compiled(*pd);
+    });
+    return found;
+}
+
+int zemm_compat_count_cached(void) {
+    return int(count_cached());
+}
+
+zemm_status_t zemm_compat_replace_cache_capacity(int capacity, int *old_capacity) {
+    return guard([&] { *old_capacity = replace_cache_capacity(capacity); });
 }

@@ -16,4 +16,12 @@ zemm_status_t ZEMM_API zemm_compat_refuse(zemm_status_t status, const char *sent
 
 // Whether the log has executions (profile_exec).
 int ZEMM_API zemm_compat_logs_executions(void);
+
+// Whether the primitive cache has what a primitive of pd would share: 0 or 1.
+int ZEMM_API zemm_compat_is_cached(const_zemm_primitive_desc_t pd);
+// The number of entries of the primitive cache.
+int ZEMM_API zemm_compat_count_cached(void);
+// zemm_set_primitive_cache_capacity(), but entries stay, even with capacity 0, which only turns the
+// cache off. old_capacity: set to the capacity before.
+zemm_status_t ZEMM_API zemm_compat_replace_cache_capacity(int capacity, int *old_capacity);
 }

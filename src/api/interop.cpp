@@ -3,6 +3,7 @@
 // interop_modules.cpp.
 #include <cstring>
 
+#include "api/give_bytes.hpp"
 #include "common/error.hpp"
 #include "primitive/objects.hpp"
 #include "zemm/zemm_ze.h"
@@ -39,17 +40,8 @@ engine_blob::identity identity_of(ze_driver_handle_t driver, ze_device_handle_t 
     return id;
 }
 
-// Copies count bytes to the buffer, which has room for *size; without a buffer only writes count to
-// *size. name is the buffer's parameter in the public header.
-void give_bytes(const void *bytes, size_t count, size_t *size, uint8_t *buffer, const char *name) {
-    if (!buffer) {
-        *size = count;
-        return;
-    }
-    if (*size < count)
-        fail(zemm_invalid_arguments, "size is %zu, but %s needs %zu bytes", *size, name, count);
-    std::memcpy(buffer, bytes, count);
-    *size = count;
+std::span<const uint8_t> bytes_of(const auto &object) {
+    return {reinterpret_cast<const uint8_t *>(&object), sizeof object};
 }
 
 void require_handles(const zemm_engine_t *engine, ze_driver_handle_t driver, ze_device_handle_t device,
@@ -101,7 +93,7 @@ zemm_status_t zemm_ze_interop_engine_get_cache_blob_id(ze_driver_handle_t driver
         require(device, "device");
         require(size, "size");
         const engine_blob::identity id = identity_of(driver, device);
-        give_bytes(&id, sizeof id, size, cache_blob_id, "cache_blob_id");
+        give_bytes(bytes_of(id), size, cache_blob_id, "cache_blob_id");
     });
 }
 
@@ -111,7 +103,7 @@ zemm_status_t zemm_ze_interop_engine_get_cache_blob(zemm_engine_t engine, size_t
         require(size, "size");
         engine_blob blob;
         blob.made_for = identity_of(engine->device->driver, engine->device->handle);
-        give_bytes(&blob, sizeof blob, size, cache_blob, "cache_blob");
+        give_bytes(bytes_of(blob), size, cache_blob, "cache_blob");
     });
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of primitives: creation and execution, also of Level Zero interoperability.
+#include "api/give_bytes.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "primitive/cache_blob.hpp"
 #include "primitive/fallback.hpp"
 #include "primitive/primitive_desc.hpp"
 #include "zemm/zemm.h"
@@ -31,19 +33,26 @@ std::span<const zemm_exec_arg_t> checked_args(int nargs, const zemm_exec_arg_t *
     return {args, size_t(nargs)};
 }
 
+// blob: empty for a primitive that is created without one.
+zemm_primitive_t create(const zemm_primitive_desc &pd, std::span<const uint8_t> blob) {
+    const verbose::timer since_start;
+    cache_result found = cache_result::miss;
+    if (!blob.empty())
+        load_cache_blob(pd, blob);
+    auto created = create_primitive(pd, found);
+    if (verbose::enabled(verbose::profile_create))
+        verbose::print(text("primitive,create:%s,%s,%g", cache_result_name(found),
+                            created->pd->log_text().c_str(), since_start.milliseconds()));
+    return created.release();
+}
+
 } // namespace
 
 zemm_status_t zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_primitive_desc_t pd) {
     return guard([&] {
         require(primitive, "primitive");
         require(pd, "primitive_desc");
-        const verbose::timer since_start;
-        cache_result found = cache_result::miss;
-        auto created = create_primitive(*pd, found);
-        if (verbose::enabled(verbose::profile_create))
-            verbose::print(text("primitive,create:%s,%s,%g", cache_result_name(found),
-                                created->pd->log_text().c_str(), since_start.milliseconds()));
-        *primitive = created.release();
+        *primitive = create(*pd, {});
     });
 }
 
@@ -54,17 +63,18 @@ zemm_status_t zemm_primitive_create_from_cache_blob(zemm_primitive_t *primitive,
         require(primitive, "primitive");
         require(pd, "primitive_desc");
         require(cache_blob, "cache_blob");
-        fail(zemm_unimplemented,
-             "primitives have no cache blobs (built kernels are kept on disk): %zu bytes cannot be used",
-             size);
+        if (size == 0)
+            fail(zemm_invalid_arguments, "the cache blob is empty");
+        *primitive = create(*pd, {cache_blob, size});
     });
 }
 
-zemm_status_t zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, size_t *size, uint8_t *) {
+zemm_status_t zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, size_t *size,
+                                            uint8_t *cache_blob) {
     return guard([&] {
         require(primitive, "primitive");
         require(size, "size");
-        fail(zemm_unimplemented, "primitives have no cache blobs: built kernels are kept on disk instead");
+        give_bytes(make_cache_blob(*primitive->pd), size, cache_blob, "cache_blob");
     });
 }
 

@@ -34,6 +34,8 @@ public:
         return newest_first_.front().second;
     }
 
+    size_t size() const { return newest_first_.size(); }
+
     // Drops the least recently used entries beyond the capacity.
     void shrink(size_t capacity) {
         while (newest_first_.size() > capacity) {

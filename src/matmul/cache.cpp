@@ -40,8 +40,7 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
 } // namespace
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
-    const struct problem &p = problem();
-    auto shared = get_compiled(*this, {&p.src, &p.wei, &p.bias, &p.dst}, found, [&] { return build(*this); });
+    auto shared = get_compiled(*this, found, [&] { return build(*this); });
     return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(std::move(shared)));
 }
 

@@ -31,6 +31,9 @@ public:
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
     std::vector<ze::kernel_source> sources() const override;
+    std::vector<const memory_desc *> key_tensors() const override {
+        return {&problem().src, &problem().wei, &problem().bias, &problem().dst};
+    }
     std::string log_text() const override;
 
     std::vector<candidate> kernels;

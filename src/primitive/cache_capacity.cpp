@@ -36,10 +36,14 @@ int primitive_cache_capacity() {
     return current();
 }
 
-void set_primitive_cache_capacity(int capacity) {
+int replace_cache_capacity(int capacity) {
     if (capacity < 0)
         fail(zemm_invalid_arguments, "zemm_set_primitive_cache_capacity: capacity %d is negative", capacity);
-    current() = capacity;
+    return current().exchange(capacity);
+}
+
+void set_primitive_cache_capacity(int capacity) {
+    replace_cache_capacity(capacity);
     if (auto callback = listener.load())
         callback(capacity);
 }

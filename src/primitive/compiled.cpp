@@ -11,11 +11,11 @@ namespace zemm {
 namespace {
 
 // The key of a primitive. Different problems, implementations and devices have different keys.
-std::string key_of(const zemm_primitive_desc &pd, const std::vector<const memory_desc *> &tensors) {
+std::string key_of(const zemm_primitive_desc &pd) {
     std::string key =
         text("%s,%p,%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name()) +
         attr_key(pd.attr());
-    for (const memory_desc *md : tensors) {
+    for (const memory_desc *md : pd.key_tensors()) {
         const std::vector<uint8_t> bytes = md_save(*md);
         key.append(bytes.begin(), bytes.end());
     }
@@ -24,11 +24,9 @@ std::string key_of(const zemm_primitive_desc &pd, const std::vector<const memory
 
 } // namespace
 
-std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd,
-                                           const std::vector<const memory_desc *> &tensors,
-                                           cache_result &where,
+std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_result &where,
                                            const std::function<std::shared_ptr<const cached>()> &build) {
-    const std::string key = key_of(pd, tensors);
+    const std::string key = key_of(pd);
     auto found = find_cached(key);
     where = cache_result::hit;
     if (!found) {
@@ -36,6 +34,10 @@ std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd,
         where = found->from_disk ? cache_result::persistent_hit : cache_result::miss;
     }
     return found;
+}
+
+bool is_compiled(const zemm_primitive_desc &pd) {
+    return find_cached(key_of(pd)) != nullptr;
 }
 
 } // namespace zemm

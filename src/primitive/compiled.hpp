@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "primitive/primitive_desc.hpp"
 
@@ -11,9 +10,9 @@ namespace zemm {
 
 // Finds the part for the descriptor's implementation, attributes and tensors in the cache. If it is
 // not there, calls build() and keeps the result. where: set to where the kernels came from.
-std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd,
-                                           const std::vector<const memory_desc *> &tensors,
-                                           cache_result &where,
+std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_result &where,
                                            const std::function<std::shared_ptr<const cached>()> &build);
+// Whether the cache has that part.
+bool is_compiled(const zemm_primitive_desc &pd);
 
 } // namespace zemm

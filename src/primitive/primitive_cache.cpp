@@ -14,6 +14,8 @@ namespace {
 class cache {
 public:
     std::shared_ptr<const cached> find(const std::string &key) {
+        if (primitive_cache_capacity() == 0) // it may have entries, see replace_cache_capacity()
+            return nullptr;
         const std::lock_guard lock(mutex_);
         const auto *found = entries_.find(key);
         return found ? *found : nullptr;
@@ -22,6 +24,8 @@ public:
     // If another thread has added the key meanwhile, keeps and returns that thread's value.
     std::shared_ptr<const cached> insert(const std::string &key, std::shared_ptr<const cached> value) {
         const int capacity = primitive_cache_capacity();
+        if (capacity == 0)
+            return value;
         const std::lock_guard lock(mutex_);
         if (const auto *found = entries_.find(key))
             return *found;
@@ -34,6 +38,11 @@ public:
         lru<std::shared_ptr<const cached>>::entries dropped; // destroyed after the lock is released
         const std::lock_guard lock(mutex_);
         dropped = entries_.take_if([&](const auto &value) { return value->device.get() == &device; });
+    }
+
+    size_t count() {
+        const std::lock_guard lock(mutex_);
+        return entries_.size();
     }
 
     void set_capacity(int capacity) {
@@ -64,6 +73,10 @@ std::shared_ptr<const cached> find_cached(const std::string &key) {
 
 std::shared_ptr<const cached> keep_cached(const std::string &key, std::shared_ptr<const cached> value) {
     return the_cache().insert(key, std::move(value));
+}
+
+size_t count_cached() {
+    return the_cache().count();
 }
 
 void forget_cached(const ze::device &device) {

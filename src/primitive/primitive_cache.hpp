@@ -26,6 +26,8 @@ std::shared_ptr<const cached> find_cached(const std::string &key);
 // Adds an entry and returns it. If two threads built it at the same time, keeps the first one and
 // returns it to both.
 std::shared_ptr<const cached> keep_cached(const std::string &key, std::shared_ptr<const cached> value);
+// The number of entries.
+size_t count_cached();
 // Drops the entries of a device whose context may be destroyed next.
 void forget_cached(const ze::device &device);
 

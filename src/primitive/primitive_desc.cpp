@@ -4,6 +4,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
+#include "primitive/cache_blob.hpp"
 
 using namespace zemm;
 
@@ -66,11 +67,17 @@ void zemm_primitive_desc::query(zemm_query_t what, int index, void *result) cons
         *static_cast<const char **>(result) = impl_name();
         return;
     case zemm_query_cache_blob_id_size_s64:
-        *static_cast<int64_t *>(result) = 0;
+    case zemm_query_cache_blob_id: {
+        std::string id = cache_blob_id(*this); // next_impl() changes it
+        const std::lock_guard hold(blob_id_.lock);
+        if (blob_id_.text != id)
+            blob_id_.text = std::move(id);
+        if (what == zemm_query_cache_blob_id_size_s64)
+            *static_cast<int64_t *>(result) = int64_t(blob_id_.text.size());
+        else
+            *static_cast<const uint8_t **>(result) = reinterpret_cast<const uint8_t *>(blob_id_.text.data());
         return;
-    case zemm_query_cache_blob_id:
-        *static_cast<const uint8_t **>(result) = nullptr;
-        return;
+    }
     case zemm_query_some_md:
     case zemm_query_src_md:
     case zemm_query_diff_src_md:

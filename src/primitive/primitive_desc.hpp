@@ -5,7 +5,9 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/attr.hpp"
@@ -41,6 +43,8 @@ struct zemm_primitive_desc {
     // The kernels that the implementation runs; the first one gives it its name. Empty for an empty
     // problem.
     virtual std::vector<zemm::ze::kernel_source> sources() const = 0;
+    // The tensors that tell primitives of this kind apart in the primitive cache.
+    virtual std::vector<const zemm::memory_desc *> key_tensors() const = 0;
 
     // The answer of a zemm_query_..._md; a zero descriptor if the query does not apply.
     virtual const zemm::memory_desc &query_md(zemm_query_t what, int index) const;
@@ -62,6 +66,16 @@ protected:
     // The descriptor of a scratchpad of size bytes that the caller passes; a zero descriptor if it
     // passes none.
     zemm::memory_desc scratchpad_md(size_t size) const;
+
+private:
+    // The id of the primitive's cache blobs, which queries point to.
+    struct id_of_blobs {
+        id_of_blobs() = default;
+        id_of_blobs(const id_of_blobs &) {}
+        std::mutex lock;
+        std::string text;
+    };
+    mutable id_of_blobs blob_id_;
 };
 
 struct zemm_primitive {

@@ -93,13 +93,17 @@ std::unique_ptr<zemm_primitive_desc> runtime_primitive_desc::of_tensors(const te
     return best;
 }
 
-std::unique_ptr<zemm_primitive> runtime_primitive_desc::create(cache_result &found) const {
-    // An entry without content shows that the cache knows the primitive. What executions need is in
-    // the entries of the shapes.
+std::vector<const memory_desc *> runtime_primitive_desc::key_tensors() const {
     std::vector<const memory_desc *> tensors;
     for (const auto &[arg, argument] : arguments)
         tensors.push_back(&argument.md);
-    get_compiled(*this, tensors, found, [&] { return std::make_shared<cached>(engine->device); });
+    return tensors;
+}
+
+std::unique_ptr<zemm_primitive> runtime_primitive_desc::create(cache_result &found) const {
+    // An entry without content shows that the cache knows the primitive. What executions need is in
+    // the entries of the shapes.
+    get_compiled(*this, found, [&] { return std::make_shared<cached>(engine->device); });
     std::unique_ptr<zemm_primitive_desc> copy = clone();
     return std::make_unique<runtime_primitive>(
         std::unique_ptr<const runtime_primitive_desc>(static_cast<runtime_primitive_desc *>(copy.release())));

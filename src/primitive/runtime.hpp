@@ -39,6 +39,7 @@ public:
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
     std::vector<ze::kernel_source> sources() const override { return likely_->sources(); }
+    std::vector<const memory_desc *> key_tensors() const override;
 
     // The descriptor of the primitive that runs with these tensors. Throws invalid_arguments if
     // they contradict each other or the attributes.

@@ -81,7 +81,7 @@ bool primitive_desc::next_impl() {
 }
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) const {
-    auto shared = get_compiled(*this, {&problem->src, &problem->dst}, where, [&] { return build(*this); });
+    auto shared = get_compiled(*this, where, [&] { return build(*this); });
     return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(std::move(shared)));
 }
 

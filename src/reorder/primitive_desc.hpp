@@ -27,6 +27,7 @@ public:
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
     std::vector<ze::kernel_source> sources() const override;
+    std::vector<const memory_desc *> key_tensors() const override { return {&problem->src, &problem->dst}; }
     void query(zemm_query_t what, int index, void *result) const override;
     std::string log_text() const override;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes entries of the disk cache. An entry is a file with: char[8] magic, u64 checksum
-// of the rest of the file, u64 bytes of the key, u64 bytes of the binary, the key, the binary.
+// Reads and writes entries, and the files of the disk cache, which have one each. An entry consists
+// of: char[8] magic, u64 checksum of the rest, u64 bytes of the key, u64 bytes of the binary, the
+// key, the binary.
 #include "ze/disk_cache.hpp"
 
 #include <cstring>
@@ -38,21 +39,14 @@ uint64_t number_at(std::span<const uint8_t> entry, size_t offset) {
     return value;
 }
 
-// "" if the entry is undamaged and has this key, else the reason why it cannot be used.
-const char *problem_of(std::span<const uint8_t> entry, const std::string &key) {
-    if (entry.size() < header)
-        return "it is too short";
-    if (std::memcmp(entry.data(), magic, sizeof magic))
-        return "it is no module of this version of zemm";
-    if (number_at(entry, 8) != hash(entry.subspan(16), 0))
+// "" if the file has one undamaged entry with this key, else the reason why it cannot be used.
+const char *problem_of(std::span<const uint8_t> file, const std::string &key) {
+    entry found;
+    if (const char *why = read_entry(file, found); *why)
+        return why;
+    if (found.size != file.size())
         return "it is damaged";
-    const uint64_t key_size = number_at(entry, 16), binary_size = number_at(entry, 24);
-    const size_t rest = entry.size() - header;
-    if (key_size > rest || binary_size != rest - key_size)
-        return "it is damaged";
-    if (key_size != key.size() || std::memcmp(entry.data() + header, key.data(), key.size()))
-        return "it is another module";
-    return "";
+    return found.key == key ? "" : "it is another module";
 }
 
 // Never destroyed, because threads may still build modules while the process ends.
@@ -85,6 +79,35 @@ std::string key_of(const device &dev, const spirv &binary, const std::vector<spe
     return key;
 }
 
+std::vector<uint8_t> make_entry(const std::string &key, std::span<const uint8_t> binary) {
+    std::vector<uint8_t> entry(header + key.size() + binary.size());
+    const uint64_t sizes[2] = {key.size(), binary.size()};
+    std::memcpy(entry.data(), magic, sizeof magic);
+    std::memcpy(entry.data() + 16, sizes, sizeof sizes);
+    std::memcpy(entry.data() + header, key.data(), key.size());
+    std::memcpy(entry.data() + header + key.size(), binary.data(), binary.size());
+    const uint64_t sum = hash(std::span<const uint8_t>(entry).subspan(16), 0);
+    std::memcpy(entry.data() + 8, &sum, sizeof sum);
+    return entry;
+}
+
+const char *read_entry(std::span<const uint8_t> bytes, entry &result) {
+    if (bytes.size() < header)
+        return "it is too short";
+    if (std::memcmp(bytes.data(), magic, sizeof magic))
+        return "it is no module of this version of zemm";
+    const uint64_t key_size = number_at(bytes, 16), binary_size = number_at(bytes, 24);
+    const size_t rest = bytes.size() - header;
+    if (key_size > rest || binary_size > rest - key_size)
+        return "it is damaged";
+    result.size = header + key_size + binary_size;
+    if (number_at(bytes, 8) != hash(bytes.subspan(16, result.size - 16), 0))
+        return "it is damaged";
+    result.key = {reinterpret_cast<const char *>(bytes.data()) + header, key_size};
+    result.binary = bytes.subspan(header + key_size, binary_size);
+    return "";
+}
+
 std::optional<std::vector<uint8_t>> load(const std::string &key) {
     const cache_folder &folder = the_state().folder;
     std::vector<uint8_t> entry;
@@ -106,14 +129,7 @@ std::optional<std::vector<uint8_t>> load(const std::string &key) {
 void store(const std::string &key, std::span<const uint8_t> binary) {
     if (binary.size() > largest_entry - header - key.size())
         return;
-    std::vector<uint8_t> entry(header + key.size() + binary.size());
-    const uint64_t sizes[2] = {key.size(), binary.size()};
-    std::memcpy(entry.data(), magic, sizeof magic);
-    std::memcpy(entry.data() + 16, sizes, sizeof sizes);
-    std::memcpy(entry.data() + header, key.data(), key.size());
-    std::memcpy(entry.data() + header + key.size(), binary.data(), binary.size());
-    const uint64_t sum = hash(std::span<const uint8_t>(entry).subspan(16), 0);
-    std::memcpy(entry.data() + 8, &sum, sizeof sum);
+    const std::vector<uint8_t> entry = make_entry(key, binary);
     state &s = the_state();
     const std::lock_guard hold(s.lock);
     s.folder.write(file_name(key), entry);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ze/device.hpp"
@@ -21,6 +22,18 @@ bool enabled();
 // The key of a module: a hash of the SPIR-V, constants, build flags, and the device's identity.
 std::string key_of(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
                    const char *flags);
+
+// An entry: a binary with its key and a checksum. Files of the cache and cache blobs consist of
+// entries.
+std::vector<uint8_t> make_entry(const std::string &key, std::span<const uint8_t> binary);
+struct entry {
+    std::string_view key;
+    std::span<const uint8_t> binary;
+    size_t size; // of the whole entry, in bytes
+};
+// Reads the entry at the beginning of bytes, to which its members then point. Returns "", or the
+// reason why it cannot be used.
+const char *read_entry(std::span<const uint8_t> bytes, entry &result);
 
 // The binary for a key, if there is one. A damaged or foreign file counts as none, with a warning
 // in the log.

@@ -88,17 +88,22 @@ ze_result_t built_module::create(const device &dev, ze_module_desc_t desc, std::
     return result;
 }
 
+ze_result_t built_module::create(const device &dev, std::span<const uint8_t> native, const char *flags,
+                                 std::string &log) {
+    ze_module_desc_t desc = {};
+    desc.format = ZE_MODULE_FORMAT_NATIVE;
+    desc.inputSize = native.size();
+    desc.pInputModule = native.data();
+    desc.pBuildFlags = flags;
+    return create(dev, desc, log);
+}
+
 bool built_module::load(const device &dev, const std::string &key, const char *flags) {
     const auto binary = disk_cache::load(key);
     if (!binary)
         return false;
-    ze_module_desc_t desc = {};
-    desc.format = ZE_MODULE_FORMAT_NATIVE;
-    desc.inputSize = binary->size();
-    desc.pInputModule = binary->data();
-    desc.pBuildFlags = flags;
     std::string log;
-    const ze_result_t result = create(dev, desc, log);
+    const ze_result_t result = create(dev, *binary, flags, log);
     if (result != ZE_RESULT_SUCCESS)
         warn_of_cache(text("the driver of \"%s\" refuses a binary that was kept on disk (%s%s%s), the module "
                            "is built",
@@ -106,7 +111,7 @@ bool built_module::load(const device &dev, const std::string &key, const char *f
     return result == ZE_RESULT_SUCCESS;
 }
 
-void built_module::store(const std::string &key) const {
+std::vector<uint8_t> built_module::native_binary() const {
     size_t size = 0;
     std::vector<uint8_t> binary;
     ze_result_t result = fn.zeModuleGetNativeBinary(handle(), &size, nullptr);
@@ -114,12 +119,32 @@ void built_module::store(const std::string &key) const {
         binary.resize(size);
         result = fn.zeModuleGetNativeBinary(handle(), &size, binary.data());
     }
-    if (result == ZE_RESULT_SUCCESS && size && size <= binary.size())
-        disk_cache::store(key, {binary.data(), size});
-    else
-        warn_of_cache(
-            text("a built module cannot be kept on disk: zeModuleGetNativeBinary returned %s, %zu bytes",
-                 result_text(result), size));
+    if (result != ZE_RESULT_SUCCESS || !size || size > binary.size())
+        fail(is_out_of_memory(result) ? zemm_out_of_memory : zemm_runtime_error,
+             "zeModuleGetNativeBinary returned %s, %zu bytes", result_text(result), size);
+    binary.resize(size);
+    return binary;
+}
+
+void built_module::store(const std::string &key) const {
+    try {
+        disk_cache::store(key, native_binary());
+    } catch (const error &e) { // the module itself is usable
+        warn_of_cache(text("a built module cannot be kept on disk: %s", e.what()));
+    }
+}
+
+built_module::built_module(const device &dev, std::span<const uint8_t> native, const char *flags)
+    : fn(dev.fn), from_disk(true) {
+    std::string why;
+    const ze_result_t result = create(dev, native, flags, why);
+    if (result == ZE_RESULT_SUCCESS)
+        return;
+    const zemm_status_t status = is_fault_of_module(result) ? zemm_invalid_arguments
+                                 : is_out_of_memory(result) ? zemm_out_of_memory
+                                                            : zemm_runtime_error;
+    fail(status, "the driver of \"%s\" refuses the native binary of a module: zeModuleCreate returned %s%s%s",
+         dev.name.c_str(), result_text(result), why.empty() ? "" : ", ", why.c_str());
 }
 
 built_module::built_module(const device &dev, const spirv &binary,
@@ -181,6 +206,16 @@ std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &bin
     held->dev = std::move(dev);
     kernel *k = held->k.get();
     return {std::move(held), k};
+}
+
+std::vector<uint8_t> kernel::native_binary() const {
+    return module_->native_binary();
+}
+
+void add_native_module(const device &dev, const spirv &binary, std::vector<spec_constant> constants,
+                       const char *flags, std::span<const uint8_t> native) {
+    std::ranges::sort(constants, {}, &spec_constant::id);
+    dev.modules->add(dev, binary, constants, flags ? flags : "", native);
 }
 
 bool has_build_failures(const device &dev) {

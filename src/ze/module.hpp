@@ -59,8 +59,9 @@ public:
     // launch.
     std::mutex lock;
     ze_kernel_handle_t handle() const { return handle_.get(); }
-    std::atomic<bool> built_now = false; // the last get_kernel() had to make its module; for tests
-    bool from_disk() const;              // its module was loaded from the disk cache
+    std::atomic<bool> built_now = false;        // the last get_kernel() had to make its module; for tests
+    bool from_disk() const;                     // its module was loaded from the disk cache or a cache blob
+    std::vector<uint8_t> native_binary() const; // of its module; throws if the driver has none
 
 private:
     friend class module_cache;
@@ -77,6 +78,11 @@ private:
 // does not try again.
 std::shared_ptr<kernel> get_kernel(std::shared_ptr<device> dev, const spirv &binary, const char *entry,
                                    std::vector<spec_constant> constants, const char *flags);
+
+// Loads a module from the driver's native binary, so that get_kernel() does not build it. binary,
+// constants and flags are what it was built from. Throws invalid_arguments if the driver refuses it.
+void add_native_module(const device &dev, const spirv &binary, std::vector<spec_constant> constants,
+                       const char *flags, std::span<const uint8_t> native);
 
 bool has_build_failures(const device &dev);
 // The reason() of the build_error that get_kernel() threw for these arguments; "" if it did not

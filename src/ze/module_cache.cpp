@@ -75,6 +75,14 @@ std::shared_ptr<kernel> module_cache::get(const device &dev, const spirv &binary
     }
 }
 
+void module_cache::add(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
+                       const char *flags, std::span<const uint8_t> native) {
+    const std::shared_ptr<slot> s = find_or_add(key_of(binary, constants, flags));
+    const std::lock_guard hold(s->lock);
+    if (!s->built)
+        s->built = std::make_shared<built_module>(dev, native, flags);
+}
+
 // The caller holds the slot's lock.
 std::shared_ptr<kernel> module_cache::build(slot &s, const device &dev, const spirv &binary,
                                             const char *entry, const std::vector<spec_constant> &constants,

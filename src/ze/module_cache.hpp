@@ -16,19 +16,26 @@
 
 namespace zemm::ze {
 
-// A module. The constructor loads it from the disk cache (with origin::anywhere only), or builds it
-// from SPIR-V and stores it in the disk cache. Throws build_error if the driver cannot build it.
+// A module. The first constructor loads it from the disk cache (with origin::anywhere only), or
+// builds it from SPIR-V and stores it in the disk cache. It throws build_error if the driver cannot
+// build it. The second one loads the driver's native binary; it throws invalid_arguments if the
+// driver refuses that.
 struct built_module {
     enum class origin { anywhere, spirv };
     built_module(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
                  const char *flags, origin from = origin::anywhere);
+    built_module(const device &dev, std::span<const uint8_t> native, const char *flags);
     const api &fn;
     ze_module_handle_t handle() const { return handle_.get(); }
-    bool from_disk = false;
-    std::string log; // build log in one line; "" if loaded from disk
+    // The driver's native binary; throws if the driver has none.
+    std::vector<uint8_t> native_binary() const;
+    bool from_disk = false; // or from a cache blob
+    std::string log;        // build log in one line; "" if it was not built
 
 private:
     ze_result_t create(const device &dev, ze_module_desc_t desc, std::string &log);
+    ze_result_t create(const device &dev, std::span<const uint8_t> native, const char *flags,
+                       std::string &log);
     bool load(const device &dev, const std::string &key, const char *flags);
     void store(const std::string &key) const;
 
@@ -51,6 +58,9 @@ public:
 
     std::shared_ptr<kernel> get(const device &dev, const spirv &binary, const char *entry,
                                 const std::vector<spec_constant> &constants, const char *flags);
+    // Adds a module that is loaded from a native binary, unless the cache has the module.
+    void add(const device &dev, const spirv &binary, const std::vector<spec_constant> &constants,
+             const char *flags, std::span<const uint8_t> native);
     bool has_failures() const { return has_failures_; }
     // The reason of an earlier build_error of get() with these arguments; "" if there was none.
     std::string failure(const spirv &binary, const char *entry, const std::vector<spec_constant> &constants,

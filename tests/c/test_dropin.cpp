@@ -35,6 +35,13 @@ zemm_status_t dnnl_memory_desc_create_with_tag(zemm_memory_desc_t *, int, const 
 zemm_status_t dnnl_memory_desc_destroy(zemm_memory_desc_t);
 }
 
+struct dnnl_primitive_desc;
+struct dnnl_primitive;
+int dnnl_test_is_pd_in_cache(const dnnl_primitive_desc *);
+int dnnl_test_is_primitive_in_cache(const dnnl_primitive *);
+zemm_status_t dnnl_test_get_primitive_cache_size(int *);
+size_t dnnl_test_set_primitive_cache_capacity_without_clearing(size_t);
+
 namespace {
 
 std::mt19937 generator(14);
@@ -215,6 +222,45 @@ void test_settings() {
     CHECK(!std::strcmp(dnnl_rnn_direction2str(3), "bidirectional_concat"));
 }
 
+// The functions with which oneDNN's test programs look into the primitive cache.
+void test_cache_functions() {
+    zemm_engine_t engine;
+    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
+    CHECK(zemm_set_primitive_cache_capacity(0) == zemm_success); // forget earlier tests
+    CHECK(zemm_set_primitive_cache_capacity(8) == zemm_success);
+    const zemm_dims_t dims = {4, 4};
+    zemm_memory_desc_t md;
+    zemm_primitive_desc_t pd;
+    zemm_primitive_t primitive, again;
+    CHECK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab) == zemm_success);
+    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr) == zemm_success);
+    const auto *const dnnl_pd = reinterpret_cast<const dnnl_primitive_desc *>(pd);
+    int size = -1;
+    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 0);
+    CHECK(dnnl_test_get_primitive_cache_size(nullptr) == zemm_invalid_arguments);
+    CHECK(!dnnl_test_is_pd_in_cache(dnnl_pd));
+    CHECK(zemm_primitive_create(&primitive, pd) == zemm_success);
+    CHECK(dnnl_test_is_pd_in_cache(dnnl_pd));
+    CHECK(dnnl_test_is_primitive_in_cache(reinterpret_cast<const dnnl_primitive *>(primitive)));
+    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 1);
+    // With capacity 0 the cache is off, but has its entries later.
+    CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(0) == 8);
+    CHECK(!dnnl_test_is_pd_in_cache(dnnl_pd));
+    CHECK(zemm_primitive_create(&again, pd) == zemm_success);
+    CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(8) == 0);
+    CHECK(dnnl_test_is_pd_in_cache(dnnl_pd));
+    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 1);
+    CHECK(zemm_set_primitive_cache_capacity(0) == zemm_success);
+    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 0);
+    CHECK(zemm_set_primitive_cache_capacity(1024) == zemm_success);
+    CHECK(!dnnl_test_is_pd_in_cache(nullptr) && !dnnl_test_is_primitive_in_cache(nullptr));
+    CHECK(zemm_primitive_destroy(again) == zemm_success);
+    CHECK(zemm_primitive_destroy(primitive) == zemm_success);
+    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
+    CHECK(zemm_memory_desc_destroy(md) == zemm_success);
+    CHECK(zemm_engine_destroy(engine) == zemm_success);
+}
+
 // Objects of the forwards are those of zemm.
 void test_forwards() {
     const zemm_dims_t dims = {3, 5};
@@ -235,5 +281,6 @@ int main() {
     test_gemms_without_work();
     test_gemms();
     test_settings();
+    test_cache_functions();
     return 0;
 }

@@ -73,7 +73,7 @@ static void test_queries(void) {
     OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, (void *)&name));
     CHECK(name && *name);
     OK(zemm_primitive_desc_query(pd, zemm_query_cache_blob_id_size_s64, 0, &bytes));
-    CHECK(bytes == 0);
+    CHECK(bytes > 0);
     UNIMPLEMENTED("query 0", zemm_primitive_desc_query(pd, zemm_query_undef, 0, &count));
     UNIMPLEMENTED("query 11", zemm_primitive_desc_query(pd, zemm_query_prop_kind, 0, &count));
     INVALID("result", zemm_primitive_desc_query(pd, zemm_query_engine, 0, NULL));

@@ -426,9 +426,12 @@ static void test_blobs_and_handles(void) {
     zemm_primitive_t p = NULL;
     const_zemm_primitive_desc_t pd = NULL;
     make(&c, engine, 0);
-    UNIMPLEMENTED("cache", zemm_primitive_get_cache_blob(c.primitive, &size, NULL));
+    INVALID("size", zemm_primitive_get_cache_blob(c.primitive, NULL, NULL));
+    INVALID("99", zemm_primitive_get_cache_blob(c.primitive, &size, blob));
     CHECK(size == 99);
-    UNIMPLEMENTED("cache", zemm_primitive_create_from_cache_blob(&p, c.pd, sizeof blob, blob));
+    INVALID("too short", zemm_primitive_create_from_cache_blob(&p, c.pd, sizeof blob, blob));
+    INVALID("empty", zemm_primitive_create_from_cache_blob(&p, c.pd, 0, blob));
+    INVALID("cache_blob", zemm_primitive_create_from_cache_blob(&p, c.pd, sizeof blob, NULL));
     INVALID("primitive", zemm_primitive_get_cache_blob(NULL, &size, NULL));
     INVALID("primitive_desc", zemm_primitive_create_from_cache_blob(&p, NULL, sizeof blob, blob));
     INVALID("primitive", zemm_primitive_create(NULL, c.pd));

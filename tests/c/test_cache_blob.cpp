@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cache blobs of primitives. One process makes them, another one creates primitives from them with a
+// driver that refuses SPIR-V, so that nothing can be built. Linked with libzemm's objects.
+//   test_cache_blob refusing_driver.so
+//   test_cache_blob refusing_driver.so make|use FOLDER: a part of it
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+
+#include "check.h"
+#include "refusing_driver.h"
+#include "ze/disk_cache.hpp"
+
+namespace {
+
+#define OK(call) CHECK((call) == zemm_success)
+
+using bytes = std::vector<uint8_t>;
+
+int built = 0; // modules from SPIR-V
+bool refuses_spirv = false;
+
+refusal judge_module(const ze_module_desc_t &desc) {
+    if (desc.format != ZE_MODULE_FORMAT_IL_SPIRV)
+        return {ZE_RESULT_SUCCESS, ""};
+    ++built;
+    return {refuses_spirv ? ZE_RESULT_ERROR_MODULE_BUILD_FAILURE : ZE_RESULT_SUCCESS, "refused by the test"};
+}
+
+zemm_engine_t engine;
+
+constexpr zemm_dim_t k = 32;
+
+zemm_memory_desc_t matrix(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type,
+                          zemm_format_tag_t tag = zemm_ab) {
+    const zemm_dims_t dims = {rows, columns};
+    zemm_memory_desc_t md = nullptr;
+    OK(zemm_memory_desc_create_with_tag(&md, 2, dims, type, tag));
+    return md;
+}
+
+zemm_primitive_desc_t matmul(zemm_dim_t m, zemm_dim_t n, zemm_data_type_t src, zemm_data_type_t weights,
+                             bool with_zero_point) {
+    zemm_primitive_attr_t attr = nullptr;
+    OK(zemm_primitive_attr_create(&attr));
+    if (with_zero_point)
+        OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 0, 0, nullptr, zemm_u8));
+    const zemm_memory_desc_t mds[] = {matrix(m, k, src), matrix(k, n, weights), matrix(m, n, zemm_f32)};
+    zemm_primitive_desc_t pd = nullptr;
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, mds[0], mds[1], nullptr, mds[2], attr));
+    for (const zemm_memory_desc_t md : mds)
+        OK(zemm_memory_desc_destroy(md));
+    OK(zemm_primitive_attr_destroy(attr));
+    return pd;
+}
+
+zemm_primitive_desc_t transposition() {
+    const zemm_memory_desc_t from = matrix(16, 16, zemm_f32), to = matrix(16, 16, zemm_s8, zemm_ba);
+    zemm_primitive_desc_t pd = nullptr;
+    OK(zemm_reorder_primitive_desc_create(&pd, from, engine, to, engine, nullptr));
+    OK(zemm_memory_desc_destroy(from));
+    OK(zemm_memory_desc_destroy(to));
+    return pd;
+}
+
+// The matmul with a zero point has two modules, because it computes the sums of src first.
+const std::vector<std::function<zemm_primitive_desc_t()>> problems = {
+    [] { return matmul(3, 16, zemm_f32, zemm_f32, false); },
+    [] { return matmul(3, 16, zemm_s8, zemm_u8, true); },
+    transposition,
+    [] { return matmul(ZEMM_RUNTIME_DIM_VAL, 16, zemm_f32, zemm_f32, false); },
+};
+
+bytes id_of(zemm_primitive_desc_t pd) {
+    int64_t size = 0;
+    const uint8_t *id = nullptr;
+    OK(zemm_primitive_desc_query(pd, zemm_query_cache_blob_id_size_s64, 0, &size));
+    OK(zemm_primitive_desc_query(pd, zemm_query_cache_blob_id, 0, &id));
+    CHECK(size > 0);
+    return {id, id + size};
+}
+
+bytes blob_of(zemm_primitive_t primitive) {
+    size_t size = 0;
+    OK(zemm_primitive_get_cache_blob(primitive, &size, nullptr));
+    bytes blob(size + 5, 0xab);
+    size_t room = size - 1;
+    CHECK(zemm_primitive_get_cache_blob(primitive, &room, blob.data()) == zemm_invalid_arguments);
+    CHECK(room == size - 1 && blob[0] == 0xab);
+    room = blob.size();
+    OK(zemm_primitive_get_cache_blob(primitive, &room, blob.data()));
+    CHECK(room == size && blob[size] == 0xab);
+    blob.resize(size);
+    return blob;
+}
+
+void write(const std::filesystem::path &file, const bytes &content) {
+    std::ofstream stream(file, std::ios::binary);
+    stream.write(reinterpret_cast<const char *>(content.data()), std::streamsize(content.size()));
+    CHECK(stream.good());
+}
+
+bytes read(const std::filesystem::path &file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::filesystem::path file_of(const std::filesystem::path &folder, const char *kind, size_t problem) {
+    return folder / (kind + std::to_string(problem));
+}
+
+void make(const std::filesystem::path &folder) {
+    for (size_t i = 0; i < problems.size(); ++i) {
+        const zemm_primitive_desc_t pd = problems[i]();
+        zemm_primitive_t primitive = nullptr;
+        OK(zemm_primitive_create(&primitive, pd));
+        write(file_of(folder, "id", i), id_of(pd));
+        write(file_of(folder, "blob", i), blob_of(primitive));
+        OK(zemm_primitive_destroy(primitive));
+        OK(zemm_primitive_desc_destroy(pd));
+    }
+    CHECK(built > 0);
+    // Nothing to compute, nothing to keep.
+    const zemm_primitive_desc_t empty = matmul(0, 16, zemm_f32, zemm_f32, false);
+    zemm_primitive_t primitive = nullptr;
+    size_t size = 1;
+    OK(zemm_primitive_create(&primitive, empty));
+    OK(zemm_primitive_get_cache_blob(primitive, &size, nullptr));
+    CHECK(size == 0);
+    OK(zemm_primitive_destroy(primitive));
+    OK(zemm_primitive_desc_destroy(empty));
+}
+
+void check_refused(zemm_primitive_desc_t pd, const bytes &blob, const char *why) {
+    zemm_primitive_t primitive = nullptr;
+    CHECK(zemm_primitive_create_from_cache_blob(&primitive, pd, blob.size(), blob.data()) ==
+          zemm_invalid_arguments);
+    CHECK(!primitive);
+    CHECK(std::strstr(zemm_last_error(), why));
+}
+
+// The blob with the binary of its first module replaced, and a right checksum.
+bytes with_another_binary(const bytes &blob) {
+    zemm::ze::disk_cache::entry first;
+    CHECK(!*zemm::ze::disk_cache::read_entry(blob, first));
+    bytes changed = zemm::ze::disk_cache::make_entry(std::string(first.key), bytes(1000, 7));
+    changed.insert(changed.end(), blob.begin() + ptrdiff_t(first.size), blob.end());
+    return changed;
+}
+
+void check_damage(zemm_primitive_desc_t pd, const bytes &blob, const bytes &other) {
+    for (size_t size = 1; size < blob.size(); size = size < 64 ? size + 1 : size * 3 / 2)
+        check_refused(pd, {blob.begin(), blob.begin() + ptrdiff_t(size)}, "cannot be used");
+    for (size_t at = 0; at < blob.size(); at = at < 300 ? at + 1 : at * 3 / 2) {
+        bytes damaged = blob;
+        damaged[at] ^= 0x10;
+        check_refused(pd, damaged, "cannot be used");
+    }
+    bytes longer = blob;
+    longer.push_back(0);
+    check_refused(pd, longer, "too short");
+    check_refused(pd, other, "cache_blob_id differs");
+    check_refused(pd, with_another_binary(blob), "refuses the native binary");
+}
+
+// dst = src * weights with ones and the weights' zero point 0, in a matmul of the first two problems.
+void check_result(zemm_primitive_desc_t pd, zemm_primitive_t primitive, size_t problem) {
+    static float f32_ones[k * 16];
+    static uint8_t int_ones[k * 16], zero[1] = {0};
+    std::fill(std::begin(f32_ones), std::end(f32_ones), 1.f);
+    std::fill(std::begin(int_ones), std::end(int_ones), uint8_t(1));
+    float dst[3 * 16] = {};
+    zemm_exec_arg_t args[4];
+    int count = 0;
+    zemm_memory_desc_t zero_md = nullptr;
+    const zemm_dims_t one = {1};
+    OK(zemm_memory_desc_create_with_tag(&zero_md, 1, one, zemm_u8, zemm_a));
+    const auto pass = [&](int arg, const_zemm_memory_desc_t md, void *data) {
+        args[count].arg = arg;
+        OK(zemm_memory_create(&args[count++].memory, md, engine, data));
+    };
+    void *const ones = problem == 0 ? static_cast<void *>(f32_ones) : int_ones;
+    pass(ZEMM_ARG_SRC, zemm_primitive_desc_query_md(pd, zemm_query_src_md, 0), ones);
+    pass(ZEMM_ARG_WEIGHTS, zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0), ones);
+    pass(ZEMM_ARG_DST, zemm_primitive_desc_query_md(pd, zemm_query_dst_md, 0), dst);
+    if (problem == 1)
+        pass(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS, zero_md, zero);
+    zemm_stream_t stream = nullptr;
+    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    OK(zemm_primitive_execute(primitive, stream, count, args));
+    OK(zemm_stream_wait(stream));
+    for (const float value : dst)
+        CHECK(value == float(k));
+    for (int i = 0; i < count; ++i)
+        OK(zemm_memory_destroy(args[i].memory));
+    OK(zemm_stream_destroy(stream));
+    OK(zemm_memory_desc_destroy(zero_md));
+}
+
+void use(const std::filesystem::path &folder) {
+    refuses_spirv = true;
+    for (size_t i = 0; i < problems.size(); ++i) {
+        const zemm_primitive_desc_t pd = problems[i]();
+        const bytes blob = read(file_of(folder, "blob", i));
+        CHECK(id_of(pd) == read(file_of(folder, "id", i)));
+        if (i < 2)
+            check_damage(pd, blob, read(file_of(folder, "blob", i + 1)));
+        for (int round = 0; round < 2; ++round) { // the second time the primitive cache has it
+            zemm_primitive_t primitive = nullptr;
+            OK(zemm_primitive_create_from_cache_blob(&primitive, pd, blob.size(), blob.data()));
+            if (i < 2)
+                check_result(pd, primitive, i);
+            CHECK(blob_of(primitive) == blob);
+            OK(zemm_primitive_destroy(primitive));
+        }
+        OK(zemm_primitive_desc_destroy(pd));
+    }
+    CHECK(built == 0);
+    // The driver would have refused to build.
+    const zemm_primitive_desc_t pd = matmul(3, 16, zemm_bf16, zemm_bf16, false);
+    zemm_primitive_t primitive = nullptr;
+    CHECK(zemm_primitive_create(&primitive, pd) != zemm_success && built > 0);
+    OK(zemm_primitive_desc_destroy(pd));
+}
+
+void run_part(const char *driver, const std::string &part, const char *folder) {
+    setenv("ZEMM_CPU_DRIVER", driver, 1);
+    void *const library = dlopen(driver, RTLD_NOW);
+    CHECK(library);
+    const auto set_judges = reinterpret_cast<set_judges_function>(dlsym(library, set_judges_name));
+    CHECK(set_judges);
+    set_judges({.module = judge_module});
+    OK(zemm_engine_create(&engine, zemm_cpu, 0));
+    part == "make" ? make(folder) : use(folder);
+    OK(zemm_engine_destroy(engine));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc == 4) {
+        run_part(argv[1], argv[2], argv[3]);
+        return 0;
+    }
+    CHECK(argc == 2);
+    char folder[] = "/tmp/zemm-cache-blob-XXXXXX";
+    CHECK(mkdtemp(folder));
+    int failures = 0;
+    for (const char *part : {"make", "use"}) {
+        const std::string command = std::string(argv[0]) + " " + argv[1] + " " + part + " " + folder;
+        failures += failures == 0 && std::system(command.c_str()) != 0;
+    }
+    std::filesystem::remove_all(folder);
+    return failures;
+}
