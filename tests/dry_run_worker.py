@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import zemm
 from support_kernel_problems import PROBLEMS
+from support_problem import Problem
 from support_run import make_pd
 from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS, _probe
 
@@ -135,12 +136,11 @@ def memories(
             zemm.ARG_ATTR_MULTIPLE_POST_OP(i) | ARG["SRC_2"],
             zemm.ARG_ATTR_MULTIPLE_POST_OP(i) | ARG_WEIGHTS,
         ]
-    found = {}
+    # Zero points that are common to a tensor have no descriptor. Primitives without them ignore these.
+    found = {ARG["ATTR_ZERO_POINTS"] | ARG_SRC: zemm.Memory(zemm.MemoryDesc((1,), "s32"), engine)}
     for number in numbers:
         md = pd.query_md("exec_arg_md", number)
-        if md.format_kind == "host_scalar":
-            found[number] = zemm.Memory.host_scalar(md, 1)
-        elif md.ndims:
+        if md.ndims:
             found[number] = zemm.Memory(md, engine)
             found[number].write(np.zeros(md.size, np.uint8))
     return found
@@ -205,6 +205,23 @@ def run_rows(engine: zemm.Engine) -> dict[str, Any]:
     return {"rows": len(sys.argv) - 2}
 
 
+def common_parameters(engine: zemm.Engine, problem: Problem) -> dict[int, zemm.Memory]:
+    """A memory of every scale and zero point with mask 0: these have no descriptor."""
+    found = {}
+    for (tensor, arg), (kind, flag) in itertools.product(
+        {"src": ARG_SRC, "wei": ARG_WEIGHTS, "dst": ARG_DST}.items(),
+        {"scale": ARG["ATTR_SCALES"], "zp": ARG["ATTR_ZERO_POINTS"]}.items(),
+    ):
+        quant = getattr(problem, f"{tensor}_{kind}")
+        if quant is None or quant.mask:
+            continue
+        if quant.host:
+            found[flag | arg] = zemm.Memory.host_scalar(zemm.MemoryDesc.host_scalar(quant.dt), 1)
+        else:
+            found[flag | arg] = zemm.Memory(zemm.MemoryDesc((1,), quant.dt), engine)
+    return found
+
+
 def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
     """Create, build and launch a sample of the problems that the row takes."""
     os.environ["ZEMM_KERNEL"] = row
@@ -222,7 +239,7 @@ def run_row(engine: zemm.Engine, row: str) -> dict[str, Any]:
         pd = descriptors[name]
         primitive = zemm.Primitive(pd)
         assert primitive.impl_info == row
-        primitive.execute(stream, memories(engine, pd))
+        primitive.execute(stream, memories(engine, pd) | common_parameters(engine, PROBLEMS[name]))
         stream.wait()
     return {"sample": sample, "reasons": sorted(reasons)}
 

@@ -47,6 +47,10 @@ PROBLEMS = {
     "packed_weight_only": Problem(
         (9, 67), (67, 65), "f32", "u4", "f32", wei_tag="BA16a64b4a", fpmath=("strict", True)
     ),
+    # Weights in other layouts with blocks, which are converted first.
+    "blocked_u8": Problem((9, 67), (67, 70), "s8", "u8", "s32", wei_tag="BA16a32b4a", wei_zp=zero_point()),
+    "blocked_f32": Problem((9, 51), (51, 33), wei_tag="AB8b16a", scratchpad="user"),
+    "blocked_bf16_batch": Problem((2, 9, 20), (2, 20, 66), "bf16", "bf16", "f32", wei_tag="aCB16b16c2b"),
     # Rows that 2-D block loads of GPUs can read.
     "blocks_groups": Problem(
         (66, 256),

@@ -16,6 +16,7 @@ DOCUMENTS = [
     "CONTRIBUTING.md",
     "docs/compat.md",
     "docs/design.md",
+    "docs/features.md",
     "docs/kernels.md",
     "docs/level_zero.md",
     "docs/reliability.md",

@@ -5,6 +5,7 @@ and leaks.
 A refused execution leaves dst unchanged.
 """
 
+import math
 import os
 import subprocess
 import sys
@@ -65,6 +66,7 @@ NAMES = {
     POST_OP[2] | zemm.ARG["SRC_2"]: "POST_OP(2) | ZEMM_ARG_SRC_2",
 }
 HOST = {SCALES | DST, ZERO_POINTS | DST}
+PARAMETERS = SCALES | ZERO_POINTS | zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS
 every_argument = pytest.mark.parametrize("arg", NAMES, ids=NAMES.values())
 
 
@@ -138,13 +140,41 @@ def test_another_type(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg:
 @every_argument
 def test_another_shape(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
     if arg in HOST:
-        call.args[arg] = zemm.Memory(zemm.MemoryDesc((1,), call.args[arg].md.data_type), engine)
-        refuse(stream, call, NAMES[arg], "host scalar")
+        call.args[arg] = zemm.Memory(zemm.MemoryDesc((0,), call.args[arg].md.data_type), engine)
+        refuse(stream, call, NAMES[arg], "1 dense elements")
         return
     was = call.args[arg].md
-    dims = (*was.dims[:-1], was.dims[-1] + 2)
+    # A parameter may have more elements than the primitive reads, but not fewer.
+    more = -1 if arg & PARAMETERS else 2
+    dims = (*was.dims[:-1], was.dims[-1] + more)
     call.args[arg] = zemm.Memory(zemm.MemoryDesc(dims, was.data_type), engine)
     refuse(stream, call, NAMES[arg], "x".join(map(str, dims)))
+
+
+@pytest.mark.parametrize("arg", [arg for arg in NAMES if arg & PARAMETERS and arg not in HOST])
+def test_a_parameter_s_strides_do_not_matter(
+    engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int
+) -> None:
+    """Parameters are read as dense. Their memory only has to be large enough."""
+    was = call.args[arg]
+    strides = tuple(2 * math.prod(was.md.dims[d + 1 :]) for d in range(len(was.md.dims)))
+    wide = zemm.Memory(zemm.MemoryDesc(was.md.dims, was.md.data_type, strides=strides), engine)
+    wide.write(was.read().tobytes().ljust(wide.md.size, b"\0"))
+    call.args[arg] = wide
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    check_dst(EVERYTHING, make_data(EVERYTHING), call)
+
+
+@pytest.mark.parametrize("arg", sorted(HOST))
+def test_a_buffer_for_a_host_scalar(engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int) -> None:
+    """As in oneDNN, a CPU engine takes the value from an ordinary memory, too."""
+    was = call.args[arg]
+    call.args[arg] = zemm.Memory(zemm.MemoryDesc((1,), was.md.data_type), engine)
+    call.args[arg].write(was.read())
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    check_dst(EVERYTHING, make_data(EVERYTHING), call)
 
 
 @pytest.mark.parametrize("arg", sorted(NAMES.keys() - HOST))

@@ -438,7 +438,8 @@ zemm_status_t ZEMM_API zemm_primitive_desc_destroy(zemm_primitive_desc_t pd);
 zemm_status_t ZEMM_API zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
                                                  void *result);
 /* Returns a descriptor that pd owns: a zero descriptor where the query does not apply, NULL on
- * error. */
+ * error. zemm_query_exec_arg_md also gives one for a scale or zero point that is common to its whole
+ * tensor (mask 0). */
 const_zemm_memory_desc_t ZEMM_API zemm_primitive_desc_query_md(const_zemm_primitive_desc_t pd,
                                                                zemm_query_t what, int index);
 int ZEMM_API zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index);
@@ -460,8 +461,16 @@ zemm_status_t ZEMM_API zemm_primitive_get_cache_blob(const_zemm_primitive_t prim
 zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive,
                                                          const_zemm_primitive_desc_t *pd);
 /* Submits the work to the stream; zemm_stream_wait() returns when it is done. The arguments are
- * checked before anything is submitted, so that invalid ones leave dst untouched. Memories whose
- * dimensions do not fit the descriptor, or one another, are invalid_arguments. */
+ * checked before anything is submitted, so that invalid ones leave dst untouched.
+ *
+ * A memory is read or written as the primitive's descriptor says, from the start of its buffer on.
+ * Its own descriptor is the same, apart from runtime values; or that of the parent where the
+ * primitive has a submemory; or one with another data type of the same size, as when a sum post-op
+ * reads dst as another type. Runtime values are those of the memories, and fit one another. Scales,
+ * zero points and reductions are read as dense, whatever the dimensions and strides of their memory:
+ * only the size of its buffer is checked. For a value on the host a CPU engine also takes a memory of
+ * one element, and the call reads it. invalid_arguments: anything else, or a buffer that is too
+ * small. */
 zemm_status_t ZEMM_API zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
                                               int nargs, const zemm_exec_arg_t *args);
 zemm_status_t ZEMM_API zemm_primitive_destroy(zemm_primitive_t primitive);

@@ -23,6 +23,15 @@ zemm_dim_t checked_mul(const char *caller, zemm_dim_t a, zemm_dim_t b) {
     return product;
 }
 
+namespace {
+
+// The bytes of an element, rounded up.
+zemm_dim_t element_bytes(zemm_data_type_t dt) {
+    return (data_type_bits(dt) + 7) / 8;
+}
+
+} // namespace
+
 void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
     if (ndims < 0 || ndims > ZEMM_MAX_NDIMS)
         fail(zemm_invalid_arguments, "%s: ndims %d is outside 0..%d", caller, ndims, ZEMM_MAX_NDIMS);
@@ -39,7 +48,7 @@ void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_dat
         // must not overflow either.
         volume = checked_mul(caller, volume, std::max<zemm_dim_t>(dims[d], 1));
     }
-    checked_mul(caller, volume, 8); // bytes of the widest type
+    checked_mul(caller, volume, element_bytes(dt));
 }
 
 void check_nnz(const char *caller, zemm_dim_t nnz) {
@@ -48,6 +57,11 @@ void check_nnz(const char *caller, zemm_dim_t nnz) {
     if (nnz < 0)
         fail(zemm_invalid_arguments, "%s: nnz %lld is negative", caller, (long long)nnz);
     checked_mul(caller, nnz, 8); // bytes of the widest type
+}
+
+void check_rows(const char *caller, zemm_dim_t rows) {
+    if (rows != runtime_dim)
+        checked_mul(caller, rows, 16); // a pointer for each row, and one more, is less than this
 }
 
 blocks md_blocks(const memory_desc &md) {
@@ -64,7 +78,7 @@ blocks md_blocks(const memory_desc &md) {
 }
 
 zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d) {
-    return (md.padded_dims[d] + b.of[d] - 1) / b.of[d];
+    return md.padded_dims[d] / b.of[d] + (md.padded_dims[d] % b.of[d] != 0);
 }
 
 namespace {
@@ -109,7 +123,7 @@ void check_no_overlap(const char *caller, const memory_desc &md, const blocks &b
     zemm_dim_t end = 0;
     if (md.offset0 != runtime_dim && __builtin_add_overflow(span, md.offset0, &end))
         fail(zemm_invalid_arguments, "%s: the offset %lld is too large", caller, (long long)md.offset0);
-    checked_mul(caller, end, 8);
+    checked_mul(caller, end, element_bytes(md.data_type));
 }
 
 } // namespace
@@ -169,6 +183,7 @@ void check_sparse(const char *caller, const memory_desc &md) {
         fail(zemm_invalid_arguments, "%s: a %s tensor has no %d dims", caller,
              sparse_encoding_name(md.encoding), md.ndims);
     check_nnz(caller, md.nnz);
+    check_rows(caller, md.dims[0]);
     checked_mul(caller, md.group_count, 8);
     const int types = md.encoding == zemm_csr ? 2 : packed ? 0 : 1;
     for (int i = 0; i < types; i++)

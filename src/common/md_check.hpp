@@ -16,6 +16,8 @@ void check_shape(const char *caller, int ndims, const zemm_dim_t *dims, zemm_dat
 
 // Checks the number of stored elements of a sparse descriptor.
 void check_nnz(const char *caller, zemm_dim_t nnz);
+// Checks that the pointers to the rows of a sparse descriptor can be counted in bytes.
+void check_rows(const char *caller, zemm_dim_t rows);
 
 // Checks the strides of a blocked descriptor: no two elements overlap (stride 0 may repeat an
 // element), rows of 4-bit elements start at whole bytes, and the size in bytes does not overflow.

@@ -94,7 +94,8 @@ namespace {
 
 size_t bytes(zemm_dim_t elements, zemm_data_type_t dt) {
     const size_t bits = size_t(data_type_bits(dt));
-    return bits < 8 ? (size_t(elements) * bits + 7) / 8 : size_t(elements) * (bits / 8);
+    const size_t count = size_t(elements);
+    return bits == 4 ? count / 2 + count % 2 : count * (bits / 8);
 }
 
 size_t blocked_size(const memory_desc &md) {

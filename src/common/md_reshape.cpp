@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/error.hpp"
-#include "common/layout.hpp"
 #include "common/md_check.hpp"
 #include "common/md_ops.hpp"
 #include "common/names.hpp"
@@ -14,31 +13,24 @@ namespace {
 
 constexpr const char *caller = "zemm_memory_desc_reshape";
 
-// Walks both shapes from the outermost dimension inwards. Each step takes from both shapes the
-// shortest runs of dimensions that have the same number of elements.
+// Walks both shapes from the innermost dimension outwards, as oneDNN does. Each step takes from both
+// shapes the shortest runs of dimensions that have the same number of elements.
 class reshaper {
 public:
-    reshaper(const memory_desc &in, memory_desc &out) : in_(in), out_(out), blocks_(md_blocks(in)) {
+    reshaper(const memory_desc &in, memory_desc &out)
+        : in_(in), out_(out), blocks_(md_blocks(in)), i_(in.ndims), j_(out.ndims) {
         std::fill_n(moved_, ZEMM_MAX_NDIMS, -1);
     }
 
     void run() {
-        int i = 0, j = 0;
-        while (i < in_.ndims || j < out_.ndims) {
-            const bool left = i < in_.ndims, right = j < out_.ndims;
-            if (left && right && in_.dims[i] == out_.dims[j]) {
-                keep(i++, j++);
-            } else if (left && in_.dims[i] == 1) {
-                if (in_.padded_dims[i] != 1)
-                    refuse(i);
-                i++;
-            } else if (right && out_.dims[j] == 1) {
-                inserted_[j++] = true;
-            } else {
-                regroup(i, j);
-            }
+        while (i_ > 0 || j_ > 0) {
+            if (i_ > 0 && in_.dims[i_ - 1] == 1 && in_.padded_dims[i_ - 1] == 1)
+                --i_;
+            else if (j_ > 0 && out_.dims[j_ - 1] == 1 && (i_ == 0 || in_.dims[i_ - 1] != 1))
+                insert(--j_);
+            else
+                regroup();
         }
-        fill_inserted();
         for (int k = 0; k < in_.inner_nblks; k++)
             out_.inner_idxs[k] = moved_[in_.inner_idxs[k]];
     }
@@ -51,26 +43,38 @@ private:
              caller, d, dims_text(in_).c_str(), tag_text(in_).c_str(), dims_text(out_).c_str());
     }
 
-    void keep(int i, int j) {
-        out_.padded_dims[j] = in_.padded_dims[i];
-        out_.strides[j] = in_.strides[i];
-        moved_[i] = j;
+    // Gives a dimension of 1 the stride that it would have in a dense tensor: the span of the
+    // dimensions inside it.
+    void insert(int j) {
+        out_.padded_dims[j] = 1;
+        out_.strides[j] = i_ == in_.ndims ? blocks_.total : in_.strides[i_] * block_count(in_, blocks_, i_);
     }
 
-    // Regroups the elements of in_.dims[i..] into out_.dims[j..], with as few dimensions as
-    // possible. Moves i and j behind these dimensions.
-    void regroup(int &i, int &j) {
-        const int first_i = i, first_j = j;
-        zemm_dim_t a = in_.dims[i++], b = out_.dims[j++];
+    // Regroups the elements of as few dimensions of in_ as possible into dimensions of out_.
+    void regroup() {
+        const int end_i = i_, end_j = j_;
+        if (i_ == 0 || j_ == 0)
+            refuse(std::max(i_ - 1, 0));
+        zemm_dim_t a = in_.dims[--i_], b = out_.dims[--j_];
         while (a != b) {
-            if (a < b)
-                a *= in_.dims[i++];
-            else
-                b *= out_.dims[j++];
+            // With an empty dimension one side may run out of dimensions.
+            const bool grow_in = a < b;
+            if ((grow_in ? i_ : j_) == 0)
+                refuse(i_);
+            zemm_dim_t &product = grow_in ? a : b;
+            product *= grow_in ? in_.dims[--i_] : out_.dims[--j_];
+            if (product == 0)
+                refuse(i_);
+        }
+        if (end_i - i_ == 1 && end_j - j_ == 1) {
+            out_.padded_dims[j_] = in_.padded_dims[i_];
+            out_.strides[j_] = in_.strides[i_];
+            moved_[i_] = j_;
+            return;
         }
         zemm_dim_t stride = 0, expected = 0;
-        for (int d = i - 1; d >= first_i; d--) {
-            if (blocks_.of[d] != 1)
+        for (int d = end_i - 1; d >= i_; d--) {
+            if (blocks_.of[d] != 1 || in_.padded_dims[d] != in_.dims[d])
                 refuse(d);
             if (in_.dims[d] == 1)
                 continue;
@@ -80,34 +84,18 @@ private:
                 refuse(d);
             expected *= in_.dims[d];
         }
-        for (int d = j - 1; d >= first_j; d--) {
+        for (int d = end_j - 1; d >= j_; d--) {
             out_.padded_dims[d] = out_.dims[d];
             out_.strides[d] = stride;
             stride *= out_.dims[d];
         }
     }
 
-    // Gives each inserted dimension of 1 the stride that it would have in a dense tensor: the span
-    // of the dimensions inside it.
-    void fill_inserted() {
-        zemm_dim_t stride = blocks_.total;
-        for (int d = out_.ndims - 1; d >= 0; d--) {
-            if (inserted_[d]) {
-                out_.padded_dims[d] = 1;
-                out_.strides[d] = stride;
-            } else {
-                const int i = int(std::find(moved_, moved_ + in_.ndims, d) - moved_);
-                const zemm_dim_t block = i < in_.ndims ? blocks_.of[i] : 1;
-                stride = out_.strides[d] * ((out_.padded_dims[d] + block - 1) / block);
-            }
-        }
-    }
-
     const memory_desc &in_;
     memory_desc &out_;
     const blocks blocks_;
+    int i_, j_;                 // dimensions of in_ and out_ that are not done
     int moved_[ZEMM_MAX_NDIMS]; // by dimension of in_: its index in out_, -1 if it is not kept
-    bool inserted_[ZEMM_MAX_NDIMS] = {};
 };
 
 } // namespace
@@ -130,15 +118,6 @@ memory_desc md_reshape(const memory_desc &in, int ndims, const zemm_dim_t *dims)
              dims_text(in).c_str());
     if (in.format_kind == zemm_format_kind_any) {
         std::copy_n(dims, ndims, out.padded_dims);
-    } else if (volume == 0) {
-        // An empty tensor has no elements to move, so any layout is right.
-        if (in.inner_nblks)
-            fail(zemm_invalid_arguments, "%s: an empty blocked tensor", caller);
-        layout l;
-        l.ndims = ndims;
-        for (int d = 0; d < ndims; d++)
-            l.order[d] = d;
-        apply_layout(caller, out, l);
     } else {
         reshaper(in, out).run();
         check_strides(caller, out); // rows of 4-bit elements may have an odd length now

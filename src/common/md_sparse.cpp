@@ -15,6 +15,7 @@ memory_desc sparse(const char *caller, int ndims, const zemm_dim_t *dims, zemm_d
                    zemm_sparse_encoding_t encoding, zemm_dim_t nnz) {
     check_shape(caller, ndims, dims, dt);
     check_nnz(caller, nnz);
+    check_rows(caller, dims[0]);
     memory_desc md;
     md.ndims = ndims;
     md.data_type = dt;

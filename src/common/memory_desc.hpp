@@ -3,19 +3,22 @@
 // be copied, compared and saved as a blob.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "common/data_type.hpp"
 #include "zemm/zemm_types.h"
 
 struct zemm_memory_desc {
+    // The members up to inner_idxs lie where oneDNN 3.14 has them: some of its test programs read
+    // its private struct.
     int ndims = 0;
-    zemm_data_type_t data_type = zemm_data_type_undef;
-    zemm_format_kind_t format_kind = zemm_format_kind_undef;
     zemm_dims_t dims = {};
+    zemm_data_type_t data_type = zemm_data_type_undef;
     zemm_dims_t padded_dims = {};    // dims rounded up to whole inner blocks; see md_submemory
     zemm_dims_t padded_offsets = {}; // always 0
     zemm_dim_t offset0 = 0;          // elements before the first one, in a submemory
+    zemm_format_kind_t format_kind = zemm_format_kind_undef;
     // Blocked: the strides of the outer blocks in elements, and the inner blocks from the outermost
     // to the innermost.
     zemm_dims_t strides = {};
@@ -30,6 +33,8 @@ struct zemm_memory_desc {
     int variable_dim = 0;       // grouped: the dimension along which groups differ in size
     zemm_dim_t group_count = 0; // grouped
 };
+static_assert(offsetof(zemm_memory_desc, padded_dims) == 112 && offsetof(zemm_memory_desc, strides) == 320 &&
+              offsetof(zemm_memory_desc, inner_blks) == 424 && offsetof(zemm_memory_desc, inner_idxs) == 520);
 
 namespace zemm {
 

@@ -70,8 +70,10 @@ void check_shapes(const problem &p) {
     } tensors[] = {{"src", p.src}, {"weights", p.wei}, {"dst", p.dst}, {"bias", p.bias}};
     // Sparse encodings are refused before the other checks, whose rules are not theirs: a grouped
     // one has another number of dimensions, for example.
-    for (const auto &t : tensors)
+    for (const auto &t : tensors) {
         refuse_sparse(t.name, t.md);
+        refuse_huge(t.name, t.md);
+    }
     for (const auto &t : tensors) {
         if (t.md.format_kind == zemm_format_kind_host_scalar)
             fail(zemm_invalid_arguments, "%s is a host scalar, a matmul takes tensors", t.name);

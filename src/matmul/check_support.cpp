@@ -2,7 +2,6 @@
 // The support stage of make_problem: refuses, as unimplemented, valid problems that no kernel takes
 // yet. The last row of kernels.def takes all others except those with packed weights.
 #include "common/error.hpp"
-#include "matmul/packed_weights.hpp"
 #include "matmul/problem.hpp"
 #include "primitive/support.hpp"
 #include "zemm/zemm.h"
@@ -21,11 +20,9 @@ void check_layout(const char *name, const memory_desc &md) {
     if (md.ndims == 0)
         return;
     if (!md_is_plain(md) && md.format_kind != zemm_format_kind_any)
-        fail(
-            zemm_unimplemented,
-            "%s: the layout %s is not implemented, plain layouts (tags without blocks, strides) are, and for "
-            "weights the packed one that tag any gives",
-            name, tag_text(md).c_str());
+        fail(zemm_unimplemented,
+             "%s: the layout %s is not implemented, plain layouts (tags without blocks, strides) are", name,
+             tag_text(md).c_str());
 }
 
 // The caller must allow the conversion of integer weights to the floating-point type of src.
@@ -66,8 +63,6 @@ void check_support(const problem &p) {
     if (p.has_bias())
         check_type("bias", p.bias, role::bias);
     check_layout("src", p.src);
-    if (!is_packed_weights(p.wei))
-        check_layout("weights", p.wei);
     check_layout("bias", p.bias);
     check_layout("dst", p.dst);
     refuse_shared_places(p.dst, "results");

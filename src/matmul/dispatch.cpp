@@ -86,7 +86,7 @@ bool suits(const facts &f, std::string &why) {
 // reading them element by element, or if the row cannot do the latter.
 cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
     cost best = {};
-    const bool can_gather = c.facts.row->can_gather();
+    const bool can_gather = c.facts.row->can_gather() && !c.facts.laid_out->is_foreign;
     if (!c.facts.packing || can_gather) {
         c.dealt = best_split(c.facts, model);
         best = estimate(c.facts, model, c.dealt);
@@ -131,6 +131,10 @@ std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::
         if (!row.supports(f, dev, why))
             return std::nullopt;
         in.pack_first(f);
+        if (f.laid_out->is_foreign && !f.empty && !f.packing) {
+            why = f.why_not_packed;
+            return std::nullopt;
+        }
         if (!fits_sub_group(f, dev, why) || (!is_forced && !suits(f, why)))
             return std::nullopt;
         candidate c = {std::move(f)};

@@ -47,7 +47,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
                     std::span<const ze_event_handle_t> waits) const {
     const compiled &c = *compiled_;
     const auto &pd = static_cast<const primitive_desc &>(*this->pd);
-    const bound_arguments bound{memories};
+    const bound_arguments bound{memories, pd.arguments};
     const plan &plan = c.plan;
     const void *src = bound.pointer(ZEMM_ARG_SRC), *wei = bound.pointer(ZEMM_ARG_WEIGHTS);
     const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.argument_block->data();

@@ -139,8 +139,9 @@ problem_facts facts_of(const problem &p) {
 laid_out_problem::laid_out_problem(const struct problem &p, const memory_desc &wei,
                                    const problem_facts &of_problem)
     : problem(with_weights(p, wei)), is_packed(is_packed_weights(wei)),
+      is_foreign(!is_packed && !md_is_plain(wei)),
       wei_unit(is_packed ? UNIT_PACKED : unit_dim(wei, of_problem.segment)),
-      wei_in_blocks_2d(!is_packed && can_read_wei_2d(wei)) {}
+      wei_in_blocks_2d(md_is_plain(wei) && can_read_wei_2d(wei)) {}
 
 facts facts_of(const kernel_row &row, const problem_facts &of_problem,
                std::shared_ptr<const laid_out_problem> laid_out) {

@@ -33,7 +33,9 @@ struct laid_out_problem {
     laid_out_problem(const struct problem &p, const memory_desc &wei, const problem_facts &of_problem);
 
     const struct problem problem;
-    const bool is_packed;        // the weights are
+    const bool is_packed; // the weights are
+    // The weights have another layout with blocks, which no kernel reads: they are converted first.
+    const bool is_foreign;
     const uint32_t wei_unit;     // UNIT_...: their contiguous dimension, or packed
     const bool wei_in_blocks_2d; // 2-D block loads can read the weights
 };

@@ -26,9 +26,12 @@ bool is_worth_it_on_xe(const facts &f) {
     return !f.row->can_gather() || rows > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
 }
 
+// Whether plain weights are better packed first; others than packed ones have to be converted.
 bool is_worth_it(const facts &f, const ze::device &dev) {
     if (f.empty || f.wei != reading::elements)
         return false;
+    if (f.laid_out->is_foreign)
+        return true;
     return f.family.is_xe() ? is_worth_it_on_xe(f) : dev.kind == zemm_cpu && is_worth_it_on_cpu(f);
 }
 
@@ -46,6 +49,8 @@ std::shared_ptr<const laid_out_problem> &layouts::lay_out_as(kind k) {
         wei = weights_along_k(wei);
     else if (k == packed)
         wei = packed_weights(wei);
+    else if (k == row_major)
+        wei = md_with_strides(wei.ndims, wei.dims, wei.data_type, nullptr);
     else
         md_resolve_any(wei);
     made = std::make_shared<const laid_out_problem>(p_, wei, of_problem);
@@ -63,23 +68,32 @@ std::shared_ptr<const laid_out_problem> layouts::wanted(const kernel_row &row) {
     if (row.multiplies == operands::tf32 && p_.wei.data_type == zemm_f32 &&
         lay_out_as(along_k)->wei_in_blocks_2d)
         return lay_out_as(along_k);
-    const bool is_packed = row.weights == weights_layout::packed && of_problem.has_quads && !of_problem.empty;
-    return lay_out_as(is_packed ? packed : given);
+    return lay_out_as(wants_packed(row) ? packed : given);
+}
+
+bool layouts::wants_packed(const kernel_row &row) const {
+    return row.weights == weights_layout::packed && of_problem.has_quads && !of_problem.empty;
 }
 
 std::shared_ptr<const weights_packing> layouts::packing_of(const facts &f) {
-    std::shared_ptr<const weights_packing> &made = packings_[f.laid_out == made_[along_k] ? along_k : given];
+    const bool is_foreign = f.laid_out->is_foreign;
+    const kind to = is_foreign && !wants_packed(*f.row) ? row_major : packed;
+    std::shared_ptr<const weights_packing> &made = packings_[to == row_major                ? row_major
+                                                             : f.laid_out == made_[along_k] ? along_k
+                                                                                            : given];
     if (made)
         return made;
     auto result = std::make_shared<weights_packing>();
     try {
-        result->packed = lay_out_as(packed);
+        result->packed = lay_out_as(to);
         reorder::problem move;
         move.src = f.problem().wei;
         move.dst = result->packed->problem.wei;
-        (f.family.is_xe() ? reorder::plan_pack_lanes : reorder::plan_pack)(move, dev_, result->move,
-                                                                           result->why_not);
-    } catch (const error &e) { // the packed layout does not exist
+        const auto plan = is_foreign         ? reorder::plan_any
+                          : f.family.is_xe() ? reorder::plan_pack_lanes
+                                             : reorder::plan_pack;
+        plan(move, dev_, result->move, result->why_not);
+    } catch (const error &e) { // the layout does not exist
         result->why_not = e.what();
     }
     made = result;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts of a problem's weights: the one that a row wants for tag any, and the packed one that
-// plain weights are copied to before the matmul runs. Each is made once, for all rows.
+// The layouts of a problem's weights: the one that a row wants for tag any, and the one that weights
+// are copied to before the matmul runs. That is the packed layout, or the row-major one if no kernel
+// reads the layout of the weights and the row does not read packed ones. Each is made once, for all
+// rows.
 #pragma once
 
 #include <memory>
@@ -12,11 +14,11 @@
 
 namespace zemm::matmul {
 
-// How plain weights are packed into the scratchpad before the matmul runs.
+// How weights are packed into the scratchpad before the matmul runs.
 struct weights_packing {
     std::shared_ptr<const laid_out_problem> packed; // the problem that the kernel then runs
     reorder::plan move;                             // the launch that packs
-    std::string why_not;                            // why packing is not possible; "" if it is
+    std::string why_not;                            // why that is not possible; "" if it is
 };
 
 class layouts {
@@ -36,16 +38,19 @@ private:
         given, // the caller's layout; for tag any the plain one with N innermost
         along_k,
         packed,
+        row_major,
         count
     };
     std::shared_ptr<const laid_out_problem> &lay_out_as(kind k);
+    bool wants_packed(const kernel_row &row) const;
     std::shared_ptr<const weights_packing> packing_of(const facts &f);
 
     const problem &p_;
     const ze::device &dev_;
     const bool is_open_; // the caller passed tag any
     std::shared_ptr<const laid_out_problem> made_[count];
-    std::shared_ptr<const weights_packing> packings_[count]; // for the plain layouts
+    // By the layout of the plain weights; row_major: of others that become row-major.
+    std::shared_ptr<const weights_packing> packings_[count];
 };
 
 } // namespace zemm::matmul

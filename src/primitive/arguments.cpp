@@ -2,6 +2,7 @@
 // Checks execution arguments and reads host scalars.
 #include "primitive/arguments.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/error.hpp"
@@ -18,33 +19,56 @@ bool names_a_tensor(int arg) {
     return arg == ZEMM_ARG_BIAS || arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
 }
 
+// Whether part may be a submemory of whole: it has whole's strides and blocks, and all its elements
+// are within whole's buffer.
+bool is_within(const memory_desc &part, const memory_desc &whole) {
+    const auto same = [](const zemm_dim_t *a, const zemm_dim_t *b, int count) {
+        return std::equal(a, a + count, b);
+    };
+    if (part.format_kind != zemm_blocked || whole.format_kind != zemm_blocked || part.ndims != whole.ndims ||
+        part.inner_nblks != whole.inner_nblks || !same(part.strides, whole.strides, part.ndims) ||
+        !same(part.inner_blks, whole.inner_blks, part.inner_nblks) ||
+        !same(part.inner_idxs, whole.inner_idxs, part.inner_nblks))
+        return false;
+    for (int d = 0; d < part.ndims; ++d)
+        if (part.dims[d] > whole.dims[d])
+            return false;
+    return part.offset0 >= whole.offset0 && md_size(part) <= md_size(whole);
+}
+
+// oneDNN takes any memory for an argument and reads it as the primitive's descriptor says. zemm does
+// so for data types of the same size (a sum may read dst as another type), parameters, scratchpads,
+// and the parents of submemories, if the buffer is large enough. Other differences are mistakes.
 void check_memory(const argument &expected, const std::string &name, const zemm_memory &memory,
                   zemm_engine_t engine) {
     const bool on_host = memory.md.format_kind == zemm_format_kind_host_scalar;
-    if (on_host != expected.is_on_host)
+    // On CPU engines, oneDNN takes any memory for a parameter that is on the host.
+    if (on_host ? !expected.is_on_host : expected.is_on_host && !memory.engine->device->host_pointers)
         fail(zemm_invalid_arguments, "%s must be %s", name.c_str(),
              expected.is_on_host ? "a host scalar memory, as its attribute says is_on_host"
                                  : "a memory on the engine, not a host scalar");
-    if (memory.md.data_type != expected.md.data_type)
+    memory_desc md = memory.md;
+    const bool same_type =
+        md.data_type == expected.md.data_type ||
+        (!expected.is_on_host && data_type_bits(md.data_type) == data_type_bits(expected.md.data_type));
+    if (!same_type)
         fail(zemm_invalid_arguments, "%s has data type %s, the primitive was made for %s", name.c_str(),
-             zemm_dt2str(memory.md.data_type), zemm_dt2str(expected.md.data_type));
+             zemm_dt2str(md.data_type), zemm_dt2str(expected.md.data_type));
     if (on_host)
         return;
+    md.data_type = expected.md.data_type;
     if (memory.engine.get() != (expected.engine ? expected.engine : engine))
         fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's", name.c_str());
     if (expected.is_parameter) {
-        const memory_desc dense = md_dense(memory.md.ndims, memory.md.dims, memory.md.data_type);
-        const bool is_dense = md_is_plain(memory.md) && memory.md.offset0 == 0 && md_equal(memory.md, dense);
-        const zemm_dim_t needed = md_nelems(expected.md);
-        if (md_nelems(memory.md) != needed || (needed && !is_dense))
+        if (md_size(md) < md_size(expected.md))
             fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
-                 name.c_str(), md_sentence(memory.md).c_str(), (long long)needed,
+                 name.c_str(), md_sentence(memory.md).c_str(), (long long)md_nelems(expected.md),
                  dims_text(expected.md).c_str());
     } else if (expected.is_scratchpad) {
-        if (md_size(memory.md) < md_size(expected.md))
+        if (md_size(md) < md_size(expected.md))
             fail(zemm_invalid_arguments, "%s has %zu bytes, the primitive needs %zu", name.c_str(),
-                 md_size(memory.md), md_size(expected.md));
-    } else if (!md_equal(memory.md, expected.md)) {
+                 md_size(md), md_size(expected.md));
+    } else if (!md_equal(md, expected.md) && !is_within(expected.md, md)) {
         fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
              md_sentence(memory.md).c_str(), md_sentence(expected.md).c_str());
     }
@@ -56,7 +80,8 @@ void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
                     const std::function<const memory_desc &(int arg)> &tensor_of) {
     for (const auto &[arg, e] : entries) {
         const memory_desc md = e.is_on_host ? md_host_scalar(e.data_type) : md_of_quant(tensor_of(arg), e);
-        arguments[flag | arg] = {.md = md, .is_on_host = e.is_on_host, .is_parameter = true};
+        arguments[flag | arg] = {
+            .md = md, .is_on_host = e.is_on_host, .is_parameter = true, .is_common = e.mask == 0};
     }
 }
 
@@ -127,9 +152,10 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
         const auto found = bound.find(arg);
         if (found == bound.end())
             fail(zemm_invalid_arguments, "%s is missing", argument_name(arg).c_str());
-        if (empty || expected.is_on_host)
+        const auto &parts = found->second->parts; // a host scalar has none
+        if (empty || (expected.is_on_host && parts.empty()))
             continue;
-        if (!found->second->parts.empty() && found->second->parts[0].handle)
+        if (!parts.empty() && parts[0].handle)
             continue;
         fail(zemm_invalid_arguments, "%s has no data: its memory was created with ZEMM_MEMORY_NONE",
              argument_name(arg).c_str());
@@ -137,45 +163,48 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
     return bound;
 }
 
-float scalar_as_float(const zemm_memory &memory) {
+namespace {
+
+// The value of a host scalar as the kernels read it: a scale as f32, a zero point as s32.
+float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
     uint16_t half;
     float value;
-    switch (memory.md.data_type) {
+    switch (dt) {
     case zemm_f32:
-        std::memcpy(&value, memory.scalar, 4);
+        std::memcpy(&value, scalar, 4);
         return value;
     case zemm_bf16: {
-        std::memcpy(&half, memory.scalar, 2);
+        std::memcpy(&half, scalar, 2);
         const uint32_t bits = uint32_t(half) << 16;
         std::memcpy(&value, &bits, 4);
         return value;
     }
     case zemm_f16: {
         _Float16 f16;
-        std::memcpy(&f16, memory.scalar, 2);
+        std::memcpy(&f16, scalar, 2);
         return float(f16);
     }
     default:
-        fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32",
-             zemm_dt2str(memory.md.data_type));
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32", zemm_dt2str(dt));
     }
 }
 
-int32_t scalar_as_int(const zemm_memory &memory) {
+int32_t scalar_as_int(zemm_data_type_t dt, const void *scalar) {
     int32_t value;
-    switch (memory.md.data_type) {
+    switch (dt) {
     case zemm_s8:
-        return int8_t(memory.scalar[0]);
+        return *static_cast<const int8_t *>(scalar);
     case zemm_u8:
-        return memory.scalar[0];
+        return *static_cast<const uint8_t *>(scalar);
     case zemm_s32:
-        std::memcpy(&value, memory.scalar, 4);
+        std::memcpy(&value, scalar, 4);
         return value;
     default:
-        fail(zemm_unimplemented, "a host scalar of data type %s is not read as an integer",
-             zemm_dt2str(memory.md.data_type));
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as an integer", zemm_dt2str(dt));
     }
 }
+
+} // namespace
 
 const zemm_memory *bound_arguments::find(int arg) const {
     const auto found = memories.find(arg);
@@ -187,14 +216,22 @@ void *bound_arguments::pointer(int arg) const {
     return memory && !memory->parts.empty() ? memory->parts[0].handle : nullptr;
 }
 
+const void *bound_arguments::host_value(int arg) const {
+    const auto asked = arguments.find(arg);
+    if (asked == arguments.end() || !asked->second.is_on_host)
+        return nullptr;
+    const zemm_memory *memory = find(arg);
+    return memory->parts.empty() ? memory->scalar : memory->parts[0].handle;
+}
+
 float bound_arguments::scale(int arg) const {
-    const zemm_memory *memory = find(ZEMM_ARG_ATTR_SCALES | arg);
-    return memory && memory->parts.empty() ? scalar_as_float(*memory) : 1.f;
+    const void *value = host_value(ZEMM_ARG_ATTR_SCALES | arg);
+    return value ? scalar_as_float(arguments.at(ZEMM_ARG_ATTR_SCALES | arg).md.data_type, value) : 1.f;
 }
 
 int32_t bound_arguments::zero_point(int arg) const {
-    const zemm_memory *memory = find(ZEMM_ARG_ATTR_ZERO_POINTS | arg);
-    return memory && memory->parts.empty() ? scalar_as_int(*memory) : 0;
+    const void *value = host_value(ZEMM_ARG_ATTR_ZERO_POINTS | arg);
+    return value ? scalar_as_int(arguments.at(ZEMM_ARG_ATTR_ZERO_POINTS | arg).md.data_type, value) : 0;
 }
 
 } // namespace zemm

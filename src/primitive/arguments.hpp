@@ -15,9 +15,12 @@ namespace zemm {
 
 struct argument {
     memory_desc md;
-    bool is_on_host = false; // a host scalar of md's type
-    // Scales, zero points or reductions: any dense memory with as many elements is accepted.
+    // A host scalar of md's type, or a memory of one element that the host can read.
+    bool is_on_host = false;
+    // Scales, zero points or reductions: any memory of at least md's size is accepted. It is read
+    // as dense, whatever its dimensions and strides.
     bool is_parameter = false;
+    bool is_common = false;         // a parameter that is one value for the whole tensor
     bool is_scratchpad = false;     // any memory of at least md's size is accepted
     zemm_engine_t engine = nullptr; // the engine of the memory; nullptr: the primitive's
 };
@@ -42,19 +45,20 @@ std::string argument_name(int arg);
 std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t engine, bool empty,
                                   std::span<const zemm_exec_arg_t> passed);
 
-// The value of a host scalar as the kernels read it: a scale as f32, a zero point as s32.
-float scalar_as_float(const zemm_memory &memory);
-int32_t scalar_as_int(const zemm_memory &memory);
-
 // The memories of an execution, in the form that kernels need.
 struct bound_arguments {
     const std::map<int, zemm_memory_t> &memories;
+    const argument_map &arguments; // what the memories were checked against
 
     const zemm_memory *find(int arg) const;
     void *pointer(int arg) const; // nullptr if the argument has no buffer
     uint64_t address(int arg) const { return reinterpret_cast<uint64_t>(pointer(arg)); }
-    float scale(int arg) const;        // the host scalar's value; 1 if there is none
-    int32_t zero_point(int arg) const; // the host scalar's value; 0 if there is none
+    float scale(int arg) const;        // the value on the host; 1 if there is none
+    int32_t zero_point(int arg) const; // the value on the host; 0 if there is none
+
+private:
+    // The value of a parameter that is on the host; nullptr for all other arguments.
+    const void *host_value(int arg) const;
 };
 
 } // namespace zemm

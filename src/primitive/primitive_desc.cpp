@@ -35,8 +35,11 @@ const memory_desc &zemm_primitive_desc::query_md(zemm_query_t what, int index) c
         return index == 0 ? argument(ZEMM_ARG_DST) : none;
     case zemm_query_scratchpad_md:
         return index == 0 ? scratchpad : none;
-    case zemm_query_exec_arg_md:
-        return argument(index);
+    case zemm_query_exec_arg_md: {
+        // oneDNN describes no scales and zero points. zemm describes those that are tensors.
+        const auto found = arguments.find(index);
+        return found != arguments.end() && found->second.is_common ? none : argument(index);
+    }
     default:
         return none;
     }

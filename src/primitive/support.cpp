@@ -13,6 +13,17 @@ void refuse_sparse(const char *name, const memory_desc &md) {
              sparse_encoding_name(md.encoding));
 }
 
+void refuse_huge(const char *name, const memory_desc &md) {
+    constexpr zemm_dim_t most = zemm_dim_t(1) << 60;
+    // Empty and runtime dimensions count as 1: other dimensions are used beside them.
+    zemm_dim_t volume = 1;
+    for (int d = 0; d < md.ndims; ++d)
+        volume *= md.dims[d] > 0 ? md.dims[d] : 1;
+    if (volume > most || (!md_has_runtime(md) && md_size(md) > size_t(most)))
+        fail(zemm_unimplemented, "%s: more than 2^60 elements or bytes are not implemented (%s)", name,
+             md_sentence(md).c_str());
+}
+
 void refuse_shared_places(const memory_desc &dst, const char *elements) {
     for (int d = 0; d < dst.ndims; ++d)
         if (dst.strides[d] == 0 && dst.dims[d] > 1)

@@ -9,6 +9,8 @@ namespace zemm {
 
 // name: the name of the tensor in the sentence.
 void refuse_sparse(const char *name, const memory_desc &md);
+// Refuses a tensor with so many elements that sums of sizes and offsets could overflow.
+void refuse_huge(const char *name, const memory_desc &md);
 // Refuses a dst in which stride 0 puts several elements in one place. elements: what the sentence
 // calls them.
 void refuse_shared_places(const memory_desc &dst, const char *elements);

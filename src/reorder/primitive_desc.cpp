@@ -113,7 +113,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
                     std::span<const ze_event_handle_t> waits) const {
     const plan &plan = static_cast<const primitive_desc &>(*pd).plan();
     stream.keep(compiled_);
-    const bound_arguments bound{memories};
+    const bound_arguments bound{memories, pd->arguments};
     kernels::reorder_arguments values = {};
     values.src_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
     values.dst_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);

@@ -61,6 +61,17 @@ static inline zemm_memory_t call_arg(struct call *c, int arg, void *data) {
     return memory;
 }
 
+/* Adds a memory of one element for a scale or zero point that is common to the whole tensor. The
+ * primitive has no descriptor of those. */
+static inline void call_value(struct call *c, int arg, zemm_data_type_t dt, void *data) {
+    zemm_memory_desc_t md = dense(1, DIMS(1), dt);
+    zemm_memory_t memory = NULL;
+    OK(zemm_memory_create(&memory, md, c->engine, data));
+    OK(zemm_memory_desc_destroy(md));
+    c->args[c->nargs].arg = arg;
+    c->args[c->nargs++].memory = memory;
+}
+
 static inline void call_scalar(struct call *c, int arg, zemm_data_type_t dt, void *value) {
     zemm_memory_desc_t md = NULL;
     zemm_memory_t memory = NULL;

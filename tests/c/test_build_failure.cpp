@@ -219,9 +219,9 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
     OK(zemm_primitive_execute(move, stream, 2, move_args));
 
     const int32_t zero_point = p.wei_zp ? 3 : 0;
+    const zemm_memory_desc_t zero_point_md = md_of(1, 1, zemm_s32, zemm_ab);
     if (p.wei_zp)
-        add(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS,
-            arg_md(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS), &zero_point);
+        add(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS, zero_point_md, &zero_point);
     const const_zemm_memory_desc_t scratchpad_md =
         zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0);
     std::vector<char> scratchpad(bytes(scratchpad_md));

@@ -86,7 +86,7 @@ static void make(struct call *c, zemm_engine_t engine, struct data *t) {
     OK(zemm_memory_desc_destroy(d));
     call_arg(c, ZEMM_ARG_SRC, t->src);
     call_arg(c, ZEMM_ARG_WEIGHTS, t->wei);
-    call_arg(c, ZERO_POINTS(ZEMM_ARG_WEIGHTS), &t->zp);
+    call_value(c, ZERO_POINTS(ZEMM_ARG_WEIGHTS), zemm_u8, &t->zp);
     call_arg(c, ZEMM_ARG_DST, t->dst);
 }
 

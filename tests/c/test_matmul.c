@@ -84,7 +84,7 @@ static void run_int8(float *dst, int reduction_group, int with_scales, int with_
     }
     call_arg(&c, ZERO_POINTS(ZEMM_ARG_WEIGHTS), wei_zp);
     if (with_src_zp)
-        call_arg(&c, ZERO_POINTS(ZEMM_ARG_SRC), &src_zp);
+        call_value(&c, ZERO_POINTS(ZEMM_ARG_SRC), zemm_s32, &src_zp);
     if (reduction_group) {
         const int length = reduction_group == NO_GROUPS ? 1 : reduction_group, count = K / length;
         memset(reductions, 0, sizeof reductions);
@@ -273,7 +273,7 @@ static void test_int4_saturates(void) {
     call_arg(&c, ZEMM_ARG_WEIGHTS, w);
     call_arg(&c, ZEMM_ARG_DST, d);
     call_scalar(&c, SCALES(ZEMM_ARG_DST), zemm_f32, &dst_scale);
-    call_arg(&c, ZERO_POINTS(ZEMM_ARG_DST), &dst_zp);
+    call_value(&c, ZERO_POINTS(ZEMM_ARG_DST), zemm_s32, &dst_zp);
     call_run(&c, stream);
     call_free(&c);
     /* -897 / 2 + 1 and 76 / 2 + 1; 17 / 2 + 1 = 9.5 rounds to the even 10, -25 / 2 + 1 = -11.5 to -12 */

@@ -144,6 +144,24 @@ static void test_empty(zemm_engine_t engine) {
     zemm_memory_desc_destroy(empty);
 }
 
+/* A descriptor may be larger than any memory. */
+static void test_too_large(zemm_engine_t engine) {
+    zemm_memory_desc_t md = desc(1, INT64_MAX, 0, zemm_u8, zemm_a), untouched = NULL;
+    zemm_memory_t memory = NULL;
+    zemm_primitive_desc_t pd = NULL;
+    CHECK(zemm_memory_desc_get_size(md) == INT64_MAX);
+    CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE) == zemm_out_of_memory && !memory);
+    CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_NONE) == zemm_success);
+    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    CHECK(zemm_reorder_primitive_desc_create(&pd, md, engine, md, engine, NULL) == zemm_unimplemented && !pd);
+    CHECK(strstr(zemm_last_error(), "2^60"));
+    CHECK(zemm_memory_desc_set_data_type(md, zemm_f16) == zemm_invalid_arguments);
+    CHECK(zemm_memory_desc_create_with_tag(&untouched, 1, (zemm_dims_t){INT64_MAX}, zemm_f16, zemm_a) ==
+              zemm_invalid_arguments &&
+          !untouched);
+    zemm_memory_desc_destroy(md);
+}
+
 static void test_sparse(zemm_engine_t engine) {
     const zemm_dims_t dims = {8, 16};
     zemm_memory_desc_t md = NULL;
@@ -212,6 +230,7 @@ int main(void) {
     test_handles(engine);
     test_refusals(engine);
     test_empty(engine);
+    test_too_large(engine);
     test_sparse(engine);
     CHECK(zemm_engine_destroy(engine) == zemm_success);
     return 0;

@@ -120,6 +120,24 @@ static void reshape(void) {
     drop();
     INVALID("dense", zemm_memory_desc_reshape(&out, in, 2, (dims_t){2, 600}));
     INVALID("dense", zemm_memory_desc_reshape(&out, in, 2, (dims_t){40, 30}));
+    /* Empty tensors follow the same rules. */
+    tagged("cdba", 4, (dims_t){2, 3, 0, 2}, zemm_f32);
+    INVALID("dense", zemm_memory_desc_reshape(&out, in, 3, (dims_t){6, 0, 2}));
+    tagged("cdab", 4, (dims_t){2, 3, 0, 2}, zemm_f32);
+    reshaped(3, (dims_t){6, 0, 2}, (dims_t){1, 12, 6});
+    INVALID("dense", zemm_memory_desc_reshape(&out, in, 3, (dims_t){0, 12, 2}));
+    INVALID("dense", zemm_memory_desc_reshape(&out, in, 1, (dims_t){0}));
+    tagged("Abcd16a", 4, (dims_t){31, 1, 0, 2}, zemm_f32);
+    OK(zemm_memory_desc_reshape(&out, in, 5, (dims_t){1, 31, 0, 2, 1}));
+    CHECK(is(zemm_query_inner_idxs, 1, (dims_t){1}) &&
+          is(zemm_query_padded_dims, 5, (dims_t){1, 32, 0, 2, 1}));
+    drop();
+    /* A dimension of 1 that has padding stays. */
+    tagged("aBc8b", 3, (dims_t){2, 1, 3}, zemm_f32);
+    INVALID("dense", zemm_memory_desc_reshape(&out, in, 2, (dims_t){2, 3}));
+    OK(zemm_memory_desc_reshape(&out, in, 4, (dims_t){2, 1, 3, 1}));
+    CHECK(is(zemm_query_padded_dims, 4, (dims_t){2, 8, 3, 1}) && is(zemm_query_inner_idxs, 1, (dims_t){1}));
+    drop();
     tagged("any", 2, (dims_t){4, 6}, zemm_f32);
     OK(zemm_memory_desc_reshape(&out, in, 1, (dims_t){24}));
     CHECK(is(zemm_query_dims, 1, (dims_t){24}));

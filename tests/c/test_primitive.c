@@ -110,6 +110,7 @@ static void test_queries(void) {
                     {ZEMM_ARG_ATTR_MULTIPLE_POST_OP(1) | ZEMM_ARG_SRC_2, zero},
                     {ZEMM_ARG_SCRATCHPAD, zero},
                     {SCALES(ZEMM_ARG_WEIGHTS), zero},
+                    {ZERO_POINTS(ZEMM_ARG_WEIGHTS), zero}, /* its mask is 0 */
                     {0, zero}};
     for (int i = 0; i < COUNT(expected); i++)
         CHECK(query_equals(pd, zemm_query_exec_arg_md, expected[i].arg, expected[i].md));

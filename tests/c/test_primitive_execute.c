@@ -28,7 +28,7 @@ static void make(struct call *c, zemm_engine_t on, int user_scratchpad) {
     call_arg(c, ZEMM_ARG_SRC, src);
     call_arg(c, ZEMM_ARG_WEIGHTS, wei);
     call_arg(c, ZEMM_ARG_BIAS, bias);
-    call_arg(c, ZERO_POINTS(ZEMM_ARG_WEIGHTS), &zero_point);
+    call_value(c, ZERO_POINTS(ZEMM_ARG_WEIGHTS), zemm_u8, &zero_point);
     call_arg(c, ZEMM_ARG_DST, dst);
 }
 
@@ -73,9 +73,9 @@ static void test_refusals(void) {
     zemm_stream_t other_stream = NULL;
     zemm_memory_t memory = NULL, none = NULL;
     float value = 1;
-    zemm_memory_desc_t scalar = NULL, wrong = dense(2, DIMS(M, K), zemm_u8),
+    zemm_memory_desc_t scalar = NULL, wrong = dense(2, DIMS(M, K), zemm_f16),
                        wide = dense(2, DIMS(M, K + 1), zemm_s8), right_md = dense(2, DIMS(M, K), zemm_s8),
-                       zps = dense(1, DIMS(2), zemm_u8);
+                       no_zps = dense(1, DIMS(0), zemm_u8);
     make(&c, engine, 0);
     clear();
 #define EXECUTE(count) zemm_primitive_execute(c.primitive, stream, count, args)
@@ -103,9 +103,9 @@ static void test_refusals(void) {
     INVALID("surplus", EXECUTE(6));
 
     RESET();
-    OK(zemm_memory_create(&memory, wrong, engine, src));
+    OK(zemm_memory_create(&memory, wrong, engine, ZEMM_MEMORY_ALLOCATE));
     args[0].memory = memory;
-    INVALID("ZEMM_ARG_SRC has data type u8", EXECUTE(5));
+    INVALID("ZEMM_ARG_SRC has data type f16", EXECUTE(5));
     OK(zemm_memory_destroy(memory));
     OK(zemm_memory_create(&memory, wide, engine, ZEMM_MEMORY_ALLOCATE));
     args[0].memory = memory;
@@ -122,7 +122,7 @@ static void test_refusals(void) {
     clear();
 
     RESET();
-    OK(zemm_memory_create(&memory, zps, engine, ZEMM_MEMORY_ALLOCATE));
+    OK(zemm_memory_create(&memory, no_zps, engine, ZEMM_MEMORY_ALLOCATE));
     args[3].memory = memory;
     INVALID("1 dense elements", EXECUTE(5));
     OK(zemm_memory_destroy(memory));
@@ -159,7 +159,147 @@ static void test_refusals(void) {
     OK(zemm_memory_desc_destroy(wrong));
     OK(zemm_memory_desc_destroy(wide));
     OK(zemm_memory_desc_destroy(right_md));
-    OK(zemm_memory_desc_destroy(zps));
+    OK(zemm_memory_desc_destroy(no_zps));
+}
+
+/* A parameter is read as dense, whatever the dimensions and strides of its memory. Only the size of
+ * its buffer counts. */
+static void test_parameters(void) {
+    struct call c;
+    zemm_memory_t memory = NULL;
+    zemm_memory_desc_t wide = NULL, few = NULL;
+    zemm_primitive_attr_t attr = new_attr();
+    zemm_memory_desc_t s = dense(2, DIMS(M, K), zemm_s8), w = dense(2, DIMS(K, N), zemm_u8),
+                       b = dense(2, DIMS(1, N), zemm_f32), d = dense(2, DIMS(M, N), zemm_f32);
+    uint8_t zps[8] = {128, 128, 128, 1, 2, 3, 4, 5};
+    OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 2, 0, NULL, zemm_u8));
+    call_make(&c, engine, s, w, b, d, attr);
+    call_arg(&c, ZEMM_ARG_SRC, src);
+    call_arg(&c, ZEMM_ARG_WEIGHTS, wei);
+    call_arg(&c, ZEMM_ARG_BIAS, bias);
+    call_arg(&c, ZEMM_ARG_DST, dst);
+    clear();
+    OK(zemm_memory_desc_create_with_strides(&few, 2, DIMS(1, N - 1), zemm_u8, NULL));
+    OK(zemm_memory_create(&memory, few, engine, zps));
+    c.args[4].arg = ZERO_POINTS(ZEMM_ARG_WEIGHTS);
+    c.args[4].memory = memory;
+    INVALID("3 dense elements", zemm_primitive_execute(c.primitive, stream, 5, c.args));
+    OK(zemm_memory_destroy(memory));
+    CHECK(untouched());
+    OK(zemm_memory_desc_create_with_strides(&wide, 2, DIMS(2, 2), zemm_u8, DIMS(1, 4)));
+    OK(zemm_memory_create(&memory, wide, engine, zps));
+    c.args[4].memory = memory;
+    c.nargs = 5;
+    call_run(&c, stream);
+    CHECK(right());
+    call_free(&c);
+    zemm_memory_desc_t mds[] = {s, w, b, d, wide, few};
+    for (int i = 0; i < COUNT(mds); i++)
+        OK(zemm_memory_desc_destroy(mds[i]));
+    OK(zemm_primitive_attr_destroy(attr));
+}
+
+/* A primitive that was made for submemories takes their parents. */
+static void test_submemories(void) {
+    enum { WIDE = 2 * K, ROWS = 3 };
+    struct call c;
+    static int8_t parent_src[M][WIDE];
+    static float parent_dst[ROWS][N];
+    zemm_memory_t memory = NULL;
+    zemm_memory_desc_t big_src = dense(2, DIMS(M, WIDE), zemm_s8),
+                       big_dst = dense(2, DIMS(ROWS, N), zemm_f32), s = NULL, d = NULL,
+                       w = dense(2, DIMS(K, N), zemm_u8), tight = dense(2, DIMS(M - 1, WIDE), zemm_s8),
+                       dense_src = dense(2, DIMS(M, K), zemm_s8), small_dst = dense(2, DIMS(M, N), zemm_f32);
+    OK(zemm_memory_desc_create_submemory(&s, big_src, DIMS(M, K), DIMS(0, K)));
+    OK(zemm_memory_desc_create_submemory(&d, big_dst, DIMS(M, N), DIMS(1, 0)));
+    for (int m = 0; m < M; m++)
+        memcpy(&parent_src[m][K], src[m], K);
+    memset(parent_dst, 0xff, sizeof parent_dst);
+    call_make(&c, engine, s, w, NULL, d, NULL);
+    const zemm_memory_desc_t mds[] = {big_src, w, big_dst, tight, dense_src, small_dst};
+    void *data[] = {parent_src, wei, parent_dst, parent_src, src, dst};
+    zemm_memory_t memories[COUNT(mds)];
+    for (int i = 0; i < COUNT(mds); i++)
+        OK(zemm_memory_create(&memories[i], mds[i], engine, data[i]));
+    clear();
+    const int args[] = {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS, ZEMM_ARG_DST};
+    for (int i = 0; i < 3; i++)
+        c.args[i] = (zemm_exec_arg_t){args[i], memories[i]};
+    c.args[0].memory = memories[3]; /* the submemory does not fit in this one */
+    INVALID("ZEMM_ARG_SRC", zemm_primitive_execute(c.primitive, stream, 3, c.args));
+    c.args[0].memory = memories[4]; /* other strides */
+    INVALID("ZEMM_ARG_SRC", zemm_primitive_execute(c.primitive, stream, 3, c.args));
+    c.args[0].memory = memories[0];
+    c.args[2].memory = memories[5];
+    INVALID("ZEMM_ARG_DST", zemm_primitive_execute(c.primitive, stream, 3, c.args));
+    CHECK(untouched());
+    c.args[2].memory = memories[2];
+    OK(zemm_primitive_execute(c.primitive, stream, 3, c.args));
+    OK(zemm_stream_wait(stream));
+    for (int n = 0; n < N; n++) {
+        const unsigned char *before = (const unsigned char *)&parent_dst[0][n];
+        CHECK(before[0] == 0xff && before[3] == 0xff);
+        for (int m = 0; m < M; m++) {
+            float sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += (float)(src[m][k] * wei[k][n]);
+            CHECK(parent_dst[m + 1][n] == sum);
+        }
+    }
+    OK(zemm_memory_create(&memory, s, engine, parent_src)); /* the submemory itself works, too */
+    c.args[0].memory = memory;
+    OK(zemm_primitive_execute(c.primitive, stream, 3, c.args));
+    OK(zemm_stream_wait(stream));
+    OK(zemm_memory_destroy(memory));
+    for (int i = 0; i < COUNT(mds); i++) {
+        OK(zemm_memory_destroy(memories[i]));
+        OK(zemm_memory_desc_destroy(mds[i]));
+    }
+    OK(zemm_memory_desc_destroy(s));
+    OK(zemm_memory_desc_destroy(d));
+    OK(zemm_primitive_destroy(c.primitive));
+    OK(zemm_primitive_desc_destroy(c.pd));
+}
+
+/* A memory may have another data type of the same size, such as that in which a sum reads dst. */
+static void test_types(void) {
+    struct call c;
+    zemm_primitive_attr_t attr = new_attr();
+    zemm_post_ops_t sum = NULL;
+    static uint8_t out[M][N];
+    static int8_t ones[M][K];
+    static uint8_t eye[K][N];
+    zemm_memory_desc_t s = dense(2, DIMS(M, K), zemm_s8), w = dense(2, DIMS(K, N), zemm_u8),
+                       d = dense(2, DIMS(M, N), zemm_u8), as_s8 = dense(2, DIMS(M, N), zemm_s8),
+                       as_f32 = dense(2, DIMS(M, N), zemm_f32);
+    OK(zemm_post_ops_create(&sum));
+    OK(zemm_post_ops_append_sum(sum, 1.f, 0, zemm_s8));
+    OK(zemm_primitive_attr_set_post_ops(attr, sum));
+    OK(zemm_post_ops_destroy(sum));
+    memset(ones, 1, sizeof ones);
+    memset(eye, 4, sizeof eye);
+    const zemm_memory_desc_t types[] = {d, as_s8, as_f32};
+    for (int i = 0; i < 3; i++) {
+        zemm_memory_t memory = NULL;
+        call_make(&c, engine, s, w, NULL, d, attr);
+        call_arg(&c, ZEMM_ARG_SRC, ones);
+        call_arg(&c, ZEMM_ARG_WEIGHTS, eye);
+        memset(out, 0xff, sizeof out); /* -1 as s8 */
+        OK(zemm_memory_create(&memory, types[i], engine, i < 2 ? (void *)out : (void *)dst));
+        c.args[2] = (zemm_exec_arg_t){ZEMM_ARG_DST, memory};
+        c.nargs = 3;
+        if (i < 2) {
+            call_run(&c, stream);
+            CHECK(out[0][0] == 4 * K - 1 && out[M - 1][N - 1] == 4 * K - 1);
+        } else {
+            INVALID("ZEMM_ARG_DST has data type f32", zemm_primitive_execute(c.primitive, stream, 3, c.args));
+        }
+        call_free(&c);
+    }
+    OK(zemm_primitive_attr_destroy(attr));
+    zemm_memory_desc_t mds[] = {s, w, d, as_s8, as_f32};
+    for (int i = 0; i < COUNT(mds); i++)
+        OK(zemm_memory_desc_destroy(mds[i]));
 }
 
 static void test_scratchpad(void) {
@@ -315,6 +455,9 @@ int main(void) {
     OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
     fill();
     test_refusals();
+    test_parameters();
+    test_submemories();
+    test_types();
     test_scratchpad();
     test_zero_dims();
     test_cache();

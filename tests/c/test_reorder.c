@@ -31,7 +31,7 @@ static void values(void) {
     memset(out, 99, sizeof out);
     call_arg(&c, ZEMM_ARG_FROM, data);
     call_arg(&c, ZEMM_ARG_TO, out);
-    call_arg(&c, SCALES(ZEMM_ARG_DST), &scale);
+    call_value(&c, SCALES(ZEMM_ARG_DST), zemm_f32, &scale);
     call_scalar(&c, ZERO_POINTS(ZEMM_ARG_DST), zemm_s32, &zero_point);
     call_run(&c, stream);
     static const signed char want[] = {2, 4, -128, 0, 5, 127, 127, 0, 99};

@@ -61,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sentence = str(error)
         print(sentence if sentence.startswith(("err:", "ERROR")) else f"ERROR: {sentence}", file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         # The reader of stdout has gone. Python flushes stdout at exit, so point it to a sink.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,7 +20,7 @@ from zemm.benchdnn.verdict import Result
 from zemm.benchdnn.worker import DONE, STAGE
 
 # Neighbours often need the same kernel. A process that runs a block of them builds it once.
-_BLOCK = 16
+_BLOCK = 64
 _BLOCKS_EACH = 4
 _EXIT_SECONDS = 10
 
