@@ -61,6 +61,11 @@
 //   SUM_ENDS(block)     true: they are scaled and added to tile.result; else kept in tile.sum
 //   TAKES_CORRECTION(block)   whether zero points of the weights are subtracted in this block
 //   VALUES_APART        elements of the array that values_of may fill
+// Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
+//   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
+//   IS_PARTIAL(p), SRC_SCALE_DT(p), WEI_SCALE_DT(p), WEI_ZP_DT(p)
+// and in the header that OWNER_EPILOGUE names
+//   finish_row, store_row    bias, post-ops, scale and zero point of dst; conversion and store
 // and after the policy, in the header that OWNER_LOOPS names
 //   clear_sums          prepares sums and results for the first block
 //   multiply_block      the products of a block: load_b, add_wei_sums, multiply_rows for all groups

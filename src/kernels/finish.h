@@ -2,7 +2,8 @@
 // Finishes a row of the tile: the scales that do not change along K, then the epilogue.
 #pragma once
 
-#include "epilogue.h"
+#include OWNER_EPILOGUE
+
 #include "parameters.h"
 #include "tile.h"
 
@@ -13,17 +14,17 @@ static inline void finish_tile_row(global const struct matmul_problem *p, const 
     if (HAS(FLAG_EXACT_S32))
         return;
     float src_scale = 1.f;
-    if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
-        src_scale = load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
+    if (HAS_SRC_SCALE(p) && !HAS(FLAG_SRC_SCALE_K))
+        src_scale = load_scale(args->src_scale, SRC_SCALE_DT(p), args->host_src_scale,
                                row_offset(p, &p->src_scale, r));
     for (int v = 0; v < NV; ++v) {
         if (!SEGMENTS_ARE_SCALED && HAS(FLAG_INTEGER) && !HAS(FLAG_WIDE_SUMS))
             x[v] = to_column_f(as_column_i(x[v]));
-        if (!HAS(FLAG_WEI_SCALE))
+        if (!SCALES_COLUMNS)
             x[v] *= SUM_FACTOR;
-        if (HAS(FLAG_SRC_SCALE) && !HAS(FLAG_SRC_SCALE_K))
+        if (SCALES_ROWS && !HAS(FLAG_SRC_SCALE_K))
             x[v] *= (column_f)src_scale;
-        if (HAS(FLAG_WEI_SCALE) && !HAS(FLAG_WEI_SCALE_K))
+        if (SCALES_COLUMNS && !HAS(FLAG_WEI_SCALE_K))
             x[v] *= t->wei_scale[v];
     }
     finish_row(p, args, dst, r, t->n0, t->columns, x);

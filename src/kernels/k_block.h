@@ -43,11 +43,7 @@ struct row_parameters {
     row_f src_scale[ROWS / VEC_ROWS];
 };
 
-// Loads for one row. row: the element offset where the row begins in the tensor.
-static inline int load_src_zp(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                              const struct k_block *block, parameter_index row) {
-    return load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp, row + block->src_zp);
-}
+// Loads the correction of one row. row: the element offset where the row begins in the tensor.
 static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct k_block *block, parameter_index row, int src_zp) {
     const parameter_index at = row + (parameter_index)block->segment * block->steps.reductions;
@@ -55,11 +51,7 @@ static inline int load_correction(global const struct matmul_problem *p, const s
     if (!HAS(FLAG_SRC_ZP))
         return sum;
     int length = (int)p->segment;
-    if (HAS(FLAG_WIDE_SUMS))
+    if (MAY_CUT_SEGMENTS)
         length = (int)min(p->segment, p->k - (long)block->segment * p->segment);
     return sum - length * src_zp;
-}
-static inline float load_src_scale(const struct matmul_arguments *args, const struct k_block *block,
-                                   parameter_index row) {
-    return load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, row + block->src_scale);
 }

@@ -69,8 +69,9 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
 // The number of the block's group of K. group: elements of K in a group.
 static inline parameter_index along_k(global const struct matmul_problem *p, const struct k_block *block,
                                       long group) {
-    return (parameter_index)(HAS(FLAG_EQUAL_GROUPS) ? block->segment
-                                                    : (parameter_index)block->k0 / (parameter_index)group);
+    return (parameter_index)(HAS_EQUAL_GROUPS(p, group)
+                                 ? block->segment
+                                 : (parameter_index)block->k0 / (parameter_index)group);
 }
 
 // Loads zero points and scales of the columns for the block's segment.
@@ -78,14 +79,14 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
                                           const struct matmul_arguments *args, const struct k_block *block,
                                           __private struct tile *t) {
     if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
-        load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, spec_wei_zp_dt(), args->host_wei_zp,
+        load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), args->host_wei_zp,
                                 &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
     // The policy multiplies w - WEI_SHIFT, so its zero points are shifted, too.
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
-    if (HAS(FLAG_WEI_SCALE) && (HAS(FLAG_WEI_SCALE_K) || block->opens)) {
-        load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, spec_wei_scale_dt(),
+    if (SCALES_COLUMNS && (HAS(FLAG_WEI_SCALE_K) || block->opens)) {
+        load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
                            args->host_wei_scale, &t->wei_scale_at,
                            along_k(p, block, p->wei_scale.row_group) * block->steps.wei_scale);
         for (int v = 0; v < NV; ++v)
@@ -157,7 +158,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     const struct row_index first = row_at(p, first_row);
     if (HAS(FLAG_WEI_ZP))
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
-    if (HAS(FLAG_WEI_SCALE))
+    if (SCALES_COLUMNS)
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
     const struct k_block all = {.opens = true};
     if (spec_stage() != STAGE_FINISH) {
@@ -179,7 +180,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
         load_column_parameters(p, &args, &all, &t);
     }
-    if (spec_stage() == STAGE_PARTIAL) {
+    if (IS_PARTIAL(p)) {
         store_partials(p, &t, values,
                        partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
         return;

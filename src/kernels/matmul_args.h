@@ -27,7 +27,7 @@ struct tensor_arg {
     arg_i64 batch[MATMUL_MAX_BATCH_NDIMS];
     arg_i64 row, column;
     arg_i64 row_group, column_group;
-    arg_i32 data_type; // zemm_data_type_t
+    arg_i32 data_type; // zemm_data_type_t; 0: no tensor
     arg_i32 on_host;   // 1: a host scalar; its value is in matmul_arguments
 };
 
@@ -96,7 +96,7 @@ struct matmul_arguments {
 #define SPEC_FLAGS 3
 #define SPEC_SRC_UNIT 4 // UNIT_...
 #define SPEC_WEI_UNIT 5
-#define SPEC_SRC_SCALE_DT 6 // type of the tensor; 0: none, or a host scalar
+#define SPEC_SRC_SCALE_DT 6 // type of the tensor; 0: none, or a host scalar; TYPE_IN_BLOCK
 #define SPEC_WEI_SCALE_DT 7
 #define SPEC_SRC_ZP_DT 8
 #define SPEC_WEI_ZP_DT 9
@@ -107,6 +107,8 @@ struct matmul_arguments {
 #define SPEC_PANEL_K 12
 #define SPEC_PANELS 13
 #define SPEC_SRC_LOAD 14 // Xe rows: enum src_load
+
+#define TYPE_IN_BLOCK 255 // the kernel reads the type from the argument block
 
 #define REDUCE_SEGMENTS 32 // segments of a row that one work-item of reduce_src sums
 

@@ -15,6 +15,8 @@ tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
         return tensor(memory_desc());
     tensor_arg t = tensor(md_of_quant(md, *entry));
     set_parameter(t, md, *entry);
+    if (entry->is_on_host)
+        t.data_type = 0;
     return t;
 }
 

@@ -89,6 +89,97 @@ uint32_t parameter_type(const quant_entry *entry) {
     return entry && !entry->is_on_host ? uint32_t(entry->data_type) : 0;
 }
 
+std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kernels::stage stage) {
+    const problem &p = f.problem();
+    return {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
+            {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
+            {SPEC_DST_DT, uint32_t(p.dst.data_type)},
+            {SPEC_FLAGS, flags},
+            {SPEC_STAGE, stage},
+            {SPEC_ZP_TERM, xe_zp_term(f)},
+            {SPEC_WEI_UNIT, f.laid_out->wei_unit},
+            {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
+            {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
+            {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
+            {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))},
+            {SPEC_PANEL_K, uint32_t(f.panel_k)},
+            {SPEC_PANELS, uint32_t(f.panels)},
+            {SPEC_SRC_LOAD, xe_src_load(f)}};
+}
+
+// ---- Constants of rows where a work-item owns a tile. Each different list is a module that takes
+// most of a second to build on a CPU. So what these kernels read from the argument block, and what
+// makes no difference for the problem, is left out.
+
+constexpr uint32_t read_from_block =
+    FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_POST_OPS | FLAG_DST_SCALE | FLAG_DST_ZP;
+constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
+
+// Whether the policy multiplies packed weights in another way if it uses them only once.
+bool reads_one_group_otherwise(const facts &f) {
+    const problem &p = f.problem();
+    if (multiplies_unlike_bytes(f))
+        return is_int4(p.wei.data_type) || changes_signedness(p);
+    return !p.integer() && p.wei.data_type != zemm_f32;
+}
+
+// Types of the parameters that are constants: those of scales and zero points that change along K,
+// if they are what quantised models have: scales of one type, zero points of bytes or of the type
+// of the weights.
+struct constant_types {
+    bool are_usual = false;
+    uint32_t src_scale = TYPE_IN_BLOCK, wei_scale = TYPE_IN_BLOCK, wei_zp = TYPE_IN_BLOCK;
+};
+
+constant_types constant_types_of(const facts &f, uint32_t flags) {
+    const problem &p = f.problem();
+    const auto type_if = [&](uint32_t flag, const quant_entry *entry) {
+        return flags & flag ? parameter_type(entry) : uint32_t(TYPE_IN_BLOCK);
+    };
+    const constant_types result = {true, type_if(FLAG_SRC_SCALE_K, p.scale(ZEMM_ARG_SRC)),
+                                   type_if(FLAG_WEI_SCALE_K, p.scale(ZEMM_ARG_WEIGHTS)),
+                                   type_if(FLAG_WEI_ZP_K, p.zero_point(ZEMM_ARG_WEIGHTS))};
+    if ((flags & scaled_along_k) == scaled_along_k && result.src_scale != result.wei_scale)
+        return {};
+    const bool is_usual = result.wei_zp == TYPE_IN_BLOCK || result.wei_zp == uint32_t(p.wei.data_type) ||
+                          is_int8(zemm_data_type_t(result.wei_zp));
+    return is_usual ? result : constant_types();
+}
+
+std::vector<ze::spec_constant> constants_of(const facts &f, uint32_t flags) {
+    const problem &p = f.problem();
+    flags &= ~(read_from_block | FLAG_WIDE_SUMS);
+    const constant_types types = constant_types_of(f, flags);
+    if (!types.are_usual)
+        flags &= ~FLAG_EQUAL_GROUPS;
+    if (!(flags & (scaled_along_k | FLAG_SRC_ZP | FLAG_REDUCTIONS)))
+        flags &= ~FLAG_WHOLE_SEGMENTS;
+    if (!reads_one_group_otherwise(f))
+        flags &= ~FLAG_ONE_GROUP;
+    std::vector<ze::spec_constant> result = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
+                                             {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
+                                             {SPEC_FLAGS, flags},
+                                             {SPEC_STAGE, kernels::STAGE_WHOLE},
+                                             {SPEC_WEI_UNIT, f.laid_out->wei_unit},
+                                             {SPEC_SRC_SCALE_DT, types.src_scale},
+                                             {SPEC_WEI_SCALE_DT, types.wei_scale},
+                                             {SPEC_WEI_ZP_DT, types.wei_zp}};
+    // Drivers refuse specialisation constants that a module does not have.
+    if (f.row->multiplies != operands::int8)
+        result.push_back({SPEC_SRC_UNIT, f.src_unit});
+    return result;
+}
+
+// The second launch of a problem whose K is split into ranges.
+std::vector<ze::spec_constant> finish_constants_of(uint32_t flags) {
+    flags &= FLAG_INTEGER | FLAG_EXACT_S32 | FLAG_WIDE_SUMS | scaled_along_k;
+    return {{SPEC_FLAGS, flags},
+            {SPEC_STAGE, kernels::STAGE_FINISH},
+            {SPEC_SRC_SCALE_DT, TYPE_IN_BLOCK},
+            {SPEC_WEI_SCALE_DT, TYPE_IN_BLOCK},
+            {SPEC_WEI_ZP_DT, TYPE_IN_BLOCK}};
+}
+
 // A problem with fewer multiply-adds than this is not worth a second launch: it takes one core some
 // microseconds. Fewer than 16 rows count as 16, for they take no less time.
 constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds
@@ -187,32 +278,15 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
     const bool is_split = block.k_range < block.k;
-    const auto constants = [&](kernels::stage stage) {
-        std::vector<ze::spec_constant> result = {
-            {SPEC_SRC_DT, uint32_t(p.src.data_type)},
-            {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
-            {SPEC_DST_DT, uint32_t(p.dst.data_type)},
-            {SPEC_FLAGS, flags},
-            {SPEC_STAGE, stage},
-            {SPEC_ZP_TERM, is_xe ? xe_zp_term(f) : kernels::ZP_TERM_S32},
-            {SPEC_WEI_UNIT, f.laid_out->wei_unit},
-            {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
-            {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
-            {SPEC_SRC_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_SRC))},
-            {SPEC_WEI_ZP_DT, parameter_type(p.zero_point(ZEMM_ARG_WEIGHTS))}};
-        // Drivers refuse specialisation constants that a module does not have.
-        if (is_xe) {
-            result.push_back({SPEC_PANEL_K, uint32_t(f.panel_k)});
-            result.push_back({SPEC_PANELS, uint32_t(f.panels)});
-            result.push_back({SPEC_SRC_LOAD, xe_src_load(f)});
-        } else {
-            result.push_back({SPEC_SRC_UNIT, f.src_unit});
-        }
-        return result;
-    };
-    result.constants = constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
-    if (is_split)
-        result.finish_constants = constants(kernels::STAGE_FINISH);
+    if (is_xe) {
+        result.constants = xe_constants(f, flags, is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
+        if (is_split)
+            result.finish_constants = xe_constants(f, flags, kernels::STAGE_FINISH);
+    } else {
+        result.constants = constants_of(f, flags);
+        if (is_split)
+            result.finish_constants = finish_constants_of(flags);
+    }
 
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);

@@ -3,12 +3,14 @@
 // are in registers. Registers cannot be indexed, so all loops over them are unrolled.
 #pragma once
 
+#include "owner/sub_group/choices.h"
 #include "owner/sub_group/columns.h"
 #include "owner/sub_group/place.h"
 #include "owner/sub_group/rows.h"
 #include "owner/sub_group/vectors.h"
 
 #define OWNER_LOOPS "owner/sub_group/loops.h"
+#define OWNER_EPILOGUE "owner/sub_group/epilogue.h"
 
 #define OWNER_ATTRIBUTES __attribute__((intel_reqd_sub_group_size(LANES)))
 #define OWNER_PARAMETERS , local column_f *shared // [sub-group][8][TILE_N] with FLAG_SLICES

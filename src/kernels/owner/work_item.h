@@ -3,12 +3,14 @@
 // its panel are in private memory, which stays in the L1 cache.
 #pragma once
 
+#include "owner/work_item/choices.h"
 #include "owner/work_item/columns.h"
 #include "owner/work_item/place.h"
 #include "owner/work_item/rows.h"
 #include "owner/work_item/vectors.h"
 
 #define OWNER_LOOPS "owner/work_item/loops.h"
+#define OWNER_EPILOGUE "owner/work_item/epilogue.h"
 
 #define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1)))
 #define OWNER_PARAMETERS

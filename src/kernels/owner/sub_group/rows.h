@@ -55,6 +55,16 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     }
 }
 
+// Loads for one row. row: the element offset where the row begins in the tensor.
+static inline int load_src_zp(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                              const struct k_block *block, parameter_index row) {
+    return load_zero_point(args->src_zp, spec_src_zp_dt(), args->host_src_zp, row + block->src_zp);
+}
+static inline float load_src_scale(const struct matmul_arguments *args, const struct k_block *block,
+                                   parameter_index row) {
+    return load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, row + block->src_scale);
+}
+
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    const struct k_block *block, __private struct tile_rows *rows) {
 #pragma unroll

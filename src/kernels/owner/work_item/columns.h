@@ -1,25 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of the weights for a tile's columns. Contiguous ones are loaded a vector
-// at a time.
+// Scales and zero points of the weights for a tile's columns.
 #pragma once
 
-#include "owner/work_item/vectors.h"
-#include "parameters.h"
-
-// Loads LANES contiguous elements of an integer tensor, from element i on. For 4-bit types i is
-// even.
-static inline column_i load_column_i(bytes p, int data_type, long i) {
-    if (data_type == DT_S32)
-        return load_column_s32((global const int *)p + i);
-    return to_column_i(load_column_f(p, data_type, i));
-}
-
-// Whether the values of the tile's columns, from element `offset` on, can be loaded a vector at a
-// time.
-static inline bool columns_are_vectors(tensor t, int data_type, long offset, int columns) {
-    const bool nibble = type_bits(data_type) == 4 && (offset & 1) != 0;
-    return t->column == 1 && t->column_group == 1 && columns == TILE_N && !nibble;
-}
+#include "owner/work_item/elements.h"
 
 // Where scales or zero points lie for the tile's columns. n0: the first column.
 struct column_source {
@@ -32,20 +15,71 @@ static inline struct column_source find_columns(global const struct matmul_probl
     return (struct column_source){batch_offset(p, t, r), n0, columns};
 }
 
+// Loads LANES contiguous elements of a tensor of scales, or of zero points. These are inlined and
+// look at the type themselves: few rows of dst are multiplied by a group of K in less time than a
+// jump takes that is not foreseen.
+static inline column_f load_column_scale(bytes p, int data_type, long i) {
+    switch (data_type) {
+#define ZEMM_FLOAT_TYPE(name, NAME, ...)                                                                     \
+    case DT_##NAME:                                                                                          \
+        return load_column_f(p, DT_##NAME, i);
+#include "types.def"
+    }
+    return (column_f)0.f;
+}
+static inline column_i load_column_zero_point(bytes p, int data_type, long i) {
+    switch (data_type) {
+    case DT_S32: // f32 does not hold every s32
+        return load_column_s32((global const int *)p + i);
+    case DT_S8:
+        return to_column_i(load_column_f(p, DT_S8, i));
+    case DT_U8:
+        return to_column_i(load_column_f(p, DT_U8, i));
+    case DT_S4:
+        return to_column_i(load_column_f(p, DT_S4, i));
+    case DT_U4:
+        return to_column_i(load_column_f(p, DT_U4, i));
+    }
+    return (column_i)0;
+}
+
+// Whether the values of the tile's columns, from element `offset` on, can be loaded a vector at a
+// time.
+static inline bool columns_are_vectors(tensor t, int data_type, long offset, int columns) {
+    const bool nibble = type_bits(data_type) == 4 && (offset & 1) != 0;
+    return t->column == 1 && t->column_group == 1 && columns == TILE_N && !nibble;
+}
+
+// The same one by one, for other columns.
+static __attribute__((noinline)) void load_single_scales(__private float *scale, ulong address, tensor t,
+                                                         int data_type, long begin, long n0, int columns) {
+#pragma unroll 1
+    for (int n = 0; n < TILE_N; ++n)
+        scale[n] = load_scale_element((bytes)address, data_type,
+                                      begin + parameter_offset(t, n0 + min(n, columns - 1)));
+}
+static __attribute__((noinline)) void load_single_zero_points(__private int *zero_point, ulong address,
+                                                              tensor t, int data_type, long begin, long n0,
+                                                              int columns) {
+#pragma unroll 1
+    for (int n = 0; n < TILE_N; ++n)
+        zero_point[n] =
+            load_int((bytes)address, data_type, begin + parameter_offset(t, n0 + min(n, columns - 1)));
+}
+
 // scale[v]: for vector v of columns. row: element offset of a group of K.
 static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
                                       float host, const struct column_source *from, long row) {
     const long begin = from->begin + row;
     if (data_type == 0 || t->column == 0) {
+        const float x = load_scale(address, data_type, host, begin);
         for (int v = 0; v < NV; ++v)
-            scale[v] = (column_f)load_scale(address, data_type, host, begin);
+            scale[v] = (column_f)x;
     } else if (columns_are_vectors(t, data_type, begin + from->n0, from->columns)) {
         for (int v = 0; v < NV; ++v)
-            scale[v] = load_column_f((bytes)address, data_type, begin + from->n0 + v * LANES);
+            scale[v] = load_column_scale((bytes)address, data_type, begin + from->n0 + v * LANES);
     } else {
-        for (int n = 0; n < TILE_N; ++n)
-            ((__private float *)scale)[n] = load_scale(
-                address, data_type, host, begin + parameter_offset(t, from->n0 + min(n, from->columns - 1)));
+        load_single_scales((__private float *)scale, address, t, data_type, begin, from->n0, from->columns);
     }
 }
 
@@ -54,14 +88,14 @@ static inline void load_column_zero_points(__private column_i *zero_point, ulong
                                            long row) {
     const long begin = from->begin + row;
     if (data_type == 0 || t->column == 0) {
+        const int x = load_zero_point(address, data_type, host, begin);
         for (int v = 0; v < NV; ++v)
-            zero_point[v] = (column_i)load_zero_point(address, data_type, host, begin);
+            zero_point[v] = (column_i)x;
     } else if (columns_are_vectors(t, data_type, begin + from->n0, from->columns)) {
         for (int v = 0; v < NV; ++v)
-            zero_point[v] = load_column_i((bytes)address, data_type, begin + from->n0 + v * LANES);
+            zero_point[v] = load_column_zero_point((bytes)address, data_type, begin + from->n0 + v * LANES);
     } else {
-        for (int n = 0; n < TILE_N; ++n)
-            ((__private int *)zero_point)[n] = load_zero_point(
-                address, data_type, host, begin + parameter_offset(t, from->n0 + min(n, from->columns - 1)));
+        load_single_zero_points((__private int *)zero_point, address, t, data_type, begin, from->n0,
+                                from->columns);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The epilogue of a row: bias, post-ops, scale and zero point of dst, conversion and store.
+// The epilogue of a row: bias, post-ops, scale and zero point of dst, conversion and store. What a
+// problem does not have is pruned when the module is built.
 #pragma once
 
 #include OWNER
@@ -7,6 +8,44 @@
 #include "post_ops.h"
 #include "spec.h"
 #include "tensor.h"
+
+// Applies all post-ops to x[width], the results of row r: column `first` and every COLUMN_STEP-th
+// after it. dst still has its old contents, which the sum post-op reads.
+static void apply_post_ops(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                           bytes dst, const struct row_index *r, long first, int width, private float *x) {
+    for (int i = 0; i < p->post_ops_len; ++i) {
+        global const struct post_op_arg *op = &p->post_ops[i];
+        const int alg = op->alg;
+        if (alg == POST_OP_SUM) {
+            const long row = row_offset(p, &p->dst, r);
+            for (int j = 0; j < width; ++j) {
+                const float old = load_float(dst, op->src1.data_type,
+                                             row + column_offset(&p->dst, first + j * COLUMN_STEP));
+                x[j] += op->alpha * (old - (float)op->zero_point);
+            }
+        } else if (alg == POST_OP_PRELU || is_binary(alg)) {
+            bytes src1 = (bytes)args->post_op_src1[i];
+            bytes src2 = (bytes)args->post_op_src2[i];
+            const long row1 = row_offset(p, &op->src1, r);
+            const long row2 = row_offset(p, &op->src2, r);
+            for (int j = 0; j < width; ++j) {
+                const float s = load_float(src1, op->src1.data_type,
+                                           row1 + column_offset(&op->src1, first + j * COLUMN_STEP));
+                if (alg == POST_OP_PRELU)
+                    x[j] = x[j] >= 0.f ? x[j] : x[j] * s;
+                else if (is_ternary(alg))
+                    x[j] = ternary(alg, x[j], s,
+                                   load_int(src2, op->src2.data_type,
+                                            row2 + column_offset(&op->src2, first + j * COLUMN_STEP)));
+                else
+                    x[j] = binary(alg, x[j], s);
+            }
+        } else {
+            for (int j = 0; j < width; ++j)
+                x[j] = eltwise(alg, x[j], op->alpha, op->beta);
+        }
+    }
+}
 
 // Whether the work-item has all its columns, and they are contiguous in the tensor.
 static inline bool is_dense_row(tensor t, int columns) {
