@@ -123,35 +123,51 @@ bool reads_one_group_otherwise(const facts &f) {
     return !p.integer() && p.wei.data_type != zemm_f32;
 }
 
-// Types of the parameters that are constants: those of scales and zero points that change along K,
-// if they are what quantised models have: scales of one type, zero points of bytes or of the type
-// of the weights.
-struct constant_types {
-    bool are_usual = false;
+// Whether the policy multiplies src as it is in memory.
+bool multiplies_src_in_place(const facts &f) {
+    return f.problem().src.data_type == zemm_f32 && f.src_unit == UNIT_COLUMN;
+}
+
+// Types of scales and zero points that change along K.
+struct types_along_k {
     uint32_t src_scale = TYPE_IN_BLOCK, wei_scale = TYPE_IN_BLOCK, wei_zp = TYPE_IN_BLOCK;
 };
 
-constant_types constant_types_of(const facts &f, uint32_t flags) {
+types_along_k types_of(const facts &f, uint32_t flags) {
     const problem &p = f.problem();
     const auto type_if = [&](uint32_t flag, const quant_entry *entry) {
         return flags & flag ? parameter_type(entry) : uint32_t(TYPE_IN_BLOCK);
     };
-    const constant_types result = {true, type_if(FLAG_SRC_SCALE_K, p.scale(ZEMM_ARG_SRC)),
-                                   type_if(FLAG_WEI_SCALE_K, p.scale(ZEMM_ARG_WEIGHTS)),
-                                   type_if(FLAG_WEI_ZP_K, p.zero_point(ZEMM_ARG_WEIGHTS))};
-    if ((flags & scaled_along_k) == scaled_along_k && result.src_scale != result.wei_scale)
-        return {};
-    const bool is_usual = result.wei_zp == TYPE_IN_BLOCK || result.wei_zp == uint32_t(p.wei.data_type) ||
-                          is_int8(zemm_data_type_t(result.wei_zp));
-    return is_usual ? result : constant_types();
+    return {type_if(FLAG_SRC_SCALE_K, p.scale(ZEMM_ARG_SRC)),
+            type_if(FLAG_WEI_SCALE_K, p.scale(ZEMM_ARG_WEIGHTS)),
+            type_if(FLAG_WEI_ZP_K, p.zero_point(ZEMM_ARG_WEIGHTS))};
+}
+
+// Whether what changes along K is what quantised models have: groups of one size, scales of one type,
+// zero points of bytes or of the type of the weights, and no zero points of a src with groups. Kernels
+// for these know all types. For the many other combinations they look at the types.
+bool is_usual(const facts &f, uint32_t flags, const types_along_k &types) {
+    if ((flags & (scaled_along_k | FLAG_WEI_ZP_K)) == 0)
+        return true;
+    const bool one_scale_type =
+        (flags & scaled_along_k) != scaled_along_k || types.src_scale == types.wei_scale;
+    const bool small_zero_points = !(flags & FLAG_WEI_ZP_K) ||
+                                   types.wei_zp == uint32_t(f.problem().wei.data_type) ||
+                                   is_int8(zemm_data_type_t(types.wei_zp));
+    constexpr uint32_t grouped_src = FLAG_SRC_ZP | FLAG_SRC_SCALE_K;
+    return flags & FLAG_EQUAL_GROUPS && one_scale_type && small_zero_points &&
+           (flags & grouped_src) != grouped_src;
 }
 
 std::vector<ze::spec_constant> constants_of(const facts &f, uint32_t flags) {
     const problem &p = f.problem();
     flags &= ~(read_from_block | FLAG_WIDE_SUMS);
-    const constant_types types = constant_types_of(f, flags);
-    if (!types.are_usual)
-        flags &= ~FLAG_EQUAL_GROUPS;
+    types_along_k types = types_of(f, flags);
+    if (!is_usual(f, flags, types)) {
+        types = {};
+        flags &= ~(FLAG_EQUAL_GROUPS | FLAG_WHOLE_SEGMENTS | FLAG_ONE_GROUP); // these only save time
+        flags |= flags & FLAG_WEI_ZP ? FLAG_WEI_ZP_K : 0;
+    }
     if (!(flags & (scaled_along_k | FLAG_SRC_ZP | FLAG_REDUCTIONS)))
         flags &= ~FLAG_WHOLE_SEGMENTS;
     if (!reads_one_group_otherwise(f))
@@ -166,7 +182,7 @@ std::vector<ze::spec_constant> constants_of(const facts &f, uint32_t flags) {
                                              {SPEC_WEI_ZP_DT, types.wei_zp}};
     // Drivers refuse specialisation constants that a module does not have.
     if (f.row->multiplies != operands::int8)
-        result.push_back({SPEC_SRC_UNIT, f.src_unit});
+        result.push_back({SPEC_SRC_UNIT, uint32_t(multiplies_src_in_place(f) ? UNIT_COLUMN : UNIT_NONE)});
     return result;
 }
 

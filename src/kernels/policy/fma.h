@@ -202,7 +202,7 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
 static __attribute__((noinline)) void load_row(bytes src, long i, long stride, int length,
                                                __private float *a) {
     int k = 0;
-    if (spec_src_unit() == UNIT_COLUMN)
+    if (stride == 1)
 #pragma unroll 1
         for (; k + 16 <= length; k += 16)
             vstore16(load_float16(src, spec_src_dt(), i + k), 0, a + k);
