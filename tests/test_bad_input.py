@@ -132,6 +132,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "scales_one_group": (scales(SRC, 3, (32,)), ["group_ndims", "1"]),
     "scales_group_zero": (scales(SRC, 3, (1, 0)), ["group_dims[1]", "0"]),
     "scales_group_negative": (scales(WEIGHTS, 3, (-16, 1)), ["group_dims[0]", "-16"]),
+    "reductions_of_dst": (reductions(zemm.ARG_DST, 3, (1, 32)), ["dst", "dynamic scales"]),
     "scales_groups_common": (scales(SRC, 0, (1, 32)), ["groups", "mask 0"]),
     "scales_host_mask": (scales(SRC, 2, (), "f32", True), ["mask 2", "host"]),
     "zero_points_type": (zero_points(SRC, 0, (), "f32"), ["f32"]),

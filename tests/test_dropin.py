@@ -160,15 +160,41 @@ def run(program: Path, case: str, folder: Path, **variables: str) -> subprocess.
     )
 
 
+def onednn_headers() -> list[str]:
+    names = ("dnnl.h", "dnnl_common.h", "dnnl_debug.h", "dnnl_ze.h")
+    return [(INCLUDE / "oneapi" / "dnnl" / name).read_text() for name in names]
+
+
 @needs_headers
 def test_has_every_function_of_onednns_headers() -> None:
-    """All functions of dnnl.h, dnnl_common.h and dnnl_debug.h."""
-    folder = INCLUDE / "oneapi" / "dnnl"
-    texts = [(folder / name).read_text() for name in ("dnnl.h", "dnnl_common.h", "dnnl_debug.h")]
-    declared = set().union(*(functions(text, "DNNL") for text in texts))
+    declared = set().union(*(functions(text, "DNNL") for text in onednn_headers()))
     assert len(declared) > 180
     names = exported()
     assert {name for name in declared if f"dnnl_{name}" not in names} == set()
+
+
+def types_of(text: str, prefix: str) -> dict[str, list[str]]:
+    """The types of the result and of the parameters of each function, without the prefix."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*|^#[^\n]*$", "", text, flags=re.DOTALL | re.MULTILINE)
+    found = {}
+    for function in re.finditer(rf"([^;{{}}]*) {prefix}_API (\*?){prefix.lower()}_(\w+)\(([^;]*)\);", text):
+        returned, star, name, parameters = function.groups()
+        types = [re.sub(r"\b\w+\s*$", "", one) for one in parameters.split(",")]
+        found[name] = [
+            re.sub(r"\s|struct|_t\b|const_?|dnnl_|zemm_", "", one).replace("stream*", "stream")
+            for one in [returned + star, *types]
+        ]
+    return found
+
+
+@needs_headers
+def test_functions_have_the_types_of_onednns_headers() -> None:
+    """A forward passes its arguments on as they are, so zemm's parameters must be oneDNN's."""
+    zemm_text = "".join(header.read_text() for header in (ROOT / "include" / "zemm").glob("*.h"))
+    own, onednns = types_of(zemm_text, "ZEMM"), types_of("".join(onednn_headers()), "DNNL")
+    both = own.keys() & onednns.keys()
+    assert len(both) > 110
+    assert {name: (own[name], onednns[name]) for name in both if own[name] != onednns[name]} == {}
 
 
 @needs_headers

@@ -376,7 +376,7 @@ REFUSALS: dict[str, tuple[Any, Any, list[tuple[Any, ...]], type[Exception], str]
     "zero_point": (md(), S8, [("zero_points", ARG_SRC, 0)], ValueError, "f32"),
     "post_op": (md(), md(), [("post_ops", relu())], UNIMPLEMENTED, "eltwise"),
     "sum_zero_point": (md(), S8, [("post_ops", sum_of(1.0, 3))], UNIMPLEMENTED, "zero point 3"),
-    "reductions": (md(), S8, [("precomputed_reductions", ARG_DST, 3, (1, 32))], UNIMPLEMENTED, "dynamic_fp"),
+    "reductions": (md(), S8, [("precomputed_reductions", ARG_SRC, 3, (1, 32))], UNIMPLEMENTED, "dynamic_fp"),
     "dropout": (md(), S8, [("dropout",)], UNIMPLEMENTED, "dropout"),
     "rounding": (md(), S8, [("rounding", ARG_DST, "stochastic")], UNIMPLEMENTED, "stochastic"),
     "dynamic_src": (md(), S8, [("scales", ARG_SRC, 3, (1, 32), "f32", False, "dynamic_fp")],

@@ -312,7 +312,8 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_zero_points_v2(zemm_primitive_att
  * weights have zero points, and group_dims[1] divides K and the K group of every scale and zero
  * point.
  *
- * An extension of zemm: with arg ZEMM_ARG_DST a reorder that quantises writes the sums of dst. */
+ * An extension of zemm: with arg ZEMM_ARG_DST a reorder that quantises writes the sums of dst. They
+ * are set after the dynamic scales of dst. invalid_arguments, as in oneDNN: without these. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_precomputed_reductions(zemm_primitive_attr_t attr, int arg,
                                                                       int mask, int group_ndims,
                                                                       const zemm_dims_t group_dims,

@@ -4,14 +4,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "common/data_type.hpp"
 #include "zemm/zemm_types.h"
 
 struct zemm_memory_desc {
-    // The members up to inner_idxs lie where oneDNN 3.14 has them: some of its test programs read
-    // its private struct.
+    // The members up to inner_idxs, and extra, lie where oneDNN 3.14 has them: some of its test
+    // programs use its private struct.
     int ndims = 0;
     zemm_dims_t dims = {};
     zemm_data_type_t data_type = zemm_data_type_undef;
@@ -30,11 +31,15 @@ struct zemm_memory_desc {
     zemm_dim_t nnz = 0; // the number of elements that are stored
     // The types of indices and pointers (CSR), of indices (COO), or of offsets (grouped).
     zemm_data_type_t metadata_types[2] = {zemm_data_type_undef, zemm_data_type_undef};
+    // Where oneDNN keeps what an element needs besides its value, such as compensations; the first
+    // word has the flags. Its test programs write here. No function of zemm does.
+    uint64_t extra[16] = {};
     int variable_dim = 0;       // grouped: the dimension along which groups differ in size
     zemm_dim_t group_count = 0; // grouped
 };
 static_assert(offsetof(zemm_memory_desc, padded_dims) == 112 && offsetof(zemm_memory_desc, strides) == 320 &&
-              offsetof(zemm_memory_desc, inner_blks) == 424 && offsetof(zemm_memory_desc, inner_idxs) == 520);
+              offsetof(zemm_memory_desc, inner_blks) == 424 &&
+              offsetof(zemm_memory_desc, inner_idxs) == 520 && offsetof(zemm_memory_desc, extra) == 640);
 
 namespace zemm {
 

@@ -124,8 +124,12 @@ void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
 
 void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {
     const char *const caller = "zemm_primitive_attr_set_precomputed_reductions";
-    // dst is an extension of oneDNN: a reorder with dynamic quantisation writes the reductions of
-    // what it quantises.
+    // Those of dst extend oneDNN: a reorder with dynamic scales writes the reductions of what it
+    // quantises. Without such scales they are refused here, as in oneDNN.
+    const quant_entry *dst_scale = find_entry(attr.scales, ZEMM_ARG_DST);
+    if (r.arg == ZEMM_ARG_DST && (!dst_scale || dst_scale->mode == zemm_quantization_mode_static_sazp))
+        fail(zemm_invalid_arguments,
+             "%s: precomputed reductions of dst need dynamic scales of dst, which are set first", caller);
     if (r.arg != ZEMM_ARG_SRC && r.arg != ZEMM_ARG_DST)
         refuse_arg(caller, r.arg);
     if (r.data_type != zemm_s32)

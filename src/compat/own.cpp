@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of oneDNN about the library itself: the version, the log, and the instruction set.
+// Functions of oneDNN about the library itself (the version, the log, the instruction set), and those
+// that answer in another way than their namesakes in zemm.
 #include <atomic>
 #include <string>
 
@@ -57,6 +58,18 @@ int isa_of(const char *name) {
 
 std::atomic<int> hints{0};
 
+// The index for a query. oneDNN has no descriptors of scales, zero points, reductions and slopes of
+// prelu, where zemm has some: for these it is the index of no argument.
+int index_for(zemm_query_t what, int index) {
+    constexpr int flags =
+        ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS;
+    if (what != zemm_query_exec_arg_md || index < 0)
+        return index;
+    const bool is_post_op = index >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE;
+    const bool is_slopes = is_post_op && index % ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE == ZEMM_ARG_WEIGHTS;
+    return is_slopes || (!is_post_op && (index & flags)) ? -1 : index;
+}
+
 } // namespace
 
 extern "C" {
@@ -72,6 +85,15 @@ const zemm_version_t ZEMM_API *dnnl_version(void) {
     static const zemm_version_t version = {
         3, 14, 0, hash.c_str(), zemm_version()->cpu_runtime, zemm_version()->gpu_runtime};
     return &version;
+}
+
+zemm_status_t ZEMM_API dnnl_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
+                                                 void *result) {
+    return zemm_primitive_desc_query(pd, what, index_for(what, index), result);
+}
+const_zemm_memory_desc_t ZEMM_API dnnl_primitive_desc_query_md(const_zemm_primitive_desc_t pd,
+                                                               zemm_query_t what, int index) {
+    return zemm_primitive_desc_query_md(pd, what, index_for(what, index));
 }
 
 // Programs of oneDNN up to 3.13 may ask whether the log has execution times.

@@ -174,7 +174,8 @@ void check_zero_points(const context &c) {
 void check_reductions(const context &c) {
     for (const auto &[arg, e] : c.p.attr.precomputed_reductions)
         if (arg != ZEMM_ARG_SRC)
-            fail(zemm_unimplemented, "precomputed reductions of argument %d: a matmul has those of src", arg);
+            fail(zemm_invalid_arguments, "precomputed reductions of argument %d: a matmul has those of src",
+                 arg);
     const quant_entry *e = c.p.reduction();
     if (!e)
         return;

@@ -72,6 +72,7 @@ void check_shapes(const problem &p) {
     // one has another number of dimensions, for example.
     for (const auto &t : tensors) {
         refuse_sparse(t.name, t.md);
+        refuse_extra(t.name, t.md);
         refuse_huge(t.name, t.md);
     }
     for (const auto &t : tensors) {

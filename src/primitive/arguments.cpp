@@ -47,7 +47,7 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
         fail(zemm_invalid_arguments, "%s must be %s", name.c_str(),
              expected.is_on_host ? "a host scalar memory, as its attribute says is_on_host"
                                  : "a memory on the engine, not a host scalar");
-    memory_desc md = memory.md;
+    const memory_desc &md = memory.md;
     const bool same_type =
         md.data_type == expected.md.data_type ||
         (!expected.is_on_host && data_type_bits(md.data_type) == data_type_bits(expected.md.data_type));
@@ -56,21 +56,23 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
              zemm_dt2str(md.data_type), zemm_dt2str(expected.md.data_type));
     if (on_host)
         return;
-    md.data_type = expected.md.data_type;
     if (memory.engine.get() != (expected.engine ? expected.engine : engine))
         fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's", name.c_str());
     if (expected.is_parameter) {
         if (md_size(md) < md_size(expected.md))
             fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
-                 name.c_str(), md_sentence(memory.md).c_str(), (long long)md_nelems(expected.md),
+                 name.c_str(), md_sentence(md).c_str(), (long long)md_nelems(expected.md),
                  dims_text(expected.md).c_str());
     } else if (expected.is_scratchpad) {
         if (md_size(md) < md_size(expected.md))
             fail(zemm_invalid_arguments, "%s has %zu bytes, the primitive needs %zu", name.c_str(),
                  md_size(md), md_size(expected.md));
     } else if (!md_equal(md, expected.md) && !is_within(expected.md, md)) {
-        fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
-             md_sentence(memory.md).c_str(), md_sentence(expected.md).c_str());
+        memory_desc other_type = md;
+        other_type.data_type = expected.md.data_type;
+        if (!md_equal(other_type, expected.md))
+            fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
+                 md_sentence(md).c_str(), md_sentence(expected.md).c_str());
     }
 }
 

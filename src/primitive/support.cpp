@@ -13,6 +13,12 @@ void refuse_sparse(const char *name, const memory_desc &md) {
              sparse_encoding_name(md.encoding));
 }
 
+void refuse_extra(const char *name, const memory_desc &md) {
+    if (md.extra[0] != 0)
+        fail(zemm_unimplemented, "%s: compensations in a tensor are not implemented (flags 0x%llx)", name,
+             (unsigned long long)md.extra[0]);
+}
+
 void refuse_huge(const char *name, const memory_desc &md) {
     constexpr zemm_dim_t most = zemm_dim_t(1) << 60;
     // Empty and runtime dimensions count as 1: other dimensions are used beside them.

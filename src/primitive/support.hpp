@@ -9,6 +9,7 @@ namespace zemm {
 
 // name: the name of the tensor in the sentence.
 void refuse_sparse(const char *name, const memory_desc &md);
+void refuse_extra(const char *name, const memory_desc &md);
 // Refuses a tensor with so many elements that sums of sizes and offsets could overflow.
 void refuse_huge(const char *name, const memory_desc &md);
 // Refuses a dst in which stride 0 puts several elements in one place. elements: what the sentence

@@ -18,6 +18,7 @@ void check_tensor(const char *name, const memory_desc &md) {
     if (md.format_kind == zemm_format_kind_host_scalar)
         fail(zemm_invalid_arguments, "%s is a host scalar, a reorder takes tensors", name);
     refuse_sparse(name, md);
+    refuse_extra(name, md);
     refuse_huge(name, md);
 }
 

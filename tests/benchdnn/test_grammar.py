@@ -183,7 +183,7 @@ def test_descriptor() -> None:
 
 @pytest.mark.parametrize(
     "token",
-    ["3", "3x4", "3x4:4x5:6", "3:4", "3x4:1x4x5", "3x-4:4x5", "3x:4x5", "1x2:n", "x".join("1" * 13) + ":1"],
+    ["3", "3x4", "3x4:4x5:6", "3:4", "3x-4:4x5", "3x:4x5", "1x2:n", "x".join("1" * 13) + ":1"],
 )
 def test_bad_descriptor(token: str) -> None:
     with pytest.raises(UsageError, match="problem"):

@@ -32,6 +32,7 @@ def output(capsys: Capture, *arguments: str, code: int = 0) -> list[str]:
         "--attr-post-ops=sum:0.5+relu,add:f32:per_oc+swish:1,select:f32.per_tensor,prelu:per_oc",
         "--dt=s8:s8:u8 --attr-post-ops=sum:1:0:s8",
         "--strides=40x1:7x1:9x1",
+        "--dt=f32,s8:s8:s32 --wtag=BA16a64b4a",
         "--stag=ba --wtag=ba --dtag=ba --attr-scratchpad=user --attr-scales=dst:common:4",
     ],
 )
@@ -85,10 +86,21 @@ def test_summary_of_implementations(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["--encoding=csr::", "--encoding=:coo:", "--wtag=BA16a64b4a", "--attr-post-ops=dw:k3s1p1"]
+    "line",
+    [
+        "--encoding=csr::",
+        "--encoding=:coo:",
+        "--attr-post-ops=dw:k3s1p1",
+        "--grouped=0:2:1+2 --wtag=acb 3x20:2x20x6",
+        "--grouped=1:2:8+12 --dtag=acb",
+        "--grouped=0:2:1+2 --attr-post-ops=add:f32:per_tensor:grouped 3x20:2x20x6",
+    ],
 )
 def test_what_matmul_lacks_is_unimplemented(capsys: Capture, line: str) -> None:
-    assert "0:UNIMPLEMENTED" in output(capsys, "--summary=no-failures", "--matmul", line, SMALL, code=1)[0]
+    assert (
+        "0:UNIMPLEMENTED"
+        in output(capsys, "--summary=no-failures", "--matmul", *line.split(), SMALL, code=1)[0]
+    )
 
 
 def test_packed_weights_are_skipped(capsys: Capture) -> None:

@@ -182,6 +182,12 @@ static void reductions(void) {
     OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, groups, zemm_s32));
     INVALID("wei",
             zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_s32));
+    /* Those of dst are for a reorder with dynamic scales. */
+    OK(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_DST, 0));
+    INVALID("dynamic scales",
+            zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_s32));
+    OK(zemm_primitive_attr_set_scales_v3(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_f32, 0,
+                                         zemm_quantization_mode_dynamic_fp));
     OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_s32));
     INVALID("src1",
             zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC_1, 3, 2, groups, zemm_s32));

@@ -33,6 +33,8 @@ const char *dnnl_rnn_direction2str(int);
 zemm_status_t dnnl_memory_desc_create_with_tag(zemm_memory_desc_t *, int, const zemm_dims_t, zemm_data_type_t,
                                                zemm_format_tag_t);
 zemm_status_t dnnl_memory_desc_destroy(zemm_memory_desc_t);
+zemm_status_t dnnl_primitive_desc_query(const_zemm_primitive_desc_t, zemm_query_t, int, void *);
+const_zemm_memory_desc_t dnnl_primitive_desc_query_md(const_zemm_primitive_desc_t, zemm_query_t, int);
 }
 
 struct dnnl_primitive_desc;
@@ -222,6 +224,41 @@ void test_settings() {
     CHECK(!std::strcmp(dnnl_rnn_direction2str(3), "bidirectional_concat"));
 }
 
+// As in oneDNN, the parameters of attributes have zero descriptors.
+void test_queries() {
+    zemm_engine_t engine;
+    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
+    const zemm_dims_t dims = {4, 4};
+    zemm_memory_desc_t md;
+    zemm_primitive_desc_t pd;
+    zemm_primitive_attr_t attr;
+    zemm_post_ops_t ops;
+    CHECK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab) == zemm_success);
+    CHECK(zemm_primitive_attr_create(&attr) == zemm_success && zemm_post_ops_create(&ops) == zemm_success);
+    CHECK(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_WEIGHTS, 2) == zemm_success);
+    CHECK(zemm_post_ops_append_prelu(ops, 2) == zemm_success);
+    CHECK(zemm_post_ops_append_binary(ops, zemm_binary_add, md) == zemm_success);
+    CHECK(zemm_primitive_attr_set_post_ops(attr, ops) == zemm_success);
+    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, attr) == zemm_success);
+    const int described[] = {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS,
+                             ZEMM_ARG_ATTR_MULTIPLE_POST_OP(1) | ZEMM_ARG_SRC_1};
+    const int parameters[] = {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS,
+                              ZEMM_ARG_ATTR_MULTIPLE_POST_OP(0) | ZEMM_ARG_WEIGHTS};
+    for (int arg : described)
+        CHECK(zemm_memory_desc_equal(md, dnnl_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)));
+    for (int arg : parameters) {
+        const_zemm_memory_desc_t found = md;
+        CHECK(zemm_memory_desc_get_size(zemm_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)) == 16);
+        CHECK(zemm_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)) == 0);
+        CHECK(dnnl_primitive_desc_query(pd, zemm_query_exec_arg_md, arg, &found) == zemm_success);
+        CHECK(zemm_memory_desc_get_size(found) == 0);
+    }
+    CHECK(zemm_memory_desc_equal(md, dnnl_primitive_desc_query_md(pd, zemm_query_weights_md, 0)));
+    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success && zemm_post_ops_destroy(ops) == zemm_success);
+    CHECK(zemm_primitive_attr_destroy(attr) == zemm_success);
+    CHECK(zemm_memory_desc_destroy(md) == zemm_success && zemm_engine_destroy(engine) == zemm_success);
+}
+
 // The functions with which oneDNN's test programs look into the primitive cache.
 void test_cache_functions() {
     zemm_engine_t engine;
@@ -281,6 +318,7 @@ int main() {
     test_gemms_without_work();
     test_gemms();
     test_settings();
+    test_queries();
     test_cache_functions();
     return 0;
 }

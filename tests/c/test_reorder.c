@@ -42,6 +42,48 @@ static void values(void) {
     OK(zemm_memory_desc_destroy(dst));
 }
 
+/* To a blocked layout of the enum of tags, and back. The padding becomes zeros. */
+static void blocked_tags(void) {
+    enum { C = 17, W = 2, PADDED = 32 };
+    static const zemm_dims_t dims = {1, C, 1, W};
+    float data[C * W], blocks[PADDED * W], back[C * W];
+    zemm_memory_desc_t plain = dense(4, dims, zemm_f32), blocked = tagged(4, dims, zemm_f32, zemm_nChw16c);
+    struct call c;
+    for (int i = 0; i < C * W; i++)
+        data[i] = (float)(i + 1);
+    memset(blocks, 0xff, sizeof blocks);
+    CHECK(zemm_memory_desc_get_size(blocked) == sizeof blocks);
+    reorder_make(&c, plain, blocked, NULL);
+    call_arg(&c, ZEMM_ARG_FROM, data);
+    call_arg(&c, ZEMM_ARG_TO, blocks);
+    call_run(&c, stream);
+    call_free(&c);
+    for (int channel = 0; channel < PADDED; channel++)
+        for (int w = 0; w < W; w++)
+            CHECK(blocks[(channel / 16 * W + w) * 16 + channel % 16] ==
+                  (channel < C ? data[channel * W + w] : 0.f));
+    reorder_make(&c, blocked, plain, NULL);
+    call_arg(&c, ZEMM_ARG_FROM, blocks);
+    call_arg(&c, ZEMM_ARG_TO, back);
+    call_run(&c, stream);
+    call_free(&c);
+    CHECK(memcmp(back, data, sizeof data) == 0);
+    OK(zemm_memory_desc_destroy(plain));
+    OK(zemm_memory_desc_destroy(blocked));
+}
+
+/* oneDNN's test programs write the flags of compensations into their own struct of a descriptor. */
+static void compensations(void) {
+    zemm_memory_desc_t md = dense(1, DIMS(4), zemm_s8), with = dense(1, DIMS(4), zemm_s8);
+    zemm_primitive_desc_t pd = NULL;
+    const uint64_t flags = 1;
+    memcpy((char *)with + 640, &flags, sizeof flags);
+    UNIMPLEMENTED("compensations", zemm_reorder_primitive_desc_create(&pd, md, engine, with, engine, NULL));
+    CHECK(!pd);
+    OK(zemm_memory_desc_destroy(md));
+    OK(zemm_memory_desc_destroy(with));
+}
+
 static void sum(void) {
     static const zemm_dims_t dims = {4};
     float data[] = {1.f, 2.f, 3.f, 4.f}, out[] = {10.f, 20.f, 30.f, 40.f};
@@ -181,6 +223,8 @@ int main(void) {
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
     OK(zemm_stream_create(&stream, engine, zemm_stream_in_order));
     values();
+    blocked_tags();
+    compensations();
     sum();
     quantise();
     queries();

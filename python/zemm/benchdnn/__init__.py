@@ -3,6 +3,6 @@
 benchdnn.
 
 Its stages and their modules: command line (cli, expand, batch), cases (case), library objects
-(build, buffers), data (ranges, fill), run (run, execution), expected values (reference), comparison
-(compare), output (report, perf).
+(build, buffers), data (ranges, fill), run (run, execution; in several processes: processes, worker),
+expected values (reference), comparison (compare), output (report, perf).
 """

@@ -38,9 +38,8 @@ def primitive_desc(zemm: Any, engine: Any, case: Case, with_attributes: bool = T
         args.DST: case.runtime_dst_mask,
     }
     masks[args.BIAS] = case.runtime_dst_mask & case.bia_mask
-    descs = {arg: memory_desc(zemm, a, masks[arg]) for arg, a in found.items()}
-    if not case.is_dense:
-        descs |= _special_descs(zemm, case)
+    descs = {} if case.is_dense else _special_descs(zemm, case)
+    descs |= {arg: memory_desc(zemm, a, masks[arg]) for arg, a in found.items() if arg not in descs}
     attr = attributes(zemm, case) if with_attributes else None
     return zemm.MatmulPrimitiveDesc(
         engine, descs[args.SRC], descs[args.WEI], descs[args.DST], bias=descs.get(args.BIAS), attr=attr
@@ -93,12 +92,19 @@ def post_ops(zemm: Any, case: Case) -> Any:
             sources = [
                 tensors[args.post_op_arg(index, tensor)] for tensor in (2, 3)[: 1 + (op.name == "select")]
             ]
-            chain.append_binary(f"binary_{op.name}", *(memory_desc(zemm, source) for source in sources))
+            chain.append_binary(f"binary_{op.name}", *(_operand_desc(zemm, case, s) for s in sources))
         elif isinstance(op, Prelu):
             chain.append_prelu(post_op_mask(op.mask, case.problem.ndims))
         elif isinstance(op, Depthwise):
             chain.append_dw(op.data_type, "undef", op.data_type, op.kernel, op.stride, op.padding)
     return chain
+
+
+def _operand_desc(zemm: Any, case: Case, source: Argument) -> Any:
+    """The descriptor of a binary post-op's operand. With tag `grouped` it has the groups of dst."""
+    if source.tag == "grouped" and isinstance(case.layout, Grouped):
+        return zemm.MemoryDesc.grouped(source.dims, source.data_type, 0, len(case.layout.sizes), "s32")
+    return memory_desc(zemm, source)
 
 
 def _special_descs(zemm: Any, case: Case) -> dict[int, Any]:
@@ -141,4 +147,5 @@ def _grouped_descs(zemm: Any, case: Case, layout: Grouped) -> dict[int, Any]:
             args.DST: zemm.MemoryDesc.grouped((m, n), dst_dt, 0, count, "s32"),
         }
     wei = zemm.MemoryDesc.grouped((k, n), wei_dt, 0, count, "s32")
-    return {args.SRC: src, args.WEI: wei, args.DST: zemm.MemoryDesc((count, m, n), dst_dt, tag="abc")}
+    dst = zemm.MemoryDesc((count, m, n), dst_dt, tag="abc" if case.tags[2] == "any" else case.tags[2])
+    return {args.SRC: src, args.WEI: wei, args.DST: dst}

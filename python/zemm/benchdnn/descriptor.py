@@ -12,8 +12,9 @@ MAX_NDIMS = 12
 
 @dataclass(frozen=True)
 class Descriptor:
-    """Logical dims of src (.., M, K) and weights (.., K, N), as many for both, and the name of the
-    problem."""
+    """Logical dims of src (.., M, K) and weights (.., K, N), and the name of the problem. There are
+    as many for both; but with groups of rows (`--grouped`) src is [M, K] and weights are
+    [groups, K, N]."""
 
     src: tuple[int, ...]
     wei: tuple[int, ...]
@@ -39,7 +40,7 @@ class Descriptor:
     def dst(self) -> tuple[int, ...]:
         """The dims of dst. Each batch dim is the larger of both, or 0 if one of them is 0; then M
         and N follow."""
-        pairs = zip(self.src[:-2], self.wei[:-2], strict=True)
+        pairs = zip(self.src[:-2], self.wei[:-2], strict=False)
         return (*(max(a, b) if a and b else 0 for a, b in pairs), self.m, self.n)
 
     @property
@@ -64,6 +65,4 @@ def parse_descriptor(token: str) -> Descriptor:
     src, wei = (atoms.dims(tensor, what) for tensor in tensors)
     if not 2 <= len(src) <= MAX_NDIMS:
         raise UsageError(f"{VERIFICATION}{what}: src has {len(src)} dims, 2 to {MAX_NDIMS} are possible")
-    if len(wei) > len(src):
-        raise UsageError(f"{VERIFICATION}{what}: weights have {len(wei)} dims, src has {len(src)}")
     return Descriptor(src, wei + (1,) * (len(src) - len(wei)), name)

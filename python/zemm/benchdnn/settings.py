@@ -129,6 +129,13 @@ def _check_quantize(case: Case) -> None:
 
 
 def _check_groups(layout: Encoding | Grouped, problem: Descriptor) -> None:
+    has_batch_of_weights = (
+        isinstance(layout, Grouped) and len(problem.wei) == 3 and problem.wei[0] == len(layout.sizes)
+    )
+    if len(problem.wei) > problem.ndims and not has_batch_of_weights:
+        raise UsageError(
+            f"{ERROR}problem '{problem}': weights have {len(problem.wei)} dims, src has {problem.ndims}"
+        )
     if not isinstance(layout, Grouped):
         return
     total = sum(layout.sizes)
