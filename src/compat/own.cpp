@@ -87,6 +87,19 @@ const zemm_version_t ZEMM_API *dnnl_version(void) {
     return &version;
 }
 
+// On CPU engines the results are there when the call returns, as in oneDNN, whose programs may read
+// them without dnnl_stream_wait().
+zemm_status_t ZEMM_API dnnl_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
+                                              int nargs, const zemm_exec_arg_t *args) {
+    const zemm_status_t status = zemm_primitive_execute(primitive, stream, nargs, args);
+    zemm_engine_t engine = nullptr;
+    zemm_engine_kind_t kind = zemm_any_engine;
+    if (status != zemm_success || zemm_stream_get_engine(stream, &engine) != zemm_success ||
+        zemm_engine_get_kind(engine, &kind) != zemm_success || kind != zemm_cpu)
+        return status;
+    return zemm_stream_wait(stream);
+}
+
 zemm_status_t ZEMM_API dnnl_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
                                                  void *result) {
     return zemm_primitive_desc_query(pd, what, index_for(what, index), result);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libdnnl.so.3 without oneDNN's headers: the BLAS functions, the functions of primitives that zemm
 // does not have, and the settings. tests/test_dropin.py compiles a program with oneDNN's headers.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -33,6 +34,7 @@ const char *dnnl_rnn_direction2str(int);
 zemm_status_t dnnl_memory_desc_create_with_tag(zemm_memory_desc_t *, int, const zemm_dims_t, zemm_data_type_t,
                                                zemm_format_tag_t);
 zemm_status_t dnnl_memory_desc_destroy(zemm_memory_desc_t);
+zemm_status_t dnnl_primitive_execute(const_zemm_primitive_t, zemm_stream_t, int, const zemm_exec_arg_t *);
 zemm_status_t dnnl_primitive_desc_query(const_zemm_primitive_desc_t, zemm_query_t, int, void *);
 const_zemm_memory_desc_t dnnl_primitive_desc_query_md(const_zemm_primitive_desc_t, zemm_query_t, int);
 }
@@ -309,6 +311,37 @@ void test_forwards() {
     CHECK(says("NULL"));
 }
 
+// On a CPU the results are there when an execution returns.
+void test_execution_without_wait() {
+    constexpr zemm_dim_t size = 1024;
+    const zemm_dims_t dims = {size, size};
+    std::vector<float> a(size * size, 1), b(size * size, 2), c(size * size, -1);
+    zemm_engine_t engine;
+    zemm_stream_t stream;
+    zemm_memory_desc_t md;
+    zemm_primitive_desc_t pd;
+    zemm_primitive_t primitive;
+    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
+    CHECK(zemm_stream_create(&stream, engine, zemm_stream_default_flags) == zemm_success);
+    CHECK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab) == zemm_success);
+    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr) == zemm_success);
+    CHECK(zemm_primitive_create(&primitive, pd) == zemm_success);
+    zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, nullptr}, {ZEMM_ARG_WEIGHTS, nullptr}, {ZEMM_ARG_DST, nullptr}};
+    float *const data[] = {a.data(), b.data(), c.data()};
+    for (int i = 0; i < 3; ++i)
+        CHECK(zemm_memory_create(&args[i].memory, md, engine, data[i]) == zemm_success);
+    CHECK(dnnl_primitive_execute(primitive, stream, 2, args) == zemm_invalid_arguments);
+    CHECK(dnnl_primitive_execute(primitive, stream, 3, args) == zemm_success);
+    CHECK(std::ranges::count(c, 2.f * size) == size * size);
+    for (const zemm_exec_arg_t &arg : args)
+        CHECK(zemm_memory_destroy(arg.memory) == zemm_success);
+    CHECK(zemm_primitive_destroy(primitive) == zemm_success);
+    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
+    CHECK(zemm_memory_desc_destroy(md) == zemm_success);
+    CHECK(zemm_stream_destroy(stream) == zemm_success);
+    CHECK(zemm_engine_destroy(engine) == zemm_success);
+}
+
 } // namespace
 
 int main() {
@@ -319,6 +352,7 @@ int main() {
     test_gemms();
     test_settings();
     test_queries();
+    test_execution_without_wait();
     test_cache_functions();
     return 0;
 }
