@@ -199,6 +199,7 @@ def execute(cases: list[Case]) -> None:
         assert result.state == verdict.PASSED, f"{case.full_repro()}: {result.sentence} {result.lines}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("row", PASSING, ids=name_of)
 def test_numbers(row: Row) -> None:
     execute(row.cases_of_lines())

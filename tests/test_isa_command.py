@@ -73,9 +73,8 @@ class TestModule:
         assert (pvc["device"], pvc["spill_bytes"], pvc["grf"], pvc["trips"]) == ("pvc", 0, 256, 2)
         assert pvc["instructions"] == lnl["instructions"]
         assert (pvc["cycles"]["XMX"], lnl["cycles"]["XMX"]) == (64, 128)
-        assert (tmp_path / "calls").read_text() == "".join(
-            f"{device}|-ze-opt-large-register-file\n" for device in ("pvc", "lnl-m")
-        )
+        calls = (tmp_path / "calls").read_text().splitlines()  # compilers of several devices run at a time
+        assert sorted(calls) == [f"{device}|-ze-opt-large-register-file" for device in ("lnl-m", "pvc")]
 
     def test_markdown(self, tmp_path: Path, spirv: Path) -> None:
         done = isa("--spirv", spirv, "--device", "bmg", "--ocloc", dumping(tmp_path, OLDER), "--markdown")

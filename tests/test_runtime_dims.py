@@ -24,9 +24,8 @@ UNKNOWN = ("m", "dims", "strides")
 # Format any needs known dimensions.
 CASES = [(n, u) for n, p in PROBLEMS.items() for u in UNKNOWN if u == "m" or not p.any_tags]
 QUICK = {
-    "f32", "s8_s8_s32", "packed_u4", "packed_batch", "batch", "shared_weights", "shared_src", "twelve",
-    "bias", "src_scale_groups", "wei_scale_groups", "host_scalars", "reductions_src_zp", "weight_only_groups",
-    "dst_scale_zp", "post_ops", "post_ops_batch", "user_scratchpad", "k_in_ranges", "few_rows_along_k",
+    "f32", "packed_u4", "packed_batch", "shared_weights", "reductions_src_zp", "weight_only_groups",
+    "post_ops", "user_scratchpad", "k_in_ranges", "few_rows_along_k",
 }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kern
 // makes no difference for the problem, is left out.
 
 constexpr uint32_t read_from_block =
-    FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_POST_OPS | FLAG_DST_SCALE | FLAG_DST_ZP;
+    FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_DST_SCALE | FLAG_DST_ZP;
 constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
 
 // Whether the policy multiplies packed weights in another way if it uses them only once.
@@ -188,7 +188,7 @@ std::vector<ze::spec_constant> constants_of(const facts &f, uint32_t flags) {
 
 // The second launch of a problem whose K is split into ranges.
 std::vector<ze::spec_constant> finish_constants_of(uint32_t flags) {
-    flags &= FLAG_INTEGER | FLAG_EXACT_S32 | FLAG_WIDE_SUMS | scaled_along_k;
+    flags &= FLAG_INTEGER | FLAG_EXACT_S32 | FLAG_WIDE_SUMS | FLAG_POST_OPS | scaled_along_k;
     return {{SPEC_FLAGS, flags},
             {SPEC_STAGE, kernels::STAGE_FINISH},
             {SPEC_SRC_SCALE_DT, TYPE_IN_BLOCK},
