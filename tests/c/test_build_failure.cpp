@@ -240,6 +240,7 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
         OK(zemm_memory_destroy(arg.memory));
     OK(zemm_memory_destroy(from));
     OK(zemm_memory_desc_destroy(plain));
+    OK(zemm_memory_desc_destroy(zero_point_md));
     OK(zemm_primitive_destroy(move));
     OK(zemm_primitive_desc_destroy(reorder));
 }
