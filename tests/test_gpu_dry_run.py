@@ -159,7 +159,10 @@ def test_row(device: str, row: str, rows_on: Callable[[str], dict[str, str] | Ex
         # needs.
         (reason,) = {reason for reason in answer["reasons"] if "the device" in reason}
         pytest.skip(f"{row} on {device}: {reason}")
-    assert "warning: " not in printed, printed
+    # reorder.cl, which converts weights of other blocked layouts first, is no kernel of the row. One of
+    # its registers spills on Xe-HPC with Debian's compiler.
+    warnings = [line for line in printed.splitlines() if "warning: " in line]
+    assert all("building reorder for" in line for line in warnings), printed
 
 
 @pytest.mark.parametrize("device", [*DEVICES, "tgllp"])
