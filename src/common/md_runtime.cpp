@@ -8,29 +8,15 @@
 
 namespace zemm {
 
-namespace {
-
-bool fits(zemm_dim_t actual, zemm_dim_t asked) {
-    return asked == runtime_dim || actual == asked;
-}
-
-} // namespace
-
 bool md_fits(const memory_desc &actual, const memory_desc &asked) {
-    if (actual.ndims != asked.ndims || actual.format_kind != asked.format_kind ||
-        actual.inner_nblks != asked.inner_nblks ||
-        !std::equal(actual.inner_blks, actual.inner_blks + actual.inner_nblks, asked.inner_blks) ||
-        !std::equal(actual.inner_idxs, actual.inner_idxs + actual.inner_nblks, asked.inner_idxs))
-        return false;
-    for (int d = 0; d < actual.ndims; ++d) {
-        if (!fits(actual.dims[d], asked.dims[d]) || !fits(actual.padded_dims[d], asked.padded_dims[d]))
-            return false;
-        // The stride of a dimension with a single element is never used.
-        const bool has_stride = actual.dims[d] != 1 || actual.padded_dims[d] != 1;
-        if (has_stride && !fits(actual.strides[d], asked.strides[d]))
-            return false;
-    }
-    return true;
+    memory_desc filled = asked;
+    filled.data_type = actual.data_type;
+    filled.offset0 = actual.offset0;
+    for (int d = 0; d < asked.ndims; ++d)
+        for (const auto values : {&memory_desc::dims, &memory_desc::padded_dims, &memory_desc::strides})
+            if ((asked.*values)[d] == runtime_dim)
+                (filled.*values)[d] = (actual.*values)[d];
+    return md_equal(actual, filled);
 }
 
 memory_desc md_with_dims(const memory_desc &asked, const zemm_dim_t *dims) {

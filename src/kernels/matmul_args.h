@@ -122,7 +122,8 @@ struct matmul_arguments {
 #define UNIT_PACKED 3
 #define PACKED_N 64
 
-// Values of SPEC_STAGE.
+// Values of SPEC_STAGE. Rows that are not Xe rows run both of the first two with STAGE_WHOLE: they
+// see in the argument block whether K is split.
 enum stage {
     STAGE_WHOLE,   // one launch computes dst
     STAGE_PARTIAL, // K is split into ranges: their sums are written to partials

@@ -16,9 +16,8 @@ kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p) {
     a.wei_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS);
     a.dst_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
     a.reductions = b.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC);
-    // Kernels scale by 1 where there is no scale.
-    a.host_src_scale = p.scale(ZEMM_ARG_SRC) ? b.scale(ZEMM_ARG_SRC) : 1.f;
-    a.host_wei_scale = p.scale(ZEMM_ARG_WEIGHTS) ? b.scale(ZEMM_ARG_WEIGHTS) : 1.f;
+    a.host_src_scale = b.scale(ZEMM_ARG_SRC); // 1 if there is none: kernels scale by it all the same
+    a.host_wei_scale = b.scale(ZEMM_ARG_WEIGHTS);
     a.host_dst_scale = b.scale(ZEMM_ARG_DST);
     a.host_src_zp = b.zero_point(ZEMM_ARG_SRC);
     a.host_wei_zp = b.zero_point(ZEMM_ARG_WEIGHTS);

@@ -43,7 +43,8 @@ likely_dims likely_dims_of(const problem &p) {
     return likely;
 }
 
-// The tensor with likely dimensions. last: those of its last two dimensions; batch: those of dst.
+// The tensor with likely values for its runtime dimensions: row and column for the last two, the
+// elements of batch for those before.
 memory_desc likely_md(const memory_desc &md, const zemm_dim_t *batch, zemm_dim_t row, zemm_dim_t column) {
     if (!md_has_runtime(md))
         return md;

@@ -21,8 +21,8 @@ const zemm_memory &memory_of(int arg, std::span<const zemm_exec_arg_t> passed) {
     return *found->memory;
 }
 
-// The descriptors that the memories have, in place of those with runtime values. Its data types are
-// those of the primitive.
+// The primitive's descriptors. Those with runtime values are replaced by the descriptors of the
+// memories, with the data types of the primitive.
 tensor_map tensors_of(const argument_map &arguments, std::span<const zemm_exec_arg_t> passed) {
     tensor_map tensors;
     for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS, ZEMM_ARG_BIAS, ZEMM_ARG_DST}) {
@@ -86,10 +86,12 @@ std::unique_ptr<zemm_primitive_desc> runtime_primitive_desc::of_tensors(const te
     auto best = resolved(tensors);
     skip_failed(*best);
     const auto is_passed = [&] { return std::ranges::count(passed_, best->impl_name()) > 0; };
-    const auto first = passed_.empty() ? nullptr : best->clone();
+    if (!is_passed())
+        return best;
+    auto first = best->clone();
     while (is_passed())
         if (!next_working_impl(*best))
-            return first->clone(); // only implementations that were passed over take these shapes
+            return first; // only implementations that were passed over take these shapes
     return best;
 }
 
