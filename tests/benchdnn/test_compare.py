@@ -77,6 +77,11 @@ def test_narrow_floats_take_both_roundings() -> None:
     assert ok(Rules("f8_e4m3"), 1.0, 1.125, exact=1.0625)
     assert not ok(Rules("f8_e4m3"), 1.0, 1.25, exact=1.0625)
     assert not ok(Rules("f16"), 1.0, 1.125, exact=1.0625)
+    assert ok(Rules("f4_e2m1"), 2.0, 3.0, exact=2.5)
+    assert not ok(Rules("f4_e2m1"), 2.0, 4.0, exact=2.5)
+    # A value of the type itself has one rounding only.
+    assert ok(Rules("f8_e5m2"), 1.0, 0.875, exact=0.95)
+    assert not ok(Rules("f8_e5m2"), 1.0, 0.875, exact=1.0)
 
 
 def test_rules_of_a_case() -> None:

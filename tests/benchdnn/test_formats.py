@@ -26,6 +26,27 @@ def test_rounding(dt: str, value: float, expected: float) -> None:
     assert got == expected or (np.isnan(got) and np.isnan(expected))
 
 
+@pytest.mark.parametrize(
+    ("dt", "value", "expected"),
+    [
+        # As f16 these would be the middle of two f8 values.
+        ("f8_e5m2", 1.125 + 2.0**-20, 1.25), ("f8_e4m3", 1.1875 - 2.0**-20, 1.125),
+        ("f8_e4m3", 464 + 2.0**-14, np.nan), ("f8_e5m2", 61440 - 2.0**-8, 57344),
+    ],
+)  # fmt: skip
+def test_f8_is_rounded_once(dt: str, value: float, expected: float) -> None:
+    exact = np.array([value], np.float32)
+    assert exact[0] == value
+    np.testing.assert_array_equal(rounded(exact, dt), [expected])
+    via_f16 = exact.astype(np.float16).astype(np.float32)
+    assert not np.array_equal(rounded(via_f16, dt), rounded(exact, dt), equal_nan=True)
+
+
+def test_nan_of_f4() -> None:
+    got = rounded(np.array([np.nan, np.copysign(np.nan, -1)], np.float32), "f4_e2m1")
+    assert got.tolist() == [6, -6]
+
+
 def test_nan_saturates_in_integers() -> None:
     nan = np.array([np.nan], np.float32)
     assert encode(nan, "u8")[0] == 255

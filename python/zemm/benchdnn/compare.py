@@ -163,11 +163,11 @@ def _half_way(exact: Floats, expected: Floats, got: Floats) -> Mask:
 
 def _narrow_neighbours(exact: Floats, expected: Floats, got: Floats, data_type: str) -> Mask:
     """Where `expected` and `got` are the roundings of exact - epsilon / 2 and exact + epsilon / 2,
-    in either order. For floating-point types of at most 8 bits."""
+    in either order, and exact had to be rounded. For floating-point types of at most 8 bits."""
     half = np.float32(BY_NAME[data_type].epsilon / 2)
     low, high = rounded(exact - half, data_type), rounded(exact + half, data_type)
     swapped: Mask = ((got == low) & (expected == high)) | ((got == high) & (expected == low))
-    return swapped
+    return swapped & (exact != expected)
 
 
 def _stats(diff: NDArray[np.float64], rdiff: NDArray[np.float64], bad: Mask) -> str:

@@ -3,7 +3,8 @@
 
 Codes are the stored form of values, in numpy arrays with one code per element; layout.py packs two
 4-bit codes into a byte. Rounding follows oneDNN: floating-point types round half to even without
-saturation, integers saturate and then round half to even, f8 is rounded to f16 first, f4 saturates.
+saturation, integers saturate and then round half to even, f4 saturates. benchdnn rounds f8 to f16
+first; here, as in the kernels, f8 is rounded once.
 """
 
 from dataclasses import dataclass
@@ -75,10 +76,8 @@ def encode(values: Floats, name: str) -> Codes:
     with np.errstate(invalid="ignore", over="ignore"):
         if dtype.integral:
             return _encode_integer(values, dtype)
-        if name in ("f8_e5m2", "f8_e4m3"):
-            return values.astype(np.float16).astype(dtype.code)
         if name == "f4_e2m1":
-            return np.clip(np.nan_to_num(values, nan=6.0), -6.0, 6.0).astype(dtype.code)
+            return _encode_f4(values)
         if name == "e8m0":
             return _encode_e8m0(values)
         if name == "bf16":
@@ -102,6 +101,12 @@ def _encode_bf16(values: Floats) -> Codes:
     codes = values.astype(ml_dtypes.bfloat16)
     bits = codes.view(np.uint16)
     return np.where(bits & 0x7F80, bits, bits & 0x8000).view(ml_dtypes.bfloat16)
+
+
+def _encode_f4(values: Floats) -> Codes:
+    """f4_e2m1 codes. The type has no NaN: a NaN becomes 6 with its sign."""
+    numbers = np.where(np.isnan(values), np.copysign(np.float32(6), values), values)
+    return np.clip(numbers, np.float32(-6), np.float32(6)).astype(ml_dtypes.float4_e2m1fn)
 
 
 def _encode_integer(values: Floats, dtype: DataType) -> Codes:
