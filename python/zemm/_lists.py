@@ -25,7 +25,7 @@ class Algorithm:
     kind: str  # eltwise or binary
 
 
-_KINDS = {"ZEMM_FLOAT_TYPE": "floating", "ZEMM_INT_TYPE": "integer"}
+_KINDS = {"ZEMM_FLOAT_TYPE": "floating", "ZEMM_EXPONENT_TYPE": "exponent", "ZEMM_INT_TYPE": "integer"}
 _ROLES = ("src", "weights", "dst", "bias", "scale", "zero_point", "post_op")
 
 

@@ -31,6 +31,14 @@ constexpr type_row rows[] = {
      false,                                                                                                  \
      {},                                                                                                     \
      {src, weights, dst, bias, scale, zero_point, post_op}},
+#define ZEMM_EXPONENT_TYPE(name, NAME, value, bits, src, weights, dst, bias, scale, zero_point, post_op)     \
+    {zemm_##name,                                                                                            \
+     bits,                                                                                                   \
+     number::exponent,                                                                                       \
+     true,                                                                                                   \
+     false,                                                                                                  \
+     {},                                                                                                     \
+     {src, weights, dst, bias, scale, zero_point, post_op}},
 #define ZEMM_INT_TYPE(name, NAME, value, bits, is_signed, low, high, src, weights, dst, bias, scale,         \
                       zero_point, post_op)                                                                   \
     {zemm_##name,                                                                                            \
@@ -112,6 +120,11 @@ value_range range_of(zemm_data_type_t dt) {
 bool is_converted(zemm_data_type_t dt) {
     const type_row *row = find(dt);
     return row && row->is_converted;
+}
+
+bool is_small_float(zemm_data_type_t dt) {
+    const type_row *row = find(dt);
+    return row && row->is_converted && row->kind != number::integer && row->bits <= 8;
 }
 
 bool suits(zemm_data_type_t dt, role as) {

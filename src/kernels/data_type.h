@@ -7,6 +7,8 @@
 // loads give 0.
 #pragma once
 
+#include "small_floats.h"
+
 enum {
 #define ZEMM_TYPE(name, NAME, number, bits) DT_##NAME = number,
 #include "types.def"
@@ -22,6 +24,11 @@ static inline int type_bits(int data_type) {
 #include "types.def"
     }
     return 0;
+}
+
+// Whether element i of a tensor begins at a whole byte, as vectors of a 4-bit type have to.
+static inline bool is_whole_byte(int data_type, long i) {
+    return type_bits(data_type) != 4 || (i & 1) == 0;
 }
 
 static inline bool type_is_integer(int data_type) {
@@ -63,6 +70,18 @@ static inline float load_f16(bytes p, long i) {
 }
 static inline float load_bf16(bytes p, long i) {
     return bf16_to_float(((global const ushort *)p)[i]);
+}
+static inline float load_f8_e5m2(bytes p, long i) {
+    return from_f8_e5m2(p[i]);
+}
+static inline float load_f8_e4m3(bytes p, long i) {
+    return from_f8_e4m3(p[i]);
+}
+static inline float load_f4_e2m1(bytes p, long i) {
+    return from_f4_e2m1(load_nibble(p, i));
+}
+static inline float load_e8m0(bytes p, long i) {
+    return from_e8m0(p[i]);
 }
 static inline int load_s32(bytes p, long i) {
     return ((global const int *)p)[i];
@@ -120,7 +139,7 @@ static inline float load_scale_element(bytes p, int data_type, long i) {
 }
 
 // Stores of f32 x. Integers saturate and round half to even; NaN becomes 0. Floats round half to
-// even; f16 overflows to infinity.
+// even; f16 and f8_e5m2 overflow to infinity, f8_e4m3 to NaN. f4_e2m1 saturates, and NaN becomes 6.
 static inline void store_f32(global uchar *p, long i, float x) {
     ((global float *)p)[i] = x;
 }
@@ -129,6 +148,18 @@ static inline void store_f16(global uchar *p, long i, float x) {
 }
 static inline void store_bf16(global uchar *p, long i, float x) {
     ((global ushort *)p)[i] = float_to_bf16(x);
+}
+static inline void store_f8_e5m2(global uchar *p, long i, float x) {
+    p[i] = (uchar)to_f8_e5m2(x);
+}
+static inline void store_f8_e4m3(global uchar *p, long i, float x) {
+    p[i] = (uchar)to_f8_e4m3(x);
+}
+static inline void store_f4_e2m1(global uchar *p, long i, float x) {
+    store_nibble(p, i, (int)to_f4_e2m1(x));
+}
+static inline void store_e8m0(global uchar *p, long i, float x) {
+    p[i] = (uchar)to_e8m0(x);
 }
 static inline void store_s32(global uchar *p, long i, float x) {
     // 2147483520 is the largest float below 2^31.
@@ -184,6 +215,18 @@ static inline uchar16 load_nibbles16(bytes p) {
     static inline float##N load##N##_bf16(bytes p, long i) {                                                 \
         return as_float##N(convert_uint##N(vload##N(0, (global const ushort *)p + i)) << 16);                \
     }                                                                                                        \
+    static inline float##N load##N##_f8_e5m2(bytes p, long i) {                                              \
+        return from_f8_e5m2##N(convert_uint##N(vload##N(0, p + i)));                                         \
+    }                                                                                                        \
+    static inline float##N load##N##_f8_e4m3(bytes p, long i) {                                              \
+        return from_f8_e4m3##N(convert_uint##N(vload##N(0, p + i)));                                         \
+    }                                                                                                        \
+    static inline float##N load##N##_f4_e2m1(bytes p, long i) {                                              \
+        return from_f4_e2m1##N(convert_uint##N(load_nibbles##N(p + (i >> 1))));                              \
+    }                                                                                                        \
+    static inline float##N load##N##_e8m0(bytes p, long i) {                                                 \
+        return from_e8m0##N(convert_uint##N(vload##N(0, p + i)));                                            \
+    }                                                                                                        \
     static inline float##N load##N##_s32(bytes p, long i) {                                                  \
         return convert_float##N(vload##N(0, (global const int *)p + i));                                     \
     }                                                                                                        \
@@ -221,7 +264,38 @@ static inline float16 load_float16(bytes p, int data_type, long i) {
     return (float16)0.f;
 }
 
-// Stores N contiguous elements from element i on, rounded as store_<type> does.
+static inline float8 load_scale_element8(bytes p, int data_type, long i) {
+    switch (data_type) {
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
+    CASE_##scale(NAME, return load8_##name(p, i))
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
+    CASE_##scale(NAME, return load8_##name(p, i))
+#include "types.def"
+    }
+    return (float8)0.f;
+}
+
+static inline float16 load_scale_element16(bytes p, int data_type, long i) {
+    switch (data_type) {
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
+    CASE_##scale(NAME, return load16_##name(p, i))
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
+    CASE_##scale(NAME, return load16_##name(p, i))
+#include "types.def"
+    }
+    return (float16)0.f;
+}
+
+// Packs 8 or 16 codes of 4 bits.
+static inline void store_nibbles8(global uchar *p, uchar8 nibbles) {
+    vstore4(nibbles.even | nibbles.odd << (uchar4)4, 0, p);
+}
+static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
+    vstore8(nibbles.even | nibbles.odd << (uchar8)4, 0, p);
+}
+
+// Stores N contiguous elements from element i on, rounded as store_<type> does. For 4-bit types i is
+// even.
 #define DEFINE_STORES(N)                                                                                     \
     static inline void store##N##_f32(global uchar *p, long i, float##N x) {                                 \
         vstore##N(x, 0, (global float *)p + i);                                                              \
@@ -235,6 +309,15 @@ static inline float16 load_float16(bytes p, int data_type, long i) {
         rounded = (rounded & 0x7f80) == 0 ? rounded & 0x8000 : rounded;                                      \
         rounded = isnan(x) ? (bits >> 16) | 0x40 : rounded;                                                  \
         vstore##N(convert_ushort##N(rounded), 0, (global ushort *)p + i);                                    \
+    }                                                                                                        \
+    static inline void store##N##_f8_e5m2(global uchar *p, long i, float##N x) {                             \
+        vstore##N(convert_uchar##N(to_f8_e5m2##N(x)), 0, p + i);                                             \
+    }                                                                                                        \
+    static inline void store##N##_f8_e4m3(global uchar *p, long i, float##N x) {                             \
+        vstore##N(convert_uchar##N(to_f8_e4m3##N(x)), 0, p + i);                                             \
+    }                                                                                                        \
+    static inline void store##N##_f4_e2m1(global uchar *p, long i, float##N x) {                             \
+        store_nibbles##N(p + (i >> 1), convert_uchar##N(to_f4_e2m1##N(x)));                                  \
     }                                                                                                        \
     static inline float##N clamp##N(float##N x, float low, float high) {                                     \
         return clamp(select(x, (float##N)0.f, isnan(x)), low, high);                                         \

@@ -117,7 +117,7 @@ struct matmul_arguments {
 #define UNIT_ROW 1    // the row dimension has stride 1
 #define UNIT_COLUMN 2 // the column dimension has stride 1
 // Weights only: packed in panels of PACKED_N columns. In a panel, f32, f16 and bf16 have one row of
-// K after the other (BA16a64b and its batched forms). 8-bit and 4-bit integers have, for each four
+// K after the other (BA16a64b and its batched forms). Types of 8 and 4 bits have, for each four
 // of K, the four elements of each column (BA16a64b4a). Padding is zero.
 #define UNIT_PACKED 3
 #define PACKED_N 64

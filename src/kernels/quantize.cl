@@ -11,6 +11,7 @@
 // exact the device's own division is. A scale is rounded to its type first, and values are divided
 // by the rounded scale. A group of zeros has scale 1. A group with a NaN or infinity has that as
 // its scale; its values, sum and zero point are 0.
+#define WITHOUT_SMALL_FLOATS
 #include "reorder_spec.h"
 
 #define SMALLEST_F32 0x1p-126f

@@ -37,6 +37,11 @@ void check_n_group(const char *what, zemm_dim_t group, zemm_dim_t n) {
     check_group(what, group, n, "N");
 }
 
+// Types of 8 bits and fewer, whose parameters may have groups.
+bool is_narrow(const memory_desc &md) {
+    return data_type_bits(md.data_type) <= 8;
+}
+
 void check_scale_types(const problem &p) {
     for (const auto &[arg, e] : p.attr.scales) {
         if (arg != ZEMM_ARG_SRC && arg != ZEMM_ARG_WEIGHTS && arg != ZEMM_ARG_DST)
@@ -70,15 +75,16 @@ void check_src_scales(const context &c, const quant_entry &e) {
     if ((e.mask & c.column) && e.group_ndims == 0)
         fail(zemm_unimplemented, "src scales: mask %d covers K, which needs groups", e.mask);
     if (e.group_ndims == 2) {
-        if (!c.p.integer() && !is_integer(c.p.wei.data_type))
-            fail(zemm_unimplemented, "src scales: groups need an integer src or weights, not %s and %s",
+        if (!is_narrow(c.p.src) && !is_narrow(c.p.wei))
+            fail(zemm_unimplemented,
+                 "src scales: groups need src or weights of 8 bits or fewer, not %s and %s",
                  zemm_dt2str(c.p.src.data_type), zemm_dt2str(c.p.wei.data_type));
         if (e.groups[0] != 1)
             fail(zemm_unimplemented, "src scales: the group along M is %lld, it must be 1",
                  (long long)e.groups[0]);
         check_group("src scales", group, c.k, "K");
-        if (group > 1 && !c.p.integer())
-            fail(zemm_unimplemented, "src scales: groups along K need an s8 or u8 src, not %s",
+        if (group > 1 && !is_narrow(c.p.src))
+            fail(zemm_unimplemented, "src scales: groups along K need a src of 8 bits or fewer, not %s",
                  zemm_dt2str(c.p.src.data_type));
     }
 }
@@ -86,8 +92,8 @@ void check_src_scales(const context &c, const quant_entry &e) {
 void check_wei_scales(const context &c, const quant_entry &e) {
     const bool int_wei = is_integer(c.p.wei.data_type);
     if (e.group_ndims == 2) {
-        if (!int_wei)
-            fail(zemm_unimplemented, "weights scales: groups need integer weights, not %s",
+        if (!is_narrow(c.p.wei))
+            fail(zemm_unimplemented, "weights scales: groups need weights of 8 bits or fewer, not %s",
                  zemm_dt2str(c.p.wei.data_type));
         check_group("weights scales", e.groups[0], c.k, "K");
         check_n_group("weights scales", e.groups[1], c.n);
@@ -101,10 +107,14 @@ void check_dst_scales(const context &c, const quant_entry &e) {
     if (e.mask != 0 && e.mask != c.column && e.mask != c.row && e.mask != (c.row | c.column) &&
         e.mask != c.all)
         refuse_mask("dst scales", e.mask, "common, N, M, M|N and all dimensions");
-    if (e.group_ndims == 2)
+    if (e.group_ndims == 0)
+        return;
+    if (!is_narrow(c.p.wei) && !is_small_float(c.p.dst.data_type))
         fail(zemm_unimplemented,
-             "dst scales: groups %lldx%lld need an f8 or f4 dst, which is not implemented",
-             (long long)e.groups[0], (long long)e.groups[1]);
+             "dst scales: groups need weights of 8 bits or fewer, or an f8 or f4 dst, not %s and %s",
+             zemm_dt2str(c.p.wei.data_type), zemm_dt2str(c.p.dst.data_type));
+    check_group("dst scales", e.groups[0], c.m, "M");
+    check_group("dst scales", e.groups[1], c.n, "N");
 }
 
 void check_src_zero_points(const context &c, const quant_entry &e) {
@@ -121,8 +131,8 @@ void check_src_zero_points(const context &c, const quant_entry &e) {
 }
 
 void check_wei_zero_points(const context &c, const quant_entry &e) {
-    if (!is_integer(c.p.wei.data_type))
-        fail(zemm_unimplemented, "weights zero points need integer weights, not %s",
+    if (!is_narrow(c.p.wei))
+        fail(zemm_unimplemented, "weights zero points need weights of 8 bits or fewer, not %s",
              zemm_dt2str(c.p.wei.data_type));
     if (e.group_ndims == 2) {
         check_group("weights zero points", e.groups[0], c.k, "K");

@@ -11,7 +11,7 @@ namespace zemm::matmul {
 namespace {
 
 std::string packed_tag(const memory_desc &md) {
-    const bool quads = is_int8(md.data_type) || is_int4(md.data_type);
+    const bool quads = data_type_bits(md.data_type) <= 8;
     const int row = md.ndims - 2, column = md.ndims - 1;
     std::string tag;
     for (int d = 0; d < row; ++d)

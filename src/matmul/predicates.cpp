@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/predicates.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
 #include "matmul/layouts.hpp"
@@ -112,6 +115,22 @@ bool has_threads(const facts &f, const ze::device &dev, std::string &why) {
     if (dev.kind == zemm_cpu || dev.model.grf_bytes == 0 || dev.model.threads(f.row->grf) != 0)
         return true;
     why = text("it is for threads with %d registers, which the device has not", f.row->grf);
+    return false;
+}
+
+// Rows where a sub-group owns a tile are compiled without these types (owner/sub_group.h).
+bool has_no_small_floats(const facts &f, std::string &why) {
+    const problem &p = f.problem();
+    std::vector<zemm_data_type_t> types = {p.src.data_type, p.wei.data_type, p.bias.data_type,
+                                           p.dst.data_type};
+    for (const auto &[arg, scale] : p.attr.scales)
+        types.push_back(scale.data_type);
+    for (const post_op &op : p.attr.post_ops.entries)
+        types.insert(types.end(), {op.data_type, op.src1.data_type, op.src2.data_type});
+    const auto found = std::ranges::find_if(types, is_small_float);
+    if (found == types.end())
+        return true;
+    why = text("it does not load or store %s", zemm_dt2str(*found));
     return false;
 }
 
@@ -273,8 +292,9 @@ bool on_cpu(const facts &f, const ze::device &dev, std::string &why) {
 }
 
 bool fits_sub_group(const facts &f, const ze::device &dev, std::string &why) {
-    return !f.family.is_xe() || (has_lanes(f, dev, why) && has_threads(f, dev, why) && counts_bytes(f, why) &&
-                                 has_registers(f, why) && reads_blocks(f, why));
+    return !f.family.is_xe() ||
+           (has_no_small_floats(f, why) && has_lanes(f, dev, why) && has_threads(f, dev, why) &&
+            counts_bytes(f, why) && has_registers(f, why) && reads_blocks(f, why));
 }
 
 } // namespace zemm::matmul

@@ -42,7 +42,13 @@ void check_dynamic(const problem &p) {
     if (scale.mode != zemm_quantization_mode_dynamic_fp)
         fail(zemm_unimplemented, "dst scales: quantization mode %s is not implemented, dynamic_fp is",
              quantization_mode_name(scale.mode));
-    const auto is_quantised = [](zemm_data_type_t dt) { return is_floating(dt) && is_converted(dt); };
+    const auto is_quantised = [](zemm_data_type_t dt) {
+        return is_floating(dt) && is_converted(dt) && !is_small_float(dt);
+    };
+    if (is_small_float(scale.data_type))
+        fail(zemm_unimplemented,
+             "dynamic dst scales of an s8 or u8 dst: data type %s is not implemented, %s are",
+             data_type_name(scale.data_type), types_where(is_quantised).c_str());
     if (!is_int8(d) || !is_quantised(s))
         fail(zemm_unimplemented, "dynamic dst scales quantise %s to %s, not %s to %s",
              types_where(is_quantised).c_str(), types_where(is_int8).c_str(), data_type_name(s),

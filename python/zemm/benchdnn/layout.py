@@ -69,7 +69,9 @@ class Layout:
         inner = [size for _, size in self.blocks]
         inner_strides = [math.prod(inner[i + 1 :]) for i in range(len(inner))]
         strides = [stride * flat.itemsize for stride in (*self.strides, *inner_strides)]
-        return as_strided(flat[self.offset :], (*self._outer(), *inner), strides)
+        # as_strided does not know every type of ml_dtypes.
+        numbers = flat[self.offset :].view(f"u{flat.itemsize}")
+        return as_strided(numbers, (*self._outer(), *inner), strides).view(flat.dtype)
 
     def _outer(self) -> list[int]:
         """The number of whole blocks along each dimension."""

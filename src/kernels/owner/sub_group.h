@@ -3,6 +3,8 @@
 // are in registers. Registers cannot be indexed, so all loops over them are unrolled.
 #pragma once
 
+#define WITHOUT_SMALL_FLOATS
+
 #include "owner/sub_group/choices.h"
 #include "owner/sub_group/columns.h"
 #include "owner/sub_group/place.h"

@@ -42,8 +42,8 @@ static inline bool wei_in_registers() {
 }
 
 // The weights of a block. Row k of the columns from n on is panel[k * NV + n / LANES]. If they are
-// read from wei: floats begin at element first + k * PACKED_N, integers (in quads) at element first
-// + (k & ~3) * PACKED_N, with the four of K of each column side by side.
+// read from wei: a row begins at element first + k * PACKED_N, and one in quads at element first +
+// (k & ~3) * PACKED_N, with the four of K of each column side by side.
 struct b_panel {
     bytes wei;
     long first;
@@ -52,12 +52,25 @@ struct b_panel {
 };
 
 #if LANES > 1
-// Element j, as s32, of each quad that load_packed() returns.
+// Element j of each quad that load_packed() returns: an integer as s32, or the code of a float.
 static inline vec_i of_quads(vec_i quads, int j) {
-    const int bits = wei_is_int4() ? 4 : 8;
+    const int bits = wei_bits();
     if (spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4)
         return (quads << (32 - bits - bits * j)) >> (32 - bits);
     return (quads >> (bits * j)) & ((1 << bits) - 1);
+}
+
+static inline vec_f values_of_quads(vec_i quads, int j) {
+    const vec_i elements = of_quads(quads, j);
+    switch (spec_wei_dt()) {
+    case DT_F8_E5M2:
+        return from_f8_e5m2_vec(elements);
+    case DT_F8_E4M3:
+        return from_f8_e4m3_vec(elements);
+    case DT_F4_E2M1:
+        return from_f4_e2m1_vec(elements);
+    }
+    return to_vec_f(elements);
 }
 
 static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
@@ -71,7 +84,7 @@ static inline void unpack_quads(struct b_panel b, int length, __private vec_f *p
 #pragma unroll
             for (int j = 0; j < 4; ++j)
                 if (k + j < length)
-                    panel[(k + j) * NV + v] = to_vec_f(of_quads(quads, j));
+                    panel[(k + j) * NV + v] = values_of_quads(quads, j);
         }
 }
 #endif
@@ -87,7 +100,13 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
         return to_vec_f(HAS(FLAG_WEI_ZP) ? row - b.zero_points[v] : row);
     }
 #endif
-    const vec_f row = load_column_f(b.wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
+    vec_f row;
+#if LANES > 1
+    if (wei_in_quads())
+        row = values_of_quads(load_b_quads(b, k & ~3, v), k & 3);
+    else
+#endif
+        row = load_column_f(b.wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
     return HAS(FLAG_WEI_ZP) ? row - to_vec_f(b.zero_points[v]) : row;
 }
 
@@ -139,7 +158,7 @@ static inline void load_columns(bytes wei, tensor t, long begin, long k0, int le
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const int unit = wei_is_integer() ? 4 : 1;
+    const int unit = wei_in_quads() ? 4 : 1;
     struct b_panel b = {w->wei,
                         w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
                         panel, wei_zp};
@@ -147,7 +166,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
         return b;
 #if LANES > 1
     if (spec_wei_unit() == UNIT_PACKED) {
-        if (wei_is_integer())
+        if (wei_in_quads())
             unpack_quads(b, length, panel);
         else
             for (int k = 0; k < length; ++k)
@@ -202,7 +221,7 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
 static __attribute__((noinline)) void load_row(bytes src, long i, long stride, int length,
                                                __private float *a) {
     int k = 0;
-    if (stride == 1)
+    if (stride == 1 && is_whole_byte(spec_src_dt(), i))
 #pragma unroll 1
         for (; k + 16 <= length; k += 16)
             vstore16(load_float16(src, spec_src_dt(), i + k), 0, a + k);

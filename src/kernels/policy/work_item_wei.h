@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a work-item's tile: where its columns begin, and vector loads of packed integers.
+// The weights of a work-item's tile: where its columns begin, and vector loads of packed
+// elements of 8 and 4 bits.
 #pragma once
 
 #include "owner/work_item.h"
@@ -18,11 +19,16 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     return (struct wei_source){wei, begin, n0, columns};
 }
 
+// Whether packed weights have four elements of K of each column side by side.
+static inline bool wei_in_quads() {
+    return wei_bits() <= 8;
+}
+
 #if LANES > 1
 // Loads the quads (four elements of K) of LANES columns, from element i on: four bytes each, or
 // four nibbles each in the low 16 bits.
 static inline vec_i load_packed(bytes wei, long i) {
-    if (!wei_is_int4())
+    if (wei_bits() != 4)
         return load_column_s32((global const int *)(wei + i));
 #if LANES == 16
     return convert_int16(vload16(0, (global const ushort *)(wei + (i >> 1))));

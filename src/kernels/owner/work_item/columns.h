@@ -15,18 +15,9 @@ static inline struct column_source find_columns(global const struct matmul_probl
     return (struct column_source){batch_offset(p, t, r), n0, columns};
 }
 
-// Loads LANES contiguous elements of a tensor of scales, or of zero points. These are inlined and
-// look at the type themselves: few rows of dst are multiplied by a group of K in less time than a
-// jump takes that is not foreseen.
-static inline column_f load_column_scale(bytes p, int data_type, long i) {
-    switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, ...)                                                                     \
-    case DT_##NAME:                                                                                          \
-        return load_column_f(p, DT_##NAME, i);
-#include "types.def"
-    }
-    return (column_f)0.f;
-}
+// Loads LANES contiguous elements of a tensor of zero points. This, like load_column_scale, is
+// inlined and looks at the type itself: few rows of dst are multiplied by a group of K in less time
+// than a jump takes that is not foreseen.
 static inline column_i load_column_zero_point(bytes p, int data_type, long i) {
     switch (data_type) {
     case DT_S32: // f32 does not hold every s32
@@ -46,8 +37,7 @@ static inline column_i load_column_zero_point(bytes p, int data_type, long i) {
 // Whether the values of the tile's columns, from element `offset` on, can be loaded a vector at a
 // time.
 static inline bool columns_are_vectors(tensor t, int data_type, long offset, int columns) {
-    const bool nibble = type_bits(data_type) == 4 && (offset & 1) != 0;
-    return t->column == 1 && t->column_group == 1 && columns == TILE_N && !nibble;
+    return t->column == 1 && t->column_group == 1 && columns == TILE_N && is_whole_byte(data_type, offset);
 }
 
 // The same one by one, for other columns.

@@ -11,7 +11,10 @@ static __attribute__((noinline)) float load_element(bytes from, int data_type, l
     return load_float(from, data_type, i);
 }
 static __attribute__((noinline)) void store_element(global uchar *to, int data_type, long i, float x) {
-    store_float(to, data_type, i, x);
+    if (data_type == DT_F4_E2M1) // the byte may belong to two tiles
+        store_shared_nibble(to, i, (int)to_f4_e2m1(x));
+    else
+        store_float(to, data_type, i, x);
 }
 
 // to[n]: column n0 + n of a row, for the tile's columns; 0 for those behind them. row: the element
@@ -28,9 +31,7 @@ static __attribute__((noinline)) void load_elements(bytes from, tensor t, int da
         return;
     }
 #if LANES > 1
-    // Vectors of a 4-bit type begin at a whole byte.
-    const bool nibble = type_bits(data_type) == 4 && ((row + n0) & 1) != 0;
-    if (t->column == 1 && t->column_group == 1 && !nibble)
+    if (t->column == 1 && t->column_group == 1 && is_whole_byte(data_type, row + n0))
 #pragma unroll 1
         for (; n + LANES <= columns; n += LANES)
             to[n / LANES] = load_column_f(from, data_type, row + n0 + n);
@@ -50,7 +51,7 @@ static __attribute__((noinline)) void store_elements(global uchar *dst, tensor t
     const int data_type = t->data_type;
     int n = 0;
 #if LANES > 1
-    if (t->column == 1)
+    if (t->column == 1 && is_whole_byte(data_type, row + n0))
 #pragma unroll 1
         for (; n + LANES <= columns; n += LANES)
             store_column_f(dst, data_type, row + n0 + n, x[n / LANES]);

@@ -24,6 +24,10 @@ typedef long16 column_l;
 #define to_column_l(x) convert_long16(x)
 #define load_column_f(p, data_type, i) load_float16(p, data_type, i)
 #define store_column_f(p, data_type, i, x) store_float16(p, data_type, i, x)
+#define load_column_scale(p, data_type, i) load_scale_element16(p, data_type, i)
+#define from_f8_e5m2_vec(x) from_f8_e5m216(as_uint16(x))
+#define from_f8_e4m3_vec(x) from_f8_e4m316(as_uint16(x))
+#define from_f4_e2m1_vec(x) from_f4_e2m116(as_uint16(x))
 #define load_column_s32(p) vload16(0, p)
 #define store_column_s32(x, p) vstore16(x, 0, p)
 #elif LANES == 8
@@ -37,6 +41,10 @@ typedef long8 column_l;
 #define to_column_l(x) convert_long8(x)
 #define load_column_f(p, data_type, i) load_float8(p, data_type, i)
 #define store_column_f(p, data_type, i, x) store_float8(p, data_type, i, x)
+#define load_column_scale(p, data_type, i) load_scale_element8(p, data_type, i)
+#define from_f8_e5m2_vec(x) from_f8_e5m28(as_uint8(x))
+#define from_f8_e4m3_vec(x) from_f8_e4m38(as_uint8(x))
+#define from_f4_e2m1_vec(x) from_f4_e2m18(as_uint8(x))
 #define load_column_s32(p) vload8(0, p)
 #define store_column_s32(x, p) vstore8(x, 0, p)
 #elif LANES == 1
@@ -50,6 +58,7 @@ typedef long column_l;
 #define to_column_l(x) convert_long(x)
 #define load_column_f(p, data_type, i) load_float(p, data_type, i)
 #define store_column_f(p, data_type, i, x) store_float(p, data_type, i, x)
+#define load_column_scale(p, data_type, i) load_scale_element(p, data_type, i)
 #define load_column_s32(p) (*(p))
 #define store_column_s32(x, p) (*(p) = (x))
 #else
