@@ -98,6 +98,72 @@ def test_4_bit_weights(engine: zemm.Engine, transposed: bool, signed: bool) -> N
     assert np.array_equal(zemm.matmul(a, own_type, weights_scales=scales, engine=engine), expected)
 
 
+F8 = [np.dtype(ml_dtypes.float8_e5m2), np.dtype(ml_dtypes.float8_e4m3fn)]
+F4 = np.dtype(ml_dtypes.float4_e2m1fn)
+E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
+
+
+@pytest.mark.parametrize("src_dtype", F8)
+@pytest.mark.parametrize("weights_dtype", F8)
+def test_8_bit_floats(engine: zemm.Engine, src_dtype: Any, weights_dtype: Any) -> None:
+    a, b = integers(-8, 8, (5, 40), src_dtype), integers(-8, 8, (40, 7), weights_dtype)
+    bias, factor = integers(-4, 4, (7,), weights_dtype), integers(1, 4, (5, 1), src_dtype)
+    exact = (wide(a) @ wide(b) + wide(bias)) * wide(factor)
+    post_ops = [("mul", factor)]
+    got = zemm.matmul(a, b, bias, post_ops=post_ops, engine=engine)
+    assert got.dtype == np.float32
+    assert np.array_equal(got, exact)
+    for dtype in (*F8, BF16):
+        got = zemm.matmul(a, b, bias, post_ops=post_ops, dst_dtype=dtype, engine=engine)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got.astype(np.float32), exact.astype(dtype).astype(np.float32))
+    out = np.zeros((7, 5), src_dtype).T
+    assert zemm.matmul(a.T.copy().T, b, out=out, engine=engine) is out
+    assert np.array_equal(wide(out), wide((wide(a) @ wide(b)).astype(src_dtype)), equal_nan=True)
+
+
+@pytest.mark.parametrize("src_dtype", [*F8, BF16, np.float16])
+def test_4_bit_floats(engine: zemm.Engine, src_dtype: Any) -> None:
+    """As an array of their own type, and as packed bytes, also transposed."""
+    a, b = integers(-4, 4, (3, 64), src_dtype), (integers(0, 12, (64, 10), np.float32) - 6).astype(F4)
+    scales = powers_of_two((2, 10)).astype(E8M0)
+    expected = wide(a) @ (wide(b) * per_k(scales, 64, 0))
+    packed = zemm.pack_int4(b.view(np.uint8))
+    transposed = zemm.pack_int4(np.ascontiguousarray(b.T).view(np.uint8)).T
+    for weights, name in ((b, None), (packed, "f4_e2m1"), (transposed, "f4_e2m1")):
+        got = zemm.matmul(
+            a, weights, weights_dtype=name, weights_scales=scales, dst_dtype="f32", engine=engine
+        )
+        assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", [E8M0, F8[1]])
+def test_scales_of_8_bits(engine: zemm.Engine, dtype: Any) -> None:
+    """In groups, in columns, and a single one, which the library takes as f32 only."""
+    a, b = integers(-128, 127, (3, 64), np.int8), integers(0, 255, (64, 6), np.uint8)
+    for rows, columns in (((3, 4), (2, 6)), ((3, 1), (6,)), ((), ())):
+        src_scales, weights_scales = (powers_of_two(shape).astype(dtype) for shape in (rows, columns))
+        got = zemm.matmul(
+            a,
+            b,
+            src_scales=src_scales,
+            weights_scales=weights_scales,
+            dst_scales=dtype.type(2),
+            engine=engine,
+        )
+        s, w = wide(src_scales), wide(weights_scales)
+        s = per_k(s, 64, 1) if s.ndim else s
+        w = per_k(w, 64, 0) if w.ndim > 1 else w
+        np.testing.assert_allclose(got, (a * s) @ (b * w) / 2, rtol=1e-6)
+
+
+def test_8_bit_floats_with_integer_weights(engine: zemm.Engine) -> None:
+    for dtype in F8:
+        a, b = integers(-4, 4, (3, 64), dtype), integers(0, 15, (64, 6), zemm.numpy_dtype("u4"))
+        got = zemm.matmul(a, b, weights_zero_points=np.uint8(8), engine=engine)
+        assert np.array_equal(got, wide(a) @ (wide(b) - 8))
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("group", [None, 32])
 def test_quantised_then_multiplied(engine: zemm.Engine, bits: int, group: int | None) -> None:

@@ -65,7 +65,9 @@ def test_three_dimensions(engine: zemm.Engine) -> None:
         assert np.array_equal(row_major(engine, memory, "s8"), values)
 
 
-@pytest.mark.parametrize("name", ["f32", "f16", "bf16", "s8", "u8", "s32", "f64", "s64", "f8_e4m3", "e8m0"])
+@pytest.mark.parametrize(
+    "name", ["f32", "f16", "bf16", "s8", "u8", "s32", "f64", "s64", "f8_e5m2", "f8_e4m3", "e8m0"]
+)
 def test_types(engine: zemm.Engine, name: str) -> None:
     """An array of a type can be written only to a memory of the same type."""
     values = np.exp2(VALUES % 4).astype(zemm.numpy_dtype(name))

@@ -38,8 +38,9 @@ class ArrayLayout:
     def view(self, data: NDArray[np.uint8]) -> NDArray[Any]:
         """A view of the elements in the bytes of a buffer."""
         size = self.dtype.itemsize
-        elements = data[self.offset * size :].view(self.dtype)
-        return np.lib.stride_tricks.as_strided(elements, self.shape, [size * s for s in self.strides])
+        strides = [size * s for s in self.strides]
+        # Not as_strided(), which does not know all types of ml_dtypes.
+        return np.ndarray(self.shape, self.dtype, data, self.offset * size, strides)
 
     def check(self, array: NDArray[Any], name: str) -> None:
         """Raise ValueError unless the array has this type and shape. Its strides may differ."""

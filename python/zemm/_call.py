@@ -101,7 +101,7 @@ class Call:
             )
         data_type = type_of(array, name)
         if data_type in FOUR_BIT:
-            raise InvalidArgumentsError(f"{name} has type {data_type}: convert it to int8 or uint8")
+            raise InvalidArgumentsError(f"{name} has type {data_type}: convert it to a type of 8 bits")
         array = np.atleast_1d(array)
         last = array.shape[-1]
         if self.flat:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from zemm._call import Call, PostOp, default_engine
+from zemm._lists import TYPES
 from zemm._parameters import (
     Parameter,
     describe,
@@ -17,7 +18,7 @@ from zemm._parameters import (
     zero_point_values,
 )
 from zemm._tensors import shares_places
-from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
+from zemm.dtypes import FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 
@@ -53,12 +54,12 @@ def matmul(
                         reductions=reductions, dst_dtype="f16")
 
     src: [.., M, K]. weights: [.., K, N]. Leading dimensions broadcast as in numpy. The data type is
-    that of the array: float16, bfloat16 (ml_dtypes), float32, int8, uint8, ... Transposed views are
-    not copied.
+    that of the array: float16, float32, int8, uint8, or bfloat16, float8_e5m2 and float8_e4m3fn of
+    ml_dtypes. Transposed views are not copied.
 
-    weights_dtype: "u4" or "s4" if the weights are bytes with two 4-bit values each, low nibble
-    first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays of
-    ml_dtypes.int4 and uint4 need no weights_dtype; matmul() packs them.
+    weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two 4-bit values each, low
+    nibble first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays
+    of ml_dtypes.int4, uint4 and float4_e2m1fn need no weights_dtype; matmul() packs them.
 
     bias: an array that broadcasts to dst.
 
@@ -76,6 +77,7 @@ def matmul(
       weights need no extra pass over src (oneDNN RFC "User's Precomputed Reductions for GeMM").
       They are ignored unless each of their groups lies within one group of every scale and zero
       point.
+    Scales are float32, float16, bfloat16, or float8_e8m0fnu and float8_e4m3fn of ml_dtypes.
     A group of K may have any size that divides K, and each parameter may have its own. The fastest
     kernels need multiples of 4 on a CPU and of 32 on a GPU.
 
@@ -107,7 +109,9 @@ def matmul(
         raise InvalidArgumentsError(f"src {a.shape} and weights {b.shape} must have two dimensions or more")
     a_dtype = type_of(a, "src")
     if a_dtype in FOUR_BIT:
-        raise InvalidArgumentsError(f"src has type {a_dtype}; 4-bit types are for weights")
+        raise InvalidArgumentsError(
+            f"src has type {a_dtype}: arrays of 4-bit types are for weights; a memory may have an f4_e2m1 src"
+        )
     b, b_dtype, packed_axis = _bytes_of_weights(b, weights_dtype, a.shape)
     shape = _dst_shape(a.shape, _unpacked(b.shape, packed_axis))
     dst_dtype = _dst_dtype(a_dtype, dst_dtype, out, shape)
@@ -144,9 +148,9 @@ def matmul(
     if dst_zero_points is not None:
         values = zero_point_values(dst_zero_points, "dst_zero_points").astype(np.int32)
         call.zero_points("DST", describe(values, "dst_zero_points", "dst", call.dims))
-    weight_only = a_dtype in FLOATING and b_dtype in ("u8", "s8", "u4", "s4")
+    weight_only = TYPES[a_dtype].kind == "floating" and b_dtype in ("u8", "s8", "u4", "s4")
     if fpmath is not None or weight_only:
-        mode = fpmath or {"bf16": "bf16", "f16": "f16"}.get(a_dtype, "strict")
+        mode = fpmath or {"bf16": "bf16", "f16": "f16", "f32": "strict"}.get(a_dtype, "any")
         call.attr.set_fpmath_mode(mode, apply_to_int=weight_only)
     call.set_post_ops(post_ops, has_out=out is not None)
     return call.run(dst_dtype, out)
@@ -159,13 +163,9 @@ def _bytes_of_weights(
     (-1 or -2; None if the type has more than 4 bits)."""
     own = type_of(weights, "weights")
     if own in FOUR_BIT:
-        if own == "f4_e2m1":
-            raise InvalidArgumentsError(
-                f"weights of type {weights.dtype}: give packed bytes and weights_dtype='f4_e2m1'"
-            )
         if dtype not in (None, own):
             raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
-        return pack_int4(weights), own, -1
+        return pack_int4(weights.view(np.uint8) & 0xF if own == "f4_e2m1" else weights), own, -1
     if dtype is None or dtype == own:
         return weights, own, None
     if dtype not in FOUR_BIT or own not in ("u8", "s8"):

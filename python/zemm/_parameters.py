@@ -13,7 +13,8 @@ from zemm.dtypes import FOUR_BIT, dtype_name, type_of
 from zemm.errors import InvalidArgumentsError
 
 Shape = tuple[int, ...]
-SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
+SCALE_TYPES = types_for("scale")
+_FOR_MANY = ("e8m0", "f8_e4m3")  # the library takes no single scale of these types
 ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in FOUR_BIT)
 
 
@@ -36,7 +37,7 @@ class Parameter:
 
 def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
     array = np.asarray(values)
-    if array.dtype.kind in "iu":
+    if array.dtype.kind in "iu" or (array.size == 1 and type_of(array, name) in _FOR_MANY):
         array = array.astype(np.float32)
     return _of_type(as_float32(array, name, may_vanish=False), name, SCALE_TYPES)
 

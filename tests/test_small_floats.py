@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Floats of 8 and 4 bits and e8m0, bit by bit: every code is loaded, and each value that is hard to
+round is stored, by reorders and by matmuls.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from support_layout import Buffer, Layout
+from support_problem import FLOATS, SMALL_FLOATS, Data, PostOp, Problem, Quant
+from support_rows import CPU_ROWS
+from support_run import GUARD, get, make_call, make_pd
+from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
+
+Array = np.ndarray[Any, Any]
+SMALL = (*SMALL_FLOATS, "e8m0")
+# The first value that is no longer rounded to the type's largest one.
+OVERFLOW = {"f8_e5m2": 61440.0, "f8_e4m3": float(np.nextafter(np.float32(464), np.float32(500)))}
+# The rows of CPUs without those that only multiply integers.
+FLOAT_ROWS = [row for row in CPU_ROWS if "int8" not in row]
+
+
+def codes(dt: str) -> Array:
+    """Every code of a type, in numpy's type for it."""
+    return np.arange(16 if dt == "f4_e2m1" else 256, dtype=np.uint8).view(zemm.numpy_dtype(dt))
+
+
+def as_f32(elements: Array) -> Array:
+    with np.errstate(invalid="ignore"):
+        return elements.astype(np.float32)
+
+
+def finite(dt: str) -> Array:
+    every = as_f32(codes(dt))
+    return every[np.isfinite(every)]
+
+
+@cache
+def hard_values(dt: str) -> Array:
+    """All values of a type, the middles between neighbours, the f32 just beside these, the largest
+    and smallest f32, infinities, NaN, and random f32.
+    """
+    steps = np.unique(finite(dt))
+    middles = ((steps[1:].astype(np.float64) + steps[:-1]) / 2).astype(np.float32)
+    limits = np.array([*OVERFLOW.values(), 448, 464, 480, 57344, 65536, 5, 6, 7, 8, 1e10], np.float32)
+    info = np.finfo(np.float32)
+    ends = np.array([info.max, info.tiny, info.smallest_subnormal, 0, np.inf, np.nan], np.float32)
+    exact = np.concatenate([steps, middles, limits, ends])
+    below, above = (np.nextafter(exact, np.float32(end)) for end in (-np.inf, np.inf))
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**32, 20000, dtype=np.uint32).view(np.float32)
+    small = np.exp2(rng.uniform(-20, 18, 20000)).astype(np.float32)
+    values = np.concatenate([exact, below, above, bits, small])
+    return np.concatenate([values, -values])
+
+
+def stored(x: Array, dt: str) -> Array:
+    """The codes of f32 values: rounded once, half to even, as ml_dtypes does. f4_e2m1 and e8m0 have
+    rules of their own.
+    """
+    if dt == "e8m0":
+        return (x.view(np.uint32) >> 23).astype(np.uint8)
+    if dt == "f4_e2m1":
+        x = np.where(np.isnan(x), np.copysign(np.float32(6), x), x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return x.astype(zemm.numpy_dtype(dt)).view(np.uint8)
+
+
+def test_the_expected_codes_are_the_standard_s() -> None:
+    """Limits that OCP's definitions give, written down here."""
+
+    def bits(dt: str, *values: float) -> list[int]:
+        return [int(code) for code in stored(np.array(values, np.float32), dt)]
+
+    assert bits("f8_e5m2", 57344, 61439, 61440, -1e9, np.inf) == [0x7B, 0x7B, 0x7C, 0xFC, 0x7C]
+    assert bits("f8_e5m2", 2.0**-16, 2.0**-17, 1.01 * 2.0**-17, -0.0) == [1, 0, 1, 0x80]
+    assert bits("f8_e4m3", 448, 464, 465, -465, np.inf, -np.inf) == [0x7E, 0x7E, 0x7F, 0xFF, 0x7F, 0xFF]
+    assert bits("f8_e4m3", 2.0**-9, 2.0**-10, 1.01 * 2.0**-10) == [1, 0, 1]
+    assert bits("f4_e2m1", 6, 7, -1e9, np.inf, np.nan, -np.nan) == [7, 7, 15, 7, 7, 15]
+    assert bits("f4_e2m1", 0.25, 0.26, 0.75, 5, 3.5, 2.5) == [0, 1, 2, 6, 6, 4]
+    assert bits("e8m0", 1, 1.99, -2, 0, np.inf, np.nan, 2.0**-126) == [127, 127, 128, 0, 255, 255, 1]
+
+
+def check_codes(got: Array, x: Array, dt: str) -> None:
+    want = stored(x, dt)
+    wrong = np.flatnonzero(got != want)
+    at = wrong[:5]
+    assert not wrong.size, f"{wrong.size} of {x.size} wrong: {x[at]} became {got[at]}, not {want[at]}"
+
+
+def check_values(got: Array, want: Array) -> None:
+    """Compare f32, bit by bit where they are numbers: the signs of zeros count."""
+    got, want = (np.ascontiguousarray(a, np.float32) for a in np.broadcast_arrays(got, want))
+    numbers = ~np.isnan(want)
+    assert np.array_equal(np.isnan(got), ~numbers)
+    np.testing.assert_array_equal(got[numbers].view(np.uint32), want[numbers].view(np.uint32))
+
+
+def reordered(engine: zemm.Engine, values: Array, src_dt: str, dst_dt: str) -> Array:
+    """A row of elements converted by a reorder."""
+    src = Buffer(Layout(values.shape, src_dt, "a"), engine, 1)
+    dst = Buffer(Layout(values.shape, dst_dt, "a"), engine, 2)
+    src.put(values)
+    stream = zemm.Stream(engine)
+    pd = zemm.ReorderPrimitiveDesc(engine, src.layout.md(), dst.layout.md())
+    zemm.Primitive(pd).execute(stream, {ARG_FROM: src.memory, ARG_TO: dst.memory})
+    stream.wait()
+    return dst.elements()[: values.size]
+
+
+@pytest.mark.parametrize("dt", SMALL)
+def test_reorder_loads_every_code(engine: zemm.Engine, dt: str) -> None:
+    check_values(reordered(engine, codes(dt), dt, "f32"), as_f32(codes(dt)))
+
+
+@pytest.mark.parametrize("dt", SMALL)
+def test_reorder_rounds(engine: zemm.Engine, dt: str) -> None:
+    x = hard_values(dt)
+    check_codes(reordered(engine, x, "f32", dt).view(np.uint8), x, dt)
+
+
+@pytest.mark.parametrize("dst_dt", SMALL)
+@pytest.mark.parametrize("src_dt", [*SMALL, "f16", "bf16", "s8", "u8", "s32"])
+def test_reorder_between_types(engine: zemm.Engine, src_dt: str, dst_dt: str) -> None:
+    """Every value of a type becomes another type. f16 is not rounded twice."""
+    if src_dt in ("f16", "bf16"):
+        values = np.arange(2**16, dtype=np.uint16).view(zemm.numpy_dtype(src_dt))
+    elif src_dt == "s32":
+        values = np.concatenate([np.arange(-70000, 70000), [2**31 - 1, -(2**31)]]).astype(np.int32)
+    else:
+        values = codes(src_dt)
+    got = reordered(engine, values, src_dt, dst_dt).view(np.uint8)
+    x = as_f32(values)
+    if src_dt == dst_dt:  # a copy, which keeps all bits
+        np.testing.assert_array_equal(got, values.view(np.uint8))
+        return
+    check_codes(got, x, dst_dt)
+
+
+@pytest.mark.parametrize("dst_dt", ["s8", "u8", "s4", "u4", "s32", "f16", "bf16"])
+@pytest.mark.parametrize("src_dt", SMALL)
+def test_reorder_to_other_types(engine: zemm.Engine, src_dt: str, dst_dt: str) -> None:
+    x = as_f32(codes(src_dt))
+    got = reordered(engine, codes(src_dt), src_dt, dst_dt)
+    if dst_dt in FLOATS:
+        with np.errstate(over="ignore", under="ignore"):
+            check_values(got, x.astype(FLOATS[dst_dt]))
+        return
+    low, high = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}.get(
+        dst_dt, (-(2**31), 2147483520)
+    )
+    np.testing.assert_array_equal(got, np.rint(np.nan_to_num(x, nan=0)).clip(low, high).astype(got.dtype))
+
+
+@pytest.mark.parametrize("arg", [ARG_SRC, ARG_DST])
+@pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
+def test_reorder_reads_every_scale(engine: zemm.Engine, dt: str, arg: int) -> None:
+    scales = codes(dt)
+    attr = zemm.Attr()
+    attr.set_scales(arg, 1, (), dt)
+    md = zemm.MemoryDesc(scales.shape, "f32")
+    pd = zemm.ReorderPrimitiveDesc(engine, md, md, attr)
+    src, dst, entry = (
+        zemm.Memory(md, engine),
+        zemm.Memory(md, engine),
+        zemm.Memory(zemm.MemoryDesc(scales.shape, dt), engine),
+    )
+    src.write(np.full(scales.shape, 1.5, np.float32))
+    entry.write(scales)
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, {ARG_FROM: src, ARG_TO: dst, ARG_ATTR_SCALES | arg: entry})
+    stream.wait()
+    with np.errstate(all="ignore"):
+        x = as_f32(scales)
+        want = np.float32(1.5) * x if arg == ARG_SRC else np.float32(1.5) / x
+    check_values(dst.as_numpy(), want)
+
+
+# ---- matmuls
+
+
+def result(engine: zemm.Engine, p: Problem, src: Array, wei: Array, old: Any = 0.0, **more: Any) -> Array:
+    """dst of a matmul, on the row that ZEMM_KERNEL names."""
+    data = Data(src, wei, np.full(p.dst_dims, old), **more)
+    call = make_call(engine, p, data)
+    stream = zemm.Stream(engine)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    inside = call.dst_bytes[GUARD : call.dst_bytes.size - GUARD]
+    return get(inside, p.dst_dims, p.dst_dt, call.dst_strides)
+
+
+def force(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, p: Problem) -> None:
+    """Name the row. Skips a row that this CPU does not have, or that is for other problems."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    try:
+        make_pd(engine, p)
+    except NotImplementedError as error:
+        pytest.skip(str(error))
+
+
+def ones(*dims: int) -> Array:
+    return np.ones(dims)
+
+
+@pytest.mark.quick(cases=lambda row, dt: row == CPU_ROWS[-1])
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+@pytest.mark.parametrize("row", FLOAT_ROWS)
+def test_matmul_loads_every_code(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str
+) -> None:
+    """As src and weights, each code times 1, and with finite codes the product with the identity."""
+    x = as_f32(codes(dt)).astype(np.float64)
+    column = Problem((x.size, 1), (1, 2), dt, "f32", "f32")
+    force(engine, monkeypatch, row, column)
+    check_values(result(engine, column, x[:, None], ones(1, 2)), x[:, None])
+    line = Problem((2, 1), (1, x.size), "f32", dt, "f32")
+    check_values(result(engine, line, ones(2, 1), x[None, :]), x[None, :])
+    n = 4 if dt == "f4_e2m1" else 16
+    square = np.resize(finite(dt), (n, n)).astype(np.float64)
+    identity = np.eye(n)
+    for order in ("ab", "ba"):
+        left = Problem((n, n), (n, n), dt, "f32", "f32", src_order=order)
+        np.testing.assert_array_equal(result(engine, left, square, identity), square)
+        right = Problem((n, n), (n, n), "f32", dt, "f32", wei_order=order)
+        np.testing.assert_array_equal(result(engine, right, identity, square), square)
+    packed = Problem((n, n), (n, n), "f32", dt, "f32", wei_tag="BA16a64b4a")
+    np.testing.assert_array_equal(result(engine, packed, identity, square), square)
+
+
+@pytest.mark.quick(cases=lambda row, dt: row == CPU_ROWS[-1])
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+@pytest.mark.parametrize("row", CPU_ROWS)
+def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str) -> None:
+    """Products of ones, scaled: each column of dst has its value. Then a dst with columns that lie
+    side by side, which are stored one by one.
+    """
+    x = np.resize(hard_values(dt), (hard_values(dt).size + 63) // 64 * 64)
+    types = ("f32", "f32") if row in FLOAT_ROWS else ("s8", "s8")
+    for order in ("ab", "ba"):
+        p = Problem((2, 1), (1, x.size), *types, dt, dst_order=order, wei_scale=Quant(2))
+        force(engine, monkeypatch, row, p)
+        scales = {"wei_scale": x.astype(np.float64)[None, :]}
+        one = np.ones((2, 1), np.int64)
+        for dst in result(engine, p, one, np.ones((1, x.size), np.int64), quants=scales):
+            check_codes(dst.view(np.uint8), x, dt)
+
+
+@pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
+@pytest.mark.parametrize("tensor", ["src", "wei", "dst"])
+def test_matmul_reads_every_scale(engine: zemm.Engine, tensor: str, dt: str) -> None:
+    scales = as_f32(codes(dt)).astype(np.float64)
+    n = scales.size
+    m, shape = (n, (n, 1)) if tensor == "src" else (2, (1, n))
+    mask = 1 if tensor == "src" else 2
+    for kind in ("f32", "s8"):
+        p = Problem((m, 1), (1, n), kind, kind, "f32", **{f"{tensor}_scale": Quant(mask, dt=dt)})
+        one = np.ones((m, 1), np.int64), np.ones((1, n), np.int64)
+        got = result(engine, p, *one, quants={f"{tensor}_scale": scales.reshape(shape)})
+        with np.errstate(divide="ignore"):
+            want = scales.astype(np.float32) if tensor != "dst" else np.float32(1) / scales.astype(np.float32)
+        check_values(got, want.reshape(shape))
+
+
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+def test_matmul_reads_every_code_elsewhere(engine: zemm.Engine, dt: str) -> None:
+    """As bias, as the tensor of a binary post-op, and as dst that a sum adds."""
+    x = as_f32(codes(dt)).astype(np.float64)
+    x = x[~np.isnan(x)]  # adding would lose the sign of a NaN
+    n = x.size - x.size % 2
+    x = x[:n]
+    zeros = np.zeros((2, 1)), np.zeros((1, n))
+    want = np.float32(0) + x.astype(np.float32)
+    if dt != "f4_e2m1":  # no type of a bias
+        p = Problem((2, 1), (1, n), bias_dt=dt, bias_mask=2)
+        check_values(result(engine, p, *zeros, bias=x[None, :]), want)
+    op = PostOp("binary", "binary_add", mask=2, dt=dt)
+    p = Problem((2, 1), (1, n), post_ops=(op,))
+    check_values(result(engine, p, *zeros, post_ops=[(x[None, :], None)]), want)
+    p = Problem((2, 1), (1, n), dst_dt=dt, post_ops=(PostOp("sum", alpha=1.0),))
+    check_values(result(engine, p, *zeros, old=x, post_ops=[(None, None)]), want)
