@@ -10,7 +10,7 @@ import numpy as np
 import zemm
 from numpy.typing import NDArray
 
-FOUR_BIT = ("s4", "u4")
+FOUR_BIT = ("s4", "u4", "f4_e2m1")
 Array = NDArray[np.generic]
 GUARD = 64  # bytes before and after a buffer
 
@@ -72,12 +72,13 @@ def unpack(data: NDArray[np.uint8], data_type: str) -> Array:
     if data_type not in FOUR_BIT:
         itemsize = zemm.numpy_dtype(data_type).itemsize
         return data[: data.size // itemsize * itemsize].view(zemm.numpy_dtype(data_type))
-    return zemm.unpack_int4(data, 2 * data.size, data_type == "s4").copy()
+    elements = zemm.unpack_int4(data, 2 * data.size, data_type == "s4").copy()
+    return elements.view(zemm.numpy_dtype("f4_e2m1")) if data_type == "f4_e2m1" else elements
 
 
 def pack(elements: Array, data_type: str) -> NDArray[np.uint8]:
     if data_type in FOUR_BIT:
-        nibbles = elements.astype(np.uint8) & 15
+        nibbles = elements.view(np.uint8) & 15
         return nibbles[0::2] | nibbles[1::2] << 4
     return elements.view(np.uint8)
 

@@ -2,16 +2,24 @@
 """Matmul problems of the tests: what a problem is, layouts, and values that fit its types."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import ml_dtypes
 import numpy as np
 
 FLOATS = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
+# Floats that do not have all eighths between -4 and 4. numpy keeps an f4_e2m1 in a byte.
+SMALL_FLOATS = {
+    "f8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8_e4m3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f4_e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
+}
+SCALE_TYPES = FLOATS | {"f8_e4m3": SMALL_FLOATS["f8_e4m3"], "e8m0": np.dtype(ml_dtypes.float8_e8m0fnu)}
 INTEGERS = {"s32": np.dtype(np.int32), "s8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
-NUMPY = FLOATS | INTEGERS
+NUMPY = FLOATS | SMALL_FLOATS | INTEGERS
 RANGES = {"s32": (-(2**31), 2**31 - 1), "s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
 INT8 = ("s8", "u8")
+FOUR_BIT = ("s4", "u4", "f4_e2m1")
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ class Problem:
         """The strides of src, wei or dst."""
         order, pad, dt = (getattr(self, f"{name}_{what}") for what in ("order", "pad", "dt"))
         within = self.within(name)
-        return strides_of(within[0] if within else self.dims(name), order, pad, dt in ("s4", "u4"))
+        return strides_of(within[0] if within else self.dims(name), order, pad, dt in FOUR_BIT)
 
 
 def strides_of(dims: tuple[int, ...], order: str | None, pad: int, four_bit: bool) -> tuple[int, ...]:
@@ -156,20 +164,31 @@ def values(
 ) -> np.ndarray:
     """Random values of a type.
 
-    Integers cover the whole range of the type. Floats are eighths between -4 and 4, or have all
-    their digits.
+    Integers cover the whole range of the type. Floats are eighths between -4 and 4 that the type
+    has, or have all their digits.
     """
     if dt in RANGES:
         low, high = RANGES[dt]
         return rng.integers(max(low, -limit), min(high, limit), shape, endpoint=True)
     if rough:
-        return rng.standard_normal(shape).astype(FLOATS[dt]).astype(np.float64)
+        return rng.standard_normal(shape).astype((FLOATS | SMALL_FLOATS)[dt]).astype(np.float64)
+    if dt in SMALL_FLOATS:
+        return rng.choice(eighths(dt), shape)
     return rng.integers(-32, 33, shape) / 8.0
+
+
+@cache
+def eighths(dt: str) -> np.ndarray:
+    """The eighths between -4 and 4 that a narrow type has."""
+    every = np.arange(-32, 33) / 8.0
+    return every[every.astype(SMALL_FLOATS[dt]).astype(np.float64) == every]
 
 
 def scale_values(rng: np.random.Generator, dt: str, shape: tuple[int, ...], rough: bool) -> np.ndarray:
     powers = np.exp2(rng.integers(-3, 3, shape))
-    return (powers * rng.uniform(1, 2, shape)).astype(FLOATS[dt]).astype(np.float64) if rough else powers
+    if not rough or dt == "e8m0":
+        return powers
+    return (powers * rng.uniform(1, 2, shape)).astype(SCALE_TYPES[dt]).astype(np.float64)
 
 
 def make_data(p: Problem) -> Data:

@@ -8,7 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 import reference
 import zemm
-from support_problem import FLOATS, NUMPY, RANGES, Data, Problem, Quant, make_data, masked, quant_dims
+from support_problem import (
+    FLOATS,
+    FOUR_BIT,
+    NUMPY,
+    RANGES,
+    SCALE_TYPES,
+    SMALL_FLOATS,
+    Data,
+    Problem,
+    Quant,
+    make_data,
+    masked,
+    quant_dims,
+)
 
 GUARD = 64  # bytes before and after dst
 SCALES, ZERO_POINTS = zemm.ARG["ATTR_SCALES"], zemm.ARG["ATTR_ZERO_POINTS"]
@@ -40,31 +53,53 @@ def places(md: zemm.MemoryDesc) -> np.ndarray:
 
 def put(buffer: np.ndarray, values: np.ndarray, dt: str, at: np.ndarray) -> None:
     """Write logical values to their places in a buffer of bytes."""
-    if dt in ("s4", "u4"):
-        nibbles = (values.astype(np.int64) & 15).astype(np.uint8)
+    if dt in FOUR_BIT:
+        nibbles = codes_of_4_bits(values, dt)
         for odd in (0, 1):
             here = at % 2 == odd
             buffer[at[here] // 2] &= np.uint8(0xF0 if odd == 0 else 0x0F)
             buffer[at[here] // 2] |= nibbles[here] << np.uint8(4 * odd)
         return
-    dtype = NUMPY[dt]
+    dtype = (NUMPY | SCALE_TYPES)[dt]
     raw = values.astype(np.float32).astype(dtype) if dt not in RANGES else values.astype(dtype)
     bytes_ = np.frombuffer(raw.tobytes(), np.uint8).reshape(*values.shape, dtype.itemsize)
     for byte in range(dtype.itemsize):
         buffer[at * dtype.itemsize + byte] = bytes_[..., byte]
 
 
+def codes_of_4_bits(values: np.ndarray, dt: str) -> np.ndarray:
+    """The 4 bits that stand for each value, as bytes."""
+    codes = values.astype(SMALL_FLOATS[dt]).view(np.uint8) if dt in SMALL_FLOATS else values.astype(np.int64)
+    return (codes & 15).astype(np.uint8)
+
+
 def get(buffer: np.ndarray, dims: tuple[int, ...], dt: str, strides: tuple[int, ...]) -> np.ndarray:
+    if dt in FOUR_BIT:
+        at = offsets(dims, strides)
+        nibbles = buffer[at // 2] >> (4 * (at % 2)).astype(np.uint8) & np.uint8(15)
+        return nibbles.view(NUMPY[dt])
     size = NUMPY[dt].itemsize
     at = offsets(dims, strides)[..., None] * size + np.arange(size)
     return np.ascontiguousarray(buffer[at]).view(NUMPY[dt])[..., 0]
 
 
+def bits_of(dims: tuple[int, ...], dt: str, strides: tuple[int, ...], size: int) -> np.ndarray:
+    """The bits that belong to a tensor in its buffer of `size` bytes."""
+    bits = np.zeros(size, np.uint8)
+    at = offsets(dims, strides)
+    if dt in FOUR_BIT:
+        np.bitwise_or.at(bits, at // 2, np.uint8(15) << (4 * (at % 2)).astype(np.uint8))
+        return bits
+    itemsize = NUMPY[dt].itemsize
+    bits[at[..., None] * itemsize + np.arange(itemsize)] = 0xFF
+    return bits
+
+
 def memory(engine: zemm.Engine, values: np.ndarray, dt: str, tag: str | None = None) -> zemm.Memory:
-    """A small dense tensor. Rows of 4-bit elements may have an odd length, so these are written as
-    one dimension.
+    """A small dense tensor. Rows of 4-bit elements that have an odd length are written as one
+    dimension.
     """
-    dims = (values.size,) if dt in ("s4", "u4") else values.shape
+    dims = (values.size,) if dt in FOUR_BIT and values.shape[-1] % 2 else values.shape
     md = zemm.MemoryDesc(dims, dt, tag)
     buffer = np.zeros(max(md.size, 1), np.uint8)
     put(buffer, values.reshape(dims), dt, places(md))
@@ -168,7 +203,7 @@ def make_call(engine: zemm.Engine, p: Problem, data: Data) -> Call:
         md = pd.query_md({"src": "src_md", "wei": "weights_md"}[name])
         buffer = rng.integers(0, 256, max(md.size, 1)).astype(np.uint8)  # gaps hold random bytes
         if p.within(name):
-            if getattr(p, f"{name}_dt") in FLOATS:
+            if getattr(p, f"{name}_dt") in FLOATS | SMALL_FLOATS:
                 buffer[:] = 0xFF  # NaN everywhere around the part, also where padding would be
             put(buffer, values, getattr(p, f"{name}_dt"), places(md))
         elif name == "wei" and p.wei_tag:
@@ -217,12 +252,10 @@ def check_dst(p: Problem, data: Data, call: Call) -> bool:
     Returns whether the expected values were exact.
     """
     got = get(call.dst, p.dst_dims, p.dst_dt, call.dst_strides)
-    after = call.dst_bytes.copy()
-    put_raw = after[GUARD : after.size - GUARD]
-    size = NUMPY[p.dst_dt].itemsize
-    at = offsets(p.dst_dims, call.dst_strides)[..., None] * size + np.arange(size)
-    put_raw[at] = call.before[GUARD : after.size - GUARD][at]
-    assert np.array_equal(after, call.before), "bytes that are not dst's were written"
+    foreign = np.full(call.before.size, 0xFF, np.uint8)
+    foreign[GUARD : foreign.size - GUARD] = ~bits_of(p.dst_dims, p.dst_dt, call.dst_strides, call.dst.size)
+    changed = (call.dst_bytes ^ call.before) & foreign
+    assert not changed.any(), "bytes that are not dst's were written"
     low, high = reference.matmul(p, data)
     compare(got, low, high)
     return bool((low == high).all())

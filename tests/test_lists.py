@@ -15,12 +15,12 @@ ROLES = ("src", "weights", "dst", "bias")
 # The words of the refusals, as users see them. A new type appears in them, and has to be added to
 # this table.
 TAKEN = {
-    "src": "f32 f16 bf16 s8 u8",
-    "weights": "f32 f16 bf16 s8 u8 s4 u4",
-    "dst": "f32 f16 bf16 s32 s8 u8",
-    "bias": "f32 f16 bf16 s32 s8 u8",
+    "src": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s8 u8",
+    "weights": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s8 u8 s4 u4",
+    "dst": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s32 s8 u8",
+    "bias": "f32 f16 bf16 f8_e5m2 f8_e4m3 s32 s8 u8",
 }
-CONVERTED = "f32 f16 bf16 s32 s8 u8 s4 u4"
+CONVERTED = "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 e8m0 s32 s8 u8 s4 u4"
 
 
 def test_all_types_of_the_header_are_listed() -> None:

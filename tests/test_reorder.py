@@ -16,8 +16,11 @@ from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_FROM, ARG_S
 
 RANGES = {"s32": (-(2**31), 2**31 - 1), "s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
 FLOATS = ("f32", "f16", "bf16")
-TYPES = (*FLOATS, *RANGES)
-MOVED = ("f8_e5m2", "f8_e4m3", "e8m0", "f64", "s64")  # types that are only copied, not converted
+SMALL_FLOATS = ("f8_e5m2", "f8_e4m3", "f4_e2m1", "e8m0")
+SCALES = (*FLOATS, "f8_e4m3", "e8m0")
+TYPES = (*FLOATS, *SMALL_FLOATS, *RANGES)
+FOUR_BIT = ("s4", "u4", "f4_e2m1")
+MOVED = ("f64", "s64")  # types that are only copied, not converted
 Array = np.ndarray[Any, Any]
 
 
@@ -27,7 +30,7 @@ def layouts(draw: st.DrawFn, dims: tuple[int, ...], data_type: str) -> Layout:
     order = draw(st.permutations(range(ndims)))
     letters = [chr(ord("a") + d) for d in order]
     kind = draw(st.sampled_from(["plain", "gaps", "blocked", "blocked"]))
-    four_bit = data_type in ("s4", "u4")
+    four_bit = data_type in FOUR_BIT
     if kind == "blocked":
         count = draw(st.integers(1, 3))
         blocks = [
@@ -62,7 +65,10 @@ def values_of(dims: tuple[int, ...], data_type: str, seed: int) -> Array:
         if rng.integers(2):
             low, high = max(low, -300), min(high, 300)
         return rng.integers(low, high, dims, endpoint=True).astype(storage(data_type))
-    return (rng.integers(-1200, 1200, dims) / 8).astype(zemm.numpy_dtype(data_type))
+    if data_type == "e8m0":
+        return np.exp2(rng.integers(-6, 7, dims)).astype(zemm.numpy_dtype(data_type))
+    largest = 48 if data_type == "f4_e2m1" else 1200
+    return (rng.integers(-largest, largest, dims) / 8).astype(zemm.numpy_dtype(data_type))
 
 
 def storage(data_type: str) -> np.dtype[Any]:
@@ -73,6 +79,11 @@ def storage(data_type: str) -> np.dtype[Any]:
 
 def converted(x: Array, data_type: str) -> Array:
     """f32 or int64 converted to a type, with a reorder's rounding and saturation."""
+    if data_type == "e8m0":  # the exponent alone
+        exponents = x.astype(np.float32).view(np.uint32) >> 23 & 255
+        return exponents.astype(np.uint8).view(zemm.numpy_dtype("e8m0"))
+    if data_type == "f4_e2m1":
+        x = x.clip(-6, 6)
     if data_type not in RANGES:
         with np.errstate(over="ignore"):
             return x.astype(np.float32).astype(zemm.numpy_dtype(data_type))
@@ -166,7 +177,8 @@ def test_attributes(engine: zemm.Engine, data: st.DataObject) -> None:
             mask, groups = data.draw(
                 parameters(dims, name == "src", is_scale and name == "src" and dt in ("s4", "u4"))
             )
-            kinds = FLOATS if is_scale else ("s32", "s8", "u8") if name == "src" else ("s32",)
+            scales = SCALES if mask else FLOATS  # a common scale is never narrow
+            kinds = scales if is_scale else ("s32", "s8", "u8") if name == "src" else ("s32",)
             kind = data.draw(st.sampled_from(kinds))
             shape = [n if mask >> d & 1 else 1 for d, n in enumerate(dims)]
             if groups:
@@ -214,10 +226,12 @@ def test_other_types_are_moved(engine: zemm.Engine, data_type: str) -> None:
     dst.check(want)
 
 
-def test_copies_keep_all_bits(engine: zemm.Engine) -> None:
+@pytest.mark.parametrize("data_type", ["bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1", "e8m0"])
+def test_copies_keep_all_bits(engine: zemm.Engine, data_type: str) -> None:
     """NaN payloads and denormals, which arithmetic would change, are kept."""
-    src = Buffer(Layout((2**16,), "bf16", "a"), engine, 1)
-    dst = Buffer(Layout((2**16,), "bf16", "a"), engine, 2)
+    count = 2**17 * 8 // zemm._lists.TYPES[data_type].bits
+    src = Buffer(Layout((count,), data_type, "a"), engine, 1)
+    dst = Buffer(Layout((count,), data_type, "a"), engine, 2)
     src.bytes_()[:] = np.arange(2**16, dtype=np.uint16).view(np.uint8)
     run(engine, src, dst)
     np.testing.assert_array_equal(dst.bytes_(), src.bytes_())
@@ -230,6 +244,11 @@ EDGES = {
     "f32_to_s32": ([-3e9, 2147483647, 16777217], "f32", "s32", [-(2**31), 2147483520, 16777216]),
     "s32_to_s32_of_u8": ([-5, 300, 256], "s32", "u8", [0, 255, 255]),
     "s32_to_f32": ([2**31 - 1, 16777217], "s32", "f32", [2147483648.0, 16777216.0]),
+    "f32_to_f8_e5m2": ([1.125, 1.375, 61439, 61440, -1e9], "f32", "f8_e5m2",
+                       [1, 1.5, 57344, np.inf, -np.inf]),
+    "f32_to_f8_e4m3": ([1.0625, 464, 465, 2**-10], "f32", "f8_e4m3", [1, 448, np.nan, 0]),
+    "f32_to_f4": ([0.25, 0.75, 1e9, -np.inf, 2.5, 5], "f32", "f4_e2m1", [0, 1, 6, -6, 2, 4]),
+    "s32_to_e8m0": ([1, 3, -4, 2**31 - 1], "s32", "e8m0", [1, 2, 4, 2.0**31]),
     "f32_to_f16": ([65519, 65520, 1e-8, -np.inf], "f32", "f16", [65504, np.inf, 0, -np.inf]),
 }  # fmt: skip
 
@@ -241,10 +260,11 @@ def test_edges(engine: zemm.Engine, name: str) -> None:
     dst = Buffer(Layout((len(values),), dst_dt, "a"), engine, 2)
     src.put(np.array(values).astype(storage(src_dt)))
     run(engine, src, dst)
-    np.testing.assert_array_equal(dst.elements()[: len(want)], np.array(want).astype(storage(dst_dt)))
+    found, expected = dst.elements()[: len(want)], np.array(want).astype(storage(dst_dt))
+    np.testing.assert_array_equal(found.view(np.uint8), expected.view(np.uint8))
 
 
-UNIT = {"s8": 4, "u8": 4, "s4": 4, "u4": 4, "f32": 1, "f16": 1, "bf16": 1}
+UNIT = {"s8": 4, "u8": 4, "s4": 4, "u4": 4, "f32": 1, "f16": 1, "bf16": 1, "f8_e4m3": 4, "f4_e2m1": 4}
 
 
 def packed_tag(batch: int, data_type: str, columns: int = 64) -> str:
@@ -264,7 +284,7 @@ def test_packing(engine: zemm.Engine, data_type: str, plain: str, batch: tuple[i
     for k, n in itertools.product(sizes, [1, 2, 16, 63, 64, 65, 130]):
         dims = (*batch, k, n)
         inner = n if plain == "kn" else k
-        pitch = inner + (-inner % 4 if plain == "nk" or data_type in ("s4", "u4") else 0)
+        pitch = inner + (-inner % 4 if plain == "nk" or data_type in FOUR_BIT else 0)
         strides = [0] * len(batch) + ([pitch, 1] if plain == "kn" else [1, pitch])
         span = pitch * (k if plain == "kn" else n)
         for d in reversed(range(len(batch))):
@@ -293,7 +313,7 @@ def test_packing_in_lanes(
     """The kernel for GPUs: columns with and without whole units, any strides, incomplete blocks."""
     monkeypatch.setenv("ZEMM_KERNEL", "reorder_pack_lanes")
     block = 16 * UNIT[data_type]
-    step = 2 if data_type in ("s4", "u4") else 1  # rows of half bytes begin at whole bytes
+    step = 2 if data_type in FOUR_BIT else 1  # rows of half bytes begin at whole bytes
     for k, n, gap in itertools.product((2, block, 3 * block + 2), (2, 64, 130), (0, step)):
         along, across = (n, k) if plain == "kn" else (k, n)
         unit = 6 if plain == "neither" else 1
@@ -364,10 +384,11 @@ REFUSALS: dict[str, tuple[Any, Any, list[tuple[Any, ...]], type[Exception], str]
     "zero": (zemm.MemoryDesc.zero(), md(), [], ValueError, "src"),
     "host": (zemm.MemoryDesc.host_scalar("f32"), md(), [], ValueError, "src"),
     "sparse": (zemm.MemoryDesc.csr((4, 64), "f32", 5), md(), [], UNIMPLEMENTED, "csr"),
-    "type": (md(data_type="f8_e5m2"), md(), [], UNIMPLEMENTED, "f8_e5m2"),
+    "type": (md(data_type="f64"), md(), [], UNIMPLEMENTED, "f64"),
     "scaled_type": (F64, F64, [("scales", ARG_SRC, 0)], UNIMPLEMENTED, "f64"),
     "scales_of_weights": (md(), S8, [("scales", zemm.ARG_WEIGHTS, 0)], UNIMPLEMENTED, "33"),
-    "scale_type": (md(), S8, [("scales", ARG_SRC, 3, (1, 32), "e8m0")], UNIMPLEMENTED, "e8m0"),
+    "dynamic_scale_type": (md(), S8, [("scales", ARG_DST, 3, (1, 32), "e8m0", False, "dynamic_fp")],
+                           UNIMPLEMENTED, "e8m0"),
     "mask": (md(), S8, [("scales", ARG_SRC, 4)], ValueError, "mask 4"),
     "group": (md(), S8, [("scales", ARG_SRC, 3, (1, 48))], ValueError, "48.*64"),
     "group_mask": (md(), S8, [("scales", ARG_SRC, 2, (1, 32))], ValueError, "1x32"),
@@ -385,6 +406,7 @@ REFUSALS: dict[str, tuple[Any, Any, list[tuple[Any, ...]], type[Exception], str]
                    UNIMPLEMENTED, "dynamic_mx"),
     "dynamic_type": (md(), md(data_type="s4"), [BY_GROUP],
                      UNIMPLEMENTED, "s4"),
+    "dynamic_f8": (md(), md(data_type="f8_e4m3"), [BY_GROUP], UNIMPLEMENTED, "f8_e4m3"),
     "dynamic_u8": (md(), md(data_type="u8"), [BY_GROUP],
                    UNIMPLEMENTED, "zero points"),
     "dynamic_s8": (md(), S8, [BY_GROUP,

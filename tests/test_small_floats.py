@@ -49,7 +49,8 @@ def hard_values(dt: str) -> Array:
     info = np.finfo(np.float32)
     ends = np.array([info.max, info.tiny, info.smallest_subnormal, 0, np.inf, np.nan], np.float32)
     exact = np.concatenate([steps, middles, limits, ends])
-    below, above = (np.nextafter(exact, np.float32(end)) for end in (-np.inf, np.inf))
+    with np.errstate(over="ignore"):
+        below, above = (np.nextafter(exact, np.float32(end)) for end in (-np.inf, np.inf))
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, 20000, dtype=np.uint32).view(np.float32)
     small = np.exp2(rng.uniform(-20, 18, 20000)).astype(np.float32)
@@ -147,7 +148,11 @@ def test_reorder_to_other_types(engine: zemm.Engine, src_dt: str, dst_dt: str) -
     got = reordered(engine, codes(src_dt), src_dt, dst_dt)
     if dst_dt in FLOATS:
         with np.errstate(over="ignore", under="ignore"):
-            check_values(got, x.astype(FLOATS[dst_dt]))
+            want = x.astype(FLOATS[dst_dt])
+        if dst_dt == "bf16":  # denormals are flushed
+            tiny = np.abs(x) < 2.0**-126
+            want[tiny] *= 0
+        check_values(got, want)
         return
     low, high = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}.get(
         dst_dt, (-(2**31), 2147483520)
@@ -213,7 +218,7 @@ def test_matmul_loads_every_code(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str
 ) -> None:
     """As src and weights, each code times 1, and with finite codes the product with the identity."""
-    x = as_f32(codes(dt)).astype(np.float64)
+    x = as_f32(codes(dt)).astype(np.float64) + 0.0  # a sum has no negative zero
     column = Problem((x.size, 1), (1, 2), dt, "f32", "f32")
     force(engine, monkeypatch, row, column)
     check_values(result(engine, column, x[:, None], ones(1, 2)), x[:, None])
@@ -228,6 +233,8 @@ def test_matmul_loads_every_code(
         right = Problem((n, n), (n, n), "f32", dt, "f32", wei_order=order)
         np.testing.assert_array_equal(result(engine, right, identity, square), square)
     packed = Problem((n, n), (n, n), "f32", dt, "f32", wei_tag="BA16a64b4a")
+    if row.endswith("_generic"):  # these read plain weights only
+        return
     np.testing.assert_array_equal(result(engine, packed, identity, square), square)
 
 
@@ -243,7 +250,8 @@ def test_matmul_rounds(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row
     for order in ("ab", "ba"):
         p = Problem((2, 1), (1, x.size), *types, dt, dst_order=order, wei_scale=Quant(2))
         force(engine, monkeypatch, row, p)
-        scales = {"wei_scale": x.astype(np.float64)[None, :]}
+        with np.errstate(invalid="ignore"):
+            scales = {"wei_scale": x.astype(np.float64)[None, :]}
         one = np.ones((2, 1), np.int64)
         for dst in result(engine, p, one, np.ones((1, x.size), np.int64), quants=scales):
             check_codes(dst.view(np.uint8), x, dt)

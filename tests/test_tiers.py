@@ -16,6 +16,7 @@ from support_problem import PostOp, Problem, Quant
 from support_rows import CPU_ROWS, ROWS, XE_ROWS
 from support_tiers import takes
 from zemm._library import names_of
+from zemm._lists import types_for
 
 TESTS = Path(__file__).parent
 Pair = tuple[str, str]
@@ -93,8 +94,9 @@ def test_each_type_is_met() -> None:
     met = {fact for _, name in taken(quick_pairs()) for fact in facts(PROBLEMS[name])}
     types = {text.split()[1] for text in met if text.startswith(("src ", "wei ", "dst "))}
     not_computed = {"undef", "boolean", "max", "s64", "f64"}
-    storage_only = {name for name in names_of("data_type") if name.startswith(("f4_", "f8_", "e8m0"))}
-    assert types == set(names_of("data_type")) - not_computed - storage_only
+    assert types == set(names_of("data_type")) - not_computed - {"e8m0", "f4_e3m0"}
+    scales = {text.split()[1] for text in met if text.split()[0].endswith("_scale")}
+    assert scales == set(types_for("scale"))
 
 
 # The setters of attributes that change what a matmul computes, each with words of a fact that shows
