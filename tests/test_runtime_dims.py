@@ -25,7 +25,8 @@ UNKNOWN = ("m", "dims", "strides")
 CASES = [(n, u) for n, p in PROBLEMS.items() for u in UNKNOWN if u == "m" or not p.any_tags]
 QUICK = {
     "f32", "packed_u4", "packed_batch", "shared_weights", "reductions_src_zp", "weight_only_groups",
-    "post_ops", "user_scratchpad", "k_in_ranges", "few_rows_along_k",
+    "post_ops", "user_scratchpad", "k_in_ranges", "few_rows_along_k", "f8_mx", "f8_to_e4m3", "f4_k_unit",
+    "f4_to_f4",
 }  # fmt: skip
 
 
@@ -69,6 +70,7 @@ def test_results(engine: zemm.Engine, stream: zemm.Stream, name: str, unknown: s
     pd = runtime_pd(engine, p, unknown)
     primitive = zemm.Primitive(pd)
     fixed_rows = any(op.kind == "binary" and op.mask >> (p.ndims - 2) & 1 for op in p.post_ops)
+    fixed_rows |= bool(p.dst_scale and p.dst_scale.groups)  # groups that divide M
     parts = p.src_within or p.src_pad or p.dst_order or p.src_order
     for rows in (0,) if fixed_rows or parts or p.ndims == 12 else (0, 1, 5):
         m = p.src_dims[-2] + rows

@@ -20,13 +20,15 @@ struct likely_dims {
 };
 
 likely_dims likely_dims_of(const problem &p) {
-    likely_dim n(1024), k(1024);
+    likely_dim m(256), n(1024), k(1024);
     for (const quant_entry *entry : {p.scale(ZEMM_ARG_SRC), p.zero_point(ZEMM_ARG_SRC), p.reduction()})
         k.fit_groups(entry, 1);
     for (const quant_entry *entry : {p.scale(ZEMM_ARG_WEIGHTS), p.zero_point(ZEMM_ARG_WEIGHTS)}) {
         k.fit_groups(entry, 0);
         n.fit_groups(entry, 1);
     }
+    m.fit_groups(p.scale(ZEMM_ARG_DST), 0);
+    n.fit_groups(p.scale(ZEMM_ARG_DST), 1);
     likely_dims likely = {.dst = {}, .k = p.k() == runtime_dim ? k.value() : p.k()};
     const int row = p.ndims() - 2;
     for (int d = 0; d < p.ndims(); ++d) {
@@ -38,7 +40,7 @@ likely_dims likely_dims_of(const problem &p) {
                 if (dim == runtime_dim && op.kind == zemm_binary && md->ndims != 0 && md->dims[d] != 1)
                     dim = md->dims[d];
         if (dim == runtime_dim)
-            dim = d < row ? 2 : d == row ? 256 : n.value();
+            dim = d < row ? 2 : d == row ? m.value() : n.value();
     }
     return likely;
 }
