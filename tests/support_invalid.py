@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import zemm
-from support_problem import INT8, Problem, masked, zero_point
+from support_problem import INT8, SMALL_FLOATS, Problem, masked, zero_point
 from support_run import make_attr
 
 SRC, WEI, DST = zemm.ARG["SRC"], zemm.ARG["WEIGHTS"], zemm.ARG["DST"]
+INT4 = ("s4", "u4")
 Draw = Callable[[Any], Any]
 
 
@@ -193,9 +194,21 @@ def mask_past_the_dimensions(draw: Draw, p: Problem) -> Wrong | None:
     return unimplemented(p, ["scales", mask], attr=lambda a: a.set_scales(WEI, mask))
 
 
-def dst_scale_groups(draw: Draw, p: Problem) -> Wrong:
-    mask = 3 << (p.ndims - 2)
-    return unimplemented(p, ["dst scales", "1x32"], attr=lambda a: a.set_scales(DST, mask, (1, 32)))
+def dst_scale_groups_of_wide_floats(draw: Draw, p: Problem) -> Wrong:
+    mask, plain = 3 << (p.ndims - 2), Problem(p.src_dims, p.wei_dims)
+    return unimplemented(
+        plain, ["dst scales", "8 bits", "f32"], attr=lambda a: a.set_scales(DST, mask, (1, 32))
+    )
+
+
+def dst_scale_group_that_divides_not(draw: Draw, p: Problem) -> Wrong | None:
+    m = p.src_dims[-2]
+    if m < 1:
+        return None
+    mask, plain = 3 << (p.ndims - 2), Problem(p.src_dims, p.wei_dims, dst_dt="f8_e4m3")
+    return unimplemented(
+        plain, ["dst scales", m + 1, "M"], attr=lambda a: a.set_scales(DST, mask, (m + 1, 1))
+    )
 
 
 def src_scale_k_without_groups(draw: Draw, p: Problem) -> Wrong:
@@ -212,7 +225,7 @@ def dst_zero_point_of_rows(draw: Draw, p: Problem) -> Wrong | None:
 
 
 def no_apply_to_int(draw: Draw, p: Problem) -> Wrong | None:
-    if p.integer or p.wei_dt in ("f32", "f16", "bf16"):
+    if p.integer or p.wei_dt not in INT8 + INT4:
         return None
     plain = replace(p, wei_scale=None, wei_zp=None)
     return unimplemented(
@@ -221,7 +234,7 @@ def no_apply_to_int(draw: Draw, p: Problem) -> Wrong | None:
 
 
 def fpmath_mode_too_strict(draw: Draw, p: Problem) -> Wrong | None:
-    if p.src_dt not in ("f16", "bf16") or p.wei_dt in ("f32", "f16", "bf16"):
+    if p.src_dt not in ("f16", "bf16") or p.wei_dt not in INT8 + INT4:
         return None
     return unimplemented(p, ["strict", p.wei_dt], attr=lambda a: a.set_fpmath_mode("strict", True))
 
@@ -238,7 +251,7 @@ def binary_of_other_dimensions(draw: Draw, p: Problem) -> Wrong:
 
 
 def sum_of_another_size(draw: Draw, p: Problem) -> Wrong:
-    dt = "s8" if p.dst_dt not in INT8 else "f32"
+    dt = "f32" if p.dst_dt in (*INT8, *SMALL_FLOATS) else "s8"
 
     def add(attr: zemm.Attr) -> None:
         ops = zemm.PostOps()
@@ -272,9 +285,14 @@ def f64_tensors(draw: Draw, p: Problem) -> Wrong:
     return unimplemented(plain, ["f64"], types={"src": "f64", "wei": "f64", "dst": "f64"})
 
 
-def f8_src(draw: Draw, p: Problem) -> Wrong:
+def f8_weights_of_an_integer(draw: Draw, p: Problem) -> Wrong:
     plain = Problem(p.src_dims, p.wei_dims)
-    return unimplemented(plain, ["src", "f8_e5m2"], types={"src": "f8_e5m2", "wei": "f8_e5m2"})
+    return unimplemented(plain, ["weights", "s8", "f8_e5m2"], types={"src": "s8", "wei": "f8_e5m2"})
+
+
+def f4_bias(draw: Draw, p: Problem) -> Wrong:
+    plain = Problem(p.src_dims, p.wei_dims, bias_dt="f4_e2m1")
+    return unimplemented(plain, ["bias", "f4_e2m1"])
 
 
 MUTATIONS: list[Callable[[Draw, Problem], Wrong | None]] = [

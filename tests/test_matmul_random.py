@@ -31,7 +31,10 @@ SMOOTH = ("relu", "tanh", "elu", "square", "abs", "linear", "logistic", "gelu_ta
 BINARY = ("add", "mul", "max", "min", "div", "sub", "ge", "gt", "le", "lt", "eq", "ne", "select")
 
 dimension = st.one_of(st.integers(1, 9), st.sampled_from([15, 16, 17, 31, 32, 33, 63, 64, 65, 70]))
-scale_type = st.sampled_from(["f32", "f16", "bf16"])
+FLOATS = ("f32", "f16", "bf16")
+F8 = ("f8_e5m2", "f8_e4m3")
+scale_type = st.sampled_from(FLOATS)
+long_scale_type = st.sampled_from([*FLOATS, "f8_e4m3", "e8m0"])  # of more than one scale
 zero_point_type = st.sampled_from(["s32", "s8", "u8"])
 
 
@@ -82,7 +85,7 @@ def post_ops(draw: Any, ndims: int, integer_dst: bool) -> tuple[PostOp, ...]:
         elif kind == "prelu":
             result.append(PostOp(kind, mask=draw(masks)))
         else:
-            dt = draw(st.sampled_from(["f32", "f16", "bf16", "s8", "u8", "s32"]))
+            dt = draw(st.sampled_from([*FLOATS, *F8, "s8", "u8", "s32"]))
             alg = f"binary_{draw(st.sampled_from(BINARY))}"
             result.append(PostOp(kind, alg, dt=dt, mask=draw(masks), condition_mask=draw(masks)))
     return tuple(result)
@@ -98,18 +101,18 @@ def quantisation(draw: Any, p: dict[str, Any], groups: int, weight_only: bool) -
     group_of = st.sampled_from([group] * 2 * len(divisors) + divisors)  # mostly the same group size
     common = [Quant(0, dt=draw(scale_type)), Quant(0, dt=draw(scale_type), host=True)]
     chosen: dict[str, Any] = {}
-    src_scales = [None, *common, *(Quant(mask, dt=draw(scale_type)) for mask in (row, every - column))]
+    src_scales = [None, *common, *(Quant(mask, dt=draw(long_scale_type)) for mask in (row, every - column))]
     if not weight_only:
         mask = draw(st.sampled_from([column | row, every]))
-        src_scales.append(Quant(mask, (1, draw(group_of)), draw(scale_type)))
+        src_scales.append(Quant(mask, (1, draw(group_of)), draw(long_scale_type)))
     wei_scales = [
         None,
         *common,
-        Quant(column, dt=draw(scale_type)),
-        Quant(every, (draw(group_of), 1), draw(scale_type)),
+        Quant(column, dt=draw(long_scale_type)),
+        Quant(every, (draw(group_of), 1), draw(long_scale_type)),
     ]
     if n % 16 == 0 and n:
-        wei_scales.append(Quant(column | row, (k, 16), draw(scale_type)))
+        wei_scales.append(Quant(column | row, (k, 16), draw(long_scale_type)))
     chosen["src_scale"] = draw(st.sampled_from(src_scales))
     chosen["wei_scale"] = draw(st.sampled_from(wei_scales))
     dt = draw(zero_point_type)
@@ -145,18 +148,19 @@ def problems(draw: Any) -> Problem:
     groups = p.pop("k_groups")
     ndims = len(p["src_dims"])
     kind = draw(st.sampled_from(["float", "integer", "integer", "weight only"]))
-    floats = ["f32", "f16", "bf16"]
+    floats = [*FLOATS, *F8, "f4_e2m1"]
     p["src_dt"] = draw(st.sampled_from(INT8 if kind == "integer" else floats))
     p["wei_dt"] = draw(st.sampled_from(floats if kind == "float" else ["s8", "u8", "s4", "u4"]))
     p["dst_dt"] = draw(st.sampled_from([*floats, "s32", "s8", "u8"]))
     if kind == "float":
-        p["wei_dt"] = p["src_dt"]
+        p["wei_dt"] = draw(st.sampled_from([p["src_dt"], p["wei_dt"]]))
     else:
         p |= quantisation(draw, p, groups, kind == "weight only")
     if kind == "weight only":
         p["fpmath"] = ("any", True)
     p |= layout(draw, ndims)
-    p["any_tags"] = draw(st.integers(0, 3)) == 0
+    # Format any means dense rows, which may not end within a byte.
+    p["any_tags"] = "f4_e2m1" not in (p["src_dt"], p["wei_dt"], p["dst_dt"]) and draw(st.integers(0, 3)) == 0
     if p["any_tags"] and p["wei_dt"] in ("s4", "u4"):
         p["wei_dims"] = (*p["wei_dims"][:-1], p["wei_dims"][-1] + p["wei_dims"][-1] % 2)
         if p.get("wei_zp") and p["wei_zp"].groups == (1, 16):
@@ -164,11 +168,11 @@ def problems(draw: Any) -> Problem:
         if p.get("wei_scale") and p["wei_scale"].groups[1:] == (16,):
             p["wei_scale"] = None
     if draw(st.booleans()):
-        bias_types = ["f32", "f16", "bf16"] if kind != "integer" else ["f32", "bf16", "s32", "s8", "u8"]
+        bias_types = [*FLOATS, *F8] if kind != "integer" else ["f32", "bf16", "s32", "s8", "u8"]
         p |= {"bias_dt": draw(st.sampled_from(bias_types)), "bias_mask": draw(st.integers(0, 2**ndims - 1))}
     if draw(st.integers(0, 2)) == 0:
         mask = draw(st.sampled_from([0, 1 << (ndims - 1), 3 << (ndims - 2), 2**ndims - 1]))
-        p["dst_scale"] = Quant(mask, dt=draw(scale_type))
+        p["dst_scale"] = Quant(mask, dt=draw(long_scale_type if mask else scale_type))
     p["post_ops"] = draw(post_ops(ndims, kind == "integer" and p["dst_dt"] in ("s32", "s8", "u8")))
     p["scratchpad"] = draw(st.sampled_from(["library", "user"]))
     p["rough"] = draw(st.integers(0, 2)) == 0
