@@ -165,7 +165,7 @@ def _bytes_of_weights(
     if own in FOUR_BIT:
         if dtype not in (None, own):
             raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
-        return pack_int4(weights.view(np.uint8) & 0xF if own == "f4_e2m1" else weights), own, -1
+        return pack_int4(weights), own, -1
     if dtype is None or dtype == own:
         return weights, own, None
     if dtype not in FOUR_BIT or own not in ("u8", "s8"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm's names of data types, the numpy types for them, and packing of two 4-bit integers into a
+"""zemm's names of data types, the numpy types for them, and packing of two 4-bit elements into a
 byte."""
 
 from typing import Any
@@ -68,11 +68,14 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
     """Pack two 4-bit integers into each byte, the even element into the low nibble (zemm's s4 and
     u4).
 
-    values: integers [.., n], all in -8..7 (s4) or all in 0..15 (u4). Returns row-major uint8 [.., n
+    values: integers [.., n], all in -8..7 (s4) or all in 0..15 (u4), or an array of
+    ml_dtypes.float4_e2m1fn, whose codes are packed (zemm's f4_e2m1). Returns row-major uint8 [.., n
     / 2]. A 1-D array may have an odd n; the last high nibble is then 0. ValueError: other values or
     shapes.
     """
     array = np.asarray(values)
+    if array.dtype == _NUMPY["f4_e2m1"]:
+        array = array.view(np.uint8)
     if array.dtype in (_NUMPY["s4"], _NUMPY["u4"]):
         array = array.astype(np.int8)
     if array.dtype.kind not in "iu":
