@@ -12,7 +12,7 @@ import zemm
 from support_layout import Buffer, Layout
 from support_problem import FLOATS, SMALL_FLOATS, Data, PostOp, Problem, Quant
 from support_rows import CPU_ROWS
-from support_run import GUARD, get, make_call, make_pd
+from support_run import GUARD, get, make_call, make_pd, run
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 
 Array = np.ndarray[Any, Any]
@@ -290,3 +290,25 @@ def test_matmul_reads_every_code_elsewhere(engine: zemm.Engine, dt: str) -> None
     check_values(result(engine, p, *zeros, post_ops=[(x[None, :], None)]), want)
     p = Problem((2, 1), (1, n), dst_dt=dt, post_ops=(PostOp("sum", alpha=1.0),))
     check_values(result(engine, p, *zeros, old=x, post_ops=[(None, None)]), want)
+
+
+# Parts that begin in the middle of a byte, and columns of dst whose elements share bytes with those
+# of the next tile.
+SHARED_BYTES = {
+    "src": Problem((7, 21), (21, 10), "f4_e2m1", "f8_e4m3", src_within=((9, 40), (1, 3))),
+    "weights": Problem((7, 21), (21, 33), "f32", "f4_e2m1", wei_within=((30, 80), (2, 5))),
+    "weights_k_unit": Problem(
+        (7, 21), (21, 33), "f16", "f4_e2m1", wei_order="ba", wei_within=((30, 80), (3, 5))
+    ),
+    "dst": Problem((251, 3), (3, 129), dst_dt="f4_e2m1", dst_order="ba", dst_scale=Quant(2)),
+    "dst_batch": Problem((3, 31, 3), (3, 3, 65), dst_dt="f4_e2m1", dst_order="bca", dst_scale=Quant(4)),
+}
+
+
+@pytest.mark.parametrize("row", ["", CPU_ROWS[-1]])
+@pytest.mark.parametrize("name", SHARED_BYTES)
+def test_elements_that_share_bytes(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, name: str, row: str
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    run(engine, stream, SHARED_BYTES[name])
