@@ -71,6 +71,10 @@ static __attribute__((noinline)) void load_single_zero_points(__private int *zer
 static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
                                       float host, const struct column_source *from, long row) {
     const long begin = from->begin + row;
+    if (!HAS(FLAG_WEI_SCALE_K) && data_type != 0) { // once in a tile
+        load_elements((bytes)address, t, data_type, begin, from->n0, from->columns, scale);
+        return;
+    }
     if (data_type == 0 || t->column == 0) {
         const float x = load_scale(address, data_type, host, begin);
         for (int v = 0; v < NV; ++v)
