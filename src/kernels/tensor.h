@@ -6,6 +6,11 @@
 
 typedef global const struct tensor_arg *tensor;
 
+// Functions that are called in many places, but not in the loops over K.
+#ifndef CALLED
+#define CALLED static inline
+#endif
+
 // The coordinates of a row of dst.
 struct row_index {
     long batch[MATMUL_MAX_BATCH_NDIMS];
@@ -13,7 +18,7 @@ struct row_index {
 };
 
 // linear: the number of the row, counted over (batch.., m).
-static inline struct row_index row_at(global const struct matmul_problem *p, long linear) {
+CALLED struct row_index row_at(global const struct matmul_problem *p, long linear) {
     struct row_index r;
     r.m = linear % p->m;
     long rest = linear / p->m;
@@ -24,7 +29,7 @@ static inline struct row_index row_at(global const struct matmul_problem *p, lon
     return r;
 }
 
-static inline long batch_offset(global const struct matmul_problem *p, tensor t, const struct row_index *r) {
+CALLED long batch_offset(global const struct matmul_problem *p, tensor t, const struct row_index *r) {
     long offset = t->offset0;
     for (int d = 0; d < p->batch_ndims; ++d)
         offset += r->batch[d] * t->batch[d];

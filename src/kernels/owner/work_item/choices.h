@@ -6,6 +6,9 @@
 
 #include "spec.h"
 
+// Not inlined: CPU compilers would make vector code of each copy of their loops.
+#define CALLED static __attribute__((noinline))
+
 // Whether the problem has the tensor t or, instead of it, a host scalar.
 #define IS_THERE(t) ((t)->data_type != 0 || (t)->on_host)
 #define HAS_SRC_SCALE(p) IS_THERE(&(p)->src_scale)

@@ -61,6 +61,10 @@ static __attribute__((noinline)) void load_single_zero_points(__private int *zer
 static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
                                       float host, const struct column_source *from, long row) {
     const long begin = from->begin + row;
+    if (!HAS(FLAG_WEI_SCALE_K) && data_type != 0) { // once in a tile
+        load_elements((bytes)address, t, data_type, begin, from->n0, from->columns, scale);
+        return;
+    }
     if (data_type == 0 || t->column == 0) {
         const float x = load_scale(address, data_type, host, begin);
         for (int v = 0; v < NV; ++v)
@@ -77,6 +81,18 @@ static inline void load_column_zero_points(__private column_i *zero_point, ulong
                                            int data_type, int host, const struct column_source *from,
                                            long row) {
     const long begin = from->begin + row;
+    if (!HAS(FLAG_WEI_ZP_K) && data_type != 0) { // once in a tile
+        if (data_type == DT_S32) {               // f32 does not hold every s32
+            load_single_zero_points((__private int *)zero_point, address, t, data_type, begin, from->n0,
+                                    from->columns);
+            return;
+        }
+        column_f loaded[NV];
+        load_elements((bytes)address, t, data_type, begin, from->n0, from->columns, loaded);
+        for (int v = 0; v < NV; ++v)
+            zero_point[v] = to_column_i(loaded[v]);
+        return;
+    }
     if (data_type == 0 || t->column == 0) {
         const int x = load_zero_point(address, data_type, host, begin);
         for (int v = 0; v < NV; ++v)

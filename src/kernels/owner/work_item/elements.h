@@ -17,46 +17,44 @@ static __attribute__((noinline)) void store_element(global uchar *to, int data_t
         store_float(to, data_type, i, x);
 }
 
-// to[n]: column n0 + n of a row, for the tile's columns; 0 for those behind them. row: the element
-// offset where the row begins in the tensor.
+// to[n]: column n0 + n of a row, for the tile's columns; 0 for those behind them, or the same as the
+// others if the tensor is broadcast. row: the element offset where the row begins in the tensor.
 static __attribute__((noinline)) void load_elements(bytes from, tensor t, int data_type, long row, long n0,
                                                     int columns, __private column_f *to) {
-    __private float *elements = (__private float *)to;
-    int n = 0;
-    if (t->column == 0) {
-        const float x = load_element(from, data_type, row);
+    const float x = t->column == 0 ? load_element(from, data_type, row) : 0.f;
 #pragma unroll 1
-        for (int v = 0; v < NV; ++v)
-            to[v] = (column_f)x;
+    for (int v = 0; v < NV; ++v)
+        to[v] = (column_f)x;
+    if (t->column == 0)
         return;
-    }
-#if LANES > 1
-    if (t->column == 1 && t->column_group == 1 && is_whole_byte(data_type, row + n0))
+    const bool vectors =
+        LANES > 1 && t->column == 1 && t->column_group == 1 && is_whole_byte(data_type, row + n0);
+    // One loop for vectors and for the elements behind the last vector compiles faster than two.
 #pragma unroll 1
-        for (; n + LANES <= columns; n += LANES)
+    for (int n = 0; n < columns;) {
+        if (vectors && n + LANES <= columns) {
             to[n / LANES] = load_column_f(from, data_type, row + n0 + n);
-#endif
-#pragma unroll 1
-    for (; n < columns; ++n)
-        elements[n] = load_element(from, data_type, row + parameter_offset(t, n0 + n));
-#pragma unroll 1
-    for (; n < TILE_N; ++n)
-        elements[n] = 0.f;
+            n += LANES;
+        } else {
+            ((__private float *)to)[n] = load_element(from, data_type, row + parameter_offset(t, n0 + n));
+            ++n;
+        }
+    }
 }
 
 // Stores the tile's columns of a row of dst.
 static __attribute__((noinline)) void store_elements(global uchar *dst, tensor t, long row, long n0,
                                                      int columns, __private const column_f *x) {
-    __private const float *elements = (__private const float *)x;
     const int data_type = t->data_type;
-    int n = 0;
-#if LANES > 1
-    if (t->column == 1 && is_whole_byte(data_type, row + n0))
+    const bool vectors = LANES > 1 && t->column == 1 && is_whole_byte(data_type, row + n0);
 #pragma unroll 1
-        for (; n + LANES <= columns; n += LANES)
+    for (int n = 0; n < columns;) {
+        if (vectors && n + LANES <= columns) {
             store_column_f(dst, data_type, row + n0 + n, x[n / LANES]);
-#endif
-#pragma unroll 1
-    for (; n < columns; ++n)
-        store_element(dst, data_type, row + (n0 + n) * t->column, elements[n]);
+            n += LANES;
+        } else {
+            store_element(dst, data_type, row + (n0 + n) * t->column, ((__private const float *)x)[n]);
+            ++n;
+        }
+    }
 }
