@@ -17,6 +17,45 @@ static __attribute__((noinline)) void store_element(global uchar *to, int data_t
         store_float(to, data_type, i, x);
 }
 
+// Vectors of the types without small floats, whose elements are loaded and stored one by one: their
+// conversions would take a tenth of the compile time of a module.
+#define WITHOUT_SMALL_FLOATS
+static inline bool has_vectors(int data_type) {
+    switch (data_type) {
+#define ZEMM_TYPE(name, NAME, ...) case DT_##NAME:
+#include "types.def"
+        return LANES > 1;
+    }
+    return false;
+}
+
+static inline column_f load_vector(bytes from, int data_type, long i) {
+    switch (data_type) {
+#define ZEMM_TYPE(name, NAME, ...)                                                                           \
+    case DT_##NAME:                                                                                          \
+        return load_column_f(from, DT_##NAME, i);
+#include "types.def"
+    }
+    return (column_f)0.f;
+}
+
+static inline void store_vector(global uchar *to, int data_type, long i, column_f x) {
+    switch (data_type) {
+#define CASE_no(...)
+#define CASE_yes(NAME, number)                                                                               \
+    case DT_##NAME:                                                                                          \
+        store_column_f(to, DT_##NAME, i, x);                                                                 \
+        break;
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...) CASE_##dst(NAME, number)
+#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
+    CASE_##dst(NAME, number)
+#include "types.def"
+#undef CASE_no
+#undef CASE_yes
+    }
+}
+#undef WITHOUT_SMALL_FLOATS
+
 // to[n]: column n0 + n of a row, for the tile's columns; 0 for those behind them, or the same as the
 // others if the tensor is broadcast. row: the element offset where the row begins in the tensor.
 static __attribute__((noinline)) void load_elements(bytes from, tensor t, int data_type, long row, long n0,
@@ -27,13 +66,13 @@ static __attribute__((noinline)) void load_elements(bytes from, tensor t, int da
         to[v] = (column_f)x;
     if (t->column == 0)
         return;
-    const bool vectors =
-        LANES > 1 && t->column == 1 && t->column_group == 1 && is_whole_byte(data_type, row + n0);
+    const bool vectors = has_vectors(data_type) && t->column == 1 && t->column_group == 1 &&
+                         is_whole_byte(data_type, row + n0);
     // One loop for vectors and for the elements behind the last vector compiles faster than two.
 #pragma unroll 1
     for (int n = 0; n < columns;) {
         if (vectors && n + LANES <= columns) {
-            to[n / LANES] = load_column_f(from, data_type, row + n0 + n);
+            to[n / LANES] = load_vector(from, data_type, row + n0 + n);
             n += LANES;
         } else {
             ((__private float *)to)[n] = load_element(from, data_type, row + parameter_offset(t, n0 + n));
@@ -46,11 +85,11 @@ static __attribute__((noinline)) void load_elements(bytes from, tensor t, int da
 static __attribute__((noinline)) void store_elements(global uchar *dst, tensor t, long row, long n0,
                                                      int columns, __private const column_f *x) {
     const int data_type = t->data_type;
-    const bool vectors = LANES > 1 && t->column == 1 && is_whole_byte(data_type, row + n0);
+    const bool vectors = has_vectors(data_type) && t->column == 1;
 #pragma unroll 1
     for (int n = 0; n < columns;) {
         if (vectors && n + LANES <= columns) {
-            store_column_f(dst, data_type, row + n0 + n, x[n / LANES]);
+            store_vector(dst, data_type, row + n0 + n, x[n / LANES]);
             n += LANES;
         } else {
             store_element(dst, data_type, row + (n0 + n) * t->column, ((__private const float *)x)[n]);
