@@ -62,6 +62,15 @@ static inline void store_nibble(global uchar *p, long i, int value) {
     p[i >> 1] = (uchar)((p[i >> 1] & (0xf0 >> shift)) | ((value & 15) << shift));
 }
 
+// The same where other work-items may write the other element of the byte at the same time.
+static inline void store_shared_nibble(global uchar *p, long i, int value) {
+    const ulong address = (ulong)(p + (i >> 1));
+    volatile global uint *word = (volatile global uint *)(address & ~3ul);
+    const int shift = (int)(address & 3) * 8 + (int)(i & 1) * 4;
+    atomic_and(word, ~(15u << shift));
+    atomic_or(word, (uint)(value & 15) << shift);
+}
+
 static inline float load_f32(bytes p, long i) {
     return ((global const float *)p)[i];
 }

@@ -59,12 +59,3 @@
 DEFINE_SMALL_FLOATS()
 DEFINE_SMALL_FLOATS(8)
 DEFINE_SMALL_FLOATS(16)
-
-// The same where other work-items may write the other element of the byte at the same time.
-static inline void store_shared_nibble(global uchar *p, long i, int value) {
-    const ulong address = (ulong)(p + (i >> 1));
-    volatile global uint *word = (volatile global uint *)(address & ~3ul);
-    const int shift = (int)(address & 3) * 8 + (int)(i & 1) * 4;
-    atomic_and(word, ~(15u << shift));
-    atomic_or(word, (uint)(value & 15) << shift);
-}
