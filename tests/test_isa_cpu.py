@@ -239,7 +239,7 @@ class TestMca:
 
     def test_bound(self) -> None:
         assert self.estimate("vpaddd\t%zmm1, %zmm1, %zmm1")[0].bound == "Port5"
-        assert self.estimate("vpaddd\t%zmm1, %zmm1, %zmm1", busy=0.5)[0].bound == "latency"
+        assert self.estimate("vpaddd\t%zmm1, %zmm1, %zmm1", busy=0.5)[0].bound == "Port5 50 %"
 
     def test_tiles(self) -> None:
         """llvm-mca does not get tile instructions: their cycles are known."""

@@ -6,8 +6,8 @@ two ports for them (0 and 5). The model of Skylake's server cores has both ports
 loads a cycle, so it stands for all of them.
 
 The model of znver4 has half the rate for vpdpbusd, unless it loads an operand, and lets loads that
-broadcast an element wait for the multiplying pipes. zemm's int8 row reached 89 % of the multiplies
-of a register-only loop on a Zen 4, where that model allows 74 %. So a multiply-add of f32 stands for
+broadcast an element wait for the multiplying pipes. zemm's int8 row with groups reached 88 % of the
+multiplies of a register-only loop on a Zen 4, where that model allows 74 %. So a multiply-add of f32 stands for
 vpdpbusd (it has the pipes and the latency), and a plain load for one that broadcasts.
 """
 

@@ -12,7 +12,7 @@ from zemm.isa.cpu.multiplies import is_tile, products
 from zemm.isa.cpu.tools import Tools
 
 SIMULATED = 20000  # instructions, roughly: the time to fill the pipeline then does not count
-BUSY = 0.95  # of the cycles: the block is bound by a resource that is busy so long
+BUSY = 0.95  # of the cycles: a resource that is busy so long has no rest
 
 # llvm-mca has no times of tile instructions. Cycles from one to the next, by Intel's optimisation
 # manual: products, loads, stores. The three work side by side.
@@ -23,7 +23,7 @@ TILE_CYCLES = {"tile products": 16, "tile loads": 8, "tile stores": 16}
 class Estimate:
     cycles: float  # of the block
     limit: float  # cycles of the multiplies alone
-    bound: str  # what the block waits for
+    bound: str  # the busiest resources
     loads: int  # instructions that load
     stores: int
 
@@ -54,7 +54,8 @@ def _region(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bound(answer: dict[str, Any], cycles: float) -> str:
-    """The resources that are busy all the time, or else the latency of chains of instructions."""
+    """The busiest resources and, if none is busy all the time, how busy they are: then the block also
+    waits for results, or for a resource that other instructions hold at the wrong time."""
     region, names = _region(answer), answer["TargetInfo"]["Resources"]
     count = len(region["Instructions"])
     busy = dict.fromkeys(names, 0.0)
@@ -63,8 +64,10 @@ def _bound(answer: dict[str, Any], cycles: float) -> str:
             busy[names[use["ResourceIndex"]]] += use["ResourceUsage"]
     summary = region["SummaryView"]
     busy["front end"] = summary["TotaluOps"] / summary["Iterations"] / summary["DispatchWidth"]
-    found = [re.sub(r"^(SKX|HW|Zn4)", "", name) for name in busy if busy[name] >= BUSY * cycles]
-    return "+".join(found) or "latency"
+    most = max(busy.values())
+    found = [re.sub(r"^(SKX|HW|Zn4)", "", name) for name in busy if busy[name] >= BUSY * most]
+    share = "" if most >= BUSY * cycles else f" {100 * most / cycles:.0f} %"
+    return "+".join(found) + share
 
 
 def estimate(instructions: list[Instruction], cpu: Cpu, tools: Tools) -> Estimate:
