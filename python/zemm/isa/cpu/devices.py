@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CPUs whose machine code can be judged: what the OpenCL CPU runtime builds for them, and by which
-of llvm-mca's models of newer server cores have wrong rates for 512-bit multiplies (LLVM 19): one FMA a
+of llvm-mca's models their cycles are counted.
+
+The models of newer Intel server cores have wrong rates for 512-bit multiplies (LLVM 19): one FMA a
 cycle for icelake-server, one multiply of any kind a cycle for sapphirerapids, where the cores have
 two ports for them (0 and 5). The model of Skylake's server cores has both ports, and as many 512-bit
 loads a cycle, so it stands for all of them.
 
 The model of znver4 has half the rate for vpdpbusd, unless it loads an operand, and lets loads that
 broadcast an element wait for the multiplying pipes. zemm's int8 row with groups reached 88 % of the
-multiplies of a register-only loop on a Zen 4, where that model allows 74 %. So a multiply-add of f32 stands for
-vpdpbusd (it has the pipes and the latency), and a plain load for one that broadcasts.
+multiplies of a register-only loop on a Zen 4, where that model allows 74 %. So a multiply-add of f32
+stands for vpdpbusd (it has the pipes and the latency), and a plain load for one that broadcasts.
 """
 
 from collections.abc import Mapping
