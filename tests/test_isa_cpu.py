@@ -201,6 +201,12 @@ class TestLoops:
     def test_k_loops(self) -> None:
         assert [(loop.header, loop.products) for loop in k_loops([matmul()])] == [("40", 128), ("60", 64)]
 
+    def test_tiles(self) -> None:
+        """Multiplies of vectors beside those of tiles do not count."""
+        text = DISASSEMBLY.replace("vpdpbusd\t%zmm5, %zmm4, %zmm1", "tdpbusd\t%tmm5, %tmm4, %tmm1")
+        loop = k_loops(parse(text, RELOCATIONS))[0]
+        assert ([i.op for i in loop.multiplies], loop.products) == (["tdpbusd"], 16 * 16 * 64)
+
     def test_around(self) -> None:
         """The way with the most instructions, without the other case and without the K loop."""
         two, one = k_loops([matmul()])

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from zemm.isa.cpu.assembly import Function, Instruction
-from zemm.isa.cpu.multiplies import products
+from zemm.isa.cpu.multiplies import is_tile, products
 from zemm.isa.flow import natural_loops
 
 
@@ -21,11 +21,13 @@ class Loop:
 
     @property
     def multiplies(self) -> list[Instruction]:
-        return [i for i in self.instructions if products(i.op, i.operands)]
+        """Beside products of tiles, those of vectors scale sums."""
+        found = [i for i in self.instructions if products(i.op, i.operands)]
+        return [i for i in found if is_tile(i.op)] or found
 
     @property
     def products(self) -> int:
-        return sum(products(i.op, i.operands) for i in self.instructions)
+        return sum(products(i.op, i.operands) for i in self.multiplies)
 
 
 def loops(function: Function) -> list[Loop]:
