@@ -76,13 +76,15 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
     # The first two pytest calls run without Intel's GPU driver, as the README leaves the machine.
-    expected = "pytest pytest apt-get pytest pip pytest pip pytest meson meson meson meson python meson meson"
-    assert names[-15:] == expected.split()
+    expected = "pytest pytest apt-get pytest apt-get pytest pip pytest pip pytest meson meson meson meson"
+    assert names[-17:] == [*expected.split(), "python", "meson", "meson"]
     # These two runs together cover all cases.
-    assert calls[-15:-13] == ["pytest ", "pytest --full-only"]
-    assert calls[-13].endswith(" intel-opencl-icd")
+    assert calls[-17:-15] == ["pytest ", "pytest --full-only"]
+    assert calls[-15].endswith(" intel-opencl-icd")
+    assert calls[-13].endswith(" llvm-19")
+    assert calls[-14] == "pytest --full -m intel_gpu_driver"
     assert calls[-12:-7] == [
-        "pytest --full -m intel_gpu_driver",
+        "pytest --full -m llvm_mca",
         "pip install dpctl",
         "pytest --full -m sycl",
         "pip install onednn-devel",
@@ -109,10 +111,12 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 2),
         ("apt-get", 2),
         ("pytest", 3),
-        ("pip", 3),
+        ("apt-get", 3),
         ("pytest", 4),
-        ("pip", 4),
+        ("pip", 3),
         ("pytest", 5),
+        ("pip", 4),
+        ("pytest", 6),
         ("python", 1),
         *(("meson", nth) for nth in range(3, 9)),
     ],

@@ -12,7 +12,10 @@ _SECTION = struct.Struct("<I20xQQ")  # sh_name, sh_offset, sh_size
 
 def sections(path: Path) -> dict[str, bytes]:
     """The contents of the sections of a 64-bit ELF file by name. Empty for other files."""
-    data = path.read_bytes()
+    return sections_of(path.read_bytes())
+
+
+def sections_of(data: bytes) -> dict[str, bytes]:
     if data[:5] != b"\x7fELF\x02" or len(data) < 64:
         return {}
     start, size, number, names_at = _HEADER.unpack_from(data)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile the Xe kernels with Intel's offline compiler and say what their K loops do (docs/xe.md)."""
+"""Compile the kernels for GPUs with Intel's offline compiler (docs/xe.md), or for CPUs with the OpenCL
+CPU runtime (docs/performance.md), and say what their K loops do."""
 
 import argparse
 import json
@@ -8,6 +9,7 @@ import re
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,26 +17,32 @@ from typing import TYPE_CHECKING, NamedTuple
 from zemm.isa import report
 from zemm.isa.analysis import Analysis, analyse
 from zemm.isa.compiler import Compiled, Compiler
+from zemm.isa.cpu.devices import CPUS
 from zemm.isa.errors import IsaError
-from zemm.isa.model import Family, family_of
-from zemm.isa.report import Line
+from zemm.isa.model import DEVICES, Family, family_of
+from zemm.isa.report import HEADER, Line
 from zemm.isa.spirv import specialised
 
 if TYPE_CHECKING:
+    from zemm.isa.cpu.run import CpuRun
     from zemm.isa.rows import Problem
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m zemm.isa", description=__doc__)
     parser.add_argument(
-        "--device", default="pvc,dg2,tgllp", help="ocloc's names, with commas (default: %(default)s)"
+        "--device",
+        default="pvc,dg2,tgllp",
+        help=f"ocloc's names, or CPUs ({', '.join(CPUS)}), with commas (default: %(default)s)",
     )
-    parser.add_argument("--row", default="", help="names in kernels.def, with commas (default: the Xe rows)")
+    parser.add_argument(
+        "--row", default="", help="names in kernels.def, with commas (default: the rows for such devices)"
+    )
     parser.add_argument("--ocloc", default="", help="compiler: COMMAND INPUT.spv DEVICE FOLDER OPTIONS")
     parser.add_argument("--json", metavar="FILE", help="write the figures")
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the modules and the compiler's dumps there")
-    bare = parser.add_argument_group("a module instead of zemm's rows")
+    bare = parser.add_argument_group("a module for GPUs instead of zemm's rows")
     bare.add_argument("--spirv", metavar="FILE")
     bare.add_argument("--options", default="-ze-opt-large-register-file", help="build flags (%(default)s)")
     bare.add_argument("--kernel", default="", help="which one of several")
@@ -52,6 +60,20 @@ def _tile(text: str) -> tuple[int, int] | None:
     if not found:
         raise IsaError(f"--tile {text} is not of the form 32x64")
     return int(found[1]), int(found[2])
+
+
+def _check(devices: list[str]) -> None:
+    """IsaError for a name that is neither a GPU nor a CPU, and for both kinds at once."""
+    for name in devices:
+        if name not in DEVICES and name not in CPUS:
+            near = get_close_matches(name, [*DEVICES, *CPUS], 2)
+            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+            raise IsaError(
+                f"device {name!r} is not in the model{hint}; it has the GPUs {', '.join(DEVICES)}, and of "
+                f"the CPUs for which the OpenCL CPU runtime can build {', '.join(CPUS)}"
+            )
+    if len({name in CPUS for name in devices}) > 1:
+        raise IsaError("--device has GPUs and CPUs, whose tables differ: name one kind at a time")
 
 
 class _Source(NamedTuple):
@@ -165,33 +187,54 @@ class _Run:
                     jobs.append(_Job(source, (row.name, names_of(same), device), tile))
         self.modules(jobs)
 
-    def write(self) -> None:
-        if self.args.json:
-            figures = {
-                "compiler": self.compiler.version(),
-                "skipped": self.skipped,
-                "failures": self.failures,
-                "figures": [line.json() for line in self.lines],
-            }
-            Path(self.args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-        for failure in self.failures:
-            print(f"zemm.isa: {failure}", file=sys.stderr)
-        if not self.lines:
-            return
-        print(report.markdown(self.lines) if self.args.markdown else report.text(self.lines))
-        if not self.args.markdown:
-            print("".join(f"skipped: {sentence}\n" for sentence in self.skipped), end="")
+    def run(self) -> None:
+        if self.args.spirv:
+            self.bare()
+        else:
+            self.rows()
+
+    def version(self) -> str:
+        return self.compiler.version()
+
+
+def _run_of(args: argparse.Namespace) -> tuple["_Run | CpuRun", list[str]]:
+    """The run for the devices that are named, and the header of its table."""
+    devices = args.device.split(",")
+    _check(devices)
+    if devices[0] not in CPUS:
+        return _Run(args), HEADER
+    from zemm.isa.cpu import report as cpu_report
+    from zemm.isa.cpu.run import CpuRun
+
+    if args.spirv:
+        raise IsaError(f"--spirv is for GPUs, {devices[0]} is a CPU")
+    return CpuRun(devices, args.row, args.keep), cpu_report.HEADER
+
+
+def _write(args: argparse.Namespace, run: "_Run | CpuRun", header: list[str]) -> None:
+    if args.json:
+        figures = {
+            "compiler": run.version(),
+            "skipped": run.skipped,
+            "failures": run.failures,
+            "figures": [line.json() for line in run.lines],
+        }
+        Path(args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    for failure in run.failures:
+        print(f"zemm.isa: {failure}", file=sys.stderr)
+    if not run.lines:
+        return
+    print(report.markdown(header, run.lines) if args.markdown else report.text(header, run.lines))
+    if not args.markdown:
+        print("".join(f"skipped: {sentence}\n" for sentence in run.skipped), end="")
 
 
 def main(arguments: list[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     try:
-        run = _Run(args)
-        if args.spirv:
-            run.bare()
-        else:
-            run.rows()
-        run.write()
+        run, header = _run_of(args)
+        run.run()
+        _write(args, run, header)
         return 2 if run.failures else 0
     except IsaError as error:
         print(f"zemm.isa: {error}", file=sys.stderr)

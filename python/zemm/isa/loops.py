@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the natural loops of a kernel, and the K loop among them."""
+"""Finds the loops of a kernel, and the K loop among them."""
 
 from dataclasses import dataclass
 
 from zemm.isa.assembly import Block, Instruction, Kernel
+from zemm.isa.flow import natural_loops
 from zemm.isa.pipes import DOTS
 
 
@@ -20,43 +21,14 @@ class Loop:
         return sum(i.op in DOTS for i in self.instructions())
 
 
-def _dominators(kernel: Kernel) -> dict[str, set[str]]:
-    names = [block.name for block in kernel.blocks]
-    known = set(names)
-    entry = names[0]
-    dominators = {name: set(names) for name in names}
-    dominators[entry] = {entry}
-    changed = True
-    while changed:
-        changed = False
-        for block in kernel.blocks[1:]:
-            before = [dominators[p] for p in block.predecessors if p in known]
-            new = (set.intersection(*before) if before else set()) | {block.name}
-            if new != dominators[block.name]:
-                dominators[block.name] = new
-                changed = True
-    return dominators
-
-
 def loops(kernel: Kernel) -> list[Loop]:
     """All natural loops. Several back edges to the same header make one loop."""
-    blocks = {block.name: block for block in kernel.blocks}
-    dominators = _dominators(kernel)
-    bodies: dict[str, set[str]] = {}
-    for block in kernel.blocks:
-        for header in block.successors:
-            if header not in dominators[block.name]:
-                continue
-            body = bodies.setdefault(header, {header})
-            pending = [block.name]
-            while pending:
-                name = pending.pop()
-                if name not in body:
-                    body.add(name)
-                    pending += [p for p in blocks[name].predecessors if p in blocks]
+    found = natural_loops(
+        {block.name: block.successors for block in kernel.blocks},
+        {block.name: block.predecessors for block in kernel.blocks},
+    )
     return [
-        Loop(header, frozenset(body), [b for b in kernel.blocks if b.name in body])
-        for header, body in bodies.items()
+        Loop(header, body, [b for b in kernel.blocks if b.name in body]) for header, body in found.items()
     ]
 
 

@@ -12,7 +12,7 @@ def engine() -> zemm.Engine:
     try:
         return zemm.Engine("cpu")
     except (ValueError, RuntimeError, NotImplementedError) as error:
-        raise IsaError(f"the CPU device, which stands for a GPU here, cannot be opened: {error}") from None
+        raise IsaError(f"the CPU device, from which modules come here, cannot be opened: {error}") from None
 
 
 def module_of(engine: zemm.Engine, row: Row, problem: Problem) -> tuple[zemm.Module | None, str]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the results as a table with a line for each kernel, problem and device."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from zemm.isa.analysis import Analysis
 from zemm.isa.pipes import Pipe
@@ -49,9 +50,15 @@ class Line:
         return names | self.analysis.json()
 
 
-def text(lines: list[Line]) -> str:
-    cells = [HEADER, *(line.cells() for line in lines)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADER))]
+class Row(Protocol):
+    """A line of a table."""
+
+    def cells(self) -> list[str]: ...
+
+
+def text(header: list[str], lines: Sequence[Row]) -> str:
+    cells = [header, *(line.cells() for line in lines)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     return "\n".join(
         "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells
     )
@@ -61,10 +68,10 @@ def text(lines: list[Line]) -> str:
 _NOT_IN_DOCUMENTS = {"private", "XMX cyc", "float cyc", "int cyc", "load cyc", "build s"}
 
 
-def markdown(lines: list[Line]) -> str:
+def markdown(header: list[str], lines: Sequence[Row]) -> str:
     left = 3  # columns of names
-    kept = [i for i, name in enumerate(HEADER) if name not in _NOT_IN_DOCUMENTS]
+    kept = [i for i, name in enumerate(header) if name not in _NOT_IN_DOCUMENTS]
     rule = ["---"] * left + ["---:"] * (len(kept) - left)
-    cells = [HEADER, *(line.cells() for line in lines)]
+    cells = [header, *(line.cells() for line in lines)]
     rows = [[row[i] for i in kept] for row in cells]
     return "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], rule, *rows[1:]])

@@ -22,6 +22,7 @@ class Row:
     tile_m: int
     tile_n: int
     tile_k: int
+    rows: int  # that the policy multiplies at once
     policy: str
     owner: str  # of a tile: work_item or sub_group
     work_items: int  # of an owner
@@ -88,14 +89,14 @@ class Problem:
     group: int
 
 
-_GROUPED = (
+GROUPED = (
     "--attr-scales=src:per_tensor:f16:1x128+wei:per_tensor:f16:128x1 "
     "--attr-zero-points=wei:per_tensor:u8:128x1 --attr-precomputed-reductions=src:per_tensor:s32:1x128"
 )
 _SHAPE = "{m}x4096:4096x14336"
 
 
-def _weights_only(fpmath: str) -> str:
+def weights_only(fpmath: str) -> str:
     return (
         "--attr-scales=wei:per_tensor:f16:128x1 --attr-zero-points=wei:per_tensor:u8:128x1 "
         f"--attr-fpmath={fpmath}:true"
@@ -104,27 +105,27 @@ def _weights_only(fpmath: str) -> str:
 
 PROBLEMS = [
     *(
-        Problem("s8:u8 groups", tag, f"--dt=s8:u8:f16 --wtag={tag} {_GROUPED} {_SHAPE}", 128)
+        Problem("s8:u8 groups", tag, f"--dt=s8:u8:f16 --wtag={tag} {GROUPED} {_SHAPE}", 128)
         for tag in ("any", "ab", "ba")
     ),
-    Problem("s8:u4 groups", "any", f"--dt=s8:u4:f16 --wtag=any {_GROUPED} {_SHAPE}", 128),
+    Problem("s8:u4 groups", "any", f"--dt=s8:u4:f16 --wtag=any {GROUPED} {_SHAPE}", 128),
     Problem("u8:s8", "any", f"--dt=u8:s8:f16 --wtag=any --attr-scales=wei:per_oc:f32 {_SHAPE}", 0),
     *(Problem("f16:f16", tag, f"--dt=f16:f16:f16 --wtag={tag} {_SHAPE}", 0) for tag in ("any", "ab", "ba")),
     Problem("bf16:bf16", "any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
-    Problem("f16:u8 groups", "any", f"--dt=f16:u8:f16 --wtag=any {_weights_only('f16')} {_SHAPE}", 128),
-    Problem("f16:u4 groups", "any", f"--dt=f16:u4:f16 --wtag=any {_weights_only('f16')} {_SHAPE}", 128),
+    Problem("f16:u8 groups", "any", f"--dt=f16:u8:f16 --wtag=any {weights_only('f16')} {_SHAPE}", 128),
+    Problem("f16:u4 groups", "any", f"--dt=f16:u4:f16 --wtag=any {weights_only('f16')} {_SHAPE}", 128),
     *(
         Problem("f32:f32 tf32", tag, f"--dt=f32:f32:f32 --wtag={tag} --attr-fpmath=tf32 {_SHAPE}", 0)
         for tag in ("any", "ab", "ba")
     ),
     Problem("f32:f32 strict", "any", f"--dt=f32:f32:f32 --wtag=any {_SHAPE}", 0),
     Problem(
-        "f32:u8 groups strict", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('strict')} {_SHAPE}", 128
+        "f32:u8 groups strict", "any", f"--dt=f32:u8:f32 --wtag=any {weights_only('strict')} {_SHAPE}", 128
     ),
     Problem("f32:f32 bf16", "any", f"--dt=f32:f32:f32 --wtag=any --attr-fpmath=bf16 {_SHAPE}", 0),
-    Problem("f32:u8 groups bf16", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('bf16')} {_SHAPE}", 128),
-    Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {_weights_only('tf32')} {_SHAPE}", 128),
-    Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {_weights_only('tf32')} {_SHAPE}", 128),
+    Problem("f32:u8 groups bf16", "any", f"--dt=f32:u8:f32 --wtag=any {weights_only('bf16')} {_SHAPE}", 128),
+    Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {weights_only('tf32')} {_SHAPE}", 128),
+    Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {weights_only('tf32')} {_SHAPE}", 128),
 ]
 
 FEW_ROWS = 16  # a row with a tile of at most this height is analysed with as many rows of src

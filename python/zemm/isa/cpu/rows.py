@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matmul rows for CPUs, and typical problems with which they are analysed."""
+
+from zemm.isa.cpu.devices import Cpu
+from zemm.isa.errors import IsaError
+from zemm.isa.rows import GROUPED, MANY_ROWS, Problem, Row, rows, weights_only
+
+# Rows of src: one, as when a language model writes, and many, as when it reads.
+COUNTS = {"1 row": 1, "many rows": MANY_ROWS}
+
+_SHAPE = "{m}x4096:4096x14336"
+PROBLEMS = [
+    Problem("u8:s8", "any", f"--dt=u8:s8:f32 --wtag=any {_SHAPE}", 0),
+    Problem("s8:u8 groups", "any", f"--dt=s8:u8:f16 --wtag=any {GROUPED} {_SHAPE}", 128),
+    Problem("s8:u4 groups", "any", f"--dt=s8:u4:f16 --wtag=any {GROUPED} {_SHAPE}", 128),
+    Problem("f32:f32", "any", f"--dt=f32:f32:f32 --wtag=any {_SHAPE}", 0),
+    Problem("bf16:bf16", "any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
+    Problem("f32:u8 groups", "any", f"--dt=f32:u8:f32 --wtag=any {weights_only('strict')} {_SHAPE}", 128),
+    Problem("f32:u4 groups", "any", f"--dt=f32:u4:f32 --wtag=any {weights_only('strict')} {_SHAPE}", 128),
+]
+
+
+def is_for(row: Row, problem: Problem) -> bool:
+    """Whether the row is analysed with the problem. Rows of f32 multiply bytes, too, but the dispatcher
+    takes them for that only on CPUs for which no row of bytes is."""
+    return row.src != "any" or not problem.words.startswith(("--dt=u8", "--dt=s8"))
+
+
+def why_not(row: Row, name: str, cpu: Cpu) -> str:
+    """The reason why the row cannot run on the CPU; '' if it can."""
+    return f"{name} has no {row.feature}" if row.feature and row.feature not in cpu.features else ""
+
+
+def chosen(names: str) -> list[Row]:
+    """The rows with the names in a comma-separated list; by default all in which a work-item owns a
+    tile of several columns."""
+    known = {row.name: row for row in rows() if not row.is_xe}
+    if not names:
+        return [row for row in known.values() if row.tile_n > 1]
+    for name in names.split(","):
+        if name not in known:
+            raise IsaError(f"kernels.def has no CPU row {name!r}; they are {', '.join(known)}")
+    return [known[name] for name in names.split(",")]
