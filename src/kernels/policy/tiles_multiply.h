@@ -86,21 +86,9 @@ static inline __private panel_vec *sums_of(__private panel_vec *panel, int row) 
     return panel + PANEL_SUMS + (uint)row % (2 * ROWS) * NV;
 }
 
-// Prefetches the rows of a group in the next block: their pieces are too short for the hardware's
-// prefetchers.
-static inline void prefetch_rows(bytes src, __private const long *rows, long k0, int length) {
-    const int bytes_of = type_bits(spec_src_dt()) / 8;
-#pragma unroll 1
-    for (int i = 0; i < ROWS; ++i)
-#pragma unroll 1
-        for (int k = 0; k < length * bytes_of; k += 64)
-            prefetch_line(src + (rows[i] + k0 + length) * bytes_of + k);
-}
-
 static inline void begin_group(bytes src, __private const long *rows, int i0, long k0, int length,
                                struct b_panel b, __private struct group_ahead *g) {
     const ulong copy = (ulong)(b.panel + PANEL_SRC);
-    prefetch_rows(src, rows, k0, length);
     g->whole = length / STEP;
     g->steps = (length + STEP - 1) / STEP;
     g->step_at = g->side = g->due = 0;
@@ -144,10 +132,16 @@ static inline void multiply_part(__private struct group_ahead *g) {
         TILE_ZERO(g->tiles, 3);
     }
     const bool is_whole = g->step_at < g->whole;
-    const ulong src = is_whole ? g->src : g->last_src, stride = is_whole ? g->stride : 64;
-    const ulong wei = (is_whole ? g->wei : g->last_wei) + g->side * 128;
-    MULTIPLY_STEP(g->tiles, src + (is_whole ? g->step_at * g->step : 0), stride,
-                  wei + (is_whole ? g->step_at * WEI_STEP : 0));
+    const ulong src = is_whole ? g->src + g->step_at * g->step : g->last_src;
+    const ulong stride = is_whole ? g->stride : 64;
+    const ulong wei = is_whole ? g->wei + g->step_at * WEI_STEP : g->last_wei;
+    // Prefetches the step of src in the next block, half of the rows with each side: their pieces are
+    // too short for the hardware's prefetchers.
+    ulong next = src + g->whole * g->step + g->side * 16 * stride;
+#pragma unroll
+    for (int i = 0; i < 16; ++i, next += stride)
+        prefetch_line((bytes)next);
+    MULTIPLY_STEP(g->tiles, src, stride, wei + g->side * 128);
     if (++g->step_at < g->steps)
         return;
     const ulong to = g->sums + g->side * 128;
