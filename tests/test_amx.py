@@ -54,7 +54,7 @@ def build(spirv: Path) -> None:
     spirv.with_suffix(".bin").write_bytes(Driver().module(spirv.read_bytes()).native())
 
 
-def names_in(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> set[str]:
+def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> bytes:
     """What the row that ZEMM_KERNEL names becomes for Sapphire Rapids."""
     module = make_pd(engine, problem).modules()[0]
     constants = {**dict(module.constants), constant_id("SPEC_TILES"): state(tiles)}
@@ -65,7 +65,7 @@ def names_in(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) ->
         [sys.executable, __file__, str(path)], capture_output=True, text=True, env=environment, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return instructions(path.with_suffix(".bin").read_bytes())
+    return path.with_suffix(".bin").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,20 @@ def test_instructions(
     fpmath = ("bf16", False) if src == "f32" else None
     problem = Problem((64, 256), (256, 64), src, wei, "f32", any_tags=True, fpmath=fpmath)
     common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
-    assert names_in(engine, problem, "TILES_IN_HARDWARE", tmp_path) == common | {product}
-    assert names_in(engine, problem, "TILES_IN_SOFTWARE", tmp_path) == set()
+    assert instructions(native(engine, problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
+    assert instructions(native(engine, problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_one_work_item(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, order: str
+) -> None:
+    """The compiler makes no code for several work-items at once, which would mix up their tiles. Such
+    functions have names of vector functions.
+    """
+    monkeypatch.setenv("ZEMM_KERNEL", INT8)
+    problem = Problem((64, 256), (256, 64), "s8", "s8", "f32", wei_order=order)
+    assert b"_ZGV" not in native(engine, problem, "TILES_IN_HARDWARE", tmp_path)
 
 
 @pytest.mark.parametrize("row", AMX_ROWS)
