@@ -145,6 +145,9 @@ FLOATS = {
     "f16_s4_ba_groups_of_64": Variant(
         _problem("f16", "s4", "f32", wei_order="ba", wei_scale=Quant(3, (64, 1)), **WEIGHT_ONLY), group=64
     ),
+    "bf16_s4_ab_groups_of_64": Variant(
+        _problem("bf16", "s4", "f32", wei_scale=Quant(3, (64, 1)), **WEIGHT_ONLY), group=64
+    ),
 }
 
 

@@ -30,6 +30,16 @@ def test_good_machine(engine: zemm.Engine) -> None:
         assert part in done.stdout, done.stdout
 
 
+def test_refused_amx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor with AMX whose operating system refuses it gets a sentence."""
+    monkeypatch.delenv("ZEMM_DEVICE_MASK", raising=False)
+    assert not _probe.amx_sentence({"avx512f"}, ["avx512"])
+    assert not _probe.amx_sentence({"avx512f", "amx_tile"}, ["avx512", "amx_int8"])
+    assert "does not let this process" in _probe.amx_sentence({"amx_tile"}, ["avx512"])
+    monkeypatch.setenv("ZEMM_DEVICE_MASK", "avx512")
+    assert "ZEMM_DEVICE_MASK=avx512 may hide it" in _probe.amx_sentence({"amx_tile"}, [])
+
+
 def test_problem_is_exact() -> None:
     arguments, expected = _probe.small_problem()
     assert np.array_equal(expected, expected.astype(np.float32))

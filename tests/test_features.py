@@ -3,6 +3,7 @@
 processor.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -11,13 +12,20 @@ from pathlib import Path
 import pytest
 
 SCRIPT = "import zemm; print(*zemm.Engine('cpu').features, sep=',')"
+AMX = {"amx_int8", "amx_bf16"}
 SOFTWARE = {"dp4a", "xmx", "block_2d", "tf32"}  # features of Xe GPUs that libze_cpu.so has in software
-NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", *SOFTWARE)
+NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", *sorted(AMX), *SOFTWARE)
 
 
 def cpu_flags() -> set[str]:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     return set(next((line for line in lines if line.startswith("flags")), "").split())
+
+
+def may_use_tiles() -> bool:
+    """Whether Linux lets this process use the tiles of AMX: ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA."""
+    arch_prctl = 158
+    return ctypes.CDLL(None).syscall(arch_prctl, 0x1023, 18) == 0
 
 
 def expected() -> set[str]:
@@ -31,6 +39,8 @@ def expected() -> set[str]:
             found.add("avx512")
             if "avx512_vnni" in flags:
                 found |= {"avx512_vnni", "avx_vnni"}
+            if "avx512_fp16" in flags and may_use_tiles():
+                found |= AMX & flags
     return found
 
 
@@ -56,11 +66,13 @@ def test_features_are_the_processors() -> None:
     ("mask", "hidden"),
     [
         ("avx512_vnni", {"avx512_vnni"}),
-        ("avx512", {"avx512", "avx512_vnni"}),
+        ("avx512", {"avx512", "avx512_vnni", *AMX}),
         ("avx_vnni", {"avx_vnni"}),
-        ("avx512,avx_vnni", {"avx512", "avx512_vnni", "avx_vnni"}),
-        ("avx2", {"avx2", "avx512", "avx512_vnni", "avx_vnni"}),
-        (",avx512,,", {"avx512", "avx512_vnni"}),
+        ("avx512,avx_vnni", {"avx512", "avx512_vnni", "avx_vnni", *AMX}),
+        ("avx2", {"avx2", "avx512", "avx512_vnni", "avx_vnni", *AMX}),
+        (",avx512,,", {"avx512", "avx512_vnni", *AMX}),
+        ("amx_int8", {"amx_int8"}),
+        ("amx_bf16", {"amx_bf16"}),
         ("xmx", {"xmx", "tf32"}),
         ("tf32", {"tf32"}),
         ("dp4a", {"dp4a"}),

@@ -17,7 +17,7 @@ from support_problem import Problem, Quant, zero_point
 from support_rows import BY_NAME, ROWS
 from support_run import run
 
-# For each mask, the policies of the integer matmul and of the float matmul.
+# For each mask, the policies of the integer matmul and of the float matmul. AMX is hidden, too.
 LEVELS = {
     "": ("avx512_vnni", "avx512"),
     "avx512_vnni": ("avx512", "avx512"),
@@ -82,7 +82,7 @@ def test_level(engine: zemm.Engine, mask: str) -> None:
     missing = {"avx2", "avx_vnni", "avx512", "avx512_vnni"} - set(engine.features)
     if missing:
         pytest.skip(f"the levels of a CPU with everything; this one lacks {', '.join(sorted(missing))}")
-    environment = {**os.environ, "ZEMM_DEVICE_MASK": mask}
+    environment = {**os.environ, "ZEMM_DEVICE_MASK": f"amx_int8,amx_bf16,{mask}"}
     done = subprocess.run(
         [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=300
     )

@@ -6,7 +6,8 @@ loader|cpu|gpu INDEX
 """
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,32 @@ def describe(engine: zemm.Engine) -> Facts:
     facts: Facts = {"features": ", ".join(native) or "none beyond the baseline"}
     if software := [name for name in engine.features if name in in_software]:
         facts["software"] = f"{', '.join(software)} (for kernels that ZEMM_KERNEL forces)"
+    if engine.kind == "cpu" and (why_no_amx := amx_sentence(processor_flags(), engine.features)):
+        facts["amx"] = why_no_amx
     if engine.model:
         facts["model"] = model_sentence(engine.model)
     return facts
+
+
+def processor_flags() -> set[str]:
+    """What Linux says that the processor has."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return set(next((line for line in lines if line.startswith("flags")), "").split())
+
+
+def amx_sentence(flags: set[str], features: Collection[str]) -> str:
+    """Why the device does not report the AMX that the processor has; "" if there is nothing to say."""
+    if "amx_tile" not in flags or any(name.startswith("amx_") for name in features):
+        return ""
+    if mask := os.environ.get("ZEMM_DEVICE_MASK"):
+        return f"the processor has AMX; ZEMM_DEVICE_MASK={mask} may hide it"
+    return (
+        "the processor has AMX, but the operating system does not let this process use tiles "
+        "(arch_prctl ARCH_REQ_XCOMP_PERM)"
+    )
 
 
 def model_sentence(model: Mapping[str, str | int]) -> str:

@@ -115,7 +115,7 @@ def report_device(kind: str, index: int) -> bool:
     """Report one device. Returns whether it computed a small matmul correctly."""
     print(f"Device {kind}:{index}")
     facts = run_probe(kind, index)
-    for name in ("name", "model", "features", "software", "driver", "runtime", "kernel"):
+    for name in ("name", "model", "features", "amx", "software", "driver", "runtime", "kernel"):
         if facts.get(name):
             line(name, facts[name])
         if name == "features" and (mask := os.environ.get("ZEMM_DEVICE_MASK")):

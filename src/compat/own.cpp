@@ -127,6 +127,8 @@ int ZEMM_API dnnl_get_effective_cpu_isa(void) {
     const std::string features = known ? "," + std::string(text) + "," : "";
     zemm_engine_destroy(engine);
     const auto has = [&](const char *feature) { return features.find(feature) != std::string::npos; };
+    if (has(",amx_int8,") && has(",amx_bf16,"))
+        return isa_of("avx10_1_512_amx");
     if (has(",avx512,"))
         return isa_of(has(",avx512_vnni,") ? "avx512_core_vnni" : "avx512_core");
     if (has(",avx2,"))

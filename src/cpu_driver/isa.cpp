@@ -1,12 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isa.h"
 
+#include <cstdlib>
+#include <string_view>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace ze_cpu {
 namespace {
+
+#if defined(__x86_64__)
+/// Asks the operating system to let this process use the tiles of AMX; it saves their 8 KB for a
+/// thread only once a process has asked. False if it refuses, or does not know tiles.
+bool may_use_tiles() {
+#if defined(__linux__)
+    constexpr long request_permission = 0x1023, tile_data = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+    return false;
+#endif
+}
+
+/// Whether the OpenCL runtime knows tiles. It ends the process if a module has them and the CPU that
+/// it builds for does not. It builds for the CPU at hand, or for the one that a variable of its own
+/// names. Without FP16, which all CPUs with tiles have, it might take the CPU for an older one.
+bool runtime_knows_tiles(unsigned leaf_7_edx) {
+    constexpr unsigned avx512_fp16_bit = 1u << 23;
+    if (const char *target = std::getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
+        return std::string_view(target).ends_with("rapids"); // sapphirerapids and later
+    return leaf_7_edx & avx512_fp16_bit;
+}
+#endif
 
 std::vector<const char *> find() {
     std::vector<const char *> names = {"ZEX_cpu_xe_builtins"};
@@ -25,6 +55,14 @@ std::vector<const char *> find() {
         names.push_back("ZEX_cpu_avx512");
         if (__builtin_cpu_supports("avx512vnni"))
             names.push_back("ZEX_cpu_avx512_vnni");
+        constexpr unsigned amx_bf16_bit = 1u << 22, amx_tile_bit = 1u << 24, amx_int8_bit = 1u << 25;
+        if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & amx_tile_bit) && runtime_knows_tiles(d) &&
+            may_use_tiles()) {
+            if (d & amx_int8_bit)
+                names.push_back("ZEX_cpu_amx_int8");
+            if (d & amx_bf16_bit)
+                names.push_back("ZEX_cpu_amx_bf16");
+        }
     }
 #endif
     return names;

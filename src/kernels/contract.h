@@ -96,6 +96,8 @@
 //   struct a_group, load_group(src, p, rows, i0, k0, a)   a block of the group of rows from row i0
 //                       of the tile on; policy/all_columns.h only notes where it is
 // Products
+//   BEFORE_PRODUCTS, AFTER_PRODUCTS   set up and give back what the thread needs for the products of
+//                       a tile; most policies leave these out
 //   multiply(count, v, a, length, b, isum, fsum)   adds the products of `count` rows and the panel
 //                       to AT_ONCE(count) vectors, from vector v on, of isum (FLAG_INTEGER) or
 //                       of fsum: both [count / VEC_ROWS][NV]
@@ -104,6 +106,11 @@
 // and for the owner work_item
 //   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
+//   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then taken
+//                       row by row: multiply adds those of one row. With it
+//   struct group_ahead, begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of the group
+//                       of rows from row i0 of the tile on. rows: the offsets of ROWS rows in src
+//   multiply_part(ahead)   makes one of ROWS parts of them
 //   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
 //
 // Most policies are a few lines on top of a shared one: policy/int8.h needs DOT, a dot product of
@@ -111,6 +118,11 @@
 #pragma once
 
 #include "tile.h"
+
+#ifndef BEFORE_PRODUCTS
+#define BEFORE_PRODUCTS()
+#define AFTER_PRODUCTS()
+#endif
 
 // Defined by the nest, called by OWNER_LOOPS: the products of `count` rows from row i0 of the tile
 // on, over one block. src: any type, see tile_rows for where rows begin.

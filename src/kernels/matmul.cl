@@ -102,6 +102,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     const k_index k_begin = part.begin, k_end = part.end;
     panel_vec panel[PANEL_VECTORS];
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
+    BEFORE_PRODUCTS();
     struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin, at->slices == 1);
     const k_index segment = (k_index)p->segment;
     struct k_block block = {.k0 = k_begin, .segment = k_begin / segment};
@@ -133,6 +134,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
             prefetch_block(&ahead);
         multiply_block(&block, src, p, args, &source, panel, t);
     }
+    AFTER_PRODUCTS();
 }
 
 OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,

@@ -107,6 +107,7 @@ struct matmul_arguments {
 #define SPEC_PANEL_K 12
 #define SPEC_PANELS 13
 #define SPEC_SRC_LOAD 14 // Xe rows: enum src_load
+#define SPEC_TILES 15    // rows with AMX: enum tiles
 
 #define TYPE_IN_BLOCK 255 // the kernel reads the type from the argument block
 
@@ -135,6 +136,12 @@ enum src_load {
     SRC_LOAD_GATHER, // element by element
     SRC_LOAD_1D,     // by 1-D block loads
     SRC_LOAD_2D      // by 2-D block loads
+};
+
+// Values of SPEC_TILES: what has the tiles of AMX.
+enum tiles {
+    TILES_IN_SOFTWARE, // for CPUs without AMX, whose compiler does not know the instructions
+    TILES_IN_HARDWARE
 };
 
 // Values of SPEC_ZP_TERM: how zero points of the weights are multiplied with sums of src.

@@ -57,4 +57,8 @@ static inline int spec_src_load() {
     return __spirv_SpecConstant(SPEC_SRC_LOAD, SRC_LOAD_GATHER);
 }
 
+static inline int spec_tiles() {
+    return __spirv_SpecConstant(SPEC_TILES, TILES_IN_SOFTWARE);
+}
+
 #define HAS(flag) ((spec_flags() & (flag)) != 0)

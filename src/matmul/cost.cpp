@@ -30,6 +30,7 @@ double operations(const ze::gpu_model &model, const kernel_row &row) {
         return std::max(32u, model.grf_bytes) / 2.0; // a register of f32 a clock
     case multiplier::dpas:
     case multiplier::vectors:
+    case multiplier::tiles:
         break;
     }
     if (row.multiplies == operands::tf32)

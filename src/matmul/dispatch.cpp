@@ -70,11 +70,27 @@ const kernel_row list[] = {
 #undef ZEMM_MATMUL
 #undef ZEMM_HELPER
 
+// Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
+// rows of the list are as fast or faster.
+bool fills_tiles(const facts &f, std::string &why) {
+    constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
+    const problem &p = f.problem();
+    const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
+    const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
+    if (rows >= fewest_rows && f.segment >= fewest_k)
+        return true;
+    why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
+               (long long)fewest_rows, (long long)fewest_k, (long long)rows, (long long)f.segment);
+    return false;
+}
+
 // Refuses problems that are better for the wide tile after this narrow one: those where the narrow
 // tiles would compute more than three quarters of the columns that wide ones would. A kernel that
 // multiplies without a panel is always kept.
 bool suits(const facts &f, std::string &why) {
     const kernel_row &row = *f.row;
+    if (row.traits().has_tiles() && !fills_tiles(f, why))
+        return false;
     const zemm_dim_t n = f.problem().n();
     if (row.wide_n == 0 || f.is_without_panel || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
         return true;
@@ -161,6 +177,9 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         else if (forced.empty() && row.is_xe() && dev.kind == zemm_cpu)
             why = "it is for GPUs; on the CPU device, which has its instructions in software, only "
                   "ZEMM_KERNEL takes it";
+        else if (forced.empty() && row.traits().has_tiles() && !dev.features.has(row.tiles()))
+            why = text("the device does not report %s; only ZEMM_KERNEL takes it, with tiles in software",
+                       ze::feature_name(row.tiles()));
         else if (std::optional<candidate> c = consider(row, in, dev, !forced.empty(), why)) {
             result.push_back(std::move(*c));
             continue;

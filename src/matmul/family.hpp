@@ -12,6 +12,7 @@ enum class isa_family {
     avx2_vnni,
     avx512,
     avx512_vnni,
+    amx,
     xe_hpc,   // XMX, sub-groups of 16, 2-D block loads: Xe-HPC, Xe2 and later
     xe_hpg,   // XMX, sub-groups of 8: Xe-HPG
     xe_dp4a,  // no XMX: Xe-LP, Xe-LPG
@@ -21,6 +22,7 @@ enum class isa_family {
 
 enum class multiplier {
     vectors, // vector instructions of one work-item: dot products of bytes, multiply-adds
+    tiles,   // AMX
     dpas,
     dp4a,
     fma,
@@ -44,6 +46,7 @@ struct family_traits {
 
     // For Intel GPUs: a sub-group owns a tile.
     constexpr bool is_xe() const { return sub_group != 0; }
+    constexpr bool has_tiles() const { return multiplies_by == multiplier::tiles; }
     constexpr bool has_small_registers() const { return register_bytes == 32; }
 };
 
@@ -59,6 +62,8 @@ constexpr family_traits traits_of(isa_family family) {
         return {};
     case isa_family::avx512_vnni:
         return {.multiplies_along_k = true};
+    case isa_family::amx:
+        return {.multiplies_by = tiles, .zero_points_as_f32 = true};
     // sub-group, register bytes, multiplies by, loads, step bytes, widened step, zero points as f32
     case isa_family::xe_hpc:
         return {16, 64, dpas, two_dimensions, 32, 32, true};

@@ -61,6 +61,10 @@ struct kernel_row {
 
     constexpr family_traits traits() const { return traits_of(family); }
     constexpr bool is_xe() const { return traits().is_xe(); }
+    // The feature that has the tiles of a row with AMX.
+    constexpr ze::feature tiles() const {
+        return multiplies == operands::int8 ? ze::feature::amx_int8 : ze::feature::amx_bf16;
+    }
     // Whether this is the smallest tile of its policy: only that has registers to spare for reading
     // operands element by element.
     constexpr bool can_gather() const { return tile_m == rows_at_once; }

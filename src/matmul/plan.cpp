@@ -120,7 +120,7 @@ bool reads_one_group_otherwise(const facts &f) {
     const problem &p = f.problem();
     if (multiplies_unlike_bytes(f))
         return is_int4(p.wei.data_type) || changes_signedness(p);
-    return !p.integer() && p.wei.data_type != zemm_f32;
+    return f.row->multiplies == operands::f32 && !p.integer() && p.wei.data_type != zemm_f32;
 }
 
 // Whether the policy multiplies src as it is in memory.
@@ -159,7 +159,7 @@ bool is_usual(const facts &f, uint32_t flags, const types_along_k &types) {
            (flags & grouped_src) != grouped_src;
 }
 
-std::vector<ze::spec_constant> constants_of(const facts &f, uint32_t flags) {
+std::vector<ze::spec_constant> constants_of(const facts &f, const ze::device &dev, uint32_t flags) {
     const problem &p = f.problem();
     flags &= ~(read_from_block | FLAG_WIDE_SUMS);
     types_along_k types = types_of(f, flags);
@@ -181,8 +181,13 @@ std::vector<ze::spec_constant> constants_of(const facts &f, uint32_t flags) {
                                              {SPEC_WEI_SCALE_DT, types.wei_scale},
                                              {SPEC_WEI_ZP_DT, types.wei_zp}};
     // Drivers refuse specialisation constants that a module does not have.
-    if (f.row->multiplies != operands::int8)
+    if (f.row->multiplies == operands::f32)
         result.push_back({SPEC_SRC_UNIT, uint32_t(multiplies_src_in_place(f) ? UNIT_COLUMN : UNIT_NONE)});
+    if (f.family.has_tiles()) {
+        result.push_back({SPEC_ZP_TERM, uint32_t(xe_zp_term(f))});
+        result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
+                                                                       : kernels::TILES_IN_SOFTWARE)});
+    }
     return result;
 }
 
@@ -225,6 +230,8 @@ void cut(const facts &f, const ze::device &dev, zemm_dim_t batch, plan &result) 
     if (ranges == 1)
         tiles = tiles_of(row.rows_at_once);
     block.tile_rows = int32_t(groups(block.rows, tiles, "M"));
+    if (f.family.has_tiles()) // it multiplies whole groups of rows, so that only the last may be cut
+        block.tile_rows = int32_t(up(block.tile_rows, row.rows_at_once));
     const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
     if (ranges == 1)
@@ -299,7 +306,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         if (is_split)
             result.finish_constants = xe_constants(f, flags, kernels::STAGE_FINISH);
     } else {
-        result.constants = constants_of(f, flags);
+        result.constants = constants_of(f, dev, flags);
         if (is_split)
             result.finish_constants = finish_constants_of(flags);
     }

@@ -171,6 +171,34 @@ bool widens_exactly(const facts &f, const char *type, std::string &why) {
     return false;
 }
 
+bool has_neighbours(const facts &f, std::string &why) {
+    const problem &p = f.problem();
+    if (p.src.strides[p.ndims() - 1] == 1 || f.empty)
+        return true;
+    why = text("it reads four neighbours of src along K, whose stride is %lld",
+               (long long)p.src.strides[p.ndims() - 1]);
+    return false;
+}
+
+// What rows that multiply bytes by quads require.
+bool reads_quads(const facts &f, std::string &why) {
+    if (!is_integer(f, why) || !has_neighbours(f, why))
+        return false;
+    if (!f.has_quads) {
+        why = unit_of_groups(f, 4);
+        return false;
+    }
+    return true;
+}
+
+// Any CPU has the tiles of AMX in software.
+bool has_tiles(const ze::device &dev, std::string &why) {
+    if (dev.kind == zemm_cpu)
+        return true;
+    why = "the device is no CPU, its tiles are those of AMX";
+    return false;
+}
+
 } // namespace
 
 bool takes_float(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
@@ -178,19 +206,30 @@ bool takes_float(const facts &f, const ze::device &dev, ze::feature feature, std
 }
 
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    return has(dev, feature, why) && reads_quads(f, why);
+}
+
+bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
+    return has_tiles(dev, why) && reads_quads(f, why);
+}
+
+bool bf16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
     const problem &p = f.problem();
-    if (!has(dev, feature, why) || !is_integer(f, why))
+    const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
+    const bool narrows =
+        p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
+    if (!has_tiles(dev, why))
         return false;
-    if (p.src.strides[p.ndims() - 1] != 1 && !f.empty) {
-        why = text("it reads four neighbours of src along K, whose stride is %lld",
-                   (long long)p.src.strides[p.ndims() - 1]);
-        return false;
-    }
-    if (!f.has_quads) {
-        why = unit_of_groups(f, 4);
+    if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !narrows) {
+        why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
         return false;
     }
-    return true;
+    if ((src != zemm_f32 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
+        why = text("it multiplies bf16 or f32 by the same type or integers, not %s by %s", zemm_dt2str(src),
+                   zemm_dt2str(wei));
+        return false;
+    }
+    return has_neighbours(f, why) && widens_exactly(f, "bf16", why) && reads_weights(f, why);
 }
 
 bool takes_dpas_int8(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {

@@ -12,8 +12,8 @@
 namespace zemm::ze {
 namespace {
 
-constexpr const char *feature_names[feature_count] = {"avx2", "avx_vnni", "avx512",   "avx512_vnni",
-                                                      "dp4a", "xmx",      "block_2d", "tf32"};
+constexpr const char *feature_names[feature_count] = {
+    "avx2", "avx_vnni", "avx512", "avx512_vnni", "amx_int8", "amx_bf16", "dp4a", "xmx", "block_2d", "tf32"};
 
 // Returns false if no feature has this name.
 bool find_feature(const char *name, feature &found) {
@@ -80,10 +80,11 @@ const char *feature_name(feature f) {
 void feature_set::hide(feature f) {
     bits_ &= ~bit(f);
     if (f == feature::avx2)
-        for (feature above : {feature::avx_vnni, feature::avx512, feature::avx512_vnni})
+        for (feature above : {feature::avx_vnni, feature::avx512})
             bits_ &= ~bit(above);
-    if (f == feature::avx512)
-        bits_ &= ~bit(feature::avx512_vnni);
+    if (f == feature::avx2 || f == feature::avx512)
+        for (feature above : {feature::avx512_vnni, feature::amx_int8, feature::amx_bf16})
+            bits_ &= ~bit(above);
     if (f == feature::xmx)
         bits_ &= ~bit(feature::tf32);
 }

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "policy/all_columns.h"
+#include "policy/unlike_bytes.h"
+
 #include "policy/int8_panel.h"
 #include "policy/no_ahead.h"
 #include "policy/prefetch.h"

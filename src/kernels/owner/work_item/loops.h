@@ -34,6 +34,35 @@ static inline int next_count(int left) {
     return left > 8 ? ROWS : left > 4 ? 8 : left == 3 ? 4 : left;
 }
 
+#ifdef MULTIPLIES_AHEAD
+// Multiplies all groups of rows of the tile and scales their sums, row by row. The products of a group
+// are made in parts, while the rows of the group before it are scaled: tiles multiply and vectors scale
+// at the same time. The loop begins one group early, which has products but no rows.
+static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
+                                 const struct matmul_arguments *args, __private struct tile *t,
+                                 const struct k_block *block, struct b_panel b) {
+    struct row_parameters parameters;
+    struct group_ahead ahead;
+#pragma unroll 1
+    for (int i0 = -ROWS; i0 < t->count; i0 += ROWS) {
+        const int next = i0 + ROWS, end = min(next, t->count);
+        const bool has_next = next < t->count;
+        if (has_next)
+            begin_group(src, t->rows.src + next, next, block->k0, block->length, b, &ahead);
+#pragma unroll 1
+        for (int i = i0; i < end; ++i) {
+            if (i >= 0) {
+                load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
+                if (spec_zp_term() == ZP_TERM_F32)
+                    parameters.float_correction[0] = (float)parameters.correction[0];
+                multiply_rows(1, i, src, p, t, &parameters, block, b);
+            }
+            if (has_next)
+                multiply_part(&ahead);
+        }
+    }
+}
+#else
 // Multiplies all groups of rows of the tile. Groups differ by one row at most, unless ROWS > 8.
 static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
                                  const struct matmul_arguments *args, __private struct tile *t,
@@ -74,6 +103,7 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         i += count;
     }
 }
+#endif
 
 // The products of a block.
 static inline void multiply_block(const struct k_block *block, bytes src,

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows with AMX: when they are chosen, and what their modules become on a CPU that has tiles.
+
+Elsewhere these rows run with tiles in software (test_kernels.py). Here the other side of the
+specialisation constant is built for a CPU with AMX, and its instructions are found in the machine
+code. That needs no such CPU: the OpenCL CPU runtime builds for others, too.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zemm
+from support_level_zero import Driver
+from support_problem import Problem
+from support_rows import BY_NAME, constant_id, state
+from support_run import make_pd
+from zemm.isa.spirv import specialised
+
+AMX_ROWS = [name for name, row in BY_NAME.items() if row.family == "amx"]
+INT8 = next(name for name in AMX_ROWS if BY_NAME[name].src == "int8")
+BF16 = next(name for name in AMX_ROWS if BY_NAME[name].src == "bf16")
+
+# Instructions of AMX as they are encoded: VEX, map 0F38, W0, a prefix (pp) and an opcode. Those that
+# address memory have no register in their last byte.
+ENCODINGS = {
+    "ldtilecfg": (0, 0x49, False),
+    "tileloadd": (3, 0x4B, False),
+    "tilestored": (2, 0x4B, False),
+    "tilezero": (3, 0x49, True),
+    "tdpbssd": (3, 0x5E, True),
+    "tdpbsud": (2, 0x5E, True),
+    "tdpbusd": (1, 0x5E, True),
+    "tdpbuud": (0, 0x5E, True),
+    "tdpbf16ps": (2, 0x5C, True),
+}
+
+
+def instructions(code: bytes) -> set[str]:
+    """The names of the instructions of AMX in machine code."""
+    found = set()
+    for match in re.finditer(rb"\xc4[\x42\x62\x82\xa2\xc2\xe2](.)(\x49|\x4b|\x5c|\x5e)(.)", code, re.DOTALL):
+        prefix, opcode, last = match[1][0], match[2][0], match[3][0]
+        if not prefix & 0x84:  # W0, 128 bits
+            found |= {name for name, e in ENCODINGS.items() if e == (prefix & 3, opcode, last >= 0xC0)}
+    return found
+
+
+def build(spirv: Path) -> None:
+    """Run in a process whose runtime builds for another CPU: writes the machine code."""
+    spirv.with_suffix(".bin").write_bytes(Driver().module(spirv.read_bytes()).native())
+
+
+def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> bytes:
+    """What the row that ZEMM_KERNEL names becomes for Sapphire Rapids."""
+    module = make_pd(engine, problem).modules()[0]
+    constants = {**dict(module.constants), constant_id("SPEC_TILES"): state(tiles)}
+    path = folder / f"{tiles}.spv"
+    path.write_bytes(specialised(module.spirv, constants))
+    environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "sapphirerapids"}
+    done = subprocess.run(
+        [sys.executable, __file__, str(path)], capture_output=True, text=True, env=environment, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return path.with_suffix(".bin").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("row", "src", "wei", "product"),
+    [
+        (INT8, "s8", "s8", "tdpbssd"),
+        (INT8, "s8", "u8", "tdpbsud"),
+        (INT8, "u8", "s4", "tdpbusd"),
+        (INT8, "u8", "u4", "tdpbuud"),
+        (BF16, "bf16", "bf16", "tdpbf16ps"),
+        (BF16, "f32", "f32", "tdpbf16ps"),
+    ],
+)
+def test_instructions(
+    engine: zemm.Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    row: str,
+    src: str,
+    wei: str,
+    product: str,
+) -> None:
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    fpmath = ("bf16", False) if src == "f32" else None
+    problem = Problem((64, 256), (256, 64), src, wei, "f32", any_tags=True, fpmath=fpmath)
+    common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
+    assert instructions(native(engine, problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
+    assert instructions(native(engine, problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_one_work_item(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, order: str
+) -> None:
+    """The compiler makes no code for several work-items at once, which would mix up their tiles. Such
+    functions have names of vector functions.
+    """
+    monkeypatch.setenv("ZEMM_KERNEL", INT8)
+    problem = Problem((64, 256), (256, 64), "s8", "s8", "f32", wei_order=order)
+    assert b"_ZGV" not in native(engine, problem, "TILES_IN_HARDWARE", tmp_path)
+
+
+@pytest.mark.parametrize("row", AMX_ROWS)
+def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """With AMX the row is chosen for many rows of src only; without it only ZEMM_KERNEL takes it."""
+    src, wei = ("u8", "s8") if row == INT8 else ("bf16", "bf16")
+    feature = "amx_int8" if row == INT8 else "amx_bf16"
+    monkeypatch.delenv("ZEMM_KERNEL", raising=False)
+    for m in (1, 15, 16, 500):
+        chosen = make_pd(engine, Problem((m, 256), (256, 64), src, wei, "f32", any_tags=True)).impl_info
+        assert (chosen == row) == (m >= 16 and feature in engine.features)
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]))
