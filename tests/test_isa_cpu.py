@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 import zemm
+from readme import ROOT
 from support_isa import elf
 from test_isa_command import fails
-from zemm.isa.cpu import compiler, mca, run
+from zemm.isa.cpu import compiler, mca, rows, run
 from zemm.isa.cpu.analysis import Shape, analyse
 from zemm.isa.cpu.assembly import Function, Instruction, parse
 from zemm.isa.cpu.devices import CPUS, Cpu
@@ -302,6 +303,15 @@ class TestBinary:
         (tmp_path / "k.spv").write_bytes(b"")
         with pytest.raises(IsaError, match=r"does not build it for nothing \(exit code \d+\)"):
             compiler.build(tmp_path / "k.spv", "nothing", "", tmp_path)
+
+
+def test_tiles_in_hardware() -> None:
+    """The constant that rows of AMX are built with is that of the kernels."""
+    text = (ROOT / "src/kernels/matmul_args.h").read_text()
+    assert re.search(rf"^#define SPEC_TILES {rows.SPEC_TILES}\b", text, re.MULTILINE)
+    (names,) = re.findall(r"\{[^{}]*\bTILES_IN_HARDWARE\b[^{}]*\}", text)
+    order = re.findall(r"\bTILES_\w+", names)
+    assert order.index("TILES_IN_HARDWARE") == rows.TILES_IN_HARDWARE
 
 
 class TestCommand:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matmul rows for CPUs, and typical problems with which they are analysed."""
 
+from zemm import Module
 from zemm.isa.cpu.devices import Cpu
 from zemm.isa.errors import IsaError
 from zemm.isa.rows import GROUPED, MANY_ROWS, Problem, Row, rows, weights_only
 
 # Rows of src: one, as when a language model writes, and many, as when it reads.
 COUNTS = {"1 row": 1, "many rows": MANY_ROWS}
+
+# src/kernels/matmul_args.h: a machine without AMX gets modules with tiles in software, which are not judged.
+SPEC_TILES, TILES_IN_HARDWARE = 15, 1
 
 _SHAPE = "{m}x4096:4096x14336"
 PROBLEMS = [
@@ -26,9 +30,21 @@ def is_for(row: Row, problem: Problem) -> bool:
     return row.src != "any" or not problem.words.startswith(("--dt=u8", "--dt=s8"))
 
 
+def _wanted(row: Row) -> str:
+    """The feature of the device that the row is for; '' if it is for any. Rows of AMX run everywhere,
+    with tiles in software."""
+    return row.policy if row.family == "amx" else row.feature or ""
+
+
 def why_not(row: Row, name: str, cpu: Cpu) -> str:
     """The reason why the row cannot run on the CPU; '' if it can."""
-    return f"{name} has no {row.feature}" if row.feature and row.feature not in cpu.features else ""
+    wanted = _wanted(row)
+    return f"{name} has no {wanted}" if wanted and wanted not in cpu.features else ""
+
+
+def constants_of(row: Row, module: Module) -> dict[int, int]:
+    """The values of the module's specialisation constants on a CPU that has the row's features."""
+    return {**module.constants, SPEC_TILES: TILES_IN_HARDWARE} if row.family == "amx" else module.constants
 
 
 def chosen(names: str) -> list[Row]:

@@ -13,7 +13,7 @@ from zemm.isa.cpu.assembly import Function
 from zemm.isa.cpu.compiler import compiled
 from zemm.isa.cpu.devices import CPUS
 from zemm.isa.cpu.report import Line
-from zemm.isa.cpu.rows import COUNTS, PROBLEMS, chosen, is_for, why_not
+from zemm.isa.cpu.rows import COUNTS, PROBLEMS, chosen, constants_of, is_for, why_not
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
 from zemm.isa.modules import engine, module_of
@@ -83,7 +83,9 @@ class CpuRun:
                         cpu, row, Problem(problem.name, problem.tag, words, problem.group)
                     )
                     if module:
-                        source = _Source(specialised(module.spirv, module.constants), module.build_flags)
+                        source = _Source(
+                            specialised(module.spirv, constants_of(row, module)), module.build_flags
+                        )
                         cases.append(_Case(row, problem, count, source))
                         taken = True
                     else:
