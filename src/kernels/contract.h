@@ -64,7 +64,7 @@
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
 //   IS_PARTIAL(p), SRC_SCALE_DT(p), WEI_SCALE_DT(p), WEI_ZP_DT(p)
-//   CALLED              of functions in tensor.h: whether they are inlined; default: static inline
+//   CALLED              storage of functions in tensor.h: whether they are inlined (they are, without it)
 // and in the header that OWNER_EPILOGUE names
 //   finish_row, store_row    bias, post-ops, scale and zero point of dst; conversion and store
 // and after the policy, in the header that OWNER_LOOPS names
