@@ -64,7 +64,7 @@
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
 //   IS_PARTIAL(p), SRC_SCALE_DT(p), WEI_SCALE_DT(p), WEI_ZP_DT(p)
-//   CALLED              storage of functions in tensor.h: whether they are inlined (they are, without it)
+//   CALLED              optional: how functions of tensor.h are declared that need not be inlined
 // and in the header that OWNER_EPILOGUE names
 //   finish_row, store_row    bias, post-ops, scale and zero point of dst; conversion and store
 // and after the policy, in the header that OWNER_LOOPS names
@@ -106,12 +106,13 @@
 // and for the owner work_item
 //   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
-//   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then taken
-//                       row by row: multiply adds those of one row. With it
-//   struct group_ahead, begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of the group
-//                       of rows from row i0 of the tile on. rows: the offsets of ROWS rows in src
-//   multiply_part(ahead)   makes one of ROWS parts of them
 //   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
+//   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
+//                       taken row by row: multiply adds those of one row. With it
+//   struct group_ahead, begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of
+//                       the group of rows from row i0 of the tile on. rows: offsets of ROWS rows in
+//                       src
+//   multiply_part(ahead)   makes one of ROWS parts of them
 //
 // Most policies are a few lines on top of a shared one: policy/int8.h needs DOT, a dot product of
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
