@@ -7,25 +7,28 @@ import numpy as np
 import pytest
 import zemm
 from support_kernel_problems import PROBLEMS
-from support_problem import make_data
+from support_problem import Problem, make_data
 from support_rows import ROWS, XE_ROWS
 from support_run import check_dst, make_call
 from support_tiers import SMALL_ROWS
 
 GUARD = 64
 # Sums of src, sums of ranges of K, and weights that some rows pack first.
-NAMES = [
-    "user_scratchpad",
-    "wei_zp",
-    "k_in_ranges",
-    "blocks_k_in_ranges",
-    "packed_first",
-    "blocks_groups",
-    "blocks_s4",
-    "blocks_f16",
-    "blocks_f16_u8",
-    "blocks_tf32",
-]
+CASES = {
+    name: PROBLEMS[name]
+    for name in (
+        "user_scratchpad",
+        "wei_zp",
+        "k_in_ranges",
+        "blocks_k_in_ranges",
+        "packed_first",
+        "blocks_groups",
+        "blocks_s4",
+        "blocks_f16",
+        "blocks_f16_u8",
+        "blocks_tf32",
+    )
+} | {"bf16_in_ranges": Problem((3, 9000), (9000, 40), "bf16", "bf16", "f32")}
 
 
 @pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
@@ -35,8 +38,8 @@ def test_any_address(
 ) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
     taken = 0
-    for i, name in enumerate(NAMES):
-        problem = replace(PROBLEMS[name], scratchpad="user")
+    for i, (name, case) in enumerate(CASES.items()):
+        problem = replace(case, scratchpad="user")
         data = make_data(problem)
         try:
             call = make_call(engine, problem, data)
