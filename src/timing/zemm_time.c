@@ -219,7 +219,25 @@ static int measure(zemm_primitive_t matmul, int nargs, const zemm_exec_arg_t *ar
     return count;
 }
 
-/* Prints the line of a case. Returns whether its result is right. */
+/* times are sorted; bytes are those of all tensors. */
+static void print_line(const struct timed_case *c, zemm_primitive_t matmul, const double *times, int count,
+                       double bytes, int right) {
+    /* The primitive's own descriptor: another kernel than planned may run after a failed build. */
+    const_zemm_primitive_desc_t pd;
+    const char *kernel;
+    CHECK(zemm_primitive_get_primitive_desc(matmul, &pd));
+    CHECK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &kernel));
+    char shape[64], types[64];
+    snprintf(shape, sizeof shape, "%dx%dx%d", (int)c->m, (int)c->k, (int)c->n);
+    snprintf(types, sizeof types, "%s:%s:%s", zemm_dt2str(c->src), zemm_dt2str(c->wei), zemm_dt2str(c->dst));
+    const double work = 2.0 * (double)c->m * (double)c->k * (double)c->n;
+    printf("%-22s %-15s %-15s %-4s %-12s %9.3f %9.3f %8.0f %7.1f  %s%s\n", c->name, shape, types,
+           zemm_fmt_tag2str(c->tag), attribute_names[c->attributes], times[0], times[count / 2],
+           work / times[0] * 1e-6, bytes / times[0] * 1e-6, kernel, right ? "" : "  WRONG");
+    fflush(stdout);
+}
+
+/* Times a case and prints its line. Returns whether its result is right. */
 static int run(const struct timed_case *c, double seconds) {
     static double times[most_runs];
     struct tensors t = make_tensors(c);
@@ -262,21 +280,7 @@ static int run(const struct timed_case *c, double seconds) {
     const int count = measure(matmul, nargs, args, seconds, times);
     const int right = is_right(c, &t);
 
-    const_zemm_primitive_desc_t own_pd; /* after a failed build another kernel may run than pd says */
-    const char *kernel;
-    CHECK(zemm_primitive_get_primitive_desc(matmul, &own_pd));
-    CHECK(zemm_primitive_desc_query(own_pd, zemm_query_impl_info_str, 0, &kernel));
-    char shape[64], types[64];
-    snprintf(shape, sizeof shape, "%dx%dx%d", (int)c->m, (int)c->k, (int)c->n);
-    snprintf(types, sizeof types, "%s:%s:%s", zemm_dt2str(c->src), zemm_dt2str(c->wei), zemm_dt2str(c->dst));
-    const double work = 2.0 * (double)c->m * (double)c->k * (double)c->n;
-    printf("%-22s %-15s %-15s %-4s %-12s %9.3f %9.3f %8.0f %7.1f  %s%s\n", c->name, shape, types,
-           c->tag == zemm_ab   ? "ab"
-           : c->tag == zemm_ba ? "ba"
-                               : "any",
-           attribute_names[c->attributes], times[0], times[count / 2], work / times[0] * 1e-6,
-           bytes / times[0] * 1e-6, kernel, right ? "" : "  WRONG");
-    fflush(stdout);
+    print_line(c, matmul, times, count, bytes, right);
 
     for (int i = 0; i < nargs; i++)
         CHECK(zemm_memory_destroy(args[i].memory));
