@@ -156,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="is made, or exists and is empty")
     parser.add_argument(
-        "--archive", action="store_true", help="also write FOLDER.tar.xz (takes about a minute)"
+        "--archive", action="store_true", help="also write FOLDER.tar.xz (takes one to two minutes)"
     )
     arguments = parser.parse_args(argv)
     folder: Path = arguments.folder.resolve()
