@@ -13,7 +13,7 @@
 // Element j of each quad that load_packed() returns: an integer as s32, or the code of a float.
 static inline vec_i of_quads(vec_i quads, int j) {
     const int bits = wei_bits();
-    if (spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4)
+    if (wei_is_signed())
         return (quads << (32 - bits - bits * j)) >> (32 - bits);
     return (quads >> (bits * j)) & ((1 << bits) - 1);
 }
@@ -30,9 +30,7 @@ static inline vec_f values_of_quads(vec_i quads, int j) {
     }
     return to_vec_f(elements);
 }
-#endif
 
-#if LANES > 1
 // Loads a panel's columns n .. n + 15 from weights that are contiguous along K. Columns past the
 // end repeat the last one. Returns how many elements of K it loaded, a multiple of 16.
 static inline int load_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
