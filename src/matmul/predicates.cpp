@@ -205,6 +205,20 @@ bool takes_float(const facts &f, const ze::device &dev, ze::feature feature, std
     return has(dev, feature, why) && reads_weights(f, why);
 }
 
+bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    const problem &p = f.problem();
+    if (!p.weight_only()) {
+        why = text("it multiplies floats by integers, not %s by %s", zemm_dt2str(p.src.data_type),
+                   zemm_dt2str(p.wei.data_type));
+        return false;
+    }
+    if (f.wei != reading::packed) {
+        why = "it reads packed weights only";
+        return false;
+    }
+    return takes_float(f, dev, feature, why);
+}
+
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     return has(dev, feature, why) && reads_quads(f, why);
 }

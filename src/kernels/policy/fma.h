@@ -7,6 +7,7 @@
 #include "matmul_args.h"
 #include "policy/all_columns.h"
 #include "policy/float_panel.h"
+#include "policy/float_src.h"
 #include "policy/no_ahead.h"
 #include "policy/prefetch.h"
 #include "spec.h"
@@ -144,19 +145,6 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
     for (int k = 0; k < length; ++k)
         for (int v = 0; v < NV; ++v)
             sum[v] += to_vec_i(b.panel[k * NV + v]);
-}
-
-// a[k]: one row of src from element i on, as f32. A function that is not inlined: inlined into
-// every variant of multiply it took a fifth of the compile time.
-static __attribute__((noinline)) void load_row(bytes src, long i, long stride, int length,
-                                               __private float *a) {
-    int k = 0;
-    if (stride == 1 && is_whole_byte(spec_src_dt(), i))
-#pragma unroll 1
-        for (; k + 16 <= length; k += 16)
-            vstore16(load_float16(src, spec_src_dt(), i + k), 0, a + k);
-    for (; k < length; ++k)
-        a[k] = load_float(src, spec_src_dt(), i + k * stride);
 }
 
 // isum or fsum[i * NV + v] += row i of the group times column vector v of the panel.
