@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from zemm.isa.analysis import Analysis
 from zemm.isa.pipes import Pipe
+from zemm.isa.weights import Stream
 
 PIPES = ("XMX", "float", "int", "math", "send", "branch")
 HEADER = [
@@ -21,6 +22,7 @@ class Line:
     problem: str
     device: str
     analysis: Analysis
+    stream: Stream | None = None  # of weights, for rows of kernels.def for few rows of src
 
     def cells(self) -> list[str]:
         a = self.analysis
@@ -47,7 +49,7 @@ class Line:
 
     def json(self) -> dict[str, Any]:
         names = {"kernel": self.kernel, "problem": self.problem, "device": self.device}
-        return names | self.analysis.json()
+        return names | self.analysis.json() | (self.stream.json() if self.stream else {})
 
 
 class Row(Protocol):
