@@ -178,6 +178,7 @@ enum zp_term {
 #define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
 #define FLAG_SPLIT_F32 (1u << 23)  // Xe rows: f32 is split into two bf16
 #define FLAG_SLICES (1u << 24)     // Xe rows: sub-groups share a tile, each with a slice of K
+#define FLAG_SUM_BITS (1u << 25)   // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels
