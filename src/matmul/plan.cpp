@@ -290,7 +290,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
-    if (block.segment <= (is_xe ? f.panel_k * f.panels : row.tile_k))
+    const zemm_dim_t block_k = is_xe ? f.panel_k * f.panels : f.is_without_panel ? BLOCK_ALONG_K : row.tile_k;
+    if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
     if (multiplies_unlike_bytes(f) && p.k() % 4 != 0)
         flags |= FLAG_QUAD_TAIL;

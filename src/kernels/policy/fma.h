@@ -6,6 +6,7 @@
 
 #include "matmul_args.h"
 #include "policy/all_columns.h"
+#include "policy/float_along_k.h"
 #include "policy/float_panel.h"
 #include "policy/no_ahead.h"
 #include "policy/prefetch.h"
@@ -45,6 +46,8 @@ struct b_panel {
     long first;
     __private const vec_f *panel;
     __private const vec_i *zero_points;
+    tensor plain;
+    int columns;
 };
 
 #if LANES > 1
@@ -89,9 +92,14 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     const int unit = wei_in_quads() ? 4 : 1;
-    struct b_panel b = {w->wei,
-                        w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
-                        panel, wei_zp};
+    struct b_panel b = {
+        w->wei,  w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
+        panel,   wei_zp,
+        &p->wei, w->columns};
+    if (HAS(FLAG_ALONG_K)) {
+        b.first = w->begin + w->n0 * p->wei.column + k0;
+        return b;
+    }
     if (wei_in_place() || wei_in_registers())
         return b;
 #if LANES > 1
@@ -167,6 +175,12 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     bytes src = group->src;
     __private const long *rows = group->rows->src + group->i0;
     const long k0 = group->k0, stride = group->p->src.column;
+#if LANES == 16
+    if (HAS(FLAG_ALONG_K)) {
+        multiply_along_k(count, src, rows, k0, b.wei, b.plain, b.first, b.columns, length, fsum);
+        return;
+    }
+#endif
     float a[ROWS * TILE_K];
     global const float *row[ROWS];
     vec_f sum[ROWS * NV];
