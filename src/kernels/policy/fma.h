@@ -32,6 +32,12 @@ static inline bool wei_in_place() {
     return spec_wei_dt() == DT_F32 && spec_wei_unit() == UNIT_PACKED;
 }
 
+// Whether float weights that lie along N, which are used only once here, are read from where they
+// are.
+static inline bool wei_in_rows() {
+    return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_COLUMN;
+}
+
 // Whether packed weights, which are used only once here, are converted in registers, without a
 // panel.
 static inline bool wei_in_registers() {
@@ -68,6 +74,8 @@ static inline void unpack_quads(struct b_panel b, int length, __private vec_f *p
 #endif
 
 static inline vec_f load_b_row(struct b_panel b, int k, int v) {
+    if (wei_in_rows())
+        return load_column_f(b.wei, spec_wei_dt(), b.first + k * b.plain->row + v * LANES);
     if (wei_in_place())
         return load_column_f(b.wei, DT_F32, b.first + k * PACKED_N + v * LANES);
     if (!wei_in_registers())
@@ -96,6 +104,10 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
         w->wei,  w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
         panel,   wei_zp,
         &p->wei, w->columns};
+    if (wei_in_rows()) {
+        b.first = w->begin + w->n0 + k0 * p->wei.row;
+        return b;
+    }
     if (HAS(FLAG_ALONG_K)) {
         b.first = w->begin + w->n0 * p->wei.column + k0;
         return b;
