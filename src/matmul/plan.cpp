@@ -244,7 +244,8 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
     if (ranges == 1)
         return;
-    block.finish_rows = int32_t(groups(block.rows, std::min(block.rows, wanted), "M"));
+    const zemm_dim_t finish_rows = groups(block.rows, std::min(block.rows, wanted), "M");
+    block.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
     result.finish_count = {uint32_t(groups(groups(block.rows, block.finish_rows, "M") * along_n, 1, "M x N")),
                            uint32_t(batch), 1};
     take_partials(result, along_n * row.tile_n * row.group_x, ranges);
