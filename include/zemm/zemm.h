@@ -436,6 +436,13 @@ zemm_status_t ZEMM_API zemm_primitive_desc_clone(zemm_primitive_desc_t *pd,
                                                  const_zemm_primitive_desc_t existing);
 zemm_status_t ZEMM_API zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t pd,
                                                     const_zemm_primitive_attr_t *attr);
+/* An extension of zemm: the text of a file that, named by the environment variable ZEMM_TUNING, makes
+ * the library choose pd's implementation for its problem, as zemm-tune writes it. *size is the room
+ * in tuning before the call and the characters of the text after it, without a 0 at the end; if
+ * tuning is NULL, only *size is written.
+ * unimplemented: pd is no matmul, or has runtime dimensions. */
+zemm_status_t ZEMM_API zemm_primitive_desc_get_tuning(const_zemm_primitive_desc_t pd, size_t *size,
+                                                      char *tuning);
 zemm_status_t ZEMM_API zemm_primitive_desc_destroy(zemm_primitive_desc_t pd);
 zemm_status_t ZEMM_API zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
                                                  void *result);

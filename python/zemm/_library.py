@@ -218,6 +218,15 @@ def text(function: str, handle: Any) -> str:
     return ffi.string(output("const char *", function, handle)).decode()
 
 
+def tuning_of(handle: Any) -> str:
+    """The tuning file for a primitive descriptor."""
+    size = ffi.new("size_t *")
+    call("primitive_desc_get_tuning", handle, size, NULL)
+    buffer = ffi.new("char[]", size[0])
+    call("primitive_desc_get_tuning", handle, size, buffer)
+    return bytes(ffi.buffer(buffer, size[0])).decode(errors="replace")
+
+
 def modules_of(handle: Any) -> list[tuple[str, str, bytes, dict[int, int], str]]:
     """For each kernel of a primitive descriptor: name, entry point, SPIR-V, constants by id and
     build flags."""

@@ -35,8 +35,11 @@ CPU_PACKAGES = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
     """Run one probe in a child process and return its facts. "error" says how the child failed."""
     command = [sys.executable, "-m", "zemm.doctor", "--probe", what, str(index)]
+    env = os.environ | {"ZEMM_VERBOSE": "warn,dispatch"} if "ZEMM_TUNING" in os.environ else None
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=timeout)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=timeout, env=env
+        )
     except subprocess.TimeoutExpired:
         return {"error": f"no answer within {timeout:g} s"}
     if done.returncode < 0:
@@ -47,7 +50,11 @@ def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
         facts = json.loads(done.stdout.splitlines()[-1])
     except (ValueError, IndexError):
         return {"error": f"the process ended with exit code {done.returncode}{_last_line(done.stderr)}"}
-    return facts if isinstance(facts, dict) else {"error": f"unexpected answer {facts!r}"}
+    if not isinstance(facts, dict):
+        return {"error": f"unexpected answer {facts!r}"}
+    if said := re.search(r",ZEMM_TUNING: (.*)", done.stdout):
+        facts["tuning"] = said[1]
+    return facts
 
 
 def _last_line(text: str) -> str:
@@ -115,7 +122,7 @@ def report_device(kind: str, index: int) -> bool:
     """Report one device. Returns whether it computed a small matmul correctly."""
     print(f"Device {kind}:{index}")
     facts = run_probe(kind, index)
-    for name in ("name", "model", "features", "amx", "software", "driver", "runtime", "kernel"):
+    for name in ("name", "model", "features", "amx", "software", "driver", "runtime", "kernel", "tuning"):
         if facts.get(name):
             line(name, facts[name])
         if name == "features" and (mask := os.environ.get("ZEMM_DEVICE_MASK")):

@@ -71,6 +71,11 @@ class PrimitiveDesc:
         the library allocates)."""
         return _library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
 
+    def tuning(self) -> str:
+        """The text of a file that, named by ZEMM_TUNING, makes the library choose this implementation
+        for the problem."""
+        return _library.tuning_of(self._handle)
+
     def modules(self) -> tuple[Module, ...]:
         """The modules of the chosen implementation's kernels, that of the main kernel first. Builds
         nothing."""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of primitive descriptors that do not depend on the kind of primitive.
 #include "primitive/primitive_desc.hpp"
+#include "api/give_bytes.hpp"
 #include "common/error.hpp"
 #include "primitive/fallback.hpp"
 #include "zemm/zemm.h"
@@ -30,6 +31,16 @@ zemm_status_t zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t pd,
         require(pd, "primitive_desc");
         require(attr, "attr");
         *attr = &pd->attr();
+    });
+}
+
+zemm_status_t zemm_primitive_desc_get_tuning(const_zemm_primitive_desc_t pd, size_t *size, char *tuning) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(size, "size");
+        const std::string text = pd->tuning_text();
+        give_bytes({reinterpret_cast<const uint8_t *>(text.data()), text.size()}, size,
+                   reinterpret_cast<uint8_t *>(tuning), "tuning");
     });
 }
 

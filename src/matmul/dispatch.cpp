@@ -10,6 +10,7 @@
 #include "matmul/layouts.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/predicates.hpp"
+#include "matmul/tuning.hpp"
 #include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
 
@@ -115,12 +116,12 @@ cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
     cost best = {};
     const bool can_gather = c.facts.row->can_gather() && !c.facts.laid_out->is_foreign;
     if (!c.facts.packing || can_gather) {
-        c.dealt = best_split(c.facts, model);
+        c.dealt = best_split(c.facts, model, c.cut);
         best = estimate(c.facts, model, c.dealt);
     }
     if (c.facts.packing) {
         const facts packed = facts_of(*c.facts.row, in.of_problem, c.facts.packing->packed);
-        const split dealt = best_split(packed, model);
+        const split dealt = best_split(packed, model, c.cut);
         cost with_packing = estimate(packed, model, dealt);
         with_packing.pack_first(c.facts.problem().wei, packed.problem().wei, model);
         if (!can_gather || with_packing.clocks < best.clocks) {
@@ -174,32 +175,100 @@ std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::
     }
 }
 
+// Why the row takes no problem of the device unless ZEMM_KERNEL names it; "" if it may.
+std::string why_only_forced(const kernel_row &row, const ze::device &dev) {
+    if (row.is_xe() && dev.kind == zemm_cpu)
+        return "it is for GPUs; on the CPU device, which has its instructions in software, only "
+               "ZEMM_KERNEL takes it";
+    if (row.traits().has_tiles() && !dev.features.has(row.tiles()))
+        return text("the device does not report %s; only ZEMM_KERNEL takes it, with tiles in software",
+                    ze::feature_name(row.tiles()));
+    return "";
+}
+
+// The choice as a candidate. If it does not fit the problem: nothing, and the reason in why.
+std::optional<candidate> consider(const choice &chosen, layouts &in, const ze::device &dev,
+                                  std::string &why) {
+    std::optional<candidate> c = consider(*chosen.row, in, dev, true, why);
+    if (!c || in.of_problem.empty || chosen.cut == cut_choice())
+        return c;
+    c->cut = chosen.cut;
+    try {
+        if (chosen.row->is_xe())
+            deal(*c, in, xe_model(dev));
+        make_plan(*c, dev);
+    } catch (const error &e) {
+        why = e.what();
+        return std::nullopt;
+    }
+    return c;
+}
+
+// Moves the choice of a tuning file to the front. It must neither ask callers for more than the
+// others do, nor need much more scratchpad.
+void prefer_tuned(const problem &p, const ze::device &dev, layouts &in, std::vector<candidate> &found) {
+    const choice *chosen = tuned(p, dev);
+    if (!chosen || in.of_problem.empty)
+        return;
+    constexpr size_t surplus = 64 << 20; // bytes of scratchpad
+    std::string why = why_only_forced(*chosen->row, dev);
+    std::optional<candidate> c = why.empty() ? consider(*chosen, in, dev, why) : std::nullopt;
+    if (c) {
+        const plan usual = make_plan(found.front(), dev), wanted = make_plan(*c, dev);
+        if (wanted.src_alignment > usual.src_alignment || wanted.wei_alignment > usual.wei_alignment)
+            why = "it reads tensors in blocks, which have to be aligned";
+        else if (wanted.scratchpad_size > usual.scratchpad_size + surplus)
+            why = text("it needs %zu bytes of scratchpad, the usual kernel %zu", wanted.scratchpad_size,
+                       usual.scratchpad_size);
+    }
+    const std::string name = chosen->row->name + chosen->cut.text();
+    if (!why.empty()) {
+        verbose::print_once(verbose::warn,
+                            text("primitive,warn,matmul,the choice of ZEMM_TUNING is not used: %s: %s,%s",
+                                 name.c_str(), why.c_str(), dims_line(p).c_str()));
+        return;
+    }
+    if (verbose::enabled(verbose::dispatch))
+        verbose::print(text("primitive,create:tuned,matmul,%s,%s", name.c_str(), dims_line(p).c_str()));
+    std::erase_if(found, [&](const candidate &other) { return other.facts.row == chosen->row; });
+    found.insert(found.begin(), std::move(*c));
+}
+
 } // namespace
+
+const kernel_row *find_row(std::string_view name) {
+    const auto found = std::ranges::find_if(list, [&](const kernel_row &row) { return name == row.name; });
+    return found == std::end(list) ? nullptr : found;
+}
 
 std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
     const std::string forced = env("ZEMM_KERNEL");
+    std::string no_choice;
+    const std::optional<choice> asked = forced.empty() ? std::nullopt : parse_choice(forced, no_choice);
     layouts in(p, dev);
     std::vector<candidate> result;
     refusals refused("matmul", [&p] { return dims_line(p); });
     for (const kernel_row &row : list) {
         std::string why;
-        if (!forced.empty() && forced != row.name)
-            why = "ZEMM_KERNEL asks for another kernel";
-        else if (forced.empty() && row.is_xe() && dev.kind == zemm_cpu)
-            why = "it is for GPUs; on the CPU device, which has its instructions in software, only "
-                  "ZEMM_KERNEL takes it";
-        else if (forced.empty() && row.traits().has_tiles() && !dev.features.has(row.tiles()))
-            why = text("the device does not report %s; only ZEMM_KERNEL takes it, with tiles in software",
-                       ze::feature_name(row.tiles()));
-        else if (std::optional<candidate> c = consider(row, in, dev, !forced.empty(), why)) {
+        std::optional<candidate> c;
+        if (asked && asked->row == &row)
+            c = consider(*asked, in, dev, why);
+        else if (!forced.empty())
+            why = no_choice.empty() || forced.find(':') == std::string::npos
+                      ? "ZEMM_KERNEL asks for another kernel"
+                      : "ZEMM_KERNEL: " + no_choice;
+        else if (why = why_only_forced(row, dev); why.empty())
+            c = consider(row, in, dev, false, why);
+        if (c)
             result.push_back(std::move(*c));
-            continue;
-        }
-        refused.add(row.name, std::move(why));
+        else
+            refused.add(row.name, std::move(why));
     }
     if (result.empty())
         refused.fail();
     sort_tiles(p, dev, in, result);
+    if (forced.empty())
+        prefer_tuned(p, dev, in, result);
     return result;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "matmul/choice.hpp"
 #include "matmul/facts.hpp"
 #include "matmul/split.hpp"
 #include "ze/device.hpp"
@@ -20,13 +22,18 @@ struct candidate {
     // estimated clocks.
     split dealt = {};
     double clocks = 0;
+    cut_choice cut = {}; // what ZEMM_KERNEL or a tuning file asks for
 
     const struct facts &runs() const { return packed ? *packed : facts; }
 };
 
-// The rows that take the problem, best first: those for GPUs by estimated clocks, then the others
-// in the order of kernels.def. Refusals go to the log (ZEMM_VERBOSE=dispatch). ZEMM_KERNEL=<name>
-// keeps only that row. Throws unimplemented if no row is left.
+// nullptr if kernels.def has no matmul of that name.
+const kernel_row *find_row(std::string_view name);
+
+// The rows that take the problem, best first: the one of a tuning file, then those for GPUs by
+// estimated clocks, then the others in the order of kernels.def. Refusals go to the log
+// (ZEMM_VERBOSE=dispatch). ZEMM_KERNEL=<choice> keeps only that row. Throws unimplemented if no row
+// is left.
 std::vector<candidate> candidates(const problem &p, const ze::device &dev);
 
 } // namespace zemm::matmul

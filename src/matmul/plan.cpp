@@ -219,10 +219,15 @@ constexpr zemm_dim_t shortest_range = 512;      // elements of K
 // Cuts a problem for rows where a work-item owns a tile: tiles of nearly equal height, and about
 // four work-groups for every core. If there are too few tiles for that, they first get lower, down
 // to 16 rows. Then K is split into ranges. If K is not split, tiles get as low as the policy
-// allows.
-void cut(const facts &f, const ze::device &dev, zemm_dim_t batch, plan &result) {
+// allows. A choice replaces the height of tiles, the number of ranges, or both.
+void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *f.row;
     matmul_problem &block = result.argument_block;
+    if (chosen.slices != 0)
+        fail(zemm_unimplemented, "%s does not cut ranges of K into slices", row.name);
+    if (chosen.rows > row.tile_m)
+        fail(zemm_unimplemented, "%s has tiles of at most %d rows, not %lld", row.name, row.tile_m,
+             (long long)chosen.rows);
     result.group_size = {uint32_t(row.group_x), 1, 1};
     const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
@@ -234,19 +239,23 @@ void cut(const facts &f, const ze::device &dev, zemm_dim_t batch, plan &result) 
     zemm_dim_t tiles = tiles_of(up(16, row.rows_at_once)), ranges = 1;
     if (std::max<zemm_dim_t>(block.rows, 16) * batch * block.n >= worth_splitting / block.k)
         ranges = std::min(groups(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
-    ranges = std::max(ranges, groups(block.k, f.longest_range, "K"));
+    ranges = std::max(chosen.ranges != 0 ? chosen.ranges : ranges, groups(block.k, f.longest_range, "K"));
     block.k_range = k_range(f, ranges);
     ranges = groups(block.k, block.k_range, "K");
+    if (chosen.ranges != 0 && chosen.ranges != ranges)
+        fail(zemm_unimplemented, "K of %lld has %lld ranges for %s, not %lld", (long long)block.k,
+             (long long)ranges, row.name, (long long)chosen.ranges);
     if (ranges == 1)
         tiles = tiles_of(row.rows_at_once);
-    block.tile_rows = int32_t(groups(block.rows, tiles, "M"));
+    block.tile_rows = int32_t(chosen.rows != 0 ? chosen.rows : groups(block.rows, tiles, "M"));
     if (f.family.has_tiles()) // it multiplies whole groups of rows, so that only the last may be cut
         block.tile_rows = int32_t(up(block.tile_rows, row.rows_at_once));
     const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
     if (ranges == 1)
         return;
-    block.finish_rows = int32_t(groups(block.rows, std::min(block.rows, wanted), "M"));
+    const zemm_dim_t finish_rows = groups(block.rows, std::min(block.rows, wanted), "M");
+    block.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
     result.finish_count = {uint32_t(groups(groups(block.rows, block.finish_rows, "M") * along_n, 1, "M x N")),
                            uint32_t(batch), 1};
     take_partials(result, along_n * row.tile_n * row.group_x, ranges);
@@ -293,7 +302,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             result.wei_alignment = block_load_alignment;
         xe_cut(c.dealt, dev, batch, result);
     } else {
-        cut(f, dev, batch, result);
+        cut(f, c.cut, dev, batch, result);
     }
     // With wide sums, the sum of a range must fit into an s32 together with its zero-point terms.
     // So each range becomes a segment, which has its own sums of src.

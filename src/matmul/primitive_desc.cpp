@@ -2,6 +2,7 @@
 #include "matmul/primitive_desc.hpp"
 
 #include "common/error.hpp"
+#include "matmul/tuning.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -55,6 +56,11 @@ std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char 
     mds += " " + md_text("dst", p.dst, p.was_any.dst);
     return text("%s,matmul,%s,undef,%s,%s,%s,%s", zemm_engine_kind2str(engine), impl_name, mds.c_str(),
                 attr_text(p.attr).c_str(), aux.c_str(), dims_line(p).c_str());
+}
+
+std::string primitive_desc::tuning_text() const {
+    const candidate &c = kernels[chosen];
+    return matmul::tuning_text(problem(), *engine->device, {plan.row, c.cut});
 }
 
 std::string primitive_desc::log_text() const {

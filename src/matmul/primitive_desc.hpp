@@ -34,6 +34,8 @@ public:
     std::vector<const memory_desc *> key_tensors() const override {
         return {&problem().src, &problem().wei, &problem().bias, &problem().dst};
     }
+    std::string key_text() const override { return kernels[chosen].cut.text(); }
+    std::string tuning_text() const override;
     std::string log_text() const override;
 
     std::vector<candidate> kernels;

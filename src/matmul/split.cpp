@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/error.hpp"
+#include "matmul/choice.hpp"
 #include "matmul/cost.hpp"
 #include "matmul/facts.hpp"
 #include "matmul/plan.hpp"
@@ -84,26 +85,34 @@ ze::gpu_model xe_model(const ze::device &dev) {
     return small;
 }
 
-split best_split(const facts &f, const ze::gpu_model &model) {
+split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &chosen) {
     const kernel_row &row = *f.row;
+    if (chosen.rows != 0)
+        fail(zemm_unimplemented, "%s has tiles of %d rows: they cannot be chosen", row.name, row.tile_m);
     const zemm_dim_t on_core = std::max<zemm_dim_t>(1, model.xves_per_core * model.threads(row.grf));
     const zemm_dim_t cores = std::max<zemm_dim_t>(1, model.xe_cores);
     const zemm_dim_t k = f.problem().k(), unit = f.range_unit;
 
     split best = deal(f, row.group_x, row.group_y);
-    double fewest = estimate(f, model, best).clocks;
+    const auto is_allowed = [&](const split &s) {
+        return (chosen.ranges == 0 || chosen.ranges == s.ranges) &&
+               (chosen.slices == 0 || chosen.slices == s.slices);
+    };
+    bool found = is_allowed(best);
+    double fewest = found ? estimate(f, model, best).clocks : 0;
     const auto consider = [&](split s, zemm_dim_t ranges, zemm_dim_t slices) {
         cut_k(s, f, ranges);
         s.slices = slices;
         s.k_slice = std::min(s.k_range, up(groups(s.k_range, slices, "K"), unit));
         const size_t bytes = local_bytes(s, row);
         const size_t at_once = size_t(std::max<zemm_dim_t>(1, on_core / s.sub_groups()));
-        if (bytes > model.slm_per_group || at_once * bytes > model.slm_per_core)
+        if (bytes > model.slm_per_group || at_once * bytes > model.slm_per_core || !is_allowed(s))
             return;
         const double clocks = estimate(f, model, s).clocks;
-        if (clocks < worth_splitting * fewest) {
+        if (!found || clocks < worth_splitting * fewest) {
             best = s;
             fewest = clocks;
+            found = true;
         }
     };
     for (const bool in_groups : {true, false}) {
@@ -119,11 +128,15 @@ split best_split(const facts &f, const ze::gpu_model &model) {
             if (s.whole < s.groups())
                 consider(s, 1, slices);
             s.whole = 0;
-            const zemm_dim_t ranges = std::min(cores * on_core / (tiles * slices), k / shortest_range);
+            zemm_dim_t ranges = std::min(cores * on_core / (tiles * slices), k / shortest_range);
+            if (chosen.ranges != 0)
+                ranges = chosen.ranges;
             if (ranges > 1)
                 consider(s, ranges, slices);
         }
     }
+    if (!found)
+        fail(zemm_unimplemented, "%s does not split the problem so:%s", row.name, chosen.text().c_str());
     return best;
 }
 

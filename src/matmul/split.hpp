@@ -9,6 +9,7 @@
 
 namespace zemm::matmul {
 
+struct cut_choice;
 struct facts;
 struct kernel_row;
 
@@ -35,9 +36,10 @@ struct split {
 // Bytes of local memory of a work-group, where its slices meet.
 size_t local_bytes(const split &s, const kernel_row &row);
 
-// The cheapest split by cost.hpp. It depends only on the problem, the row and the model, so that
-// float results are always rounded alike.
-split best_split(const facts &f, const ze::gpu_model &model);
+// The cheapest split by cost.hpp of those that the choice allows. It depends only on the problem, the
+// row, the model and the choice, so that float results are always rounded alike. Throws
+// unimplemented if the problem cannot be split as chosen.
+split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &chosen);
 
 // The model of a GPU. For the CPU device, which runs these rows only to test them, a small GPU.
 ze::gpu_model xe_model(const ze::device &dev);

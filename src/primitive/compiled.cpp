@@ -12,9 +12,9 @@ namespace {
 
 // The key of a primitive. Different problems, implementations and devices have different keys.
 std::string key_of(const zemm_primitive_desc &pd) {
-    std::string key =
-        text("%s,%p,%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name()) +
-        attr_key(pd.attr());
+    std::string key = text("%s,%p,%s%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(),
+                           pd.impl_name(), pd.key_text().c_str()) +
+                      attr_key(pd.attr());
     for (const memory_desc *md : pd.key_tensors()) {
         const std::vector<uint8_t> bytes = md_save(*md);
         key.append(bytes.begin(), bytes.end());

@@ -45,6 +45,11 @@ const memory_desc &zemm_primitive_desc::query_md(zemm_query_t what, int index) c
     }
 }
 
+std::string zemm_primitive_desc::tuning_text() const {
+    fail(zemm_unimplemented, "a %s cannot be tuned%s", primitive_kind_name(kind()),
+         kind() == zemm_matmul ? " before its dimensions are known" : "");
+}
+
 void zemm_primitive_desc::query(zemm_query_t what, int index, void *result) const {
     switch (what) {
     case zemm_query_engine:

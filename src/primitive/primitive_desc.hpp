@@ -45,6 +45,11 @@ struct zemm_primitive_desc {
     virtual std::vector<zemm::ze::kernel_source> sources() const = 0;
     // The tensors that tell primitives of this kind apart in the primitive cache.
     virtual std::vector<const zemm::memory_desc *> key_tensors() const = 0;
+    // What else tells them apart; "" if nothing does.
+    virtual std::string key_text() const { return ""; }
+    // A tuning file (matmul/tuning.hpp) with the choices of this descriptor. Throws unimplemented for
+    // kinds of primitives that cannot be tuned.
+    virtual std::string tuning_text() const;
 
     // The answer of a zemm_query_..._md; a zero descriptor if the query does not apply.
     virtual const zemm::memory_desc &query_md(zemm_query_t what, int index) const;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/md_ops.hpp"
+#include "matmul/choice.hpp"
 #include "matmul/cost.hpp"
 #include "matmul/facts.hpp"
 #include "matmul/split.hpp"
@@ -65,7 +66,7 @@ facts facts_of_tile(const problem &p, const kernel_row &row) {
 
 std::string split_of(zemm_dim_t m, zemm_dim_t n, zemm_dim_t k, const ze::gpu_model &model) {
     const kernel_row row = tile_40x32();
-    return best_split(facts_of_tile(bytes(m, n, k), row), model).text();
+    return best_split(facts_of_tile(bytes(m, n, k), row), model, {}).text();
 }
 
 void sentences() {
@@ -92,7 +93,7 @@ void parts_make_the_whole() {
                 for (const zemm_dim_t k : {32, 640, 4100, 70000}) {
                     const kernel_row row = tile_40x32();
                     const facts f = facts_of_tile(bytes(m, n, k), row);
-                    const split s = best_split(f, model);
+                    const split s = best_split(f, model, {});
                     HOLDS(s.ranges * s.k_range >= k && (s.ranges - 1) * s.k_range < k);
                     HOLDS(s.slices * s.k_slice >= s.k_range && s.k_slice <= s.k_range);
                     HOLDS(s.k_range == k || s.k_range % row.tile_k == 0);
@@ -142,7 +143,7 @@ void tiles_of_dp4a() {
     const problem many = bytes(2172, 14336, 4096), few = bytes(1, 14336, 4096);
     const auto clocks = [&](const problem &p, const kernel_row &row) {
         const facts f = facts_of_tile(p, row);
-        return estimate(f, m, best_split(f, m)).clocks;
+        return estimate(f, m, best_split(f, m, {})).clocks;
     };
     HOLDS(clocks(many, large) < clocks(many, small));
     HOLDS(clocks(few, small) < clocks(few, large));

@@ -48,9 +48,7 @@ class Execution:
         """Execute in the mode of the case, and set the state of the result."""
         mode = self._case.options.mode
         with self._result.timed("fill"):
-            self._buffers = {a.arg: self._buffer(a) for a in self._arguments if not a.on_host}
-            self._memories = self._all_memories()
-            self._fill()
+            self.prepare()
         self._count_bytes()
         if self._case.options.is_perf:
             return self._measure()
@@ -64,6 +62,18 @@ class Execution:
             self._result.end(verdict.EXECUTED)
         self._check_guards()
         return self._result
+
+    def prepare(self) -> None:
+        """Make and fill the tensors."""
+        self._buffers = {a.arg: self._buffer(a) for a in self._arguments if not a.on_host}
+        self._memories = self._all_memories()
+        self._fill()
+
+    def sets(self) -> list[dict[int, Any]]:
+        """The memories by argument for runs to take one after the other: several with --cold-cache."""
+        cold_cache = self._case.options.cold_cache
+        filled = timing.sets_of(cold_cache, self._buffers, lambda b: b.size, self._twin)
+        return [self._memories | {arg: b.memory for arg, b in buffers.items()} for buffers in filled]
 
     def _buffer(self, argument: Argument) -> Buffer:
         return Buffer(self._zemm, self._engine, self._memory_desc(argument))
@@ -202,8 +212,7 @@ class Execution:
 
     def _measure(self) -> Result:
         options = self._case.options
-        filled = timing.sets_of(options.cold_cache, self._buffers, lambda b: b.size, self._twin)
-        sets = [self._memories | {arg: b.memory for arg, b in buffers.items()} for buffers in filled]
+        sets = self.sets()
         primitive = self._primitive
         if self._case.quantize:
             primitive = Quantized(self._zemm, self._engine, self._case, primitive)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matmuls of a log of ZEMM_VERBOSE=profile, or of oneDNN's ONEDNN_VERBOSE, as case lines of
+zemm-benchdnn."""
+
+import re
+from collections.abc import Iterable
+
+from zemm.benchdnn.atoms import UsageError
+
+_LINE = re.compile(r"(?:zemm|onednn|dnnl)_verbose,(?:.*?,)?(?:exec|create:\w+),(cpu|gpu)[^,]*,matmul,(.*)")
+_QUANTISED = {"attr-scales": "0.5", "attr-zero-points": "2", "attr-precomputed-reductions": ""}
+_NAMES = {"src": "s", "wei": "w", "dst": "d"}
+
+
+def problems(lines: Iterable[str], engine: str) -> list[list[str]]:
+    """The arguments after `--matmul` of each different problem that ran on an engine of this kind.
+    UsageError if there is none."""
+    found: dict[tuple[str, ...], None] = {}
+    for line in lines:
+        match = _LINE.search(line.strip())
+        if match and match[1] == engine:
+            fields = match[2].split(",")
+            # Without dimensions that only an execution knows, which has a line of its own.
+            if len(fields) >= 6 and "*" not in fields[5]:
+                found[tuple(_case(fields))] = None
+    if not found:
+        raise UsageError(
+            f"err: the log has no matmul of a {engine} engine (ZEMM_VERBOSE=profile writes one a line)"
+        )
+    return [list(case) for case in found]
+
+
+def _case(fields: list[str]) -> list[str]:
+    """implementation, propagation, descriptors, attributes, auxiliary, dimensions -> arguments."""
+    types, strides, options = {}, {"src": "", "wei": "", "dst": ""}, ["--reset"]
+    for descriptor in fields[2].split():
+        name, data_type, flags, _, layout, stride, *rest = descriptor.split(":")
+        if name in _NAMES:
+            types[name], strides[name] = data_type, stride
+            options.append(f"--{_NAMES[name]}tag={'any' if 'a' in flags else layout}")
+        elif name == "bia" and data_type != "undef":
+            mask = "".join(rest).partition("_mask")[2]
+            options += [f"--bia-dt={data_type}", f"--bia_mask={mask}"]
+    options.append("--dt=" + ":".join(types.get(name, "f32") for name in _NAMES))
+    if any(strides.values()):
+        options = [option for option in options if not _is_strided(option, strides)]
+        options.append("--strides=" + ":".join(strides.values()))
+    options += [_attribute(entry) for entry in fields[3].split()]
+    return [*options, fields[5]]
+
+
+def _is_strided(option: str, strides: dict[str, str]) -> bool:
+    """Whether the option is the tag of a tensor that has strides instead."""
+    return any(strides[name] and option.startswith(f"--{letter}tag=") for name, letter in _NAMES.items())
+
+
+def _attribute(entry: str) -> str:
+    name, _, value = entry.partition(":")
+    if name in _QUANTISED:
+        value = "+".join(_quantised(part, _QUANTISED[name]) for part in value.split("+"))
+    elif name == "attr-post-ops":
+        value = re.sub(r"\b(eltwise|binary)_", "", value).replace("_use_dst_for_bwd", "_dst")
+    elif name == "attr-deterministic":
+        value = "true" if value == "1" else "false"
+    return f"--{name}={value}"
+
+
+def _quantised(entry: str, value: str) -> str:
+    """An entry of scales, zero points or reductions. The log has no values, on which speed does not
+    depend: a tensor with one value gets this one."""
+    argument, mask, *rest = entry.split(":")
+    argument = "src" if argument == "src0" else argument
+    for word in ("host_scalar", "dynamic_fp", "dynamic_mx"):
+        if word in rest:
+            rest.remove(word)
+            mask = word.replace("dynamic_mx", "mx")
+    if mask in ("0", "host_scalar") and value:
+        return ":".join([argument, mask.replace("0", "common"), value, *rest])
+    return ":".join([argument, mask, *rest])
