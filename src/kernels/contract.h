@@ -51,6 +51,10 @@
 //   zero_point_term     zero points of a vector's columns times the corrections of its rows
 // Place
 //   find_place          the tile of this owner, and its slice of K
+//   EACH_TILE(p, t)     the loop over the tiles of this owner, if it has several: t becomes one after
+//                       the other. OWN_TILES: members of struct tile for that. SUM_ROW(t, i): where
+//                       row i of the current tile is in tile.sum and tile.result.
+//                       TILE_VALUES(t, values): the current tile's part of values_of
 //   SHARES_TILES        whether several owners share a tile; all of them then call finish_slices
 //   OWNER_ATTRIBUTES    attributes of the kernel
 //   OWNER_PARAMETERS, OWNER_ARGUMENTS        more parameters of the kernel, and passing them on

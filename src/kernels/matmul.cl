@@ -25,8 +25,8 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
               const struct k_block *block, struct b_panel b) {
     vec_i isum[VECTORS(ROWS)];
     vec_f fsum[VECTORS(ROWS)];
-    __private vec_i *carried = t->sum + VECTORS(i0);
-    __private vec_f *result = t->result + VECTORS(i0);
+    __private vec_i *carried = t->sum + VECTORS(SUM_ROW(t, i0));
+    __private vec_f *result = t->result + VECTORS(SUM_ROW(t, i0));
     const bool begins = SUM_BEGINS(block), ends = SUM_ENDS(block);
     struct a_group a;
     load_group(src, p, &t->rows, i0, block->k0, &a);
@@ -132,15 +132,17 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
         if (HAS(FLAG_SRC_ZP))
             block.src_zp = along_k(p, &block, p->src_zp.column_group) * block.steps.src_zp;
         block.opens = block.k0 == k_begin;
-        if (block.first || block.opens) {
-            load_column_parameters(p, args, &block, t);
-            for (int v = 0; v < NV; ++v)
-                t->wei_sum[v] = (column_i)0;
+        EACH_TILE(p, t) {
+            if (block.first || block.opens) {
+                load_column_parameters(p, args, &block, t);
+                for (int v = 0; v < NV; ++v)
+                    t->wei_sum[v] = (column_i)0;
+            }
+            load_block_rows(p, args, &block, &t->rows);
+            if (block.k0 + 2 * BLOCK_K <= k_end)
+                prefetch_block(&ahead);
+            multiply_block(&block, src, p, args, &source, panel, t);
         }
-        load_block_rows(p, args, &block, &t->rows);
-        if (block.k0 + 2 * BLOCK_K <= k_end)
-            prefetch_block(&ahead);
-        multiply_block(&block, src, p, args, &source, panel, t);
     }
     WALK_COLUMNS(args, p, 0, t);
     AFTER_PRODUCTS();
@@ -193,13 +195,15 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         load_column_parameters(p, &args, &all, &t);
     }
     if (IS_PARTIAL(p)) {
-        store_partials(p, &t, values,
+        EACH_TILE(p, &t)
+        store_partials(p, &t, TILE_VALUES(&t, values),
                        partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
         return;
     }
+    EACH_TILE(p, &t)
     for (int i = 0; i < t.count; ++i) {
         const struct row_index r = row_at(p, first_row + i);
-        finish_tile_row(p, &args, dst, &r, &t, values + i * NV);
-        store_row(p, dst, &r, t.n0, t.columns, values + i * NV);
+        finish_tile_row(p, &args, dst, &r, &t, TILE_VALUES(&t, values) + i * NV);
+        store_row(p, dst, &r, t.n0, t.columns, TILE_VALUES(&t, values) + i * NV);
     }
 }

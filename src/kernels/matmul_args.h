@@ -59,6 +59,7 @@ struct matmul_problem {
     // Xe rows: groups of tiles along M, and the height of a strip in such groups. Groups are
     // numbered strip by strip, and column by column within a strip.
     arg_i32 groups_m, strip;
+    arg_i32 abreast, unused;  // tiles of a work-item: 1, or with FLAG_ABREAST up to MOST_ABREAST
     arg_i32 group_x, group_y; // Xe rows: tiles along N and M in a group
     // With FLAG_SLICES: in the first whole_groups groups of tiles, each tile has one sub-group. In
     // the others, `slices` sub-groups share a tile, each with k_slice elements of K.
@@ -179,7 +180,11 @@ enum zp_term {
 #define FLAG_SPLIT_F32 (1u << 23)  // Xe rows: f32 is split into two bf16
 #define FLAG_SLICES (1u << 24)     // Xe rows: sub-groups share a tile, each with a slice of K
 #define FLAG_SUM_BITS (1u << 25)   // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
+// CPU rows: a work-item computes several neighbouring tiles (owner/work_item/abreast.h).
+#define FLAG_ABREAST (1u << 26)
 
+#define MOST_ABREAST 16
+#define BLOCK_ABREAST 16   // elements of K in a block with FLAG_ABREAST
 #define BLOCK_ALONG_K 1024 // elements of K in a block with FLAG_ALONG_K
 
 #ifndef __OPENCL_C_VERSION__

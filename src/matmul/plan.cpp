@@ -216,6 +216,21 @@ std::vector<ze::spec_constant> finish_constants_of(uint32_t flags) {
 constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds
 constexpr zemm_dim_t shortest_range = 512;      // elements of K
 
+// How many neighbouring tiles a work-item computes (FLAG_ABREAST): as many as leave enough
+// work-items, for few rows of bytes and plain weights that lie along N. More rows hide the time in
+// which their weights are read.
+zemm_dim_t tiles_abreast(const facts &f, const matmul_problem &block, zemm_dim_t tiles, zemm_dim_t enough) {
+    constexpr zemm_dim_t most_rows = 16;
+    if (f.row->multiplies != operands::int8 || f.family.has_tiles() || f.row->rows_at_once > 8 ||
+        f.laid_out->wei_unit != UNIT_COLUMN || block.rows > most_rows)
+        return 1;
+    const zemm_dim_t most = std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / block.rows);
+    zemm_dim_t abreast = 1;
+    while (2 * abreast <= most && 2 * abreast * enough <= tiles)
+        abreast *= 2;
+    return abreast;
+}
+
 // Cuts a problem for rows where a work-item owns a tile: tiles of nearly equal height, and about
 // four work-groups for every core. If there are too few tiles for that, they first get lower, down
 // to 16 rows. Then K is split into ranges. If K is not split, tiles get as low as the policy
@@ -229,8 +244,10 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
         fail(zemm_unimplemented, "%s has tiles of at most %d rows, not %lld", row.name, row.tile_m,
              (long long)chosen.rows);
     result.group_size = {uint32_t(row.group_x), 1, 1};
-    const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
+    const zemm_dim_t tiles_along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
+    block.abreast = int32_t(tiles_abreast(f, block, tiles_along_n, enough));
+    const zemm_dim_t along_n = groups(tiles_along_n, block.abreast, "N");
     const zemm_dim_t wanted = groups(enough, along_n * batch, "a device");
     const zemm_dim_t fewest = groups(block.rows, row.tile_m, "M");
     const auto tiles_of = [&](zemm_dim_t rows) {
@@ -256,9 +273,10 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
         return;
     const zemm_dim_t finish_rows = groups(block.rows, std::min(block.rows, wanted), "M");
     block.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
-    result.finish_count = {uint32_t(groups(groups(block.rows, block.finish_rows, "M") * along_n, 1, "M x N")),
-                           uint32_t(batch), 1};
-    take_partials(result, along_n * row.tile_n * row.group_x, ranges);
+    result.finish_count = {
+        uint32_t(groups(groups(block.rows, block.finish_rows, "M") * tiles_along_n, 1, "M x N")),
+        uint32_t(batch), 1};
+    take_partials(result, tiles_along_n * row.tile_n * row.group_x, ranges);
 }
 
 } // namespace
@@ -309,7 +327,10 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
-    const zemm_dim_t block_k = is_xe ? f.panel_k * f.panels : f.is_without_panel ? BLOCK_ALONG_K : row.tile_k;
+    const zemm_dim_t block_k = is_xe                ? f.panel_k * f.panels
+                               : f.is_without_panel ? BLOCK_ALONG_K
+                               : block.abreast > 1  ? BLOCK_ABREAST
+                                                    : row.tile_k;
     if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
     if (multiplies_unlike_bytes(f) && p.k() % 4 != 0)
@@ -318,6 +339,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         flags |= FLAG_ONE_GROUP;
     if (f.is_without_panel)
         flags |= FLAG_ALONG_K;
+    if (block.abreast > 1)
+        flags |= FLAG_ABREAST;
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
     const bool is_split = block.k_range < block.k;

@@ -20,6 +20,10 @@
 
 #define OWN_COLUMN get_sub_group_local_id()
 #define SHARES_TILES HAS(FLAG_SLICES)
+#define OWN_TILES
+#define EACH_TILE(p, t)
+#define SUM_ROW(t, i) (i)
+#define TILE_VALUES(t, values) (values)
 #define VALUES_APART (TILE_M * NV)
 
 // A block is one or two panels. Sums begin at 0 (clear_sums). If segments are scaled, registers do

@@ -4,8 +4,43 @@
 
 #include "tile.h"
 
+// Makes tile `own` of the tiles abreast the one that t describes. Returns the number of tiles.
+static __attribute__((noinline)) int go_to_tile_abreast(global const struct matmul_problem *p,
+                                                        __private struct tile *t, int own) {
+    const int tiles = (int)min((long)p->abreast, (p->n - t->abreast.n0 + TILE_N - 1) / TILE_N);
+    if (own == tiles)
+        return tiles;
+    __private struct own_columns *from = &t->abreast.columns[t->abreast.at];
+    __private const struct own_columns *to = &t->abreast.columns[own];
+    for (int v = 0; v < NV; ++v) {
+        from->wei_zp[v] = t->wei_zp[v];
+        from->wei_sum[v] = t->wei_sum[v];
+        from->wei_scale[v] = t->wei_scale[v];
+    }
+    for (int v = 0; v < NV; ++v) {
+        t->wei_zp[v] = to->wei_zp[v];
+        t->wei_sum[v] = to->wei_sum[v];
+        t->wei_scale[v] = to->wei_scale[v];
+    }
+    t->abreast.at = own;
+    t->n0 = t->abreast.n0 + own * TILE_N;
+    t->columns = (int)min((long)TILE_N, p->n - t->n0);
+    t->wei_zp_at.n0 = t->wei_scale_at.n0 = t->n0;
+    t->wei_zp_at.columns = t->wei_scale_at.columns = t->columns;
+    return tiles;
+}
+
+static inline int go_to_tile(global const struct matmul_problem *p, __private struct tile *t, int own) {
+    return HAS(FLAG_ABREAST) ? go_to_tile_abreast(p, t, own) : 1;
+}
+
 static inline void clear_sums(__private struct tile *t) {
-    const int vectors = (t->count + ROWS - 1) / ROWS * ROWS * NV;
+    const int rows = HAS(FLAG_ABREAST) ? TILE_M : t->count;
+    const int vectors = (rows + ROWS - 1) / ROWS * ROWS * NV;
+    if (HAS(FLAG_ABREAST)) {
+        t->abreast.at = 0;
+        t->abreast.n0 = t->n0;
+    }
     for (int i = 0; i < (SEGMENTS_ARE_SCALED ? vectors : 0); ++i)
         t->result[i] = (vec_f)0.f;
 }
@@ -101,7 +136,12 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
-    const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
+    struct wei_source own = *source;
+    if (HAS(FLAG_ABREAST)) {
+        own.n0 = t->n0;
+        own.columns = t->columns;
+    }
+    const struct b_panel b = load_b(&own, p, block->k0, block->length, t->wei_zp, panel);
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block->length, t->wei_sum);
     multiply_tile(src, p, args, t, block, b);
