@@ -83,6 +83,25 @@ uint32_t flags_of(const facts &f) {
     return flags;
 }
 
+// Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum
+// of src, are below 2^24 in magnitude: they have at most 256 products of bytes.
+bool zero_points_fit_f32(const facts &f) {
+    const problem &p = f.problem();
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
+    return p.integer() && zp && !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) &&
+           !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+}
+
+// How the kernel multiplies zero points of the weights with sums of src.
+kernels::zp_term zp_term_of(const facts &f) {
+    if (!zero_points_fit_f32(f))
+        return kernels::ZP_TERM_S32;
+    if (f.family.zero_points_as_f32)
+        return kernels::ZP_TERM_F32;
+    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
+    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
+}
+
 // The value for the specialisation constants: the type, or 0 if there is no parameter or it is a
 // host scalar.
 uint32_t parameter_type(const quant_entry *entry) {
@@ -96,7 +115,7 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kern
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
             {SPEC_FLAGS, flags},
             {SPEC_STAGE, stage},
-            {SPEC_ZP_TERM, xe_zp_term(f)},
+            {SPEC_ZP_TERM, zp_term_of(f)},
             {SPEC_WEI_UNIT, f.laid_out->wei_unit},
             {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
@@ -183,11 +202,11 @@ std::vector<ze::spec_constant> constants_of(const facts &f, const ze::device &de
     // Drivers refuse specialisation constants that a module does not have.
     if (f.row->multiplies == operands::f32)
         result.push_back({SPEC_SRC_UNIT, uint32_t(multiplies_src_in_place(f) ? UNIT_COLUMN : UNIT_NONE)});
-    if (f.family.has_tiles()) {
-        result.push_back({SPEC_ZP_TERM, uint32_t(xe_zp_term(f))});
+    if (f.family.zero_points_as_f32)
+        result.push_back({SPEC_ZP_TERM, uint32_t(zp_term_of(f))});
+    if (f.family.has_tiles())
         result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
                                                                        : kernels::TILES_IN_SOFTWARE)});
-    }
     return result;
 }
 

@@ -53,8 +53,6 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         for (int i = i0; i < end; ++i) {
             if (i >= 0) {
                 load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
-                if (spec_zp_term() == ZP_TERM_F32)
-                    parameters.float_correction[0] = (float)parameters.correction[0];
                 multiply_rows(1, i, src, p, t, &parameters, block, b);
             }
             if (has_next)

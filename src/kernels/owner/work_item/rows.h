@@ -77,6 +77,8 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
         if (HAS(FLAG_REDUCTIONS))
             to->correction[i] = load_correction(p, args, block, rows->reductions[i0 + i],
                                                 HAS(FLAG_SRC_ZP) ? to->src_zp[i] : 0);
+        if (spec_zp_term() == ZP_TERM_F32)
+            to->float_correction[i] = (float)to->correction[i];
         if (HAS(FLAG_SRC_SCALE_K))
             to->src_scale[i] = spec_src_scale_dt() == TYPE_IN_BLOCK
                                    ? rows->scale[i0 + i]
