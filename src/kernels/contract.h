@@ -48,7 +48,10 @@
 //   struct tile_rows, find_rows              offsets of the tile's rows in src, scales, zero points
 //   load_block_rows                          loads what all rows need of a block, once a block
 //   load_row_parameters                      scales, zero points, corrections of a group of rows
+//   load_scaling_parameters                  those that are better loaded after the products, if any
 //   zero_point_term     zero points of a vector's columns times the corrections of its rows
+//   KEEPS_FLOAT_ZERO_POINTS   whether tile.wei_zp has the bits of f32 with ZP_TERM_F32
+//   float_zero_points   these zero points of a vector of columns, as f32
 // Place
 //   find_place          the tile of this owner, and its slice of K
 //   SHARES_TILES        whether several owners share a tile; all of them then call finish_slices
@@ -129,5 +132,5 @@
 // on, over one block. src: any type, see tile_rows for where rows begin.
 static inline __attribute__((always_inline)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
-              __private struct tile *t, __private const struct row_parameters *parameters,
+              __private struct tile *t, __private struct row_parameters *parameters,
               const struct k_block *block, struct b_panel b);

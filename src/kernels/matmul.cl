@@ -21,7 +21,7 @@
 // The sums of `count` rows from row i0 of the tile on, over one block.
 static inline __attribute__((always_inline)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
-              __private struct tile *t, __private const struct row_parameters *parameters,
+              __private struct tile *t, __private struct row_parameters *parameters,
               const struct k_block *block, struct b_panel b) {
     vec_i isum[VECTORS(ROWS)];
     vec_f fsum[VECTORS(ROWS)];
@@ -44,6 +44,7 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
                 isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)parameters->correction[i / NV]);
         }
         multiply(count, v, &a, block->length, b, isum, fsum);
+        load_scaling_parameters(count, i0, &t->rows, parameters);
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
             if (HAS(FLAG_SRC_ZP) && block->last)
@@ -51,8 +52,8 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
                 if (spec_zp_term() == ZP_TERM_F32 && block->first)
-                    scaled -=
-                        (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)parameters->float_correction[i / NV];
+                    scaled -= (vec_f)float_zero_points(t->wei_zp[i % NV]) *
+                              (vec_f)parameters->float_correction[i / NV];
                 if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                     scaled *= (vec_f)t->wei_scale[i % NV];
                 if (HAS(FLAG_SRC_SCALE_K))
@@ -85,6 +86,9 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
+    if (KEEPS_FLOAT_ZERO_POINTS && spec_zp_term() == ZP_TERM_F32 && (HAS(FLAG_WEI_ZP_K) || block->opens))
+        for (int v = 0; v < NV; ++v)
+            t->wei_zp[v] = as_column_i(to_column_f(t->wei_zp[v]));
     if (SCALES_COLUMNS && (HAS(FLAG_WEI_SCALE_K) || block->opens)) {
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
                            args->host_wei_scale, &t->wei_scale_at,

@@ -84,12 +84,14 @@ uint32_t flags_of(const facts &f) {
 }
 
 // Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum
-// of src, are below 2^24 in magnitude: they have at most 256 products of bytes.
+// of src, are below 2^24 in magnitude: they have at most 256 products of bytes. Where weights change
+// their signedness, zero points are up to 256 beside u8 src, 383 beside s8 src.
 bool zero_points_fit_f32(const facts &f) {
     const problem &p = f.problem();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    return p.integer() && zp && !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) &&
-           !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+    const bool is_small = zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type))
+                             : multiplies_unlike_bytes(f) && changes_signedness(p);
+    return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
 // How the kernel multiplies zero points of the weights with sums of src.
