@@ -6,10 +6,11 @@ import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, quant_dims, zero_point
 from support_rows import BY_NAME, constant_id, state
-from support_run import get, make_call, make_pd
+from support_run import get, make_call, make_pd, run
 from support_tiers import takes
 
 VNNI_ROWS = [row for row in BY_NAME if BY_NAME[row].family in ("avx2_vnni", "avx512_vnni")]
+AMX_ROWS = [row for row in BY_NAME if BY_NAME[row].policy == "amx_int8"]
 ENDS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
 
 
@@ -21,6 +22,12 @@ def grouped(src: str, wei: str, group: int, zp: str | None, **settings: object) 
     return Problem((5, k), (k, 66), src, wei, "f32", wei_scale=scale, wei_zp=wei_zp, **settings)  # type: ignore[arg-type]
 
 
+def along_src(dst: str, rows: int = 5, k: int = 512, zp: str = "u8", **settings: object) -> Problem:
+    """A problem whose src scales alone change along K."""
+    src_scale, wei_zp = Quant(3, (1, 128)), zero_point(2, (), zp)
+    return Problem((rows, k), (k, 66), "s8", "u8", dst, src_scale=src_scale, wei_zp=wei_zp, **settings)  # type: ignore[arg-type]
+
+
 TERMS = {
     "u8": (grouped("s8", "u8", 128, "u8"), "ZP_TERM_F32"),
     "256": (grouped("u8", "u8", 256, "s8"), "ZP_TERM_F32"),
@@ -28,6 +35,8 @@ TERMS = {
     "s32": (grouped("s8", "u8", 128, "s32"), "ZP_TERM_S32"),
     "src_zero_points": (grouped("s8", "u8", 128, "u8", src_zp=zero_point()), "ZP_TERM_S32"),
     "flipped_without_zero_points": (grouped("s8", "s8", 128, None), "ZP_TERM_F32"),
+    "same_along_k": (along_src("f16"), "ZP_TERM_LAST"),
+    "same_along_k_to_f32": (along_src("f32"), "ZP_TERM_F32"),
     "nothing_to_subtract": (grouped("s8", "u8", 128, None), "ZP_TERM_S32"),
     "not_scaled_along_k": (
         Problem((5, 256), (256, 66), "s8", "u8", "f32", wei_zp=zero_point(2, (), "u8")),
@@ -52,7 +61,9 @@ SIGNS = [(src, wei, zp) for src in ("s8", "u8") for wei in ("s8", "u8", "s4") fo
 
 
 @pytest.mark.quick(
-    cases=lambda row, group, src, wei, zp: (src, wei, zp) == ("u8", "u8", "s8") and row == VNNI_ROWS[-1]
+    cases=lambda row, group, src, wei, zp: (
+        (row, group, src, wei, zp) == (VNNI_ROWS[-1], 256, "u8", "u8", "s8")
+    )
 )
 @pytest.mark.parametrize(("src", "wei", "zp"), SIGNS)
 @pytest.mark.parametrize("group", [256, 1024])
@@ -97,3 +108,24 @@ def test_ends_of_types_are_exact(
     )
     dst = get(call.dst, problem.dst_dims, "f32", call.dst_strides)
     np.testing.assert_array_equal(dst, first + second)
+
+
+@pytest.mark.quick(cases=lambda row, zp, rows, k: (row, zp, rows) == (VNNI_ROWS[-1], "u8", 5))
+@pytest.mark.parametrize(("rows", "k"), [(5, 512), (70, 640), (3, 16384)])
+@pytest.mark.parametrize("zp", ["u8", "s8"])
+@pytest.mark.parametrize("row", VNNI_ROWS + AMX_ROWS)
+def test_terms_at_the_end(
+    engine: zemm.Engine,
+    stream: zemm.Stream,
+    monkeypatch: pytest.MonkeyPatch,
+    row: str,
+    zp: str,
+    rows: int,
+    k: int,
+) -> None:
+    """Terms that are subtracted once for all of K, or once for a range of it."""
+    problem = along_src("f16", rows, k, zp, wei_scale=Quant(2), rough=True)
+    if not takes(row, problem):
+        pytest.skip(f"{row}: not on this device")
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    run(engine, stream, problem)

@@ -50,8 +50,7 @@
 //   load_row_parameters                      scales, zero points, corrections of a group of rows
 //   load_scaling_parameters                  those that are better loaded after the products, if any
 //   zero_point_term     zero points of a vector's columns times the corrections of its rows
-//   KEEPS_FLOAT_ZERO_POINTS   whether tile.wei_zp has the bits of f32 with ZP_TERM_F32
-//   float_zero_points   these zero points of a vector of columns, as f32
+//   float_zero_points   zero points of a vector's columns, as f32
 // Place
 //   find_place          the tile of this owner, and its slice of K
 //   SHARES_TILES        whether several owners share a tile; all of them then call finish_slices
@@ -73,6 +72,8 @@
 // and after the policy, in the header that OWNER_LOOPS names
 //   clear_sums          prepares sums and results for the first block
 //   multiply_block      the products of a block: load_b, add_wei_sums, multiply_rows for all groups
+//   keep_float_zero_points    prepares tile.wei_zp, just loaded, for float_zero_points
+//   subtract_last_terms       after the last block: what ZP_TERM_LAST leaves to the end
 //   values_of           the sums over K, row by row: column_f [TILE_M][NV]
 //   finish_slices       adds up the slices of a tile, finishes its rows and stores them
 //

@@ -86,9 +86,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
-    if (KEEPS_FLOAT_ZERO_POINTS && spec_zp_term() == ZP_TERM_F32 && (HAS(FLAG_WEI_ZP_K) || block->opens))
-        for (int v = 0; v < NV; ++v)
-            t->wei_zp[v] = as_column_i(to_column_f(t->wei_zp[v]));
+    keep_float_zero_points(t, block);
     if (SCALES_COLUMNS && (HAS(FLAG_WEI_SCALE_K) || block->opens)) {
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
                            args->host_wei_scale, &t->wei_scale_at,
@@ -139,6 +137,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
         multiply_block(&block, src, p, args, &source, panel, t);
     }
     AFTER_PRODUCTS();
+    subtract_last_terms(t);
 }
 
 OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,

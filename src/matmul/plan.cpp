@@ -94,12 +94,22 @@ bool zero_points_fit_f32(const facts &f) {
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
+// Whether all groups of K leave their zero-point terms to the end, where zero points and scales of the
+// weights are the same along K. Until then sums are larger by the zero points' distance from their
+// mean, and round more coarsely, but less so than f16 and bf16.
+bool may_end_with_term(const facts &f) {
+    const problem &p = f.problem();
+    return !f.family.is_xe() && (p.dst.data_type == zemm_f16 || p.dst.data_type == zemm_bf16) &&
+           !changes_along_k(p, p.zero_point(ZEMM_ARG_WEIGHTS), true) &&
+           !changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
+}
+
 // How the kernel multiplies zero points of the weights with sums of src.
 kernels::zp_term zp_term_of(const facts &f) {
     if (!zero_points_fit_f32(f))
         return kernels::ZP_TERM_S32;
     if (f.family.zero_points_as_f32)
-        return kernels::ZP_TERM_F32;
+        return may_end_with_term(f) ? kernels::ZP_TERM_LAST : kernels::ZP_TERM_F32;
     // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
     return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
 }

@@ -9,12 +9,19 @@
 // Vectors that hold a value for each row of the tile.
 #define ROW_VECTORS ((TILE_M + LANES - 1) / LANES)
 
+// Whether corrections of all rows are loaded where a segment begins.
+#define HAS_ROW_CORRECTIONS (spec_zp_term() == ZP_TERM_F32 || spec_zp_term() == ZP_TERM_LAST)
+
 struct tile_rows {
     // Element offset of each row. Rows past the end of the matrix repeat the last one.
     long src[TILE_M], src_scale[TILE_M], src_zp[TILE_M], reductions[TILE_M];
     int count, padded; // rows in the matrix; the same rounded up to whole groups of rows
     // Values for the current segment. They are converted a vector at a time.
-    column_f scale[ROW_VECTORS], correction[ROW_VECTORS]; // correction: with ZP_TERM_F32
+    column_f scale[ROW_VECTORS];
+    column_f correction[ROW_VECTORS]; // with ZP_TERM_F32; with ZP_TERM_LAST s32, times -mean_zp
+    // For ZP_TERM_LAST: the mean of the columns' zero points, and corrections scaled and summed along K.
+    int mean_zp;
+    column_f scaled_corrections[ROW_VECTORS];
     int zp[TILE_M];
 };
 
@@ -23,6 +30,8 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
                              int count, __private struct tile_rows *rows) {
     rows->count = count;
     rows->padded = (count + ROWS - 1) / ROWS * ROWS;
+    for (int v = 0; v < (spec_zp_term() == ZP_TERM_LAST ? ROW_VECTORS : 0); ++v)
+        rows->scaled_corrections[v] = (column_f)0.f;
     for (int i = 0; i < rows->padded; ++i) {
         const struct row_index r = row_at(p, first + min(i, count - 1));
         rows->src[i] = row_offset(p, &p->src, &r);
@@ -47,7 +56,7 @@ static inline void load_row_factors(global const struct matmul_problem *p,
 #pragma unroll 1
     for (int i = 0; i < rows->padded; ++i) {
         const int v = i / LANES, lane = i % LANES;
-        if (spec_zp_term() == ZP_TERM_F32)
+        if (HAS_ROW_CORRECTIONS)
             ((__private int *)rows->correction)[i] = load_correction(p, args, block, rows->reductions[i], 0);
         const long scale = rows->src_scale[i] + block->src_scale;
         if (has_halves)
@@ -62,6 +71,11 @@ static inline void load_row_factors(global const struct matmul_problem *p,
         if (has_halves)
             rows->scale[v] =
                 type == DT_F16 ? halves_to_column_f(&halves) : as_column_f(to_column_i(halves) << 16);
+        if (spec_zp_term() == ZP_TERM_LAST) {
+            const column_i sums = as_column_i(rows->correction[v]);
+            rows->correction[v] = as_column_f(sums * -rows->mean_zp);
+            rows->scaled_corrections[v] = fma(to_column_f(sums), rows->scale[v], rows->scaled_corrections[v]);
+        }
     }
 }
 
@@ -84,7 +98,7 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
         return;
     if (HAS(FLAG_SRC_ZP))
         load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
-    if (HAS(FLAG_SRC_SCALE_K) || spec_zp_term() == ZP_TERM_F32)
+    if (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS)
         load_row_factors(p, args, block, rows);
 }
 
@@ -96,7 +110,9 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
     for (int i = 0; i < count; ++i) {
         if (HAS(FLAG_SRC_ZP))
             to->src_zp[i] = rows->zp[i0 + i];
-        if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32)
+        if (spec_zp_term() == ZP_TERM_LAST)
+            to->correction[i] = ((__private const int *)rows->correction)[i0 + i];
+        else if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32)
             to->correction[i] = load_correction(p, args, block, rows->reductions[i0 + i],
                                                 HAS(FLAG_SRC_ZP) ? to->src_zp[i] : 0);
     }
@@ -104,6 +120,9 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
 
 // Zero points of the weights times R, the sum of a row of src.
 static inline vec_i zero_point_term(column_i zp, vec_i correction) {
+    // The mean's term, negated.
+    if (spec_zp_term() == ZP_TERM_LAST)
+        return -correction;
     return (vec_i)zp * correction;
 }
 // Loads what sums are scaled with, after the products: a value that waits in a register meanwhile is
@@ -120,8 +139,7 @@ load_scaling_parameters(const int count, int i0, __private const struct tile_row
     }
 }
 
-// The zero points of a vector of columns, which ZP_TERM_F32 keeps as f32.
-#define KEEPS_FLOAT_ZERO_POINTS true
+// The zero points of a vector of columns, which are kept as f32.
 static inline column_f float_zero_points(column_i zp) {
     return as_column_f(zp);
 }
