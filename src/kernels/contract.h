@@ -48,7 +48,9 @@
 //   struct tile_rows, find_rows              offsets of the tile's rows in src, scales, zero points
 //   load_block_rows                          loads what all rows need of a block, once a block
 //   load_row_parameters                      scales, zero points, corrections of a group of rows
+//   load_scaling_parameters                  those that are better loaded after the products, if any
 //   zero_point_term     zero points of a vector's columns times the corrections of its rows
+//   float_zero_points   zero points of a vector's columns, as f32
 // Place
 //   find_place          the tile of this owner, and its slice of K
 //   EACH_TILE(p, t)     the loop over the tiles of this owner, if it has several: t becomes one after
@@ -78,6 +80,8 @@
 // and after the policy, in the header that OWNER_LOOPS names
 //   clear_sums          prepares sums and results for the first block
 //   multiply_block      the products of a block: load_b, add_wei_sums, multiply_rows for all groups
+//   keep_float_zero_points    prepares tile.wei_zp, just loaded, for float_zero_points
+//   subtract_last_terms       after the last block: what ZP_TERM_LAST leaves to the end
 //   values_of           the sums over K, row by row: column_f [TILE_M][NV]
 //   finish_slices       adds up the slices of a tile, finishes its rows and stores them
 //
@@ -141,5 +145,5 @@
 // on, over one block. src: any type, see tile_rows for where rows begin.
 static inline __attribute__((always_inline)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
-              __private struct tile *t, __private const struct row_parameters *parameters,
+              __private struct tile *t, __private struct row_parameters *parameters,
               const struct k_block *block, struct b_panel b);

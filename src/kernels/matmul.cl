@@ -21,7 +21,7 @@
 // The sums of `count` rows from row i0 of the tile on, over one block.
 static inline __attribute__((always_inline)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
-              __private struct tile *t, __private const struct row_parameters *parameters,
+              __private struct tile *t, __private struct row_parameters *parameters,
               const struct k_block *block, struct b_panel b) {
     vec_i isum[VECTORS(ROWS)];
     vec_f fsum[VECTORS(ROWS)];
@@ -47,6 +47,7 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
                                        (vec_f)parameters->float_correction[i / NV], as_vec_f(sum)));
         }
         multiply(count, v, &a, block->length, b, isum, fsum);
+        load_scaling_parameters(count, i0, &t->rows, parameters);
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
             if (HAS(FLAG_SRC_ZP) && block->last)
@@ -54,8 +55,8 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
                 if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && block->first)
-                    scaled -=
-                        (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)parameters->float_correction[i / NV];
+                    scaled -= (vec_f)float_zero_points(t->wei_zp[i % NV]) *
+                              (vec_f)parameters->float_correction[i / NV];
                 if (SUMS_ARE_BITS) // SUM_BEGIN * scale is exact: this rounds sum * scale once
                     scaled = fma(as_vec_f(isum[i]), (vec_f)t->wei_scale[i % NV],
                                  (vec_f)(t->wei_scale[i % NV] * -as_column_f((column_i)SUM_BEGIN)));
@@ -91,6 +92,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
+    keep_float_zero_points(t, block);
     if (SCALES_COLUMNS && (HAS(FLAG_WEI_SCALE_K) || block->opens)) {
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
                            args->host_wei_scale, &t->wei_scale_at,
@@ -146,6 +148,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     }
     WALK_COLUMNS(args, p, 0, t);
     AFTER_PRODUCTS();
+    subtract_last_terms(t);
 }
 
 OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,

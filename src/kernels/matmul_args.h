@@ -149,7 +149,8 @@ enum tiles {
 enum zp_term {
     ZP_TERM_S32,
     ZP_TERM_S16, // the factors fit into 16 bits, the product is s32
-    ZP_TERM_F32  // in f32, which is exact
+    ZP_TERM_F32, // in f32, which is exact
+    ZP_TERM_LAST // the mean of the zero points in s32, the rest in f32, once for all of K
 };
 
 // Bits of SPEC_FLAGS.

@@ -83,6 +83,31 @@ uint32_t flags_of(const facts &f) {
     return flags;
 }
 
+constexpr zemm_dim_t most_rows_abreast = 16; // see tiles_abreast()
+
+// Whether all groups of K leave their zero-point terms to the end, where zero points and scales of the
+// weights are the same along K. Until then sums are larger by the zero points' distance from their
+// mean, and round more coarsely, but less so than f16 and bf16. Not with tiles abreast, which have a
+// mean each.
+bool may_end_with_term(const facts &f) {
+    const problem &p = f.problem();
+    const bool may_be_abreast = f.laid_out->wei_unit == UNIT_COLUMN && p.m() <= most_rows_abreast;
+    return !f.family.is_xe() && !may_be_abreast &&
+           (p.dst.data_type == zemm_f16 || p.dst.data_type == zemm_bf16) &&
+           !changes_along_k(p, p.zero_point(ZEMM_ARG_WEIGHTS), true) &&
+           !changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
+}
+
+// How the kernel multiplies zero points of the weights with sums of src.
+kernels::zp_term zp_term_of(const facts &f) {
+    if (!zero_points_fit_f32(f))
+        return kernels::ZP_TERM_S32;
+    if (f.family.zero_points_as_f32)
+        return may_end_with_term(f) ? kernels::ZP_TERM_LAST : kernels::ZP_TERM_F32;
+    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
+    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
+}
+
 // The value for the specialisation constants: the type, or 0 if there is no parameter or it is a
 // host scalar.
 uint32_t parameter_type(const quant_entry *entry) {
@@ -96,7 +121,7 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kern
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
             {SPEC_FLAGS, flags},
             {SPEC_STAGE, stage},
-            {SPEC_ZP_TERM, xe_zp_term(f)},
+            {SPEC_ZP_TERM, zp_term_of(f)},
             {SPEC_WEI_UNIT, f.laid_out->wei_unit},
             {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
@@ -193,11 +218,11 @@ std::vector<ze::spec_constant> constants_of(const facts &f, const ze::device &de
     // Drivers refuse specialisation constants that a module does not have.
     if (f.row->multiplies == operands::f32)
         result.push_back({SPEC_SRC_UNIT, uint32_t(multiplies_src_in_place(f) ? UNIT_COLUMN : UNIT_NONE)});
-    if (f.family.has_tiles()) {
-        result.push_back({SPEC_ZP_TERM, uint32_t(xe_zp_term(f))});
+    if (f.family.zero_points_as_f32)
+        result.push_back({SPEC_ZP_TERM, uint32_t(zp_term_of(f))});
+    if (f.family.has_tiles())
         result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
                                                                        : kernels::TILES_IN_SOFTWARE)});
-    }
     return result;
 }
 
@@ -220,9 +245,8 @@ constexpr zemm_dim_t shortest_range = 512;      // elements of K
 // work-items, for few rows of bytes and plain weights that lie along N. More rows hide the time in
 // which their weights are read.
 zemm_dim_t tiles_abreast(const facts &f, const matmul_problem &block, zemm_dim_t tiles, zemm_dim_t enough) {
-    constexpr zemm_dim_t most_rows = 16;
     if (f.row->multiplies != operands::int8 || f.family.has_tiles() || f.row->rows_at_once > 8 ||
-        f.laid_out->wei_unit != UNIT_COLUMN || block.rows > most_rows)
+        f.laid_out->wei_unit != UNIT_COLUMN || block.rows > most_rows_abreast)
         return 1;
     const zemm_dim_t most = std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / block.rows);
     zemm_dim_t abreast = 1;
@@ -280,6 +304,17 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
 }
 
 } // namespace
+
+// The sum of products, and zero point * sum of src, are below 2^24 in magnitude: they have at most 256
+// products of bytes. Where weights change their signedness, zero points are up to 256 beside u8 src,
+// 383 beside s8 src.
+bool zero_points_fit_f32(const facts &f) {
+    const problem &p = f.problem();
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
+    const bool is_small = zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type))
+                             : multiplies_unlike_bytes(f) && changes_signedness(p);
+    return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+}
 
 zemm_dim_t k_range(const facts &f, zemm_dim_t ranges) {
     const zemm_dim_t k = f.problem().k();

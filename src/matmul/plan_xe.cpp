@@ -11,15 +11,6 @@ namespace zemm::matmul {
 
 namespace {
 
-// Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum
-// of src, are below 2^24 in magnitude: they have at most 256 products of bytes.
-bool zero_points_fit_f32(const facts &f) {
-    const problem &p = f.problem();
-    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    return p.integer() && zp && !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) &&
-           !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
-}
-
 // Whether FLAG_SUM_BITS is right and saves instructions. A panel must have whole segments, so that
 // its sums are below 2^22. Both scales must change along K. Scales of the weights must be f16: then
 // 1.5 * 2^23 times the scale is exact in f32.
@@ -94,15 +85,6 @@ kernels::src_load xe_src_load(const facts &f) {
     if (f.src == reading::blocks_2d)
         return kernels::SRC_LOAD_2D;
     return f.src == reading::blocks_1d ? kernels::SRC_LOAD_1D : kernels::SRC_LOAD_GATHER;
-}
-
-kernels::zp_term xe_zp_term(const facts &f) {
-    if (!zero_points_fit_f32(f))
-        return kernels::ZP_TERM_S32;
-    if (f.family.zero_points_as_f32)
-        return kernels::ZP_TERM_F32;
-    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
-    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
 }
 
 } // namespace zemm::matmul

@@ -14,6 +14,5 @@ void xe_pitches(const facts &f, kernels::matmul_problem &block);
 // The flags that only these rows have, such as FLAG_WEI_2D.
 uint32_t xe_flags(const facts &f);
 kernels::src_load xe_src_load(const facts &f);
-kernels::zp_term xe_zp_term(const facts &f);
 
 } // namespace zemm::matmul

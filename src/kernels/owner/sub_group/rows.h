@@ -141,3 +141,9 @@ static inline vec_i zero_point_term(column_i zp, vec_i correction) {
         return (vec_i)(int)(short)zp * convert_int8(convert_short8(correction));
     return (vec_i)zp * correction;
 }
+
+// All parameters of rows are loaded before the products.
+#define load_scaling_parameters(count, i0, rows, to)
+
+// The zero points of a vector of columns for ZP_TERM_F32.
+#define float_zero_points(zp) to_column_f(zp)

@@ -88,8 +88,6 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         for (int i = i0; i < end; ++i) {
             if (i >= 0) {
                 load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
-                if (spec_zp_term() == ZP_TERM_F32)
-                    parameters.float_correction[0] = (float)parameters.correction[0];
                 multiply_rows(1, i, src, p, t, &parameters, block, b);
             }
             if (has_next)
@@ -145,6 +143,33 @@ static inline void multiply_block(const struct k_block *block, bytes src,
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block->length, t->wei_sum);
     multiply_tile(src, p, args, t, block, b);
+}
+
+// Turns the zero points of the columns into f32 where terms are f32.
+static inline void keep_float_zero_points(__private struct tile *t, const struct k_block *block) {
+    if (!HAS_ROW_CORRECTIONS || (!HAS(FLAG_WEI_ZP_K) && !block->opens))
+        return;
+    int mean = 0;
+    if (spec_zp_term() == ZP_TERM_LAST) {
+#pragma unroll 1
+        for (int n = 0; n < t->columns; ++n)
+            mean += ((__private const int *)t->wei_zp)[n];
+        t->rows.mean_zp = mean /= t->columns;
+    }
+    for (int v = 0; v < NV; ++v)
+        t->wei_zp[v] = as_column_i(to_column_f(t->wei_zp[v] - (column_i)mean));
+}
+
+// Subtracts what ZP_TERM_LAST leaves to the end.
+static inline void subtract_last_terms(__private struct tile *t) {
+    if (spec_zp_term() != ZP_TERM_LAST)
+        return;
+#pragma unroll 1
+    for (int i = 0; i < t->count; ++i) {
+        const float sum = ((__private const float *)t->rows.scaled_corrections)[i];
+        for (int v = 0; v < NV; ++v)
+            t->result[i * NV + v] -= float_zero_points(t->wei_zp[v]) * (column_f)sum;
+    }
 }
 
 // Never called: SHARES_TILES is false.
