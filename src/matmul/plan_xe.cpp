@@ -20,15 +20,17 @@ bool zero_points_fit_f32(const facts &f) {
            !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
-// Whether FLAG_SUM_BITS is right and saves instructions. A panel must have whole segments, so that
-// its sums are below 2^22. Both scales must change along K. Scales of the weights must be f16: then
-// 1.5 * 2^23 times the scale is exact in f32.
+// Whether FLAG_SUM_BITS is right and saves instructions. The sums of a segment must be below 2^22.
+// Both scales must change along K. Scales of the weights must be f16: then 1.5 * 2^23 times the scale
+// is exact in f32. Without zero points, Xe-HPG would copy 1.5 * 2^23 into each sum, which takes as long
+// as the conversion.
 bool sums_are_bits(const facts &f) {
     const problem &p = f.problem();
     const quant_entry *scale = p.scale(ZEMM_ARG_WEIGHTS);
-    return p.integer() && f.family.zero_points_as_f32 && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
+    const bool copies = f.family.multiplies_by == multiplier::dpas && f.family.has_small_registers();
+    return p.integer() && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
            changes_along_k(p, scale, true) && scale->data_type == zemm_f16 && !p.zero_point(ZEMM_ARG_SRC) &&
-           (!p.zero_point(ZEMM_ARG_WEIGHTS) || zero_points_fit_f32(f)) && f.segment <= f.panel_k &&
+           (p.zero_point(ZEMM_ARG_WEIGHTS) ? zero_points_fit_f32(f) : !copies) &&
            f.segment <= longest_sum(p, (1 << 22) - 1);
 }
 
@@ -99,7 +101,7 @@ kernels::src_load xe_src_load(const facts &f) {
 kernels::zp_term xe_zp_term(const facts &f) {
     if (!zero_points_fit_f32(f))
         return kernels::ZP_TERM_S32;
-    if (f.family.zero_points_as_f32)
+    if (f.family.zero_points_as_f32 || sums_are_bits(f))
         return kernels::ZP_TERM_F32;
     // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
     return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
