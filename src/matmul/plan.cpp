@@ -102,7 +102,7 @@ bool may_end_with_term(const facts &f) {
 kernels::zp_term zp_term_of(const facts &f) {
     if (!zero_points_fit_f32(f))
         return kernels::ZP_TERM_S32;
-    if (f.family.zero_points_as_f32)
+    if (f.family.zero_points_as_f32 || (f.family.is_xe() && sums_are_bits(f)))
         return may_end_with_term(f) ? kernels::ZP_TERM_LAST : kernels::ZP_TERM_F32;
     // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
     return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;

@@ -9,21 +9,18 @@
 
 namespace zemm::matmul {
 
-namespace {
-
-// Whether FLAG_SUM_BITS is right and saves instructions. A panel must have whole segments, so that
-// its sums are below 2^22. Both scales must change along K. Scales of the weights must be f16: then
-// 1.5 * 2^23 times the scale is exact in f32.
+// The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights must be
+// f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy 1.5 * 2^23
+// into each sum, which takes as long as the conversion.
 bool sums_are_bits(const facts &f) {
     const problem &p = f.problem();
     const quant_entry *scale = p.scale(ZEMM_ARG_WEIGHTS);
-    return p.integer() && f.family.zero_points_as_f32 && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
+    const bool copies = f.family.multiplies_by == multiplier::dpas && f.family.has_small_registers();
+    return p.integer() && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
            changes_along_k(p, scale, true) && scale->data_type == zemm_f16 && !p.zero_point(ZEMM_ARG_SRC) &&
-           (!p.zero_point(ZEMM_ARG_WEIGHTS) || zero_points_fit_f32(f)) && f.segment <= f.panel_k &&
+           (p.zero_point(ZEMM_ARG_WEIGHTS) ? zero_points_fit_f32(f) : !copies) &&
            f.segment <= longest_sum(p, (1 << 22) - 1);
 }
-
-} // namespace
 
 void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;

@@ -109,8 +109,10 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
 // Clears the corrections, which are subtracted once for a segment, before its second panel.
 static inline void leave_first_panel(__private struct tile_rows *rows) {
 #pragma unroll
-    for (int v = 0; v < ROW_VECTORS; ++v)
+    for (int v = 0; v < ROW_VECTORS; ++v) {
         rows->correction[v] = 0;
+        rows->float_correction[v] = 0.f;
+    }
 }
 
 // The values of x in lanes i .. i + 7, as a vector that all lanes have.

@@ -5,11 +5,11 @@
 
 #include "k_block.h"
 
-// Whether what changes along K changes with each block (with FLAG_SUM_BITS a block is a segment).
-// Types of 4 bits have no address for each element. The rows without FLAG_SUM_BITS have no registers
-// for addresses.
+// Whether what changes along K changes with each block, and there are registers for addresses. Types
+// of 4 bits have no address for each element.
 static inline bool can_walk(int data_type) {
-    return HAS(FLAG_SUM_BITS) && HAS(FLAG_EQUAL_GROUPS) && data_type != 0 && type_bits(data_type) >= 8;
+    return LANES == 16 && HAS(FLAG_SUM_BITS) && HAS(FLAG_EQUAL_GROUPS) && HAS(FLAG_WHOLE_SEGMENTS) &&
+           data_type != 0 && type_bits(data_type) >= 8;
 }
 
 // The address of an element, less a step of `step` elements.
