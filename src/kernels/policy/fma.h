@@ -198,6 +198,12 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll 1
     for (int k = 0; k < length; ++k) {
         vec_f wei[NV];
+        // One or two rows wait for memory. Hardware stops prefetching at the end of a page of 4 KiB;
+        // this goes on.
+        if (wei_in_place() && count <= 2)
+#pragma unroll
+            for (int line = 0; line < TILE_N / 16; ++line)
+                prefetch_line(b.wei + 4 * (b.first + (k + 8) * PACKED_N + 16 * line));
 #pragma unroll
         for (int v = 0; v < NV; ++v)
             wei[v] = load_b_row(b, k, v);
