@@ -236,6 +236,32 @@ def test_few_rows_along_k(
                 assert run(engine, stream, problem).exact, (m, n, k)
 
 
+PLAIN_FLOATS = {
+    "f32": Problem((1, 1), (1, 1), wei_order="ba"),
+    "f16, padded": Problem((1, 1), (1, 1), "f16", "f16", wei_order="ba", wei_pad=7, src_pad=3),
+    "bf16": Problem((1, 1), (1, 1), "bf16", "bf16", wei_order="ba"),
+    "f32, along N": Problem((1, 1), (1, 1), wei_pad=5),
+    "bf16, along N": Problem((1, 1), (1, 1), "bf16", "bf16"),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN_FLOATS)
+@pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
+def test_few_rows_of_floats(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """Plain weights, which are multiplied from where they are: M up to 8 and above, K around vectors
+    and of more than a block.
+    """
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    base = PLAIN_FLOATS[name]
+    for seed, k in enumerate((5, 16, 63, 1024, 2059)):
+        for m in (1, 2, 3, 5, 8, 9):
+            for n in (1, 15, 17, 64, 128, 130):
+                problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
+                assert run(engine, stream, problem).exact, (m, n, k)
+
+
 def test_batch_of_one_row_along_k(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """Weights that the whole batch shares, and weights of each matrix."""
     for wei in ((1, 192, 40), (3, 192, 40)):

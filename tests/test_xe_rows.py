@@ -21,6 +21,7 @@ from support_xe import (
     PACKED_FLOATS,
     TF32,
     Variant,
+    pad_of,
     shapes,
     tile_of,
 )
@@ -340,6 +341,50 @@ def test_f32_that_is_infinite_or_no_number(
         assert np.array_equal(kind(got), kind(expected))
     finite = np.isfinite(expected)
     assert (error[finite] <= allowed[finite]).all()
+
+
+# ---- integers that become f32 without a conversion
+
+
+@pytest.mark.quick(cases=lambda row, src: row in SMALLEST and src == "s8")
+@pytest.mark.parametrize("src", ["s8", "u8"])
+@pytest.mark.parametrize(
+    "row", [row for row in XE_ROWS if BY_NAME[row].family == "xe_hpc" and kind_of(row) == "int8"]
+)
+def test_the_largest_sums_are_exact(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str
+) -> None:
+    """The sums of groups of s8 are also the bits of an f32, because they are below 2^22. Those of u8
+    are not.
+    """
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = Problem(
+        (9, 256),
+        (256, 34),
+        src,
+        "u8",
+        src_scale=Quant(3, (1, 128), "f16"),
+        wei_scale=Quant(3, (128, 1), "f16"),
+        wei_zp=zero_point(3, (128, 1), "u8"),
+        wei_pad=pad_of(34, "u8"),
+    )
+    constants = make_pd(engine, problem).modules()[0].constants
+    assert bool(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_SUM_BITS")) == (src == "s8")
+    data = make_data(problem)
+    low, high = (-128, 127) if src == "s8" else (0, 255)
+    data.src[:4], data.src[4:8] = low, high
+    data.wei[:, :8], data.wei[:, 8:16] = 0, 255
+    data.quants["wei_zp"][:, :4], data.quants["wei_zp"][:, 4:12] = 0, 255
+    data.quants["src_scale"][:] = data.quants["wei_scale"][:] = 1
+    data.quants["src_scale"][:, 1] = 0  # leaves the sums of the first group
+    run(engine, stream, problem, data)
+    call = make_call(engine, problem, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    zp = data.quants["wei_zp"][:1].astype(np.int64)
+    expected = data.src[:, :128].astype(np.int64) @ (data.wei[:128].astype(np.int64) - zp)
+    assert abs(expected).max() == 128 * 255 * max(-low, high)
+    assert np.array_equal(call.dst.view(np.float32).reshape(9, 34), expected)
 
 
 # ---- where tensors begin

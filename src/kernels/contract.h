@@ -60,6 +60,10 @@
 //                       from tile.sum
 //   SUM_ENDS(block)     true: they are scaled and added to tile.result; else kept in tile.sum
 //   TAKES_CORRECTION(block)   whether zero points of the weights are subtracted in this block
+//   SUMS_ARE_BITS, SUM_BEGIN  whether s32 sums begin at SUM_BEGIN, the bits of an f32, and are read
+//                       as f32; else SUM_BEGIN is 0
+//   WALK_COLUMNS(args, p, segment, t), WALK_ROWS(args, block, rows)   optional: the next loads of
+//                       scales, zero points and sums of src are those of a segment
 //   VALUES_APART        elements of the array that values_of may fill
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
@@ -120,6 +124,10 @@
 
 #include "tile.h"
 
+#ifndef WALK_COLUMNS
+#define WALK_COLUMNS(args, p, segment, t)
+#define WALK_ROWS(args, block, rows)
+#endif
 #ifndef BEFORE_PRODUCTS
 #define BEFORE_PRODUCTS()
 #define AFTER_PRODUCTS()

@@ -35,13 +35,16 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
     for (int v = 0; v < VECTORS(count); v += at_once) {
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
-            const vec_i sum = begins ? (vec_i)0 : carried[i];
+            const vec_i sum = begins ? (vec_i)SUM_BEGIN : carried[i];
             if (HAS(FLAG_INTEGER))
                 isum[i] = sum;
             else
                 fsum[i] = as_vec_f(sum);
             if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32 && TAKES_CORRECTION(block))
                 isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)parameters->correction[i / NV]);
+            if (SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32)
+                isum[i] = as_vec_i(fma((vec_f)to_column_f(-t->wei_zp[i % NV]),
+                                       (vec_f)parameters->float_correction[i / NV], as_vec_f(sum)));
         }
         multiply(count, v, &a, block->length, b, isum, fsum);
 #pragma unroll
@@ -50,10 +53,13 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
                 isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)parameters->src_zp[i / NV];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-                if (spec_zp_term() == ZP_TERM_F32 && block->first)
+                if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && block->first)
                     scaled -=
                         (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)parameters->float_correction[i / NV];
-                if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
+                if (SUMS_ARE_BITS) // SUM_BEGIN * scale is exact: this rounds sum * scale once
+                    scaled = fma(as_vec_f(isum[i]), (vec_f)t->wei_scale[i % NV],
+                                 (vec_f)(t->wei_scale[i % NV] * -as_column_f((column_i)SUM_BEGIN)));
+                else if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                     scaled *= (vec_f)t->wei_scale[i % NV];
                 if (HAS(FLAG_SRC_SCALE_K))
                     result[i] = fma(scaled, (vec_f)parameters->src_scale[i / NV], result[i]);
@@ -108,6 +114,8 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     struct k_block block = {.k0 = k_begin, .segment = k_begin / segment};
     block.steps = steps_of(p);
     k_index segment_end = (block.segment + 1) * segment;
+    WALK_COLUMNS(args, p, block.segment, t);
+    WALK_ROWS(args, &block, &t->rows);
     for (; block.k0 < k_end; block.k0 += block.length) {
         if (block.k0 == segment_end) {
             ++block.segment;
@@ -134,6 +142,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
             prefetch_block(&ahead);
         multiply_block(&block, src, p, args, &source, panel, t);
     }
+    WALK_COLUMNS(args, p, 0, t);
     AFTER_PRODUCTS();
 }
 
@@ -162,6 +171,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (SCALES_COLUMNS)
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
+    WALK_COLUMNS(&args, p, 0, &t);
     const struct k_block all = {.opens = true};
     if (spec_stage() != STAGE_FINISH) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);

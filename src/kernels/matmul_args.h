@@ -171,13 +171,16 @@ enum zp_term {
 #define FLAG_DST_SCALE (1u << 15)
 #define FLAG_DST_ZP (1u << 16)
 #define FLAG_ONE_GROUP (1u << 17)  // CPU rows: a tile has at most ROWS rows
-#define FLAG_ALONG_K (1u << 18)    // CPU rows: few rows, no panel (policy/int8_along_k.h)
+#define FLAG_ALONG_K (1u << 18)    // CPU rows: few rows, no panel (policy/*_along_k.h)
 #define FLAG_QUAD_TAIL (1u << 19)  // CPU rows of bytes: K is no multiple of 4
 #define FLAG_ONE_MATRIX (1u << 20) // Xe rows: a tile's rows are rows of one matrix of the batch
 #define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel
 #define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
 #define FLAG_SPLIT_F32 (1u << 23)  // Xe rows: f32 is split into two bf16
 #define FLAG_SLICES (1u << 24)     // Xe rows: sub-groups share a tile, each with a slice of K
+#define FLAG_SUM_BITS (1u << 25)   // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
+
+#define BLOCK_ALONG_K 1024 // elements of K in a block with FLAG_ALONG_K
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

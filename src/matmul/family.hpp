@@ -59,9 +59,9 @@ constexpr family_traits traits_of(isa_family family) {
     case isa_family::cpu:
     case isa_family::avx2:
     case isa_family::avx2_vnni:
-    case isa_family::avx512:
     case isa_family::avx512_bf16:
         return {};
+    case isa_family::avx512:
     case isa_family::avx512_vnni:
         return {.multiplies_along_k = true};
     case isa_family::amx:

@@ -115,12 +115,22 @@ constexpr uint32_t read_from_block =
     FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_DST_SCALE | FLAG_DST_ZP;
 constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
 
+// Whether the policy can multiply float weights that lie along N from where they are in memory.
+bool is_read_in_rows(const facts &f) {
+    const problem &p = f.problem();
+    const zemm_data_type_t wei = p.wei.data_type;
+    return f.row->multiplies == operands::f32 && f.row->lanes > 1 && !p.integer() &&
+           p.n() % f.row->tile_n == 0 && f.laid_out->wei_unit == UNIT_COLUMN &&
+           (wei == zemm_f32 || wei == zemm_f16 || wei == zemm_bf16);
+}
+
 // Whether the policy multiplies packed weights in another way if it uses them only once.
 bool reads_one_group_otherwise(const facts &f) {
     const problem &p = f.problem();
     if (multiplies_unlike_bytes(f))
         return is_int4(p.wei.data_type) || changes_signedness(p);
-    return f.row->multiplies == operands::f32 && !p.integer() && p.wei.data_type != zemm_f32;
+    return f.row->multiplies == operands::f32 && !p.integer() &&
+           (p.wei.data_type != zemm_f32 || is_read_in_rows(f));
 }
 
 // Whether the policy multiplies src as it is in memory.
@@ -290,11 +300,12 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
-    if (block.segment <= (is_xe ? f.panel_k * f.panels : row.tile_k))
+    const zemm_dim_t block_k = is_xe ? f.panel_k * f.panels : f.is_without_panel ? BLOCK_ALONG_K : row.tile_k;
+    if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
     if (multiplies_unlike_bytes(f) && p.k() % 4 != 0)
         flags |= FLAG_QUAD_TAIL;
-    if (!is_xe && f.wei == reading::packed && block.tile_rows <= row.rows_at_once)
+    if (!is_xe && (f.wei == reading::packed || is_read_in_rows(f)) && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
     if (f.is_without_panel)
         flags |= FLAG_ALONG_K;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "matmul/split.hpp"
+#include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
@@ -17,6 +18,18 @@ bool zero_points_fit_f32(const facts &f) {
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
     return p.integer() && zp && !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) &&
            !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+}
+
+// Whether FLAG_SUM_BITS is right and saves instructions. A panel must have whole segments, so that
+// its sums are below 2^22. Both scales must change along K. Scales of the weights must be f16: then
+// 1.5 * 2^23 times the scale is exact in f32.
+bool sums_are_bits(const facts &f) {
+    const problem &p = f.problem();
+    const quant_entry *scale = p.scale(ZEMM_ARG_WEIGHTS);
+    return p.integer() && f.family.zero_points_as_f32 && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
+           changes_along_k(p, scale, true) && scale->data_type == zemm_f16 && !p.zero_point(ZEMM_ARG_SRC) &&
+           (!p.zero_point(ZEMM_ARG_WEIGHTS) || zero_points_fit_f32(f)) && f.segment <= f.panel_k &&
+           f.segment <= longest_sum(p, (1 << 22) - 1);
 }
 
 } // namespace
@@ -73,6 +86,7 @@ uint32_t xe_flags(const facts &f) {
     set(f.wei == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
     set(f.splits_f32(), FLAG_SPLIT_F32);
+    set(sums_are_bits(f), FLAG_SUM_BITS);
     return flags;
 }
 

@@ -68,6 +68,12 @@ class Execution:
     def _buffer(self, argument: Argument) -> Buffer:
         return Buffer(self._zemm, self._engine, self._memory_desc(argument))
 
+    def _twin(self, buffer: Buffer) -> Buffer:
+        """A copy."""
+        twin = Buffer(self._zemm, self._engine, buffer.memory.md)
+        twin.write_raw(buffer.raw())
+        return twin
+
     def _memory_desc(self, argument: Argument) -> Any:
         """The descriptor of an argument. For tag any it is the one that the primitive chose."""
         if argument.tag == "any":
@@ -196,8 +202,8 @@ class Execution:
 
     def _measure(self) -> Result:
         options = self._case.options
-        copies = timing.cold_copies(self._zemm, self._engine, options.cold_cache, self._buffers)
-        sets = [self._memories | {arg: b.memory for arg, b in copy.items()} for copy in [{}, *copies]]
+        filled = timing.sets_of(options.cold_cache, self._buffers, lambda b: b.size, self._twin)
+        sets = [self._memories | {arg: b.memory for arg, b in buffers.items()} for buffers in filled]
         primitive = self._primitive
         if self._case.quantize:
             primitive = Quantized(self._zemm, self._engine, self._case, primitive)

@@ -55,13 +55,3 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 
 // Zero points of the weights are subtracted from the weights.
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
-
-// sum[v] += the products of a row.
-static inline __attribute__((always_inline)) void multiply(const int count, int first,
-                                                           __private const struct a_group *group, int length,
-                                                           struct b_panel b, __private vec_i *unused,
-                                                           __private vec_f *sum) {
-#pragma unroll
-    for (int v = 0; v < NV; ++v)
-        sum[v] += as_vec_f(sums_of(b.panel, group->i0)[v]);
-}

@@ -68,15 +68,6 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct k_block *block, struct b_panel b) {
     struct row_parameters parameters;
-    if (HAS(FLAG_ALONG_K)) {
-#pragma unroll 1
-        for (int i = 0; i < t->count; ++i) {
-            load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
-            prefetch_b(b, block->length, i, t->count);
-            multiply_rows(1, i, src, p, t, &parameters, block, b);
-        }
-        return;
-    }
     if (!ANY_ROW_COUNT) {
         for (int i = 0; i < t->count; i += ROWS) {
             load_row_parameters(ROWS, i, p, args, &t->rows, block, &parameters);
