@@ -99,7 +99,9 @@ bool suits(const facts &f, std::string &why) {
         why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
         return false;
     }
-    constexpr zemm_dim_t fewest_rows = 5; // fewer are limited by reading the weights
+    // Fewer are limited by reading the weights, or by converting them to bf16.
+    const bool converts = f.wei != reading::packed || p.wei.data_type != zemm_bf16;
+    const zemm_dim_t fewest_rows = converts ? 7 : 5;
     if (row.family == isa_family::avx512_bf16 && rows < fewest_rows) {
         why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows);
         return false;
