@@ -142,6 +142,22 @@ FLOATS = {
         ),
         group=32,
     ),
+    "f16_s8_packed_groups_of_64": Variant(
+        _problem(
+            "f16",
+            "s8",
+            "f32",
+            limit=15,
+            wei_tag=PACKED,
+            wei_scale=Quant(3, (64, 1)),
+            wei_zp=zero_point(3, (64, 1), "s8"),
+            **WEIGHT_ONLY,
+        ),
+        group=64,
+    ),
+    "bf16_s4_packed_groups_of_256": Variant(
+        _problem("bf16", "s4", "f32", wei_tag=PACKED, wei_scale=Quant(3, (256, 1)), **WEIGHT_ONLY), group=256
+    ),
     "f16_s4_ba_groups_of_64": Variant(
         _problem("f16", "s4", "f32", wei_order="ba", wei_scale=Quant(3, (64, 1)), **WEIGHT_ONLY), group=64
     ),

@@ -14,7 +14,8 @@ import pytest
 SCRIPT = "import zemm; print(*zemm.Engine('cpu').features, sep=',')"
 AMX = {"amx_int8", "amx_bf16"}
 SOFTWARE = {"dp4a", "xmx", "block_2d", "tf32"}  # features of Xe GPUs that libze_cpu.so has in software
-NAMES = ("avx2", "avx_vnni", "avx512", "avx512_vnni", *sorted(AMX), *SOFTWARE)
+WIDE = {"avx512", "avx512_vnni", "avx512_bf16", *AMX}  # all that needs avx512
+NAMES = ("avx2", "avx_vnni", *sorted(WIDE), *SOFTWARE)
 
 
 def cpu_flags() -> set[str]:
@@ -39,6 +40,8 @@ def expected() -> set[str]:
             found.add("avx512")
             if "avx512_vnni" in flags:
                 found |= {"avx512_vnni", "avx_vnni"}
+            if {"avx512_bf16", "avx512_vbmi2"} <= flags:
+                found.add("avx512_bf16")
             if "avx512_fp16" in flags and may_use_tiles():
                 found |= AMX & flags
     return found
@@ -66,11 +69,12 @@ def test_features_are_the_processors() -> None:
     ("mask", "hidden"),
     [
         ("avx512_vnni", {"avx512_vnni"}),
-        ("avx512", {"avx512", "avx512_vnni", *AMX}),
+        ("avx512_bf16", {"avx512_bf16"}),
+        ("avx512", WIDE),
         ("avx_vnni", {"avx_vnni"}),
-        ("avx512,avx_vnni", {"avx512", "avx512_vnni", "avx_vnni", *AMX}),
-        ("avx2", {"avx2", "avx512", "avx512_vnni", "avx_vnni", *AMX}),
-        (",avx512,,", {"avx512", "avx512_vnni", *AMX}),
+        ("avx512,avx_vnni", {"avx_vnni", *WIDE}),
+        ("avx2", {"avx2", "avx_vnni", *WIDE}),
+        (",avx512,,", WIDE),
         ("amx_int8", {"amx_int8"}),
         ("amx_bf16", {"amx_bf16"}),
         ("xmx", {"xmx", "tf32"}),

@@ -4,6 +4,7 @@ build.
 """
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,30 @@ OFFSET           TYPE                     VALUE
 0000000000000000 R_X86_64_64              .ltext
 0000000000000008 R_X86_64_64              .ltext+0x30
 0000000000000010 R_X86_64_64              .ltext+0x60
+"""
+
+# A loop over rows, of which some multiply tiles, in a loop over groups of rows, of which some are copied.
+TILES = """\
+0000000000000000 <matmul>:
+       0:      \tpushq\t%rbp
+      10:      \tincl\t%ecx
+      12:      \tjne\t0x18 <matmul+0x18>
+      14:      \tcallq\t0x0 <matmul>
+      18:      \txorl\t%eax, %eax
+      20:      \tvmovups\t(%rsp,%rax), %zmm0
+      24:      \ttestl\t%edi, %edi
+      26:      \tjne\t0x40 <matmul+0x40>
+      28:      \ttilezero\t%tmm0
+      2a:      \tleaq\t(%rax,%rcx), %rsi
+      2c:      \ttdpbusd\t%tmm6, %tmm4, %tmm0
+      30:      \ttdpbusd\t%tmm7, %tmm4, %tmm1
+      34:      \ttdpbusd\t%tmm6, %tmm5, %tmm2
+      38:      \ttdpbusd\t%tmm7, %tmm5, %tmm3
+      40:      \tdecl\t%eax
+      42:      \tjne\t0x20 <matmul+0x20>
+      48:      \tdecl\t%edx
+      4a:      \tjne\t0x10 <matmul+0x10>
+      4c:      \tretq
 """
 
 INTEL = CPUS["icelake-server"]
@@ -285,6 +310,28 @@ class TestAnalysis:
         with pytest.raises(IsaError, match="calls 1 functions"):
             analyse(parse(text, RELOCATIONS), INTEL, Asked(), self.SHAPE, one_row=False)
 
+    def test_tiles(self) -> None:
+        """Of 32 rows four multiply a step of K and half of the columns. No group of rows is copied."""
+        tools = Asked()
+        shape = Shape(rows=32, columns=64, block_k=128)
+        found = analyse(parse(TILES), CPUS["sapphirerapids"], tools, shape, one_row=False)
+        assert (found.k, found.multiplies, found.loop.limit) == (64, 4, 64)
+        assert found.block
+        assert (found.block.k, found.block.trips) == (128, 4)
+        # Other instructions: three before the rows, two after them; six with tiles, five without.
+        others = tools.asked[-1]
+        assert len(others) == 3 + 4 * 6 + 28 * 5 + 2
+        # Every eighth row multiplies.
+        at = [n for n, line in enumerate(others) if line.startswith("leaq")]
+        assert [b - a for a, b in pairwise(at)] == [8 * 5 + 1] * 3
+        assert (found.block.estimate.cycles, found.block_share) == (4 * 64, 1)
+
+    def test_tiles_in_every_row(self) -> None:
+        always = TILES.replace("jne\t0x40 <matmul+0x40>", "nop")
+        shape = Shape(rows=32, columns=64, block_k=128)
+        found = analyse(parse(always), CPUS["sapphirerapids"], Asked(), shape, one_row=False)
+        assert found.block is None
+
 
 class TestBinary:
     def test_object_of(self) -> None:
@@ -352,7 +399,7 @@ class TestReal:
         if "avx512_vnni" not in zemm.Engine("cpu").features:
             pytest.skip("this CPU has no AVX512-VNNI, without which the row's module is not made")
         monkeypatch.setattr(run, "PROBLEMS", [p for p in run.PROBLEMS if p.name in ("u8:s8", "s8:u8 groups")])
-        monkeypatch.setattr(run, "COUNTS", {"many rows": run.COUNTS["many rows"]})
+        monkeypatch.setattr(rows, "COUNTS", {"many rows": rows.COUNTS["many rows"]})
         name = "matmul_int8_any_any_120x64x256_avx512_vnni"
         found = run.CpuRun(["core-avx2", "sapphirerapids", "znver4"], name, None)
         found.run()

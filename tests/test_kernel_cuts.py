@@ -3,13 +3,14 @@
 few columns.
 """
 
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import zemm
 from support_problem import PostOp, Problem, Quant, zero_point
-from support_rows import BY_NAME, CPU_ROWS
+from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
 from support_run import make_pd, run
 from support_tiers import in_turns
 
@@ -236,6 +237,80 @@ def test_few_rows_along_k(
                 assert run(engine, stream, problem).exact, (m, n, k)
 
 
+PLAIN_FLOATS = {
+    "f32": Problem((1, 1), (1, 1), wei_order="ba"),
+    "f16, padded": Problem((1, 1), (1, 1), "f16", "f16", wei_order="ba", wei_pad=7, src_pad=3),
+    "bf16": Problem((1, 1), (1, 1), "bf16", "bf16", wei_order="ba"),
+    "f32, along N": Problem((1, 1), (1, 1), wei_pad=5),
+    "bf16, along N": Problem((1, 1), (1, 1), "bf16", "bf16"),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN_FLOATS)
+@pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
+def test_few_rows_of_floats(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """Plain weights, which are multiplied from where they are: M up to 8 and above, K around vectors
+    and of more than a block.
+    """
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    base = PLAIN_FLOATS[name]
+    for seed, k in enumerate((5, 16, 63, 1024, 2059)):
+        for m in (1, 2, 3, 5, 8, 9):
+            for n in (1, 15, 17, 64, 128, 130):
+                problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
+                assert run(engine, stream, problem).exact, (m, n, k)
+
+
+# ---- few rows, with weights along N: several tiles in a work-item
+
+ABREAST = {
+    "u8, scale and bias": Problem(
+        (1, 1), (1, 1), "u8", "s8", "f32", wei_scale=Quant(2), bias_dt="f32", bias_mask=2, limit=3
+    ),
+    "s8 by u8, zero points": Problem(
+        (1, 1), (1, 1), "s8", "u8", "s32", src_zp=zero_point(), wei_zp=zero_point(2)
+    ),
+    "s8, groups of 32": Problem(
+        (1, 1),
+        (1, 1),
+        "s8",
+        "s8",
+        "f32",
+        limit=3,
+        src_scale=Quant(3, (1, 32)),
+        wei_scale=Quant(3, (32, 1)),
+        wei_zp=zero_point(3, (32, 1), "s8"),
+    ),
+    "u4": Problem((1, 1), (1, 1), "u8", "u4", "s32", wei_zp=zero_point(2)),
+}
+
+
+@pytest.mark.parametrize("name", ABREAST)
+@pytest.mark.parametrize("row", [row for row in INT8_ROWS if BY_NAME[row].rows <= 8])
+def test_tiles_abreast(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
+) -> None:
+    """As many columns as it takes for four tiles of a work-item and a last one with fewer; K of whole
+    blocks, of a part of one, and so long that it is split.
+    """
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    base = ABREAST[name]
+    n = BY_NAME[row].tile_n * 4 * 4 * (os.cpu_count() or 1) + 18
+    if not takes(engine, replace(base, src_dims=(1, 64), wei_dims=(64, n))):
+        return
+    for seed, (m, k) in enumerate(((1, 64), (1, 96), (5, 64), (16, 32), (17, 32), (2, 2048))):
+        problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
+        flags = [
+            made.constants.get(constant_id("SPEC_FLAGS"), 0) for made in make_pd(engine, problem).modules()
+        ]
+        assert any(value & flag("FLAG_ABREAST") for value in flags) == (m <= 16)
+        assert run(engine, stream, problem).exact, (m, n, k)
+        if not base.wei_scale or "bias" in name:
+            assert run(engine, stream, replace(problem, src_dims=(m, k + 1), wei_dims=(k + 1, n))).exact
+
+
 def test_batch_of_one_row_along_k(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """Weights that the whole batch shares, and weights of each matrix."""
     for wei in ((1, 192, 40), (3, 192, 40)):
@@ -257,8 +332,8 @@ WIDE, NARROW = "120x64x256_avx512_vnni", "120x16x256_avx512_vnni"
         (128, 64, None, WIDE),
         (128, 80, None, NARROW),
         (128, 256, None, WIDE),
-        (6, 4096, "ba", NARROW),
-        (7, 4096, "ba", WIDE),
+        (4, 4096, "ba", NARROW),
+        (5, 4096, "ba", WIDE),
         (6, 4096, None, WIDE),
     ],
 )

@@ -6,11 +6,12 @@ size.
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import zemm
-from support_problem import Problem, zero_point
+from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, CPU_ROWS
-from support_run import make_pd, run
+from support_run import get, make_call, make_pd, run
 from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
 from support_tiers import in_turns
 
@@ -37,6 +38,11 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
         return f"src is {variant.base.src_dt}"
     if traits.src == "bf16" and (why := no_bf16(variant.base)):
         return why
+    if traits.policy == "avx512_widen":
+        if variant.base.integer or variant.base.wei_dt not in ("u8", "s8", "u4", "s4"):
+            return "multiplies floats by integers"
+        if not variant.base.wei_tag:
+            return "reads packed weights only"
     if traits.weights == "plain" and variant.base.wei_tag:
         return "it reads plain weights"
     return ""
@@ -115,7 +121,7 @@ def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
         assert taken == (0 if "report" in "".join(whys) else taken)
         if taken:
             least = {"plain": 7, "packed": 13}[BY_NAME[row].weights]
-            assert taken >= (3 if BY_NAME[row].src == "bf16" else least)
+            assert taken >= {"bf16": 3, "float": 4}.get(BY_NAME[row].src, least)
 
 
 REFUSED = {
@@ -148,3 +154,48 @@ def test_another_row_takes_it(engine: zemm.Engine, stream: zemm.Stream, name: st
     row = make_pd(engine, problem).impl_info
     assert not row.startswith("matmul_int8")
     run_on(engine, stream, row, problem)
+
+
+def test_infinite_src_beside_zero_points(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each weight counts less its zero point, also where the kernel subtracts zero points afterwards."""
+    row = next(name for name in CPU_ROWS if BY_NAME[name].policy == "avx512_widen")
+    if "avx512" not in engine.features:
+        pytest.skip("the device has no avx512")
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    problem = Problem(
+        (2, 64),
+        (64, 70),
+        wei_dt="u4",
+        wei_tag=PACKED,
+        wei_scale=Quant(3, (32, 1)),
+        wei_zp=zero_point(3, (32, 1), "u8"),
+        fpmath=("strict", True),
+    )
+    data = make_data(problem)
+    data.quants["wei_zp"] %= 16
+    data.src[0, 5] = np.inf
+    call = make_call(engine, problem, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    got = get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
+    with np.errstate(invalid="ignore"):
+        factors = (data.wei[5] - data.quants["wei_zp"][0]) * data.quants["wei_scale"][0]
+        np.testing.assert_array_equal(got[0], factors * np.inf)
+    assert np.isfinite(got[1]).all()
+
+
+def test_few_rows_choose(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to 4 rows are limited by reading the weights, more by multiplying."""
+    monkeypatch.delenv("ZEMM_KERNEL", raising=False)
+    if "avx512" not in engine.features:
+        pytest.skip("the device has no avx512")
+    more = "avx512_bf16" if "avx512_bf16" in engine.features else "avx512"
+    for m in (1, 4, 5, 15):
+        weight_only = Problem((m, 256), (256, 64), wei_dt="u4", any_tags=True, fpmath=("any", True))
+        bf16 = Problem((m, 256), (256, 64), "bf16", "bf16", "f32", any_tags=True)
+        chosen = [BY_NAME[make_pd(engine, p).impl_info].policy for p in (weight_only, bf16)]
+        assert chosen == (["avx512_widen", "avx512"] if m <= 4 else [more, more])
+        strict = BY_NAME[make_pd(engine, replace(weight_only, fpmath=("strict", True))).impl_info]
+        assert strict.policy == ("avx512_widen" if m <= 4 else "avx512")

@@ -85,10 +85,10 @@ zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_ki
 /* The name of the device, as its driver reports it. The text lives as long as the engine. */
 zemm_status_t ZEMM_API zemm_engine_get_name(zemm_engine_t engine, const char **name);
 /* The optional instructions that kernels may use on the device, as a comma-separated list: avx2,
- * avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, amx_int8, amx_bf16 (if the process may use
- * tiles), dp4a, xmx (DPAS), block_2d (2-D block loads) and tf32. The CPU device has the last four in
- * software. Features in the environment variable ZEMM_DEVICE_MASK are left out. The text lives as
- * long as the engine. */
+ * avx_vnni (vpdpbusd on 256 bits), avx512, avx512_vnni, avx512_bf16, amx_int8, amx_bf16 (if the
+ * process may use tiles), dp4a, xmx (DPAS), block_2d (2-D block loads) and tf32. The CPU device has
+ * the last four in software. Features in the environment variable ZEMM_DEVICE_MASK are left out. The
+ * text lives as long as the engine. */
 zemm_status_t ZEMM_API zemm_engine_get_features(zemm_engine_t engine, const char **features);
 /* The properties of a GPU, as
  * "family=xe_hpc,name=Xe-HPC,ip=12.60,xe_cores=8,xves_per_core=8,sub_group=16,..."; "" for a CPU.

@@ -23,22 +23,10 @@ struct type_row {
 constexpr bool yes = true, no = false;
 
 constexpr type_row rows[] = {
-#define ZEMM_FLOAT_TYPE(name, NAME, value, bits, src, weights, dst, bias, scale, zero_point, post_op)        \
-    {zemm_##name,                                                                                            \
-     bits,                                                                                                   \
-     number::floating,                                                                                       \
-     true,                                                                                                   \
-     false,                                                                                                  \
-     {},                                                                                                     \
-     {src, weights, dst, bias, scale, zero_point, post_op}},
-#define ZEMM_EXPONENT_TYPE(name, NAME, value, bits, src, weights, dst, bias, scale, zero_point, post_op)     \
-    {zemm_##name,                                                                                            \
-     bits,                                                                                                   \
-     number::exponent,                                                                                       \
-     true,                                                                                                   \
-     false,                                                                                                  \
-     {},                                                                                                     \
-     {src, weights, dst, bias, scale, zero_point, post_op}},
+#define ROW_WITHOUT_SIGN(name, bits, kind, ...)                                                              \
+    {zemm_##name, bits, number::kind, true, false, {}, {__VA_ARGS__}},
+#define ZEMM_FLOAT_TYPE(name, NAME, value, bits, ...) ROW_WITHOUT_SIGN(name, bits, floating, __VA_ARGS__)
+#define ZEMM_EXPONENT_TYPE(name, NAME, value, bits, ...) ROW_WITHOUT_SIGN(name, bits, exponent, __VA_ARGS__)
 #define ZEMM_INT_TYPE(name, NAME, value, bits, is_signed, low, high, src, weights, dst, bias, scale,         \
                       zero_point, post_op)                                                                   \
     {zemm_##name,                                                                                            \

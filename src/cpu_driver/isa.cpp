@@ -36,6 +36,14 @@ bool runtime_knows_tiles(unsigned leaf_7_edx) {
         return std::string_view(target).ends_with("rapids"); // sapphirerapids and later
     return leaf_7_edx & avx512_fp16_bit;
 }
+
+/// The same for AVX512_BF16. Cooper Lake, the only CPU that has it without VBMI2, is left out: the
+/// runtime has no target of that name.
+bool runtime_knows_bf16() {
+    if (const char *target = std::getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
+        return std::string_view(target).ends_with("rapids");
+    return __builtin_cpu_supports("avx512vbmi2");
+}
 #endif
 
 std::vector<const char *> find() {
@@ -55,6 +63,9 @@ std::vector<const char *> find() {
         names.push_back("ZEX_cpu_avx512");
         if (__builtin_cpu_supports("avx512vnni"))
             names.push_back("ZEX_cpu_avx512_vnni");
+        constexpr unsigned avx512_bf16_bit = 1u << 5;
+        if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & avx512_bf16_bit) && runtime_knows_bf16())
+            names.push_back("ZEX_cpu_avx512_bf16");
         constexpr unsigned amx_bf16_bit = 1u << 22, amx_tile_bit = 1u << 24, amx_int8_bit = 1u << 25;
         if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & amx_tile_bit) && runtime_knows_tiles(d) &&
             may_use_tiles()) {

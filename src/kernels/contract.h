@@ -48,9 +48,15 @@
 //   struct tile_rows, find_rows              offsets of the tile's rows in src, scales, zero points
 //   load_block_rows                          loads what all rows need of a block, once a block
 //   load_row_parameters                      scales, zero points, corrections of a group of rows
+//   load_scaling_parameters                  those that are better loaded after the products, if any
 //   zero_point_term     zero points of a vector's columns times the corrections of its rows
+//   float_zero_points   zero points of a vector's columns, as f32
 // Place
 //   find_place          the tile of this owner, and its slice of K
+//   EACH_TILE(p, t)     the loop over the tiles of this owner, if it has several: t becomes one after
+//                       the other. OWN_TILES: members of struct tile for that. SUM_ROW(t, i): where
+//                       row i of the current tile is in tile.sum and tile.result.
+//                       TILE_VALUES(t, values): the current tile's part of values_of
 //   SHARES_TILES        whether several owners share a tile; all of them then call finish_slices
 //   OWNER_ATTRIBUTES    attributes of the kernel
 //   OWNER_PARAMETERS, OWNER_ARGUMENTS        more parameters of the kernel, and passing them on
@@ -60,6 +66,10 @@
 //                       from tile.sum
 //   SUM_ENDS(block)     true: they are scaled and added to tile.result; else kept in tile.sum
 //   TAKES_CORRECTION(block)   whether zero points of the weights are subtracted in this block
+//   SUMS_ARE_BITS, SUM_BEGIN  whether s32 sums begin at SUM_BEGIN, the bits of an f32, and are read
+//                       as f32; else SUM_BEGIN is 0
+//   WALK_COLUMNS(args, p, segment, t), WALK_ROWS(args, block, rows)   optional: the next loads of
+//                       scales, zero points and sums of src are those of a segment
 //   VALUES_APART        elements of the array that values_of may fill
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
@@ -70,6 +80,8 @@
 // and after the policy, in the header that OWNER_LOOPS names
 //   clear_sums          prepares sums and results for the first block
 //   multiply_block      the products of a block: load_b, add_wei_sums, multiply_rows for all groups
+//   keep_float_zero_points    prepares tile.wei_zp, just loaded, for float_zero_points
+//   subtract_last_terms       after the last block: what ZP_TERM_LAST leaves to the end
 //   values_of           the sums over K, row by row: column_f [TILE_M][NV]
 //   finish_slices       adds up the slices of a tile, finishes its rows and stores them
 //
@@ -120,6 +132,10 @@
 
 #include "tile.h"
 
+#ifndef WALK_COLUMNS
+#define WALK_COLUMNS(args, p, segment, t)
+#define WALK_ROWS(args, block, rows)
+#endif
 #ifndef BEFORE_PRODUCTS
 #define BEFORE_PRODUCTS()
 #define AFTER_PRODUCTS()
@@ -129,5 +145,5 @@
 // on, over one block. src: any type, see tile_rows for where rows begin.
 static inline __attribute__((always_inline)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
-              __private struct tile *t, __private const struct row_parameters *parameters,
+              __private struct tile *t, __private struct row_parameters *parameters,
               const struct k_block *block, struct b_panel b);

@@ -21,12 +21,12 @@
 // The sums of `count` rows from row i0 of the tile on, over one block.
 static inline __attribute__((always_inline)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
-              __private struct tile *t, __private const struct row_parameters *parameters,
+              __private struct tile *t, __private struct row_parameters *parameters,
               const struct k_block *block, struct b_panel b) {
     vec_i isum[VECTORS(ROWS)];
     vec_f fsum[VECTORS(ROWS)];
-    __private vec_i *carried = t->sum + VECTORS(i0);
-    __private vec_f *result = t->result + VECTORS(i0);
+    __private vec_i *carried = t->sum + VECTORS(SUM_ROW(t, i0));
+    __private vec_f *result = t->result + VECTORS(SUM_ROW(t, i0));
     const bool begins = SUM_BEGINS(block), ends = SUM_ENDS(block);
     struct a_group a;
     load_group(src, p, &t->rows, i0, block->k0, &a);
@@ -35,25 +35,32 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
     for (int v = 0; v < VECTORS(count); v += at_once) {
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
-            const vec_i sum = begins ? (vec_i)0 : carried[i];
+            const vec_i sum = begins ? (vec_i)SUM_BEGIN : carried[i];
             if (HAS(FLAG_INTEGER))
                 isum[i] = sum;
             else
                 fsum[i] = as_vec_f(sum);
             if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32 && TAKES_CORRECTION(block))
                 isum[i] -= zero_point_term(t->wei_zp[i % NV], (vec_i)parameters->correction[i / NV]);
+            if (SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32)
+                isum[i] = as_vec_i(fma((vec_f)to_column_f(-t->wei_zp[i % NV]),
+                                       (vec_f)parameters->float_correction[i / NV], as_vec_f(sum)));
         }
         multiply(count, v, &a, block->length, b, isum, fsum);
+        load_scaling_parameters(count, i0, &t->rows, parameters);
 #pragma unroll
         for (int i = v; i < v + at_once; ++i) {
             if (HAS(FLAG_SRC_ZP) && block->last)
                 isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)parameters->src_zp[i / NV];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-                if (spec_zp_term() == ZP_TERM_F32 && block->first)
-                    scaled -=
-                        (vec_f)to_column_f(t->wei_zp[i % NV]) * (vec_f)parameters->float_correction[i / NV];
-                if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
+                if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && block->first)
+                    scaled -= (vec_f)float_zero_points(t->wei_zp[i % NV]) *
+                              (vec_f)parameters->float_correction[i / NV];
+                if (SUMS_ARE_BITS) // SUM_BEGIN * scale is exact: this rounds sum * scale once
+                    scaled = fma(as_vec_f(isum[i]), (vec_f)t->wei_scale[i % NV],
+                                 (vec_f)(t->wei_scale[i % NV] * -as_column_f((column_i)SUM_BEGIN)));
+                else if (HAS(FLAG_WEI_SCALE_K) && HAS(FLAG_SRC_SCALE_K))
                     scaled *= (vec_f)t->wei_scale[i % NV];
                 if (HAS(FLAG_SRC_SCALE_K))
                     result[i] = fma(scaled, (vec_f)parameters->src_scale[i / NV], result[i]);
@@ -85,6 +92,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
     if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
+    keep_float_zero_points(t, block);
     if (SCALES_COLUMNS && (HAS(FLAG_WEI_SCALE_K) || block->opens)) {
         load_column_scales(t->wei_scale, args->wei_scale, &p->wei_scale, WEI_SCALE_DT(p),
                            args->host_wei_scale, &t->wei_scale_at,
@@ -108,6 +116,8 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     struct k_block block = {.k0 = k_begin, .segment = k_begin / segment};
     block.steps = steps_of(p);
     k_index segment_end = (block.segment + 1) * segment;
+    WALK_COLUMNS(args, p, block.segment, t);
+    WALK_ROWS(args, &block, &t->rows);
     for (; block.k0 < k_end; block.k0 += block.length) {
         if (block.k0 == segment_end) {
             ++block.segment;
@@ -124,17 +134,21 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
         if (HAS(FLAG_SRC_ZP))
             block.src_zp = along_k(p, &block, p->src_zp.column_group) * block.steps.src_zp;
         block.opens = block.k0 == k_begin;
-        if (block.first || block.opens) {
-            load_column_parameters(p, args, &block, t);
-            for (int v = 0; v < NV; ++v)
-                t->wei_sum[v] = (column_i)0;
+        EACH_TILE(p, t) {
+            if (block.first || block.opens) {
+                load_column_parameters(p, args, &block, t);
+                for (int v = 0; v < NV; ++v)
+                    t->wei_sum[v] = (column_i)0;
+            }
+            load_block_rows(p, args, &block, &t->rows);
+            if (block.k0 + 2 * BLOCK_K <= k_end)
+                prefetch_block(&ahead);
+            multiply_block(&block, src, p, args, &source, panel, t);
         }
-        load_block_rows(p, args, &block, &t->rows);
-        if (block.k0 + 2 * BLOCK_K <= k_end)
-            prefetch_block(&ahead);
-        multiply_block(&block, src, p, args, &source, panel, t);
     }
+    WALK_COLUMNS(args, p, 0, t);
     AFTER_PRODUCTS();
+    subtract_last_terms(t);
 }
 
 OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
@@ -162,6 +176,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         t.wei_zp_at = find_columns(p, &p->wei_zp, &first, t.n0, t.columns);
     if (SCALES_COLUMNS)
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
+    WALK_COLUMNS(&args, p, 0, &t);
     const struct k_block all = {.opens = true};
     if (spec_stage() != STAGE_FINISH) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
@@ -183,13 +198,15 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         load_column_parameters(p, &args, &all, &t);
     }
     if (IS_PARTIAL(p)) {
-        store_partials(p, &t, values,
+        EACH_TILE(p, &t)
+        store_partials(p, &t, TILE_VALUES(&t, values),
                        partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
         return;
     }
+    EACH_TILE(p, &t)
     for (int i = 0; i < t.count; ++i) {
         const struct row_index r = row_at(p, first_row + i);
-        finish_tile_row(p, &args, dst, &r, &t, values + i * NV);
-        store_row(p, dst, &r, t.n0, t.columns, values + i * NV);
+        finish_tile_row(p, &args, dst, &r, &t, TILE_VALUES(&t, values) + i * NV);
+        store_row(p, dst, &r, t.n0, t.columns, TILE_VALUES(&t, values) + i * NV);
     }
 }

@@ -59,6 +59,7 @@ struct matmul_problem {
     // Xe rows: groups of tiles along M, and the height of a strip in such groups. Groups are
     // numbered strip by strip, and column by column within a strip.
     arg_i32 groups_m, strip;
+    arg_i32 abreast, unused;  // tiles of a work-item: 1, or with FLAG_ABREAST up to MOST_ABREAST
     arg_i32 group_x, group_y; // Xe rows: tiles along N and M in a group
     // With FLAG_SLICES: in the first whole_groups groups of tiles, each tile has one sub-group. In
     // the others, `slices` sub-groups share a tile, each with k_slice elements of K.
@@ -148,7 +149,8 @@ enum tiles {
 enum zp_term {
     ZP_TERM_S32,
     ZP_TERM_S16, // the factors fit into 16 bits, the product is s32
-    ZP_TERM_F32  // in f32, which is exact
+    ZP_TERM_F32, // in f32, which is exact
+    ZP_TERM_LAST // the mean of the zero points in s32, the rest in f32, once for all of K
 };
 
 // Bits of SPEC_FLAGS.
@@ -171,13 +173,20 @@ enum zp_term {
 #define FLAG_DST_SCALE (1u << 15)
 #define FLAG_DST_ZP (1u << 16)
 #define FLAG_ONE_GROUP (1u << 17)  // CPU rows: a tile has at most ROWS rows
-#define FLAG_ALONG_K (1u << 18)    // CPU rows: few rows, no panel (policy/int8_along_k.h)
+#define FLAG_ALONG_K (1u << 18)    // CPU rows: few rows, no panel (policy/*_along_k.h)
 #define FLAG_QUAD_TAIL (1u << 19)  // CPU rows of bytes: K is no multiple of 4
 #define FLAG_ONE_MATRIX (1u << 20) // Xe rows: a tile's rows are rows of one matrix of the batch
 #define FLAG_PANEL_TAIL (1u << 21) // Xe rows: K is no multiple of a panel
 #define FLAG_WEI_2D (1u << 22)     // Xe rows: 2-D block loads can read the weights
 #define FLAG_SPLIT_F32 (1u << 23)  // Xe rows: f32 is split into two bf16
 #define FLAG_SLICES (1u << 24)     // Xe rows: sub-groups share a tile, each with a slice of K
+#define FLAG_SUM_BITS (1u << 25)   // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
+// CPU rows: a work-item computes several neighbouring tiles (owner/work_item/abreast.h).
+#define FLAG_ABREAST (1u << 26)
+
+#define MOST_ABREAST 16
+#define BLOCK_ABREAST 16   // elements of K in a block with FLAG_ABREAST
+#define BLOCK_ALONG_K 1024 // elements of K in a block with FLAG_ALONG_K
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -12,8 +12,8 @@ static inline int sum_of(bytes src, long begin, long stride, long length) {
     if (spec_src_unit() == UNIT_COLUMN && length >= 16) {
         int16 sums = 0;
         for (; k + 16 <= length; k += 16)
-            sums += spec_src_dt() == DT_S8 ? convert_int16(vload16(0, (global const char *)src + begin + k))
-                                           : convert_int16(vload16(0, src + begin + k));
+            sums += src_is_signed() ? convert_int16(vload16(0, (global const char *)src + begin + k))
+                                    : convert_int16(vload16(0, src + begin + k));
         const int8 eight = sums.lo + sums.hi;
         const int4 four = eight.lo + eight.hi;
         sum = four.x + four.y + four.z + four.w;

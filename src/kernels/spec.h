@@ -62,3 +62,8 @@ static inline int spec_tiles() {
 }
 
 #define HAS(flag) ((spec_flags() & (flag)) != 0)
+
+// For src of integers.
+static inline bool src_is_signed() {
+    return spec_src_dt() == DT_S8;
+}

@@ -16,6 +16,7 @@ struct tile {
     // For the columns, in the current segment; wei_sum: sums of the weights along K.
     column_i wei_zp[NV], wei_sum[NV];
     column_f wei_scale[NV];
+    OWN_TILES
     vec_i sum[TILE_VECTORS];    // sums that are not scaled yet; bits of f32 unless FLAG_INTEGER
     vec_f result[TILE_VECTORS]; // sums of scaled segments
 };

@@ -85,14 +85,25 @@ bool fills_tiles(const facts &f, std::string &why) {
     return false;
 }
 
-// Refuses problems that are better for the wide tile after this narrow one: those where the narrow
-// tiles would compute more than three quarters of the columns that wide ones would. A kernel that
+// Refuses problems that are better for another row: those that do not fill tiles of AMX, many rows for
+// a kernel that is for few or the other way round, and those for the wide tile after this narrow one, where
+// the narrow tiles would compute more than three quarters of the columns that wide ones would. A kernel that
 // multiplies without a panel is always kept.
 bool suits(const facts &f, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))
         return false;
-    const zemm_dim_t n = f.problem().n();
+    const problem &p = f.problem();
+    const zemm_dim_t n = p.n(), rows = p.shares_weights() ? p.batch() * p.m() : p.m();
+    if (row.is_for_few_rows() && rows > row.tile_m) {
+        why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
+        return false;
+    }
+    constexpr zemm_dim_t fewest_rows = 5; // fewer are limited by reading the weights
+    if (row.family == isa_family::avx512_bf16 && rows < fewest_rows) {
+        why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows);
+        return false;
+    }
     if (row.wide_n == 0 || f.is_without_panel || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
         return true;
     why = text("a tile of %d columns is better", row.wide_n);

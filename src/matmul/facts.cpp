@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/facts.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/matmul_args.h"
@@ -81,10 +82,19 @@ reading wei_reading(const facts &f) {
 }
 
 bool multiplies_along_k(const facts &f) {
-    constexpr zemm_dim_t most_rows = 6; // with more rows, making a panel of the weights pays
     const problem &p = f.problem();
-    return f.family.multiplies_along_k && f.row->multiplies == operands::int8 && !f.empty &&
-           p.batch() * p.m() <= most_rows && f.segment % 64 == 0 && f.laid_out->wei_unit == UNIT_ROW;
+    if (!f.family.multiplies_along_k || f.empty || f.laid_out->wei_unit != UNIT_ROW ||
+        f.src_unit != UNIT_COLUMN)
+        return false;
+    const zemm_dim_t rows = p.batch() * p.m();
+    const auto is_read = [](zemm_data_type_t dt) {
+        return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16;
+    };
+    // With more rows, making a panel of the weights pays. Adding up the lanes at the end of a segment
+    // takes about as long for two rows as making a panel of 128 elements of K.
+    if (f.row->multiplies == operands::int8)
+        return f.segment % 64 == 0 && rows <= std::min<zemm_dim_t>(6, f.segment / 64);
+    return rows <= 8 && is_read(p.src.data_type) && is_read(p.wei.data_type);
 }
 
 // f32 is split into two bf16 where the fpmath mode wants more digits than one bf16 has. Integers

@@ -55,7 +55,7 @@ struct facts : problem_facts {
     family_traits family = {};
     std::shared_ptr<const laid_out_problem> laid_out = nullptr;
     reading src = reading::elements, wei = reading::elements;
-    // The kernel multiplies a few 8-bit rows by weights that lie along K, without making a panel.
+    // The kernel multiplies a few rows by weights that lie along K, without making a panel.
     bool is_without_panel = false;
     // Ranges and slices of K are multiples of this: a segment, or a panel if all of K is one
     // segment.

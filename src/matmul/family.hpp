@@ -12,6 +12,7 @@ enum class isa_family {
     avx2_vnni,
     avx512,
     avx512_vnni,
+    avx512_bf16,
     amx,
     xe_hpc,   // XMX, sub-groups of 16, 2-D block loads: Xe-HPC, Xe2 and later
     xe_hpg,   // XMX, sub-groups of 8: Xe-HPG
@@ -57,11 +58,14 @@ constexpr family_traits traits_of(isa_family family) {
     case isa_family::any:
     case isa_family::cpu:
     case isa_family::avx2:
-    case isa_family::avx2_vnni:
-    case isa_family::avx512:
+    case isa_family::avx512_bf16:
         return {};
-    case isa_family::avx512_vnni:
+    case isa_family::avx2_vnni:
+        return {.zero_points_as_f32 = true};
+    case isa_family::avx512:
         return {.multiplies_along_k = true};
+    case isa_family::avx512_vnni:
+        return {.zero_points_as_f32 = true, .multiplies_along_k = true};
     case isa_family::amx:
         return {.multiplies_by = tiles, .zero_points_as_f32 = true};
     // sub-group, register bytes, multiplies by, loads, step bytes, widened step, zero points as f32

@@ -65,6 +65,8 @@ struct kernel_row {
     constexpr ze::feature tiles() const {
         return multiplies == operands::int8 ? ze::feature::amx_int8 : ze::feature::amx_bf16;
     }
+    // Whether a CPU row is for at most as many rows as a tile has.
+    constexpr bool is_for_few_rows() const { return !is_xe() && lanes > 1 && tile_m == rows_at_once; }
     // Whether this is the smallest tile of its policy: only that has registers to spare for reading
     // operands element by element.
     constexpr bool can_gather() const { return tile_m == rows_at_once; }

@@ -83,6 +83,31 @@ uint32_t flags_of(const facts &f) {
     return flags;
 }
 
+constexpr zemm_dim_t most_rows_abreast = 16; // see tiles_abreast()
+
+// Whether all groups of K leave their zero-point terms to the end, where zero points and scales of the
+// weights are the same along K. Until then sums are larger by the zero points' distance from their
+// mean, and round more coarsely, but less so than f16 and bf16. Not with tiles abreast, which have a
+// mean each.
+bool may_end_with_term(const facts &f) {
+    const problem &p = f.problem();
+    const bool may_be_abreast = f.laid_out->wei_unit == UNIT_COLUMN && p.m() <= most_rows_abreast;
+    return !f.family.is_xe() && !may_be_abreast &&
+           (p.dst.data_type == zemm_f16 || p.dst.data_type == zemm_bf16) &&
+           !changes_along_k(p, p.zero_point(ZEMM_ARG_WEIGHTS), true) &&
+           !changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
+}
+
+// How the kernel multiplies zero points of the weights with sums of src.
+kernels::zp_term zp_term_of(const facts &f) {
+    if (!zero_points_fit_f32(f))
+        return kernels::ZP_TERM_S32;
+    if (f.family.zero_points_as_f32 || (f.family.is_xe() && sums_are_bits(f)))
+        return may_end_with_term(f) ? kernels::ZP_TERM_LAST : kernels::ZP_TERM_F32;
+    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
+    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
+}
+
 // The value for the specialisation constants: the type, or 0 if there is no parameter or it is a
 // host scalar.
 uint32_t parameter_type(const quant_entry *entry) {
@@ -96,7 +121,7 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kern
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
             {SPEC_FLAGS, flags},
             {SPEC_STAGE, stage},
-            {SPEC_ZP_TERM, xe_zp_term(f)},
+            {SPEC_ZP_TERM, zp_term_of(f)},
             {SPEC_WEI_UNIT, f.laid_out->wei_unit},
             {SPEC_SRC_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_SRC))},
             {SPEC_WEI_SCALE_DT, parameter_type(p.scale(ZEMM_ARG_WEIGHTS))},
@@ -115,12 +140,22 @@ constexpr uint32_t read_from_block =
     FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_DST_SCALE | FLAG_DST_ZP;
 constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
 
+// Whether the policy can multiply float weights that lie along N from where they are in memory.
+bool is_read_in_rows(const facts &f) {
+    const problem &p = f.problem();
+    const zemm_data_type_t wei = p.wei.data_type;
+    return f.row->multiplies == operands::f32 && f.row->lanes > 1 && !p.integer() &&
+           p.n() % f.row->tile_n == 0 && f.laid_out->wei_unit == UNIT_COLUMN &&
+           (wei == zemm_f32 || wei == zemm_f16 || wei == zemm_bf16);
+}
+
 // Whether the policy multiplies packed weights in another way if it uses them only once.
 bool reads_one_group_otherwise(const facts &f) {
     const problem &p = f.problem();
     if (multiplies_unlike_bytes(f))
         return is_int4(p.wei.data_type) || changes_signedness(p);
-    return f.row->multiplies == operands::f32 && !p.integer() && p.wei.data_type != zemm_f32;
+    return f.row->multiplies == operands::f32 && !p.integer() &&
+           (p.wei.data_type != zemm_f32 || is_read_in_rows(f));
 }
 
 // Whether the policy multiplies src as it is in memory.
@@ -183,11 +218,11 @@ std::vector<ze::spec_constant> constants_of(const facts &f, const ze::device &de
     // Drivers refuse specialisation constants that a module does not have.
     if (f.row->multiplies == operands::f32)
         result.push_back({SPEC_SRC_UNIT, uint32_t(multiplies_src_in_place(f) ? UNIT_COLUMN : UNIT_NONE)});
-    if (f.family.has_tiles()) {
-        result.push_back({SPEC_ZP_TERM, uint32_t(xe_zp_term(f))});
+    if (f.family.zero_points_as_f32)
+        result.push_back({SPEC_ZP_TERM, uint32_t(zp_term_of(f))});
+    if (f.family.has_tiles())
         result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
                                                                        : kernels::TILES_IN_SOFTWARE)});
-    }
     return result;
 }
 
@@ -206,6 +241,20 @@ std::vector<ze::spec_constant> finish_constants_of(uint32_t flags) {
 constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds
 constexpr zemm_dim_t shortest_range = 512;      // elements of K
 
+// How many neighbouring tiles a work-item computes (FLAG_ABREAST): as many as leave enough
+// work-items, for few rows of bytes and plain weights that lie along N. More rows hide the time in
+// which their weights are read.
+zemm_dim_t tiles_abreast(const facts &f, const matmul_problem &block, zemm_dim_t tiles, zemm_dim_t enough) {
+    if (f.row->multiplies != operands::int8 || f.family.has_tiles() || f.row->rows_at_once > 8 ||
+        f.laid_out->wei_unit != UNIT_COLUMN || block.rows > most_rows_abreast)
+        return 1;
+    const zemm_dim_t most = std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / block.rows);
+    zemm_dim_t abreast = 1;
+    while (2 * abreast <= most && 2 * abreast * enough <= tiles)
+        abreast *= 2;
+    return abreast;
+}
+
 // Cuts a problem for rows where a work-item owns a tile: tiles of nearly equal height, and about
 // four work-groups for every core. If there are too few tiles for that, they first get lower, down
 // to 16 rows. Then K is split into ranges. If K is not split, tiles get as low as the policy
@@ -219,8 +268,10 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
         fail(zemm_unimplemented, "%s has tiles of at most %d rows, not %lld", row.name, row.tile_m,
              (long long)chosen.rows);
     result.group_size = {uint32_t(row.group_x), 1, 1};
-    const zemm_dim_t along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
+    const zemm_dim_t tiles_along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
+    block.abreast = int32_t(tiles_abreast(f, block, tiles_along_n, enough));
+    const zemm_dim_t along_n = groups(tiles_along_n, block.abreast, "N");
     const zemm_dim_t wanted = groups(enough, along_n * batch, "a device");
     const zemm_dim_t fewest = groups(block.rows, row.tile_m, "M");
     const auto tiles_of = [&](zemm_dim_t rows) {
@@ -246,12 +297,24 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
         return;
     const zemm_dim_t finish_rows = groups(block.rows, std::min(block.rows, wanted), "M");
     block.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
-    result.finish_count = {uint32_t(groups(groups(block.rows, block.finish_rows, "M") * along_n, 1, "M x N")),
-                           uint32_t(batch), 1};
-    take_partials(result, along_n * row.tile_n * row.group_x, ranges);
+    result.finish_count = {
+        uint32_t(groups(groups(block.rows, block.finish_rows, "M") * tiles_along_n, 1, "M x N")),
+        uint32_t(batch), 1};
+    take_partials(result, tiles_along_n * row.tile_n * row.group_x, ranges);
 }
 
 } // namespace
+
+// The sum of products, and zero point * sum of src, are below 2^24 in magnitude: they have at most 256
+// products of bytes. Where weights change their signedness, zero points are up to 256 beside u8 src,
+// 383 beside s8 src.
+bool zero_points_fit_f32(const facts &f) {
+    const problem &p = f.problem();
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
+    const bool is_small = zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type))
+                             : multiplies_unlike_bytes(f) && changes_signedness(p);
+    return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+}
 
 zemm_dim_t k_range(const facts &f, zemm_dim_t ranges) {
     const zemm_dim_t k = f.problem().k();
@@ -299,14 +362,20 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
-    if (block.segment <= (is_xe ? f.panel_k * f.panels : row.tile_k))
+    const zemm_dim_t block_k = is_xe                ? f.panel_k * f.panels
+                               : f.is_without_panel ? BLOCK_ALONG_K
+                               : block.abreast > 1  ? BLOCK_ABREAST
+                                                    : row.tile_k;
+    if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
     if (multiplies_unlike_bytes(f) && p.k() % 4 != 0)
         flags |= FLAG_QUAD_TAIL;
-    if (!is_xe && f.wei == reading::packed && block.tile_rows <= row.rows_at_once)
+    if (!is_xe && (f.wei == reading::packed || is_read_in_rows(f)) && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
     if (f.is_without_panel)
         flags |= FLAG_ALONG_K;
+    if (block.abreast > 1)
+        flags |= FLAG_ABREAST;
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
     const bool is_split = block.k_range < block.k;

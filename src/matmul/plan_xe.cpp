@@ -5,21 +5,22 @@
 #include <cmath>
 
 #include "matmul/split.hpp"
+#include "matmul/sums.hpp"
 
 namespace zemm::matmul {
 
-namespace {
-
-// Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum
-// of src, are below 2^24 in magnitude: they have at most 256 products of bytes.
-bool zero_points_fit_f32(const facts &f) {
+// The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights must be
+// f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy 1.5 * 2^23
+// into each sum, which takes as long as the conversion.
+bool sums_are_bits(const facts &f) {
     const problem &p = f.problem();
-    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    return p.integer() && zp && !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) &&
-           !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+    const quant_entry *scale = p.scale(ZEMM_ARG_WEIGHTS);
+    const bool copies = f.family.multiplies_by == multiplier::dpas && f.family.has_small_registers();
+    return p.integer() && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
+           changes_along_k(p, scale, true) && scale->data_type == zemm_f16 && !p.zero_point(ZEMM_ARG_SRC) &&
+           (p.zero_point(ZEMM_ARG_WEIGHTS) ? zero_points_fit_f32(f) : !copies) &&
+           f.segment <= longest_sum(p, (1 << 22) - 1);
 }
-
-} // namespace
 
 void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
@@ -73,6 +74,7 @@ uint32_t xe_flags(const facts &f) {
     set(f.wei == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
     set(f.splits_f32(), FLAG_SPLIT_F32);
+    set(sums_are_bits(f), FLAG_SUM_BITS);
     return flags;
 }
 
@@ -80,15 +82,6 @@ kernels::src_load xe_src_load(const facts &f) {
     if (f.src == reading::blocks_2d)
         return kernels::SRC_LOAD_2D;
     return f.src == reading::blocks_1d ? kernels::SRC_LOAD_1D : kernels::SRC_LOAD_GATHER;
-}
-
-kernels::zp_term xe_zp_term(const facts &f) {
-    if (!zero_points_fit_f32(f))
-        return kernels::ZP_TERM_S32;
-    if (f.family.zero_points_as_f32)
-        return kernels::ZP_TERM_F32;
-    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
-    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
 }
 
 } // namespace zemm::matmul

@@ -13,7 +13,8 @@ void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &resul
 void xe_pitches(const facts &f, kernels::matmul_problem &block);
 // The flags that only these rows have, such as FLAG_WEI_2D.
 uint32_t xe_flags(const facts &f);
+// Whether FLAG_SUM_BITS is right for one of these rows, and saves instructions.
+bool sums_are_bits(const facts &f);
 kernels::src_load xe_src_load(const facts &f);
-kernels::zp_term xe_zp_term(const facts &f);
 
 } // namespace zemm::matmul

@@ -191,6 +191,24 @@ bool reads_quads(const facts &f, std::string &why) {
     return true;
 }
 
+// What rows require that multiply bf16, and f32 as bf16.
+bool multiplies_bf16(const facts &f, std::string &why) {
+    const problem &p = f.problem();
+    const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
+    const bool narrows =
+        p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
+    if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !narrows) {
+        why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
+        return false;
+    }
+    if ((src != zemm_f32 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
+        why = text("it multiplies bf16 or f32 by the same type or integers, not %s by %s", zemm_dt2str(src),
+                   zemm_dt2str(wei));
+        return false;
+    }
+    return has_neighbours(f, why) && widens_exactly(f, "bf16", why) && reads_weights(f, why);
+}
+
 // Any CPU has the tiles of AMX in software.
 bool has_tiles(const ze::device &dev, std::string &why) {
     if (dev.kind == zemm_cpu)
@@ -205,6 +223,20 @@ bool takes_float(const facts &f, const ze::device &dev, ze::feature feature, std
     return has(dev, feature, why) && reads_weights(f, why);
 }
 
+bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    const problem &p = f.problem();
+    if (!p.weight_only()) {
+        why = text("it multiplies floats by integers, not %s by %s", zemm_dt2str(p.src.data_type),
+                   zemm_dt2str(p.wei.data_type));
+        return false;
+    }
+    if (f.wei != reading::packed) {
+        why = "it reads packed weights only";
+        return false;
+    }
+    return takes_float(f, dev, feature, why);
+}
+
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     return has(dev, feature, why) && reads_quads(f, why);
 }
@@ -214,22 +246,11 @@ bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
 }
 
 bool bf16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
-    const problem &p = f.problem();
-    const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
-    const bool narrows =
-        p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
-    if (!has_tiles(dev, why))
-        return false;
-    if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !narrows) {
-        why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
-        return false;
-    }
-    if ((src != zemm_f32 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
-        why = text("it multiplies bf16 or f32 by the same type or integers, not %s by %s", zemm_dt2str(src),
-                   zemm_dt2str(wei));
-        return false;
-    }
-    return has_neighbours(f, why) && widens_exactly(f, "bf16", why) && reads_weights(f, why);
+    return has_tiles(dev, why) && multiplies_bf16(f, why);
+}
+
+bool takes_bf16(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    return has(dev, feature, why) && multiplies_bf16(f, why);
 }
 
 bool takes_dpas_int8(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {

@@ -8,6 +8,8 @@
 namespace zemm::matmul {
 
 bool takes_float(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_widened(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_bf16(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 // loads: the feature that the policy loads tensors with (block_2d), or xmx if it needs no other.
 bool takes_dpas_int8(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
@@ -31,6 +33,8 @@ bool fits_sub_group(const facts &f, const ze::device &dev, std::string &why);
         return function(f, dev, feature, why);                                                               \
     }
 ZEMM_PREDICATE(float_on, takes_float)
+ZEMM_PREDICATE(widened_on, takes_widened)
+ZEMM_PREDICATE(bf16_on, takes_bf16)
 ZEMM_PREDICATE(int8_on, takes_int8)
 ZEMM_PREDICATE(dpas_int8_on, takes_dpas_int8)
 ZEMM_PREDICATE(dp4a_int8_on, takes_dp4a_int8)

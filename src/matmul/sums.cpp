@@ -26,9 +26,13 @@ bool is_bare_s32(const problem &p) {
            !p.zero_point(ZEMM_ARG_DST);
 }
 
+zemm_dim_t longest_sum(const problem &p, zemm_dim_t most) {
+    return most / (largest_magnitude(p.src, p.zero_point(ZEMM_ARG_SRC)) *
+                   largest_magnitude(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS)));
+}
+
 zemm_dim_t longest_s32_sum(const problem &p) {
-    return INT32_MAX / (largest_magnitude(p.src, p.zero_point(ZEMM_ARG_SRC)) *
-                        largest_magnitude(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS)));
+    return longest_sum(p, INT32_MAX);
 }
 
 zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment) {

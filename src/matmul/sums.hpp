@@ -9,8 +9,10 @@ namespace zemm::matmul {
 // Whether the s32 sums of an integer matmul are its results, without f32 on the way. Such sums may
 // wrap.
 bool is_bare_s32(const problem &p);
-// Elements of K whose sum of products always fits into an s32, by the ranges of the types. For
-// integer problems.
+// Elements of K whose sum of products is never above `most` in magnitude, by the ranges of the types.
+// For integer problems.
+zemm_dim_t longest_sum(const problem &p, zemm_dim_t most);
+// The same for sums that fit into an s32.
 zemm_dim_t longest_s32_sum(const problem &p);
 // The longest part of a segment that divides it and is no longer than longest_s32_sum().
 zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment);

@@ -35,8 +35,8 @@ class Clock:
 def test_turns_alternate() -> None:
     clock = Clock()
     runs = [clock.runner("A", 2), clock.runner("B", 3)]
-    turns = alternate(runs, 3, 1e9, clock.runner("-", 50), clock=lambda: clock.now)
-    assert clock.order == "-A-B" * 3
+    turns = alternate(runs, 3, 1e9, lambda index: clock.runner(f"-{index}", 50)(), clock=lambda: clock.now)
+    assert clock.order == "-0A-1B" * 3
     assert [turn.times_ms for turn in turns] == [pytest.approx([2] * 3), pytest.approx([3] * 3)]
 
 

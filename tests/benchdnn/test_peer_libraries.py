@@ -2,15 +2,22 @@
 """The installed peers compared with numpy. A peer that is missing or refuses is named."""
 
 import builtins
+import os
+import sys
+from contextlib import nullcontext
 from importlib import metadata
 from typing import Any
+from unittest.mock import MagicMock, patch
 
+import ml_dtypes
 import numpy as np
 import pytest
 from zemm.benchdnn import arguments as args
+from zemm.benchdnn import timing
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import expand
-from zemm.benchdnn.peers import PeerError, load
+from zemm.benchdnn.peers import Peer, PeerError, load
+from zemm.benchdnn.peers import cold as cold_cache
 from zemm.benchdnn.peers.problem import peer_case
 from zemm.benchdnn.peers.tensors import tensors
 
@@ -22,24 +29,52 @@ def case_of(options: str) -> Case:
     return job.case
 
 
-def close(name: str, options: str, problem: str, tolerance: float) -> None:
-    """Compare a peer's result with numpy's. Skips if the peer is not installed."""
+def loaded(name: str) -> Peer:
+    """A peer. Skips if it is not installed."""
     try:
-        peer = load(name)
+        return load(name)
     except PeerError as error:
         pytest.skip(str(error))
-    (job,), _ = expand(["--mode=P", "--matmul", *options.split(), problem])
-    case = peer_case(job.case)
-    prepared: Any = peer.prepare(case)
-    prepared.run()
+
+
+def close(name: str, options: str, problem: str, tolerance: float, **how: bool) -> None:
+    """Compare a peer's result with numpy's. Skips if the peer is not installed."""
+    error = error_of(loaded(name), options, problem, **how)
+    assert error <= tolerance
+
+
+def error_of(peer: Peer, options: str, problem: str, runs: int = 1, **how: bool) -> float:
+    """The largest error of a peer's results, as a share of the largest expected one. All results of
+    `runs` runs are compared."""
+    (job,), _ = expand(
+        [
+            "--mode=P",
+            *(o for o in options.split() if o.startswith("--cold")),
+            "--matmul",
+            *(o for o in options.split() if not o.startswith("--cold")),
+            problem,
+        ]
+    )
+    case = peer_case(job.case, "")
+    prepared: Any = peer.prepare(case, **how)
+    expected = product(case)
+    worst = 0.0
+    for _ in range(runs):
+        prepared.cool()
+        prepared.run()
+        worst = max(worst, float(np.abs(prepared.dst() - expected).max() / np.abs(expected).max()))
+    return worst
+
+
+def product(case: Case) -> Any:
+    """What a peer should compute."""
     values = {argument.arg: v.astype(np.float64) for argument, v in tensors(case)}
     src, wei = values[args.SRC], values[args.WEI]
     for flag, apply in ((args.ZERO_POINTS, np.subtract), (args.SCALES, np.multiply)):
         if flag | args.WEI in values:
             parameter = values[flag | args.WEI]
             wei = apply(wei, np.repeat(parameter, wei.shape[0] // parameter.shape[0], 0))
-    expected = src @ wei
-    np.testing.assert_allclose(prepared.dst(), expected, rtol=0, atol=tolerance * np.abs(expected).max())
+    return src @ wei
 
 
 GROUPED = (
@@ -63,10 +98,7 @@ def test_onednn_computes_the_case(options: str, tolerance: float) -> None:
 
 
 def test_onednn_names_what_it_refuses() -> None:
-    try:
-        peer = load("onednn")
-    except PeerError as error:
-        pytest.skip(str(error))
+    peer = loaded("onednn")
     with pytest.raises(
         PeerError, match=r"dnnl_matmul_primitive_desc_create returned (unimplemented|invalid)"
     ):
@@ -74,12 +106,185 @@ def test_onednn_names_what_it_refuses() -> None:
 
 
 @pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
-@pytest.mark.parametrize(
-    ("dt", "tolerance"), [("f32:f32:f32", 1e-5), ("f32:u8:f32", 0.02), ("f32:u4:f32", 0.02)]
-)
-def test_networks_compute_the_case(name: str, dt: str, tolerance: float) -> None:
+@pytest.mark.parametrize("dt", ["f32:f32:f32", "f32:u8:f32", "f32:u4:f32"])
+def test_networks_compute_the_case(name: str, dt: str) -> None:
+    """Weight-only, too, is as exact as f32."""
     options = f"--dt={dt}" if dt == "f32:f32:f32" else f"--dt={dt} {GROUPED}"
-    close(name, options, "9x64:64x48", tolerance)
+    close(name, options, "9x64:64x48", 1e-5)
+
+
+@pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
+@pytest.mark.parametrize("dt", ["f32:u8:f32", "f32:u4:f32"])
+def test_networks_quantise_src_if_told_to(name: str, dt: str) -> None:
+    """The error is that of a src with 8 bits, far above that of f32."""
+    peer = loaded(name)
+    assert peer.quantises_src
+    assert 1e-4 < error_of(peer, f"--dt={dt} {GROUPED}", "9x64:64x48", quantise_src=True) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("options", "tolerance"),
+    [
+        ("--dt=f32", 1e-5),
+        ("--dt=f32 --stag=ba --wtag=ab --dtag=ab", 1e-5),
+        ("--dt=bf16 --wtag=ba", 0.01),
+        ("--dt=bf16 --wtag=ab", 0.01),
+        ("--dt=f16 --wtag=any", 1e-3),
+        ("--dt=s8:s8:s32", 0),
+        ("--dt=s8:s8:s32 --stag=ba --wtag=ab", 0),
+    ],
+)
+def test_torch_computes_the_case(options: str, tolerance: float) -> None:
+    close("torch", options, "9x64:64x48", tolerance)
+
+
+TORCH_REFUSALS = [
+    ("torch", "--dt=u8:s8:s32", "src is u8"),
+    ("torch", "--dt=s8:s8:f32", "dst is f32"),
+    ("torch", "--dt=bf16:bf16:f32", "dst is f32"),
+    ("torch", "--dt=s8:s8:s32 --attr-scales=wei:per_oc", "no scales"),
+    ("torch", "--dt=f32 --dtag=ba", "dst as ab"),
+]
+
+
+class Tensor(np.ndarray):
+    """What the peer uses of a tensor of PyTorch."""
+
+    def t(self) -> Any:
+        return self.T
+
+    def clone(self) -> Any:
+        return self.copy("K")
+
+    def float(self) -> Any:
+        return self.astype(np.float32)
+
+    def numpy(self) -> Any:
+        return np.asarray(self)
+
+
+class TorchStandIn:
+    """What the peer uses of the module torch, with a list of the products' names."""
+
+    __version__ = "0"
+    bfloat16, int32 = ml_dtypes.bfloat16, np.int32
+    inference_mode = nullcontext
+
+    def __init__(self) -> None:
+        self.threads, self.precision = 0, ""
+        self.products: list[str] = []
+
+    def set_num_threads(self, count: int) -> None:
+        self.threads = count
+
+    def set_float32_matmul_precision(self, precision: str) -> None:
+        self.precision = precision
+
+    def from_numpy(self, values: Any) -> Tensor:
+        return values.view(Tensor)
+
+    def zeros(self, dims: tuple[int, ...], dtype: Any) -> Tensor:
+        return np.zeros(dims, dtype).view(Tensor)
+
+    def mm(self, src: Tensor, weights: Tensor, out: Tensor) -> None:
+        self.products.append(f"mm {src.dtype} {'ba' if weights.flags.f_contiguous else 'ab'}")
+        out[:] = src.astype(np.float32) @ weights.astype(np.float32)
+
+    def _int_mm(self, src: Tensor, weights: Tensor, out: Tensor) -> None:
+        self.products.append(f"_int_mm {src.dtype} {'ba' if weights.flags.f_contiguous else 'ab'}")
+        out[:] = src.astype(np.int32) @ weights.astype(np.int32)
+
+
+@pytest.mark.parametrize(
+    ("options", "product", "tolerance"),
+    [
+        ("--dt=f32 --wtag=any", "mm float32 ba", 1e-5),
+        ("--dt=bf16 --wtag=ab", "mm bfloat16 ab", 0.01),
+        ("--dt=s8:s8:s32 --wtag=ba --cold-cache=all", "_int_mm int8 ba", 0),
+    ],
+)
+def test_torch_with_a_stand_in(
+    options: str, product: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The peer's own code, where torch is not installed, too."""
+    stand_in = TorchStandIn()
+    monkeypatch.setitem(sys.modules, "torch", stand_in)
+    monkeypatch.setattr(timing, "CACHE_BYTES", 8000)
+    peer = load("torch")
+    assert error_of(peer, options, "9x64:64x48", runs=4) <= tolerance
+    assert stand_in.products == [product] * 4
+    assert stand_in.threads == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    ("mode", "precision"), [("strict", "highest"), ("bf16", "medium"), ("tf32", "high"), ("f16", "highest")]
+)
+def test_torch_is_told_the_fpmath_mode(mode: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = TorchStandIn()
+    monkeypatch.setitem(sys.modules, "torch", stand_in)
+    load("torch").prepare(case_of(f"--dt=f32 --attr-fpmath={mode}"))
+    assert stand_in.precision == precision
+
+
+@pytest.mark.parametrize(("options", "word"), [refusal[1:] for refusal in TORCH_REFUSALS])
+def test_what_torch_refuses_with_a_stand_in(options: str, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", TorchStandIn())
+    peer = load("torch")
+    with pytest.raises(PeerError, match=word):
+        peer.prepare(case_of(options))
+
+
+@pytest.mark.parametrize(
+    ("quantise_src", "mode", "group", "precision", "level"),
+    [(False, "strict", 0, "f32", 1), (True, "strict", 32, "f32", 4), (False, "any", 0, "bf16", 1)],
+)
+def test_how_networks_are_told_not_to_quantise(
+    quantise_src: bool, mode: str, group: int, precision: str, level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options and attributes that both libraries get, where they are not installed, too."""
+    for module in ("openvino", "onnx", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, module, MagicMock(__version__="0"))
+    case = case_of(f"--dt=f32:u8:f32 {GROUPED.replace('strict', mode)}")
+    load("openvino").prepare(case, quantise_src)
+    (_, device, config), _ = sys.modules["openvino"].Core().compile_model.call_args
+    assert (device, config["DYNAMIC_QUANTIZATION_GROUP_SIZE"]) == ("CPU", group)
+    assert config["INFERENCE_PRECISION_HINT"] == precision
+    assert config["INFERENCE_NUM_THREADS"] == len(os.sched_getaffinity(0))
+    load("onnxruntime").prepare(case, quantise_src)
+    assert sys.modules["onnx"].helper.make_node.call_args.kwargs["accuracy_level"] == level
+
+
+@pytest.mark.parametrize("cold", ["none", "wei", "all", "wei+tlb:1M"])
+def test_caches_are_emptied_for_a_compiled_model(cold: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold_cache, "CACHE_BYTES", 4096)
+    read: list[str] = []
+    with patch.object(cold_cache.np, "add", side_effect=np.add) as add:
+        flush = cold_cache.flusher(cold, lambda: read.append("src"))
+        flush()
+        flush()
+    assert read == (["src"] * 2 if cold.startswith("wei") else [])
+    written = [call.kwargs["out"].size for call in add.call_args_list]
+    assert written == ([] if cold == "none" else [4096] * 2)
+
+
+@pytest.mark.parametrize("cold", ["wei", "all"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("onednn", "--dt=u8:s8:f32"),
+        ("openvino", "--dt=f32"),
+        ("onnxruntime", "--dt=f32"),
+        ("torch", "--dt=s8:s8:s32"),
+    ],
+)
+def test_each_run_with_cold_caches_computes_the_case(
+    name: str, options: str, cold: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs with the given tensors, with each of their copies and with the given ones again."""
+    size = 64 * 48 if cold == "wei" else 9 * 64 + 64 * 48 + 4 * 9 * 48
+    monkeypatch.setattr(timing, "CACHE_BYTES", 2 * size)
+    error = error_of(loaded(name), f"{options} --cold-cache={cold}", "9x64:64x48", runs=4)
+    assert error <= 1e-5
 
 
 def test_onnxruntime_multiplies_integers() -> None:
@@ -95,23 +300,29 @@ def test_onnxruntime_multiplies_integers() -> None:
         ("onnxruntime", "--dt=f32:u8:f32 --attr-scales=wei:per_tensor:f32:8x1", "powers of two"),
         ("onnxruntime", "--dt=f32:u8:f32", "needs scales"),
         ("onnxruntime", "--dt=s8:s8:f16", "dst is f16"),
+        *TORCH_REFUSALS,
     ],
 )
 def test_networks_name_what_they_refuse(name: str, options: str, word: str) -> None:
-    try:
-        peer = load(name)
-    except PeerError as error:
-        pytest.skip(str(error))
+    peer = loaded(name)
     with pytest.raises(PeerError, match=word):
         peer.prepare(case_of(options))
 
 
-@pytest.mark.parametrize("name", ["onednn", "openvino", "onnxruntime"])
-def test_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("onednn", r"pip install 'zemm\[peers\]'"),
+        ("openvino", r"pip install 'zemm\[peers\]'"),
+        ("onnxruntime", r"pip install 'zemm\[peers\]'"),
+        ("torch", "a build for CPUs is enough"),
+    ],
+)
+def test_what_to_install(name: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def no_import(module: str, *more: Any, **others: Any) -> Any:
-        if module.split(".")[0] in ("openvino", "onnxruntime", "onnx"):
+        if module.split(".")[0] in ("openvino", "onnxruntime", "onnx", "torch"):
             raise ImportError(f"No module named '{module}'")
         return real(module, *more, **others)
 
@@ -120,5 +331,5 @@ def test_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", no_import)
     monkeypatch.setattr(metadata, "files", no_files)
-    with pytest.raises(PeerError, match=rf"peer {name} left out: .*pip install 'zemm\[peers\]'"):
+    with pytest.raises(PeerError, match=rf"peer {name} left out: .*{how}"):
         load(name)

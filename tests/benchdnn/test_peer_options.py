@@ -22,8 +22,8 @@ def case_of(options: str, *more: str) -> Case:
     return job.case
 
 
-def peer_line(options: str) -> str:
-    return peer_case(case_of(options)).repro().removesuffix(PROBLEM).strip()
+def peer_line(options: str, name: str = "onednn") -> str:
+    return peer_case(case_of(options), name).repro().removesuffix(PROBLEM).strip()
 
 
 def test_a_peer_runs_the_case_by_default() -> None:
@@ -54,6 +54,29 @@ def test_the_line_of_a_case_says_what_its_peer_runs() -> None:
     assert case_of(line.removesuffix(PROBLEM)).repro() == line
 
 
+def test_values_for_single_peers() -> None:
+    changes = (
+        "--peer-dt=u8:s8:f32,onnxruntime=u8:s8:s32,torch=s8:s8:s32 --peer-bia-dt=torch=undef "
+        "--peer-attr-scales=wei:per_oc,torch=none"
+    )
+    line = case_of(f"{ALL} {changes}").repro()
+    assert line.endswith(f" {changes} {PROBLEM}")
+    assert case_of(line.removesuffix(PROBLEM)).repro() == line
+    for name, dt, bias, scales in (
+        ("onednn", "u8:s8:f32", "--bia-dt=f16 ", "--attr-scales=wei:per_oc "),
+        ("onnxruntime", "u8:s8:s32", "--bia-dt=f16 ", "--attr-scales=wei:per_oc "),
+        ("torch", "s8:s8:s32", "", ""),
+    ):
+        rest = "--attr-zero-points=wei:per_oc:u8 --attr-precomputed-reductions=src:per_tensor:s32:1x128"
+        expected = f"--dt={dt} --stag=ab --wtag=ba --dtag=ab {bias}{scales}{rest}"
+        assert peer_line(f"{ALL} {changes}", name) == expected
+
+
+def test_a_new_value_replaces_those_for_single_peers() -> None:
+    assert peer_line(f"{ALL} --peer-dt=torch=f32 --peer-dt=f16", "torch") == peer_line(f"{ALL} --peer-dt=f16")
+    assert case_of(f"{ALL} --peer-dt=torch=f32 --peer-dt=") == case_of(ALL)
+
+
 def test_an_empty_value_takes_a_change_back() -> None:
     assert peer_line(
         f"{ALL} --peer-dt=f32 --peer-attr-scales=none --peer-dt= --peer-attr-scales="
@@ -65,7 +88,7 @@ def test_reset_takes_changes_back() -> None:
 
 
 def test_one_data_type_for_a_peer_is_that_of_all_tensors() -> None:
-    assert peer_case(case_of(f"{ALL} --peer-dt=f32")).dt == ("f32", "f32", "f32")
+    assert peer_case(case_of(f"{ALL} --peer-dt=f32"), "torch").dt == ("f32", "f32", "f32")
 
 
 def test_quantising_gives_peers_the_unquantised_src() -> None:
@@ -88,7 +111,9 @@ def test_peers_and_peak_are_kept_by_reset() -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ("--peer=mkl --matmul", "onednn, openvino, onnxruntime"),
+        ("--peer=mkl --matmul", "onednn, openvino, onnxruntime, torch"),
+        ("--matmul --peer-dt=mkl=f32", "onednn, openvino, onnxruntime, torch"),
+        ("--matmul --peer-dt=torch=int8", "--peer-dt"),
         ("--peak=2 --matmul", "--peak"),
         ("--matmul --peer-dt=f32:f32", "--peer-dt=f32:f32"),
         ("--matmul --peer-dt=int8", "--peer-dt"),

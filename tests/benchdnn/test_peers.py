@@ -12,30 +12,39 @@ import zemm
 from zemm.benchdnn import rivals
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.expand import expand
 from zemm.benchdnn.peaks import Peaks, measure
 from zemm.benchdnn.peers import PeerError
+from zemm.benchdnn.peers.problem import peer_case
 
 Capture = pytest.CaptureFixture[str]
 PROBLEM = "31x256:256x64"
 
 
 class Fake:
-    """A peer that takes only one data type."""
+    """A peer that counts what it is asked to do."""
 
     version = "1.2"
     impl = "fake, with a comma"
 
-    def __init__(self, refused: str = "") -> None:
-        self.refused, self.cases, self.runs = refused, [], 0
+    def __init__(self, refused: str = "", quantises_src: bool = False) -> None:
+        self.refused, self.quantises_src = refused, quantises_src
+        self.cases: list[Case] = []
+        self.quantised: list[bool] = []
+        self.order = ""
 
-    def prepare(self, case: Case) -> "Fake":
+    def prepare(self, case: Case, quantise_src: bool = False) -> "Fake":
         self.cases.append(case)
+        self.quantised.append(quantise_src)
         if self.refused:
             raise PeerError(self.refused)
         return self
 
+    def cool(self) -> None:
+        self.order += "c"
+
     def run(self) -> None:
-        self.runs += 1
+        self.order += "r"
 
 
 COLUMNS = (
@@ -71,7 +80,7 @@ def test_rows_of_zemm_and_a_peer(capsys: Capture, monkeypatch: pytest.MonkeyPatc
     lines, (own, peer) = rows(
         capsys, monkeypatch, {"onednn": fake}, "--peak", "--peer=onednn", "--matmul", "--peer-dt=f16", PROBLEM
     )
-    assert fake.runs == 8  # one run is not timed
+    assert fake.order == "r" + 7 * "cr"  # one run is not timed
     assert fake.cases[0].dt == ("f16", "f16", "f16")
     assert "# peer: onednn 1.2" in lines
     assert (own["who"], own["engine"], peer["who"], peer["engine"]) == ("perf", "cpu", "peer", "onednn")
@@ -132,6 +141,40 @@ def test_a_refusal_is_in_the_row(capsys: Capture, monkeypatch: pytest.MonkeyPatc
     assert found[1]["impl"] == "refused: cannot do this; nor that"
     assert {found[1][name] for name in ("min_time", "med_wall", "min_Gflops", "min_ratio")} == {"n/a"}
     assert found[0]["min_peak"] == "n/a"  # there was no --peak
+
+
+WEIGHT_ONLY = "--dt=f32:u8:f32 --attr-scales=wei:per_tensor:f32:128x1"
+QUANTISED = (
+    "--dt=s8:u8:f32 --quantize=f32 --attr-scales=src:per_tensor:f32:1x128+wei:per_tensor:f32:128x1 "
+    "--peer-attr-fpmath=strict:true"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (f"{WEIGHT_ONLY} --attr-fpmath=strict:true", [False]),
+        (f"{WEIGHT_ONLY} --attr-fpmath=any:true", [False, True]),
+        (f"{WEIGHT_ONLY} --attr-fpmath=any:true --peer-attr-fpmath=strict:true", [False]),
+        (QUANTISED, [True]),
+        (f"{QUANTISED} --peer-dt=f32", [False]),
+        ("--dt=f32", [False]),
+    ],
+)
+def test_whether_peers_quantise_src(options: str, expected: list[bool]) -> None:
+    (job,), _ = expand(["--matmul", *options.split(), PROBLEM])
+    wanted = peer_case(job.case, "openvino")
+    assert rivals.ways(Fake(quantises_src=True), job.case, wanted) == expected
+    assert rivals.ways(Fake(), job.case, wanted) == [False]
+
+
+def test_a_row_says_that_its_peer_quantises_src(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = Fake(quantises_src=True)
+    case = (*WEIGHT_ONLY.split(), "--attr-fpmath=any:true", PROBLEM)
+    _, found = rows(capsys, monkeypatch, {"openvino": peer}, "--peak", "--peer=openvino", "--matmul", *case)
+    assert [row["engine"] for row in found] == ["cpu", "openvino", "openvino (src quantised)"]
+    assert [row["bound"] for row in found] == ["f32", "f32", "int8"]
+    assert peer.quantised == [False, True]
 
 
 def test_a_peer_that_fails_at_the_first_run_refuses(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

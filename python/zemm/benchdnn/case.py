@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case: a problem with one value for each option, and the line that reproduces it."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from zemm.benchdnn import atoms, masks
 from zemm.benchdnn.attributes import Attributes, Fpmath, Quantization
@@ -51,7 +52,8 @@ class Grouped:
 
 @dataclass(frozen=True)
 class PeerChanges:
-    """`--peer-*`: the options that are different for a peer. None: the same as in the case."""
+    """`--peer-*`: the options that are different for peers. None: the same as in the case.
+    `own`: what a single peer gets instead, by its name, in the order of names."""
 
     dt: tuple[str, str, str] | None = None
     stag: str | None = None
@@ -63,10 +65,33 @@ class PeerChanges:
     reductions: tuple[Quantization, ...] | None = None
     post_ops: tuple[PostOp, ...] | None = None
     fpmath: Fpmath | None = None
+    own: "tuple[tuple[str, PeerChanges], ...]" = ()
+
+    def of(self, name: str) -> "PeerChanges":
+        """The changes for one peer."""
+        own = dict(self.own).get(name, PeerChanges())
+        given = {f.name: getattr(own, f.name) for f in fields(own) if f.name != "own"}
+        return replace(self, own=(), **{field: v for field, v in given.items() if v is not None})
+
+    def changed(self, name: str, field: str, value: Any) -> "PeerChanges":
+        """These changes, but with another value of a field for the peer `name`."""
+        own = dict(self.own)
+        own[name] = replace(own.get(name, PeerChanges()), **{field: value})
+        kept = sorted((name, changes) for name, changes in own.items() if changes != PeerChanges())
+        return replace(self, own=tuple(kept))
 
     def knobs(self) -> list[str]:
-        """`--peer-X=value` for each option that is set."""
-        own = [("dt", ":".join(self.dt) if self.dt else None)]
+        """`--peer-X=value`, with `NAME=value` for single peers, for each option that is set."""
+        texts: dict[str, list[str]] = {}
+        for prefix, changes in (("", self), *((f"{name}=", changes) for name, changes in self.own)):
+            for knob, value in changes._common_knobs():
+                texts.setdefault(knob, []).append(f"{prefix}{value}")
+        order = ("dt", "stag", "wtag", "dtag", "bia-dt", *_ATTRIBUTE_KNOBS.values())
+        return [f"--peer-{knob}={','.join(texts[knob])}" for knob in order if knob in texts]
+
+    def _common_knobs(self) -> list[tuple[str, str]]:
+        """(X, value) of the options for all peers."""
+        own: list[tuple[str, str | None]] = [("dt", ":".join(self.dt) if self.dt else None)]
         own += [(name, getattr(self, name)) for name in ("stag", "wtag", "dtag")]
         own.append(("bia-dt", self.bia_dt))
         set_ = {
@@ -76,7 +101,7 @@ class PeerChanges:
         }
         shown = {knob: value for knob, value, _ in Attributes(**set_).knobs()}
         own += [(_ATTRIBUTE_KNOBS[name], shown["--" + _ATTRIBUTE_KNOBS[name]] or "none") for name in set_]
-        return [f"--peer-{knob}={value}" for knob, value in own if value is not None]
+        return [(knob, value) for knob, value in own if value is not None]
 
 
 _ATTRIBUTE_KNOBS = {

@@ -25,25 +25,25 @@ def alternate(
     runs: Sequence[Run],
     rounds: int,
     budget_ms: float,
-    before: Callable[[], object] = lambda: None,
+    before: Callable[[int], object] = lambda index: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[Turns]:
     """Time each of `runs` once in every round. They return when their work is done, and have run
     once before.
 
-    `before` is called before each timed run and is not timed. There are `rounds` rounds. If that is
-    0, there are at least MIN_ROUNDS, and they go on until the runs have taken `budget_ms` times the
-    number of contestants. A contestant with a run of more than SLOW_MS takes part in SLOW_ROUNDS
-    rounds only.
+    `before` is called before each timed run, with its index in `runs`, and is not timed. There are
+    `rounds` rounds. If that is 0, there are at least MIN_ROUNDS, and they go on until the runs have
+    taken `budget_ms` times the number of contestants. A contestant with a run of more than SLOW_MS
+    takes part in SLOW_ROUNDS rounds only.
     """
     contestants = [Turns(run) for run in runs]
     done, spent = 0, 0.0
     while done < rounds if rounds else done < MIN_ROUNDS or spent < budget_ms * len(contestants):
-        turn = [c for c in contestants if not c.is_slow or done < SLOW_ROUNDS]
+        turn = [(i, c) for i, c in enumerate(contestants) if not c.is_slow or done < SLOW_ROUNDS]
         if not turn:
             break
-        for contestant in turn:
-            before()
+        for index, contestant in turn:
+            before(index)
             contestant.times_ms.append(_timed(contestant.run, clock))
             contestant.is_slow |= contestant.times_ms[-1] > SLOW_MS
             spent += contestant.times_ms[-1]

@@ -57,21 +57,32 @@ class Execution:
         if mode == "B" and self._case.options.fills:
             self._compare_bits(stream)
         elif mode == "C" and self._case.options.fills:
-            self._compare(self.buffers[args.DST].raw())
+            self._compare(self._buffers[args.DST].raw())
         else:
             self._result.end(verdict.EXECUTED)
         self._check_guards()
         return self._result
 
-    def prepare(self) -> dict[int, Any]:
-        """Make and fill the tensors. Returns the memories by argument."""
-        self.buffers = {a.arg: self._buffer(a) for a in self._arguments if not a.on_host}
+    def prepare(self) -> None:
+        """Make and fill the tensors."""
+        self._buffers = {a.arg: self._buffer(a) for a in self._arguments if not a.on_host}
         self._memories = self._all_memories()
         self._fill()
-        return self._memories
+
+    def sets(self) -> list[dict[int, Any]]:
+        """The memories by argument for runs to take one after the other: several with --cold-cache."""
+        cold_cache = self._case.options.cold_cache
+        filled = timing.sets_of(cold_cache, self._buffers, lambda b: b.size, self._twin)
+        return [self._memories | {arg: b.memory for arg, b in buffers.items()} for buffers in filled]
 
     def _buffer(self, argument: Argument) -> Buffer:
         return Buffer(self._zemm, self._engine, self._memory_desc(argument))
+
+    def _twin(self, buffer: Buffer) -> Buffer:
+        """A copy."""
+        twin = Buffer(self._zemm, self._engine, buffer.memory.md)
+        twin.write_raw(buffer.raw())
+        return twin
 
     def _memory_desc(self, argument: Argument) -> Any:
         """The descriptor of an argument. For tag any it is the one that the primitive chose."""
@@ -80,7 +91,7 @@ class Execution:
         return build.memory_desc(self._zemm, argument)
 
     def _all_memories(self) -> dict[int, Any]:
-        memories = {arg: buffer.memory for arg, buffer in self.buffers.items()}
+        memories = {arg: buffer.memory for arg, buffer in self._buffers.items()}
         for argument in self._arguments:
             if argument.on_host:
                 integral = BY_NAME[argument.data_type].integral
@@ -92,13 +103,13 @@ class Execution:
         if self._case.attributes.scratchpad == "user":
             scratchpad = self._pd.query_md("scratchpad_md")
             if scratchpad.size:
-                self.buffers[args.SCRATCHPAD] = Buffer(self._zemm, self._engine, scratchpad)
-                memories[args.SCRATCHPAD] = self.buffers[args.SCRATCHPAD].memory
+                self._buffers[args.SCRATCHPAD] = Buffer(self._zemm, self._engine, scratchpad)
+                memories[args.SCRATCHPAD] = self._buffers[args.SCRATCHPAD].memory
         return memories
 
     def _fill(self) -> None:
         for argument in self._arguments:
-            buffer = self.buffers.get(argument.arg)
+            buffer = self._buffers.get(argument.arg)
             if buffer is None or argument.role == "dropout mask":
                 continue
             if argument.role == "number":
@@ -127,7 +138,7 @@ class Execution:
 
     def _count_bytes(self) -> None:
         outputs = {a.arg for a in self._arguments if a.is_output}
-        for arg, buffer in self.buffers.items():
+        for arg, buffer in self._buffers.items():
             if arg in outputs:
                 self._result.bytes_out += buffer.size
             elif arg != args.SCRATCHPAD:
@@ -142,7 +153,7 @@ class Execution:
     def _compare(self, got: Bytes) -> None:
         """Compare all outputs with the reference and set the state of the result."""
         problem, options = self._case.problem, self._case.options
-        dst = self.buffers[args.DST]
+        dst = self._buffers[args.DST]
         if 0 in (*problem.src, *problem.wei, *problem.dst):
             self._verdict([_unchanged("dst", self._initial_dst, got)])
             return
@@ -160,8 +171,8 @@ class Execution:
         names = {args.DROPOUT_MASK: "DROPOUT_MASK", args.SCALES | args.DST: "DST_SCALES"}
         found = []
         for arg, values in want.extra.items():
-            if arg in self.buffers:
-                buffer = self.buffers[arg]
+            if arg in self._buffers:
+                buffer = self._buffers[arg]
                 own = Rules(buffer.layout.data_type, rules.eltwise, on_cpu=rules.on_cpu, is_scales=True)
                 got = buffer.load().reshape(values.shape)
                 found.append(compare(values, values, got, own, self._case.options.verbose, names[arg]))
@@ -182,7 +193,7 @@ class Execution:
 
     def _compare_bits(self, stream: Any) -> None:
         """Mode B: run again with the same inputs, and compare the bytes of all outputs."""
-        outputs = {a.role: self.buffers[a.arg] for a in self._arguments if a.is_output}
+        outputs = {a.role: self._buffers[a.arg] for a in self._arguments if a.is_output}
         first = {role: buffer.raw().copy() for role, buffer in outputs.items()}
         for role, buffer in outputs.items():
             if role == "dst":
@@ -193,7 +204,7 @@ class Execution:
         self._verdict([_unchanged(role, first[role], buffer.raw()) for role, buffer in outputs.items()])
 
     def _check_guards(self) -> None:
-        for arg, buffer in self.buffers.items():
+        for arg, buffer in self._buffers.items():
             if not buffer.is_intact():
                 name = next((a.role for a in self._arguments if a.arg == arg), "scratchpad")
                 sentence = f"memory before or behind the tensor '{name}' (argument {arg}) was written"
@@ -201,12 +212,11 @@ class Execution:
 
     def _measure(self) -> Result:
         options = self._case.options
-        copies = timing.cold_copies(self._zemm, self._engine, options.cold_cache, self.buffers)
-        sets = [self._memories | {arg: b.memory for arg, b in copy.items()} for copy in [{}, *copies]]
+        sets = self.sets()
         primitive = self._primitive
         if self._case.quantize:
             primitive = Quantized(self._zemm, self._engine, self._case, primitive)
-            self._result.bytes_in += primitive.source.size - self.buffers[args.SRC].size
+            self._result.bytes_in += primitive.source.size - self._buffers[args.SRC].size
         if options.compares:
             with self._result.timed("execute"):
                 self._rivals.contest(self._zemm, self._engine, self._case, primitive, sets, self._result)

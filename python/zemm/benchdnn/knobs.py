@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zemm.benchdnn import atoms, attributes, dtypes
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Encoding, Grouped, Sparsity, Strides
-from zemm.benchdnn.options import ImplFilter, impl_filter
+from zemm.benchdnn.options import PEERS, ImplFilter, impl_filter
 from zemm.benchdnn.post_ops import parse_post_ops
 from zemm.benchdnn.settings import Settings, three_types
 from zemm.benchdnn.tags import parse_tag
@@ -143,17 +143,33 @@ def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
 
 
 def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: bool) -> None:
-    """Apply `--peer-name=text`. An empty text means the value of the case; `none` means no such
-    attribute."""
+    """Apply `--peer-name=VALUE[,PEER=VALUE...]`: a value for all peers and others for single ones.
+    What is not given is as in the case; `none` means no such attribute."""
+    field = _KNOBS[name].field
+    values: dict[str, Any] = dict.fromkeys(PEERS)
+    common = None
+    for part in text.split(","):
+        peer, is_own, value = part.rpartition("=")
+        parsed = _peer_value(name, value, what, enum_tags)
+        if is_own:
+            values[atoms.choice(peer, what, PEERS, "peer")] = parsed
+        else:
+            common = parsed
+    changes: dict[str, Any] = {field: common}
+    settings.peer = replace(settings.peer, **changes)
+    for peer, own in values.items():
+        settings.peer = settings.peer.changed(peer, field, own)
+
+
+def _peer_value(name: str, text: str, what: str, enum_tags: bool) -> Any:
+    """The value of `--peer-name` for one or all peers; None for an empty text."""
     knob = _KNOBS[name]
-    value: Any = None
+    if not text:
+        return None
     if text == "none" and name.startswith("attr-"):
-        value = getattr(Settings(), knob.field)[0]
-    elif text:
-        value = knob.parse(text, what, enum_tags)
-        if name == "dt":
-            value = three_types(value, what)
-    settings.peer = replace(settings.peer, **{knob.field: value})
+        return getattr(Settings(), knob.field)[0]
+    value = knob.parse(text, what, enum_tags)
+    return three_types(value, what) if name == "dt" else value
 
 
 def reset(settings: Settings) -> Settings:

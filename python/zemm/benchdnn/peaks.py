@@ -44,11 +44,11 @@ class Peaks:
             self.values[name] = max(value, self.values.get(name, 0.0))
         self.missing.update(other.missing)
 
-    def bound(self, case: Case, size: int) -> tuple[str, float]:
+    def bound(self, case: Case, size: int, compute: str = "") -> tuple[str, float]:
         """The limit that bounds the speed of a case, and the milliseconds that the case needs at
         this limit: to read `size` bytes once, or to compute its operations. ('', 0) if the limit of
-        operations is not known."""
-        compute = compute_peak(case)
+        operations is not known. compute: the name of that limit, by default by the type of src."""
+        compute = compute or compute_peak(case)
         limits = [
             (1e3 * amount / self.value(name), name)
             for name, amount in (("read", float(size)), (compute, float(case.problem.ops)))

@@ -17,7 +17,8 @@ NONE = "n/a"
 @dataclass
 class Row:
     """The data of one perf line: runs of zemm or of a peer. `wall_ms` are their host times,
-    `other_ms` those of zemm, to which the ratio is computed."""
+    `other_ms` those of zemm, to which the ratio is computed. `computes`: the name of the limit of
+    its operations; empty: that of zemm."""
 
     job: Job
     case: Case
@@ -31,6 +32,7 @@ class Row:
     stages: dict[str, float]
     peaks: Peaks | None = None
     other_ms: list[float] | None = None
+    computes: str = ""
 
 
 def own_row(job: Job, result: Result) -> Row:
@@ -50,7 +52,7 @@ def peer_row(job: Job, result: Result, peer: PeerResult) -> Row:
     )
     return Row(
         job, peer.case, "peer", peer.name, impl, peer.times_ms, peer.times_ms, peer.bytes_moved, 0, {},
-        result.peaks, result.wall_ms,
+        result.peaks, result.wall_ms, "int8" if peer.quantises_src else "",
     )  # fmt: skip
 
 
@@ -72,10 +74,11 @@ def chosen(times: list[float], choice: str) -> float:
 
 def limit_of(row: Row) -> tuple[str, float]:
     """The limit that bounds a row, and its time in ms, or ('', 0). Operations are those of zemm's
-    case, so that they are the same for all rows of a case; bytes are those of the row."""
+    case, so that they are the same for all rows of a case but that of a peer which quantises src;
+    bytes are those of the row."""
     if not row.peaks:
         return "", 0.0
-    return row.peaks.bound(row.job.case, row.bytes_in + row.bytes_out)
+    return row.peaks.bound(row.job.case, row.bytes_in + row.bytes_out, row.computes)
 
 
 def percent_of_peak(row: Row, choice: str) -> float | None:

@@ -57,17 +57,19 @@ class Rivals:
             stream.wait()
 
         evict = np.zeros(timing.tlb_bytes(case.options.cold_cache), np.uint8)
-        if len(sets) > 1 and case.options.peers:
-            result.lines.append("# --cold-cache copies zemm's tensors only: a peer's stay where they are")
         run()
         if profiled:
             stream.reset_profiling()
         with self._prepared(case, result) as prepared:
             options = case.options
             runs = [run, *(p.run for _, p in prepared)]
-            turns = alternate(
-                runs, options.fix_times_per_prb, options.budget_ms, lambda: np.add(evict, 1, out=evict)
-            )
+
+            def before(index: int) -> None:
+                if index:
+                    prepared[index - 1][1].cool()
+                np.add(evict, 1, out=evict)
+
+            turns = alternate(runs, options.fix_times_per_prb, options.budget_ms, before)
         if result.peaks:
             result.peaks = self._peaks_after(engine, result.peaks)
         result.wall_ms = turns[0].times_ms
@@ -103,21 +105,29 @@ class Rivals:
     def _prepared(self, case: Case, result: Result) -> Iterator[list[tuple[PeerResult, Prepared]]]:
         """The peers that can run the case, after one run each. Refusals go to the result. The
         peers' memory is freed at the end."""
-        wanted, ready = peer_case(case), []
+        ready = []
         for name in case.options.peers:
             peer = self._peer(name, result)
             if peer is None:
                 continue
-            found = PeerResult(name, wanted.repro(), case=wanted, bytes_moved=_bytes(wanted))
-            result.peers.append(found)
-            try:
-                prepared = peer.prepare(wanted)
-                found.impl = prepared.impl
-                prepared.run()
-            except (PeerError, ValueError, NotImplementedError, RuntimeError, MemoryError) as error:
-                found.refusal = str(error) or type(error).__name__
-                continue
-            ready.append((found, prepared))
+            wanted = peer_case(case, name)
+            for quantises in ways(peer, case, wanted):
+                found = PeerResult(
+                    f"{name} (src quantised)" if quantises else name,
+                    wanted.repro(),
+                    case=wanted,
+                    bytes_moved=_bytes(wanted),
+                    quantises_src=quantises,
+                )
+                result.peers.append(found)
+                try:
+                    prepared = peer.prepare(wanted, quantises)
+                    found.impl = prepared.impl
+                    prepared.run()
+                except (PeerError, ValueError, NotImplementedError, RuntimeError, MemoryError) as error:
+                    found.refusal = str(error) or type(error).__name__
+                    continue
+                ready.append((found, prepared))
         yield ready
 
     def _peer(self, name: str, result: Result) -> Peer | None:
@@ -129,6 +139,18 @@ class Rivals:
                 self._peers[name] = None
                 result.lines.append(f"# {error}")
         return self._peers[name]
+
+
+def ways(peer: Peer, case: Case, wanted: Case) -> list[bool]:
+    """How a peer runs a case: whether it quantises src, for each of its rows. It does where zemm
+    does, never where weights are the only quantised tensor and fpmath is strict, and both ways
+    where fpmath is another mode."""
+    is_weight_only = wanted.dt[0] == "f32" and BY_NAME[wanted.dt[1]].integral
+    if not (peer.quantises_src and is_weight_only):
+        return [False]
+    if case.quantize:
+        return [True]
+    return [False] if wanted.attributes.fpmath.mode == "strict" else [False, True]
 
 
 def _bytes(case: Case) -> int:

@@ -2,20 +2,21 @@
 """Times a primitive by benchdnn's rules for the number of runs and for which runs count."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from zemm.benchdnn.arguments import WEI
-from zemm.benchdnn.buffers import Buffer
 from zemm.benchdnn.options import Options
 
 _MIN_RUNS = 5
-_CACHE_BYTES = 256 * 2**20
+CACHE_BYTES = 256 * 2**20
 _MAX_COPIES = 256
 _OUTLIER = 2.0
 _UNITS = {"M": 2**20, "G": 2**30}
+T = TypeVar("T")
 
 
 @dataclass
@@ -42,24 +43,27 @@ def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], 
     return Measured(_kept(times) if engine.kind == "gpu" else times, source)
 
 
-def cold_copies(
-    zemm: Any, engine: Any, cold_cache: str, buffers: dict[int, Buffer]
-) -> list[dict[int, Buffer]]:
-    """Copies of the weights (`wei`) or of all tensors, by argument. There are enough to fill the
+def sets_of(
+    cold_cache: str, tensors: dict[int, T], size: Callable[[T], int], copied: Callable[[T], T]
+) -> list[dict[int, T]]:
+    """Sets of tensors, by argument, for runs to take one after the other: the given ones and, with
+    --cold-cache, copies of the weights (`wei`) or of all. There are enough copies to fill the
     caches, so that each set is cold at its turn; at most _MAX_COPIES, as small tensors would need
     very many."""
     if cold_cache == "none":
-        return []
-    chosen = {arg: b for arg, b in buffers.items() if arg == WEI or not cold_cache.startswith("wei")}
-    size = sum(buffer.size for buffer in chosen.values())
-    count = min(-(-_CACHE_BYTES // size), _MAX_COPIES) if size else 0
-    return [{arg: _copied(zemm, engine, buffer) for arg, buffer in chosen.items()} for _ in range(count)]
+        return [tensors]
+    chosen = {arg: t for arg, t in tensors.items() if arg == WEI or not cools_weights_only(cold_cache)}
+    total = sum(map(size, chosen.values()))
+    count = min(-(-CACHE_BYTES // total), _MAX_COPIES) if total else 0
+    return [
+        tensors,
+        *(tensors | {arg: copied(tensor) for arg, tensor in chosen.items()} for _ in range(count)),
+    ]
 
 
-def _copied(zemm: Any, engine: Any, buffer: Buffer) -> Buffer:
-    twin = Buffer(zemm, engine, buffer.memory.md)
-    twin.write_raw(buffer.raw())
-    return twin
+def cools_weights_only(cold_cache: str) -> bool:
+    """Whether src and dst may stay in the caches."""
+    return cold_cache.startswith("wei")
 
 
 def stream_of(zemm: Any, engine: Any) -> tuple[Any, bool]:

@@ -30,7 +30,8 @@ EXECUTION_MODE = "Execution mode not supported"
 
 @dataclass
 class PeerResult:
-    """The result of a peer. `line`: the problem that it ran; `refusal`: why it did not run it."""
+    """The result of a peer. `line`: the problem that it ran; `refusal`: why it did not run it.
+    `quantises_src`: it quantised a floating-point src itself."""
 
     name: str
     line: str
@@ -40,6 +41,7 @@ class PeerResult:
     bytes_moved: int = 0
     refusal: str = ""
     note: str = ""
+    quantises_src: bool = False
 
 
 @dataclass

@@ -22,6 +22,9 @@ from zemm.isa.errors import IsaError
 from zemm.isa.model import DEVICES, Family, family_of
 from zemm.isa.report import HEADER, Line
 from zemm.isa.spirv import specialised
+from zemm.isa.weights import HEADER as WEIGHTS_HEADER
+from zemm.isa.weights import Line as WeightsLine
+from zemm.isa.weights import Shape, Stream
 
 if TYPE_CHECKING:
     from zemm.isa.cpu.run import CpuRun
@@ -87,6 +90,7 @@ class _Job(NamedTuple):
     source: _Source
     names: tuple[str, str, str]  # of the kernel, the problems and the device
     tile: tuple[int, int] | None
+    weights: Shape | None = None  # for rows of kernels.def for few rows of src
 
 
 class _Run:
@@ -110,7 +114,7 @@ class _Run:
 
         def outcome(job: _Job) -> Line | str:
             try:
-                return Line(*job.names, self.analysis(job))
+                return self.line(job)
             except IsaError as error:
                 return f"{', '.join(name for name in job.names if name)}: {error}"
 
@@ -120,6 +124,12 @@ class _Run:
                     self.failures.append(result)
                 else:
                     self.lines.append(result)
+
+    def line(self, job: _Job) -> Line:
+        analysis = self.analysis(job)
+        if not job.weights or not analysis.k:
+            return Line(*job.names, analysis)
+        return Line(*job.names, analysis, Stream.of(analysis, job.weights, job.names[2]))
 
     def analysis(self, job: _Job) -> Analysis:
         device = job.names[2]
@@ -154,7 +164,7 @@ class _Run:
 
     def rows(self) -> None:
         from zemm.isa.modules import engine, module_of
-        from zemm.isa.rows import PROBLEMS, chosen, names_of
+        from zemm.isa.rows import PROBLEMS, chosen, names_of, weights_of
 
         rows = chosen(self.args.row)
         if not rows:
@@ -184,7 +194,8 @@ class _Run:
                     continue
                 tile = (row.tile_m, row.tile_n) if row.is_xe else None
                 for source, same in problems.items():
-                    jobs.append(_Job(source, (row.name, names_of(same), device), tile))
+                    shape = weights_of(row, same[0]) if row.is_xe else None
+                    jobs.append(_Job(source, (row.name, names_of(same), device), tile, shape))
         self.modules(jobs)
 
     def run(self) -> None:
@@ -192,6 +203,14 @@ class _Run:
             self.bare()
         else:
             self.rows()
+
+    def few(self) -> list[WeightsLine]:
+        """The lines of the table of weights, which has the rows for few rows of src."""
+        return [
+            WeightsLine((line.kernel, line.problem, line.device), line.stream)
+            for line in self.lines
+            if line.stream
+        ]
 
     def version(self) -> str:
         return self.compiler.version()
@@ -224,7 +243,10 @@ def _write(args: argparse.Namespace, run: "_Run | CpuRun", header: list[str]) ->
         print(f"zemm.isa: {failure}", file=sys.stderr)
     if not run.lines:
         return
-    print(report.markdown(header, run.lines) if args.markdown else report.text(header, run.lines))
+    table = report.markdown if args.markdown else report.text
+    print(table(header, run.lines))
+    if isinstance(run, _Run) and (few := run.few()):
+        print(f"\n{table(WEIGHTS_HEADER, few)}")
     if not args.markdown:
         print("".join(f"skipped: {sentence}\n" for sentence in run.skipped), end="")
 

@@ -135,6 +135,8 @@ class Prediction:
     bound: str  # the one with the most cycles
     utilisation: float  # of XMX, or of the pipe of DP4A, if all pipes work at the same time
     serial: float  # the same if only loads run beside other work
+    longest: float  # cycles of the loop if all pipes work at the same time
+    in_turn: float  # the same if only loads run beside other work
 
 
 def predict(count: Count, moved: Traffic, family: Family) -> Prediction:
@@ -154,9 +156,12 @@ def predict(count: Count, moved: Traffic, family: Family) -> Prediction:
     if not family.math_shares_int:
         in_turn += busy["math"]
     longest = busy[bound]
+    in_turn = max(in_turn, longest)
     return Prediction(
         busy,
         bound,
         count.multiplying / longest if longest else 0.0,
-        count.multiplying / max(in_turn, longest) if longest else 0.0,
+        count.multiplying / in_turn if longest else 0.0,
+        longest,
+        in_turn,
     )

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from zemm.isa.analysis import Analysis
 from zemm.isa.pipes import Pipe
+from zemm.isa.weights import Stream
 
 PIPES = ("XMX", "float", "int", "math", "send", "branch")
 HEADER = [
@@ -16,19 +17,30 @@ HEADER = [
 
 
 @dataclass
-class Line:
+class Named:
+    """What a line is about."""
+
     kernel: str
     problem: str
     device: str
+
+    def names(self) -> list[str]:
+        return [self.kernel, self.problem, self.device]
+
+    def json(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "problem": self.problem, "device": self.device}
+
+
+@dataclass
+class Line(Named):
     analysis: Analysis
+    stream: Stream | None = None  # of weights, for rows of kernels.def for few rows of src
 
     def cells(self) -> list[str]:
         a = self.analysis
         busy = a.prediction.cycles
         return [
-            self.kernel,
-            self.problem,
-            self.device,
+            *self.names(),
             str(a.grf),
             str(a.spill),
             "?" if a.private is None else str(a.private),
@@ -46,8 +58,7 @@ class Line:
         ]
 
     def json(self) -> dict[str, Any]:
-        names = {"kernel": self.kernel, "problem": self.problem, "device": self.device}
-        return names | self.analysis.json()
+        return super().json() | self.analysis.json() | (self.stream.json() if self.stream else {})
 
 
 class Row(Protocol):

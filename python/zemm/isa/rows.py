@@ -3,14 +3,17 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from zemm._lists import TYPES
 from zemm.isa.errors import IsaError
 from zemm.isa.model import Family
+from zemm.isa.weights import MOST_ROWS, Shape
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,12 @@ class Problem:
     tag: str
     words: str
     group: int
+
+    @property
+    def types(self) -> list[str]:
+        """The types of src, weights and dst."""
+        found = re.search(r"--dt=(\S+)", self.words)
+        return found[1].split(":") if found else []
 
 
 GROUPED = (
@@ -170,6 +179,18 @@ def chosen(names: str) -> list[Row]:
 
 def words_of(row: Row, problem: Problem) -> str:
     return problem.words.format(m=row.tile_m if row.tile_m <= FEW_ROWS else MANY_ROWS)
+
+
+def weights_of(row: Row, problem: Problem) -> Shape | None:
+    """What the row's tile takes from the weights; None for tiles of more than a few rows."""
+    if row.tile_m > MOST_ROWS:
+        return None
+    src, wei, _ = problem.types
+    products = 1
+    if row.family == "xe_hpg" and src == "f32" and "fpmath=tf32" in problem.words:
+        # An f32 is the sum of two bf16. Of the four products of two f32 the smallest is left out.
+        products = 3 if wei == "f32" else 2
+    return Shape(row.tile_n, TYPES[wei].bits, products)
 
 
 def names_of(problems: list[Problem]) -> str:

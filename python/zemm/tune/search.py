@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import zemm
-from zemm.benchdnn import build, timing
+from zemm.benchdnn import build
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.contest import alternate
 from zemm.benchdnn.execution import Execution
@@ -84,9 +84,8 @@ class Bench:
             if known == layouts:
                 return sets
         execution = Execution(self._case, self._engine, (pd, primitive), Result(), Rivals())
-        memories = execution.prepare()
-        copies = timing.cold_copies(zemm, self._engine, self._case.options.cold_cache, execution.buffers)
-        sets = [memories | {arg: buffer.memory for arg, buffer in copy.items()} for copy in [{}, *copies]]
+        execution.prepare()
+        sets = execution.sets()
         self._filled.append((layouts, execution, sets))
         return sets
 

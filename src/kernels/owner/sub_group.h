@@ -20,6 +20,10 @@
 
 #define OWN_COLUMN get_sub_group_local_id()
 #define SHARES_TILES HAS(FLAG_SLICES)
+#define OWN_TILES
+#define EACH_TILE(p, t)
+#define SUM_ROW(t, i) (i)
+#define TILE_VALUES(t, values) (values)
 #define VALUES_APART (TILE_M * NV)
 
 // A block is one or two panels. Sums begin at 0 (clear_sums). If segments are scaled, registers do
@@ -29,3 +33,12 @@
 #define SUM_BEGINS(block) SEGMENTS_ARE_SCALED
 #define SUM_ENDS(block) SEGMENTS_ARE_SCALED
 #define TAKES_CORRECTION(block) (SEGMENTS_ARE_SCALED || (block)->first)
+
+// With FLAG_SUM_BITS an s32 sum begins at the bits of the f32 1.5 * 2^23, whose last bit stands for 1.
+// A sum below 2^22 in magnitude ends as the bits of the f32 1.5 * 2^23 + sum. So no conversion is
+// needed: the multiplication with the scale also subtracts 1.5 * 2^23 * scale.
+#define SUMS_ARE_BITS HAS(FLAG_SUM_BITS)
+#define SUM_BEGIN (SUMS_ARE_BITS ? 0x4b400000 : 0)
+
+#define WALK_COLUMNS(args, p, segment, t) walk_tile_columns(args, p, segment, t)
+#define WALK_ROWS(args, block, rows) walk_rows(args, block, rows)

@@ -3,6 +3,7 @@
 // its panel are in private memory, which stays in the L1 cache.
 #pragma once
 
+#include "owner/work_item/abreast.h"
 #include "owner/work_item/choices.h"
 #include "owner/work_item/columns.h"
 #include "owner/work_item/place.h"
@@ -12,16 +13,27 @@
 #define OWNER_LOOPS "owner/work_item/loops.h"
 #define OWNER_EPILOGUE "owner/work_item/epilogue.h"
 
+#if LANES > 1
+// The hint keeps the OpenCL CPU runtime from making vectors of several work-items, too.
+#define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1), vec_type_hint(float16)))
+#else
 #define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1)))
+#endif
 #define OWNER_PARAMETERS
 #define OWNER_ARGUMENTS
 
 #define OWN_COLUMN 0
 #define SHARES_TILES false
+#define OWN_TILES struct tiles_abreast abreast;
+#define EACH_TILE(p, t) for (int own = 0; own < go_to_tile(p, t, own); ++own)
+#define SUM_ROW(t, i) (HAS(FLAG_ABREAST) ? (t)->abreast.at * (t)->count + (i) : (i))
+#define TILE_VALUES(t, values) ((values) + SUM_ROW(t, 0) * NV)
 #define VALUES_APART 1 // unused: the values are where the sums are
 
 // The sum of a segment is carried from block to block.
-#define BLOCK_K TILE_K
+#define BLOCK_K (HAS(FLAG_ALONG_K) ? BLOCK_ALONG_K : HAS(FLAG_ABREAST) ? BLOCK_ABREAST : TILE_K)
 #define SUM_BEGINS(block) (SEGMENTS_ARE_SCALED ? (block)->first : (block)->opens)
 #define SUM_ENDS(block) (SEGMENTS_ARE_SCALED && (block)->last)
 #define TAKES_CORRECTION(block) ((block)->first)
+#define SUMS_ARE_BITS false
+#define SUM_BEGIN 0

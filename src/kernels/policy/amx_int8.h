@@ -117,13 +117,3 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
     TILE_STORE(tiles, 3, (ulong)sums, 64);
     sum[3] += sums[0];
 }
-
-// sum[v] += the products of a row.
-static inline __attribute__((always_inline)) void multiply(const int count, int first,
-                                                           __private const struct a_group *group, int length,
-                                                           struct b_panel b, __private vec_i *sum,
-                                                           __private vec_f *unused) {
-#pragma unroll
-    for (int v = 0; v < NV; ++v)
-        sum[v] += sums_of(b.panel, group->i0)[v];
-}

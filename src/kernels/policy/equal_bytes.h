@@ -6,13 +6,6 @@
 #include "policy/work_item_wei.h"
 #include "spec.h"
 
-static inline bool src_is_signed() {
-    return spec_src_dt() == DT_S8;
-}
-static inline bool wei_is_signed() {
-    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
-}
-
 // Whether packed weights are multiplied from where they are in memory.
 static inline bool wei_in_place() {
     return spec_wei_unit() == UNIT_PACKED && !wei_is_int4();

@@ -6,7 +6,9 @@
 
 #include "matmul_args.h"
 #include "policy/all_columns.h"
+#include "policy/float_along_k.h"
 #include "policy/float_panel.h"
+#include "policy/float_src.h"
 #include "policy/no_ahead.h"
 #include "policy/prefetch.h"
 #include "spec.h"
@@ -31,6 +33,12 @@ static inline bool wei_in_place() {
     return spec_wei_dt() == DT_F32 && spec_wei_unit() == UNIT_PACKED;
 }
 
+// Whether float weights that lie along N, which are used only once here, are read from where they
+// are.
+static inline bool wei_in_rows() {
+    return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_COLUMN;
+}
+
 // Whether packed weights, which are used only once here, are converted in registers, without a
 // panel.
 static inline bool wei_in_registers() {
@@ -45,6 +53,8 @@ struct b_panel {
     long first;
     __private const vec_f *panel;
     __private const vec_i *zero_points;
+    tensor plain;
+    int columns;
 };
 
 #if LANES > 1
@@ -65,6 +75,8 @@ static inline void unpack_quads(struct b_panel b, int length, __private vec_f *p
 #endif
 
 static inline vec_f load_b_row(struct b_panel b, int k, int v) {
+    if (wei_in_rows())
+        return load_column_f(b.wei, spec_wei_dt(), b.first + k * b.plain->row + v * LANES);
     if (wei_in_place())
         return load_column_f(b.wei, DT_F32, b.first + k * PACKED_N + v * LANES);
     if (!wei_in_registers())
@@ -89,9 +101,18 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     const int unit = wei_in_quads() ? 4 : 1;
-    struct b_panel b = {w->wei,
-                        w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
-                        panel, wei_zp};
+    struct b_panel b = {
+        w->wei,  w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
+        panel,   wei_zp,
+        &p->wei, w->columns};
+    if (wei_in_rows()) {
+        b.first = w->begin + w->n0 + k0 * p->wei.row;
+        return b;
+    }
+    if (HAS(FLAG_ALONG_K)) {
+        b.first = w->begin + w->n0 * p->wei.column + k0;
+        return b;
+    }
     if (wei_in_place() || wei_in_registers())
         return b;
 #if LANES > 1
@@ -146,19 +167,6 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
             sum[v] += to_vec_i(b.panel[k * NV + v]);
 }
 
-// a[k]: one row of src from element i on, as f32. A function that is not inlined: inlined into
-// every variant of multiply it took a fifth of the compile time.
-static __attribute__((noinline)) void load_row(bytes src, long i, long stride, int length,
-                                               __private float *a) {
-    int k = 0;
-    if (stride == 1 && is_whole_byte(spec_src_dt(), i))
-#pragma unroll 1
-        for (; k + 16 <= length; k += 16)
-            vstore16(load_float16(src, spec_src_dt(), i + k), 0, a + k);
-    for (; k < length; ++k)
-        a[k] = load_float(src, spec_src_dt(), i + k * stride);
-}
-
 // isum or fsum[i * NV + v] += row i of the group times column vector v of the panel.
 static inline __attribute__((always_inline)) void multiply(const int count, int first,
                                                            __private const struct a_group *group, int length,
@@ -167,6 +175,12 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     bytes src = group->src;
     __private const long *rows = group->rows->src + group->i0;
     const long k0 = group->k0, stride = group->p->src.column;
+#if LANES == 16
+    if (HAS(FLAG_ALONG_K)) {
+        multiply_along_k(count, src, rows, k0, b.wei, b.plain, b.first, b.columns, length, fsum);
+        return;
+    }
+#endif
     float a[ROWS * TILE_K];
     global const float *row[ROWS];
     vec_f sum[ROWS * NV];

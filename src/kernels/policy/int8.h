@@ -101,9 +101,7 @@ static inline void prefetch_b(struct b_panel b, int length, int part, int parts)
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
-#pragma unroll 1
-        for (int v = 0; v < NV; ++v)
-            sum[v] = dot_along_k(sum[v], b.wei, b.plain, b.first, v * LANES, b.columns, length, 0);
+        multiply_along_k(1, 0, 0, 0, b.wei, b.plain, b.first, b.columns, length, sum);
         return;
     }
 #endif
@@ -125,10 +123,7 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     const long k0 = group->k0;
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
-#pragma unroll 1
-        for (int i = 0; i < count * NV; ++i)
-            sum[i] = dot_along_k(sum[i], b.wei, b.plain, b.first, i % NV * LANES, b.columns, length,
-                                 src + rows[i / NV] + k0);
+        multiply_along_k(count, src, rows, k0, b.wei, b.plain, b.first, b.columns, length, sum);
         return;
     }
 #endif

@@ -5,45 +5,55 @@
 #pragma once
 
 #include "policy/int8_panel.h"
+#include "policy/sums_of_lanes.h"
 
 #if LANES == 16
 
-// Element j of the result: the sum of all elements of lanes[j].
-static inline int16 sums_of_lanes(__private int16 *lanes) {
-    int16 pairs[8], fours[4];
-#pragma unroll
-    for (int j = 0; j < 8; ++j)
-        pairs[j] =
-            EVEN_ELEMENTS(lanes[2 * j], lanes[2 * j + 1]) + ODD_ELEMENTS(lanes[2 * j], lanes[2 * j + 1]);
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-        fours[j] =
-            EVEN_ELEMENTS(pairs[2 * j], pairs[2 * j + 1]) + ODD_ELEMENTS(pairs[2 * j], pairs[2 * j + 1]);
-    const int16 first = EVEN_LANES(fours[0], fours[1]) + ODD_LANES(fours[0], fours[1]);
-    const int16 last = EVEN_LANES(fours[2], fours[3]) + ODD_LANES(fours[2], fours[3]);
-    return EVEN_LANES(first, last) + ODD_LANES(first, last);
-}
-
-// sum += the 16 columns from n on times one row of src, or times ones if src is 0. src: the row
-// from the block's first element on; first: the element offset of the block's weights. Columns past
-// the end repeat the last one.
-static inline int16 dot_along_k(int16 sum, bytes wei, tensor t, long first, int n, int columns, int length,
-                                bytes src) {
-    int16 lanes[16];
-    long column[16];
-#pragma unroll
-    for (int j = 0; j < 16; ++j) {
-        lanes[j] = 0;
-        column[j] = first + min(n + j, columns - 1) * t->column;
-    }
+// sum[i * NV + v] += row i of src times the 16 columns of vector v, or ones times them if src is 0.
+// rows: the element offset of each row in src; first: that of the block's weights. Columns past the
+// end repeat the last one.
+static inline __attribute__((always_inline)) void
+multiply_along_k(const int count, bytes src, __private const long *rows, long k0, bytes wei, tensor t,
+                 long first, int columns, int length, __private int16 *sum) {
+    // Columns at once: their sums stay in registers.
+    const int abreast = count == 1 ? 16 : count == 2 ? 8 : count <= 4 ? 4 : 2;
 #pragma unroll 1
-    for (int k = 0; k < length; k += 64) {
-        const int16 a = src ? vload16(0, (global const int *)(src + k)) : (int16)0x01010101;
+    for (int v = 0; v < NV; ++v) {
+        int16 lanes[ROWS * 16];
+#pragma unroll 1
+        for (int n = 0; n < 16; n += abreast) {
+            int16 own[ROWS * 4], w[16];
+            long column[16];
 #pragma unroll
-        for (int j = 0; j < 16; ++j)
-            lanes[j] = dot_quads(lanes[j], to_domain(load_quads_along_k(wei, column[j] + k)), a);
+            for (int j = 0; j < abreast; ++j)
+                column[j] = first + min(v * LANES + n + j, columns - 1) * t->column;
+#pragma unroll
+            for (int i = 0; i < count * abreast; ++i)
+                own[i] = 0;
+#pragma unroll 1
+            for (int k = 0; k < length; k += 64) {
+#pragma unroll
+                for (int j = 0; j < abreast; ++j)
+                    w[j] = to_domain(load_quads_along_k(wei, column[j] + k));
+#pragma unroll
+                for (int i = 0; i < count; ++i) {
+                    const int16 a =
+                        src ? vload16(0, (global const int *)(src + rows[i] + k0 + k)) : (int16)0x01010101;
+#pragma unroll
+                    for (int j = 0; j < abreast; ++j)
+                        own[i * abreast + j] = dot_quads(own[i * abreast + j], w[j], a);
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < count; ++i)
+#pragma unroll
+                for (int j = 0; j < abreast; ++j)
+                    lanes[i * 16 + n + j] = own[i * abreast + j];
+        }
+#pragma unroll 1
+        for (int i = 0; i < count; ++i)
+            sum[i * NV + v] += sums_of_lanes(lanes + 16 * i);
     }
-    return sum + sums_of_lanes(lanes);
 }
 
 #endif

@@ -13,6 +13,10 @@ static inline bool wei_is_integer() {
 static inline bool wei_is_int4() {
     return wei_is_integer() && wei_bits() == 4;
 }
+// For integers.
+static inline bool wei_is_signed() {
+    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
+}
 
 // packed_row_length: elements of K in a row of a packed panel. packed_rows: rows of a panel that
 // have elements of K. A panel may have more rows if the weights are part of a larger tensor.

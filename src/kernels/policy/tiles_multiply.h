@@ -156,3 +156,17 @@ static inline void multiply_part(__private struct group_ahead *g) {
     g->step_at = 0;
     g->side = 1;
 }
+
+// Adds the products of a row: to integers[v] those of bytes, to floats[v] those of bf16.
+static inline __attribute__((always_inline)) void multiply(const int count, int first,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *integers,
+                                                           __private vec_f *floats) {
+    __private const panel_vec *products = sums_of(b.panel, group->i0);
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        if (HAS(FLAG_INTEGER))
+            integers[v] += products[v];
+        else
+            floats[v] += as_vec_f(products[v]);
+}

@@ -9,10 +9,6 @@
 #include "policy/work_item_wei.h"
 #include "spec.h"
 
-static inline bool src_is_signed() {
-    return spec_src_dt() == DT_S8;
-}
-
 // A weight minus its byte in the panel.
 static inline int wei_shift() {
     switch (spec_wei_dt()) {

@@ -15,12 +15,8 @@ int __builtin_IB_dp4a_su(int sum, int src, int wei, bool saturate);
 int __builtin_IB_dp4a_us(int sum, int src, int wei, bool saturate);
 int __builtin_IB_dp4a_uu(int sum, int src, int wei, bool saturate);
 
-static inline bool wei_is_signed() {
-    return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
-}
-
 static inline int dp4a(int src, int wei, int sum) {
-    if (spec_src_dt() == DT_S8)
+    if (src_is_signed())
         return wei_is_signed() ? __builtin_IB_dp4a_ss(sum, src, wei, false)
                                : __builtin_IB_dp4a_su(sum, src, wei, false);
     return wei_is_signed() ? __builtin_IB_dp4a_us(sum, src, wei, false)

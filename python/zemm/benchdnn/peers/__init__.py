@@ -3,6 +3,7 @@
 demand."""
 
 import importlib
+import os
 from typing import Protocol
 
 from zemm.benchdnn.case import Case
@@ -17,6 +18,10 @@ class Prepared(Protocol):
 
     impl: str
 
+    def cool(self) -> None:
+        """Called before each timed run, and not timed. With --cold-cache, afterwards the run's
+        weights (or all of its tensors) are not in the caches."""
+
     def run(self) -> None:
         """Run once and return when the result is complete."""
 
@@ -25,8 +30,10 @@ class Peer(Protocol):
     """A loaded library."""
 
     version: str
+    quantises_src: bool
+    """Whether it can quantise a floating-point src itself, to multiply integers."""
 
-    def prepare(self, case: Case) -> Prepared:
+    def prepare(self, case: Case, quantise_src: bool = False) -> Prepared:
         """Make everything for the first run: tensors, their layouts, the primitive or model.
         PeerError, with the peer's own reason, if it cannot run the case."""
 
@@ -38,6 +45,11 @@ def load(name: str) -> Peer:
     return peer
 
 
-def missing(name: str, package: str, error: object) -> PeerError:
-    """The error for a peer whose package cannot be used."""
-    return PeerError(f"peer {name} left out: {error} (its package is {package}: pip install 'zemm[peers]')")
+def thread_count() -> int:
+    """The threads of a peer: one for each processor that this process may use, as for zemm."""
+    return len(os.sched_getaffinity(0))
+
+
+def missing(name: str, package: str, error: object, how: str = "pip install 'zemm[peers]'") -> PeerError:
+    """The error for a peer whose package cannot be used, with how to install it."""
+    return PeerError(f"peer {name} left out: {error} (its package is {package}: {how})")

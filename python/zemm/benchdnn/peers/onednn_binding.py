@@ -240,8 +240,11 @@ def with_bytes(binding: Binding, memory: Any, size: int, use: Callable[[Bytes], 
 def reordered(binding: Binding, memory: Any, md: Any, wanted: Any) -> Any:
     """The tensor in the layout of the descriptor `wanted`. It is `memory` itself if md, its own, is
     equal."""
-    if binding.lib.dnnl_memory_desc_equal(md, wanted):
-        return memory
+    return memory if binding.lib.dnnl_memory_desc_equal(md, wanted) else copied(binding, memory, md, wanted)
+
+
+def copied(binding: Binding, memory: Any, md: Any, wanted: Any) -> Any:
+    """A copy of the tensor, whose descriptor is md, in the layout of the descriptor `wanted`."""
     args = (md, binding.engine, wanted, binding.engine, binding.ffi.NULL)
     pd = binding.create("primitive_desc", "reorder_primitive_desc_create", *args)
     result = new_memory(binding, wanted)

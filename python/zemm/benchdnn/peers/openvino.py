@@ -1,57 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenVINO as a peer: f32 activations, which its CPU plugin quantises itself, and f32, 8- or 4-bit
+"""OpenVINO as a peer: f32 activations, which its CPU plugin may quantise, and f32, 8- or 4-bit
 weights."""
 
-import os
 from typing import Any
 
 import numpy as np
 
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.peers import missing
+from zemm.benchdnn.peers import missing, thread_count
+from zemm.benchdnn.peers.cold import flusher
 from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices, packed
 
 _QUANTISED_GROUP = 128
+# The fpmath modes in which products of f32 may be computed in bf16.
+_IN_BF16 = ("bf16", "any")
 
 
 class OpenVino:
     """The imported package."""
+
+    quantises_src = True
 
     def __init__(self, openvino: Any) -> None:
         self._openvino = openvino
         self.version = openvino.__version__
         self._core = openvino.Core()
 
-    def prepare(self, case: Case) -> "Model":
+    def prepare(self, case: Case, quantise_src: bool = False) -> "Model":
         """The compiled model of a case."""
         found = matrices(case, ("f32",), ("f32", "u8", "s8", "u4", "s4"), "f32")
-        return Model(self._openvino, self._core, case, found)
+        group = min(found.group, _QUANTISED_GROUP) if quantise_src else 0
+        return Model(self._openvino, self._core, case, found, group)
 
 
 class Model:
-    """A compiled model with its input set."""
+    """A compiled model with its input set. src_group: how many elements of src are quantised with
+    one scale; 0: src is not quantised."""
 
-    def __init__(self, ov: Any, core: Any, case: Case, found: Matrices) -> None:
+    def __init__(self, ov: Any, core: Any, case: Case, found: Matrices, src_group: int) -> None:
         from openvino import opset13 as ops
 
         x = ops.parameter(list(found.src.shape), ov.Type.f32, name="x")
         self._kept: list[Any] = []  # arrays whose memory the model's constants use
         weights = _weights(ov, ops, case.dt[1], found, self._kept)
         model = ov.Model([ops.matmul(x, weights, False, True)], [x])
-        quantises = found.scales is not None
         config = {
-            "INFERENCE_NUM_THREADS": os.cpu_count() or 1,
+            "INFERENCE_NUM_THREADS": thread_count(),
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": "f32",
-            "DYNAMIC_QUANTIZATION_GROUP_SIZE": min(found.group, _QUANTISED_GROUP) if quantises else 0,
+            "INFERENCE_PRECISION_HINT": "bf16" if case.attributes.fpmath.mode in _IN_BF16 else "f32",
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": src_group,
         }
         compiled = core.compile_model(model, "CPU", config)
         self.impl = _implementation(compiled)
+        if found.weights.dtype != np.float32:
+            self.impl += f" dynamic_quantization_group_size {src_group}"
         self._request = compiled.create_infer_request()
         self._src = np.ascontiguousarray(found.src)
         self._request.set_input_tensor(ov.Tensor(self._src, shared_memory=True))
+        self.cool = flusher(case.options.cold_cache, self._src.copy)
 
     def run(self) -> None:
         self._request.infer(share_outputs=True)

@@ -11,9 +11,9 @@ from zemm.benchdnn.options import ImplFilter
 SRC = 1
 
 
-def peer_case(case: Case) -> Case:
-    """The case for a peer. Its repro() is printed as the problem that the peer ran."""
-    changes = case.peer
+def peer_case(case: Case, name: str) -> Case:
+    """The case for the peer `name`. Its repro() is printed as the problem that the peer ran."""
+    changes = case.peer.of(name)
     dt = changes.dt or ((case.quantize, *case.dt[1:]) if case.quantize else case.dt)
     stag, wtag, dtag = case.tags
     tags = (changes.stag or stag, changes.wtag or wtag, changes.dtag or dtag)

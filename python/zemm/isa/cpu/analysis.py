@@ -9,7 +9,7 @@ from zemm.isa.cpu.devices import Cpu
 from zemm.isa.cpu.loops import Loop, k_loops
 from zemm.isa.cpu.mca import Estimate, estimate
 from zemm.isa.cpu.multiplies import depth, is_tile
-from zemm.isa.cpu.paths import around
+from zemm.isa.cpu.paths import around, of_tiles
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
 
@@ -28,7 +28,7 @@ class Block:
     """One trip of the loop around the K loop: the products of a few rows and a block of K."""
 
     k: int  # elements of K
-    trips: int  # of the K loop
+    trips: int  # of the K loop; with tiles those that multiply
     estimate: Estimate
 
 
@@ -110,7 +110,7 @@ def analyse(functions: list[Function], cpu: Cpu, tools: Tools, shape: Shape, one
         raise IsaError("the machine code has no loop that multiplies")
     loop = _of_one_row(found, shape.columns) if one_row else found[0]
     instructions = loop.instructions
-    calls = sum(i.op.startswith("call") for i in instructions)
+    calls = sum(i.is_call for i in instructions)
     if calls:
         raise IsaError(f"the K loop calls {calls} functions")
     k = _k_of(loop, shape.columns * (shape.rows if loop is found[0] else 1))
@@ -120,18 +120,34 @@ def analyse(functions: list[Function], cpu: Cpu, tools: Tools, shape: Shape, one
         spills=_spills(loop),
         k=k,
         loop=estimate(instructions, cpu, tools),
-        block=_block(loop, instructions, cpu, tools, k, shape.block_k),
+        block=_block(loop, cpu, tools, k, shape),
     )
 
 
-def _block(
-    loop: Loop, instructions: list[Instruction], cpu: Cpu, tools: Tools, k: int, block_k: int
-) -> Block | None:
+def _rows_of_tiles(loop: Loop, rows: int, trips: int) -> list[Instruction]:
+    """The instructions of a loop over rows in which `trips` trips multiply tiles, at even distances;
+    empty if that cannot be told."""
+    ways = of_tiles(loop)
+    if not ways or trips > rows:
+        return []
+    multiplies, scales = ways
+    inside: list[Instruction] = []
+    for row in range(rows):
+        inside += scales if row * trips // rows == (row + 1) * trips // rows else multiplies
+    return inside
+
+
+def _block(loop: Loop, cpu: Cpu, tools: Tools, k: int, shape: Shape) -> Block | None:
     outside = around(loop)
-    if not outside or not k or block_k % k:
+    if not outside or not k or shape.block_k % k:
         return None
     before, after = outside
-    if any(i.op.startswith("call") for i in (*before, *after)):
+    if any(i.is_call for i in (*before, *after)):
         return None
-    trips = block_k // k
-    return Block(block_k, trips, estimate([*before, *instructions * trips, *after], cpu, tools))
+    if is_tile(loop.multiplies[0].op):
+        trips = shape.rows * shape.columns * shape.block_k // loop.products
+        inside = _rows_of_tiles(loop, shape.rows, trips)
+    else:
+        trips = shape.block_k // k
+        inside = loop.instructions * trips
+    return Block(shape.block_k, trips, estimate([*before, *inside, *after], cpu, tools)) if inside else None

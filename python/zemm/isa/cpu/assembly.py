@@ -28,6 +28,10 @@ class Instruction:
         return int(found[1], 16) if self.op.startswith("j") and found else None
 
     @property
+    def is_call(self) -> bool:
+        return self.op.startswith("call")
+
+    @property
     def falls_through(self) -> bool:
         """Whether the next instruction may be executed after it."""
         return self.op not in ("jmp", "jmpq", "ret", "retq", "ud2")

@@ -31,7 +31,7 @@ _AVX2 = frozenset({"avx2"})
 _AVX512 = _AVX2 | {"avx512"}
 # AVX-VNNI is the same instruction in a shorter encoding; the runtime encodes it as the CPU wants.
 _VNNI = _AVX512 | {"avx512_vnni", "avx_vnni"}
-_AMX = _VNNI | {"amx_int8", "amx_bf16"}
+_AMX = _VNNI | {"avx512_bf16", "amx_int8", "amx_bf16"}
 
 # The runtime has no targets of other names (of those that can run the rows of kernels.def). Zen 4
 # has the instructions of icelake-server.

@@ -14,9 +14,9 @@ from zemm.isa.cpu.tools import Tools
 SIMULATED = 20000  # instructions, roughly: the time to fill the pipeline then does not count
 BUSY = 0.95  # of the cycles: a resource that is busy so long has no rest
 
-# llvm-mca has no times of tile instructions. Cycles from one to the next, by Intel's optimisation
-# manual: products, loads, stores. The three work side by side.
-TILE_CYCLES = {"tile products": 16, "tile loads": 8, "tile stores": 16}
+# llvm-mca has no times of tile instructions, or guesses. Cycles from one to the next, by Intel's
+# optimisation manual: products, loads, stores, zeros. The four work side by side.
+TILE_CYCLES = {"tile products": 16, "tile loads": 8, "tile stores": 16, "tile zeros": 1}
 
 
 @dataclass
@@ -31,7 +31,8 @@ class Estimate:
 def _tile_kind(op: str) -> str:
     if is_tile(op):
         return "tile products"
-    return {"tileloadd": "tile loads", "tilestored": "tile stores"}.get(op.removesuffix("t1"), "")
+    kinds = {"tileloadd": "tile loads", "tilestored": "tile stores", "tilezero": "tile zeros"}
+    return kinds.get(op.removesuffix("t1"), "")
 
 
 def _line(i: Instruction, cpu: Cpu) -> str:

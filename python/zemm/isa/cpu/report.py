@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zemm.isa.cpu.analysis import Analysis
+from zemm.isa.report import Named
 
 HEADER = [
     "kernel", "problem", "device", "K", "multiplies", "loads", "spills", "cycles", "limit", "share", "bound",
@@ -13,19 +14,14 @@ HEADER = [
 
 
 @dataclass
-class Line:
-    kernel: str
-    problem: str
-    device: str
+class Line(Named):
     analysis: Analysis
 
     def cells(self) -> list[str]:
         a = self.analysis
         block = a.block
         return [
-            self.kernel,
-            self.problem,
-            self.device,
+            *self.names(),
             str(a.k or "?"),
             str(a.multiplies),
             str(a.loop.loads),
@@ -47,5 +43,4 @@ class Line:
         ]
 
     def json(self) -> dict[str, Any]:
-        names = {"kernel": self.kernel, "problem": self.problem, "device": self.device}
-        return names | self.analysis.json()
+        return super().json() | self.analysis.json()

@@ -31,6 +31,11 @@ def is_for(row: Row, problem: Problem) -> bool:
     return row.src != "any" or not problem.words.startswith(("--dt=u8", "--dt=s8"))
 
 
+def counts_of(row: Row) -> dict[str, int]:
+    """The numbers of rows of src with which the row is analysed. Rows of AMX refuse one."""
+    return {name: m for name, m in COUNTS.items() if row.family != "amx" or m > 1}
+
+
 def _wanted(row: Row) -> str:
     """The feature of the device that the row is for; '' if it is for any. Rows of AMX run everywhere,
     with tiles in software."""

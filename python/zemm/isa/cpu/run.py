@@ -13,7 +13,7 @@ from zemm.isa.cpu.assembly import Function
 from zemm.isa.cpu.compiler import compiled
 from zemm.isa.cpu.devices import CPUS
 from zemm.isa.cpu.report import Line
-from zemm.isa.cpu.rows import COUNTS, PROBLEMS, chosen, constants_of, is_for, why_not
+from zemm.isa.cpu.rows import COUNTS, PROBLEMS, chosen, constants_of, counts_of, is_for, why_not
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
 from zemm.isa.modules import engine, module_of
@@ -77,7 +77,7 @@ class CpuRun:
             reasons = []
             taken = False
             for problem in (p for p in PROBLEMS if is_for(row, p)):
-                for count, m in COUNTS.items():
+                for count, m in counts_of(row).items():
                     words = problem.words.format(m=m)
                     module, why = module_of(
                         cpu, row, Problem(problem.name, problem.tag, words, problem.group)

@@ -3,12 +3,15 @@
 #pragma once
 
 #include "owner/sub_group/vectors.h"
+#include "owner/sub_group/walk.h"
 #include "parameters.h"
 
-// Element offsets of scales or zero points for each of the work-item's columns, in the first group
-// of K.
+// Scales or zero points for each of the work-item's columns.
 struct column_source {
-    parameter_index at[NV];
+    parameter_index at[NV]; // element offsets in the first group of K
+    // If can_walk(): addresses in the current segment, and elements from segment to segment.
+    ulong current[NV];
+    long step;
 };
 
 static inline struct column_source find_columns(global const struct matmul_problem *p, tensor t,
@@ -21,17 +24,33 @@ static inline struct column_source find_columns(global const struct matmul_probl
     return from;
 }
 
-static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
-                                      float host, const struct column_source *from, parameter_index row) {
+// The next load is that of a segment.
+static inline void walk_columns(ulong address, int data_type, tensor t, k_index segment,
+                                __private struct column_source *from) {
+    from->step = t->row;
 #pragma unroll
     for (int v = 0; v < NV; ++v)
-        scale[v] = load_scale(address, data_type, host, from->at[v] + row);
+        from->current[v] = address_before(address, data_type,
+                                          from->at[v] + (parameter_index)(segment * from->step), from->step);
+}
+
+static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
+                                      float host, __private struct column_source *from, parameter_index row) {
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        if (HAS(FLAG_WEI_SCALE_K) && can_walk(data_type))
+            scale[v] = walk_scale(&from->current[v], data_type, from->step);
+        else
+            scale[v] = load_scale(address, data_type, host, from->at[v] + row);
 }
 
 static inline void load_column_zero_points(__private column_i *zero_point, ulong address, tensor t,
-                                           int data_type, int host, const struct column_source *from,
+                                           int data_type, int host, __private struct column_source *from,
                                            parameter_index row) {
 #pragma unroll
     for (int v = 0; v < NV; ++v)
-        zero_point[v] = load_zero_point(address, data_type, host, from->at[v] + row);
+        if (HAS(FLAG_WEI_ZP_K) && can_walk(data_type))
+            zero_point[v] = walk_integer(&from->current[v], data_type, from->step);
+        else
+            zero_point[v] = load_zero_point(address, data_type, host, from->at[v] + row);
 }

@@ -10,6 +10,16 @@
 #error "TILE_M: multiply_tile has eight groups of eight rows"
 #endif
 
+// The next loads of the columns' scales and zero points are those of a segment.
+static inline void walk_tile_columns(const struct matmul_arguments *args,
+                                     global const struct matmul_problem *p, k_index segment,
+                                     __private struct tile *t) {
+    if (HAS(FLAG_WEI_ZP_K))
+        walk_columns(args->wei_zp, spec_wei_zp_dt(), &p->wei_zp, segment, &t->wei_zp_at);
+    if (HAS(FLAG_WEI_SCALE_K))
+        walk_columns(args->wei_scale, spec_wei_scale_dt(), &p->wei_scale, segment, &t->wei_scale_at);
+}
+
 static inline void clear_sums(__private struct tile *t) {
 #pragma unroll
     for (int i = 0; i < TILE_VECTORS; ++i) {
@@ -82,3 +92,7 @@ multiply_block(const struct k_block *block, bytes src, global const struct matmu
     if (spec_panels() == 2)
         multiply_panel(1, *block, src, p, args, source, panel, t);
 }
+
+// Zero points stay s32, and no term is left to the end.
+#define keep_float_zero_points(t, block)
+#define subtract_last_terms(t)

@@ -5,6 +5,7 @@
 
 #include "owner/sub_group/surface.h"
 #include "owner/sub_group/vectors.h"
+#include "owner/sub_group/walk.h"
 
 #include "k_block.h"
 
@@ -29,6 +30,8 @@ struct tile_rows {
     struct surface matrix; // for 2-D block loads
     // Element offsets of each row.
     parameter_index src_scale[ROW_VECTORS], src_zp[ROW_VECTORS], reductions[ROW_VECTORS];
+    // If can_walk(): addresses of those of the current block.
+    ulong scale_at[ROW_VECTORS], reduction_at[ROW_VECTORS];
     // Values for the current block.
     float scale[ROW_VECTORS], float_correction[ROW_VECTORS];
     int zp[ROW_VECTORS], correction[ROW_VECTORS];
@@ -65,6 +68,22 @@ static inline float load_src_scale(const struct matmul_arguments *args, const st
     return load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale, row + block->src_scale);
 }
 
+// Prepares the loads in the loop over blocks, which begins at `block`.
+static inline void walk_rows(const struct matmul_arguments *args, const struct k_block *block,
+                             __private struct tile_rows *rows) {
+#pragma unroll
+    for (int v = 0; v < ROW_VECTORS; ++v) {
+        rows->scale_at[v] =
+            address_before(args->src_scale, spec_src_scale_dt(),
+                           rows->src_scale[v] + (parameter_index)block->segment * block->steps.src_scale,
+                           block->steps.src_scale);
+        rows->reduction_at[v] =
+            address_before(args->reductions, DT_S32,
+                           rows->reductions[v] + (parameter_index)block->segment * block->steps.reductions,
+                           block->steps.reductions);
+    }
+}
+
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    const struct k_block *block, __private struct tile_rows *rows) {
 #pragma unroll
@@ -73,21 +92,27 @@ static inline void load_block_rows(global const struct matmul_problem *p, const 
             rows->zp[v] = load_src_zp(p, args, block, rows->src_zp[v]);
         if (HAS(FLAG_REDUCTIONS)) {
             const int zp = HAS(FLAG_SRC_ZP) ? rows->zp[v] : 0;
-            const int correction = load_correction(p, args, block, rows->reductions[v], zp);
+            const int correction = can_walk(DT_S32) && !HAS(FLAG_SRC_ZP)
+                                       ? walk_integer(&rows->reduction_at[v], DT_S32, block->steps.reductions)
+                                       : load_correction(p, args, block, rows->reductions[v], zp);
             rows->correction[v] = block->first ? correction : 0;
         }
         if (spec_zp_term() == ZP_TERM_F32)
             rows->float_correction[v] = (float)rows->correction[v];
         if (HAS(FLAG_SRC_SCALE_K))
-            rows->scale[v] = load_src_scale(args, block, rows->src_scale[v]);
+            rows->scale[v] = can_walk(spec_src_scale_dt())
+                                 ? walk_scale(&rows->scale_at[v], spec_src_scale_dt(), block->steps.src_scale)
+                                 : load_src_scale(args, block, rows->src_scale[v]);
     }
 }
 
 // Clears the corrections, which are subtracted once for a segment, before its second panel.
 static inline void leave_first_panel(__private struct tile_rows *rows) {
 #pragma unroll
-    for (int v = 0; v < ROW_VECTORS; ++v)
+    for (int v = 0; v < ROW_VECTORS; ++v) {
         rows->correction[v] = 0;
+        rows->float_correction[v] = 0.f;
+    }
 }
 
 // The values of x in lanes i .. i + 7, as a vector that all lanes have.
@@ -118,3 +143,9 @@ static inline vec_i zero_point_term(column_i zp, vec_i correction) {
         return (vec_i)(int)(short)zp * convert_int8(convert_short8(correction));
     return (vec_i)zp * correction;
 }
+
+// All parameters of rows are loaded before the products.
+#define load_scaling_parameters(count, i0, rows, to)
+
+// The zero points of a vector of columns for ZP_TERM_F32.
+#define float_zero_points(zp) to_column_f(zp)

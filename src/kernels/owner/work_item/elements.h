@@ -17,8 +17,8 @@ static __attribute__((noinline)) void store_element(global uchar *to, int data_t
         store_float(to, data_type, i, x);
 }
 
-// Vectors of the types without small floats, whose elements are loaded and stored one by one: their
-// conversions would take a tenth of the compile time of a module.
+// Small floats have no vectors here: their elements are loaded and stored one by one, as conversions
+// of vectors would take a tenth of the compile time of a module.
 #define WITHOUT_SMALL_FLOATS
 static inline bool has_vectors(int data_type) {
     switch (data_type) {

@@ -4,8 +4,43 @@
 
 #include "tile.h"
 
+// Makes tile `own` of the tiles abreast the one that t describes. Returns the number of tiles.
+static __attribute__((noinline)) int go_to_tile_abreast(global const struct matmul_problem *p,
+                                                        __private struct tile *t, int own) {
+    const int tiles = (int)min((long)p->abreast, (p->n - t->abreast.n0 + TILE_N - 1) / TILE_N);
+    if (own == tiles)
+        return tiles;
+    __private struct own_columns *from = &t->abreast.columns[t->abreast.at];
+    __private const struct own_columns *to = &t->abreast.columns[own];
+    for (int v = 0; v < NV; ++v) {
+        from->wei_zp[v] = t->wei_zp[v];
+        from->wei_sum[v] = t->wei_sum[v];
+        from->wei_scale[v] = t->wei_scale[v];
+    }
+    for (int v = 0; v < NV; ++v) {
+        t->wei_zp[v] = to->wei_zp[v];
+        t->wei_sum[v] = to->wei_sum[v];
+        t->wei_scale[v] = to->wei_scale[v];
+    }
+    t->abreast.at = own;
+    t->n0 = t->abreast.n0 + own * TILE_N;
+    t->columns = (int)min((long)TILE_N, p->n - t->n0);
+    t->wei_zp_at.n0 = t->wei_scale_at.n0 = t->n0;
+    t->wei_zp_at.columns = t->wei_scale_at.columns = t->columns;
+    return tiles;
+}
+
+static inline int go_to_tile(global const struct matmul_problem *p, __private struct tile *t, int own) {
+    return HAS(FLAG_ABREAST) ? go_to_tile_abreast(p, t, own) : 1;
+}
+
 static inline void clear_sums(__private struct tile *t) {
-    const int vectors = (t->count + ROWS - 1) / ROWS * ROWS * NV;
+    const int rows = HAS(FLAG_ABREAST) ? TILE_M : t->count;
+    const int vectors = (rows + ROWS - 1) / ROWS * ROWS * NV;
+    if (HAS(FLAG_ABREAST)) {
+        t->abreast.at = 0;
+        t->abreast.n0 = t->n0;
+    }
     for (int i = 0; i < (SEGMENTS_ARE_SCALED ? vectors : 0); ++i)
         t->result[i] = (vec_f)0.f;
 }
@@ -53,8 +88,6 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         for (int i = i0; i < end; ++i) {
             if (i >= 0) {
                 load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
-                if (spec_zp_term() == ZP_TERM_F32)
-                    parameters.float_correction[0] = (float)parameters.correction[0];
                 multiply_rows(1, i, src, p, t, &parameters, block, b);
             }
             if (has_next)
@@ -68,15 +101,6 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
                                  const struct matmul_arguments *args, __private struct tile *t,
                                  const struct k_block *block, struct b_panel b) {
     struct row_parameters parameters;
-    if (HAS(FLAG_ALONG_K)) {
-#pragma unroll 1
-        for (int i = 0; i < t->count; ++i) {
-            load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
-            prefetch_b(b, block->length, i, t->count);
-            multiply_rows(1, i, src, p, t, &parameters, block, b);
-        }
-        return;
-    }
     if (!ANY_ROW_COUNT) {
         for (int i = 0; i < t->count; i += ROWS) {
             load_row_parameters(ROWS, i, p, args, &t->rows, block, &parameters);
@@ -110,10 +134,42 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
-    const struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
+    struct wei_source own = *source;
+    if (HAS(FLAG_ABREAST)) {
+        own.n0 = t->n0;
+        own.columns = t->columns;
+    }
+    const struct b_panel b = load_b(&own, p, block->k0, block->length, t->wei_zp, panel);
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block->length, t->wei_sum);
     multiply_tile(src, p, args, t, block, b);
+}
+
+// Turns the zero points of the columns into f32 where terms are f32.
+static inline void keep_float_zero_points(__private struct tile *t, const struct k_block *block) {
+    if (!HAS_ROW_CORRECTIONS || (!HAS(FLAG_WEI_ZP_K) && !block->opens))
+        return;
+    int mean = 0;
+    if (spec_zp_term() == ZP_TERM_LAST) {
+#pragma unroll 1
+        for (int n = 0; n < t->columns; ++n)
+            mean += ((__private const int *)t->wei_zp)[n];
+        t->rows.mean_zp = mean /= t->columns;
+    }
+    for (int v = 0; v < NV; ++v)
+        t->wei_zp[v] = as_column_i(to_column_f(t->wei_zp[v] - (column_i)mean));
+}
+
+// Subtracts what ZP_TERM_LAST leaves to the end.
+static inline void subtract_last_terms(__private struct tile *t) {
+    if (spec_zp_term() != ZP_TERM_LAST)
+        return;
+#pragma unroll 1
+    for (int i = 0; i < t->count; ++i) {
+        const float sum = ((__private const float *)t->rows.scaled_corrections)[i];
+        for (int v = 0; v < NV; ++v)
+            t->result[i * NV + v] -= float_zero_points(t->wei_zp[v]) * (column_f)sum;
+    }
 }
 
 // Never called: SHARES_TILES is false.

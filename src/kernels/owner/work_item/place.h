@@ -7,13 +7,14 @@
 #include "tile_place.h"
 
 static inline struct place find_place(global const struct matmul_problem *p) {
-    const long groups_along_n = (p->n + TILE_N * GROUP_X - 1) / (TILE_N * GROUP_X);
+    const int columns = HAS(FLAG_ABREAST) ? TILE_N * p->abreast : TILE_N;
+    const long groups_along_n = (p->n + columns * GROUP_X - 1) / (columns * GROUP_X);
     // Groups are numbered along N first. Consecutive groups share rows of src, which stay in the L2
     // cache while the weights stream through it.
     const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
     const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
     struct place at;
-    at.n0 = (group_n * GROUP_X + get_local_id(0)) * TILE_N;
+    at.n0 = (group_n * GROUP_X + get_local_id(0)) * columns;
     at.row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;
     at.slice = 0;
     at.slices = 1;

@@ -6,12 +6,22 @@
 
 #include "k_block.h"
 
+// Vectors that hold a value for each row of the tile.
+#define ROW_VECTORS ((TILE_M + LANES - 1) / LANES)
+
+// Whether corrections of all rows are loaded where a segment begins.
+#define HAS_ROW_CORRECTIONS (spec_zp_term() == ZP_TERM_F32 || spec_zp_term() == ZP_TERM_LAST)
+
 struct tile_rows {
     // Element offset of each row. Rows past the end of the matrix repeat the last one.
     long src[TILE_M], src_scale[TILE_M], src_zp[TILE_M], reductions[TILE_M];
     int count, padded; // rows in the matrix; the same rounded up to whole groups of rows
-    // Values for the current segment.
-    float scale[TILE_M];
+    // Values for the current segment. They are converted a vector at a time.
+    column_f scale[ROW_VECTORS];
+    column_f correction[ROW_VECTORS]; // with ZP_TERM_F32; with ZP_TERM_LAST s32, times -mean_zp
+    // For ZP_TERM_LAST: the mean of the columns' zero points, and corrections scaled and summed along K.
+    int mean_zp;
+    column_f scaled_corrections[ROW_VECTORS];
     int zp[TILE_M];
 };
 
@@ -20,6 +30,8 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
                              int count, __private struct tile_rows *rows) {
     rows->count = count;
     rows->padded = (count + ROWS - 1) / ROWS * ROWS;
+    for (int v = 0; v < (spec_zp_term() == ZP_TERM_LAST ? ROW_VECTORS : 0); ++v)
+        rows->scaled_corrections[v] = (column_f)0.f;
     for (int i = 0; i < rows->padded; ++i) {
         const struct row_index r = row_at(p, first + min(i, count - 1));
         rows->src[i] = row_offset(p, &p->src, &r);
@@ -32,17 +44,42 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     }
 }
 
-// Load one group of K of all rows. group: its element offset from where a row begins.
-static inline void load_row_scales(ulong address, int data_type, float host, long group,
-                                   __private struct tile_rows *rows) {
-    int i = 0;
+// Loads scales and corrections of all rows for one group of K. What needs a conversion is gathered
+// first and then converted a vector at a time. One loop does both: with vectors in it, CPU compilers
+// do not spend time on turning it into another.
+static inline void load_row_factors(global const struct matmul_problem *p,
+                                    const struct matmul_arguments *args, const struct k_block *block,
+                                    __private struct tile_rows *rows) {
+    const int type = SRC_SCALE_DT(p);
+    const bool has_halves = HAS(FLAG_SRC_SCALE_K) && (type == DT_F16 || type == DT_BF16);
+    column_us halves;
 #pragma unroll 1
-    for (; i < rows->count; ++i)
-        rows->scale[i] = load_scale(address, data_type, host, rows->src_scale[i] + group);
-#pragma unroll 1
-    for (; i < rows->padded; ++i)
-        rows->scale[i] = rows->scale[i - 1];
+    for (int i = 0; i < rows->padded; ++i) {
+        const int v = i / LANES, lane = i % LANES;
+        if (HAS_ROW_CORRECTIONS)
+            ((__private int *)rows->correction)[i] = load_correction(p, args, block, rows->reductions[i], 0);
+        const long scale = rows->src_scale[i] + block->src_scale;
+        if (has_halves)
+            ((__private ushort *)&halves)[lane] = ((global const ushort *)args->src_scale)[scale];
+        else if (HAS(FLAG_SRC_SCALE_K))
+            ((__private float *)rows->scale)[i] =
+                load_scale(args->src_scale, type, args->host_src_scale, scale);
+        if (lane != LANES - 1 && i != rows->padded - 1)
+            continue;
+        if (spec_zp_term() == ZP_TERM_F32)
+            rows->correction[v] = to_column_f(as_column_i(rows->correction[v]));
+        if (has_halves)
+            rows->scale[v] =
+                type == DT_F16 ? halves_to_column_f(&halves) : as_column_f(to_column_i(halves) << 16);
+        if (spec_zp_term() == ZP_TERM_LAST) {
+            const column_i sums = as_column_i(rows->correction[v]);
+            rows->correction[v] = as_column_f(sums * -rows->mean_zp);
+            rows->scaled_corrections[v] = fma(to_column_f(sums), rows->scale[v], rows->scaled_corrections[v]);
+        }
+    }
 }
+
+// Loads one group of K of all rows. group: its element offset from where a row begins.
 static inline void load_row_zero_points(ulong address, int data_type, int host, long group,
                                         __private struct tile_rows *rows) {
     int i = 0;
@@ -54,16 +91,15 @@ static inline void load_row_zero_points(ulong address, int data_type, int host, 
         rows->zp[i] = rows->zp[i - 1];
 }
 
-// Loads the scales and zero points of all rows where a segment begins, but scales of a constant type:
-// a few rows of dst load these faster where they multiply.
+// Loads what all rows need where a segment begins.
 static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                    const struct k_block *block, __private struct tile_rows *rows) {
     if (!block->first && !block->opens)
         return;
     if (HAS(FLAG_SRC_ZP))
         load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
-    if (HAS(FLAG_SRC_SCALE_K) && spec_src_scale_dt() == TYPE_IN_BLOCK)
-        load_row_scales(args->src_scale, SRC_SCALE_DT(p), args->host_src_scale, block->src_scale, rows);
+    if (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS)
+        load_row_factors(p, args, block, rows);
 }
 
 static inline __attribute__((always_inline)) void
@@ -74,18 +110,36 @@ load_row_parameters(const int count, int i0, global const struct matmul_problem 
     for (int i = 0; i < count; ++i) {
         if (HAS(FLAG_SRC_ZP))
             to->src_zp[i] = rows->zp[i0 + i];
-        if (HAS(FLAG_REDUCTIONS))
+        if (spec_zp_term() == ZP_TERM_LAST)
+            to->correction[i] = ((__private const int *)rows->correction)[i0 + i];
+        else if (HAS(FLAG_REDUCTIONS) && spec_zp_term() != ZP_TERM_F32)
             to->correction[i] = load_correction(p, args, block, rows->reductions[i0 + i],
                                                 HAS(FLAG_SRC_ZP) ? to->src_zp[i] : 0);
-        if (HAS(FLAG_SRC_SCALE_K))
-            to->src_scale[i] = spec_src_scale_dt() == TYPE_IN_BLOCK
-                                   ? rows->scale[i0 + i]
-                                   : load_scale(args->src_scale, spec_src_scale_dt(), args->host_src_scale,
-                                                rows->src_scale[i0 + i] + block->src_scale);
     }
 }
 
 // Zero points of the weights times R, the sum of a row of src.
 static inline vec_i zero_point_term(column_i zp, vec_i correction) {
+    // The mean's term, negated.
+    if (spec_zp_term() == ZP_TERM_LAST)
+        return -correction;
     return (vec_i)zp * correction;
+}
+// Loads what sums are scaled with, after the products: a value that waits in a register meanwhile is
+// spread over a vector by an instruction of its own, one in memory by its load.
+static inline __attribute__((always_inline)) void
+load_scaling_parameters(const int count, int i0, __private const struct tile_rows *rows,
+                        __private struct row_parameters *to) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        if (spec_zp_term() == ZP_TERM_F32)
+            to->float_correction[i] = ((__private const float *)rows->correction)[i0 + i];
+        if (HAS(FLAG_SRC_SCALE_K))
+            to->src_scale[i] = ((__private const float *)rows->scale)[i0 + i];
+    }
+}
+
+// The zero points of a vector of columns, which are kept as f32.
+static inline column_f float_zero_points(column_i zp) {
+    return as_column_f(zp);
 }

@@ -17,8 +17,10 @@ typedef long parameter_index;
 typedef float16 vec_f;
 typedef int16 vec_i;
 typedef long16 column_l;
+typedef ushort16 column_us;
 #define to_vec_i(x) convert_int16(x)
 #define to_vec_f(x) convert_float16(x)
+#define halves_to_column_f(p) vload_half16(0, (__private const half *)(p))
 #define as_vec_i(x) as_int16(x)
 #define as_vec_f(x) as_float16(x)
 #define to_column_l(x) convert_long16(x)
@@ -34,8 +36,10 @@ typedef long16 column_l;
 typedef float8 vec_f;
 typedef int8 vec_i;
 typedef long8 column_l;
+typedef ushort8 column_us;
 #define to_vec_i(x) convert_int8(x)
 #define to_vec_f(x) convert_float8(x)
+#define halves_to_column_f(p) vload_half8(0, (__private const half *)(p))
 #define as_vec_i(x) as_int8(x)
 #define as_vec_f(x) as_float8(x)
 #define to_column_l(x) convert_long8(x)
@@ -51,8 +55,10 @@ typedef long8 column_l;
 typedef float vec_f;
 typedef int vec_i;
 typedef long column_l;
+typedef ushort column_us;
 #define to_vec_i(x) convert_int(x)
 #define to_vec_f(x) convert_float(x)
+#define halves_to_column_f(p) vload_half(0, (__private const half *)(p))
 #define as_vec_i(x) as_int(x)
 #define as_vec_f(x) as_float(x)
 #define to_column_l(x) convert_long(x)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch as a peer: `_int_mm` (s8 by s8 into s32), and `mm` for f32, bf16 and f16."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import Codes, Floats
+from zemm.benchdnn.peers import PeerError, missing, thread_count
+from zemm.benchdnn.peers.weight_only import matrices
+from zemm.benchdnn.timing import sets_of
+
+_FLOATS = ("f32", "bf16", "f16")
+# What f32 may be multiplied in: `medium` allows bf16, `high` tf32.
+_PRECISIONS = {"bf16": "medium", "any": "medium", "tf32": "high"}
+# How often an idle thread of PyTorch looks for work before it sleeps: about 0.1 ms. With the default,
+# several ms, the threads would take the cores from the library that has the next turn.
+_SPINS = "10000"
+
+
+class Torch:
+    """The imported package."""
+
+    quantises_src = False
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self.version = torch.__version__
+        torch.set_num_threads(thread_count())
+
+    def prepare(self, case: Case, quantise_src: bool = False) -> "Product":
+        """The matrix product of a case."""
+        src, wei, dst = case.tags
+        if any(case.strides) or {src, wei} - {"ab", "ba", "any"} or dst not in ("ab", "any"):
+            raise PeerError("it is given src and weights as ab or ba, and dst as ab, without strides")
+        return Product(self._torch, case)
+
+
+class Product:
+    """A matrix product with its tensors. Weights with tag any are stored as [N, K], as those of
+    torch.nn.Linear."""
+
+    def __init__(self, torch: Any, case: Case) -> None:
+        is_float = case.dt[0] in _FLOATS
+        kind = case.dt[0] if is_float else "s8"
+        found = matrices(case, ("s8", *_FLOATS), (kind,), kind if is_float else "s32")
+        if found.scales is not None or found.zero_points is not None:
+            raise PeerError("mm and _int_mm take no scales and zero points")
+        self._inference_mode = torch.inference_mode
+        self._multiply = torch.mm if is_float else torch._int_mm
+        self.impl = "mm" if is_float else "_int_mm"
+        src = _tensor(torch, found.src, case.tags[0] == "ba")
+        weights = _tensor(torch, found.weights, case.tags[1] != "ab")
+        dst = torch.zeros(case.problem.dst, dtype=src.dtype if is_float else torch.int32)
+        tensors = {args.SRC: src, args.WEI: weights, args.DST: dst}
+        self._sets = sets_of(case.options.cold_cache, tensors, lambda t: int(t.nbytes), lambda t: t.clone())
+        self._turn = -1
+        # A setting of the process.
+        torch.set_float32_matmul_precision(_PRECISIONS.get(case.attributes.fpmath.mode, "highest"))
+
+    def cool(self) -> None:
+        """Nothing to do: runs take turns with the copies of the tensors."""
+
+    def run(self) -> None:
+        self._turn = (self._turn + 1) % len(self._sets)
+        tensors = self._sets[self._turn]
+        with self._inference_mode():
+            self._multiply(tensors[args.SRC], tensors[args.WEI], out=tensors[args.DST])
+
+    def dst(self) -> Floats:
+        """The result of the last run."""
+        result: Floats = self._sets[self._turn][args.DST].float().numpy()
+        return result
+
+
+def _tensor(torch: Any, codes: Codes, is_transposed: bool) -> Any:
+    """A matrix with its rows, or its columns if is_transposed, one after the other in memory."""
+    stored = np.ascontiguousarray(codes.T if is_transposed else codes)
+    if stored.dtype.name == "bfloat16":  # which torch does not take from numpy
+        tensor = torch.from_numpy(stored.view(np.int16)).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(stored)
+    return tensor.t() if is_transposed else tensor
+
+
+def load() -> Torch:
+    """Load PyTorch from its package."""
+    os.environ.setdefault("GOMP_SPINCOUNT", _SPINS)  # its OpenMP library reads this when it is loaded
+    try:
+        import torch
+    except ImportError as error:
+        raise missing(
+            "torch", "torch", error, "a build for CPUs is enough, see docs/performance.md"
+        ) from None
+    return Torch(torch)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// bf16 by bf16 or by integers with vdpbf16ps on 512 bits (AVX512_BF16), which adds the products of two
+// elements of K and takes denormals as 0; f32 becomes bf16, where the fpmath mode allows that. Weights
+// become a panel of words.
+#pragma once
+
+#include "owner/work_item.h"
+
+#include "policy/all_columns.h"
+#include "policy/bf16.h"
+#include "policy/no_ahead.h"
+
+#if LANES != 16 || TILE_N != PACKED_N || TILE_K % STEP != 0
+#error "whole steps, and the 64 columns of packed weights in vectors of 512 bits"
+#endif
+
+#define ANY_ROW_COUNT 1
+#define SUM_FACTOR 1.f
+#define WEI_SHIFT 0
+#define PANEL_VECTORS (TILE_K / 2 * NV)
+typedef vec_i panel_vec;
+
+vec_f __attribute__((overloadable))
+vdpbf16ps(vec_f sum, vec_i a, vec_i b) __asm("llvm.x86.avx512bf16.dpbf16ps.512");
+
+// The weights of a block: words, as load_words() leaves them.
+struct b_panel {
+    __private const vec_i *panel;
+};
+
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
+                                    __private panel_vec *panel) {
+    load_words(w, p, k0, length, wei_zp, panel);
+    return (struct b_panel){panel};
+}
+
+static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {}
+static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {}
+static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
+
+// A row of src from element i on as bf16, with zeros up to a whole step.
+static __attribute__((noinline)) void copy_row(bytes src, long i, int length, __private int *to) {
+#pragma unroll 1
+    for (int k = 0; k < length; k += STEP)
+        copy_src_row((__private uchar *)(to + k / 2), src, i + k, min(STEP, length - k));
+}
+
+// sum[i * NV + v] += row i of the group times column vector v of the panel.
+static inline __attribute__((always_inline)) void multiply(const int count, int first,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *unused,
+                                                           __private vec_f *sum) {
+    int copy[ROWS * TILE_K / 2];
+    ulong row[ROWS]; // addresses: to x86 private and global memory are the same
+    const bool in_place = src_in_place() && length % 2 == 0;
+    __private const long *rows = group->rows->src + group->i0;
+#pragma unroll 1
+    for (int i = 0; i < (in_place ? 0 : count); ++i)
+        copy_row(group->src, rows[i] + group->k0, length, copy + i * TILE_K / 2);
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+        row[i] = in_place ? (ulong)group->src + (rows[i] + group->k0) * 2 : (ulong)(copy + i * TILE_K / 2);
+#pragma unroll 1
+    for (int k = 0; k < (length + 1) / 2; ++k) {
+        vec_i wei[NV];
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            wei[v] = b.panel[k * NV + v];
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            const int word = ((__private const int *)row[i])[k];
+#pragma unroll
+            for (int v = 0; v < NV; ++v)
+                sum[i * NV + v] = vdpbf16ps(sum[i * NV + v], (vec_i)word, wei[v]);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few rows of floats by packed integer weights (AVX512F), limited by reading the weights. There is
+// one instruction less for each 16 weights than in policy/fma.h, and often two:
+// - 4 bits: vpermps looks an f32 up in a table of 16. It takes the low four bits of each element as
+//   the index and ignores the others, so no bits are masked. The panel has the weights twice: as they
+//   are, and shifted by four bits. Loads at byte offsets 0 to 3 bring every other four bits down.
+//   Zero points leave the loop: sum s (w - zw) = sum s (w - c) - (zw - c) * sum s. The centre c of the
+//   type keeps both terms as small as the products.
+// - 8 bits: vpmovsxbd or vpmovzxbd loads the four elements of K of four columns, in the order of
+//   memory. Each is added to a sum of its own. Zero points are subtracted in the loop, for they may be
+//   far from the centre of the type.
+#pragma once
+
+#include "owner/work_item.h"
+
+#include "policy/all_columns.h"
+#include "policy/float_panel.h"
+#include "policy/float_src.h"
+#include "policy/no_ahead.h"
+#include "policy/prefetch.h"
+#include "transpose.h"
+
+#if LANES != 16 || TILE_N != PACKED_N || ROWS != 4 || TILE_K % 16 != 0
+#error "four rows, and the 64 columns of packed weights in vectors of 512 bits"
+#endif
+
+#define ANY_ROW_COUNT 1
+#define SUM_FACTOR 1.f
+#define WEI_SHIFT 0
+typedef vec_i panel_vec;
+
+// Four elements of K of the 64 columns: a step. In the panel it has four vectors, and one more is
+// behind the last step, because loads begin up to three bytes later than a vector.
+#define STEP_VECTORS 4
+#define PANEL_VECTORS (TILE_K / 4 * STEP_VECTORS + 1)
+
+vec_f __attribute__((overloadable)) vpermps(vec_f table, vec_i index) __asm("llvm.x86.avx512.permvar.sf.512");
+
+// The weights of a block. wei: where they are in memory. panel: those of 4 bits as they are multiplied;
+// for bytes the zero points, in the order of the bytes of a step.
+struct b_panel {
+    bytes wei;
+    __private const vec_i *panel;
+    __private const vec_i *zero_points;
+};
+
+static inline int step_bytes() {
+    return 4 * PACKED_N * wei_bits() / 8;
+}
+
+// What is subtracted from a weight of 4 bits before it is multiplied.
+static inline int wei_centre() {
+    return HAS(FLAG_WEI_ZP) && spec_wei_dt() == DT_U4 ? 8 : 0;
+}
+
+// The zero points of 16 columns, each for four elements of K.
+static inline void spread_zero_points(vec_i zp, __private vec_i *to) {
+    to[0] = SHUFFLE(zp, zp, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    to[1] = SHUFFLE(zp, zp, 4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7);
+    to[2] = SHUFFLE(zp, zp, 8, 8, 8, 8, 9, 9, 9, 9, 10, 10, 10, 10, 11, 11, 11, 11);
+    to[3] = SHUFFLE(zp, zp, 12, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15);
+}
+
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
+                                    __private panel_vec *panel) {
+    const long first = w->begin + w->n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
+    const struct b_panel b = {w->wei + (wei_is_int4() ? first >> 1 : first), panel, wei_zp};
+    if (!wei_is_int4()) {
+        if (HAS(FLAG_WEI_ZP))
+            for (int v = 0; v < NV; ++v)
+                spread_zero_points(wei_zp[v], panel + 4 * v);
+        return b;
+    }
+    const int steps = (length + 3) / 4;
+#pragma unroll 1
+    for (int s = 0; s < steps; ++s, panel += STEP_VECTORS)
+#pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            const vec_i loaded = vload16(v, (global const int *)(b.wei + s * step_bytes()));
+            panel[v] = loaded;
+            panel[2 + v] = loaded >> 4;
+        }
+    return b;
+}
+
+// Prefetches a step of the next block, which follows this one in memory.
+static inline void prefetch_step(struct b_panel b, int length, int s) {
+#pragma unroll
+    for (int i = 0; i < step_bytes(); i += 64)
+        prefetch_line(b.wei + (length / 4 + s) * step_bytes() + i);
+}
+
+static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {}
+static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {}
+static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
+
+// ---- 4 bits. In a vector of a step, each element has four of K of an even column in its low half,
+// and those of the next column in its high half.
+
+static inline vec_f four_bit_values() {
+    const vec_i numbers = (vec_i)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return to_vec_f(spec_wei_dt() == DT_S4 ? (numbers ^ 8) - 8 : numbers - wei_centre());
+}
+
+struct __attribute__((packed)) unaligned_vec {
+    vec_i vec;
+};
+
+static inline vec_f look_up(vec_f table, __private const vec_i *from, int byte) {
+    return vpermps(table,
+                   ((__private const struct unaligned_vec *)((__private const uchar *)from + byte))->vec);
+}
+
+static inline __attribute__((always_inline)) void
+multiply_int4(const int count, __private const float *a, int length, struct b_panel b, __private vec_f *sum) {
+    // The sums of [row][vector][even and odd columns], the elements of K with even and odd numbers
+    // apart, for a row alone would wait for its own sums.
+    vec_f part[ROWS * 4][2];
+    const int parts = count == 1 ? 2 : 1;
+    const vec_f table = four_bit_values();
+#pragma unroll
+    for (int i = 0; i < count * 4; ++i)
+        part[i][0] = part[i][1] = (vec_f)0.f;
+#pragma unroll 1
+    for (int s = 0; s < (length + 3) / 4; ++s) {
+        prefetch_step(b, length, s);
+#pragma unroll
+        for (int byte = 0; byte < 4; ++byte) {
+#pragma unroll
+            for (int v = 0; v < 2; ++v) {
+                const vec_f first = look_up(table, b.panel + s * STEP_VECTORS + v, byte);
+                const vec_f second = look_up(table, b.panel + s * STEP_VECTORS + 2 + v, byte);
+#pragma unroll
+                for (int i = 0; i < count; ++i) {
+                    __private const float *pair = a + i * TILE_K + 4 * s + 2 * (byte & 1);
+                    __private vec_f *to = part[i * 4 + v * 2 + byte / 2];
+                    to[0] = fma((vec_f)pair[0], first, to[0]);
+                    to[parts - 1] = fma((vec_f)pair[1], second, to[parts - 1]);
+                }
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < count * 2; ++i) {
+        const vec_f even = part[2 * i][0] + (parts == 2 ? part[2 * i][1] : (vec_f)0.f);
+        const vec_f odd = part[2 * i + 1][0] + (parts == 2 ? part[2 * i + 1][1] : (vec_f)0.f);
+        sum[2 * i] += LOWER_HALVES(even, odd);
+        sum[2 * i + 1] += UPPER_HALVES(even, odd);
+    }
+}
+
+// ---- 8 bits
+
+// Four elements of K of four columns: the bytes 16 * i and up of a step, less their zero points.
+static inline vec_f load_fours(struct b_panel b, int s, int i) {
+    const uchar16 fours = vload16(i, b.wei + s * step_bytes());
+    const vec_i wei = spec_wei_dt() == DT_S8 ? convert_int16(as_char16(fours)) : convert_int16(fours);
+    return to_vec_f(HAS(FLAG_WEI_ZP) ? wei - b.panel[i] : wei);
+}
+
+// Adds up each four neighbours of four vectors.
+static inline vec_f add_fours(__private const vec_f *x) {
+    const vec_f a = EVEN_ELEMENTS(x[0], x[1]) + ODD_ELEMENTS(x[0], x[1]);
+    const vec_f b = EVEN_ELEMENTS(x[2], x[3]) + ODD_ELEMENTS(x[2], x[3]);
+    const vec_f fours = EVEN_ELEMENTS(a, b) + ODD_ELEMENTS(a, b);
+    return SHUFFLE(fours, fours, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+}
+
+static inline __attribute__((always_inline)) void
+multiply_int8(const int count, __private const float *a, int length, struct b_panel b, __private vec_f *sum) {
+    const int fours = count == 1 ? 16 : count == 2 ? 8 : 4; // vectors of a step at once
+#pragma unroll
+    for (int first = 0; first < 16; first += fours) {
+        vec_f part[16];
+#pragma unroll
+        for (int i = 0; i < count * fours; ++i)
+            part[i] = (vec_f)0.f;
+#pragma unroll 1
+        for (int s = 0; s < (length + 3) / 4; ++s) {
+            if (first == 0)
+                prefetch_step(b, length, s);
+            vec_f src[ROWS];
+#pragma unroll
+            for (int i = 0; i < count; ++i) {
+                const float4 four = vload4(s, a + i * TILE_K);
+                src[i] = (vec_f)(four, four, four, four);
+            }
+#pragma unroll
+            for (int v = 0; v < fours; ++v) {
+                const vec_f wei = load_fours(b, s, first + v);
+#pragma unroll
+                for (int i = 0; i < count; ++i)
+                    part[i * fours + v] = fma(src[i], wei, part[i * fours + v]);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < count; ++i)
+#pragma unroll
+            for (int v = 0; v < fours; v += 4)
+                sum[i * NV + (first + v) / 4] += add_fours(part + i * fours + v);
+    }
+}
+
+// ---- Zero points of 4 bits, and any type
+
+// The sum of a row of src, which has zeros up to a multiple of 16.
+static inline float sum_of_row(__private const float *a, int length) {
+    float16 sum = 0.f;
+#pragma unroll 1
+    for (int k = 0; k < length; k += 16)
+        sum += vload16(0, a + k);
+    const float8 eight = sum.lo + sum.hi;
+    const float4 four = eight.lo + eight.hi;
+    const float2 two = four.lo + four.hi;
+    return two.x + two.y;
+}
+
+// The products one by one, each weight less its zero point: where src is infinite or not a number,
+// and where its sum overflows.
+static __attribute__((noinline)) void multiply_apart(int count, __private const float *a, int length,
+                                                     struct b_panel b, __private vec_f *sum) {
+#pragma unroll 1
+    for (int k = 0; k < length; ++k)
+#pragma unroll 1
+        for (int i = 0; i < count * NV; ++i) {
+            const long at = (long)(k & ~3) * PACKED_N + i % NV * LANES * 4;
+            const vec_i wei = of_quads(load_packed(b.wei, at), k & 3) - b.zero_points[i % NV];
+            sum[i] = fma((vec_f)a[i / NV * TILE_K + k], to_vec_f(wei), sum[i]);
+        }
+}
+
+// sum[i * NV + v] += row i of the group times column vector v of the weights.
+static inline __attribute__((always_inline)) void multiply(const int count, int first,
+                                                           __private const struct a_group *group, int length,
+                                                           struct b_panel b, __private vec_i *unused,
+                                                           __private vec_f *sum) {
+    const long stride = group->p->src.column;
+    float a[ROWS * TILE_K], total[ROWS];
+    bool is_finite = true;
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+        __private float *row = a + i * TILE_K;
+        load_row(group->src, group->rows->src[group->i0 + i] + group->k0 * stride, stride, length, row);
+        for (int k = length; k % 16 != 0; ++k)
+            row[k] = 0.f;
+        if (wei_is_int4() && HAS(FLAG_WEI_ZP)) {
+            total[i] = sum_of_row(row, length);
+            is_finite &= isfinite(total[i]) != 0;
+        }
+    }
+    if (!wei_is_int4()) {
+        multiply_int8(count, a, length, b, sum);
+        return;
+    }
+    if (!is_finite) {
+        multiply_apart(count, a, length, b, sum);
+        return;
+    }
+    multiply_int4(count, a, length, b, sum);
+    if (HAS(FLAG_WEI_ZP))
+#pragma unroll
+        for (int i = 0; i < count * NV; ++i)
+            sum[i] -= to_vec_f(b.zero_points[i % NV] - wei_centre()) * (vec_f)total[i / NV];
+}

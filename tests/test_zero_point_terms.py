@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zero-point terms of weights that kernels compute in f32 (ZP_TERM_F32): where, and that this is exact."""
+
+import numpy as np
+import pytest
+import zemm
+from support_problem import Problem, Quant, make_data, quant_dims, zero_point
+from support_rows import BY_NAME, constant_id, state
+from support_run import get, make_call, make_pd, run
+from support_tiers import takes
+
+VNNI_ROWS = [row for row in BY_NAME if BY_NAME[row].family in ("avx2_vnni", "avx512_vnni")]
+AMX_ROWS = [row for row in BY_NAME if BY_NAME[row].policy == "amx_int8"]
+ENDS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
+
+
+def grouped(src: str, wei: str, group: int, zp: str | None, **settings: object) -> Problem:
+    """A problem of two groups along K. The scales are 1."""
+    k = 2 * group
+    wei_zp = zero_point(3, (group, 1), zp) if zp else None
+    scale = Quant(3, (group, 1))
+    return Problem((5, k), (k, 66), src, wei, "f32", wei_scale=scale, wei_zp=wei_zp, **settings)  # type: ignore[arg-type]
+
+
+def along_src(dst: str, rows: int = 5, k: int = 512, zp: str = "u8", **settings: object) -> Problem:
+    """A problem whose src scales alone change along K."""
+    src_scale, wei_zp = Quant(3, (1, 128)), zero_point(2, (), zp)
+    return Problem((rows, k), (k, 66), "s8", "u8", dst, src_scale=src_scale, wei_zp=wei_zp, **settings)  # type: ignore[arg-type]
+
+
+TERMS = {
+    "u8": (grouped("s8", "u8", 128, "u8"), "ZP_TERM_F32"),
+    "256": (grouped("u8", "u8", 256, "s8"), "ZP_TERM_F32"),
+    "beyond_256": (grouped("s8", "u8", 260, "u8"), "ZP_TERM_S32"),
+    "s32": (grouped("s8", "u8", 128, "s32"), "ZP_TERM_S32"),
+    "src_zero_points": (grouped("s8", "u8", 128, "u8", src_zp=zero_point()), "ZP_TERM_S32"),
+    "flipped_without_zero_points": (grouped("s8", "s8", 128, None), "ZP_TERM_F32"),
+    "same_along_k": (along_src("f16"), "ZP_TERM_LAST"),
+    "same_along_k_to_f32": (along_src("f32"), "ZP_TERM_F32"),
+    "nothing_to_subtract": (grouped("s8", "u8", 128, None), "ZP_TERM_S32"),
+    "not_scaled_along_k": (
+        Problem((5, 256), (256, 66), "s8", "u8", "f32", wei_zp=zero_point(2, (), "u8")),
+        "ZP_TERM_S32",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", VNNI_ROWS)
+@pytest.mark.parametrize(("problem", "term"), TERMS.values(), ids=TERMS)
+def test_where_terms_are_f32(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, problem: Problem, term: str
+) -> None:
+    if not takes(row, problem):
+        pytest.skip(f"{row}: not on this device")
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    module = make_pd(engine, problem).modules()[0]
+    assert module.constants[constant_id("SPEC_ZP_TERM")] == state(term)
+
+
+SIGNS = [(src, wei, zp) for src in ("s8", "u8") for wei in ("s8", "u8", "s4") for zp in ("s8", "u8", None)]
+
+
+@pytest.mark.quick(
+    cases=lambda row, group, src, wei, zp: (
+        (row, group, src, wei, zp) == (VNNI_ROWS[-1], 256, "u8", "u8", "s8")
+    )
+)
+@pytest.mark.parametrize(("src", "wei", "zp"), SIGNS)
+@pytest.mark.parametrize("group", [256, 1024])
+@pytest.mark.parametrize("row", VNNI_ROWS)
+def test_ends_of_types_are_exact(
+    engine: zemm.Engine,
+    stream: zemm.Stream,
+    monkeypatch: pytest.MonkeyPatch,
+    row: str,
+    group: int,
+    src: str,
+    wei: str,
+    zp: str | None,
+) -> None:
+    """Sums and terms as large as they get, whose difference may be small and odd. In groups of 1024
+    they exceed what f32 holds.
+    """
+    problem = grouped(src, wei, group, zp)
+    if not takes(row, problem):
+        pytest.skip(f"{row}: not on this device")
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    data = make_data(problem)
+    rng = np.random.default_rng(7)
+    least, most = ENDS[src]
+    data.src[0], data.src[1], data.src[2] = least, most, most
+    data.src[2, ::group] -= 1  # an odd sum of each group
+    for column, end in enumerate(ENDS[wei]):
+        data.wei[:, column::2] = end
+    data.wei[::group, 4:] ^= 1
+    if zp:
+        data.quants["wei_zp"] = rng.choice(ENDS[zp], quant_dims(problem.wei_dims, problem.wei_zp))
+    data.quants["wei_scale"] = np.ones(quant_dims(problem.wei_dims, problem.wei_scale))
+    call = make_call(engine, problem, data)
+    zemm.Primitive(call.pd).execute(stream, call.args)
+    stream.wait()
+    weights = data.wei.astype(np.int64)
+    if zp:
+        weights -= np.repeat(data.quants["wei_zp"].astype(np.int64), group, axis=0)
+    first, second = (
+        (data.src[:, k : k + group].astype(np.int64) @ weights[k : k + group]).astype(np.float32)
+        for k in (0, group)
+    )
+    dst = get(call.dst, problem.dst_dims, "f32", call.dst_strides)
+    np.testing.assert_array_equal(dst, first + second)
+
+
+@pytest.mark.quick(cases=lambda row, zp, rows, k: (row, zp, rows) == (VNNI_ROWS[-1], "u8", 5))
+@pytest.mark.parametrize(("rows", "k"), [(5, 512), (70, 640), (3, 16384)])
+@pytest.mark.parametrize("zp", ["u8", "s8"])
+@pytest.mark.parametrize("row", VNNI_ROWS + AMX_ROWS)
+def test_terms_at_the_end(
+    engine: zemm.Engine,
+    stream: zemm.Stream,
+    monkeypatch: pytest.MonkeyPatch,
+    row: str,
+    zp: str,
+    rows: int,
+    k: int,
+) -> None:
+    """Terms that are subtracted once for all of K, or once for a range of it."""
+    problem = along_src("f16", rows, k, zp, wei_scale=Quant(2), rough=True)
+    if not takes(row, problem):
+        pytest.skip(f"{row}: not on this device")
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    run(engine, stream, problem)
