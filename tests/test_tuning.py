@@ -19,7 +19,7 @@ from zemm.tune.choices import Choice, parts_of, rows_for, variants
 from zemm.tune.log import problems
 
 GENERIC = "matmul_any_any_any_8x1x16_generic"
-PROBLEM = Problem((20, 1500), (1500, 70), "s8", "u8", "s32", src_zp=zero_point(), any_tags=True)
+PROBLEM = Problem((20, 1500), (1500, 600), "s8", "u8", "s32", src_zp=zero_point(), any_tags=True)
 
 # Prints the implementations of a matmul with weights of tag any, of the same with their layout, and
 # of another matmul.
