@@ -114,10 +114,10 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
     for (int i = 0; i < t->count;) {
         const int count = ROWS > 8 ? next_count(t->count - i) : each + (larger-- > 0 ? 1 : 0);
         prefetch_b(b, block->length, group++, groups);
-        if (i + count < t->count)
-            prefetch_a(src, t->rows.src + i + count, count, block->k0, block->length);
-        else
-            prefetch_a(src, t->rows.src, count, block->k0 + block->length, block->length);
+        // The next rows of this block or, at its end, the first rows of the next block.
+        const bool is_last = i + count >= t->count;
+        prefetch_a(src, t->rows.src + (is_last ? 0 : i + count), count,
+                   block->k0 + (is_last ? block->length : 0), block->length);
 #define CASE(n)                                                                                              \
     case n:                                                                                                  \
         load_row_parameters(n, i, p, args, &t->rows, block, &parameters);                                    \
