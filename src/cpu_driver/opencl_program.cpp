@@ -21,6 +21,9 @@ bool is_chatter(const std::string &line) {
         "Reload Program",      "remark: <unknown>", "Done.",
         "Kernel \"",
     };
+    // A kernel says by vec_type_hint that it is not to be vectorized over work-items.
+    if (line.find("unsupported vec type hint") != std::string::npos)
+        return true;
     return line.empty() || std::any_of(std::begin(beginnings), std::end(beginnings),
                                        [&](const char *begin) { return line.rfind(begin, 0) == 0; });
 }

@@ -66,6 +66,7 @@
 //                       from tile.sum
 //   SUM_ENDS(block)     true: they are scaled and added to tile.result; else kept in tile.sum
 //   TAKES_CORRECTION(block)   whether zero points of the weights are subtracted in this block
+//   ENDS_WITH_TERM(block)     the same for ZP_TERM_F32, in a block where sums end
 //   SUMS_ARE_BITS, SUM_BEGIN  whether s32 sums begin at SUM_BEGIN, the bits of an f32, and are read
 //                       as f32; else SUM_BEGIN is 0
 //   WALK_COLUMNS(args, p, segment, t), WALK_ROWS(args, block, rows)   optional: the next loads of

@@ -54,7 +54,7 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
                 isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)parameters->src_zp[i / NV];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-                if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && block->first)
+                if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && ENDS_WITH_TERM(block))
                     scaled -= (vec_f)float_zero_points(t->wei_zp[i % NV]) *
                               (vec_f)parameters->float_correction[i / NV];
                 if (SUMS_ARE_BITS) // SUM_BEGIN * scale is exact: this rounds sum * scale once

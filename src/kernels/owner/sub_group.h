@@ -33,6 +33,7 @@
 #define SUM_BEGINS(block) SEGMENTS_ARE_SCALED
 #define SUM_ENDS(block) SEGMENTS_ARE_SCALED
 #define TAKES_CORRECTION(block) (SEGMENTS_ARE_SCALED || (block)->first)
+#define ENDS_WITH_TERM(block) ((block)->first)
 
 // With FLAG_SUM_BITS an s32 sum begins at the bits of the f32 1.5 * 2^23, whose last bit stands for 1.
 // A sum below 2^22 in magnitude ends as the bits of the f32 1.5 * 2^23 + sum. So no conversion is

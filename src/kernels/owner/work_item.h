@@ -35,5 +35,6 @@
 #define SUM_BEGINS(block) (SEGMENTS_ARE_SCALED ? (block)->first : (block)->opens)
 #define SUM_ENDS(block) (SEGMENTS_ARE_SCALED && (block)->last)
 #define TAKES_CORRECTION(block) ((block)->first)
+#define ENDS_WITH_TERM(block) true
 #define SUMS_ARE_BITS false
 #define SUM_BEGIN 0

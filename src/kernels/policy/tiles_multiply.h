@@ -21,10 +21,6 @@
 #error "a group has more steps than parts"
 #endif
 
-// The hint keeps the compiler from vectorizing the kernel over work-items, which share no tiles.
-#undef OWNER_ATTRIBUTES
-#define OWNER_ATTRIBUTES __attribute__((reqd_work_group_size(GROUP_X, 1, 1), vec_type_hint(int16)))
-
 #define MULTIPLIES_AHEAD 1
 #define SUM_FACTOR 1.f
 #define BEFORE_PRODUCTS() configure_tiles()
