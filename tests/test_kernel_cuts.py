@@ -80,7 +80,7 @@ SPLIT = {
     ),
 }
 # M, N, K: one tile or few of every row; K is no multiple of the unit of a range.
-SHAPES = ((1, 15, 30004), (3, 40, 8200), (33, 16, 9000), (17, 5, 60001))
+SHAPES = ((1, 15, 30004), (3, 40, 8200), (33, 16, 17000), (17, 5, 60001))
 
 
 def split_problem(row: str, name: str) -> Problem:
