@@ -28,7 +28,12 @@ CASES = {
         "blocks_f16_u8",
         "blocks_tf32",
     )
-} | {"bf16_in_ranges": Problem((3, 9000), (9000, 40), "bf16", "bf16", "f32")}
+} | {
+    "bf16_in_ranges": Problem((3, 9000), (9000, 40), "bf16", "bf16", "f32"),
+    "weight_only_in_ranges": Problem(
+        (3, 9000), (9000, 40), "f32", "u4", "f32", fpmath=("any", True), any_tags=True
+    ),
+}
 
 
 @pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
