@@ -11,6 +11,7 @@ import pytest
 from zemm.benchdnn import processes
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.interrupts import Interrupts
 
 Capture = pytest.CaptureFixture[str]
 
@@ -115,6 +116,28 @@ def test_ctrl_c_ends_all_and_prints_the_summary(knob: str, log: Path) -> None:
     assert 1 <= int(counts[1]) < 50000
     assert counts[1] == counts[2] == str(len(lines) - 1)
     assert errors == f"interrupted: {counts[1]} of 50000 cases have run\n"
+
+
+class Signals:
+    """An object whose end has a signal, where Python can only ignore exceptions."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_where_nothing_can_be_raised(capsys: Capture) -> None:
+    before = sys.unraisablehook
+    interrupted = False
+    with Interrupts() as interrupts:
+        Signals()
+        try:
+            with interrupts.held():
+                pass
+        except KeyboardInterrupt:
+            interrupted = True
+    assert interrupted
+    assert capsys.readouterr().err == ""
+    assert sys.unraisablehook is before
 
 
 def test_an_engine_that_is_not_there(capsys: Capture) -> None:
