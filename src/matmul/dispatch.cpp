@@ -85,10 +85,10 @@ bool fills_tiles(const facts &f, std::string &why) {
     return false;
 }
 
-// Refuses problems that are better for another row: those that do not fill tiles of AMX, many rows for
-// a kernel that is for few or the other way round, and those for the wide tile after this narrow one, where
-// the narrow tiles would compute more than three quarters of the columns that wide ones would. A kernel that
-// multiplies without a panel is always kept.
+// Refuses problems that are better for another row: those that do not fill tiles of AMX, many rows
+// for a kernel that is for few or the other way round, and those for the wide tile after this narrow
+// one, where the narrow tiles would compute more than three quarters of the columns that wide ones
+// would. A kernel that multiplies without a panel is always kept.
 bool suits(const facts &f, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))

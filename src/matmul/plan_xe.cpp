@@ -9,9 +9,9 @@
 
 namespace zemm::matmul {
 
-// The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights must be
-// f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy 1.5 * 2^23
-// into each sum, which takes as long as the conversion.
+// The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights
+// must be f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy
+// 1.5 * 2^23 into each sum, which takes as long as the conversion.
 bool sums_are_bits(const facts &f) {
     const problem &p = f.problem();
     const quant_entry *scale = p.scale(ZEMM_ARG_WEIGHTS);
