@@ -44,14 +44,19 @@ def test_what_a_peer_runs_otherwise() -> None:
     )
 
 
+def check_line_says(changes: str) -> None:
+    """The line of a case has these options of its peers, and reproduces itself."""
+    line = case_of(f"{ALL} {changes}").repro()
+    assert line.endswith(f" {changes} {PROBLEM}")
+    assert case_of(line.removesuffix(PROBLEM)).repro() == line
+
+
 def test_the_line_of_a_case_says_what_its_peer_runs() -> None:
     changes = (
         "--quantize=f32 --peer-dt=u8:s8:f32 --peer-wtag=any --peer-bia-dt=undef --peer-attr-scales=none "
         "--peer-attr-zero-points=wei:common:3 --peer-attr-fpmath=strict:true"
     )
-    line = case_of(f"{ALL} {changes}").repro()
-    assert line.endswith(f" {changes} {PROBLEM}")
-    assert case_of(line.removesuffix(PROBLEM)).repro() == line
+    check_line_says(changes)
 
 
 def test_values_for_single_peers() -> None:
@@ -59,9 +64,7 @@ def test_values_for_single_peers() -> None:
         "--peer-dt=u8:s8:f32,onnxruntime=u8:s8:s32,torch=s8:s8:s32 --peer-bia-dt=torch=undef "
         "--peer-attr-scales=wei:per_oc,torch=none"
     )
-    line = case_of(f"{ALL} {changes}").repro()
-    assert line.endswith(f" {changes} {PROBLEM}")
-    assert case_of(line.removesuffix(PROBLEM)).repro() == line
+    check_line_says(changes)
     for name, dt, bias, scales in (
         ("onednn", "u8:s8:f32", "--bia-dt=f16 ", "--attr-scales=wei:per_oc "),
         ("onnxruntime", "u8:s8:s32", "--bia-dt=f16 ", "--attr-scales=wei:per_oc "),
