@@ -87,6 +87,8 @@ def test_scales_and_zero_points() -> None:
     assert fill.zero_points(1, -1, "s8").tolist() == [-1]
     assert set(fill.zero_points(500, 0, "s8")) == {-2, -1, 0, 1, 2}
     assert set(fill.zero_points(500, 0, "u4")) == {0, 1, 2}
+    assert fill.zero_points(1, 1.3, "bf16").tolist() == [1.296875]
+    assert set(4 * fill.zero_points(500, 0, "f16")) == set(range(-8, 9))
 
 
 @pytest.mark.parametrize(("dt", "first"), [("u8", 128), ("s32", 256), ("u4", 15), ("s4", -8)])

@@ -118,6 +118,18 @@ def test_groups_and_negative_zero_points() -> None:
     assert attributes.parse_reductions("src:per_tensor:s32:1x128", "")[0].groups == (1, 128)
 
 
+def test_float_zero_points() -> None:
+    line = "--attr-zero-points=wei:common:-1.5:f16"
+    assert attributes.parse_zero_points("wei:common:-1.5:f16", "")[0].value == -1.5
+    assert attributes.Attributes(zero_points=attributes.parse_zero_points(line[19:], "")).changed() == [line]
+    grouped = attributes.parse_zero_points("wei:per_tensor:f16:32x1", "")[0]
+    assert (grouped.data_type, grouped.groups) == ("f16", (32, 1))
+    with pytest.raises(UsageError, match=r"1\.5"):
+        attributes.parse_zero_points("wei:common:1.5:s8", "")
+    with pytest.raises(UsageError, match="negative"):
+        attributes.parse_scales("wei:common:-1.5:f16", "")
+
+
 @pytest.mark.parametrize(
     "text",
     ["src", "src:", "source:common", "src:common:-1", "src:per_oc:f17", "src:per_oc:f16:4",

@@ -134,7 +134,8 @@ def parse_scales(text: str, what: str) -> tuple[Quantization, ...]:
 
 
 def parse_zero_points(text: str, what: str) -> tuple[Quantization, ...]:
-    """As `parse_scales`, but with integer values, type s32 and the default `common:0`."""
+    """As `parse_scales`, but with type s32 and the default `common:0`. Values of integer types are
+    integers."""
     entries = [_parse_quantization(e, f"{what}={text}", "s32", 0.0) for e in atoms.split(text, "+", what)]
     return _by_argument(e for e in entries if e != Quantization(e.arg, "common", 0.0, "s32"))
 
@@ -200,21 +201,28 @@ def _parse_quantization(entry: str, what: str, data_type: str, value: float) -> 
         raise UsageError(f"{what}: '{entry}' is not of the form ARG:MASK_INPUT[:VALUE][:DT[:G0xG1]]")
     arg, mask = _parse_argument(fields[0], what), parse_mask(fields[1], what)
     rest = fields[2:]
-    if rest and has_one_value(mask):
-        value = _parse_value(rest.pop(0), what, data_type)
+    number = rest.pop(0) if rest and has_one_value(mask) else None
     atoms.at_most(rest, 2, what)
+    may_be_negative = data_type == "s32"
     if rest:
         data_type = dtypes.parse_data_type(rest[0], what)
+    if number is not None:
+        value = _parse_value(number, what, data_type, may_be_negative)
     return Quantization(arg, mask, value, data_type, _parse_groups(rest[1], what) if len(rest) > 1 else ())
 
 
-def _parse_value(text: str, what: str, data_type: str) -> float:
-    if data_type == "s32":
+def _parse_value(text: str, what: str, data_type: str, may_be_negative: bool) -> float:
+    if may_be_negative and not _is_float(data_type):
         return float(atoms.integer(text, what, -(2**31), 2**31 - 1))
     value = atoms.number(text, what)
-    if value < 0:
+    if value < 0 and not may_be_negative:
         raise UsageError(f"{what}: scale {text} is negative")
     return value
+
+
+def _is_float(data_type: str) -> bool:
+    found = dtypes.BY_NAME.get(data_type)
+    return found is not None and not found.integral
 
 
 def _parse_groups(text: str, what: str) -> tuple[int, ...]:
@@ -246,7 +254,8 @@ def _show_quantizations(entries: tuple[Quantization, ...], default_type: str) ->
 def _show_quantization(entry: Quantization, default_type: str) -> str:
     fields = [argument_name(entry.arg), entry.mask]
     if default_type and has_one_value(entry.mask):
-        fields.append(atoms.show_number(entry.value) if default_type == "f32" else str(int(entry.value)))
+        is_integer = default_type == "s32" and not _is_float(entry.data_type)
+        fields.append(str(int(entry.value)) if is_integer else atoms.show_number(entry.value))
     if entry.data_type != default_type or entry.groups:
         fields.append(entry.data_type)
     if entry.groups:

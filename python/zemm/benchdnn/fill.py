@@ -74,7 +74,9 @@ def scales(count: int, value: float) -> Floats:
 
 def zero_points(count: int, value: float, dt: str) -> Floats:
     """Zero points: a single one is `value`, several are integers in [max(-2, smallest value of dt),
-    2]."""
+    2], or quarters in [-2, 2] if dt is a float."""
+    if not BY_NAME[dt].integral:
+        return rounded(_chunked(count, value, 0, -8, 8, lambda draws: draws * np.float32(0.25)), dt)
     return _chunked(count, value, 0, int(max(-2, BY_NAME[dt].low)), 2, lambda draws: draws)
 
 
