@@ -101,6 +101,21 @@ def integer_product(p: Problem, data: Data, k: slice) -> Array:
     return stored(p, total)
 
 
+def has_float_zero_points(p: Problem) -> bool:
+    return p.wei_zp is not None and p.wei_zp.dt in NUMPY and p.wei_zp.dt not in RANGES
+
+
+def float_zero_points_product(p: Problem, data: Data, k: slice) -> tuple[Array, Array]:
+    """The sum over a segment of K with float zero points of the weights, and the size of its terms: a
+    device may add up parts of the segment, and subtract from weights of the other signedness.
+    """
+    src, wei = data.src[..., k].astype(np.float64), data.wei[..., k, :]
+    zw = expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
+    if p.src_zp:
+        src = src - expand(data.quants["src_zp"], p.src_dims)[..., k]
+    return src @ (wei - zw), np.abs(src) @ (np.abs(wei) + np.abs(zw) + (256 if p.integer else 0))
+
+
 def multiplied(p: Problem, values: Array, dt: str) -> Array:
     """Values of src or weights as the device multiplies them, after a conversion of f32 to
     p.narrow.
@@ -145,6 +160,11 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
             factor = factor * expand(data.quants["src_scale"], p.src_dims)[..., begin : begin + 1]
         if p.wei_scale:
             factor = factor * expand(data.quants["wei_scale"], p.wei_dims)[..., begin : begin + 1, :]
+        if p.integer and has_float_zero_points(p):
+            value, size = float_zero_points_product(p, data, k)
+            total += value * factor
+            magnitude += size * np.abs(factor)
+            continue
         if p.integer:
             part = integer_product(p, data, k)
             exact = exact + part
@@ -160,15 +180,18 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
         if p.narrow == "two bf16" and p.wei_dt == "f32":  # the device leaves out the products of two rests
             total -= (rest(data.src[..., k]) @ rest(data.wei[..., k, :])) * factor
         magnitude += (np.abs(src) @ np.abs(wei)) * np.abs(factor)
-    if p.integer and not scaled:
+    if p.integer and not scaled and not has_float_zero_points(p):
         return stored(p, exact).astype(np.float64), np.zeros(p.dst_dims)
     for name in ("src_scale", "wei_scale"):
         if getattr(p, name):
             unit *= quantum(data.quants[name])
+    if has_float_zero_points(p):
+        unit *= min(1.0, quantum(data.quants["wei_zp"]))
     # Each product or segment is rounded a few times, and each addition once. Each rounding is
     # relative to `magnitude` at most. Nothing is rounded if every intermediate is a multiple of
     # `unit` and less than 2^24 units.
-    roundings = p.k // (p.scaled_at_once or length) + 4 + (0 if p.integer else p.k + 2)
+    segments = p.k // (p.scaled_at_once or (min(length, 32) if has_float_zero_points(p) else length))
+    roundings = segments + 4 + (0 if p.integer else p.k + 2)
     with np.errstate(over="ignore"):
         return total, np.where(magnitude <= unit * 2**24, 0.0, roundings * EPS * magnitude)
 
@@ -246,7 +269,7 @@ def binary(alg: str, s: Array) -> tuple[Function, float]:
 def is_exact_s32(p: Problem) -> bool:
     """Whether this is an integer matmul into s32 without any step in f32."""
     others = (p.src_scale, p.wei_scale, p.dst_scale, p.dst_zp, p.bias_dt, p.post_ops)
-    return p.integer and p.dst_dt == "s32" and not any(others)
+    return p.integer and p.dst_dt == "s32" and not any(others) and not has_float_zero_points(p)
 
 
 def matmul(p: Problem, data: Data) -> tuple[Array, Array]:

@@ -407,6 +407,106 @@ PROBLEMS = {
     "weight_only_n_groups": Problem(
         (9, 64), (64, 48), "f32", "s8", "f32", fpmath=("strict", True), wei_zp=zero_point(2, (1, 16), "s8")
     ),
+    # Float zero points of the weights: groups, columns, rows, one for all; segments that are cut so
+    # that their sums are exact as f32, and one of a prime K that cannot be cut.
+    "float_zp_groups": Problem(
+        (9, 96),
+        (96, 70),
+        "s8",
+        "u8",
+        "f32",
+        wei_tag="BA16a64b4a",
+        wei_scale=Quant(3, (32, 1), "f16"),
+        wei_zp=zero_point(3, (32, 1), "f16"),
+        reduction_group=32,
+    ),
+    "float_zp_columns_cut": Problem(
+        (7, 640), (640, 34), "u8", "u8", "f32", wei_order="ba", wei_zp=zero_point(2, (), "bf16"), rough=True
+    ),
+    "float_zp_of_prime_k": Problem((5, 1009), (1009, 34), "u8", "s8", "f32", wei_zp=zero_point(2, (), "f32")),
+    "float_zp_in_ranges": Problem(
+        (3, 4096), (4096, 32), "s8", "s8", "f16", wei_scale=Quant(2), wei_zp=zero_point(2, (), "f16")
+    ),
+    "float_zp_of_both": Problem(
+        (33, 192),
+        (192, 40),
+        "s8",
+        "s4",
+        "f32",
+        wei_order="ba",
+        src_zp=zero_point(),
+        wei_scale=Quant(),
+        wei_zp=zero_point(0, (), "f32"),
+        bias_dt="f32",
+    ),
+    "float_zp_per_row": Problem((9, 20), (20, 35), "u8", "s8", "s32", wei_zp=zero_point(1, (), "f32")),
+    "float_zp_host": Problem(
+        (9, 64), (64, 32), "s8", "s8", "s8", dst_scale=Quant(2), wei_zp=zero_point(dt="bf16", host=True)
+    ),
+    "float_zp_batch": Problem(
+        (2, 21, 128),
+        (2, 128, 48),
+        "u8",
+        "s8",
+        "f32",
+        src_scale=Quant(7, (1, 64)),
+        src_zp=zero_point(7, (1, 64)),
+        wei_scale=Quant(7, (32, 1), "f16"),
+        wei_zp=zero_point(7, (32, 1), "bf16"),
+        rough=True,
+    ),
+    "float_zp_abreast": Problem((2, 512), (512, 1024), "s8", "u8", "f32", wei_zp=zero_point(2, (), "f16")),
+    "blocks_float_zp": Problem(
+        (66, 256),
+        (256, 96),
+        "s8",
+        "u4",
+        "f16",
+        wei_tag="BA16a64b4a",
+        src_scale=Quant(3, (1, 128), "f16"),
+        wei_scale=Quant(3, (128, 1), "f16"),
+        wei_zp=zero_point(3, (64, 1), "f16"),
+        reduction_group=64,
+    ),
+    "words_float_zp_tail": Problem(
+        (45, 132),
+        (132, 96),
+        "u8",
+        "u8",
+        "f32",
+        wei_tag="BA16a64b4a",
+        src_scale=Quant(1),
+        src_zp=zero_point(),
+        wei_zp=zero_point(2, (), "f32"),
+    ),
+    "float_zp_f32_u4": Problem(
+        (6, 96),
+        (96, 66),
+        "f32",
+        "u4",
+        "f32",
+        wei_tag="BA16a64b4a",
+        fpmath=("strict", True),
+        wei_scale=Quant(3, (32, 1)),
+        wei_zp=zero_point(3, (32, 1), "f16"),
+        rough=True,
+    ),
+    "float_zp_f16_s8": Problem(
+        (33, 64),
+        (64, 48),
+        "f16",
+        "s8",
+        "f16",
+        fpmath=("f16", True),
+        wei_scale=Quant(2, dt="f16"),
+        wei_zp=zero_point(2, (), "f16"),
+    ),
+    "float_zp_n_groups": Problem(
+        (9, 64), (64, 48), "bf16", "u8", "f32", fpmath=("any", True), wei_zp=zero_point(2, (1, 16), "bf16")
+    ),
+    "float_zp_f32_host": Problem(
+        (9, 20), (20, 35), "f32", "s4", "f32", fpmath=("tf32", True), wei_zp=zero_point(dt="f32", host=True)
+    ),
     "dst_scale_zp": Problem((9, 20), (20, 35), "s8", "s8", "s8", dst_scale=Quant(3), dst_zp=zero_point(2)),
     "dst_scale_groups": Problem((9, 20), (20, 48), "u8", "s8", "s8", dst_scale=Quant(3, (3, 16), "f16")),
     "post_ops": Problem(

@@ -209,7 +209,7 @@ def make_data(p: Problem) -> Data:
         zp: Quant | None = getattr(p, f"{name}_zp")
         if zp:
             limit = 2**31 if p.huge_zero_points and name != "dst" else min(100, p.limit)
-            data.quants[f"{name}_zp"] = values(rng, zp.dt, quant_dims(p.dims(name), zp), limit)
+            data.quants[f"{name}_zp"] = values(rng, zp.dt, quant_dims(p.dims(name), zp), limit, p.rough)
     if p.reduction_group:
         groups = data.src.reshape(*p.src_dims[:-1], p.k // p.reduction_group, p.reduction_group)
         data.reductions = groups.sum(axis=-1)

@@ -110,7 +110,8 @@ def test_zero_points_of_the_types_that_kernels_read(name: str) -> None:
         attr.set_zero_points(zemm.ARG_WEIGHTS, 2, data_type=name)
         return
     with pytest.raises(
-        zemm.InvalidArgumentsError, match=f"data_type {name} is not one of s32, s8, u8, s4, u4"
+        zemm.InvalidArgumentsError,
+        match=f"data_type {name} is not one of f32, f16, bf16, s32, s8, u8, s4, u4",
     ):
         attr.set_zero_points(zemm.ARG_WEIGHTS, 2, data_type=name)
 

@@ -334,7 +334,13 @@ F32 = np.ones((2, 4), np.float32)
         ({"src": S8, "weights": U8, "weights_scales": np.ones((5, 6), "f4")}, ["(5, 6)", "(64, 6)"]),
         ({"src": S8, "weights": U8, "weights_scales": np.ones((0, 6), "f4")}, ["(0, 6)"]),
         ({"src": S8, "weights": U8, "weights_scales": np.ones(6, np.complex64)}, ["complex64"]),
-        ({"src": S8, "weights": U8, "weights_zero_points": np.ones(6, "f4")}, ["weights_zero_points", "f32"]),
+        (
+            {"src": S8, "weights": U8, "weights_zero_points": np.ones(6, np.complex64)},
+            ["weights_zero_points", "complex64"],
+        ),
+        ({"src": S8, "weights": U8, "weights_zero_points": 1e300}, ["weights_zero_points", "1e+300"]),
+        ({"src": S8, "weights": U8, "src_zero_points": 1.5}, ["src_zero_points", "f64"]),
+        ({"src": S8, "weights": U8, "dst_zero_points": np.ones(6, "f4")}, ["dst_zero_points", "f32"]),
         ({"src": S8, "weights": U8, "weights_zero_points": 2**40}, [str(2**40)]),
         ({"src": S8, "weights": U8, "dst_scales": np.ones(2, "f4")}, ["dst_scales", "(2,)"]),
         ({"src": S8, "weights": U8, "reductions": np.ones((2, 2), "i8")}, ["reductions", "s64"]),
@@ -386,3 +392,16 @@ def test_default_engine_is_kept() -> None:
     from zemm._call import default_engine
 
     assert default_engine() is default_engine()
+
+
+@pytest.mark.parametrize("zero_type", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("src_type", [np.int8, np.float32])
+def test_float_zero_points(engine: zemm.Engine, src_type: type, zero_type: type) -> None:
+    """One for each group and column, for each column, and for all."""
+    k, n = 64, 24
+    a, b = integers(-4, 4, (5, k), np.int8).astype(src_type), integers(0, 255, (k, n), np.uint8)
+    for shape in ((2, n), (n,), ()):
+        zero_points = np.asarray(integers(0, 1020, shape, np.int32) / 4, zero_type)
+        z = per_k(zero_points, k, 0) if len(shape) == 2 else wide(zero_points)
+        got = zemm.matmul(a, b, weights_zero_points=zero_points, engine=engine)
+        assert np.array_equal(got, wide(a) @ (wide(b) - z))

@@ -15,6 +15,7 @@ from zemm._parameters import (
     describe_src,
     reduction_values,
     scale_values,
+    weights_zero_point_values,
     zero_point_values,
 )
 from zemm._tensors import shares_places
@@ -78,6 +79,7 @@ def matmul(
       They are ignored unless each of their groups lies within one group of every scale and zero
       point.
     Scales are float32, float16, bfloat16, or float8_e8m0fnu and float8_e4m3fn of ml_dtypes.
+    Zero points are int32, int8 or uint8; those of integer weights may be float32, float16 or bfloat16.
     A group of K may have any size that divides K, and each parameter may have its own. The fastest
     kernels need multiples of 4 on a CPU and of 32 on a GPU.
 
@@ -137,7 +139,7 @@ def matmul(
         values = scale_values(weights_scales, "weights_scales")
         call.scales("WEIGHTS", describe(values, "weights_scales", "weights", weights_dims))
     if weights_zero_points is not None:
-        values = zero_point_values(weights_zero_points, "weights_zero_points")
+        values = weights_zero_point_values(weights_zero_points, "weights_zero_points")
         call.zero_points("WEIGHTS", describe(values, "weights_zero_points", "weights", weights_dims))
     if reductions is not None:
         values = reduction_values(reductions, "reductions")

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm._lists import types_for
 from zemm._numbers import as_float32
-from zemm.dtypes import FOUR_BIT, dtype_name, type_of
+from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, type_of
 from zemm.errors import InvalidArgumentsError
 
 Shape = tuple[int, ...]
 SCALE_TYPES = types_for("scale")
 _FOR_MANY = ("e8m0", "f8_e4m3")  # the library takes no single scale of these types
 ZERO_POINT_TYPES = tuple(name for name in types_for("zero_point") if name not in FOUR_BIT)
+_INTEGER_ZERO_POINTS = tuple(name for name in ZERO_POINT_TYPES if name not in FLOATING)
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,23 @@ def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    """Zero points of src or dst: integers."""
+    return _of_type(_integers_of_32_bits(np.asarray(values), name), name, _INTEGER_ZERO_POINTS)
+
+
+def weights_zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Zero points of weights: integers or floats. float64 becomes float32."""
+    array = _integers_of_32_bits(np.asarray(values), name)
+    return _of_type(as_float32(array, name), name, ZERO_POINT_TYPES)
+
+
+def _integers_of_32_bits(array: NDArray[Any], name: str) -> NDArray[Any]:
     if array.dtype.kind in "iu" and array.dtype not in (np.int32, np.int8, np.uint8):
         limits = np.iinfo(np.int32)
         if array.size and (array.min() < limits.min or array.max() > limits.max):
             raise InvalidArgumentsError(f"{name} lies in {array.min()}..{array.max()}, outside 32 bits")
         array = array.astype(np.int32)
-    return _of_type(array, name, ZERO_POINT_TYPES)
+    return array
 
 
 def reduction_values(values: ArrayLike, name: str) -> NDArray[Any]:

@@ -98,6 +98,7 @@ class Attr:
         data_type: str = "s32",
         is_on_host: bool = False,
     ) -> None:
+        """Declare zero points of an argument: integers, or f16, bf16 and f32 of integer weights."""
         self._set_quantisation("zero_points_v2", arg, mask, groups, data_type, int(is_on_host))
 
     def set_precomputed_reductions(

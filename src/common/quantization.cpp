@@ -111,6 +111,9 @@ void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
         refuse_arg(caller, r.arg);
     if (!suits(r.data_type, role::zero_point))
         refuse_type(caller, r.data_type, types_for(role::zero_point, ", "));
+    if (is_floating(r.data_type) && r.arg != ZEMM_ARG_WEIGHTS)
+        fail(zemm_invalid_arguments, "%s: %s zero points of arg %d (%s): only those of weights may be floats",
+             caller, data_type_name(r.data_type), r.arg, arg_text(r.arg).c_str());
     const quant_entry e = checked_entry(caller, r);
     if (!grouped_arg && (r.data_type != zemm_s32 || r.group_ndims != 0))
         fail(zemm_invalid_arguments,

@@ -44,7 +44,8 @@
 //   parameter_index     type of element offsets into tensors of scales, zero points and sums of src
 // Columns and rows of a tile
 //   struct column_source, find_columns       offsets of scales or zero points of the tile's columns
-//   load_column_scales, load_column_zero_points   of one group of K: column_f, column_i [NV]
+//   load_column_scales, load_column_zero_points   of one group of K: column_f, column_i [NV]; the
+//                       first also loads float zero points, whose bits tile.wei_zp keeps
 //   struct tile_rows, find_rows              offsets of the tile's rows in src, scales, zero points
 //   load_block_rows                          loads what all rows need of a block, once a block
 //   load_row_parameters                      scales, zero points, corrections of a group of rows

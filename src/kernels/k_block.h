@@ -43,6 +43,11 @@ struct row_parameters {
     row_f src_scale[ROWS / VEC_ROWS];
 };
 
+// Zero points of the weights as f32. With FLAG_FLOAT_ZP they are kept as its bits.
+static inline column_f zero_points_as_f32(column_i zp) {
+    return HAS(FLAG_FLOAT_ZP) ? as_column_f(zp) : to_column_f(zp);
+}
+
 // Loads the correction of one row. row: the element offset where the row begins in the tensor.
 static inline int load_correction(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct k_block *block, parameter_index row, int src_zp) {

@@ -54,9 +54,12 @@ multiply_rows(const int count, int i0, bytes src, global const struct matmul_pro
                 isum[i] -= (vec_i)t->wei_sum[i % NV] * (vec_i)parameters->src_zp[i / NV];
             if (ends) {
                 vec_f scaled = HAS(FLAG_INTEGER) ? to_vec_f(isum[i]) : fsum[i];
-                if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && ENDS_WITH_TERM(block))
-                    scaled -= (vec_f)float_zero_points(t->wei_zp[i % NV]) *
-                              (vec_f)parameters->float_correction[i / NV];
+                if (!SUMS_ARE_BITS && spec_zp_term() == ZP_TERM_F32 && ENDS_WITH_TERM(block)) {
+                    const vec_f zp = (vec_f)float_zero_points(t->wei_zp[i % NV]);
+                    const vec_f correction = (vec_f)parameters->float_correction[i / NV];
+                    // A float zero point's term is not exact: it must not be rounded on its own.
+                    scaled = HAS(FLAG_FLOAT_ZP) ? fma(-zp, correction, scaled) : scaled - zp * correction;
+                }
                 if (SUMS_ARE_BITS) // SUM_BEGIN * scale is exact: this rounds sum * scale once
                     scaled = fma(as_vec_f(isum[i]), (vec_f)t->wei_scale[i % NV],
                                  (vec_f)(t->wei_scale[i % NV] * -as_column_f((column_i)SUM_BEGIN)));
@@ -81,15 +84,30 @@ static inline parameter_index along_k(global const struct matmul_problem *p, con
                                  : (parameter_index)block->k0 / (parameter_index)group);
 }
 
+// The same as load_column_zero_points for floats, which the loads of scales read, and shifted.
+static inline void load_float_zero_points(global const struct matmul_problem *p,
+                                          const struct matmul_arguments *args, const struct k_block *block,
+                                          __private struct tile *t) {
+    if (!HAS(FLAG_WEI_ZP_K) && !block->opens)
+        return;
+    column_f zp[NV];
+    load_column_scales(zp, args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), as_float(args->host_wei_zp), &t->wei_zp_at,
+                       along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
+    for (int v = 0; v < NV; ++v)
+        t->wei_zp[v] = as_column_i(zp[v] - (column_f)(float)WEI_SHIFT);
+}
+
 // Loads zero points and scales of the columns for the block's segment.
 static inline void load_column_parameters(global const struct matmul_problem *p,
                                           const struct matmul_arguments *args, const struct k_block *block,
                                           __private struct tile *t) {
-    if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
+    if (HAS(FLAG_FLOAT_ZP))
+        load_float_zero_points(p, args, block, t);
+    else if (HAS(FLAG_WEI_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         load_column_zero_points(t->wei_zp, args->wei_zp, &p->wei_zp, WEI_ZP_DT(p), args->host_wei_zp,
                                 &t->wei_zp_at, along_k(p, block, p->wei_zp.row_group) * block->steps.wei_zp);
     // The policy multiplies w - WEI_SHIFT, so its zero points are shifted, too.
-    if (WEI_SHIFT != 0 && (HAS(FLAG_WEI_ZP_K) || block->opens))
+    if (WEI_SHIFT != 0 && !HAS(FLAG_FLOAT_ZP) && (HAS(FLAG_WEI_ZP_K) || block->opens))
         for (int v = 0; v < NV; ++v)
             t->wei_zp[v] = (HAS(FLAG_WEI_ZP) ? t->wei_zp[v] : (column_i)0) - (column_i)WEI_SHIFT;
     keep_float_zero_points(t, block);

@@ -86,7 +86,7 @@ struct matmul_arguments {
     arg_u64 post_op_src1[MATMUL_MAX_POST_OPS];
     arg_u64 post_op_src2[MATMUL_MAX_POST_OPS];
     float host_src_scale, host_wei_scale, host_dst_scale; // read where on_host is 1
-    arg_i32 host_src_zp, host_wei_zp, host_dst_zp;
+    arg_i32 host_src_zp, host_wei_zp, host_dst_zp;        // with FLAG_FLOAT_ZP wei: bits of an f32
 };
 
 // Specialisation constants. They only remove code that a problem does not need. Types are
@@ -149,7 +149,7 @@ enum tiles {
 enum zp_term {
     ZP_TERM_S32,
     ZP_TERM_S16, // the factors fit into 16 bits, the product is s32
-    ZP_TERM_F32, // in f32, which is exact
+    ZP_TERM_F32, // in f32, which is exact unless zero points are floats
     ZP_TERM_LAST // the mean of the zero points in s32, the rest in f32, once for all of K
 };
 
@@ -183,6 +183,7 @@ enum zp_term {
 #define FLAG_SUM_BITS (1u << 25)   // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
 // CPU rows: a work-item computes several neighbouring tiles (owner/work_item/abreast.h).
 #define FLAG_ABREAST (1u << 26)
+#define FLAG_FLOAT_ZP (1u << 27) // weights zero points are floats; kernels keep them as bits of f32
 
 #define MOST_ABREAST 16
 #define BLOCK_ABREAST 16   // elements of K in a block with FLAG_ABREAST

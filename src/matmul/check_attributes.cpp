@@ -134,6 +134,9 @@ void check_wei_zero_points(const context &c, const quant_entry &e) {
     if (!is_narrow(c.p.wei))
         fail(zemm_unimplemented, "weights zero points need weights of 8 bits or fewer, not %s",
              zemm_dt2str(c.p.wei.data_type));
+    if (is_floating(e.data_type) && !is_integer(c.p.wei.data_type))
+        fail(zemm_unimplemented, "weights zero points of type %s need integer weights, not %s",
+             zemm_dt2str(e.data_type), zemm_dt2str(c.p.wei.data_type));
     if (e.group_ndims == 2) {
         check_group("weights zero points", e.groups[0], c.k, "K");
         check_n_group("weights zero points", e.groups[1], c.n);

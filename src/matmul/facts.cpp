@@ -14,6 +14,21 @@ namespace zemm::matmul {
 
 namespace {
 
+// Whether float zero points are subtracted from sums of integers, which become f32 for that.
+bool subtracts_floats(const problem &p) {
+    return p.integer() && p.has_float_zero_points();
+}
+
+// The part of a segment whose sum of products and sum of src are exact as f32, if it consists of
+// what every row multiplies at once. Else the part that an s32 can sum.
+zemm_dim_t float_segment(const problem &p, zemm_dim_t segment) {
+    constexpr zemm_dim_t at_once = 32;
+    const zemm_dim_t exact = longest_sum(p, 1 << 24);
+    if (segment <= exact)
+        return segment;
+    return fitting_part(segment, segment % at_once == 0 ? exact : longest_s32_sum(p));
+}
+
 zemm_dim_t segment_of(const problem &p) {
     zemm_dim_t segment = p.k();
     const auto narrow = [&](const quant_entry *entry, bool k_is_row) {
@@ -25,8 +40,10 @@ zemm_dim_t segment_of(const problem &p) {
     narrow(p.zero_point(ZEMM_ARG_SRC), false);
     narrow(p.zero_point(ZEMM_ARG_WEIGHTS), true);
     narrow(p.reduction(), false);
+    if (subtracts_floats(p))
+        return float_segment(p, segment);
     if (segment < p.k() && p.integer() && !is_bare_s32(p) && segment > longest_s32_sum(p))
-        return fitting_part(p, segment);
+        return fitting_part(segment, longest_s32_sum(p));
     return segment; // if K is one segment with too large a sum, longest_range cuts it instead
 }
 
@@ -137,7 +154,7 @@ problem_facts facts_of(const problem &p) {
     f.is_one_segment = f.segment == p.k();
     f.has_quads = f.segment % 4 == 0 || f.is_one_segment;
     f.scales_along_k = changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
-                       changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);
+                       changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true) || subtracts_floats(p);
     f.longest_range = f.empty || f.scales_along_k ? p.k() : longest_range(p, f.segment);
     f.src_unit = unit_dim(p.src, f.segment);
     f.matrix_rows = p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
@@ -162,7 +179,7 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.src = src_reading(f);
     f.wei = wei_reading(f);
     f.is_without_panel = multiplies_along_k(f);
-    f.range_unit = f.segment < f.problem().k() ? f.segment : row.tile_k;
+    f.range_unit = f.segment < f.problem().k() || f.scales_along_k ? f.segment : row.tile_k;
     if (!f.family.is_xe())
         return f;
     f.narrows_f32 = row.multiplies == operands::half && f.problem().src.data_type == zemm_f32;

@@ -15,11 +15,13 @@ namespace zemm::matmul {
 struct problem_facts {
     bool empty; // a tensor has no elements: nothing is computed
     // Elements of K in a segment, in which no scale or zero point changes. It is the greatest
-    // common divisor of all K groups, or a divisor of that if an s32 cannot hold the sum over it.
+    // common divisor of all K groups, or a divisor of that if an s32 cannot hold the sum over it, or
+    // an f32 the sum from which float zero points are subtracted.
     zemm_dim_t segment;
     bool is_one_segment;
-    bool has_quads;           // every segment begins at a multiple of 4
-    bool scales_along_k;      // scales change along K, so the sum of each segment is scaled
+    bool has_quads; // every segment begins at a multiple of 4
+    // The sum of each segment is scaled: scales change along K, or integers have float zero points.
+    bool scales_along_k;
     zemm_dim_t longest_range; // elements of K that one s32 may sum (sums.hpp)
     uint32_t src_unit;        // UNIT_...: the dimension in which src is contiguous
     // For rows where a sub-group owns a tile: rows of the matrix that tiles are cut from. It is M,

@@ -58,6 +58,8 @@ bool groups_are_equal(const facts &f) {
            fits(p.scale(ZEMM_ARG_WEIGHTS), true) && fits(p.zero_point(ZEMM_ARG_WEIGHTS), true);
 }
 
+constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
+
 uint32_t flags_of(const facts &f) {
     const problem &p = f.problem();
     uint32_t flags = 0;
@@ -69,10 +71,13 @@ uint32_t flags_of(const facts &f) {
     set(wei_zp, FLAG_WEI_ZP);
     set(changes_along_k(p, wei_zp, true), FLAG_WEI_ZP_K);
     set(p.integer() && (wei_zp || (multiplies_unlike_bytes(f) && changes_signedness(p))), FLAG_REDUCTIONS);
+    set(p.has_float_zero_points(), FLAG_FLOAT_ZP);
     set(src_scale, FLAG_SRC_SCALE);
     set(wei_scale, FLAG_WEI_SCALE);
     set(changes_along_k(p, src_scale, false), FLAG_SRC_SCALE_K);
     set(changes_along_k(p, wei_scale, true), FLAG_WEI_SCALE_K);
+    // If no scale changes along K, those of the weights scale each segment: by 1 if there are none.
+    set(f.scales_along_k && !(flags & scaled_along_k), FLAG_WEI_SCALE | FLAG_WEI_SCALE_K);
     set(groups_are_equal(f), FLAG_EQUAL_GROUPS);
     set(p.has_bias(), FLAG_BIAS);
     set(!p.attr.post_ops.entries.empty(), FLAG_POST_OPS);
@@ -100,6 +105,8 @@ bool may_end_with_term(const facts &f) {
 
 // How the kernel multiplies zero points of the weights with sums of src.
 kernels::zp_term zp_term_of(const facts &f) {
+    if (f.problem().integer() && f.problem().has_float_zero_points())
+        return kernels::ZP_TERM_F32;
     if (!zero_points_fit_f32(f))
         return kernels::ZP_TERM_S32;
     if (f.family.zero_points_as_f32 || (f.family.is_xe() && sums_are_bits(f)))
@@ -138,7 +145,6 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kern
 
 constexpr uint32_t read_from_block =
     FLAG_SRC_SCALE | FLAG_WEI_SCALE | FLAG_BIAS | FLAG_DST_SCALE | FLAG_DST_ZP;
-constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
 
 // Whether the policy can multiply float weights that lie along N from where they are in memory.
 bool is_read_in_rows(const facts &f) {
@@ -179,16 +185,16 @@ types_along_k types_of(const facts &f, uint32_t flags) {
 }
 
 // Whether what changes along K is what quantised models have: groups of one size, scales of one type,
-// zero points of bytes or of the type of the weights, and no zero points of a src with groups. Kernels
-// for these know all types. For the many other combinations they look at the types.
+// zero points of floats, of bytes or of the type of the weights, and no zero points of a src with
+// groups. Kernels for these know all types. For the many other combinations they look at the types.
 bool is_usual(const facts &f, uint32_t flags, const types_along_k &types) {
     if ((flags & (scaled_along_k | FLAG_WEI_ZP_K)) == 0)
         return true;
     const bool one_scale_type =
         (flags & scaled_along_k) != scaled_along_k || types.src_scale == types.wei_scale;
-    const bool small_zero_points = !(flags & FLAG_WEI_ZP_K) ||
-                                   types.wei_zp == uint32_t(f.problem().wei.data_type) ||
-                                   is_int8(zemm_data_type_t(types.wei_zp));
+    const bool small_zero_points =
+        !(flags & FLAG_WEI_ZP_K) || types.wei_zp == uint32_t(f.problem().wei.data_type) ||
+        is_int8(zemm_data_type_t(types.wei_zp)) || is_floating(zemm_data_type_t(types.wei_zp));
     constexpr uint32_t grouped_src = FLAG_SRC_ZP | FLAG_SRC_SCALE_K;
     return flags & FLAG_EQUAL_GROUPS && one_scale_type && small_zero_points &&
            (flags & grouped_src) != grouped_src;
@@ -218,8 +224,9 @@ std::vector<ze::spec_constant> constants_of(const facts &f, const ze::device &de
     // Drivers refuse specialisation constants that a module does not have.
     if (f.row->multiplies == operands::f32)
         result.push_back({SPEC_SRC_UNIT, uint32_t(multiplies_src_in_place(f) ? UNIT_COLUMN : UNIT_NONE)});
-    if (f.family.zero_points_as_f32)
-        result.push_back({SPEC_ZP_TERM, uint32_t(zp_term_of(f))});
+    const kernels::zp_term term = zp_term_of(f);
+    if (f.family.zero_points_as_f32 || term == kernels::ZP_TERM_F32)
+        result.push_back({SPEC_ZP_TERM, uint32_t(term)});
     if (f.family.has_tiles())
         result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
                                                                        : kernels::TILES_IN_SOFTWARE)});

@@ -236,6 +236,10 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, s
         why = "it reads packed weights only";
         return false;
     }
+    if (p.has_float_zero_points()) {
+        why = "it subtracts integer zero points, those of the weights are floats";
+        return false;
+    }
     return reads_weights(f, why);
 }
 

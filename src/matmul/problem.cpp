@@ -85,6 +85,10 @@ const quant_entry *problem::scale(int arg) const {
 const quant_entry *problem::zero_point(int arg) const {
     return find_entry(attr.zero_points, arg);
 }
+bool problem::has_float_zero_points() const {
+    const quant_entry *entry = zero_point(ZEMM_ARG_WEIGHTS);
+    return entry && is_floating(entry->data_type);
+}
 const quant_entry *problem::reduction() const {
     return find_entry(attr.precomputed_reductions, ZEMM_ARG_SRC);
 }

@@ -31,6 +31,7 @@ struct problem {
     bool shares_weights() const;                            // the batch has one matrix of weights
     // Float src with integer weights (weight-only quantisation).
     bool weight_only() const { return !integer() && is_integer(wei.data_type); }
+    bool has_float_zero_points() const;       // zero points of the weights are floats
     const memory_desc &tensor(int arg) const; // arg: ZEMM_ARG_SRC, _WEIGHTS, _DST or _BIAS
 
     // The entry of the attributes for an argument; nullptr if there is none.

@@ -14,8 +14,8 @@ bool is_bare_s32(const problem &p);
 zemm_dim_t longest_sum(const problem &p, zemm_dim_t most);
 // The same for sums that fit into an s32.
 zemm_dim_t longest_s32_sum(const problem &p);
-// The longest part of a segment that divides it and is no longer than longest_s32_sum().
-zemm_dim_t fitting_part(const problem &p, zemm_dim_t segment);
+// The longest part of a segment that divides it and is no longer than `longest`.
+zemm_dim_t fitting_part(zemm_dim_t segment, zemm_dim_t longest);
 // Elements of K in a range whose sum fits into an s32: all of K, or whole segments, or whole blocks
 // if K is one segment. Sums of ranges are then added up in more than 32 bits. For problems without
 // scales along K.

@@ -3,6 +3,7 @@
 #include "primitive/arguments.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "common/error.hpp"
@@ -167,7 +168,7 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
 
 namespace {
 
-// The value of a host scalar as the kernels read it: a scale as f32, a zero point as s32.
+// The value of a host scalar as the kernels read it: a scale as f32, a zero point as s32 or f32.
 float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
     uint16_t half;
     float value;
@@ -233,7 +234,10 @@ float bound_arguments::scale(int arg) const {
 
 int32_t bound_arguments::zero_point(int arg) const {
     const void *value = host_value(ZEMM_ARG_ATTR_ZERO_POINTS | arg);
-    return value ? scalar_as_int(arguments.at(ZEMM_ARG_ATTR_ZERO_POINTS | arg).md.data_type, value) : 0;
+    if (!value)
+        return 0;
+    const zemm_data_type_t dt = arguments.at(ZEMM_ARG_ATTR_ZERO_POINTS | arg).md.data_type;
+    return is_floating(dt) ? std::bit_cast<int32_t>(scalar_as_float(dt, value)) : scalar_as_int(dt, value);
 }
 
 } // namespace zemm

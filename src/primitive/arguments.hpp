@@ -54,7 +54,7 @@ struct bound_arguments {
     void *pointer(int arg) const; // nullptr if the argument has no buffer
     uint64_t address(int arg) const { return reinterpret_cast<uint64_t>(pointer(arg)); }
     float scale(int arg) const;        // the value on the host; 1 if there is none
-    int32_t zero_point(int arg) const; // the value on the host; 0 if there is none
+    int32_t zero_point(int arg) const; // the same, the bits of an f32 for floats; 0 if there is none
 
 private:
     // The value of a parameter that is on the host; nullptr for all other arguments.

@@ -160,10 +160,13 @@ static void zero_points(void) {
     static const int bad_args[] = {0, 2, 41, -1, 1024, 16384 | 33};
     for (size_t i = 0; i < 6; i++)
         INVALID("arg", zemm_primitive_attr_set_zero_points_mask(attr, bad_args[i], 0));
-    static const zemm_data_type_t types[] = {zemm_s32, zemm_s8, zemm_u8, zemm_s4, zemm_u4};
-    for (size_t i = 0; i < 5; i++)
+    static const zemm_data_type_t types[] = {zemm_s32, zemm_s8,  zemm_u8,   zemm_s4,
+                                             zemm_u4,  zemm_f16, zemm_bf16, zemm_f32};
+    for (size_t i = 0; i < 8; i++)
         OK(ZERO_POINTS(ZEMM_ARG_WEIGHTS, 3, 2, groups, types[i], 0));
-    INVALID("f32", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f32, 0));
+    INVALID("f8_e4m3", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_f8_e4m3, 0));
+    INVALID("only those of weights", ZERO_POINTS(ZEMM_ARG_SRC, 0, 0, NULL, zemm_f32, 0));
+    INVALID("only those of weights", ZERO_POINTS(ZEMM_ARG_DST, 0, 0, NULL, zemm_f16, 0));
     INVALID("s64", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 3, 2, groups, zemm_s64, 0));
     INVALID("s4", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_s4, 0));
     INVALID("u4", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_u4, 0));
@@ -174,6 +177,7 @@ static void zero_points(void) {
     INVALID("group_ndims 1", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 3, 1, groups, zemm_s32, 0));
     INVALID("host", ZERO_POINTS(ZEMM_ARG_WEIGHTS, 2, 0, NULL, zemm_s32, 1));
     OK(ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_s8, 1));
+    OK(ZERO_POINTS(ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_bf16, 1));
     OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_SRC, 2, 2, groups, zemm_u8));
 }
 

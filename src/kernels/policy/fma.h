@@ -82,7 +82,7 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
     if (!wei_in_registers())
         return b.panel[k * NV + v];
 #if LANES > 1
-    if (wei_is_integer()) {
+    if (wei_is_integer() && !HAS(FLAG_FLOAT_ZP)) {
         const vec_i row = of_quads(load_b_quads(b, k & ~3, v), k & 3);
         return to_vec_f(HAS(FLAG_WEI_ZP) ? row - b.zero_points[v] : row);
     }
@@ -94,7 +94,7 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
     else
 #endif
         row = load_column_f(b.wei, spec_wei_dt(), b.first + k * PACKED_N + v * LANES);
-    return HAS(FLAG_WEI_ZP) ? row - to_vec_f(b.zero_points[v]) : row;
+    return HAS(FLAG_WEI_ZP) ? row - zero_points_as_f32(b.zero_points[v]) : row;
 }
 
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
@@ -131,7 +131,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     if (!HAS(FLAG_INTEGER) && HAS(FLAG_WEI_ZP))
         for (int k = 0; k < length; ++k)
             for (int v = 0; v < NV; ++v)
-                panel[k * NV + v] -= to_vec_f(wei_zp[v]);
+                panel[k * NV + v] -= zero_points_as_f32(wei_zp[v]);
     return b;
 }
 

@@ -30,7 +30,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     if (HAS(FLAG_WEI_ZP))
 #pragma unroll
         for (int i = 0; i < PANEL_VECTORS; ++i)
-            panel[i] -= (float)wei_zp[i % NV];
+            panel[i] -= zero_points_as_f32(wei_zp[i % NV]);
     return (struct b_panel){panel};
 }
 

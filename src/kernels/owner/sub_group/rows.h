@@ -148,4 +148,4 @@ static inline vec_i zero_point_term(column_i zp, vec_i correction) {
 #define load_scaling_parameters(count, i0, rows, to)
 
 // The zero points of a vector of columns for ZP_TERM_F32.
-#define float_zero_points(zp) to_column_f(zp)
+#define float_zero_points(zp) zero_points_as_f32(zp)

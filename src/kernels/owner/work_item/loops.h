@@ -147,7 +147,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
 
 // Turns the zero points of the columns into f32 where terms are f32.
 static inline void keep_float_zero_points(__private struct tile *t, const struct k_block *block) {
-    if (!HAS_ROW_CORRECTIONS || (!HAS(FLAG_WEI_ZP_K) && !block->opens))
+    if (!HAS_ROW_CORRECTIONS || HAS(FLAG_FLOAT_ZP) || (!HAS(FLAG_WEI_ZP_K) && !block->opens))
         return;
     int mean = 0;
     if (spec_zp_term() == ZP_TERM_LAST) {

@@ -57,7 +57,8 @@ static inline void load_row_factors(global const struct matmul_problem *p,
     for (int i = 0; i < rows->padded; ++i) {
         const int v = i / LANES, lane = i % LANES;
         if (HAS_ROW_CORRECTIONS)
-            ((__private int *)rows->correction)[i] = load_correction(p, args, block, rows->reductions[i], 0);
+            ((__private int *)rows->correction)[i] =
+                load_correction(p, args, block, rows->reductions[i], HAS(FLAG_SRC_ZP) ? rows->zp[i] : 0);
         const long scale = rows->src_scale[i] + block->src_scale;
         if (has_halves)
             ((__private ushort *)&halves)[lane] = ((global const ushort *)args->src_scale)[scale];
