@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm import _check
 from zemm._lists import types_for
 from zemm._numbers import as_float32
 from zemm.dtypes import FOUR_BIT, dtype_name, type_of
 from zemm.errors import InvalidArgumentsError
+from zemm.words import DataType
 
 Shape = tuple[int, ...]
 SCALE_TYPES = types_for("scale")
@@ -31,19 +33,19 @@ class Parameter:
     k_group: int
 
     @property
-    def data_type(self) -> str:
+    def data_type(self) -> DataType:
         return dtype_name(self.values.dtype)
 
 
 def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = _check.array(values, name)
     if array.dtype.kind in "iu" or (array.size == 1 and type_of(array, name) in _FOR_MANY):
         array = array.astype(np.float32)
     return _of_type(as_float32(array, name, may_vanish=False), name, SCALE_TYPES)
 
 
 def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = _check.array(values, name)
     if array.dtype.kind in "iu" and array.dtype not in (np.int32, np.int8, np.uint8):
         limits = np.iinfo(np.int32)
         if array.size and (array.min() < limits.min or array.max() > limits.max):
@@ -53,7 +55,7 @@ def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def reduction_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    return _of_type(np.asarray(values), name, ("s32",))
+    return _of_type(_check.array(values, name), name, ("s32",))
 
 
 def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[Any]:
