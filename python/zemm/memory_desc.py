@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from zemm import _check, _layouts, _library
 from zemm._check import INT64
-from zemm.dtypes import type_number
+from zemm.dtypes import numpy_dtype, type_number
 from zemm.errors import InvalidArgumentsError
 from zemm.words import DataType, DType
 
@@ -258,13 +258,15 @@ class MemoryDesc:
             return f"{start} {self._layout()}"
         if kind != "sparse":
             return f"{start} {kind}"
-        encoding = _library.name_of("sparse_encoding", self._int("sparse_encoding"))
-        parts = (
-            f"{self.num_handles} buffers"
-            if encoding == "grouped"
-            else f"{self._int('nnz_s64', 'int64_t')} values"
-        )
-        return f"{start} {encoding} of {parts}"
+        encoding = _library.name_of("sparse_encoding", self._int("sparse_encoding", "zemm_sparse_encoding_t"))
+        if encoding == "grouped":
+            return f"{start} grouped, {self._groups()} groups"
+        name = "packed encoding" if encoding == "packed" else encoding
+        return f"{start} {name} of {self._int('nnz_s64', 'int64_t')} values"
+
+    def _groups(self) -> int:
+        """The number of groups: one end each, in the second buffer."""
+        return self.part_size(1) // numpy_dtype(self.part_data_type(1)).itemsize
 
     def _layout(self) -> str:
         """The tag if there is one, else strides and offset."""
