@@ -80,7 +80,8 @@ def integer(value: Any, name: str, least: int = INT32[0], most: int = INT32[1]) 
 
 def integers(values: Any, name: str, most: int) -> list[int]:
     """The entries of a sequence of at most `most` integers."""
-    if isinstance(values, (str, bytes, Mapping, Set)) or not hasattr(type(values), "__len__"):
+    sized = hasattr(type(values), "__len__") and hasattr(type(values), "__iter__")
+    if isinstance(values, (str, bytes, Mapping, Set)) or not sized:
         raise InvalidArgumentsError(f"{name} is {shown(values)}, not a sequence of integers such as (2, 3)")
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise InvalidArgumentsError(f"{name} is an array of shape {values.shape}, not a sequence of integers")

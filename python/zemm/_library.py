@@ -101,9 +101,10 @@ def check(status: int) -> None:
 
 
 def in_python(sentence: str) -> str:
-    """A sentence of the library with Python's names: without the C function's, and ARG_SRC for
-    ZEMM_ARG_SRC."""
-    return re.sub(r"^zemm_\w+: ", "", sentence).replace("ZEMM_ARG_", "ARG_")
+    """A sentence of the library with Python's names: without the C function's, and with ARG_SRC for
+    ZEMM_ARG_SRC and src1_md for src1_desc."""
+    sentence = re.sub(r"^zemm_\w+: ", "", sentence).replace("ZEMM_ARG_", "ARG_")
+    return re.sub(r"\b(src1|src2|mask)_desc\b", r"\1_md", sentence)
 
 
 def plain(function: str, *args: Any) -> Any:

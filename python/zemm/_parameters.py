@@ -47,15 +47,22 @@ def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
 def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
     array = _check.array(values, name)
     if array.dtype.kind in "iu" and array.dtype not in (np.int32, np.int8, np.uint8):
-        limits = np.iinfo(np.int32)
-        if array.size and (array.min() < limits.min or array.max() > limits.max):
-            raise InvalidArgumentsError(f"{name} lies in {array.min()}..{array.max()}, outside 32 bits")
-        array = array.astype(np.int32)
+        array = _as_int32(array, name)
     return _of_type(array, name, ZERO_POINT_TYPES)
 
 
 def reduction_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    return _of_type(_check.array(values, name), name, ("s32",))
+    array = _check.array(values, name)
+    if array.dtype == np.int64 and not hasattr(values, "dtype"):  # numbers that are in no array yet
+        array = _as_int32(array, name)
+    return _of_type(array, name, ("s32",))
+
+
+def _as_int32(array: NDArray[Any], name: str) -> NDArray[np.int32]:
+    limits = np.iinfo(np.int32)
+    if array.size and (array.min() < limits.min or array.max() > limits.max):
+        raise InvalidArgumentsError(f"{name} lies in {array.min()}..{array.max()}, outside 32 bits")
+    return array.astype(np.int32)
 
 
 def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[Any]:

@@ -64,7 +64,8 @@ def dtype_name(dtype: DType | str, what: str = "dtype") -> DataType:
 
 def type_number(dtype: DType | Literal["undef"], what: str = "dtype") -> int:
     """The number of a data type in C; "undef" is one, too, where the library takes it."""
-    return value_of("data_type", "undef" if dtype == "undef" else dtype_name(dtype, what))
+    is_undef = isinstance(dtype, str) and dtype == "undef"
+    return value_of("data_type", "undef" if is_undef else dtype_name(dtype, what))
 
 
 def _native(dtype: Any) -> np.dtype[Any] | None:

@@ -126,7 +126,11 @@ class MemoryDesc:
 
     def reshape(self, dims: Dims) -> "MemoryDesc":
         """The same bytes with other dims, whose product is the same."""
-        return self._new("memory_desc_reshape", self._handle, *_library.dims(dims))
+        c_dims = _library.dims(dims)
+        try:
+            return self._new("memory_desc_reshape", self._handle, *c_dims)
+        except InvalidArgumentsError as error:
+            raise InvalidArgumentsError(f"dims of {self!r} cannot become {tuple(dims)}: {error}") from None
 
     def permute_axes(self, permutation: Dims) -> "MemoryDesc":
         """The same bytes with dimension i moved to the position permutation[i]."""
