@@ -245,12 +245,25 @@ def test_right_arguments_are_taken(objects: Objects) -> None:
             call(**arguments)
 
 
-def is_named(argument: str, sentence: str) -> bool:
-    """The sentence has the argument's name, or the word that the library has for it: "dst" for
-    dst_dtype, ARG_SRC for args."""
-    words = [argument, argument.replace("_", " "), argument.removesuffix("s")]
-    words += [argument.split("_")[0]] if argument.split("_")[0] in ("src", "weights", "dst") else []
-    return any(word.lower() in sentence.lower() for word in words)
+# What the library calls some arguments where their type is right and their value is not.
+ALSO = {
+    "is_on_host": "on the host",
+    "args": "ARG_",
+    "nnz": "elements",
+    "md": "dst",
+    "dims": "strides",
+    "offsets": "at offset",
+}
+
+
+def is_named(argument: str, value: Any, sentence: str) -> bool:
+    """The sentence has the argument's name or a descriptor's repr; for dst_dtype and the like
+    perhaps only "dst"."""
+    owner = argument.split("_")[0]
+    words = [argument, argument.replace("_", " "), ALSO.get(argument, argument)]
+    words += [owner] if owner in ("src", "weights", "dst") else []
+    words += [repr(value)] if isinstance(value, zemm.MemoryDesc) else []
+    return any(word in sentence for word in words)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -270,5 +283,5 @@ def test_wrong_types(objects: Objects, name: str, data: st.DataObject) -> None:
         zemm.set_verbose(0)
         zemm.set_primitive_cache_capacity(1024)
     if said is not None:
-        assert is_named(argument, said), f"{argument}: {said}"
+        assert is_named(argument, value, said), f"{argument}: {said}"
         assert in_zemms_words(said), said

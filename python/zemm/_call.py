@@ -134,7 +134,8 @@ class Call:
         )
 
     def set_post_ops(self, entries: Iterable[PostOp], has_out: bool) -> None:
-        if isinstance(entries, (str, bytes, Mapping, Set)) or not isinstance(entries, Iterable):
+        wrong = (str, bytes, Mapping, Set, np.ndarray)
+        if isinstance(entries, wrong) or not isinstance(entries, Iterable):
             raise InvalidArgumentsError(
                 f"post_ops is {_check.shown(entries)}, not a sequence of post-ops such as [('relu', 0.1)]"
             )

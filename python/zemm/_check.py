@@ -80,11 +80,8 @@ def integer(value: Any, name: str, least: int = INT32[0], most: int = INT32[1]) 
 
 def integers(values: Any, name: str, most: int) -> list[int]:
     """The entries of a sequence of at most `most` integers."""
-    sized = hasattr(type(values), "__len__") and hasattr(type(values), "__iter__")
-    if isinstance(values, (str, bytes, Mapping, Set)) or not sized:
-        raise InvalidArgumentsError(f"{name} is {shown(values)}, not a sequence of integers such as (2, 3)")
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        raise InvalidArgumentsError(f"{name} is an array of shape {values.shape}, not a sequence of integers")
+    if not isinstance(values, (tuple, list)):
+        _check_sequence(values, name)
     if len(values) > most:
         entries = f"{tuple(values)} " if len(values) < 20 else ""
         raise InvalidArgumentsError(f"{name} {entries}has {len(values)} entries, more than {most}")
@@ -93,6 +90,14 @@ def integers(values: Any, name: str, most: int) -> list[int]:
     except TypeError:
         entries = ", ".join(shown(value) for value in values)
         raise InvalidArgumentsError(f"{name} ({entries}) has an entry that is no integer") from None
+
+
+def _check_sequence(values: Any, name: str) -> None:
+    is_sized = hasattr(type(values), "__len__") and hasattr(type(values), "__iter__")
+    if not is_sized or isinstance(values, (str, bytes, Mapping, Set)):
+        raise InvalidArgumentsError(f"{name} is {shown(values)}, not a sequence of integers such as (2, 3)")
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise InvalidArgumentsError(f"{name} is an array of shape {values.shape}, not a sequence of integers")
 
 
 def flag(value: Any, name: str) -> int:

@@ -100,11 +100,20 @@ def check(status: int) -> None:
         raise BY_STATUS.get(name, DeviceError)(in_python(last_error()) or name, name)
 
 
+_ARGUMENTS = (
+    (r"\bZEMM_ARG_", "ARG_"),
+    (r"\b(src1|src2|mask)_desc\b", r"\1_md"),
+    (r"\bgroup_ndims\b", "number of groups"),
+    (r"\bgroup_dims\b", "groups"),
+)
+
+
 def in_python(sentence: str) -> str:
-    """A sentence of the library with Python's names: without the C function's, and with ARG_SRC for
-    ZEMM_ARG_SRC and src1_md for src1_desc."""
-    sentence = re.sub(r"^zemm_\w+: ", "", sentence).replace("ZEMM_ARG_", "ARG_")
-    return re.sub(r"\b(src1|src2|mask)_desc\b", r"\1_md", sentence)
+    """A sentence of the library with Python's names of arguments and without the C function's."""
+    sentence = re.sub(r"^zemm_\w+: ", "", sentence)
+    for in_c, name in _ARGUMENTS:
+        sentence = re.sub(in_c, name, sentence)
+    return sentence
 
 
 def plain(function: str, *args: Any) -> Any:

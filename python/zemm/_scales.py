@@ -35,7 +35,9 @@ def group_count(k: int, group: int, name: str, shape: Shape) -> int:
     if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
         raise InvalidArgumentsError(f"group is {_check.shown(group)}, not a positive integer")
     if k % group:
-        raise InvalidArgumentsError(f"K = {k} of {name} {shape} is not a multiple of group = {group}")
+        raise InvalidArgumentsError(
+            f"K = {k} of {name} {shape} is not a multiple of group = {_check.shown(group)}"
+        )
     return k // int(group)
 
 

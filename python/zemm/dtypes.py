@@ -52,6 +52,9 @@ def dtype_name(dtype: DType | str, what: str = "dtype") -> DataType:
     ValueError: anything else. numpy's letter codes are refused, as its "f8" means eight bytes and
     zemm's f8_e5m2 eight bits.
     """
+    name = _BY_WORD.get(dtype) if isinstance(dtype, str) else None
+    if name is not None:
+        return name
     if isinstance(dtype, str) or type(dtype).__module__ == "torch":
         name = _BY_WORD.get(str(dtype).removeprefix("torch."))
     else:
@@ -130,7 +133,7 @@ def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[
     if data.dtype not in (np.uint8, np.int8):
         raise InvalidArgumentsError(f"packed is of type {data.dtype}, not bytes")
     data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-    count = _check.integer(count, f"count of values in {data.size} bytes", 0, 2 * data.size)
+    count = _check.integer(count, f"count of values in the {data.size} bytes of packed", 0, 2 * data.size)
     signed = bool(_check.flag(signed, "signed"))
     nibbles = np.empty(2 * data.size, np.uint8)
     nibbles[0::2] = data & 0xF

@@ -50,22 +50,18 @@ class Memory(ProcessBound):
         self._make(md, engine, [_library.pointer(data.ctypes.data)], keep=data)
 
     def _make(self, md: MemoryDesc, engine: Engine, handles: list[Any], keep: Any = None) -> None:
-        if md.format_kind == "host_scalar":
-            raise InvalidArgumentsError(
-                "md is a host scalar: zemm.Memory.host_scalar(md, value) makes its memory"
-            )
         c_md, c_engine = _check.handle(md, MemoryDesc, "md"), _check.handle(engine, Engine, "engine")
         self.md = md
         self.engine: Engine | None = engine
-        self._handle: Any = _library.create(
-            "memory",
-            "memory_create_v2",
-            c_md,
-            c_engine,
-            len(handles),
-            _library.pointers(handles),
-            keep=(c_engine, keep),
-        )
+        args = (c_md, c_engine, len(handles), _library.pointers(handles))
+        try:
+            self._handle: Any = _library.create("memory", "memory_create_v2", *args, keep=(c_engine, keep))
+        except InvalidArgumentsError:
+            if md.format_kind != "host_scalar":
+                raise
+            raise InvalidArgumentsError(
+                "md is a host scalar: zemm.Memory.host_scalar(md, value) makes its memory"
+            ) from None
 
     @classmethod
     def from_handle(cls, md: MemoryDesc, engine: Engine, address: int, keep: Any = None) -> "Memory":

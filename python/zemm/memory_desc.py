@@ -177,12 +177,13 @@ class MemoryDesc:
     def strides(self) -> tuple[int, ...]:
         """Elements from one index to the next along each dimension; with inner blocks, from one
         block to the next. ValueError unless format_kind is "blocked"."""
-        self._check_blocked("strides")
-        return _library.query_dims(self._handle, "strides", self.ndims)
+        try:
+            return _library.query_dims(self._handle, "strides", self.ndims)
+        except InvalidArgumentsError:
+            raise self._not_blocked("strides") from None
 
-    def _check_blocked(self, what: str) -> None:
-        if self.format_kind != "blocked":
-            raise InvalidArgumentsError(f"{self!r} has no {what}, only a blocked layout has")
+    def _not_blocked(self, what: str) -> InvalidArgumentsError:
+        return InvalidArgumentsError(f"{self!r} has no {what}, only a blocked layout has")
 
     @property
     def padded_dims(self) -> tuple[int, ...]:
@@ -192,8 +193,10 @@ class MemoryDesc:
     @property
     def inner_nblks(self) -> int:
         """The number of inner blocks; 0 for a plain layout."""
-        self._check_blocked("inner blocks")
-        return self._int("inner_nblks_s32")
+        try:
+            return self._int("inner_nblks_s32")
+        except InvalidArgumentsError:
+            raise self._not_blocked("inner blocks") from None
 
     @property
     def inner_blks(self) -> tuple[int, ...]:
@@ -234,7 +237,7 @@ class MemoryDesc:
         return _data_type_name(_library.query_int("memory_desc_query_v2", *args))
 
     def _check_part(self, index: int) -> None:
-        if not isinstance(index, int) or not 0 <= index < self.num_handles:
+        if type(index) is not int or index != 0:  # all have the first
             _check.integer(index, f"index of a buffer of {self!r}", 0, self.num_handles - 1)
 
     def __eq__(self, other: object) -> bool:

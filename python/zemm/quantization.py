@@ -107,7 +107,9 @@ def quantize_activations(
     kind, scale_type = quantized_type_of(dtype), scale_type_of(scale_dtype)
     most = (2**31 - 1) // (255 if kind == "u8" else 127)
     if isinstance(group, (int, np.integer)) and group > most:
-        raise InvalidArgumentsError(f"int32 holds sums of {most} {kind} values, the group is {group}")
+        raise InvalidArgumentsError(
+            f"int32 holds sums of {most} {kind} values, the group is {_check.shown(group)}"
+        )
     if engine is not None:
         _check.instance(engine, Engine, "engine")
     if isinstance(x, Memory):
