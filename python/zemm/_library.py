@@ -100,7 +100,10 @@ def check(status: int) -> None:
         raise BY_STATUS.get(name, DeviceError)(in_python(last_error()) or name, name)
 
 
-_ARGUMENTS = (
+_NAMES_IN_PYTHON = (
+    (r"^zemm_primitive_attr_(set_\w+): ", r"Attr.\1(): "),
+    (r"^zemm_post_ops_(append_\w+): ", r"PostOps.\1(): "),
+    (r"^zemm_\w+: ", ""),
     (r"\bZEMM_ARG_", "ARG_"),
     (r"\b(src1|src2|mask)_desc\b", r"\1_md"),
     (r"\bgroup_ndims\b", "number of groups"),
@@ -109,9 +112,8 @@ _ARGUMENTS = (
 
 
 def in_python(sentence: str) -> str:
-    """A sentence of the library with Python's names of arguments and without the C function's."""
-    sentence = re.sub(r"^zemm_\w+: ", "", sentence)
-    for in_c, name in _ARGUMENTS:
+    """A sentence of the library with Python's names of methods and arguments."""
+    for in_c, name in _NAMES_IN_PYTHON:
         sentence = re.sub(in_c, name, sentence)
     return sentence
 

@@ -74,14 +74,20 @@ class PostOps(Settings):
         self._append("prelu", "prelu", mask, words=(mask,))
 
     def append_dw(
-        self, weights_dt: DType, bias_dt: DType, dst_dt: DType, kernel: int, stride: int, padding: int
+        self,
+        weights_dt: DType | Literal["undef"],
+        bias_dt: DType | Literal["undef"],
+        dst_dt: DType | Literal["undef"],
+        kernel: int,
+        stride: int,
+        padding: int,
     ) -> None:
         """Append a depthwise convolution. As in oneDNN the list accepts it, but no matmul does."""
         types = {"weights_dt": weights_dt, "bias_dt": bias_dt, "dst_dt": dst_dt}
         sizes = {"kernel": kernel, "stride": stride, "padding": padding}
         numbers = [type_number(dt, name) for name, dt in types.items()]
         numbers += [_check.integer(size, name, *INT64) for name, size in sizes.items()]
-        names = (dtype_name(dt) for dt in types.values())
+        names = (_library.name_of("data_type", number) for number in numbers[:3])
         self._append("dw", "dw", *numbers, words=(*names, *sizes.values()))
 
 
