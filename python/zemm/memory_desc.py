@@ -238,7 +238,7 @@ class MemoryDesc:
 
     def _check_part(self, index: int) -> None:
         if type(index) is not int or index != 0:  # all have the first
-            _check.integer(index, f"index of a buffer of {self!r}", 0, self.num_handles - 1)
+            _check.integer(index, "index of a buffer", 0, self.num_handles - 1)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MemoryDesc):
