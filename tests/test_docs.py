@@ -19,6 +19,7 @@ DOCUMENTS = [
     "docs/features.md",
     "docs/kernels.md",
     "docs/level_zero.md",
+    "docs/python.md",
     "docs/reliability.md",
     "docs/xe.md",
 ]

@@ -19,6 +19,7 @@ import pytest
 import zemm
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
 from support_run import Call, check_dst, make_call, run
+from zemm._library import in_python
 from zemm._zemm import ffi, lib
 
 INVALID = 2
@@ -53,17 +54,17 @@ NAMES = {
     WEIGHTS: "ARG_WEIGHTS",
     DST: "ARG_DST",
     BIAS: "ARG_BIAS",
-    SCALES | SRC: "ATTR_SCALES | ZEMM_ARG_SRC",
-    SCALES | WEIGHTS: "ATTR_SCALES | ZEMM_ARG_WEIGHTS",
-    SCALES | DST: "ATTR_SCALES | ZEMM_ARG_DST",
-    ZERO_POINTS | SRC: "ATTR_ZERO_POINTS | ZEMM_ARG_SRC",
-    ZERO_POINTS | WEIGHTS: "ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS",
-    ZERO_POINTS | DST: "ATTR_ZERO_POINTS | ZEMM_ARG_DST",
-    zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS | SRC: "PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC",
-    POST_OP[0] | zemm.ARG["SRC_1"]: "POST_OP(0) | ZEMM_ARG_SRC_1",
-    POST_OP[1] | WEIGHTS: "POST_OP(1) | ZEMM_ARG_WEIGHTS",
-    POST_OP[2] | zemm.ARG["SRC_1"]: "POST_OP(2) | ZEMM_ARG_SRC_1",
-    POST_OP[2] | zemm.ARG["SRC_2"]: "POST_OP(2) | ZEMM_ARG_SRC_2",
+    SCALES | SRC: "ATTR_SCALES | ARG_SRC",
+    SCALES | WEIGHTS: "ATTR_SCALES | ARG_WEIGHTS",
+    SCALES | DST: "ATTR_SCALES | ARG_DST",
+    ZERO_POINTS | SRC: "ATTR_ZERO_POINTS | ARG_SRC",
+    ZERO_POINTS | WEIGHTS: "ATTR_ZERO_POINTS | ARG_WEIGHTS",
+    ZERO_POINTS | DST: "ATTR_ZERO_POINTS | ARG_DST",
+    zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS | SRC: "PRECOMPUTED_REDUCTIONS | ARG_SRC",
+    POST_OP[0] | zemm.ARG["SRC_1"]: "POST_OP(0) | ARG_SRC_1",
+    POST_OP[1] | WEIGHTS: "POST_OP(1) | ARG_WEIGHTS",
+    POST_OP[2] | zemm.ARG["SRC_1"]: "POST_OP(2) | ARG_SRC_1",
+    POST_OP[2] | zemm.ARG["SRC_2"]: "POST_OP(2) | ARG_SRC_2",
 }
 HOST = {SCALES | DST, ZERO_POINTS | DST}
 PARAMETERS = SCALES | ZERO_POINTS | zemm.ARG_ATTR_PRECOMPUTED_REDUCTIONS
@@ -96,7 +97,7 @@ def execute_list(call: Call, stream: zemm.Stream, args: list[tuple[int, Any]]) -
 
 
 def last_error() -> str:
-    return ffi.string(lib.zemm_last_error()).decode()
+    return in_python(ffi.string(lib.zemm_last_error()).decode())
 
 
 def test_everything_works(engine: zemm.Engine, stream: zemm.Stream, call: Call) -> None:

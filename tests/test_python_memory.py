@@ -124,9 +124,11 @@ def test_misfits(engine: zemm.Engine, case: str) -> None:
 
 def test_lists(engine: zemm.Engine) -> None:
     memory = zemm.Memory(MD, engine)
-    for values in (VALUES.tolist(), [1, 2, 3], "text", None):
+    for values in (VALUES.tolist(), [1, 2, 3], "text"):
         with pytest.raises(ValueError, match="float32"):
             memory.write(values)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="array is None"):
+        memory.write(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

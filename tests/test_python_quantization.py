@@ -99,6 +99,91 @@ def test_weights_without_groups() -> None:
     assert values.tolist() == [[0, 0], [255, 255]]
 
 
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("group", [None, 4, 16])
+def test_symmetric_weights(bits: int, group: int | None) -> None:
+    w = np.random.default_rng(bits).normal(size=(16, 6)).astype(np.float32)
+    values, scales, zero_points = made = zemm.quantize_weights(w, bits, group, symmetric=True)
+    assert made.zero_points is zero_points is None
+    top = 2 ** (bits - 1) - 1
+    codes = values if bits == 8 else zemm.unpack_int4(values, w.size, signed=True).reshape(w.shape)
+    assert codes.dtype == np.int8
+    assert abs(codes).max() == top
+    assert scales.shape == ((6,) if group is None else (16 // group, 6))
+    steps = np.repeat(np.atleast_2d(scales), group or 16, axis=0)
+    largest = np.abs(w).reshape(-1, group or 16, 6).max(axis=1)
+    assert np.allclose(np.atleast_2d(scales), largest / top, rtol=1e-6)
+    assert (np.abs(codes * steps - w) <= steps / 2 * 1.00001).all()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("group", [None, 4])
+def test_experts_are_quantised_one_by_one(bits: int, group: int | None, symmetric: bool) -> None:
+    w = np.random.default_rng(7).normal(size=(3, 8, 4)) * [[[1]], [[10]], [[100]]]
+    made = zemm.quantize_weights(w, bits, group, "f16", symmetric=symmetric)
+    rows = 1 if group is None else 8 // group
+    assert made.scales.shape == (3, rows, 4)
+    for expert, matrix in enumerate(w):
+        single = zemm.quantize_weights(matrix, bits, group, "f16", symmetric=symmetric)
+        for whole, part in zip(made, single, strict=True):
+            if part is None:
+                assert whole is None
+            else:
+                assert np.array_equal(whole[expert].reshape(part.shape), part)
+                assert whole.dtype == part.dtype
+
+
+@pytest.mark.parametrize(("bits", "symmetric"), [(8, False), (8, True), (4, False), (4, True)])
+@pytest.mark.parametrize("group", [None, 16])
+def test_experts_multiply(engine: zemm.Engine, bits: int, group: int | None, symmetric: bool) -> None:
+    """matmul() takes what the quantisers make of experts, and multiplies each with its own."""
+    rng = np.random.default_rng(bits)
+    x = rng.normal(size=(2, 5, 32)).astype(np.float32)
+    w = (rng.normal(size=(2, 32, 6)) * [[[1]], [[20]]]).astype(np.float32)
+    a = zemm.quantize_activations(x, 16)
+    b = zemm.quantize_weights(w, bits, group, symmetric=symmetric)
+    names = {(8, False): "u8", (8, True): "s8", (4, False): "u4", (4, True): "s4"}
+    y = zemm.matmul(
+        a.values,
+        b.values,
+        src_scales=a.scales,
+        weights_scales=b.scales,
+        weights_zero_points=b.zero_points,
+        weights_dtype=names[bits, symmetric],
+        reductions=None if symmetric else a.reductions,
+        engine=engine,
+    )
+    codes = b.values if bits == 8 else zemm.unpack_int4(b.values, w.size, symmetric).reshape(w.shape)
+    shifted = codes.astype(np.float64) - spread(b.zero_points, group) if not symmetric else codes
+    real_x = a.values.astype(np.float64) * np.repeat(a.scales, 16, axis=-1)
+    wanted = real_x @ (shifted * spread(b.scales, group))
+    assert np.allclose(y, wanted, rtol=1e-4, atol=1e-4)
+    assert np.abs(y - x @ w).max() < (0.05 if bits == 8 else 0.5) * np.abs(x @ w).max()
+
+
+def spread(parameters: np.ndarray | None, group: int | None) -> np.ndarray:
+    assert parameters is not None
+    return np.repeat(parameters.astype(np.float64), group or 32, axis=-2)
+
+
+def test_fields_have_names(engine: zemm.Engine) -> None:
+    x = np.arange(16, dtype=np.float32).reshape(2, 8)
+    for where in (None, engine):
+        s8 = zemm.quantize_activations(x, 4, engine=where)
+        assert s8._fields == ("values", "scales", "reductions")
+        assert (s8.values is s8[0], s8.scales is s8[1], s8.reductions is s8[2]) == (True,) * 3
+        u8 = zemm.quantize_activations(x, 4, dtype="u8", engine=where)
+        assert u8._fields == ("values", "scales", "zero_points", "reductions")
+        assert (u8.values.dtype, u8.zero_points.dtype) == (np.uint8, np.int32)
+    memory = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine, x)
+    on_device = zemm.quantize_activations(memory, 4, dtype="u8")
+    assert isinstance(on_device, zemm.QuantizedActivationsU8)
+    assert np.array_equal(on_device.zero_points.as_numpy(), u8.zero_points)
+    assert isinstance(zemm.quantize_activations(memory, 4), zemm.QuantizedActivations)
+    assert zemm.quantize_weights(x.T, 8)._fields == ("values", "scales", "zero_points")
+
+
 def test_zeros_need_no_division() -> None:
     with np.errstate(all="raise"):
         values, scales, reductions = zemm.quantize_activations(np.zeros((2, 256), np.float32))

@@ -495,7 +495,7 @@ def test_tensors_that_begin_elsewhere_are_refused(
     primitive = zemm.Primitive(call.pd)
     with pytest.raises(zemm.InvalidArgumentsError) as caught:
         primitive.execute(stream, call.args)
-    why = f"ZEMM_ARG_{arg} begins {behind % 4} bytes behind a multiple of 4: {row} reads it in blocks"
+    why = f"ARG_{arg} begins {behind % 4} bytes behind a multiple of 4: {row} reads it in blocks"
     assert why in str(caught.value)
     stream.wait()
     assert np.array_equal(call.dst_bytes, call.before)

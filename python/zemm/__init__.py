@@ -12,7 +12,7 @@ PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc and Primitive. Importing zemm
 driver or runtime; making an Engine does.
 """
 
-from zemm import _library
+from zemm import _check, _library
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
 from zemm._reorder import reorder
@@ -30,7 +30,13 @@ from zemm.errors import (
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.primitive import MatmulPrimitiveDesc, Module, Primitive, ReorderPrimitiveDesc
-from zemm.quantization import quantize_activations, quantize_weights
+from zemm.quantization import (
+    QuantizedActivations,
+    QuantizedActivationsU8,
+    QuantizedWeights,
+    quantize_activations,
+    quantize_weights,
+)
 
 __version__ = version()
 
@@ -53,21 +59,22 @@ ARG_ATTR_ROUNDING_SEED = ARG["ATTR_ROUNDING_SEED"]
 
 def ARG_ATTR_MULTIPLE_POST_OP(index: int) -> int:  # noqa: N802 (the C macro's name)
     """The number to or with the ARG of a tensor of the post-op at this index."""
-    return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1)
+    return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (_check.integer(index, "index", 0, 31) + 1)
 
 
 def set_verbose(level: int) -> None:
     """Choose what is logged on stdout. 0: nothing; 1: errors, warnings and executions; 2: also
     creations."""
-    _library.call("set_verbose", level)
+    _library.call("set_verbose", _check.integer(level, "level"))
 
 
 def set_primitive_cache_capacity(capacity: int) -> None:
     """Set how many primitives the process keeps for reuse. 0 turns the cache off."""
-    _library.call("set_primitive_cache_capacity", capacity)
+    _library.call("set_primitive_cache_capacity", _check.integer(capacity, "capacity"))
 
 
 def get_primitive_cache_capacity() -> int:
+    """How many primitives the process keeps for reuse."""
     return int(_library.output("int", "get_primitive_cache_capacity"))
 
 
@@ -102,6 +109,9 @@ __all__ = [
     "OutOfMemoryError",
     "PostOps",
     "Primitive",
+    "QuantizedActivations",
+    "QuantizedActivationsU8",
+    "QuantizedWeights",
     "ReorderPrimitiveDesc",
     "Stream",
     "UnimplementedError",

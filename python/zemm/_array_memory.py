@@ -15,6 +15,7 @@ from zemm import _library
 from zemm.dtypes import FOUR_BIT, numpy_dtype
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
+from zemm.words import DataType
 
 Shape = tuple[int, ...]
 
@@ -29,7 +30,7 @@ class ArrayLayout:
     For a 4-bit data type an element is a uint8 with two values.
     """
 
-    data_type: str
+    data_type: DataType
     dtype: np.dtype[Any]
     shape: Shape
     strides: Shape

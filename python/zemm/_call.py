@@ -2,12 +2,13 @@
 """Builds one matmul from numpy arrays (descriptors, attributes, memories) and runs it."""
 
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm import _check
 from zemm._library import ARG
 from zemm._numbers import as_float32
 from zemm._parameters import Parameter
@@ -20,8 +21,8 @@ from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.primitive import MatmulPrimitiveDesc, Primitive
+from zemm.words import BinaryName, DataType, EltwiseName, PostOp
 
-PostOp = str | Sequence[Any]
 Shape = tuple[int, ...]
 
 _lock = threading.Lock()
@@ -70,12 +71,12 @@ class Call:
         self._memories[arg] = t.memory(self.engine)
         self._inputs.append(t.array)
 
-    def set_src(self, array: NDArray[Any], data_type: str) -> None:
+    def set_src(self, array: NDArray[Any], data_type: DataType) -> None:
         if self.flat:
             array = array.reshape(-1, array.shape[-1])
         self._add(ARG["SRC"], tensor(array, data_type, len(self.dims), self.engine))
 
-    def set_weights(self, array: NDArray[Any], data_type: str, packed_axis: int | None) -> Shape:
+    def set_weights(self, array: NDArray[Any], data_type: DataType, packed_axis: int | None) -> Shape:
         """Add the weights. packed_axis: the axis (-1 or -2) along which a byte holds two 4-bit
         values, None for other types. Returns the dims in elements."""
         if self.flat:
@@ -85,12 +86,12 @@ class Call:
         self._add(ARG["WEIGHTS"], t)
         return t.dims
 
-    def set_bias(self, array: NDArray[Any]) -> None:
-        self._add(ARG["BIAS"], self._like_dst(array, "bias"))
+    def set_bias(self, values: ArrayLike) -> None:
+        self._add(ARG["BIAS"], self._like_dst(values, "bias"))
 
     def _like_dst(self, values: ArrayLike, name: str) -> Tensor:
         """A tensor of values that broadcast to dst. ValueError if they do not."""
-        array = as_float32(np.asarray(values), name)
+        array = as_float32(_check.array(values, name), name)
         try:
             fits = np.broadcast_shapes(array.shape, self.shape) == self.shape
         except ValueError:
@@ -110,7 +111,7 @@ class Call:
             array = array.reshape(-1, last)
         return tensor(array, data_type, len(self.dims), self.engine)
 
-    def _parameter(self, flag: str, of: str, parameter: Parameter) -> tuple[int, int, Shape, str]:
+    def _parameter(self, flag: str, of: str, parameter: Parameter) -> tuple[int, int, Shape, DataType]:
         values = parameter.values
         self._add(ARG[flag] | ARG[of], tensor(values, parameter.data_type, values.ndim, self.engine))
         if of != "DST":
@@ -132,9 +133,12 @@ class Call:
             *self._parameter("ATTR_PRECOMPUTED_REDUCTIONS", "SRC", parameter)
         )
 
-    def set_post_ops(self, entries: Sequence[PostOp], has_out: bool) -> None:
-        if isinstance(entries, str):
-            raise InvalidArgumentsError(f"post_ops is the string {entries!r}, not a sequence of post-ops")
+    def set_post_ops(self, entries: Iterable[PostOp], has_out: bool) -> None:
+        wrong = (str, bytes, Mapping, Set, np.ndarray)
+        if isinstance(entries, wrong) or not isinstance(entries, Iterable):
+            raise InvalidArgumentsError(
+                f"post_ops is {_check.shown(entries)}, not a sequence of post-ops such as [('relu', 0.1)]"
+            )
         post_ops = PostOps()
         for index, entry in enumerate(entries):
             try:
@@ -144,10 +148,10 @@ class Call:
         if len(post_ops):
             self.attr.set_post_ops(post_ops)
 
-    def _append(self, post_ops: PostOps, index: int, entry: PostOp, has_out: bool) -> None:
+    def _append(self, post_ops: PostOps, index: int, entry: Any, has_out: bool) -> None:
         parts: Sequence[Any] = (entry,) if isinstance(entry, str) else entry
         if not isinstance(parts, Sequence) or not parts or not isinstance(parts[0], str):
-            raise InvalidArgumentsError(f"{entry!r} is no name, nor a tuple that starts with one")
+            raise InvalidArgumentsError(f"{_check.shown(entry)} is no name, nor a tuple that starts with one")
         name, values = parts[0], parts[1:]
         kind = full_name(name)
         if kind == "sum":
@@ -169,11 +173,13 @@ class Call:
             operands = [self._like_dst(value, f"the array of {name}") for value in values]
             for arg, operand in zip(("SRC_1", "SRC_2"), operands, strict=False):
                 self._add_operand(index, arg, operand)
-            post_ops.append_binary(kind, *(operand.md() for operand in operands))
+            post_ops.append_binary(cast(BinaryName, kind), *(operand.md() for operand in operands))
         else:
             _check_count(name, values, 0, 2, "alpha and beta")
             alpha, beta = (*values, None, None)[:2]
-            post_ops.append_eltwise(kind, *parameters(name, alpha, beta, may_be_unused=False))
+            post_ops.append_eltwise(
+                cast(EltwiseName, kind), *parameters(name, alpha, beta, may_be_unused=False)
+            )
 
     def _slopes(self, values: ArrayLike) -> Tensor:
         """Slopes of a prelu in the layout that the library reads: f32, dimension 1 innermost."""
@@ -184,7 +190,7 @@ class Call:
     def _add_operand(self, index: int, arg: str, operand: Tensor) -> None:
         self._add(ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1) | ARG[arg], operand)
 
-    def run(self, data_type: str, out: NDArray[Any] | None) -> NDArray[Any]:
+    def run(self, data_type: DataType, out: NDArray[Any] | None) -> NDArray[Any]:
         result = self._result(data_type, out)
         dst = tensor(result, data_type, len(self.dims), self.engine)
         md = dst.md()
@@ -206,7 +212,7 @@ class Call:
             np.copyto(out, result.reshape(self.shape))
         return out
 
-    def _result(self, data_type: str, out: NDArray[Any] | None) -> NDArray[Any]:
+    def _result(self, data_type: DataType, out: NDArray[Any] | None) -> NDArray[Any]:
         """The array that dst is computed in: `out` if the device can write it in place and it
         overlaps no input, else a dense array, with the values of `out` for a sum post-op."""
         if out is None:

@@ -7,13 +7,14 @@ it, and keeps the objects that it was made from alive until then: an engine live
 streams and memories, in whatever order Python drops the objects.
 """
 
-import operator
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm import _check
 from zemm._zemm import ffi, lib
 from zemm.errors import BY_STATUS, DeviceError, InvalidArgumentsError
 
@@ -24,6 +25,17 @@ MAX_NDIMS: int = lib.ZEMM_MAX_NDIMS
 ARG: dict[str, int] = {
     name.removeprefix("ZEMM_ARG_"): getattr(lib, name) for name in dir(lib) if name.startswith("ZEMM_ARG_")
 }
+
+# ARG_SRC, not ARG_FROM or ARG_SRC_0, which are the same number.
+_ARG_NAMES = {
+    ARG[name]: f"ARG_{name}" for name in sorted(ARG, key=len, reverse=True) if name not in ("FROM", "TO")
+}
+
+
+def arg_name(arg: int) -> str:
+    """The name of an argument of an execution, or else its number."""
+    return _ARG_NAMES.get(arg, str(arg))
+
 
 # For each enum zemm_<enum>_t, the prefix of its values that zemm_...2str() leaves out.
 _PREFIXES = {
@@ -85,16 +97,31 @@ def check(status: int) -> None:
     """Raise the exception that belongs to the status, unless it is success."""
     if status != lib.zemm_success:
         name = name_of("status", status)
-        raise BY_STATUS.get(name, DeviceError)(last_error() or name, name)
+        raise BY_STATUS.get(name, DeviceError)(in_python(last_error()) or name, name)
+
+
+_NAMES_IN_PYTHON = (
+    (r"^zemm_primitive_attr_(set_\w+): ", r"Attr.\1(): "),
+    (r"^zemm_post_ops_(append_\w+): ", r"PostOps.\1(): "),
+    (r"^zemm_\w+: ", ""),
+    (r"\bZEMM_ARG_", "ARG_"),
+    (r"\b(src1|src2|mask)_desc\b", r"\1_md"),
+    (r"\bgroup_ndims\b", "number of groups"),
+    (r"\bgroup_dims\b", "groups"),
+)
+
+
+def in_python(sentence: str) -> str:
+    """A sentence of the library with Python's names of methods and arguments."""
+    for in_c, name in _NAMES_IN_PYTHON:
+        sentence = re.sub(in_c, name, sentence)
+    return sentence
 
 
 def plain(function: str, *args: Any) -> Any:
-    """Call zemm_<function> and return its value. InvalidArgumentsError if a number does not fit its
-    parameter."""
-    try:
-        return getattr(lib, f"zemm_{function}")(*args)
-    except OverflowError as error:
-        raise InvalidArgumentsError(f"zemm_{function}{args}: {error}") from None
+    """Call zemm_<function> and return its value. The caller has checked that the arguments fit
+    their parameters."""
+    return getattr(lib, f"zemm_{function}")(*args)
 
 
 def call(function: str, *args: Any) -> None:
@@ -150,25 +177,23 @@ def pointers(values: Sequence[Any]) -> Any:
     return ffi.new("void *[]", list(values))
 
 
-def dims(values: Iterable[int], what: str = "dims") -> tuple[int, Any]:
+def dims(values: Sequence[int], what: str = "dims") -> tuple[int, Any]:
     """The number of dimensions and a zemm_dims_t. what: the name of the values in errors."""
-    entries = list(values)
+    return _c_array("zemm_dims_t", values, what)
+
+
+def ints(values: Sequence[int], what: str) -> tuple[int, Any]:
+    """The number of values and an array of ints."""
+    return _c_array("int[]", values, what)
+
+
+def _c_array(ctype: str, values: Sequence[int], what: str) -> tuple[int, Any]:
+    numbers = _check.integers(values, what, MAX_NDIMS)
     try:
-        numbers = [operator.index(v) for v in entries]
-    except TypeError:
-        raise InvalidArgumentsError(f"{what} {tuple(entries)} has an entry that is no integer") from None
-    if len(numbers) > MAX_NDIMS:
-        raise InvalidArgumentsError(
-            f"{what} {tuple(numbers)} has {len(numbers)} entries, more than {MAX_NDIMS}"
-        )
-    try:
-        return len(numbers), ffi.new("zemm_dims_t", numbers)
+        return len(numbers), ffi.new(ctype, numbers)
     except OverflowError:
-        raise InvalidArgumentsError(f"{what} {tuple(numbers)} has an entry outside 64 bits") from None
-
-
-def ints(values: Iterable[int]) -> Any:
-    return ffi.new("int[]", list(values))
+        entries = ", ".join(_check.shown(number) for number in numbers)
+        raise InvalidArgumentsError(f"{what} ({entries}) has an entry outside 64 bits") from None
 
 
 def flags(names: Iterable[str]) -> int:
@@ -247,6 +272,15 @@ def modules_of(handle: Any) -> list[tuple[str, str, bytes, dict[int, int], str]]
     ]
 
 
+def md_blob(handle: Any) -> bytes:
+    """The bytes of a memory descriptor."""
+    size = ffi.new("size_t *")
+    call("memory_desc_get_blob", NULL, size, handle)
+    buffer = ffi.new("uint8_t[]", size[0])
+    call("memory_desc_get_blob", buffer, size, handle)
+    return bytes(ffi.buffer(buffer))
+
+
 def query_dims(handle: Any, what: str, ndims: int) -> tuple[int, ...]:
     """The answer to a memory descriptor's query for an array of dimensions."""
     if ndims == 0:
@@ -292,5 +326,6 @@ def profiling_times(stream: Any) -> list[int]:
 
 
 def version() -> str:
+    """The library's version, such as "0.1.0"."""
     v = lib.zemm_version()
     return f"{v.major}.{v.minor}.{v.patch}"

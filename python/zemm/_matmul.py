@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.matmul(): multiplies numpy arrays in one call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from zemm._call import Call, PostOp, default_engine
+from zemm import _check
+from zemm._call import Call, default_engine
 from zemm._lists import TYPES
 from zemm._parameters import (
     Parameter,
@@ -18,10 +19,11 @@ from zemm._parameters import (
     weights_zero_point_values,
     zero_point_values,
 )
-from zemm._tensors import shares_places
+from zemm._tensors import operand, shares_places
 from zemm.dtypes import FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
+from zemm.words import DataType, DType, FpmathMode, PostOp
 
 Shape = tuple[int, ...]
 
@@ -31,8 +33,8 @@ def matmul(
     weights: ArrayLike,
     bias: ArrayLike | None = None,
     *,
-    dst_dtype: DTypeLike | None = None,
-    weights_dtype: str | None = None,
+    dst_dtype: DType | None = None,
+    weights_dtype: DType | None = None,
     src_scales: ArrayLike | None = None,
     src_zero_points: ArrayLike | None = None,
     weights_scales: ArrayLike | None = None,
@@ -40,8 +42,8 @@ def matmul(
     dst_scales: ArrayLike | None = None,
     dst_zero_points: ArrayLike | None = None,
     reductions: ArrayLike | None = None,
-    post_ops: Sequence[PostOp] = (),
-    fpmath: str | None = None,
+    post_ops: Iterable[PostOp] = (),
+    fpmath: FpmathMode | None = None,
     engine: Engine | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
@@ -106,10 +108,10 @@ def matmul(
     ValueError: shapes or types do not fit; the message has their values. NotImplementedError: no
     implementation takes the combination. RuntimeError: there is no device, or it failed.
     """
-    a, b = np.asarray(src), np.asarray(weights)
+    a, b = operand(src, "src"), operand(weights, "weights")
+    a_dtype = type_of(a, "src")
     if a.ndim < 2 or b.ndim < 2:
         raise InvalidArgumentsError(f"src {a.shape} and weights {b.shape} must have two dimensions or more")
-    a_dtype = type_of(a, "src")
     if a_dtype in FOUR_BIT:
         raise InvalidArgumentsError(
             f"src has type {a_dtype}: arrays of 4-bit types are for weights; a memory may have an f4_e2m1 src"
@@ -120,11 +122,12 @@ def matmul(
     if 0 in shape:
         return out if out is not None else np.empty(shape, numpy_dtype(dst_dtype))
 
-    call = Call(engine if engine is not None else default_engine(), shape, flat=set(b.shape[:-2]) <= {1})
+    on = default_engine() if engine is None else _check.instance(engine, Engine, "engine")
+    call = Call(on, shape, flat=set(b.shape[:-2]) <= {1})
     call.set_src(a, a_dtype)
     weights_dims = call.set_weights(b, b_dtype, packed_axis)
     if bias is not None:
-        call.set_bias(np.asarray(bias))
+        call.set_bias(bias)
 
     def of_src(values: NDArray[Any], name: str, common: bool = True) -> Parameter:
         return describe_src(values, name, a.shape, len(call.dims), call.flat, common)
@@ -152,18 +155,26 @@ def matmul(
         call.zero_points("DST", describe(values, "dst_zero_points", "dst", call.dims))
     weight_only = TYPES[a_dtype].kind == "floating" and b_dtype in ("u8", "s8", "u4", "s4")
     if fpmath is not None or weight_only:
-        mode = fpmath or {"bf16": "bf16", "f16": "f16", "f32": "strict"}.get(a_dtype, "any")
-        call.attr.set_fpmath_mode(mode, apply_to_int=weight_only)
+        call.attr.set_fpmath_mode(_fpmath(fpmath, a_dtype), apply_to_int=weight_only)
     call.set_post_ops(post_ops, has_out=out is not None)
     return call.run(dst_dtype, out)
 
 
+def _fpmath(mode: FpmathMode | None, src: DataType) -> FpmathMode:
+    if mode is not None:
+        _check.choice(mode, FpmathMode, "fpmath")
+        return mode
+    own: dict[str, FpmathMode] = {"bf16": "bf16", "f16": "f16", "f32": "strict"}
+    return own.get(src, "any")
+
+
 def _bytes_of_weights(
-    weights: NDArray[Any], dtype: str | None, src: Shape
-) -> tuple[NDArray[Any], str, int | None]:
+    weights: NDArray[Any], wanted: DType | None, src: Shape
+) -> tuple[NDArray[Any], DataType, int | None]:
     """The weights as stored, their data type, and the axis along which a byte holds two elements
     (-1 or -2; None if the type has more than 4 bits)."""
     own = type_of(weights, "weights")
+    dtype = None if wanted is None else dtype_name(wanted, "weights_dtype")
     if own in FOUR_BIT:
         if dtype not in (None, own):
             raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
@@ -204,10 +215,10 @@ def _dst_shape(src: Shape, weights: Shape) -> Shape:
     return (*batch, src[-2], weights[-1])
 
 
-def _dst_dtype(src: str, wanted: DTypeLike | None, out: NDArray[Any] | None, shape: Shape) -> str:
+def _dst_dtype(src: DataType, wanted: DType | None, out: NDArray[Any] | None, shape: Shape) -> DataType:
     if out is not None:
         if not isinstance(out, np.ndarray):
-            raise InvalidArgumentsError(f"out is a {type(out).__name__}, not an array of numpy")
+            raise InvalidArgumentsError(f"out is {_check.shown(out)}, not an array of numpy")
         if out.shape != shape:
             raise InvalidArgumentsError(f"out has shape {out.shape}, dst is {shape}")
         if not out.flags.writeable:
@@ -215,10 +226,14 @@ def _dst_dtype(src: str, wanted: DTypeLike | None, out: NDArray[Any] | None, sha
         if shares_places(out):
             raise InvalidArgumentsError(f"out has strides {out.strides}: some of its elements share memory")
         own = type_of(out, "out")
-        if wanted is not None and dtype_name(wanted) != own:
+        if wanted is not None and dtype_name(wanted, "dst_dtype") != own:
             raise InvalidArgumentsError(f"out has type {own}, dst_dtype is {dtype_name(wanted)}")
         wanted = out.dtype
-    name = dtype_name(wanted) if wanted is not None else (src if src in ("f16", "bf16", "f64") else "f32")
+    name = (
+        dtype_name(wanted, "dst_dtype")
+        if wanted is not None
+        else (src if src in ("f16", "bf16", "f64") else "f32")
+    )
     if name in FOUR_BIT:
         raise InvalidArgumentsError(f"dst_dtype {name} has two elements to a byte: use Primitive and Memory")
     return name

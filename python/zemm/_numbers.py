@@ -10,8 +10,10 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm._check import shown
 from zemm.dtypes import FOUR_BIT, numpy_dtype
 from zemm.errors import InvalidArgumentsError
+from zemm.words import DataType
 
 _INTEGERS = ("s8", "u8", "s32", "s64", "s4", "u4")
 _F4_MAX = 6.0  # f4_e2m1 has neither infinity nor NaN, so its overflow shows only in the value
@@ -41,7 +43,7 @@ def float32_of(value: Any, name: str) -> float:
     return float(number)
 
 
-def scalar_of(value: Any, data_type: str) -> NDArray[Any]:
+def scalar_of(value: Any, data_type: DataType) -> NDArray[Any]:
     """One number as a 0-d array of the data type, rounded to nearest if that is floating-point.
 
     ValueError: the value is no single real number; it is a fraction or out of range for an integer
@@ -72,9 +74,11 @@ def _number(value: Any, name: str) -> int | float:
         raise InvalidArgumentsError(f"{name} of shape {value.shape} is not a single number")
     plain = value.item() if isinstance(value, (np.ndarray, np.generic)) else value
     if not isinstance(plain, Integral) and not hasattr(type(plain), "__float__"):
-        raise InvalidArgumentsError(f"{name} is {plain!r}, not a number")
+        raise InvalidArgumentsError(f"{name} is {shown(plain)}, not a number")
     try:
         number = float(plain)
     except OverflowError:
         raise InvalidArgumentsError(f"{name} is an integer too large for any data type") from None
+    except (TypeError, ValueError):
+        raise InvalidArgumentsError(f"{name} is {shown(plain)}, not a single number") from None
     return int(plain) if isinstance(plain, Integral) else number

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from zemm import _check
 from zemm._lists import types_for
 from zemm._numbers import as_float32
 from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, type_of
 from zemm.errors import InvalidArgumentsError
+from zemm.words import DataType
 
 Shape = tuple[int, ...]
 SCALE_TYPES = types_for("scale")
@@ -32,12 +34,12 @@ class Parameter:
     k_group: int
 
     @property
-    def data_type(self) -> str:
+    def data_type(self) -> DataType:
         return dtype_name(self.values.dtype)
 
 
 def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = _check.array(values, name)
     if array.dtype.kind in "iu" or (array.size == 1 and type_of(array, name) in _FOR_MANY):
         array = array.astype(np.float32)
     return _of_type(as_float32(array, name, may_vanish=False), name, SCALE_TYPES)
@@ -45,26 +47,33 @@ def scale_values(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
     """Zero points of src or dst: integers."""
-    return _of_type(_integers_of_32_bits(np.asarray(values), name), name, _INTEGER_ZERO_POINTS)
+    return _of_type(_integers_of_32_bits(values, name), name, _INTEGER_ZERO_POINTS)
 
 
 def weights_zero_point_values(values: ArrayLike, name: str) -> NDArray[Any]:
     """Zero points of weights: integers or floats. float64 becomes float32."""
-    array = _integers_of_32_bits(np.asarray(values), name)
-    return _of_type(as_float32(array, name), name, ZERO_POINT_TYPES)
+    return _of_type(as_float32(_integers_of_32_bits(values, name), name), name, ZERO_POINT_TYPES)
 
 
-def _integers_of_32_bits(array: NDArray[Any], name: str) -> NDArray[Any]:
+def _integers_of_32_bits(values: ArrayLike, name: str) -> NDArray[Any]:
+    array = _check.array(values, name)
     if array.dtype.kind in "iu" and array.dtype not in (np.int32, np.int8, np.uint8):
-        limits = np.iinfo(np.int32)
-        if array.size and (array.min() < limits.min or array.max() > limits.max):
-            raise InvalidArgumentsError(f"{name} lies in {array.min()}..{array.max()}, outside 32 bits")
-        array = array.astype(np.int32)
+        array = _as_int32(array, name)
     return array
 
 
 def reduction_values(values: ArrayLike, name: str) -> NDArray[Any]:
-    return _of_type(np.asarray(values), name, ("s32",))
+    array = _check.array(values, name)
+    if array.dtype == np.int64 and not hasattr(values, "dtype"):  # numbers that are in no array yet
+        array = _as_int32(array, name)
+    return _of_type(array, name, ("s32",))
+
+
+def _as_int32(array: NDArray[Any], name: str) -> NDArray[np.int32]:
+    limits = np.iinfo(np.int32)
+    if array.size and (array.min() < limits.min or array.max() > limits.max):
+        raise InvalidArgumentsError(f"{name} lies in {array.min()}..{array.max()}, outside 32 bits")
+    return array.astype(np.int32)
 
 
 def _of_type(array: NDArray[Any], name: str, types: tuple[str, ...]) -> NDArray[Any]:

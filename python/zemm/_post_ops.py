@@ -4,6 +4,7 @@
 import difflib
 from typing import Any
 
+from zemm._check import shown
 from zemm._library import names_of
 from zemm._numbers import float32_of
 from zemm.errors import InvalidArgumentsError
@@ -44,13 +45,13 @@ def full_name(name: Any, kind: str = "") -> str:
     known = {n: full for n, full in _FULL_NAMES.items() if full.startswith(kind)}
     if isinstance(name, str) and name in known:
         return known[name]
-    word = str(name).lower()
+    word = name.lower()[:40] if isinstance(name, str) else ""
     long = [n for n in known if n.startswith(("eltwise_", "binary_"))]
     short = [n for n in known if n not in long and not n.endswith("_for_bwd")]
     near = difflib.get_close_matches(word, long if word.startswith(("eltwise_", "binary_")) else short)
     choices = f"the nearest: {', '.join(near)}" if near else f"there are: {', '.join(short)}"
-    what = f"{kind} post-op" if kind else "post-op"
-    raise InvalidArgumentsError(f"{name!r} is no {what}; {choices}")
+    what = f"alg {shown(name)} is no {kind} post-op" if kind else f"{shown(name)} is no post-op"
+    raise InvalidArgumentsError(f"{what}; {choices}")
 
 
 def parameters(name: str, alpha: Any, beta: Any, may_be_unused: bool) -> tuple[float, float]:

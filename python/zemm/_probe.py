@@ -9,12 +9,13 @@ import json
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import zemm
 from zemm import _levelzero
+from zemm.words import DType, EngineKind
 
 Facts = dict[str, Any]
 
@@ -41,7 +42,7 @@ def probe_loader() -> Facts:
     return facts
 
 
-def probe_device(kind: str, index: int) -> Facts:
+def probe_device(kind: EngineKind, index: int) -> Facts:
     """Make the engine and run a small matmul on it. "error" says what failed."""
     facts: Facts = {"count": zemm.Engine.count(kind)}
     try:
@@ -150,12 +151,11 @@ def check_matmul(engine: zemm.Engine) -> Facts:
 
 def implementation(engine: zemm.Engine) -> str:
     """The name of the implementation of a plain s8:u8 matmul."""
-    src, weights, dst = (
-        zemm.MemoryDesc(dims, dt, "ab") for dims, dt in (((5, 64), "s8"), ((64, 19), "u8"), ((5, 19), "f32"))
-    )
+    tensors: list[tuple[tuple[int, int], DType]] = [((5, 64), "s8"), ((64, 19), "u8"), ((5, 19), "f32")]
+    src, weights, dst = (zemm.MemoryDesc(dims, data_type, "ab") for dims, data_type in tensors)
     return zemm.MatmulPrimitiveDesc(engine, src, weights, dst).impl_info
 
 
-def main(what: str, index: int) -> int:
+def main(what: Literal["loader"] | EngineKind, index: int) -> int:
     print(json.dumps(probe_loader() if what == "loader" else probe_device(what, index)))
     return 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.reorder(), and the quantisation of activations on a device, which is a reorder, too."""
 
+from zemm import _check
 from zemm._call import stream_of
 from zemm._library import ARG
 from zemm.attributes import Attr
@@ -9,6 +10,7 @@ from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.primitive import Primitive, ReorderPrimitiveDesc
+from zemm.words import QuantizedType, ScaleType
 
 
 def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Memory:
@@ -20,19 +22,19 @@ def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Mem
     not wait; by default the result is complete on return. ValueError: md has other dims than src.
     NotImplementedError: zemm lacks the type or layout.
     """
-    engine = _engine_of(src, stream)
-    pd = ReorderPrimitiveDesc(engine, src.md, md)
+    engine = _engine_of(src, "src", stream)
+    pd = ReorderPrimitiveDesc(engine, src.md, _check.instance(md, MemoryDesc, "md"))
     dst = Memory(md, engine)
     _run(pd, engine, stream, {ARG["FROM"]: src, ARG["TO"]: dst})
     return dst
 
 
 def quantize_memory(
-    x: Memory, group: int, scale_dtype: str, dtype: str, stream: Stream | None
+    x: Memory, group: int, scale_dtype: ScaleType, dtype: QuantizedType, stream: Stream | None
 ) -> tuple[Memory, Memory, Memory | None, Memory]:
     """Quantise x [.., M, K] in groups along K: values, scales, zero points (None for s8) and the
     s32 sums of each group's values. stream: submit the work there and do not wait."""
-    engine = _engine_of(x, stream)
+    engine = _engine_of(x, "x", stream)
     ndims, dims = x.md.ndims, x.md.dims
     every = 2**ndims - 1
     groups = (1, group) if ndims > 1 else ()
@@ -59,14 +61,15 @@ def quantize_memory(
 _OUTPUTS = ("ATTR_SCALES", "ATTR_ZERO_POINTS", "ATTR_PRECOMPUTED_REDUCTIONS")
 
 
-def _engine_of(memory: Memory, stream: Stream | None) -> Engine:
-    if memory.engine is None:
-        raise InvalidArgumentsError("a host scalar is on no engine")
-    if stream is not None and stream.engine is not memory.engine:
+def _engine_of(memory: Memory, name: str, stream: Stream | None) -> Engine:
+    engine = _check.instance(memory, Memory, name).engine
+    if engine is None:
+        raise InvalidArgumentsError(f"{name} is a host scalar, which is on no engine")
+    if stream is not None and _check.instance(stream, Stream, "stream").engine is not engine:
         raise InvalidArgumentsError(
-            f"the stream is on {stream.engine!r}, the memory on {memory.engine!r}: another engine object"
+            f"the stream is on {stream.engine!r}, the memory {name} on {engine!r}: another engine object"
         )
-    return memory.engine
+    return engine
 
 
 def _run(pd: ReorderPrimitiveDesc, engine: Engine, stream: Stream | None, args: dict[int, Memory]) -> None:

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from zemm import _check
+from zemm._numbers import as_float32
 from zemm.dtypes import FOUR_BIT
 from zemm.engine import Engine
+from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
+from zemm.words import DataType
 
 Shape = tuple[int, ...]
 
@@ -21,7 +25,7 @@ class Tensor:
 
     array: NDArray[Any]
     dims: Shape
-    data_type: str
+    data_type: DataType
     strides: Shape
 
     def md(self) -> MemoryDesc:
@@ -37,7 +41,24 @@ class Tensor:
         return memory
 
 
-def tensor(array: NDArray[Any], data_type: str, ndims: int, engine: Engine, packed_axis: int = -1) -> Tensor:
+def operand(values: ArrayLike, name: str) -> NDArray[Any]:
+    """src or weights as an array. Numbers that are in no array yet become float32.
+
+    ValueError: they are no array, or integers of more than 8 bits.
+    """
+    array = _check.array(values, name)
+    if array.dtype == np.float64 and not hasattr(values, "dtype"):
+        return as_float32(array, name)
+    if array.dtype.kind in "iub" and array.dtype not in (np.int8, np.uint8):
+        raise InvalidArgumentsError(
+            f"{name} has type {array.dtype}: cast it, as in {name}.astype(np.int8) or .astype(np.float32)"
+        )
+    return array
+
+
+def tensor(
+    array: NDArray[Any], data_type: DataType, ndims: int, engine: Engine, packed_axis: int = -1
+) -> Tensor:
     """Describe an array for an engine, with ndims dimensions (1s are put in front).
 
     packed_axis: the axis (-1 or -2) along which a byte holds two elements of a 4-bit type. An array

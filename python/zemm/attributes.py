@@ -1,108 +1,154 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes of primitives: quantisation parameters, modes and post-ops."""
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
-from zemm import _library
+from zemm import _check, _library
+from zemm._check import INT64
 from zemm._library import value_of
 from zemm._numbers import float32_of
+from zemm._objects import Settings
 from zemm._post_ops import full_name, parameters
+from zemm.dtypes import dtype_name, type_number
 from zemm.memory_desc import MemoryDesc
+from zemm.words import (
+    AccumulationMode,
+    BinaryName,
+    DType,
+    EltwiseName,
+    FpmathMode,
+    QuantizationMode,
+    RoundingMode,
+    ScratchpadMode,
+)
 
 
-class PostOps:
-    """A list of up to 32 operations, applied in order to the f32 result x before dst's scale."""
+class PostOps(Settings):
+    """A list of up to 32 operations, applied in order to the f32 result x before dst's scale.
 
-    def __init__(self) -> None:
-        self._handle: Any = _library.create("post_ops", "post_ops_create")
+    Lists with equal operations are equal. copy.copy() makes an independent list.
+    """
+
+    _kind = "post_ops"
 
     def __len__(self) -> int:
         return int(_library.plain("post_ops_len", self._handle))
 
-    def append_sum(self, scale: float = 1.0, zero_point: int = 0, data_type: str = "undef") -> None:
+    def __repr__(self) -> str:
+        return f"<PostOps {list(self._made.values())}>"
+
+    def _append(self, name: str, function: str, *args: Any, words: tuple[Any, ...]) -> None:
+        _library.call(f"post_ops_append_{function}", self._handle, *args)
+        self._made[len(self._made)] = (name, *words)
+
+    def append_sum(
+        self, scale: float = 1.0, zero_point: int = 0, data_type: DType | Literal["undef"] = "undef"
+    ) -> None:
         """Append x + scale * (old dst - zero_point). data_type: of the old dst; "undef": dst's."""
-        dt = value_of("data_type", data_type)
-        factor = float32_of(scale, "scale of sum")
-        _library.call("post_ops_append_sum", self._handle, factor, zero_point, dt)
+        number = type_number(data_type, "data_type")
+        factor, zero = float32_of(scale, "scale of sum"), _check.integer(zero_point, "zero_point")
+        words = (factor, zero, _library.name_of("data_type", number))
+        self._append("sum", "sum", factor, zero, number, words=words)
 
-    def append_eltwise(self, alg: str, alpha: float | None = None, beta: float | None = None) -> None:
+    def append_eltwise(self, alg: EltwiseName, alpha: float | None = None, beta: float | None = None) -> None:
         """Append an eltwise operation. zemm.matmul() lists names ("relu", ...) and defaults."""
+        name = full_name(alg, "eltwise")
         values = parameters(alg, alpha, beta, may_be_unused=True)
-        number = value_of("alg_kind", full_name(alg, "eltwise"))
-        _library.call("post_ops_append_eltwise", self._handle, number, *values)
+        self._append(name, "eltwise", value_of("alg_kind", name), *values, words=values)
 
-    def append_binary(self, alg: str, src1_md: MemoryDesc, src2_md: MemoryDesc | None = None) -> None:
+    def append_binary(self, alg: BinaryName, src1_md: MemoryDesc, src2_md: MemoryDesc | None = None) -> None:
         """Append alg(x, src1), such as "binary_add" or "add". Each dimension of src1 is dst's or 1.
         src2: the s8 or u8 condition of "select", which gives x where it is not 0, else src1."""
-        number = value_of("alg_kind", full_name(alg, "binary"))
-        args = (self._handle, number, src1_md._handle)
-        if src2_md is None:
-            _library.call("post_ops_append_binary", *args)
-        else:
-            _library.call("post_ops_append_binary_v2", *args, src2_md._handle)
+        name = full_name(alg, "binary")
+        mds = {"src1_md": src1_md} | ({} if src2_md is None else {"src2_md": src2_md})
+        handles = [_check.handle(md, MemoryDesc, what) for what, md in mds.items()]
+        function = "binary" if src2_md is None else "binary_v2"
+        self._append(name, function, value_of("alg_kind", name), *handles, words=tuple(mds.values()))
 
     def append_prelu(self, mask: int) -> None:
         """Append x >= 0 ? x : x * slope. There is a slope for each index of dimension d if bit d of
         mask is set."""
-        _library.call("post_ops_append_prelu", self._handle, mask)
+        mask = _check.integer(mask, "mask")
+        self._append("prelu", "prelu", mask, words=(mask,))
 
     def append_dw(
-        self, weights_dt: str, bias_dt: str, dst_dt: str, kernel: int, stride: int, padding: int
+        self,
+        weights_dt: DType | Literal["undef"],
+        bias_dt: DType | Literal["undef"],
+        dst_dt: DType | Literal["undef"],
+        kernel: int,
+        stride: int,
+        padding: int,
     ) -> None:
         """Append a depthwise convolution. As in oneDNN the list accepts it, but no matmul does."""
-        types = (value_of("data_type", dt) for dt in (weights_dt, bias_dt, dst_dt))
-        _library.call("post_ops_append_dw", self._handle, *types, kernel, stride, padding)
+        types = {"weights_dt": weights_dt, "bias_dt": bias_dt, "dst_dt": dst_dt}
+        sizes = {"kernel": kernel, "stride": stride, "padding": padding}
+        numbers = [type_number(dt, name) for name, dt in types.items()]
+        numbers += [_check.integer(size, name, *INT64) for name, size in sizes.items()]
+        names = (_library.name_of("data_type", number) for number in numbers[:3])
+        self._append("dw", "dw", *numbers, words=(*names, *sizes.values()))
 
 
-class Attr:
+class Attr(Settings):
     """Attributes of a matmul or reorder.
 
     A setter raises ValueError if its arguments are wrong for any primitive. What depends on the
-    tensors is checked when the primitive descriptor is made.
+    tensors is checked when the primitive descriptor is made. Attributes with equal settings are
+    equal. copy.copy() makes independent attributes.
     """
 
-    def __init__(self) -> None:
-        self._handle: Any = _library.create("primitive_attr", "primitive_attr_create")
+    _kind = "primitive_attr"
 
-    def _set(self, what: str, *args: Any) -> None:
-        _library.call(f"primitive_attr_set_{what}", self._handle, *args)
+    def _set(self, what: str, *args: Any, of: int | None = None, words: tuple[Any, ...]) -> None:
+        """Call a setter. of: the ARG that it is for. words: the values, for equality and repr."""
+        _library.call(f"primitive_attr_set_{what}", self._handle, *(() if of is None else (of,)), *args)
+        self._made[re.sub(r"_v\d$", "", what), of] = words
 
     def _set_quantisation(
-        self, what: str, arg: int, mask: int, groups: Sequence[int], data_type: str, *more: int
+        self, what: str, arg: int, mask: int, groups: Sequence[int], data_type: DType, *more: tuple[int, Any]
     ) -> None:
-        c_groups = _library.dims(groups, "groups")
-        self._set(what, arg, mask, *c_groups, value_of("data_type", data_type), *more)
+        arg, mask = _check.integer(arg, "arg"), _check.integer(mask, "mask")
+        count, c_groups = _library.dims(groups, "groups")
+        number = type_number(data_type, "data_type")
+        words = (mask, tuple(groups), dtype_name(data_type), *(word for _, word in more))
+        self._set(what, mask, count, c_groups, number, *(value for value, _ in more), of=arg, words=words)
 
     def set_scales(
         self,
         arg: int,
         mask: int,
         groups: Sequence[int] = (),
-        data_type: str = "f32",
+        data_type: DType = "f32",
         is_on_host: bool = False,
-        quantization_mode: str = "static_sazp",
+        quantization_mode: QuantizationMode = "static_sazp",
     ) -> None:
         """Declare scales of the argument arg. Bit d of mask: there is a scale for each index of
         dimension d, or for each group of indices. groups: group sizes in the last two dimensions,
         or (). is_on_host: one scale, in a host scalar memory. quantization_mode: "dynamic_fp" makes
         scales of a reorder's dst an output."""
-        mode = value_of("quantization_mode", quantization_mode)
-        self._set_quantisation("scales_v3", arg, mask, groups, data_type, int(is_on_host), mode)
+        word = _check.choice(quantization_mode, QuantizationMode, "quantization_mode")
+        host = _check.flag(is_on_host, "is_on_host")
+        mode = (value_of("quantization_mode", word), word)
+        self._set_quantisation("scales_v3", arg, mask, groups, data_type, (host, bool(host)), mode)
 
     def set_zero_points(
         self,
         arg: int,
         mask: int,
         groups: Sequence[int] = (),
-        data_type: str = "s32",
+        data_type: DType = "s32",
         is_on_host: bool = False,
     ) -> None:
-        """Declare zero points of an argument: integers, or f16, bf16 and f32 of integer weights."""
-        self._set_quantisation("zero_points_v2", arg, mask, groups, data_type, int(is_on_host))
+        """Declare zero points of the argument arg: integers, or f16, bf16 and f32 of integer weights.
+        The parameters are those of set_scales().
+        """
+        host = _check.flag(is_on_host, "is_on_host")
+        self._set_quantisation("zero_points_v2", arg, mask, groups, data_type, (host, bool(host)))
 
     def set_precomputed_reductions(
-        self, arg: int, mask: int, groups: Sequence[int] = (), data_type: str = "s32"
+        self, arg: int, mask: int, groups: Sequence[int] = (), data_type: DType = "s32"
     ) -> None:
         """Declare that sums of src over groups of K are an argument, s32 [.., M, K / groups[1]].
 
@@ -110,38 +156,58 @@ class Attr:
         """
         self._set_quantisation("precomputed_reductions", arg, mask, groups, data_type)
 
-    def set_fpmath_mode(self, mode: str, apply_to_int: bool = False) -> None:
+    def _set_mode(self, what: str, mode: str, words: Any, *more: int) -> None:
+        value = value_of(what, _check.choice(mode, words, "mode"))
+        self._set(f"{what}_v2" if more else what, value, *more, words=(mode, *map(bool, more)))
+
+    def set_fpmath_mode(self, mode: FpmathMode, apply_to_int: bool = False) -> None:
         """mode: "strict", "bf16", "f16", "tf32" or "any". apply_to_int: integer weights may be
         converted to the floating-point type of src."""
-        self._set("fpmath_mode_v2", value_of("fpmath_mode", mode), int(apply_to_int))
+        self._set_mode("fpmath_mode", mode, FpmathMode, _check.flag(apply_to_int, "apply_to_int"))
 
-    def set_accumulation_mode(self, mode: str) -> None:
-        self._set("accumulation_mode", value_of("accumulation_mode", mode))
+    def set_accumulation_mode(self, mode: AccumulationMode) -> None:
+        """mode: the type of sums, "strict", "relaxed", "any", "s32", "f32" or "f16", as in oneDNN.
+        zemm's sums are exact or f32 in all modes that a primitive takes."""
+        self._set_mode("accumulation_mode", mode, AccumulationMode)
 
-    def set_scratchpad_mode(self, mode: str) -> None:
+    def set_scratchpad_mode(self, mode: ScratchpadMode) -> None:
         """mode: "library", or "user": the caller passes ARG_SCRATCHPAD, of any alignment."""
-        self._set("scratchpad_mode", value_of("scratchpad_mode", mode))
+        self._set_mode("scratchpad_mode", mode, ScratchpadMode)
 
     def set_deterministic(self, value: bool) -> None:
-        self._set("deterministic", int(value))
+        """value: each run has to give the same bits."""
+        number = _check.flag(value, "value")
+        self._set("deterministic", number, words=(bool(number),))
 
     def set_dropout(
         self,
         mask_md: MemoryDesc | None = None,
-        seed_dt: str = "s64",
+        seed_dt: DType = "s64",
         use_offset: bool = False,
         use_host_scalars: bool = False,
     ) -> None:
         """mask_md: the u8 output that says which elements were kept, in dst's layout; None: it is
         not written. seed_dt: "s32" or "s64"."""
-        mask = (mask_md or MemoryDesc.zero())._handle
-        seed = value_of("data_type", seed_dt)
-        self._set("dropout_v2", mask, seed, int(use_offset), int(use_host_scalars))
+        md = MemoryDesc.zero() if mask_md is None else mask_md
+        mask, seed = _check.handle(md, MemoryDesc, "mask_md"), type_number(seed_dt, "seed_dt")
+        flags = (_check.flag(use_offset, "use_offset"), _check.flag(use_host_scalars, "use_host_scalars"))
+        words = (mask_md, dtype_name(seed_dt), *map(bool, flags))
+        self._set("dropout_v2", mask, seed, *flags, words=words)
 
-    def set_rounding(self, arg: int, mode: str) -> None:
+    def set_rounding(self, arg: int, mode: RoundingMode) -> None:
         """mode: "environment" (to nearest even) or "stochastic"."""
-        self._set("rounding", arg, value_of("rounding_mode", mode))
+        value = value_of("rounding_mode", _check.choice(mode, RoundingMode, "mode"))
+        self._set("rounding", value, of=_check.integer(arg, "arg"), words=(mode,))
 
     def set_post_ops(self, post_ops: PostOps) -> None:
         """Set the post-ops to a copy of the list."""
-        self._set("post_ops", post_ops._handle)
+        self._set(
+            "post_ops", _check.handle(post_ops, PostOps, "post_ops"), words=tuple(post_ops._made.values())
+        )
+
+    def __repr__(self) -> str:
+        settings = (
+            f"{what}{'' if of is None else f'[{_library.arg_name(of)}]'}={words}"
+            for (what, of), words in self._made.items()
+        )
+        return f"<Attr {', '.join(settings) or 'default'}>"

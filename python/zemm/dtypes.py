@@ -2,16 +2,20 @@
 """zemm's names of data types, the numpy types for them, and packing of two 4-bit elements into a
 byte."""
 
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from zemm import _check
+from zemm._check import shown
+from zemm._library import value_of
 from zemm._lists import TYPES
 from zemm.errors import InvalidArgumentsError
+from zemm.words import DataType, DType
 
-_NUMPY: dict[str, np.dtype[Any]] = {
+_NUMPY: dict[DataType, np.dtype[Any]] = {
     "f16": np.dtype(np.float16),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "f32": np.dtype(np.float32),
@@ -28,40 +32,64 @@ _NUMPY: dict[str, np.dtype[Any]] = {
     "u4": np.dtype(ml_dtypes.uint4),
     "f4_e2m1": np.dtype(ml_dtypes.float4_e2m1fn),
 }
-_NAMES = {dtype: name for name, dtype in _NUMPY.items()}
+_NAMES: dict[np.dtype[Any] | None, DataType] = {dtype: name for name, dtype in _NUMPY.items()}
+_BY_WORD: dict[str, DataType] = {dtype.name: name for name, dtype in _NUMPY.items()} | {n: n for n in _NUMPY}
 
 FOUR_BIT = frozenset(t.name for t in TYPES.values() if t.bits == 4)
 FLOATING = frozenset(t.name for t in TYPES.values() if t.kind == "floating" and t.bits >= 16)
 
 
-def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The numpy type of one element of a zemm data type."""
+def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
+    """The numpy type of one element of a data type, in any spelling that dtype_name() takes."""
+    return _NUMPY[dtype_name(dtype)]
+
+
+def dtype_name(dtype: DType | str, what: str = "dtype") -> DataType:
+    """zemm's name ("f16", "s8", ...) of a data type.
+
+    dtype: zemm's name, numpy's name ("float16"), a type or np.dtype of numpy or ml_dtypes, or a
+    dtype of torch ("torch.float16" is its name). what: the argument's name, for the error.
+    ValueError: anything else. numpy's letter codes are refused, as its "f8" means eight bytes and
+    zemm's f8_e5m2 eight bits.
+    """
+    name = _BY_WORD.get(dtype) if isinstance(dtype, str) else None
+    if name is not None:
+        return name
+    if isinstance(dtype, str) or type(dtype).__module__ == "torch":
+        name = _BY_WORD.get(str(dtype).removeprefix("torch."))
+    else:
+        name = _NAMES.get(_native(dtype))
+    if name is None:
+        known = ", ".join(f"{name} ({dtype})" for name, dtype in _NUMPY.items())
+        raise InvalidArgumentsError(f"{what} is {shown(dtype)}, no data type of zemm; there are: {known}")
+    return name
+
+
+def type_number(dtype: DType | Literal["undef"], what: str = "dtype") -> int:
+    """The number of a data type in C; "undef" is one, too, where the library takes it."""
+    is_undef = isinstance(dtype, str) and dtype == "undef"
+    return value_of("data_type", "undef" if is_undef else dtype_name(dtype, what))
+
+
+def _native(dtype: Any) -> np.dtype[Any] | None:
+    """The numpy type of a type, in this machine's byte order. None if there is none."""
+    if not isinstance(dtype, (np.dtype, type)):
+        return None
     try:
-        return _NUMPY[name]
-    except (KeyError, TypeError):
-        raise InvalidArgumentsError(
-            f"data type {name!r} has no numpy type; known: {', '.join(_NUMPY)}"
-        ) from None
+        return np.dtype(dtype).newbyteorder("=")
+    except (TypeError, ValueError):
+        return None
 
 
-def dtype_name(dtype: DTypeLike) -> str:
-    """zemm's name ("f16", "s8", ...) of a numpy type. zemm's names are accepted, too."""
-    if isinstance(dtype, str) and dtype in _NUMPY:
-        return dtype
-    try:
-        return _NAMES[np.dtype(dtype).newbyteorder("=")]
-    except (KeyError, TypeError):
-        raise InvalidArgumentsError(
-            f"type {dtype!r} is no zemm data type; known: {', '.join(_NUMPY)}"
-        ) from None
-
-
-def type_of(array: NDArray[Any], name: str) -> str:
+def type_of(array: NDArray[Any], name: str) -> DataType:
     """zemm's name of an array's data type. name: of the argument, for the error."""
-    try:
-        return dtype_name(array.dtype)
-    except InvalidArgumentsError as error:
-        raise InvalidArgumentsError(f"{name}: {error}") from None
+    found = _NAMES.get(array.dtype.newbyteorder("="))
+    if found is None:
+        known = ", ".join(str(dtype) for dtype in _NAMES)
+        raise InvalidArgumentsError(
+            f"{name} has type {array.dtype}, none of {known}: cast it, as in {name}.astype(np.float32)"
+        )
+    return found
 
 
 def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
@@ -73,7 +101,7 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
     / 2]. A 1-D array may have an odd n; the last high nibble is then 0. ValueError: other values or
     shapes.
     """
-    array = np.asarray(values)
+    array = _check.array(values, "values")
     if array.dtype == _NUMPY["f4_e2m1"]:
         array = array.view(np.uint8)
     if array.dtype in (_NUMPY["s4"], _NUMPY["u4"]):
@@ -99,16 +127,14 @@ def pack_int4(values: ArrayLike) -> NDArray[np.uint8]:
 def unpack_int4(packed: ArrayLike | bytes, count: int, signed: bool) -> NDArray[np.int8] | NDArray[np.uint8]:
     """Unpack the first `count` 4-bit integers of packed bytes: int8 [count] if signed, else uint8
     [count]."""
-    if isinstance(packed, (bytes, bytearray, memoryview)):
+    if isinstance(packed, (bytes, bytearray)):
         packed = np.frombuffer(packed, np.uint8)
-    data = np.asarray(packed)
+    data = _check.array(packed, "packed")
     if data.dtype not in (np.uint8, np.int8):
         raise InvalidArgumentsError(f"packed is of type {data.dtype}, not bytes")
     data = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-    if not 0 <= count <= 2 * data.size:
-        raise InvalidArgumentsError(
-            f"count {count} is not in 0..{2 * data.size}, what {data.size} bytes hold"
-        )
+    count = _check.integer(count, f"count of values in the {data.size} bytes of packed", 0, 2 * data.size)
+    signed = bool(_check.flag(signed, "signed"))
     nibbles = np.empty(2 * data.size, np.uint8)
     nibbles[0::2] = data & 0xF
     nibbles[1::2] = data >> 4

@@ -2,22 +2,29 @@
 """Engines (devices) and streams (queues of work on them)."""
 
 import threading
+from contextlib import nullcontext, suppress
 from typing import Any
 
-from zemm import _library
-from zemm.errors import InvalidArgumentsError, NoDeviceError
+from zemm import _check, _library
+from zemm._objects import ProcessBound
+from zemm.errors import InvalidArgumentsError, NoDeviceError, ZemmError
+from zemm.words import EngineKind, Peak
 
 
-class Engine:
+class Engine(ProcessBound):
     """A device. kind: "cpu" or "gpu"; index: which device of the kind.
+
+    Each object is an engine of its own: two of one device are not equal, and a primitive of one
+    takes no memory or stream of the other. Make one and pass it on.
 
     ValueError: kind is unknown, or index is too large. NoDeviceError (also a RuntimeError): there
     is no device of the kind, because the loader, a driver or the OpenCL runtime is missing; the
     message names the missing part and its package.
     """
 
-    def __init__(self, kind: str = "cpu", index: int = 0) -> None:
-        value = _library.value_of("engine_kind", kind)
+    def __init__(self, kind: EngineKind = "cpu", index: int = 0) -> None:
+        value = _kind(kind)
+        index = _check.integer(index, "index", least=0)
         try:
             self._handle: Any = _library.create("engine", "engine_create", value, index)
         except InvalidArgumentsError as error:
@@ -29,9 +36,9 @@ class Engine:
         self.thread_local = threading.local()  # objects that each thread keeps with the engine
 
     @staticmethod
-    def count(kind: str) -> int:
+    def count(kind: EngineKind) -> int:
         """The number of devices of a kind; 0 if the loader, a driver or a runtime is missing."""
-        return int(_library.plain("engine_get_count", _library.value_of("engine_kind", kind)))
+        return int(_library.plain("engine_get_count", _kind(kind)))
 
     @property
     def name(self) -> str:
@@ -54,29 +61,37 @@ class Engine:
         pairs = (item.split("=", 1) for item in text.split(",") if item)
         return {key: int(value) if value.isdigit() else value for key, value in pairs}
 
-    def measure_peak(self, what: str) -> float:
+    def measure_peak(self, what: Peak) -> float:
         """Measure the device's highest rate: "int8" or "f32" in operations per second (a
         multiply-add counts as two), "copy" (bytes read plus bytes written) or "read" in bytes per
         second. NotImplementedError: the device is not a CPU or lacks the instructions of the
         measuring kernel."""
-        return float(
-            _library.output("double", "engine_measure_peak", self._handle, _library.value_of("peak", what))
-        )
+        value = _library.value_of("peak", _check.choice(what, Peak, "what"))
+        return float(_library.output("double", "engine_measure_peak", self._handle, value))
 
     def __repr__(self) -> str:
         return f"Engine({self.kind!r}, {self.index})"
 
 
-class Stream:
+def _kind(kind: str) -> int:
+    return _library.value_of("engine_kind", _check.choice(kind, EngineKind, "kind"))
+
+
+class Stream(ProcessBound):
     """A queue of work on an engine, which runs in order. Only one thread at a time may use it.
+
+        with zemm.Stream(engine) as stream:
+            primitive.execute(stream, args)
+        # here the work has run
+
+    The end of a with block waits, also if the block raises an exception; the stream stays usable.
 
     profiling: keep the device time of each execution.
     """
 
     def __init__(self, engine: Engine, profiling: bool = False) -> None:
-        if not isinstance(engine, Engine):
-            raise InvalidArgumentsError(f"engine is a {type(engine).__name__}, not an Engine")
-        flags = ["stream_in_order"] + ["stream_profiling"] * profiling
+        handle = _check.handle(engine, Engine, "engine")
+        flags = ["stream_in_order"] + ["stream_profiling"] * _check.flag(profiling, "profiling")
         self.engine = engine
         # Handles that submitted work may still use, by address. They live until the stream has been
         # waited for.
@@ -84,9 +99,9 @@ class Stream:
         self._handle: Any = _library.create(
             "stream",
             "stream_create",
-            engine._handle,
+            handle,
             _library.flags(flags),
-            keep=(engine._handle, self._in_flight),
+            keep=(handle, self._in_flight),
             before=_library.wait_ignoring_errors,
         )
 
@@ -94,6 +109,16 @@ class Stream:
         """Wait until all submitted work has run."""
         _library.call("stream_wait", self._handle)
         self._in_flight.clear()
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with suppress(ZemmError) if kind else nullcontext():  # the block's exception says more
+            self.wait()
+
+    def __repr__(self) -> str:
+        return f"<Stream on {self.engine!r}>"
 
     def reset_profiling(self) -> None:
         """Forget the execution times kept so far."""

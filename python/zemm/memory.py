@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm import _library
+from zemm import _check, _library
 from zemm._array_memory import array_of, is_raw, layout_of
 from zemm._numbers import scalar_of
+from zemm._objects import ProcessBound
 from zemm.dtypes import FOUR_BIT, numpy_dtype
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
 
 
-class Memory:
+class Memory(ProcessBound):
     """The bytes of a tensor on an engine, in the layout of md.
 
     buffer: None lets the library allocate. On a CPU engine a writable array is used without a copy
@@ -28,6 +29,8 @@ class Memory:
     """
 
     def __init__(self, md: MemoryDesc, engine: Engine, buffer: Any = None) -> None:
+        _check.instance(md, MemoryDesc, "md")
+        _check.instance(engine, Engine, "engine")
         if buffer is None:
             self._make(md, engine, [_library.ALLOCATE] * md.num_handles)
             return
@@ -37,7 +40,7 @@ class Memory:
             )
         data = array_of(buffer)
         if data is None:
-            raise InvalidArgumentsError(f"buffer is a {type(buffer).__name__}, not an array nor bytes")
+            raise InvalidArgumentsError(f"buffer is {_check.shown(buffer)}, not an array nor bytes")
         if not data.flags.writeable:
             raise InvalidArgumentsError("buffer is read-only")
         if not is_raw(data):
@@ -47,24 +50,27 @@ class Memory:
         self._make(md, engine, [_library.pointer(data.ctypes.data)], keep=data)
 
     def _make(self, md: MemoryDesc, engine: Engine, handles: list[Any], keep: Any = None) -> None:
+        c_md, c_engine = _check.handle(md, MemoryDesc, "md"), _check.handle(engine, Engine, "engine")
         self.md = md
         self.engine: Engine | None = engine
-        self._handle: Any = _library.create(
-            "memory",
-            "memory_create_v2",
-            md._handle,
-            engine._handle,
-            len(handles),
-            _library.pointers(handles),
-            keep=(engine._handle, keep),
-        )
+        args = (c_md, c_engine, len(handles), _library.pointers(handles))
+        try:
+            self._handle: Any = _library.create("memory", "memory_create_v2", *args, keep=(c_engine, keep))
+        except InvalidArgumentsError:
+            if md.format_kind != "host_scalar":
+                raise
+            raise InvalidArgumentsError(
+                "md is a host scalar: zemm.Memory.host_scalar(md, value) makes its memory"
+            ) from None
 
     @classmethod
     def from_handle(cls, md: MemoryDesc, engine: Engine, address: int, keep: Any = None) -> "Memory":
         """A memory at an address that the device can use (0: without a buffer). keep: an object to
         keep alive as long as the memory."""
+        _check.instance(md, MemoryDesc, "md")
         memory = cls.__new__(cls)
-        memory._make(md, engine, [_library.pointer(address)], keep)
+        pointer = _library.pointer(_check.integer(address, "address", 0, 2**64 - 1))
+        memory._make(md, engine, [pointer], keep)
         return memory
 
     @classmethod
@@ -72,6 +78,10 @@ class Memory:
         """A memory of one number on the host, in md's data type. ValueError: the type cannot hold
         the number (a fraction or a large number in an integer, or one that a float could hold only
         as infinity, NaN or 0)."""
+        if _check.instance(md, MemoryDesc, "md").format_kind != "host_scalar":
+            raise InvalidArgumentsError(
+                f"md is {md!r}: zemm.MemoryDesc.host_scalar(data_type) makes one for a number"
+            )
         memory = cls.__new__(cls)
         scalar = _library.scalar(scalar_of(value, md.data_type).tobytes())
         memory.md = md
@@ -102,7 +112,7 @@ class Memory:
         """
         data = array_of(array)
         if data is None:
-            data = np.asarray(array)
+            data = _check.array(array, "array")
         if self.md.format_kind == "host_scalar":
             raise InvalidArgumentsError("a host scalar is made with its value, which stays")
         size = self.md.part_size(index)
@@ -119,8 +129,14 @@ class Memory:
         """A copy as an array with md's dims and type. ValueError: md is not row-major or has a
         4-bit type."""
         name = self.md.data_type
+        if self.md.ndims == 0 or self.md.format_kind == "host_scalar":
+            raise InvalidArgumentsError(f"{self.md!r} has no array: read() returns bytes")
         if name in FOUR_BIT:
             raise InvalidArgumentsError(f"data type {name} has two elements to a byte: see unpack_int4()")
         if self.md != MemoryDesc(self.md.dims, name):
             raise InvalidArgumentsError(f"{self.md!r} is not row-major")
         return self.read().view(numpy_dtype(name)).reshape(self.md.dims)
+
+    def __repr__(self) -> str:
+        place = "the host" if self.engine is None else repr(self.engine)
+        return f"<Memory of {self.md!r} on {place}>"

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Primitive descriptors, which choose an implementation, and primitives, which run it."""
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from zemm import _library
+from zemm import _check, _library
+from zemm._objects import ProcessBound
 from zemm.attributes import Attr
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
+from zemm.words import IntQuery, MdQuery
 
 PD = TypeVar("PD", bound="PrimitiveDesc")
 
@@ -24,7 +27,7 @@ class Module(NamedTuple):
     build_flags: str
 
 
-class PrimitiveDesc:
+class PrimitiveDesc(ProcessBound):
     """The common part of matmul and reorder descriptors."""
 
     engine: Engine
@@ -34,6 +37,9 @@ class PrimitiveDesc:
         self._engines = engines
         keep = tuple(e._handle for e in engines)
         self._handle: Any = _library.create("primitive_desc", function, *args, keep=keep)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.impl_info} on {self.engine!r}>"
 
     @property
     def impl_info(self) -> str:
@@ -52,23 +58,27 @@ class PrimitiveDesc:
         return True
 
     def clone(self: PD) -> PD:
+        """A copy, for which next_impl() may choose another implementation."""
         copy = type(self).__new__(type(self))
         copy._make(self.engine, self._engines, "primitive_desc_clone", self._handle)
         return copy
 
-    def query_md(self, what: str, index: int = 0) -> MemoryDesc:
+    def query_md(self, what: MdQuery, index: int = 0) -> MemoryDesc:
         """A copy of a memory descriptor. what: "src_md", "weights_md" (index 1: bias), "dst_md",
         "scratchpad_md" or "exec_arg_md" (index: an ARG number). A zero descriptor if the primitive
         has no such tensor."""
-        query = _library.value_of("query", what)
+        query = _library.value_of("query", _check.choice(what, MdQuery, "what"))
+        index = _check.integer(index, "index")
         handle = _library.plain("primitive_desc_query_md", self._handle, query, index)
         if handle == _library.NULL:
-            raise InvalidArgumentsError(_library.last_error() or f"query {what} {index} has no answer")
+            raise InvalidArgumentsError(f"index {index} of {what} names no memory descriptor")
         return MemoryDesc._copy_of(handle)
 
-    def query_s64(self, what: str, index: int = 0) -> int:
+    def query_s64(self, what: IntQuery, index: int = 0) -> int:
         """The answer to a query for an integer: "memory_consumption_s64" (bytes of scratchpad that
-        the library allocates)."""
+        the library allocates) or "cache_blob_id_size_s64". index: 0."""
+        _check.choice(what, IntQuery, "what")
+        _check.integer(index, "index", 0, 0)
         return _library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
 
     def tuning(self) -> str:
@@ -102,12 +112,12 @@ class MatmulPrimitiveDesc(PrimitiveDesc):
             engine,
             (engine,),
             "matmul_primitive_desc_create",
-            engine._handle,
-            src._handle,
-            weights._handle,
-            bias._handle if bias is not None else _library.NULL,
-            dst._handle,
-            attr._handle if attr is not None else _library.NULL,
+            _check.handle(engine, Engine, "engine"),
+            _check.handle(src, MemoryDesc, "src"),
+            _check.handle(weights, MemoryDesc, "weights"),
+            _optional(bias, MemoryDesc, "bias"),
+            _check.handle(dst, MemoryDesc, "dst"),
+            _optional(attr, Attr, "attr"),
         )
 
 
@@ -131,27 +141,37 @@ class ReorderPrimitiveDesc(PrimitiveDesc):
         attr: Attr | None = None,
         dst_engine: Engine | None = None,
     ) -> None:
+        _check.instance(src_engine, Engine, "src_engine")
         to = dst_engine if dst_engine is not None else src_engine
         self._make(
             to,
             (src_engine, to),
             "reorder_primitive_desc_create",
-            src._handle,
-            src_engine._handle,
-            dst._handle,
-            to._handle,
-            attr._handle if attr is not None else _library.NULL,
+            _check.handle(src, MemoryDesc, "src"),
+            _check.handle(src_engine, Engine, "src_engine"),
+            _check.handle(dst, MemoryDesc, "dst"),
+            _check.handle(to, Engine, "dst_engine"),
+            _optional(attr, Attr, "attr"),
         )
 
 
-class Primitive:
+def _optional(value: Any, kind: type[Any], name: str) -> Any:
+    """The C object of a value that may be None."""
+    return _library.NULL if value is None else _check.handle(value, kind, name)
+
+
+class Primitive(ProcessBound):
     """A matmul or reorder, ready to run. Several threads may execute it at the same time, each on
     its stream."""
 
     def __init__(self, pd: PrimitiveDesc) -> None:
+        handle = _check.handle(pd, PrimitiveDesc, "pd")
         self.engine = pd.engine
-        keep = (*(e._handle for e in pd._engines), pd._handle)
-        self._handle: Any = _library.create("primitive", "primitive_create", pd._handle, keep=keep)
+        keep = (*(e._handle for e in pd._engines), handle)
+        self._handle: Any = _library.create("primitive", "primitive_create", handle, keep=keep)
+
+    def __repr__(self) -> str:
+        return f"<Primitive {self.impl_info} on {self.engine!r}>"
 
     @property
     def impl_info(self) -> str:
@@ -164,18 +184,18 @@ class Primitive:
 
     def execute(self, stream: Stream, args: Mapping[int, Memory | None]) -> None:
         """Submit the work to the stream. args: memories by ARG number; they stay alive until
-        stream.wait()."""
-        handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
+        stream.wait(). None is no argument."""
+        c_stream, handles = _check.handle(stream, Stream, "stream"), _handles(args)
         c_args = _library.exec_args(handles)
-        _library.call("primitive_execute", self._handle, stream._handle, len(handles), c_args)
+        _library.call("primitive_execute", self._handle, c_stream, len(handles), c_args)
         for handle in (self._handle, *handles.values()):
             stream._in_flight[_library.address(handle)] = handle
 
     def bind(self, stream: Stream, args: Mapping[int, Memory | None]) -> Callable[[], None]:
         """A function that does the same as execute(stream, args), but converts the arguments only
         once. It saves host time in repeated runs, and keeps alive what it uses."""
-        handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
-        call = _library.bound_execute(self._handle, stream._handle, handles)
+        c_stream, handles = _check.handle(stream, Stream, "stream"), _handles(args)
+        call = _library.bound_execute(self._handle, c_stream, handles)
         used = (self._handle, *handles.values())
 
         def submit() -> None:
@@ -183,3 +203,29 @@ class Primitive:
             stream._in_flight[id(used)] = used
 
         return submit
+
+
+def _handles(args: Mapping[int, Memory | None]) -> dict[int, Any]:
+    """The C memories of an execution by their ARG numbers."""
+    if not isinstance(args, Mapping):
+        raise InvalidArgumentsError(
+            f"args is {_check.shown(args)}, not a dict such as {{zemm.ARG_SRC: memory}}"
+        )
+    handles = {}
+    for key, memory in args.items():
+        try:
+            arg = operator.index(key)
+        except TypeError:
+            raise InvalidArgumentsError(
+                f"args has the key {_check.shown(key)}, not {_right_key(key)}"
+            ) from None
+        _check.integer(arg, "a key of args")
+        if memory is not None:
+            handles[arg] = _check.handle(memory, Memory, f"args[{_library.arg_name(arg)}]")
+    return handles
+
+
+def _right_key(wrong: Any) -> str:
+    """How to write the key that was meant."""
+    word = wrong.upper() if isinstance(wrong, str) else ""
+    return f"zemm.ARG_{word}" if word in _library.ARG else "a number such as zemm.ARG_SRC"

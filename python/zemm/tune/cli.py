@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
@@ -12,6 +13,7 @@ from zemm.benchdnn.expand import Walker
 from zemm.benchdnn.run import skip_reason
 from zemm.tune.log import problems
 from zemm.tune.search import Found, search
+from zemm.words import EngineKind
 
 _HELP = """usage: zemm-tune [--out=FILE] [--budget=MS] [options of zemm-benchdnn] --matmul DESC ...
        zemm-tune [--out=FILE] [--budget=MS] [options of zemm-benchdnn] --log=LOG
@@ -83,7 +85,7 @@ def _tune(cases: list[Case], out: Path, budget_ms: float) -> int:
     if any(case.options.engine != (kind, index) for case in cases):
         raise UsageError("err: one file is for one --engine")
     try:
-        engine = zemm.Engine(kind, index)
+        engine = zemm.Engine(cast(EngineKind, kind), index)
     except zemm.ZemmError as error:
         raise UsageError(f"err: --engine={kind}:{index} cannot be used: {error}") from None
     header, choices, refused = _header(engine), [], 0

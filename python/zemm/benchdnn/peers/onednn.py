@@ -17,6 +17,7 @@ from zemm.benchdnn.peers.onednn_binding import Binding, with_bytes
 from zemm.benchdnn.peers.onednn_library import open_library
 from zemm.benchdnn.peers.tensors import tensors
 from zemm.benchdnn.timing import sets_of
+from zemm.dtypes import dtype_name
 from zemm.memory_desc import MemoryDesc
 
 
@@ -108,7 +109,7 @@ class Matmul:
         any."""
         tag = None if argument.tag in ("", "any") else argument.tag
         strides = list(argument.strides) or None
-        md = MemoryDesc(argument.memory_dims, argument.data_type, tag=tag, strides=strides)
+        md = MemoryDesc(argument.memory_dims, dtype_name(argument.data_type), tag=tag, strides=strides)
         layout = Layout(tuple(md.dims), tuple(md.strides), md.data_type, md.size)
         plain = self._binding.MemoryDesc(md.dims, argument.data_type, strides=list(md.strides))
         return layout, plain

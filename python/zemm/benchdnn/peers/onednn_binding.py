@@ -15,6 +15,7 @@ from zemm import _library
 from zemm._library import value_of
 from zemm.benchdnn.layout import Bytes
 from zemm.benchdnn.peers import PeerError
+from zemm.dtypes import dtype_name
 from zemm.memory_desc import MemoryDesc as ZemmMemoryDesc
 
 RUNTIME_DIM = _library.RUNTIME_DIM
@@ -83,7 +84,7 @@ class MemoryDesc:
             self.handle = binding.create("memory_desc", "memory_desc_create_with_tag", *args, _TAG_ANY)
             return
         # Let zemm's own descriptor turn the tag into strides.
-        plain = ZemmMemoryDesc(dims, data_type, tag=tag, strides=strides)
+        plain = ZemmMemoryDesc(dims, dtype_name(data_type), tag=tag, strides=strides)
         if plain.inner_nblks:
             raise PeerError(f"tag {tag} is blocked: peers get plain layouts, or choose their own by tag any")
         self.handle = binding.create(

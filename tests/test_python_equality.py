@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python objects as values: equality, hash, repr, copies, pickle, and the with block of a stream."""
+
+import copy
+import inspect
+import pickle
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import zemm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, RUNTIME_DIM, MemoryDesc, words
+
+# Descriptors with their repr.
+DESCRIPTORS: list[tuple[Callable[[], MemoryDesc], str]] = [
+    (lambda: MemoryDesc((2, 3), "f32"), "(2, 3) f32 ab"),
+    (lambda: MemoryDesc((2, 3), "f16", "ba"), "(2, 3) f16 ba"),
+    (lambda: MemoryDesc((5,), "u4"), "(5,) u4 a"),
+    (lambda: MemoryDesc((2, 3, 5), "bf16", "acb"), "(2, 3, 5) bf16 acb"),
+    (lambda: MemoryDesc((2, 3), "f32", strides=(8, 1)), "(2, 3) f32 strides (8, 1)"),
+    (lambda: MemoryDesc((70, 130), "s8", "BA16a64b4a"), "(70, 130) s8 packed BA16a64b4a"),
+    (lambda: MemoryDesc((64, 64), "s8", "BA16a64b4a"), "(64, 64) s8 packed BA16a64b4a"),
+    (lambda: MemoryDesc((130, 70), "u8", "aB8b"), "(130, 70) u8 packed aB8b"),
+    (lambda: MemoryDesc((2, 3), "f32", "any"), "(2, 3) f32 any"),
+    (lambda: MemoryDesc((RUNTIME_DIM, 3), "f32", "ab"), "(?, 3) f32 ab"),
+    (lambda: MemoryDesc((4, 6), "f32").submemory((2, 3), (1, 2)), "(2, 3) f32 strides (6, 1) offset 8"),
+    (
+        lambda: MemoryDesc((128, 64), "s8", "BA16a64b4a").submemory((64, 64), (64, 0)),
+        "(64, 64) s8 packed BA16a64b4a strides (4096, 8192) offset 4096",
+    ),
+    (lambda: MemoryDesc.host_scalar("s32"), "s32 host scalar"),
+    (lambda: MemoryDesc.csr((4, 6), "f32", 7), "(4, 6) f32 csr of 7 values"),
+    (lambda: MemoryDesc.coo((4, 6), "f32", 7), "(4, 6) f32 coo of 7 values"),
+    (lambda: MemoryDesc.packed((4, 6), "s8", 7), "(4, 6) s8 packed encoding of 7 values"),
+    (lambda: MemoryDesc.grouped((4, 6), "f32", 0, 3), "(4, 6) f32 grouped, 3 groups"),
+    (MemoryDesc.zero, "zero"),
+]
+
+
+@pytest.mark.parametrize(("make", "text"), DESCRIPTORS, ids=[text for _, text in DESCRIPTORS])
+def test_descriptor(make: Callable[[], MemoryDesc], text: str) -> None:
+    md, other = make(), make()
+    assert repr(md) == f"<MemoryDesc {text}>"
+    assert md == other
+    assert hash(md) == hash(other)
+    assert len({md, other}) == 1
+    copies = [pickle.loads(pickle.dumps(md)), copy.copy(md), copy.deepcopy(md), MemoryDesc.from_blob(md.blob)]
+    for copied in copies:
+        assert copied == md
+        assert repr(copied) == repr(md)
+    assert sum(md == another() for another, _ in DESCRIPTORS) == 1
+    assert md != text
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_equal_descriptors_have_equal_hashes(data: st.DataObject) -> None:
+    dims = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    letters = data.draw(st.permutations("abcd"[: len(dims)]))
+    by_tag = MemoryDesc(dims, "f32", "".join(letters))
+    by_strides = MemoryDesc(np.array(dims), np.float32, strides=by_tag.strides)
+    assert by_tag == by_strides
+    assert hash(by_tag) == hash(by_strides)
+    tag = repr(by_tag).split()[-1].rstrip(">")  # of several equal tags one is shown
+    assert MemoryDesc(dims, "f32", tag) == by_tag
+
+
+def test_subclasses_are_kept_by_copies() -> None:
+    class Mine(MemoryDesc):
+        pass
+
+    assert type(copy.copy(Mine((2, 3), "f32"))) is Mine
+    assert Mine((2, 3), "f32") == MemoryDesc((2, 3), "f32")
+
+
+def test_engines_are_equal_if_identical(engine: zemm.Engine) -> None:
+    """A primitive of one engine object takes no memory of another one, so they are not equal."""
+    other = zemm.Engine("cpu")
+    assert engine == engine
+    assert engine != other
+    assert len({engine, other}) == 2
+    assert repr(engine) == repr(other) == "Engine('cpu', 0)"
+
+
+def post_ops() -> zemm.PostOps:
+    ops = zemm.PostOps()
+    ops.append_eltwise("relu", 0.5)
+    ops.append_binary("add", MemoryDesc((1, 4), "f32"))
+    ops.append_sum()
+    ops.append_prelu(2)
+    ops.append_dw("s8", "f32", np.int8, 3, 1, 1)
+    return ops
+
+
+def test_post_ops() -> None:
+    ops = post_ops()
+    entries = (
+        "('eltwise_relu', 0.5, 0.0)",
+        "('binary_add', <MemoryDesc (1, 4) f32 ab>)",
+        "('sum', 1.0, 0, 'undef')",
+        "('prelu', 2)",
+        "('dw', 's8', 'f32', 's8', 3, 1, 1)",
+    )
+    assert repr(ops) == f"<PostOps [{', '.join(entries)}]>"
+    assert ops == post_ops() != zemm.PostOps()
+    for copied in (copy.copy(ops), copy.deepcopy(ops)):
+        copied.append_eltwise("tanh")
+        assert (len(copied), len(ops)) == (6, 5)
+        assert copied != ops == post_ops()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(ops)
+
+
+def test_refused_post_ops_leave_no_trace() -> None:
+    ops = zemm.PostOps()
+    with pytest.raises(ValueError, match="clip"):
+        ops.append_eltwise("clip", 2.0, 1.0)
+    assert repr(ops) == "<PostOps []>"
+
+
+def attributes() -> zemm.Attr:
+    attr = zemm.Attr()
+    attr.set_scales(ARG_SRC, 3, [1, 128], np.float16)
+    attr.set_zero_points(ARG_WEIGHTS, 2, (), "s8")
+    attr.set_fpmath_mode("bf16", True)
+    attr.set_deterministic(True)
+    attr.set_rounding(ARG_DST, "stochastic")
+    attr.set_dropout()
+    return attr
+
+
+def test_attributes() -> None:
+    attr = attributes()
+    assert repr(attr) == (
+        "<Attr scales[ARG_SRC]=(3, (1, 128), 'f16', False, 'static_sazp'), "
+        "zero_points[ARG_WEIGHTS]=(2, (), 's8', False), fpmath_mode=('bf16', True), deterministic=(True,), "
+        "rounding[ARG_DST]=('stochastic',), dropout=(None, 's64', False, False)>"
+    )
+    assert repr(zemm.Attr()) == "<Attr default>"
+    assert attr == attributes() != zemm.Attr()
+    copied = copy.copy(attr)
+    copied.set_fpmath_mode("f16")  # replaces the setting
+    assert copied != attr == attributes()
+    copied.set_fpmath_mode("bf16", True)
+    assert copied == attr
+
+
+def test_attributes_keep_the_post_ops_of_their_time() -> None:
+    ops, attr = post_ops(), zemm.Attr()
+    attr.set_post_ops(ops)
+    before = repr(attr)
+    ops.append_sum()
+    assert repr(attr) == before
+    assert "'dw'" in before
+
+
+def test_copied_attributes_work(engine: zemm.Engine) -> None:
+    attr = zemm.Attr()
+    attr.set_fpmath_mode("any", apply_to_int=True)
+    src, weights, dst = MemoryDesc((2, 8), "f16"), MemoryDesc((8, 4), "s8"), MemoryDesc((2, 4), "f32")
+    assert zemm.MatmulPrimitiveDesc(engine, src, weights, dst, attr=copy.copy(attr)).impl_info
+    with pytest.raises(NotImplementedError, match="apply_to_int"):
+        zemm.MatmulPrimitiveDesc(engine, src, weights, dst)
+
+
+def test_other_objects_say_what_they_are(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    md = MemoryDesc((4, 4), "f32")
+    pd = zemm.MatmulPrimitiveDesc(engine, md, md, md)
+    assert repr(stream) == "<Stream on Engine('cpu', 0)>"
+    assert repr(zemm.Memory(md, engine)) == "<Memory of <MemoryDesc (4, 4) f32 ab> on Engine('cpu', 0)>"
+    assert "on the host" in repr(zemm.Memory.host_scalar(MemoryDesc.host_scalar("f32"), 1.0))
+    assert repr(pd) == f"<MatmulPrimitiveDesc {pd.impl_info} on Engine('cpu', 0)>"
+    assert repr(zemm.Primitive(pd)) == f"<Primitive {pd.impl_info} on Engine('cpu', 0)>"
+
+
+class TestWith:
+    def work(self, engine: zemm.Engine) -> tuple[zemm.Primitive, dict[int, zemm.Memory], np.ndarray]:
+        mds = [MemoryDesc(dims, "f32") for dims in ((2, 3), (3, 4), (2, 4))]
+        arrays = [np.ones(md.dims, np.float32) for md in mds]
+        memories = [zemm.Memory(md, engine, array) for md, array in zip(mds, arrays, strict=True)]
+        args = dict(zip((ARG_SRC, ARG_WEIGHTS, ARG_DST), memories, strict=True))
+        return zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, *mds)), args, arrays[2]
+
+    def test_the_end_waits(self, engine: zemm.Engine) -> None:
+        primitive, args, out = self.work(engine)
+        with zemm.Stream(engine) as stream:
+            primitive.execute(stream, args)
+            assert stream._in_flight
+        assert not stream._in_flight
+        assert (out == 3).all()
+        primitive.execute(stream, args)  # the stream stays usable
+        stream.wait()
+
+    def test_an_exception_waits_and_stays(self, engine: zemm.Engine) -> None:
+        primitive, args, out = self.work(engine)
+        stream = zemm.Stream(engine)
+
+        def run() -> None:
+            with stream:
+                primitive.execute(stream, args)
+                raise KeyError("mine")
+
+        with pytest.raises(KeyError, match="mine"):
+            run()
+        assert not stream._in_flight
+        assert (out == 3).all()
+
+    @pytest.mark.parametrize("in_block", [False, True])
+    def test_a_failing_wait(self, engine: zemm.Engine, in_block: bool) -> None:
+        """It is raised, unless the block has an exception of its own."""
+
+        class Failing(zemm.Stream):
+            def wait(self) -> None:
+                raise zemm.DeviceError("lost")
+
+        def run() -> None:
+            with Failing(engine):
+                if in_block:
+                    raise KeyError
+
+        with pytest.raises(KeyError if in_block else zemm.DeviceError):
+            run()
+
+
+def test_threads_share_descriptors() -> None:
+    """Hashes, reprs and pickles of one object in several threads."""
+    md, found = MemoryDesc((70, 130), "s8", "BA16a64b4a"), set()
+
+    def look() -> None:
+        for _ in range(200):
+            found.add((hash(md), repr(md), pickle.dumps(md)))
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 1
+
+
+def test_everything_public_has_a_docstring() -> None:
+    undocumented = []
+    for module in (zemm, words):
+        for name in getattr(module, "__all__", dir(module)):
+            value = getattr(module, name)
+            if not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue
+            if not value.__module__.startswith("zemm"):
+                continue
+            parts = inspect.getmembers(value) if inspect.isclass(value) else []
+            own = [(f"{name}.{part}", it) for part, it in parts if not part.startswith("_")]
+            for path, it in [(name, value), *own]:
+                described = inspect.isroutine(it) or isinstance(it, property) or inspect.isclass(it)
+                if described and not inspect.getdoc(it):
+                    undocumented.append(path)
+    assert undocumented == []
