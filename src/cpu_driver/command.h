@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "opencl_api.h"
-#include "signal.h"
+#include "signal_state.h"
 
 namespace ze_cpu {
 

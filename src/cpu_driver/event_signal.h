@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "signal.h"
+#include "signal_state.h"
 
 namespace ze_cpu {
 

@@ -5,7 +5,7 @@
 
 #include <level_zero/ze_api.h>
 
-#include "signal.h"
+#include "signal_state.h"
 
 struct _ze_fence_handle_t {
     ze_cpu::SignalPtr signal;

@@ -16,7 +16,7 @@
 #include "all_streams.h"
 #include "host_wait.h"
 #include "runtime.h"
-#include "signal.h"
+#include "signal_state.h"
 
 namespace ze_cpu {
 namespace {

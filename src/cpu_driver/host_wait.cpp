@@ -7,7 +7,7 @@
 
 #include "cancellation.h"
 #include "fork_gate.h"
-#include "signal.h"
+#include "signal_state.h"
 
 namespace ze_cpu {
 namespace {

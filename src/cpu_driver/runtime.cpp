@@ -10,6 +10,7 @@
 
 #include "fork_gate.h"
 #include "opencl_loader.h"
+#include "signal_handlers.h"
 
 namespace ze_cpu {
 namespace {
@@ -135,6 +136,7 @@ ze_result_t open(Runtime &r, std::string &error) {
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
     read_info(r);
+    const SignalHandlers handlers(reinterpret_cast<const void *>(r.api.clCreateContext));
     // The context is created last: nothing after it throws or fails, so a failed attempt leaves no
     // context behind.
     r.context = r.api.clCreateContext(nullptr, 1, &r.device, nullptr, nullptr, &status);

@@ -14,7 +14,7 @@
 #include <level_zero/ze_api.h>
 
 #include "fork_gate.h"
-#include "signal.h"
+#include "signal_state.h"
 
 namespace ze_cpu {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "signal.h"
+#include "signal_state.h"
 
 #include <algorithm>
 #include <thread>
