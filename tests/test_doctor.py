@@ -4,6 +4,7 @@
 import signal
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from zemm import _probe, doctor
 
 @pytest.mark.intel_gpu_driver
 def test_good_machine(engine: zemm.Engine) -> None:
-    done = subprocess.run([sys.executable, "-m", "zemm.doctor"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-m", "zemm"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].startswith("Good: ")
     assert "cpu:0" in done.stdout.splitlines()[-1]
@@ -25,9 +26,26 @@ def test_good_machine(engine: zemm.Engine) -> None:
         "libze_cpu.so",
         "libintelocl.so",
         "SPIR-V modules",
-        "matmul_",
     ):
         assert part in done.stdout, done.stdout
+
+
+def kernels_shown(text: str) -> list[str]:
+    """The kernels that the lines below `kernels` name."""
+    below = text.partition("  kernels ")[2].splitlines()[1:]
+    return [line.strip() for line in takewhile(lambda line: line.startswith("   "), below)]
+
+
+def test_kernels_are_named_if_wanted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "run_probe", lambda *_: {"wrong": 0, "values": 95, "kernel": "matmul_x"})
+    assert doctor.main([]) == 0
+    assert kernels_shown(capsys.readouterr().out) == []
+    assert doctor.main(["-v"]) == 0
+    shown = kernels_shown(capsys.readouterr().out)
+    assert len(shown) > 20
+    assert all(name.startswith("matmul_") for name in shown)
 
 
 def test_refused_amx(monkeypatch: pytest.MonkeyPatch) -> None:

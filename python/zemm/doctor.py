@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""zemm-doctor: reports what zemm found on this machine, what is missing and which package contains
-it.
+"""zemm-doctor, which is also `python -m zemm`: reports what zemm found on this machine, what is
+missing and which package contains it.
 
 The exit code is 0 only if at least one device just computed a small matmul correctly. Each driver
 is tried in a child process, so that a crash or hang is reported and does not end zemm-doctor.
@@ -66,8 +66,9 @@ def line(name: str, text: object) -> None:
     print(f"  {name:<10} {text}")
 
 
-def report_library() -> bool:
-    """Report the package, libzemm.so and its kernels. False if the package cannot be imported."""
+def report_library(verbose: bool) -> bool:
+    """Report the package, libzemm.so and its kernels, if verbose with their names. False if the
+    package cannot be imported."""
     print("zemm")
     try:
         import zemm
@@ -80,7 +81,9 @@ def report_library() -> bool:
     line("library", path or "libzemm.so not found among the loaded libraries")
     if path:
         count, names = spirv_kernels(Path(path))
-        line("kernels", f"{count} SPIR-V modules embedded{': ' if names else ''}{', '.join(names)}")
+        line("kernels", f"{count} SPIR-V modules embedded, {len(names)} matmul kernels (-v names them)")
+        for name in names if verbose else []:
+            line("", name)
     return True
 
 
@@ -148,8 +151,8 @@ def report_packages() -> None:
             line("missing", f"{package}: {CPU_HINT}")
 
 
-def examine() -> bool:
-    if not report_library():
+def examine(verbose: bool) -> bool:
+    if not report_library(verbose):
         return False
     gpus = report_loader()
     working = [f"gpu:{index}" for index in range(len(gpus)) if report_device("gpu", index)]
@@ -166,13 +169,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "zemm-doctor", description="What zemm found, what is missing, which package has it."
     )
+    parser.add_argument("-v", "--verbose", action="store_true", help="name all kernels")
     parser.add_argument("--probe", nargs=2, metavar=("WHAT", "INDEX"), help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.probe:
         from zemm import _probe
 
         return _probe.main(arguments.probe[0], int(arguments.probe[1]))
-    return 0 if examine() else 1
+    return 0 if examine(arguments.verbose) else 1
 
 
 if __name__ == "__main__":
