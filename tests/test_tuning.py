@@ -14,9 +14,9 @@ from support_run import make_pd, run
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.contest import Turns
 from zemm.benchdnn.expand import expand
+from zemm.benchdnn.verbose_log import matmuls
 from zemm.tune import cli, search
 from zemm.tune.choices import Choice, parts_of, rows_for, variants
-from zemm.tune.log import problems
 
 GENERIC = "matmul_any_any_any_8x1x16_generic"
 PROBLEM = Problem((20, 1500), (1500, 600), "s8", "u8", "s32", src_zp=zero_point(), any_tags=True)
@@ -157,7 +157,8 @@ def test_log_lines() -> None:
         "zemm_verbose,v1,primitive,create:cache_miss,cpu,matmul,x,undef,src:f32::blocked:ab::f0,,,*x1:1x1,0.1",
         "a line of the program",
     ]
-    (words,) = problems(lines, "cpu")
+    ((words, executions),) = matmuls(lines, "cpu").executions.items()
+    assert executions == 1
     (job,), _ = expand(["--matmul", *words])
     case = job.case.repro()
     for part in (
@@ -174,7 +175,7 @@ def test_log_lines() -> None:
         assert part in case, case
     assert job.case.tags[1] == "any"
     with pytest.raises(UsageError, match="no matmul of a gpu engine"):
-        problems(lines[:1], "gpu")
+        matmuls(lines[:1], "gpu")
 
 
 def test_rows_and_variants(engine: zemm.Engine) -> None:

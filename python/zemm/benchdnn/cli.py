@@ -2,18 +2,22 @@
 """The program zemm-benchdnn: its command line, the loop over cases, and its exit code."""
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from zemm.benchdnn import from_verbose
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker
 from zemm.benchdnn.interrupts import Interrupts
 from zemm.benchdnn.options import Options
+from zemm.benchdnn.output import check, write
 from zemm.benchdnn.progress import Progress
+from zemm.benchdnn.records import Records
 from zemm.benchdnn.report import Report
-from zemm.benchdnn.run import Announce, InTurn
+from zemm.benchdnn.run import Announce, InTurn, Outcome
 
 if TYPE_CHECKING:
     from zemm.benchdnn.processes import Pool
@@ -29,6 +33,11 @@ DESC expands the lists given so far. benchdnn's grammar holds: --mode=C|P|L|I|R|
 
 --jobs=N runs the cases in N processes and prints their results in order.
 
+--output=FILE.html|.json|.csv writes the results to a file, as a page with plots, or as data; it may be given
+several times. --plot=FILE.png draws the plots of timed runs by matplotlib.
+zemm-benchdnn from-verbose LOG turns the log of a program (ZEMM_VERBOSE=profile, ONEDNN_VERBOSE=1) into a case
+file for --batch.
+
 Timed runs (--mode=P): --peak measures the device's own limits and says percent of peak in each row;
 --peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio. The
 peer runs the case as it is, unless told otherwise: --peer-dt= --peer-stag= --peer-wtag= --peer-dtag=
@@ -40,6 +49,9 @@ Exit code: 0 when no case failed, 1 when one did (unimplemented and invalid ones
 is wrong, 2 for an unknown option or tag."""
 
 
+INTERRUPTED = 130
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the cases of a command line, by default the process's own. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -47,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(_HELP)
         return 0
     try:
+        if arguments[:1] == ["from-verbose"]:
+            return from_verbose.main(arguments[1:])
         walker = Walker()
         walker.run(arguments)
         if argv is None and walker.options.verbose >= 5:
@@ -57,20 +71,26 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(warning, file=sys.stderr)
         for note in walker.notes:
             print(note)
-        return _run(walker.jobs, walker.options)
+        outputs, plots = walker.files["output"], walker.files["plot"]
+        check(outputs, plots, any(job.case.options.is_perf for job in walker.jobs))
+        records = Records(shlex.join(["zemm-benchdnn", *arguments])) if outputs or plots else None
+        code = _run(walker.jobs, walker.options, records)
+        if records:
+            write(records.run(code == INTERRUPTED), outputs, plots)
+        return code
     except UsageError as error:
         sentence = str(error)
         print(sentence if sentence.startswith(("err:", "ERROR")) else f"ERROR: {sentence}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader of stdout has gone. Python flushes stdout at exit, so point it to a sink.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
-def _run(jobs: list[Job], options: Options) -> int:
+def _run(jobs: list[Job], options: Options, records: Records | None) -> int:
     started = time.perf_counter()
     # A list goes by faster than a bar can be drawn, or processes can be started.
     bar_length = sum(job.case.options.mode != "L" for job in jobs)
@@ -84,17 +104,23 @@ def _run(jobs: list[Job], options: Options) -> int:
             try:
                 for outcome in runs.in_order():
                     with interrupts.held():
-                        report.add(*outcome)
+                        _add(outcome, report, records)
                         progress.advance(report.counts)
             except KeyboardInterrupt:
                 is_interrupted = True
                 for outcome in runs.rest():
-                    report.add(*outcome)
+                    _add(outcome, report, records)
     report.finish(options.summary, time.perf_counter() - started)
     if is_interrupted:
         print(f"interrupted: {report.tests} of {len(jobs)} cases have run", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return 1 if report.failed else 0
+
+
+def _add(outcome: Outcome, report: Report, records: Records | None) -> None:
+    report.add(*outcome)
+    if records:
+        records.add(outcome.job, outcome.result)
 
 
 def _runs(jobs: list[Job], processes: int, announce: Announce) -> "InTurn | Pool":

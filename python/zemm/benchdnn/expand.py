@@ -27,8 +27,8 @@ class Job:
 
 
 class Walker:
-    """Reads tokens from left to right and collects jobs, warnings (for stderr) and notes (for
-    stdout)."""
+    """Reads tokens from left to right and collects jobs, warnings (for stderr), notes (for stdout)
+    and the files to write results and plots to."""
 
     def __init__(self) -> None:
         self.options = Options()
@@ -36,6 +36,7 @@ class Walker:
         self.jobs: list[Job] = []
         self.warnings: list[str] = []
         self.notes: list[str] = []
+        self.files: dict[str, list[str]] = {"output": [], "plot": []}
         self._opened_from: list[Path] = []
         self._in_driver = False
         self._open_end = False
@@ -79,12 +80,14 @@ class Walker:
                 self.warnings.append("WARNING: --buffer-prefix is accepted but not used")
         elif token == "--peak":
             self.options = options.apply(self.options, name, "true")
+        elif name in self.files and equals:
+            self.files[name].append(text)
         elif name == "batch" and equals:
             self._batch(text, depth)
         elif not self._in_driver:
             if name in knobs.NAMES:
                 raise UsageError(f"err: '{token}' comes before --matmul, whose option it is")
-            known = [f"--{other}" for other in ("matmul", "batch", *options.NAMES)]
+            known = [f"--{other}" for other in ("matmul", "batch", *self.files, *options.NAMES)]
             raise UsageError(f"err: {atoms.unknown('driver or global option', f'--{name}', known)}")
         elif name == "reset":
             self.settings = knobs.reset(self.settings)
@@ -92,10 +95,10 @@ class Walker:
             if name == "bia_dt":
                 self.warnings.append("matmul driver: WARNING: --bia_dt is deprecated, use --bia-dt")
             knobs.apply(self.settings, name, text, self.options.allow_enum_tags_only)
-        elif name in (*options.NAMES, *knobs.NAMES, "batch"):
+        elif name in (*options.NAMES, *knobs.NAMES, *self.files, "batch"):
             raise UsageError(f"err: option '{token}' needs a value: {token}=VALUE", 2)
         else:
-            known = [f"--{other}" for other in (*options.NAMES, *knobs.NAMES, "batch")]
+            known = [f"--{other}" for other in (*options.NAMES, *knobs.NAMES, *self.files, "batch")]
             raise UsageError(f"err: {atoms.unknown('option', f'--{name}', known)}", 2)
 
     def _enter_driver(self) -> None:

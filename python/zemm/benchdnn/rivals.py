@@ -115,6 +115,7 @@ class Rivals:
                 found = PeerResult(
                     f"{name} (src quantised)" if quantises else name,
                     wanted.repro(),
+                    peer.version,
                     case=wanted,
                     bytes_moved=_bytes(wanted),
                     quantises_src=quantises,

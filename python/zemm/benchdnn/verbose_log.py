@@ -4,30 +4,53 @@ zemm-benchdnn."""
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
 from zemm.benchdnn.atoms import UsageError
 
-_LINE = re.compile(r"(?:zemm|onednn|dnnl)_verbose,(?:.*?,)?(?:exec|create:\w+),(cpu|gpu)[^,]*,matmul,(.*)")
+_LINE = re.compile(r"(?:zemm|onednn|dnnl)_verbose,(?:.*?,)?(exec|create:\w+),(cpu|gpu)[^,]*,matmul,(.*)")
 _QUANTISED = {"attr-scales": "0.5", "attr-zero-points": "2", "attr-precomputed-reductions": ""}
 _NAMES = {"src": "s", "wei": "w", "dst": "d"}
 
 
-def problems(lines: Iterable[str], engine: str) -> list[list[str]]:
-    """The arguments after `--matmul` of each different problem that ran on an engine of this kind.
-    UsageError if there is none."""
-    found: dict[tuple[str, ...], None] = {}
+@dataclass
+class Matmuls:
+    """The matmuls of a log. `executions`: how often each ran, by its arguments after `--matmul`; 0 if
+    it was created only. `damaged`: the number of lines about matmuls that cannot be read."""
+
+    executions: dict[tuple[str, ...], int]
+    damaged: int = 0
+
+
+def read(path: Path, what: str) -> list[str]:
+    """The lines of a log. UsageError, which begins with `what`, if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise UsageError(f"err: {what}{path}: {error.strerror}") from None
+
+
+def matmuls(lines: Iterable[str], engine: str = "") -> Matmuls:
+    """The matmuls of a log, of engines of one kind or of all. UsageError if there is none."""
+    found = Matmuls({})
     for line in lines:
         match = _LINE.search(line.strip())
-        if match and match[1] == engine:
-            fields = match[2].split(",")
-            # Without dimensions that only an execution knows, which has a line of its own.
-            if len(fields) >= 6 and "*" not in fields[5]:
-                found[tuple(_case(fields))] = None
-    if not found:
-        raise UsageError(
-            f"err: the log has no matmul of a {engine} engine (ZEMM_VERBOSE=profile writes one a line)"
-        )
-    return [list(case) for case in found]
+        if not match or engine not in ("", match[2]):
+            continue
+        fields = match[3].split(",")
+        try:
+            dims = fields[5]
+            # Dimensions that only an execution knows are in its own line.
+            if "*" not in dims:
+                case = tuple(_case(fields))
+                found.executions[case] = found.executions.get(case, 0) + (match[1] == "exec")
+        except (IndexError, ValueError):
+            found.damaged += 1
+    if not found.executions:
+        kind = f" of a {engine} engine" if engine else ""
+        raise UsageError(f"err: the log has no matmul{kind} (ZEMM_VERBOSE=profile writes one a line)")
+    return found
 
 
 def _case(fields: list[str]) -> list[str]:

@@ -35,6 +35,7 @@ class PeerResult:
 
     name: str
     line: str
+    version: str = ""
     impl: str = ""
     case: Any = None
     times_ms: list[float] = field(default_factory=list)

@@ -11,7 +11,8 @@ from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Walker
 from zemm.benchdnn.run import skip_reason
-from zemm.tune.log import problems
+from zemm.benchdnn.verbose_log import matmuls, read
+from zemm.benchdnn.whole_file import write_whole
 from zemm.tune.search import Found, search
 from zemm.words import EngineKind
 
@@ -68,12 +69,8 @@ def _cases(arguments: list[str]) -> list[Case]:
     if log:
         plain = Walker()
         plain.run([*arguments, "--matmul", "1x1:1x1"])  # the options are those of all problems
-        try:
-            lines = Path(log).read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError as error:
-            raise UsageError(f"err: --log={log}: {error.strerror}") from None
-        found = problems(lines, plain.options.engine[0])
-        arguments = [*arguments, "--matmul", *(word for case in found for word in case)]
+        found = matmuls(read(Path(log), "--log="), plain.options.engine[0])
+        arguments = [*arguments, "--matmul", *(word for case in found.executions for word in case)]
     walker.run(["--mode=P", *arguments])
     return list({job.case.full_repro(): job.case for job in walker.jobs}.values())
 
@@ -107,7 +104,7 @@ def _tune(cases: list[Case], out: Path, budget_ms: float) -> int:
         if found.tuning:
             choices.append(f"# {line}: {_sentence(found)}")
             choices += _body(found.tuning)
-    _write(out, [*header, *choices, "end"])
+    write_whole(out, "\n".join([*header, *choices, "end", ""]).encode(), "--out")
     count = sum(choice.startswith("# ") for choice in choices)
     print(f"{out}: choices for {count} of {len(cases)} problems; ZEMM_TUNING={out.resolve()} uses them")
     return 1 if refused else 0
@@ -130,14 +127,3 @@ def _sentence(found: Found) -> str:
         return f"{found.usual} stays"
     times = f"{found.choice_ms:.4g} ms, {found.usual_ms / found.choice_ms:.2f}x of {found.usual}"
     return f"{found.choice}: {times}" + ("" if found.tuning else ", not always faster: not used")
-
-
-def _write(out: Path, lines: list[str]) -> None:
-    """Replaces the file at once, as a program may be about to read it."""
-    temporary = out.with_name(f".{out.name}.{os.getpid()}")
-    try:
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        temporary.replace(out)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UsageError(f"err: --out={out}: {error.strerror}") from None

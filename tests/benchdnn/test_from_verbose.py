@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm-benchdnn from-verbose: logs of zemm and oneDNN become case files."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from zemm.benchdnn import from_verbose
+from zemm.benchdnn.cli import main
+
+Capture = pytest.CaptureFixture[str]
+EXECUTION = "{}_verbose,v1,primitive,exec,cpu,matmul,x,undef,src:{}::blocked:ab::f0 wei:s8::blocked:ab::f0 "
+EXECUTION += "dst:f32::blocked:ab::f0,attr-scratchpad:user,,2x3:3x4,0.01"
+
+
+def case_lines(capsys: Capture, log: Path) -> list[str]:
+    assert main(["from-verbose", str(log)]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_counts_and_order(tmp_path: Path, capsys: Capture) -> None:
+    log = tmp_path / "log"
+    once, twice = EXECUTION.format("onednn", "f32"), EXECUTION.format("zemm", "s8")
+    created = EXECUTION.format("zemm", "u8").replace(",exec,", ",create:cache_miss,")
+    unknown = EXECUTION.format("onednn", "f128")
+    lines = [
+        created,
+        once,
+        twice,
+        "text",
+        twice,
+        unknown,
+        once[:70],
+        "zemm_verbose,v1,primitive,exec,cpu,matmul,x",
+    ]
+    log.write_text("\n".join(lines))
+    found = case_lines(capsys, log)
+    options = "--reset --stag=ab --wtag=ab --dtag=ab"
+    assert found[:5] == [
+        "# log: 4 executions of 4 matmuls",
+        "# 2 lines are damaged",
+        "",
+        "# 2 times",
+        f"{options} --dt=s8:s8:f32 --attr-scratchpad=user 2x3:3x4",
+    ]
+    assert found[6:8] == ["# 1 times", f"{options} --dt=f32:s8:f32 --attr-scratchpad=user 2x3:3x4"]
+    assert found[10].startswith(f"# {options} --dt=f128")
+    assert found[11].startswith("# cannot be run: ")
+    assert "f128" in found[11]
+    assert found[13].startswith("# created")
+
+
+def test_a_log_of_the_library_runs_again(tmp_path: Path, capsys: Capture) -> None:
+    """The cases of a log are those that were run."""
+    arguments = ["--dt=s8:u8:f32", "--attr-scales=src:per_tensor:f32:1x32+wei:per_oc", "--bia-dt=f32"]
+    arguments += [
+        "--attr-zero-points=wei:common:3",
+        "--attr-post-ops=relu+add:f32:2",
+        "4x64:64x16",
+        "5x64:64x16",
+    ]
+    command = [sys.executable, "-m", "zemm.benchdnn", "--matmul", *arguments]
+    environment = os.environ | {"ZEMM_VERBOSE": "profile"}
+    log = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=200
+    ).stdout
+    (tmp_path / "log").write_text(log)
+    (tmp_path / "cases").write_text("\n".join(case_lines(capsys, tmp_path / "log")))
+    assert main(["--matmul", f"--batch={tmp_path}/cases"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2].startswith("tests:2 passed:2 ")
+    assert lines[1].endswith("4x64:64x16") or lines[0].endswith("4x64:64x16")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(None, "No such file or directory"), ("text", "no matmul (ZEMM_VERBOSE=profile")]
+)
+def test_logs_without_matmuls(tmp_path: Path, capsys: Capture, content: str | None, words: str) -> None:
+    if content:
+        (tmp_path / "log").write_text(content)
+    assert main(["from-verbose", str(tmp_path / "log")]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("err: ")
+    assert words in error
+
+
+@pytest.mark.parametrize(("arguments", "code"), [([], 1), (["a", "b"], 1), (["--what"], 1)])
+def test_usage(capsys: Capture, arguments: list[str], code: int) -> None:
+    assert main(["from-verbose", *arguments]) == code
+    assert "usage: " in capsys.readouterr().err
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 200), st.text(max_size=20), st.integers(0, 30))
+def test_damaged_lines(tmp_path: Path, at: int, text: str, cut: int) -> None:
+    line = EXECUTION.format("zemm", "s8")
+    damaged = line[:at] + text.replace("\n", "") + line[at + cut :]
+    (tmp_path / "log").write_text(f"{line}\n{damaged}\n", encoding="utf-8", errors="replace")
+    assert from_verbose.case_file(tmp_path / "log")[0].startswith("# log: ")

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--output and --plot: what the files contain, when they are written, and what is refused."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zemm
+from support_results import contest
+from zemm.benchdnn import output, rivals
+from zemm.benchdnn.atoms import UsageError
+from zemm.benchdnn.cli import main
+from zemm.benchdnn.peaks import Peaks
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Peer:
+    """A peer that does nothing."""
+
+    version, impl, quantises_src = "1.2", "nothing", False
+
+    def prepare(self, case: object, quantise_src: bool = False) -> "Peer":
+        return self
+
+    def cool(self) -> None:
+        pass
+
+    def run(self) -> None:
+        pass
+
+
+def test_json_of_checked_cases(tmp_path: Path, engine: zemm.Engine) -> None:
+    file = tmp_path / "a.json"
+    assert main([f"--output={file}", "--matmul", "2x3:3x4_nfirst", "2x3:5x4"]) == 1
+    content = json.loads(file.read_text())
+    first, second = content["rows"]
+    assert (first["name"], first["status"], first["problem"]) == ("first", "PASSED", "2x3:3x4")
+    assert first["kernel"].startswith("matmul_")
+    assert first["gops"] is None
+    assert second["status"] == "INVALID_ARGUMENTS"
+    assert "5" in second["reason"]
+    run = content["run"]
+    assert run["command"] == f"zemm-benchdnn --output={file} --matmul 2x3:3x4_nfirst 2x3:5x4"
+    assert run["zemm"] == zemm.__version__
+    assert run["devices"] == [{"engine": "cpu:0", "name": engine.name, "features": list(engine.features)}]
+    assert not run["interrupted"]
+
+
+def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        rivals.Rivals.__init__,
+        "__defaults__",
+        (lambda _: Peer(), lambda *_: Peaks({"f32": 2e9, "read": 3e9})),
+    )
+    files = [tmp_path / f"a.{kind}" for kind in ("json", "csv", "html")]
+    options = ["--mode=P", "--peak", "--peer=onednn", "--fix-times-per-prb=3"]
+    assert (
+        main([*options, *(f"--output={file}" for file in files), "--matmul", "--wtag=ab", "8x64:64x16"]) == 0
+    )
+    content = json.loads(files[0].read_text())
+    own, peer = content["rows"]
+    operations, size = 2 * 8 * 64 * 16, 4 * (8 * 64 + 64 * 16 + 8 * 16)
+    assert (own["operations"], own["bytes"]) == (operations, size)
+    assert own["gops"] == pytest.approx(operations / own["device_ms_best"] / 1e6)
+    assert own["gb_per_s"] == pytest.approx(size / own["device_ms_best"] / 1e6)
+    assert own["host_ms_best"] <= own["host_ms_median"]
+    assert own["bound"] == "f32"
+    assert own["percent_of_peak"] == pytest.approx(100 * own["gops"] / 2)
+    assert (own["who"], peer["who"], peer["version"]) == ("zemm", "onednn", "1.2")
+    assert peer["ratio_best"] == pytest.approx(peer["host_ms_best"] / own["host_ms_best"])
+    assert content["run"]["peaks"] == {"f32": 2.0, "read": 3.0}
+    with files[1].open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["who"] for line in lines] == ["zemm", "onednn"]
+    assert float(lines[0]["gops"]) == own["gops"]
+    assert lines[1]["peers"] == "onednn 1.2"
+    assert "<svg" in files[2].read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--output=a.txt", "must end with .json or .csv or .html"),
+        ("--output=nowhere/a.json", "No such file or directory"),
+        ("--output=folder.json", "this is a folder"),
+        ("--output=", "must end with"),
+        ("--plot=a.pdf", "must end with .png"),
+        ("--plot=a.png", "give --mode=P"),
+    ],
+)
+def test_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, option: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder.json").mkdir()
+    assert main([option, "--matmul", "2x3:3x4"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"err: {option}")
+    assert words in captured.err
+    assert captured.out == ""
+    assert os.listdir() == ["folder.json"]
+
+
+def test_matplotlib_is_named_where_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(output.util, "find_spec", lambda name: None)
+    assert main([f"--plot={tmp_path}/a.png", "--mode=P", "--matmul", "2x3:3x4"]) == 1
+    assert "pip install matplotlib" in capsys.readouterr().err
+
+
+def test_plot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    output.write(contest(), [], [str(tmp_path / "a.png")])
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("old")
+
+    def fail(self: Path, target: Any) -> None:
+        assert json.loads(self.read_text())
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(UsageError, match=r"--output=.*a.json: No space left on device"):
+        output.write(contest(), [str(file)], [])
+    assert file.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("knob", ["--jobs=1", "--jobs=2"])
+def test_ctrl_c_leaves_a_file_of_what_has_run(tmp_path: Path, knob: str) -> None:
+    file = tmp_path / "a.json"
+    command = [sys.executable, "-m", "zemm.benchdnn", knob, "--mode=I", "--repeats-per-prb=50000"]
+    command += [f"--output={file}", "--matmul", "2x3:3x4"]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        lines = [line for line in process.stdout.read().splitlines() if "INITIALIZED" in line]
+    assert process.returncode == 130
+    content = json.loads(file.read_text())
+    assert content["run"]["interrupted"]
+    assert len(content["rows"]) == len(lines) + 1
