@@ -21,6 +21,7 @@ DOCUMENTS = [
     "docs/level_zero.md",
     "docs/python.md",
     "docs/reliability.md",
+    "docs/reports.md",
     "docs/xe.md",
 ]
 
@@ -77,6 +78,33 @@ def test_doctor_is_as_described(tmp_path: Path) -> None:
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("section", "files"),
+    [
+        ("Results as a page or as data", {"report.html", "report.json", "report.csv", "times.html"}),
+        ("A picture", {"times.png"}),
+        ("Cases from a program's log", {"program.log", "program_cases"}),
+        ("What is installed", set()),
+    ],
+)
+def test_reports_page(section: str, files: set[str], tmp_path: Path) -> None:
+    """The commands of docs/reports.md run and make the files that they name."""
+    if "times.png" in files:
+        pytest.importorskip("matplotlib")
+    ((_, commands),) = blocks(section, "docs/reports.md")
+    done = subprocess.run(
+        ["bash", "-ec", commands],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert {path.name for path in tmp_path.iterdir()} == files
 
 
 def text_of(name: str) -> str:
