@@ -130,10 +130,9 @@ def _table(run: Run) -> str:
     titles = ["#", "case", "who", "status", "kernel", *(title for _, title in columns)]
     heads = "".join(f'<th scope="col"><button type="button">{title}</button></th>' for title in titles)
     body = "".join(_row(record, [name for name, _ in columns]) for record in run.records)
-    note = (
-        "A click on a head sorts. A click on a case shows the line that runs it again. "
-        "ratio: a peer's host time over zemm's."
-    )
+    note = "A click on a head sorts. A click on a case shows the line that runs it again."
+    if any(record.ratio_best for record in run.records):
+        note += " ratio: a peer's host time over zemm's."
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
     return _section("All results", note, f'<div class="scroll" tabindex="0">{table}</div>')
 
