@@ -148,7 +148,7 @@ def _record(row: Row, who: str, version: str, line: str, status: str, reason: st
 def _device(kind: str, index: int) -> dict[str, Any]:
     import zemm
 
-    engine = zemm.Engine(kind, index)
+    engine = zemm.Engine("gpu" if kind == "gpu" else "cpu", index)
     return {"engine": f"{kind}:{index}", "name": engine.name, "features": list(engine.features)}
 
 
