@@ -83,13 +83,21 @@ multiply_panel(const int i, struct k_block block, bytes src, global const struct
     multiply_tile(src, p, args, t, &block, b);
 }
 
+// In a long basic block newer compilers build each step of widened weights in other registers and
+// copy it. So the second panel of few rows is behind a branch. Other tiles have no registers for that.
+#if TILE_M == VEC_ROWS && TILE_K == 64
+#define HAS_SECOND_PANEL(block) (spec_panels() == 2 && (block)->length > spec_panel_k())
+#else
+#define HAS_SECOND_PANEL(block) (spec_panels() == 2)
+#endif
+
 // The products of a block.
 static inline __attribute__((always_inline)) void
 multiply_block(const struct k_block *block, bytes src, global const struct matmul_problem *p,
                const struct matmul_arguments *args, const struct wei_source *source,
                __private panel_vec *panel, __private struct tile *t) {
     multiply_panel(0, *block, src, p, args, source, panel, t);
-    if (spec_panels() == 2)
+    if (HAS_SECOND_PANEL(block))
         multiply_panel(1, *block, src, p, args, source, panel, t);
 }
 
