@@ -43,6 +43,13 @@ bool reads_weights(const facts &f, std::string &why) {
     return false;
 }
 
+bool has_packed_weights(const facts &f, std::string &why) {
+    if (f.wei == reading::packed)
+        return true;
+    why = "it reads packed weights only";
+    return false;
+}
+
 // Kernels of sub-groups index scales, zero points and sums of src with 32 bits.
 bool parameters_are_small(const facts &f, std::string &why) {
     constexpr size_t limit = size_t(1) << 31; // bytes: 2^32 elements of 4 bits
@@ -223,6 +230,10 @@ bool takes_float(const facts &f, const ze::device &dev, ze::feature feature, std
     return has(dev, feature, why) && reads_weights(f, why);
 }
 
+bool takes_packed_float(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    return takes_float(f, dev, feature, why) && has_packed_weights(f, why);
+}
+
 bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     if (!has(dev, feature, why))
         return false;
@@ -232,15 +243,15 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, s
                    zemm_dt2str(p.wei.data_type));
         return false;
     }
-    if (f.wei != reading::packed) {
-        why = "it reads packed weights only";
-        return false;
-    }
-    return reads_weights(f, why);
+    return has_packed_weights(f, why) && reads_weights(f, why);
 }
 
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     return has(dev, feature, why) && reads_quads(f, why);
+}
+
+bool takes_packed_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    return takes_int8(f, dev, feature, why) && has_packed_weights(f, why);
 }
 
 bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
