@@ -56,6 +56,11 @@ REFUSED = {
         replace(F32, wei_dt="u8", fpmath=("tf32", True), wei_zp=zero_point(2)),
         "zero points have to be 8-bit or 4-bit tensors",
     ),
+    "bf16 by differences of 9 bits": (
+        HALF_ROWS,
+        replace(WIDENED, src_dt="bf16", wei_zp=zero_point(2, (), "s8")),
+        "u8 weights less s8 zero points reach 383, and bf16 has the integers up to 256 only",
+    ),
     "f16 by f32": (
         ROUNDING,
         Problem((9, 64), (64, 64), "f16", "f32", "f32"),

@@ -99,6 +99,13 @@ bool suits(const facts &f, std::string &why) {
         why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
         return false;
     }
+    // 16 vectors of sums leave no register for converting weights.
+    constexpr zemm_dim_t most_widened = 2;
+    if (row.family == isa_family::avx2 && row.is_for_few_rows() && p.weight_only() && rows > most_widened) {
+        why = text("it is for up to %lld rows where the weights are integers, here are %lld",
+                   (long long)most_widened, (long long)rows);
+        return false;
+    }
     // Fewer are limited by reading the weights, or by converting them to bf16.
     const bool converts = f.wei != reading::packed || p.wei.data_type != zemm_bf16;
     const zemm_dim_t fewest_rows = converts ? 7 : 5;

@@ -9,6 +9,7 @@ enum class isa_family {
     any, // plain OpenCL C, for any device
     cpu, // plain OpenCL C, with a tile for the caches of a CPU
     avx2,
+    avx2_int8,
     avx2_vnni,
     avx512,
     avx512_vnni,
@@ -44,6 +45,8 @@ struct family_traits {
     bool zero_points_as_f32 = false;
     // Can multiply a few rows by plain weights that lie along K, without making a panel.
     bool multiplies_along_k = false;
+    // Vectors of bytes become 16 bits before they are multiplied, and keep their signedness.
+    bool widens_bytes = false;
 
     // For Intel GPUs: a sub-group owns a tile.
     constexpr bool is_xe() const { return sub_group != 0; }
@@ -60,6 +63,8 @@ constexpr family_traits traits_of(isa_family family) {
     case isa_family::avx2:
     case isa_family::avx512_bf16:
         return {};
+    case isa_family::avx2_int8:
+        return {.zero_points_as_f32 = true, .widens_bytes = true};
     case isa_family::avx2_vnni:
         return {.zero_points_as_f32 = true};
     case isa_family::avx512:

@@ -27,18 +27,21 @@ memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
     return md_dense(p.ndims(), dims, zemm_s32);
 }
 
-// Whether 8-bit operands are multiplied by x86 instructions, which take one unsigned and one signed
-// operand.
-bool multiplies_unlike_bytes(const facts &f) {
+// Whether quads are multiplied by vector instructions.
+bool multiplies_quads(const facts &f) {
     return f.row->multiplies == operands::int8 && f.family.multiplies_by == multiplier::vectors;
 }
 
-// Whether such a policy has to flip the sign bit of the weights, because src and weights are both
-// signed or both unsigned.
-bool changes_signedness(const problem &p) {
+// Whether the policy has to flip the sign bit of the weights, because src and weights are both signed
+// or both unsigned: x86 instructions for bytes take one unsigned and one signed operand.
+bool changes_signedness(const facts &f) {
+    const problem &p = f.problem();
     const bool signed_src = is_signed(p.src.data_type), signed_wei = is_signed(p.wei.data_type);
+    if (!multiplies_quads(f))
+        return false;
     // u4 fits an unsigned and a signed byte. s4 has to change only beside a signed src.
-    return is_int4(p.wei.data_type) ? signed_wei && signed_src : signed_wei == signed_src;
+    return is_int4(p.wei.data_type) ? signed_wei && signed_src
+                                    : signed_wei == signed_src && !f.family.widens_bytes;
 }
 
 // Takes so many bytes of the scratchpad. Returns their offset.
@@ -70,7 +73,7 @@ uint32_t flags_of(const facts &f) {
     set(p.zero_point(ZEMM_ARG_SRC), FLAG_SRC_ZP);
     set(wei_zp, FLAG_WEI_ZP);
     set(changes_along_k(p, wei_zp, true), FLAG_WEI_ZP_K);
-    set(p.integer() && (wei_zp || (multiplies_unlike_bytes(f) && changes_signedness(p))), FLAG_REDUCTIONS);
+    set(p.integer() && (wei_zp || changes_signedness(f)), FLAG_REDUCTIONS);
     set(p.has_float_zero_points(), FLAG_FLOAT_ZP);
     set(src_scale, FLAG_SRC_SCALE);
     set(wei_scale, FLAG_WEI_SCALE);
@@ -158,8 +161,8 @@ bool is_read_in_rows(const facts &f) {
 // Whether the policy multiplies packed weights in another way if it uses them only once.
 bool reads_one_group_otherwise(const facts &f) {
     const problem &p = f.problem();
-    if (multiplies_unlike_bytes(f))
-        return is_int4(p.wei.data_type) || changes_signedness(p);
+    if (multiplies_quads(f))
+        return is_int4(p.wei.data_type) || changes_signedness(f);
     return f.row->multiplies == operands::f32 && !p.integer() &&
            (p.wei.data_type != zemm_f32 || is_read_in_rows(f));
 }
@@ -318,8 +321,8 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
 bool zero_points_fit_f32(const facts &f) {
     const problem &p = f.problem();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    const bool is_small = zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type))
-                             : multiplies_unlike_bytes(f) && changes_signedness(p);
+    const bool is_small =
+        zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) : changes_signedness(f);
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
 }
 
@@ -375,7 +378,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
                                                     : row.tile_k;
     if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
-    if (multiplies_unlike_bytes(f) && p.k() % 4 != 0)
+    if (multiplies_quads(f) && p.k() % 4 != 0)
         flags |= FLAG_QUAD_TAIL;
     if (!is_xe && (f.wei == reading::packed || is_read_in_rows(f)) && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;

@@ -2,6 +2,7 @@
 #include "matmul/predicates.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "common/error.hpp"
@@ -40,6 +41,13 @@ bool reads_weights(const facts &f, std::string &why) {
     why = text(
         "packed weights need groups of K that are multiples of 4, the greatest common divisor here is %lld",
         (long long)f.segment);
+    return false;
+}
+
+bool has_packed_weights(const facts &f, std::string &why) {
+    if (f.wei == reading::packed)
+        return true;
+    why = "it reads packed weights only";
     return false;
 }
 
@@ -159,15 +167,25 @@ bool reads_blocks(const facts &f, std::string &why) {
     return false;
 }
 
-// Whether integer weights minus their zero points are exact in the type that is multiplied.
+// Whether integer weights minus their zero points are exact in the type that is multiplied: bf16, which
+// has the integers up to 256, or f16 and tf32, which have those up to 2048.
 bool widens_exactly(const facts &f, const char *type, std::string &why) {
     const problem &p = f.problem();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
-    if (!p.weight_only() || !zp || (!zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type))))
+    if (!p.weight_only() || !zp)
         return true;
-    why = text("weights less their zero points are %s in it, for which zero points have to be 8-bit or 4-bit "
-               "tensors",
-               type);
+    if (zp->is_on_host || (!is_int8(zp->data_type) && !is_int4(zp->data_type))) {
+        why = text("weights less their zero points are %s in it, for which zero points have to be 8-bit or "
+                   "4-bit tensors",
+                   type);
+        return false;
+    }
+    const value_range wei = range_of(p.wei.data_type), points = range_of(zp->data_type);
+    const zemm_dim_t farthest = std::max(wei.high - points.low, points.high - wei.low);
+    if (farthest <= (type == std::string_view("bf16") ? 256 : 2048))
+        return true;
+    why = text("%s weights less %s zero points reach %lld, and %s has the integers up to 256 only",
+               zemm_dt2str(p.wei.data_type), zemm_dt2str(zp->data_type), (long long)farthest, type);
     return false;
 }
 
@@ -223,6 +241,10 @@ bool takes_float(const facts &f, const ze::device &dev, ze::feature feature, std
     return has(dev, feature, why) && reads_weights(f, why);
 }
 
+bool takes_packed_float(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    return takes_float(f, dev, feature, why) && has_packed_weights(f, why);
+}
+
 bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     if (!has(dev, feature, why))
         return false;
@@ -232,19 +254,19 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, s
                    zemm_dt2str(p.wei.data_type));
         return false;
     }
-    if (f.wei != reading::packed) {
-        why = "it reads packed weights only";
-        return false;
-    }
     if (p.has_float_zero_points()) {
         why = "it subtracts integer zero points, those of the weights are floats";
         return false;
     }
-    return reads_weights(f, why);
+    return has_packed_weights(f, why) && reads_weights(f, why);
 }
 
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     return has(dev, feature, why) && reads_quads(f, why);
+}
+
+bool takes_packed_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    return takes_int8(f, dev, feature, why) && has_packed_weights(f, why);
 }
 
 bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why) {

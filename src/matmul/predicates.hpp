@@ -10,7 +10,9 @@ namespace zemm::matmul {
 bool takes_float(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_widened(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_bf16(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_packed_float(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_packed_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 // loads: the feature that the policy loads tensors with (block_2d), or xmx if it needs no other.
 bool takes_dpas_int8(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
 bool takes_dp4a_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
@@ -36,6 +38,8 @@ ZEMM_PREDICATE(float_on, takes_float)
 ZEMM_PREDICATE(widened_on, takes_widened)
 ZEMM_PREDICATE(bf16_on, takes_bf16)
 ZEMM_PREDICATE(int8_on, takes_int8)
+ZEMM_PREDICATE(packed_float_on, takes_packed_float)
+ZEMM_PREDICATE(packed_int8_on, takes_packed_int8)
 ZEMM_PREDICATE(dpas_int8_on, takes_dpas_int8)
 ZEMM_PREDICATE(dp4a_int8_on, takes_dp4a_int8)
 ZEMM_PREDICATE(dp4a_scaled_on, takes_dp4a_scaled)

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of a block for 8-bit dot products: a panel of quads (int8_panel.h), or packed weights
+// where they are.
+#pragma once
+
+#include "policy/all_columns.h"
+#include "policy/int8_panel.h"
+#include "policy/no_ahead.h"
+#include "policy/prefetch.h"
+
+#define ANY_ROW_COUNT 1
+#define SUM_FACTOR 1.f
+#define WEI_SHIFT wei_shift()
+#define PANEL_VECTORS (TILE_K / 4 * NV)
+typedef vec_i panel_vec;
+
+// The weights of a block. A quad is four elements of K of a column. If wei_in_place(), quad k of
+// the columns from n on begins at element first + 4 * (k * PACKED_N + n) of wei. Else it is
+// panel[k * NV + n / LANES].
+struct b_panel {
+    bytes wei;
+    long first; // of plain weights: the block's first element
+    __private const vec_i *panel;
+    tensor plain;
+    int columns;
+};
+
+static inline vec_i load_b_quads(struct b_panel b, int k, int v) {
+    return wei_in_place() ? load_packed_quads(b.wei, b.first + 4 * (k * PACKED_N + v * LANES))
+                          : b.panel[k * NV + v];
+}
+
+static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
+                                    long k0, int length, __private const column_i *wei_zp,
+                                    __private panel_vec *panel) {
+    struct b_panel b;
+    b.wei = w->wei;
+    b.first = w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * 4 + k0 * PACKED_N;
+    b.panel = panel;
+    b.plain = &p->wei;
+    b.columns = w->columns;
+    if (wei_in_place())
+        return b;
+    if (spec_wei_unit() == UNIT_PACKED)
+        for (int k = 0; k < (length + 3) / 4; ++k)
+            for (int v = 0; v < NV; ++v)
+                panel[k * NV + v] = load_packed_quads(w->wei, b.first + 4 * (k * PACKED_N + v * LANES));
+    else {
+        b.first = w->begin + w->n0 * p->wei.column + k0 * p->wei.row;
+        if (!HAS(FLAG_ALONG_K))
+            pack_panel(w->wei, &p->wei, b.first, length, w->columns, (__private int *)panel);
+    }
+    return b;
+}
+
+// Prefetches the next group of rows of src: their pieces are too short for the hardware's
+// prefetchers.
+static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
+#pragma unroll 1
+    for (int i = 0; i < count; ++i)
+#pragma unroll 1
+        for (int k = 0; k < length; k += 64)
+            prefetch_line(src + rows[i] + k0 + k);
+}
+
+// Prefetches one of `parts` parts of the weights of the next block, which follows this one in
+// memory.
+static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
+    const int line = wei_is_int4() ? 128 : 64; // elements in a cache line
+    const int pieces = spec_wei_unit() == UNIT_PACKED ? length * PACKED_N / line
+                       : spec_wei_unit() == UNIT_ROW  ? b.columns
+                                                      : length;
+    const int each = (pieces + parts - 1) / parts;
+    const int end = min((part + 1) * each, pieces);
+    for (int i = part * each; i < end; ++i)
+        switch (spec_wei_unit()) {
+        case UNIT_PACKED:
+            if (parts > 3) // else it would delay the loads of this block
+                prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
+            break;
+        case UNIT_ROW:
+            for (int k = length; k < 2 * length; k += line)
+                prefetch_line(b.wei + ((b.first + i * b.plain->column + k) >> wei_is_int4()));
+            break;
+        case UNIT_COLUMN:
+            prefetch_line(b.wei + ((b.first + (length + i) * b.plain->row) >> wei_is_int4()));
+            break;
+        }
+}

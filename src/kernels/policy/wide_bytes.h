@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The signedness of panels for policies that widen 8-bit weights to 16 bits, and multiply 4-bit
+// weights as unsigned with signed bytes. The host does the same to the zero points
+// (src/matmul/plan.cpp): bytes keep their values, and so do 4-bit weights, but
+//   src s8: s4 becomes s4 + 8
+#pragma once
+
+#include "policy/work_item_wei.h"
+#include "spec.h"
+
+// A weight minus its value in the panel.
+static inline int wei_shift() {
+    return spec_wei_dt() == DT_S4 && src_is_signed() ? -8 : 0;
+}
+
+// Whether packed weights are multiplied from where they are in memory: 4-bit ones if they are used
+// only once.
+static inline bool wei_in_place() {
+    return spec_wei_unit() == UNIT_PACKED && (HAS(FLAG_ONE_GROUP) || !wei_is_int4());
+}
+
+// Turns 4-bit values, in the low halves of the bytes, into bytes.
+#define DEFINE_TO_DOMAIN(T)                                                                                  \
+    static inline __attribute__((overloadable)) T to_domain(T quads) {                                       \
+        if (spec_wei_dt() != DT_S4)                                                                          \
+            return quads;                                                                                    \
+        quads ^= 0x08080808;                                                                                 \
+        return src_is_signed() ? quads : (quads + 0x78787878) ^ (int)0x80808080;                             \
+    }
+DEFINE_TO_DOMAIN(int)
+DEFINE_TO_DOMAIN(vec_i)
+DEFINE_TO_DOMAIN(int16)
