@@ -13,6 +13,7 @@ driver or runtime; making an Engine does.
 """
 
 from zemm import _library
+from zemm._from_dlpack import from_dlpack
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
 from zemm._reorder import reorder
@@ -111,6 +112,7 @@ __all__ = [
     "UnimplementedError",
     "ZemmError",
     "dtype_name",
+    "from_dlpack",
     "get_primitive_cache_capacity",
     "load_layers",
     "matmul",

@@ -24,15 +24,12 @@ _FORMAT = 1
 
 
 def pack_state(arrays: Mapping[str, NDArray[Any] | None], settings: Mapping[str, Any], prefix: str) -> State:
-    """Arrays with their names. Types that only ml_dtypes has are stored as integers of their size;
-    config says which types they are."""
+    """Arrays with their names. config has their types: a file does not."""
     types, state = {}, {}
     for name, array in arrays.items():
         if array is not None:
             types[name] = dtype_name(array.dtype)
-            plain = np.ascontiguousarray(array)
-            foreign = not array.dtype.isbuiltin
-            state[prefix + name] = plain.view(f"u{plain.itemsize}") if foreign else plain
+            state[prefix + name] = np.ascontiguousarray(array)
     config = json.dumps({"format": _FORMAT, "types": types, **settings})
     state[prefix + "config"] = np.frombuffer(config.encode(), np.uint8).copy()
     return state
@@ -72,7 +69,12 @@ def _safetensors() -> ModuleType:
 
 
 def write_state(path: str | PathLike[str], state: State) -> None:
-    _safetensors().save_file(state, path)
+    """Types that only ml_dtypes has are stored as integers of their size."""
+    plain = {
+        name: array if array.dtype.isbuiltin == 1 else array.view(f"u{array.itemsize}")
+        for name, array in state.items()
+    }
+    _safetensors().save_file(plain, path)
 
 
 def read_state(path: str | PathLike[str]) -> State:

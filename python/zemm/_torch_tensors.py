@@ -21,6 +21,7 @@ _TYPES = {
     torch.int32: "s32",
     torch.float8_e5m2: "f8_e5m2",
     torch.float8_e4m3fn: "f8_e4m3",
+    torch.float8_e8m0fnu: "e8m0",
 }
 _DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 

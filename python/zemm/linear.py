@@ -43,6 +43,9 @@ class Linear:
     fpmath: str | None
     _calls: LinearCalls
 
+    def __init__(self) -> None:
+        raise TypeError("zemm.Linear is made by from_float(), from_quantized() or load()")
+
     @classmethod
     def from_float(
         cls,
@@ -142,7 +145,7 @@ class Linear:
             raise InvalidArgumentsError(
                 f"activation_group {activation_group} is for activation 'int8', not {activation!r}"
             )
-        layer = cls()
+        layer = cls.__new__(cls)
         layer.weights = pack(
             array,
             as_array(scales, "scales") if scales is not None else None,
@@ -260,7 +263,8 @@ class Linear:
         the engine is a GPU, or if out is not dense or overlaps x, as the host copies the result
         then.
 
-        ValueError: shapes or types do not fit, or a tensor of torch needs a gradient.
+        ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
+        there is no such expert.
         """
         host = host_of(x)
         tensor = host.check(x, "x")
@@ -292,6 +296,8 @@ class Linear:
         k, n = self.weights.dims[-2:]
         if self.experts is None and expert is not None:
             raise InvalidArgumentsError(f"expert {expert!r} is given, but the layer has no experts")
+        if not (expert is None or isinstance(expert, (int, np.integer))):
+            raise InvalidArgumentsError(f"expert {expert!r} is not an integer")
         if not shape or shape[-1] != k:
             raise InvalidArgumentsError(f"x has shape {shape}, the layer takes [.., {k}]")
         if self.experts is not None and expert is None:

@@ -79,6 +79,9 @@ class PackedWeights:
     scales: Operand | None
     zero_points: Operand | None
 
+    def __init__(self) -> None:
+        raise TypeError("zemm.PackedWeights are made by zemm.pack()")
+
     @property
     def k_group(self) -> int:
         """The elements of K that share a scale and a zero point; K without groups."""
@@ -109,7 +112,7 @@ class PackedWeights:
             # A list's error: it ends a loop over the experts.
             raise IndexError(f"expert {expert} is not in 0..{count - 1}")
         index = int(expert) % count
-        part = PackedWeights()
+        part = PackedWeights.__new__(PackedWeights)
         part.engine, part.data_type, part.src_dtype = self.engine, self.data_type, self.src_dtype
         part.dims = self.dims[1:]
         md = self.md.submemory((1, *part.dims), (0, 0, 0)).reshape(part.dims)
@@ -211,7 +214,7 @@ def pack(
     if engine is not None and not isinstance(engine, Engine):
         raise InvalidArgumentsError(f"engine is {engine!r}, not a zemm.Engine")
     array, data_type, axis = _stored(np.asarray(weights), weights_dtype, transposed)
-    packed = PackedWeights()
+    packed = PackedWeights.__new__(PackedWeights)
     packed.engine = engine if engine is not None else default_engine()
     packed.data_type, packed.src_dtype = data_type, src_dtype
     plain = tensor(array, data_type, array.ndim, packed.engine, axis)

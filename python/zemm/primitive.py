@@ -165,7 +165,7 @@ class Primitive:
     def execute(self, stream: Stream, args: Mapping[int, Memory | None]) -> None:
         """Submit the work to the stream. args: memories by ARG number; they stay alive until
         stream.wait()."""
-        handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
+        handles = _handles(args)
         c_args = _library.exec_args(handles)
         _library.call("primitive_execute", self._handle, stream._handle, len(handles), c_args)
         for handle in (self._handle, *handles.values()):
@@ -174,7 +174,7 @@ class Primitive:
     def bind(self, stream: Stream, args: Mapping[int, Memory | None]) -> Callable[[], None]:
         """A function that does the same as execute(stream, args), but converts the arguments only
         once. It saves host time in repeated runs, and keeps alive what it uses."""
-        handles = {arg: memory._handle for arg, memory in args.items() if memory is not None}
+        handles = _handles(args)
         call = _library.bound_execute(self._handle, stream._handle, handles)
         used = (self._handle, *handles.values())
 
@@ -183,3 +183,15 @@ class Primitive:
             stream._in_flight[id(used)] = used
 
         return submit
+
+
+def _handles(args: Mapping[int, Memory | None]) -> dict[int, Any]:
+    """The handles of the memories. ValueError: one that is read-only would be written to."""
+    for arg, memory in args.items():
+        if memory is not None and memory.readonly and arg & 0xFF in _OUTPUTS:
+            raise InvalidArgumentsError(f"the memory of argument {arg} is an output, but read-only")
+    return {arg: memory._handle for arg, memory in args.items() if memory is not None}
+
+
+# The low byte is the tensor, whose scales, zero points and sums may be outputs, too.
+_OUTPUTS = (_library.ARG["DST"], _library.ARG["SCRATCHPAD"])
