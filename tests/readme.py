@@ -16,7 +16,7 @@ def blocks(section: str, name: str = "README.md") -> list[tuple[str, str]]:
     return re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", sections[section])
 
 
-def block(section: str, language: str) -> str:
-    """The text of the only block of a section in a language."""
-    (found,) = [text for name, text in blocks(section) if name == language]
+def block(section: str, language: str, page: str = "README.md") -> str:
+    """The text of the only block of a section of a page in a language."""
+    (found,) = [text for name, text in blocks(section, page) if name == language]
     return found

@@ -13,6 +13,7 @@ driver or runtime; making an Engine does.
 """
 
 from zemm import _check, _library
+from zemm._from_dlpack import from_dlpack
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
 from zemm._reorder import reorder
@@ -27,8 +28,10 @@ from zemm.errors import (
     UnimplementedError,
     ZemmError,
 )
+from zemm.linear import Linear, load_layers, save_layers
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
+from zemm.packed_weights import PackedWeights, pack
 from zemm.primitive import MatmulPrimitiveDesc, Module, Primitive, ReorderPrimitiveDesc
 from zemm.quantization import (
     QuantizedActivations,
@@ -101,12 +104,14 @@ __all__ = [
     "DeviceError",
     "Engine",
     "InvalidArgumentsError",
+    "Linear",
     "MatmulPrimitiveDesc",
     "Memory",
     "MemoryDesc",
     "Module",
     "NoDeviceError",
     "OutOfMemoryError",
+    "PackedWeights",
     "PostOps",
     "Primitive",
     "QuantizedActivations",
@@ -117,13 +122,17 @@ __all__ = [
     "UnimplementedError",
     "ZemmError",
     "dtype_name",
+    "from_dlpack",
     "get_primitive_cache_capacity",
+    "load_layers",
     "matmul",
     "numpy_dtype",
+    "pack",
     "pack_int4",
     "quantize_activations",
     "quantize_weights",
     "reorder",
+    "save_layers",
     "set_primitive_cache_capacity",
     "set_verbose",
     "unpack_int4",

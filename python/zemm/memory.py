@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm import _check, _library
+from zemm import _check, _dlpack, _library
 from zemm._array_memory import array_of, is_raw, layout_of
 from zemm._numbers import scalar_of
 from zemm._objects import ProcessBound
@@ -27,6 +27,8 @@ class Memory(ProcessBound):
     ValueError: the array does not fit, is too small or read-only; the engine is a GPU (use
     write()); md has the tag any or runtime dims.
     """
+
+    readonly = False  # True: of a tensor that from_dlpack() may only read
 
     def __init__(self, md: MemoryDesc, engine: Engine, buffer: Any = None) -> None:
         _check.instance(md, MemoryDesc, "md")
@@ -113,6 +115,8 @@ class Memory(ProcessBound):
         data = array_of(array)
         if data is None:
             data = _check.array(array, "array")
+        if self.readonly:
+            raise InvalidArgumentsError("the memory is read-only, as the tensor is that it was made from")
         if self.md.format_kind == "host_scalar":
             raise InvalidArgumentsError("a host scalar is made with its value, which stays")
         size = self.md.part_size(index)
@@ -124,6 +128,22 @@ class Memory(ProcessBound):
         layout = layout_of(self.md, index)
         layout.check(data, "array")
         _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(layout.view(bytes_), data))
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The tensor for from_dlpack() of numpy, torch and others, without a copy, on a CPU engine.
+        It keeps the bytes alive. Does not wait: call Stream.wait() first. BufferError: the engine is
+        a GPU, or the layout or type has no DLPack form."""
+        return _dlpack.capsule_of(self, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _dlpack.device_of(self)
 
     def as_numpy(self) -> NDArray[Any]:
         """A copy as an array with md's dims and type. ValueError: md is not row-major or has a

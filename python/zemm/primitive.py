@@ -206,7 +206,8 @@ class Primitive(ProcessBound):
 
 
 def _handles(args: Mapping[int, Memory | None]) -> dict[int, Any]:
-    """The C memories of an execution by their ARG numbers."""
+    """The C memories of an execution by their ARG numbers. ValueError: one that is read-only would be
+    written to."""
     if not isinstance(args, Mapping):
         raise InvalidArgumentsError(
             f"args is {_check.shown(args)}, not a dict such as {{zemm.ARG_SRC: memory}}"
@@ -221,7 +222,10 @@ def _handles(args: Mapping[int, Memory | None]) -> dict[int, Any]:
             ) from None
         _check.integer(arg, "a key of args")
         if memory is not None:
-            handles[arg] = _check.handle(memory, Memory, f"args[{_library.arg_name(arg)}]")
+            name = f"args[{_library.arg_name(arg)}]"
+            handles[arg] = _check.handle(memory, Memory, name)
+            if memory.readonly and arg & 0xFF in _OUTPUTS:
+                raise InvalidArgumentsError(f"{name} is a read-only memory, but an output")
     return handles
 
 
@@ -229,3 +233,7 @@ def _right_key(wrong: Any) -> str:
     """How to write the key that was meant."""
     word = wrong.upper() if isinstance(wrong, str) else ""
     return f"zemm.ARG_{word}" if word in _library.ARG else "a number such as zemm.ARG_SRC"
+
+
+# The low byte is the tensor, whose scales, zero points and sums may be outputs, too.
+_OUTPUTS = (_library.ARG["DST"], _library.ARG["SCRATCHPAD"])

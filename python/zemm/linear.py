@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm.Linear: a linear layer with quantised weights that are packed once."""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zemm import _check
+from zemm._call import check_stream
+from zemm._host_tensors import Host, as_array, host_of
+from zemm._linear_calls import LinearCalls
+from zemm._linear_state import pack_state, prefixes_of, read_state, unpack_state, write_state
+from zemm._numbers import as_float32
+from zemm.dtypes import dtype_name, type_of
+from zemm.engine import Engine, Stream
+from zemm.errors import InvalidArgumentsError
+from zemm.packed_weights import PackedWeights, layout_of, pack
+from zemm.quantization import quantize_weights
+from zemm.words import Activation, DataType, DType, FpmathMode, ScaleDType
+
+Shape = tuple[int, ...]
+_FLOATS = ("f32", "f16", "bf16")
+_INTEGERS = ("u8", "s8", "u4", "s4")
+
+
+class Linear:
+    """y = x @ weights + bias, with weights that are quantised and packed once.
+
+        layer = zemm.Linear.from_float(w, bias, bits=4, group=128)
+        y = layer(x)
+
+    weights: [K, N], or [E, K, N] for E experts. Made by from_float(), from_quantized() or load().
+    Immutable; any number of threads may call a layer at once.
+    """
+
+    weights: PackedWeights
+    bias: NDArray[Any] | None
+    activation: Activation
+    activation_group: int
+    dst_dtype: DataType | None
+    fpmath: FpmathMode | None
+    _calls: LinearCalls
+
+    def __init__(self) -> None:
+        raise TypeError("zemm.Linear is made by from_float(), from_quantized() or load()")
+
+    @classmethod
+    def from_float(
+        cls,
+        w: Any,
+        bias: Any = None,
+        *,
+        bits: int = 8,
+        group: int | None = 128,
+        symmetric: bool = False,
+        scale_dtype: ScaleDType = "f32",
+        activation: Activation = "f32",
+        activation_group: int | None = None,
+        dst_dtype: DType | None = None,
+        transposed: bool = False,
+        fpmath: FpmathMode | None = None,
+        engine: Engine | None = None,
+    ) -> "Linear":
+        """Quantise the weights w to 8 or 4 bits.
+
+        w: [K, N] or [E, K, N], an array or a CPU tensor of torch, floating-point. transposed: w is
+        [.., N, K], as in torch.nn.Linear.
+
+        group: elements of K that share a scale; None: all of K. symmetric: signed values without
+        zero points, else unsigned ones with zero points. scale_dtype: "f32", "f16" or "bf16".
+
+        The other arguments are those of from_quantized(). ValueError: shapes or types do not fit, or
+        a weight is not finite.
+        """
+        array = as_array(w, "w")
+        if transposed and array.ndim > 1:
+            array = array.swapaxes(-1, -2)
+        quantized = quantize_weights(array, bits, group, scale_dtype, symmetric=symmetric)
+        types: tuple[DataType, DataType] = ("u4", "s4") if bits == 4 else ("u8", "s8")
+        return cls.from_quantized(
+            *quantized,
+            weights_dtype=types[symmetric],
+            bias=bias,
+            activation=activation,
+            activation_group=activation_group,
+            dst_dtype=dst_dtype,
+            fpmath=fpmath,
+            engine=engine,
+        )
+
+    @classmethod
+    def from_quantized(
+        cls,
+        values: Any,
+        scales: Any = None,
+        zero_points: Any = None,
+        *,
+        weights_dtype: DType | None = None,
+        bias: Any = None,
+        activation: Activation = "f32",
+        activation_group: int | None = None,
+        dst_dtype: DType | None = None,
+        transposed: bool = False,
+        fpmath: FpmathMode | None = None,
+        engine: Engine | None = None,
+    ) -> "Linear":
+        """Take weights as they are: weights = scales * (values - zero_points).
+
+        values: [K, N] or [E, K, N], an array or a CPU tensor of torch, of any type that
+        zemm.matmul() takes as weights, also floating-point without scales. weights_dtype: "u4",
+        "s4" or "f4_e2m1" if values are bytes with two of these each, low nibble first: [.., K, N /
+        2], or with transposed [.., N, K / 2].
+
+        scales, zero_points: a number, [N] or [.., G, N] for G groups of K / G elements.
+
+        transposed: values are [.., N, K], as torch and GGUF keep them; scales and zero_points are
+        [.., N, G] then.
+
+        bias: [N] or [E, N], floating-point.
+
+        activation: the type in which x is multiplied. "f32", "f16" and "bf16": x of another type is
+        converted. "int8": x is quantised at each call, with a scale for each row and group of
+        activation_group elements (by default the group of the weights); it needs integer weights.
+
+        dst_dtype: of the result; None: that of x. fpmath: as in zemm.matmul(). engine: by default a
+        GPU if there is one, else the CPU.
+
+        ValueError: shapes or types do not fit. NotImplementedError: no implementation takes the
+        combination.
+        """
+        _check.choice(activation, Activation, "activation")
+        dst_dtype = dtype_name(dst_dtype, "dst_dtype") if dst_dtype is not None else None
+        if dst_dtype not in (None, *_FLOATS):
+            raise InvalidArgumentsError(f"dst_dtype {dst_dtype} is none of {', '.join(_FLOATS)}")
+        array = as_array(values, "values")
+        stored = (
+            dtype_name(weights_dtype, "weights_dtype")
+            if weights_dtype is not None
+            else type_of(array, "values")
+        )
+        if activation == "int8" and stored not in _INTEGERS:
+            raise InvalidArgumentsError(
+                f"activation 'int8' needs integer weights, these are {stored}: quantise them"
+            )
+        if activation != "int8" and activation_group is not None:
+            raise InvalidArgumentsError(
+                f"activation_group {activation_group} is for activation 'int8', not {activation!r}"
+            )
+        layer = cls.__new__(cls)
+        layer.weights = pack(
+            array,
+            as_array(scales, "scales") if scales is not None else None,
+            as_array(zero_points, "zero_points") if zero_points is not None else None,
+            src_dtype="s8" if activation == "int8" else activation,
+            src_group=activation_group,
+            weights_dtype=weights_dtype,
+            transposed=transposed,
+            fpmath=fpmath,
+            engine=engine,
+        )
+        layer.activation, layer.fpmath, layer.dst_dtype = activation, fpmath, dst_dtype
+        layer.activation_group = activation_group or layer.weights.k_group
+        layer.bias = _bias(bias, layer.weights.dims) if bias is not None else None
+        layer._calls = LinearCalls(
+            layer.weights, layer.bias, activation == "int8", layer.activation_group, fpmath
+        )
+        return layer
+
+    def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """The layer as arrays of numpy: values (not packed), scales, zero_points, bias, and config,
+        which is JSON as bytes. prefix: of the names."""
+        w = self.weights
+        arrays = {
+            "values": w.unpack(),
+            "scales": w.scales.parameter.values if w.scales is not None else None,
+            "zero_points": w.zero_points.parameter.values if w.zero_points is not None else None,
+            "bias": self.bias,
+        }
+        settings = {
+            "dims": w.dims,
+            "weights_dtype": w.data_type,
+            "activation": self.activation,
+            "activation_group": self.activation_group if self.activation == "int8" else None,
+            "dst_dtype": self.dst_dtype,
+            "fpmath": self.fpmath,
+        }
+        return pack_state(arrays, settings, prefix)
+
+    @classmethod
+    def from_state_dict(
+        cls, state: Mapping[str, Any], prefix: str = "", *, engine: Engine | None = None
+    ) -> "Linear":
+        """The layer that state_dict() has described, packed for an engine. ValueError: there is no
+        layer with the prefix, or it is damaged."""
+        arrays, settings = unpack_state(state, prefix)
+        bias = arrays.pop("bias")
+        values, scales, zero_points = arrays.values()
+        dims = settings.pop("dims", None)
+        # Bytes with two values along K, see PackedWeights.unpack()
+        transposed = bool(dims) and np.ndim(values) == len(dims) and 2 * np.shape(values)[-2] == dims[-2]
+        if transposed:
+            values, scales, zero_points = (
+                a.swapaxes(-1, -2) if a is not None and a.ndim > 1 else a
+                for a in (values, scales, zero_points)
+            )
+        try:
+            layer = cls.from_quantized(
+                values, scales, zero_points, bias=bias, transposed=transposed, engine=engine, **settings
+            )
+        except TypeError as error:
+            raise InvalidArgumentsError(f"the layer {prefix!r} is damaged: {error}") from None
+        if layer.weights.dims != tuple(dims or ()):
+            raise InvalidArgumentsError(
+                f"the layer {prefix!r} is damaged: its values are {layer.weights.dims}, its dims {dims}"
+            )
+        return layer
+
+    def save(self, path: str | PathLike[str], prefix: str = "") -> None:
+        """Write the layer to a file, which any machine can load (safetensors, an optional package).
+        save_layers() writes several to one file."""
+        write_state(path, self.state_dict(prefix))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], prefix: str = "", *, engine: Engine | None = None) -> "Linear":
+        """The layer with a prefix of a file. OSError: the file cannot be read. ValueError: it has no
+        such layer."""
+        return cls.from_state_dict(read_state(path), prefix, engine=engine)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle has the plain values. It is packed again, on the default engine."""
+        return Linear.from_state_dict, (self.state_dict(),)
+
+    @property
+    def engine(self) -> Engine:
+        return self.weights.engine
+
+    @property
+    def in_features(self) -> int:
+        """K"""
+        return self.weights.dims[-2]
+
+    @property
+    def out_features(self) -> int:
+        """N"""
+        return self.weights.dims[-1]
+
+    @property
+    def experts(self) -> int | None:
+        """E of [E, K, N]; None for one matrix."""
+        return self.weights.dims[0] if len(self.weights.dims) == 3 else None
+
+    def __call__(
+        self, x: Any, out: Any = None, *, expert: int | None = None, stream: Stream | None = None
+    ) -> Any:
+        """y = x @ weights + bias, [.., N], of the same kind as x: an array or a tensor of torch.
+
+        x: [.., K]. With experts it is [E, M, K], or [.., K] and the index of one expert. A dense,
+        row-major x of a type that the layer multiplies is not copied.
+
+        out: the tensor to write to, of y's shape and type, with any strides; it may overlap x.
+
+        stream: submit the work there and do not wait. Until stream.wait() has returned, y is not
+        complete, and x and out must not change; both are kept alive. A call waits all the same if
+        the engine is a GPU, or if out is not dense or overlaps x, as the host copies the result
+        then.
+
+        ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
+        there is no such expert.
+        """
+        host = host_of(x)
+        tensor = host.check(x, "x")
+        data_type = host.type_name(tensor, "x")
+        shape = tuple(tensor.shape)
+        dst_shape, rows = self._dst_shape(shape, expert)
+        dst_dtype = self._dst_dtype(data_type)
+        if out is not None:
+            _check_out(host, out, dst_shape, dst_dtype)
+        if stream is not None:
+            check_stream(stream, self.engine)
+        if 0 in dst_shape:
+            return out if out is not None else host.empty(dst_shape, dst_dtype)
+        src_dtype = self._src_dtype(data_type)
+        if data_type != src_dtype or not host.is_plain(tensor):
+            tensor = host.plain(tensor, src_dtype)
+        in_place = out is not None and host.is_plain(out) and not _overlap(host, tensor, out)
+        result = out if in_place else host.empty(dst_shape, dst_dtype)
+        self._calls.get(rows, src_dtype, dst_dtype, expert).run(host, tensor, result, stream)
+        if out is None or in_place:
+            return result
+        if stream is not None:
+            stream.wait()
+        host.copy(out, result)
+        return out
+
+    def _dst_shape(self, shape: Shape, expert: int | None) -> tuple[Shape, int]:
+        """The shape of y, and the rows of each matrix. ValueError: x does not fit."""
+        k, n = self.weights.dims[-2:]
+        if self.experts is None and expert is not None:
+            raise InvalidArgumentsError(f"expert {expert!r} is given, but the layer has no experts")
+        if not (expert is None or isinstance(expert, (int, np.integer))):
+            raise InvalidArgumentsError(f"expert {expert!r} is not an integer")
+        if not shape or shape[-1] != k:
+            raise InvalidArgumentsError(f"x has shape {shape}, the layer takes [.., {k}]")
+        if self.experts is not None and expert is None:
+            if len(shape) != 3 or shape[0] != self.experts:
+                raise InvalidArgumentsError(
+                    f"x has shape {shape}, the layer takes [{self.experts}, M, {k}], or [.., {k}] and the"
+                    " index of an expert"
+                )
+            return (*shape[:-1], n), shape[1]
+        rows = 1
+        for size in shape[:-1]:
+            rows *= size
+        return (*shape[:-1], n), rows
+
+    def _dst_dtype(self, data_type: DataType) -> DataType:
+        if data_type not in (*_FLOATS, "f64"):
+            raise InvalidArgumentsError(f"x has type {data_type}, not one of {', '.join(_FLOATS)}, f64")
+        return self.dst_dtype or (data_type if data_type in _FLOATS else "f32")
+
+    def _src_dtype(self, data_type: DataType) -> DataType:
+        """The type that x is converted to, on the host."""
+        if self.activation != "int8":
+            return self.activation
+        return data_type if data_type in _FLOATS else "f32"
+
+    def __repr__(self) -> str:
+        k, n = self.weights.dims[-2:]
+        experts = f"{self.experts} experts, " if self.experts is not None else ""
+        group = f" in groups of {self.weights.k_group}" if self.weights.k_group != k else ""
+        bias = f" + {type_of(self.bias, 'bias')} bias" if self.bias is not None else ""
+        return (
+            f"<Linear {experts}[.., {k}] -> [.., {n}]:"
+            f" {self.activation} x {self.weights.data_type}{group}{bias}"
+            f" -> {self.dst_dtype or 'type of x'}, {layout_of(self.weights.md)},"
+            f" {self.weights.nbytes} bytes on {self.engine!r}>"
+        )
+
+
+def save_layers(path: str | PathLike[str], layers: Mapping[str, Linear]) -> None:
+    """Write layers to one file. The names of a layer's arrays begin with its key and a dot."""
+    state: dict[str, NDArray[Any]] = {}
+    for name, layer in layers.items():
+        state.update(layer.state_dict(f"{name}."))
+    write_state(path, state)
+
+
+def load_layers(path: str | PathLike[str], *, engine: Engine | None = None) -> dict[str, Linear]:
+    """All layers of a file that save_layers() has written, by name."""
+    state = read_state(path)
+    return {
+        prefix.removesuffix("."): Linear.from_state_dict(state, prefix, engine=engine)
+        for prefix in prefixes_of(state)
+    }
+
+
+def _bias(bias: Any, dims: Shape) -> NDArray[Any]:
+    """A copy of the bias, [N] or [E, N]."""
+    array = as_float32(as_array(bias, "bias"), "bias").copy()
+    shape = (*dims[:-2], dims[-1])
+    if type_of(array, "bias") not in _FLOATS:
+        raise InvalidArgumentsError(f"bias has type {array.dtype}, not one of {', '.join(_FLOATS)}")
+    if array.shape != shape:
+        raise InvalidArgumentsError(f"bias has shape {array.shape}, weights {dims} need {shape}")
+    return array
+
+
+def _check_out(host: Host, out: Any, shape: Shape, data_type: str) -> None:
+    host.check_writable(out)
+    if tuple(out.shape) != shape:
+        raise InvalidArgumentsError(f"out has shape {tuple(out.shape)}, y is {shape}")
+    own = host.type_name(out, "out")
+    if own != data_type:
+        raise InvalidArgumentsError(f"out has type {own}, y has {data_type}")
+
+
+def _overlap(host: Host, x: Any, out: Any) -> bool:
+    """Whether two plain tensors share bytes."""
+    a, b = host.address(x), host.address(out)
+    return a < b + out.nbytes and b < a + x.nbytes

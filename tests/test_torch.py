@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers with tensors of torch, and zemm.torch.QuantLinear."""
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+
+torch = pytest.importorskip("torch", reason="needs the package torch")
+
+import zemm.torch  # noqa: E402 (after the check for torch)
+
+K, N, GROUP = 64, 48, 32
+TYPES = [torch.float32, torch.bfloat16, torch.float16]
+
+
+def linear(dtype: Any, bias: bool = True) -> Any:
+    torch.manual_seed(1)
+    return torch.nn.Linear(K, N, bias=bias).to(dtype)
+
+
+def x_of(dtype: Any, *leading: int) -> Any:
+    return torch.randn(*leading, K, generator=torch.Generator().manual_seed(2)).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_layer_takes_tensors(engine: zemm.Engine, dtype: Any) -> None:
+    weight = linear(dtype).weight.detach()
+    layer = zemm.Linear.from_float(weight, transposed=True, group=GROUP, engine=engine)
+    array = layer(x_of(torch.float32, 5).numpy())
+    got = layer(x_of(torch.float32, 5))
+    assert isinstance(got, torch.Tensor)
+    assert np.array_equal(got.numpy(), array)
+    assert layer(x_of(dtype, 2, 5)).dtype == dtype
+    x = x_of(torch.float32, 10)
+    for view in (x[::2], x.T.contiguous().T, x[3:4].expand(6, K), -x):
+        assert np.allclose(layer(view).numpy(), layer(view.numpy().copy()), rtol=0, atol=1e-5)
+    out = torch.empty(N, 5).T
+    assert layer(x_of(torch.float32, 5), out) is out
+    assert np.array_equal(out.numpy(), array)
+    stream = zemm.Stream(engine)
+    results = [layer(x_of(torch.float32, 5) * i, stream=stream) for i in range(20)]
+    stream.wait()
+    for i, result in enumerate(results):
+        assert np.allclose(result.numpy(), array * i, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("x", "sentence"),
+    [
+        (lambda: x_of(torch.float32, 2).requires_grad_(), "requires a gradient"),
+        (lambda: x_of(torch.float32, 2).to("meta"), "device meta"),
+        (lambda: x_of(torch.float32, 2).to_sparse(), "layout"),
+        (lambda: x_of(torch.float32, 2).to(torch.complex64), "complex64"),
+        (lambda: x_of(torch.float32, 2).int(), "x has type s32"),
+    ],
+)
+def test_tensors_that_are_refused(engine: zemm.Engine, x: Any, sentence: str) -> None:
+    layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP, engine=engine)
+    with pytest.raises(ValueError, match=sentence):
+        layer(x())
+    with pytest.raises(ValueError, match="out is a ndarray"):
+        layer(x_of(torch.float32, 2), np.empty((2, N), np.float32))
+
+
+@pytest.mark.parametrize("activation", [None, "int8"])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_module(engine: zemm.Engine, dtype: Any, activation: str | None) -> None:
+    plain = linear(dtype)
+    module = zemm.torch.QuantLinear.from_linear(plain, group=GROUP, activation=activation, engine=engine)
+    x = x_of(dtype, 2, 3)
+    y = module(x)
+    assert (y.dtype, y.shape) == (dtype, (2, 3, N))
+    with torch.no_grad():
+        expected = plain.float()(x.float())
+    assert (y.float() - expected).abs().max() <= 0.02 * expected.abs().max()
+    assert list(module.parameters()) == []
+
+
+def test_state_dict(engine: zemm.Engine) -> None:
+    model = torch.nn.Sequential(
+        zemm.torch.QuantLinear.from_linear(linear(torch.bfloat16), bits=4, group=GROUP, engine=engine)
+    )
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    assert set(state) == {"0.values", "0.scales", "0.zero_points", "0.bias", "0.config"}
+    assert state["0.bias"].dtype == torch.bfloat16
+    other = torch.nn.Sequential(
+        zemm.torch.QuantLinear.from_linear(linear(torch.float32, bias=False), group=GROUP, engine=engine)
+    )
+    x = x_of(torch.bfloat16, 3)
+    assert not torch.equal(other(x), model(x))
+    other.load_state_dict(state)
+    assert torch.equal(other(x), model(x))
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.equal(copied(x), model(x))
+    del state["0.config"]
+    with pytest.raises(RuntimeError, match="config"):
+        other.load_state_dict(state)
+
+
+def test_no_gradient(engine: zemm.Engine) -> None:
+    module = zemm.torch.QuantLinear.from_linear(linear(torch.float32), group=GROUP, engine=engine)
+    x = x_of(torch.float32, 2).requires_grad_()
+    with pytest.raises(ValueError, match="gradient"):
+        module(x)
+    with torch.no_grad():
+        assert module(x).shape == (2, N)
+
+
+def test_module_refusals(engine: zemm.Engine) -> None:
+    with pytest.raises(ValueError, match="linear is a Conv1d"):
+        zemm.torch.QuantLinear.from_linear(torch.nn.Conv1d(1, 1, 1))
+    experts = zemm.Linear.from_float(np.ones((2, K, N), np.float32), group=GROUP, engine=engine)
+    with pytest.raises(ValueError, match="experts"):
+        zemm.torch.QuantLinear(experts)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compile_keeps_the_graph(engine: zemm.Engine, backend: str) -> None:
+    modules = [
+        zemm.torch.QuantLinear.from_linear(linear(torch.float32), group=GROUP, engine=engine)
+        for _ in range(10)
+    ]
+    modules[-1].load_state_dict(
+        zemm.torch.QuantLinear.from_linear(
+            linear(torch.float32, bias=False), group=GROUP, engine=engine
+        ).state_dict()
+    )
+    x = x_of(torch.float32, 3)
+    torch._dynamo.reset()
+    model = torch.nn.Sequential(modules[0], torch.nn.ReLU())
+    assert torch.equal(torch.compile(model, fullgraph=True, backend=backend)(x), model(x))
+    # More modules than torch.compile makes versions of one function: they must share one.
+    for module in modules:
+        assert torch.equal(torch.compile(module, fullgraph=True, backend=backend)(x), module(x))
+
+
+def test_operator(engine: zemm.Engine) -> None:
+    module = zemm.torch.QuantLinear.from_linear(linear(torch.float32), group=GROUP, engine=engine)
+    args = (x_of(torch.float32, 2), module._number, N, None)
+    assert set(torch.library.opcheck(torch.ops.zemm.linear, args).values()) == {"SUCCESS"}
+    number = module._number
+    del module
+    with pytest.raises(ValueError, match="its module is gone"):
+        torch.ops.zemm.linear(x_of(torch.float32, 2), number, N, None)
