@@ -12,7 +12,7 @@ PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc and Primitive. Importing zemm
 driver or runtime; making an Engine does.
 """
 
-from zemm import _library
+from zemm import _library, gguf
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
 from zemm._reorder import reorder
@@ -108,6 +108,7 @@ __all__ = [
     "ZemmError",
     "dtype_name",
     "get_primitive_cache_capacity",
+    "gguf",
     "matmul",
     "numpy_dtype",
     "pack_int4",
