@@ -27,8 +27,10 @@ from zemm.errors import (
     UnimplementedError,
     ZemmError,
 )
+from zemm.linear import Linear
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
+from zemm.packed_weights import PackedWeights, pack
 from zemm.primitive import MatmulPrimitiveDesc, Module, Primitive, ReorderPrimitiveDesc
 from zemm.quantization import quantize_activations, quantize_weights
 
@@ -94,12 +96,14 @@ __all__ = [
     "DeviceError",
     "Engine",
     "InvalidArgumentsError",
+    "Linear",
     "MatmulPrimitiveDesc",
     "Memory",
     "MemoryDesc",
     "Module",
     "NoDeviceError",
     "OutOfMemoryError",
+    "PackedWeights",
     "PostOps",
     "Primitive",
     "ReorderPrimitiveDesc",
@@ -111,6 +115,7 @@ __all__ = [
     "gguf",
     "matmul",
     "numpy_dtype",
+    "pack",
     "pack_int4",
     "quantize_activations",
     "quantize_weights",

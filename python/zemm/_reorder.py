@@ -34,15 +34,9 @@ def quantize_memory(
     s32 sums of each group's values. stream: submit the work there and do not wait."""
     engine = _engine_of(x, stream)
     ndims, dims = x.md.ndims, x.md.dims
-    every = 2**ndims - 1
-    groups = (1, group) if ndims > 1 else ()
     if ndims == 1:
         raise InvalidArgumentsError(f"x has dims {dims}; a memory needs two dimensions or more, [.., M, K]")
-    attr = Attr()
-    attr.set_scales(ARG["DST"], every, groups, scale_dtype, quantization_mode="dynamic_fp")
-    if dtype == "u8":
-        attr.set_zero_points(ARG["DST"], every)
-    attr.set_precomputed_reductions(ARG["DST"], every, groups)
+    attr = quantizing_attr(ndims, group, scale_dtype, dtype)
     pd = ReorderPrimitiveDesc(engine, x.md, MemoryDesc(dims, dtype), attr)
     args = {ARG["FROM"]: x}
     for arg in (ARG["TO"], *(ARG[flag] | ARG["DST"] for flag in _OUTPUTS)):
@@ -54,6 +48,18 @@ def quantize_memory(
     assert scales is not None
     assert reductions is not None
     return args[ARG["TO"]], scales, zero_points, reductions
+
+
+def quantizing_attr(ndims: int, group: int, scale_dtype: str, dtype: str) -> Attr:
+    """The attributes of a reorder that quantises: scales, zero points and sums are outputs."""
+    every = 2**ndims - 1
+    groups = (1, group) if ndims > 1 else ()
+    attr = Attr()
+    attr.set_scales(ARG["DST"], every, groups, scale_dtype, quantization_mode="dynamic_fp")
+    if dtype == "u8":
+        attr.set_zero_points(ARG["DST"], every)
+    attr.set_precomputed_reductions(ARG["DST"], every, groups)
+    return attr
 
 
 _OUTPUTS = ("ATTR_SCALES", "ATTR_ZERO_POINTS", "ATTR_PRECOMPUTED_REDUCTIONS")

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a layer's matmul for one number of rows.
+
+Each thread has its own objects of this kind, so they need no lock. Their memories get the addresses
+of the caller's tensors at each call: making new memories would take longer than the call.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zemm import _library
+from zemm._call import stream_of
+from zemm._host_tensors import Host
+from zemm._library import ARG
+from zemm.engine import Engine, Stream
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.primitive import Primitive
+
+Shape = tuple[int, ...]
+_ALIGNMENT = 64
+
+
+class Slot:
+    """A memory whose bytes change with each call. On a CPU engine these are on the host, at an
+    address that point_at() gives; a GPU has its own, which are copied."""
+
+    def __init__(self, shape: Shape, data_type: str, engine: Engine) -> None:
+        md = MemoryDesc(shape, data_type)
+        self.size = md.size
+        self.memory = Memory.from_handle(md, engine, 0) if engine.kind == "cpu" else Memory(md, engine)
+
+    def point_at(self, address: int) -> None:
+        _library.call("memory_set_data_handle", self.memory._handle, _library.pointer(address))
+
+
+class _Step:
+    """A primitive with its memories, bound to the stream that the thread uses on the engine."""
+
+    def __init__(self, primitive: Primitive, args: dict[int, Memory]) -> None:
+        self._primitive, self._args = primitive, args
+        self.own_stream = stream_of(primitive.engine)
+        self._submit: Callable[[], None] = primitive.bind(self.own_stream, args)
+
+    def submit(self, stream: Stream) -> None:
+        if stream is self.own_stream:
+            self._submit()
+        else:
+            self._primitive.execute(stream, self._args)
+
+
+class Quantizer:
+    """Quantises src to s8 with a scale and a sum for each group of K, on the engine."""
+
+    def __init__(self, primitive: Primitive, src: Slot, dims: Shape, group: int) -> None:
+        groups = (*dims[:-1], dims[-1] // group)
+        self.values, self.scales, self.sums = self.slots = tuple(
+            Slot(shape, name, primitive.engine)
+            for shape, name in ((dims, "s8"), (groups, "f32"), (groups, "s32"))
+        )
+        self.step = _Step(
+            primitive,
+            {
+                ARG["FROM"]: src.memory,
+                ARG["TO"]: self.values.memory,
+                ARG["ATTR_SCALES"] | ARG["DST"]: self.scales.memory,
+                ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["DST"]: self.sums.memory,
+            },
+        )
+
+    def allocate(self) -> Any:
+        """Point the slots at new bytes, which the caller keeps until the work is done. New ones for
+        each call: work of another stream may still use those of the last one."""
+        sizes = [-(-slot.size // _ALIGNMENT) * _ALIGNMENT for slot in self.slots]
+        buffer = np.empty(sum(sizes), np.uint8)
+        address = buffer.ctypes.data
+        for slot, size in zip(self.slots, sizes, strict=True):
+            slot.point_at(address)
+            address += size
+        return buffer
+
+
+class LinearCall:
+    """src_dims -> dst_dims. args: the memories of weights and bias. quantize: a reorder that
+    quantises src; None: src is multiplied as it is."""
+
+    def __init__(
+        self,
+        matmul: Primitive,
+        args: dict[int, Memory],
+        src: tuple[Shape, str],
+        dst: tuple[Shape, str],
+        quantize: Primitive | None,
+        group: int,
+    ) -> None:
+        engine = matmul.engine
+        self._on_host = engine.kind == "cpu"
+        self._src, self._dst = Slot(*src, engine), Slot(*dst, engine)
+        self._quantizer: Quantizer | None = None
+        args = {**args, ARG["SRC"]: self._src.memory, ARG["DST"]: self._dst.memory}
+        if quantize is not None:
+            q = self._quantizer = Quantizer(quantize, self._src, src[0], group)
+            args[ARG["SRC"]] = q.values.memory
+            args[ARG["ATTR_SCALES"] | ARG["SRC"]] = q.scales.memory
+            if ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"] in args:
+                args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
+        self._matmul = _Step(matmul, args)
+
+    def run(self, host: Host, x: Any, result: Any, stream: Stream | None) -> None:
+        """result = layer(x), both plain. stream: submit there and do not wait, unless the engine is a
+        GPU: the host has to copy then."""
+        used = stream if stream is not None else self._matmul.own_stream
+        if self._on_host:
+            self._src.point_at(host.address(x))
+            self._dst.point_at(host.address(result))
+        else:
+            self._src.memory.write(host.bytes_of(x))
+        quantizer = self._quantizer
+        buffer = quantizer.allocate() if quantizer is not None and self._on_host else None
+        keep = (x, result, buffer)  # until the work is done, also if an exception ends this call
+        used._in_flight[id(keep)] = keep
+        if quantizer is not None:
+            quantizer.step.submit(used)
+        self._matmul.submit(used)
+        if stream is None or not self._on_host:
+            used.wait()
+        if not self._on_host:
+            np.copyto(host.bytes_of(result), self._dst.memory.read())

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPU tensors of torch for zemm._host_tensors, which imports this once the program has imported
+torch."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zemm.dtypes import numpy_dtype
+from zemm.errors import InvalidArgumentsError
+
+_TYPES = {
+    torch.float32: "f32",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
+    torch.float64: "f64",
+    torch.int8: "s8",
+    torch.uint8: "u8",
+    torch.int32: "s32",
+    torch.float8_e5m2: "f8_e5m2",
+    torch.float8_e4m3fn: "f8_e4m3",
+}
+_DTYPES = {name: dtype for dtype, name in _TYPES.items()}
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, torch.Tensor)
+
+
+class _Torch:
+    def check(self, x: Any, name: str) -> Any:
+        if x.device.type != "cpu":
+            raise InvalidArgumentsError(f"{name} is on the device {x.device}: call {name}.cpu() first")
+        if x.layout != torch.strided:
+            raise InvalidArgumentsError(f"{name} has the layout {x.layout}: call {name}.to_dense() first")
+        if x.requires_grad and torch.is_grad_enabled():
+            raise InvalidArgumentsError(
+                f"{name} requires a gradient, which zemm does not compute: call it under torch.no_grad(), or"
+                f" give {name}.detach()"
+            )
+        return x.detach()
+
+    def type_name(self, x: Any, name: str) -> str:
+        try:
+            return _TYPES[x.dtype]
+        except KeyError:
+            raise InvalidArgumentsError(
+                f"{name} has type {x.dtype}, not one of {', '.join(map(str, _TYPES))}"
+            ) from None
+
+    def plain(self, x: Any, data_type: str) -> Any:
+        return x.to(_DTYPES[data_type]).contiguous().resolve_neg()
+
+    def is_plain(self, x: Any) -> bool:
+        return bool(x.is_contiguous()) and not x.is_neg()
+
+    def empty(self, shape: tuple[int, ...], data_type: str) -> Any:
+        return torch.empty(shape, dtype=_DTYPES[data_type])
+
+    def address(self, x: Any) -> int:
+        return int(x.data_ptr())
+
+    def check_writable(self, out: Any) -> None:
+        if not isinstance(out, torch.Tensor):
+            raise InvalidArgumentsError(f"out is a {type(out).__name__}, x a tensor: give the same kind")
+        self.check(out, "out")
+        if torch._debug_has_internal_overlap(out) == 1:
+            raise InvalidArgumentsError(f"out has strides {out.stride()}: some of its elements share memory")
+
+    def copy(self, to: Any, values: Any) -> None:
+        to.copy_(values)
+
+    def bytes_of(self, x: Any) -> NDArray[np.uint8]:
+        size = x.numel() * x.element_size()
+        if not size:
+            return np.empty(0, np.uint8)
+        return np.asarray(x.view(-1).view(torch.uint8).numpy())
+
+
+HOST = _Torch()
+
+
+def dtype_of(name: str) -> torch.dtype:
+    """torch's type for zemm's name of a data type."""
+    return _DTYPES[name]
+
+
+def from_array(array: NDArray[Any]) -> torch.Tensor:
+    """A tensor with a copy of an array, also of the types of ml_dtypes that torch has."""
+    names = {numpy_dtype(name): dtype for name, dtype in _DTYPES.items()}
+    plain = np.array(array, order="C", ndmin=1)
+    tensor = torch.from_numpy(plain.reshape(-1).view(np.uint8)).view(names[plain.dtype])
+    return tensor.reshape(array.shape)

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weights that are kept on an engine in the layout that its kernel wants, with their quantisation
+parameters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zemm._call import default_engine
+from zemm._library import ARG, RUNTIME_DIM
+from zemm._lists import TYPES
+from zemm._parameters import Parameter, describe, scale_values, zero_point_values
+from zemm._reorder import reorder
+from zemm._tensors import tensor
+from zemm.attributes import Attr
+from zemm.dtypes import FOUR_BIT, pack_int4, type_of
+from zemm.engine import Engine
+from zemm.errors import InvalidArgumentsError
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.primitive import MatmulPrimitiveDesc
+from zemm.quantization import _group_count
+
+Shape = tuple[int, ...]
+SRC_TYPES = ("f32", "f16", "bf16", "s8", "u8")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Scales or zero points of weights: their mask and groups, and the memory of their values."""
+
+    parameter: Parameter
+    memory: Memory
+
+    @classmethod
+    def of(cls, parameter: Parameter, engine: Engine) -> "Operand":
+        values = parameter.values.copy()  # the caller may change the array later
+        t = tensor(values, parameter.data_type, values.ndim, engine)
+        return cls(parameter, t.memory(engine))
+
+    def declaration(self) -> tuple[int, int, Shape, str]:
+        """Arguments of Attr.set_scales() and Attr.set_zero_points()."""
+        p = self.parameter
+        return ARG["WEIGHTS"], p.mask, p.groups, p.data_type
+
+    def expert(self, index: int, count: int) -> "Operand":
+        """The part that belongs to one matrix of [count, K, N]. Values that all matrices share stay
+        whole."""
+        p = self.parameter
+        if p.mask == 0:
+            return self
+        own = p.values.shape[0] == count
+        values = p.values[index if own else 0]
+        part = Parameter(values, p.mask >> 1, p.groups, p.k_group)
+        return Operand(part, _part(self.memory, MemoryDesc(values.shape, p.data_type), index * own))
+
+
+def _part(memory: Memory, md: MemoryDesc, index: int, bits: int | None = None, stride: int = 0) -> Memory:
+    """The part of a memory with the layout md that begins after index strides (in elements)."""
+    step = md.size if bits is None else stride * bits // 8
+    assert memory.engine is not None
+    return Memory.from_handle(md, memory.engine, memory.handle + index * step, keep=memory._handle)
+
+
+class PackedWeights:
+    """Weights [K, N] or [E, K, N] on an engine, made by zemm.pack(). Immutable.
+
+    zemm.matmul() takes them in place of an array, with their scales and zero points. packed[e] is
+    the matrix e of [E, K, N], without a copy. Any number of threads may use them at once.
+    """
+
+    engine: Engine
+    dims: Shape
+    data_type: str
+    src_dtype: str
+    memory: Memory
+    scales: Operand | None
+    zero_points: Operand | None
+
+    @property
+    def k_group(self) -> int:
+        """The elements of K that share a scale and a zero point; K without groups."""
+        groups = [o.parameter.k_group for o in (self.scales, self.zero_points) if o is not None]
+        return int(np.gcd.reduce([self.dims[-2], *groups]))
+
+    @property
+    def md(self) -> MemoryDesc:
+        """The packed layout."""
+        return self.memory.md
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the engine, with scales and zero points."""
+        operands = [o.memory for o in (self.scales, self.zero_points) if o is not None]
+        return sum(memory.md.size for memory in (self.memory, *operands))
+
+    def __len__(self) -> int:
+        if len(self.dims) != 3:
+            raise InvalidArgumentsError(f"weights of dims {self.dims} are one matrix, not [E, K, N]")
+        return self.dims[0]
+
+    def __getitem__(self, expert: int) -> "PackedWeights":
+        count = len(self)
+        if isinstance(expert, bool) or not isinstance(expert, (int, np.integer)):
+            raise InvalidArgumentsError(f"expert {expert!r} is not an integer")
+        if not -count <= expert < count:
+            # A list's error: it ends a loop over the experts.
+            raise IndexError(f"expert {expert} is not in 0..{count - 1}")
+        index = int(expert) % count
+        part = PackedWeights()
+        part.engine, part.data_type, part.src_dtype = self.engine, self.data_type, self.src_dtype
+        part.dims = self.dims[1:]
+        md = self.md.submemory((1, *part.dims), (0, 0, 0)).reshape(part.dims)
+        part.memory = _part(self.memory, md, index, TYPES[self.data_type].bits, self.md.strides[0])
+        part.scales, part.zero_points = (
+            o.expert(index, count) if o is not None else None for o in (self.scales, self.zero_points)
+        )
+        return part
+
+    def declare(self, attr: Attr) -> None:
+        """Add scales and zero points to the attributes of a matmul."""
+        if self.scales is not None:
+            attr.set_scales(*self.scales.declaration())
+        if self.zero_points is not None:
+            attr.set_zero_points(*self.zero_points.declaration())
+
+    def memories(self) -> dict[int, Memory]:
+        """The arguments of an execution, by ARG number."""
+        of_weights = ARG["WEIGHTS"]
+        made = {of_weights: self.memory}
+        if self.scales is not None:
+            made[ARG["ATTR_SCALES"] | of_weights] = self.scales.memory
+        if self.zero_points is not None:
+            made[ARG["ATTR_ZERO_POINTS"] | of_weights] = self.zero_points.memory
+        return made
+
+    def unpack(self) -> NDArray[Any]:
+        """A copy of the values in row-major order: [.., K, N]. 4-bit types are bytes with two values
+        each, [.., K, N / 2] with an even N, else [.., K / 2, N] whose bytes have two values along
+        K."""
+        *leading, k, n = self.dims
+        if self.data_type not in FOUR_BIT:
+            plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).as_numpy()
+            return plain
+        if n % 2 == 0:
+            plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type)).read()
+            return plain.reshape(*leading, k, n // 2)
+        strides = (*([k * n] * len(leading)), 1, k)
+        plain = reorder(self.memory, MemoryDesc(self.dims, self.data_type, strides=strides)).read()
+        return plain.reshape(*leading, n, k // 2).swapaxes(-1, -2)
+
+    def __repr__(self) -> str:
+        with_ = [name for name in ("scales", "zero_points") if getattr(self, name) is not None]
+        group = f", group {self.k_group}" if self.k_group != self.dims[-2] else ""
+        parameters = f" with {' and '.join(with_)}{group}" if with_ else ""
+        return (
+            f"<PackedWeights {self.data_type} {self.dims}{parameters}, for src {self.src_dtype},"
+            f" {layout_of(self.md)}, {self.nbytes} bytes on {self.engine!r}>"
+        )
+
+
+def layout_of(md: MemoryDesc) -> str:
+    """The layout in words: "plain", or "packed" with its inner blocks, outermost first."""
+    if not md.inner_nblks:
+        return "plain"
+    letters = "abcdefghijkl"
+    blocks = "".join(f"{size}{letters[d]}" for size, d in zip(md.inner_blks, md.inner_idxs, strict=True))
+    return f"packed {blocks}"
+
+
+def pack(
+    weights: ArrayLike,
+    scales: ArrayLike | None = None,
+    zero_points: ArrayLike | None = None,
+    *,
+    src_dtype: str = "f32",
+    src_group: int | None = None,
+    weights_dtype: str | None = None,
+    transposed: bool = False,
+    fpmath: str | None = None,
+    engine: Engine | None = None,
+) -> PackedWeights:
+    """Copy weights to an engine, in the layout that its fastest kernel wants.
+
+        packed = zemm.pack(*zemm.quantize_weights(w, bits=8, group=128))
+        y = zemm.matmul(x, packed)
+
+    weights: [K, N] or [E, K, N] (E matrices), of any type that zemm.matmul() takes.
+    weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two values each, low nibble
+    first: [.., K, N / 2], or with transposed [.., N, K / 2].
+
+    scales, zero_points: of the weights; a number, [N] or [.., G, N] for G groups of K / G elements.
+
+    transposed: weights are [.., N, K], as torch and GGUF keep them, and scales and zero points
+    [.., N, G].
+
+    src_dtype: the data type of the activations: "f32", "f16", "bf16", "s8" or "u8". src_group: for
+    s8 and u8, the elements of K that share a scale of src; by default as many as share one of the
+    weights. The layout is chosen for these; zemm.matmul() takes other activations as well, but may
+    have to convert the weights then at every call.
+
+    fpmath: as in zemm.matmul(). engine: by default a GPU if there is one, else the CPU.
+
+    ValueError: shapes or types do not fit. NotImplementedError: no implementation takes the
+    combination.
+    """
+    if src_dtype not in SRC_TYPES:
+        raise InvalidArgumentsError(f"src_dtype {src_dtype!r} is none of {', '.join(SRC_TYPES)}")
+    array, data_type, axis = _stored(np.asarray(weights), weights_dtype, transposed)
+    packed = PackedWeights()
+    packed.engine = engine if engine is not None else default_engine()
+    packed.data_type, packed.src_dtype = data_type, src_dtype
+    plain = tensor(array, data_type, array.ndim, packed.engine, axis)
+    packed.dims = plain.dims
+    if 0 in packed.dims:
+        raise InvalidArgumentsError(f"weights have dims {packed.dims}: nothing to multiply")
+
+    def operand(values: NDArray[Any], name: str) -> Operand:
+        if transposed and values.ndim > 1:
+            values = values.swapaxes(-1, -2)
+        return Operand.of(describe(values, name, "weights", packed.dims), packed.engine)
+
+    if src_group is not None:
+        _group_count(packed.dims[-2], src_group, "weights", packed.dims)
+    packed.scales = packed.zero_points = None
+    if scales is not None:
+        packed.scales = operand(scale_values(scales, "scales"), "scales")
+    if zero_points is not None:
+        packed.zero_points = operand(zero_point_values(zero_points, "zero_points"), "zero_points")
+    md = MemoryDesc(packed.dims, data_type, tag="any")
+    pd = matmul_desc(packed, md, src_dtype, "f32", fpmath=fpmath, src_group=src_group)
+    packed.memory = reorder(plain.memory(packed.engine), pd.query_md("weights_md"))
+    return packed
+
+
+def _stored(weights: NDArray[Any], dtype: str | None, transposed: bool) -> tuple[NDArray[Any], str, int]:
+    """The weights as [.., K, N], their data type, and the axis along which a byte of a 4-bit type
+    has two values."""
+    own = type_of(weights, "weights")
+    if weights.ndim not in (2, 3):
+        raise InvalidArgumentsError(f"weights have shape {weights.shape}, not [K, N] or [E, K, N]")
+    if own in FOUR_BIT:
+        if dtype not in (None, own):
+            raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
+        weights, dtype = pack_int4(weights), own
+    elif dtype is not None and dtype != own and (dtype not in FOUR_BIT or own not in ("u8", "s8")):
+        raise InvalidArgumentsError(
+            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
+            " type each; astype() converts values, view() reads bytes as another type"
+        )
+    if dtype in FOUR_BIT:
+        weights = np.ascontiguousarray(weights)
+    stored = weights.swapaxes(-1, -2) if transposed else weights
+    return stored, dtype or own, -2 if transposed else -1
+
+
+def set_fpmath(attr: Attr, src_dtype: str, weights_dtype: str, fpmath: str | None) -> None:
+    """Set the fpmath mode. Integer weights of a floating-point src are converted to src's type
+    unless fpmath says something else."""
+    weight_only = TYPES[src_dtype].kind == "floating" and weights_dtype in ("u8", "s8", "u4", "s4")
+    if fpmath is not None or weight_only:
+        mode = fpmath or {"bf16": "bf16", "f16": "f16", "f32": "strict"}.get(src_dtype, "any")
+        attr.set_fpmath_mode(mode, apply_to_int=weight_only)
+
+
+def matmul_desc(
+    packed: PackedWeights,
+    weights: MemoryDesc,
+    src_dtype: str,
+    dst_dtype: str,
+    *,
+    fpmath: str | None = None,
+    src_group: int | None = None,
+    bias: MemoryDesc | None = None,
+) -> MatmulPrimitiveDesc:
+    """The matmul of any number of rows. An 8-bit src has a scale for each group of src_group
+    elements, and reductions if the weights have zero points."""
+    *batch, k, n = packed.dims
+    attr = Attr()
+    packed.declare(attr)
+    set_fpmath(attr, src_dtype, packed.data_type, fpmath)
+    if src_dtype in ("s8", "u8"):
+        every = 2 ** len(packed.dims) - 1
+        groups = (1, src_group if src_group is not None else packed.k_group)
+        attr.set_scales(ARG["SRC"], every, groups)
+        if packed.zero_points is not None:
+            attr.set_precomputed_reductions(ARG["SRC"], every, groups)
+    src, dst = (rows_of(batch, RUNTIME_DIM, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
+    return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
+
+
+def rows_of(batch: list[int] | Shape, rows: int, size: int, data_type: str) -> MemoryDesc:
+    """[.., rows, size], row-major, where rows may be RUNTIME_DIM."""
+    if rows != RUNTIME_DIM or not batch:
+        return MemoryDesc((*batch, rows, size), data_type, strides=None if rows > 0 else (size, 1))
+    return MemoryDesc((*batch, rows, size), data_type, strides=(RUNTIME_DIM, size, 1))
