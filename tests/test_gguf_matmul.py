@@ -136,6 +136,28 @@ def test_options(file: zemm.gguf.File) -> None:
     np.testing.assert_allclose(out, np.maximum(X @ tensor.dequantize() + bias, 0), atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q2_K", "Q6_K", "BF16"])
+def test_linear(name: str, file: zemm.gguf.File) -> None:
+    bias = RNG.standard_normal(N, dtype=np.float32)
+    layer = file[name].linear(bias)
+    assert isinstance(layer, zemm.Linear) == (file[name].minimums is None)
+    assert (layer.in_features, layer.out_features) == (K, N)
+    check(layer(X) - bias, X, file[name].dequantize())
+    assert layer(X.astype(np.float16)).dtype == np.float16
+
+
+def test_linear_of_int8_activations(file: zemm.gguf.File) -> None:
+    for name in ("Q4_0", "Q4_K"):
+        y = file[name].linear(activation="int8", dst_dtype="f32")(X)
+        check(y, X, file[name].dequantize(), 2.0**-12)
+
+
+def test_linear_of_experts(file: zemm.gguf.File) -> None:
+    layer, w = file["experts"].linear(), file["experts"].dequantize()
+    check(layer(X, expert=1), X, w[1])
+    check(layer(np.stack([X, -X])), np.stack([X, -X]), w)
+
+
 def test_values_serve_zemm_matmul(file: zemm.gguf.File) -> None:
     w = file["Q4_0"]
     y = zemm.matmul(X, w.values, weights_dtype=w.data_type, weights_scales=w.scales)
@@ -166,6 +188,8 @@ def test_refusals(file: zemm.gguf.File) -> None:
         w.matmul(q8_1.values, src_scales=np.ones((3, 5), np.float32))
     with pytest.raises(ValueError, match=r"reductions of shape \(3, 7\) does not fit src"):
         w.matmul(q8_1.values, src_scales=1.0, reductions=np.ones((3, 7), np.int32))
+    with pytest.raises(ValueError, match="x has type s8, not a floating-point type"):
+        w.linear()(q8_1.values)
     with pytest.raises(ValueError, match="K must be a multiple of 32"):
         zemm.gguf.quantize_q8_1(X[:, :40])
     with pytest.raises(ValueError, match="x has type int8, not a floating-point type"):

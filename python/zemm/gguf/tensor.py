@@ -11,9 +11,11 @@ from zemm._matmul import matmul
 from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.formats import FORMATS, Format, Parts
+from zemm.gguf.layer import LinearWithMinimums
 from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
 from zemm.gguf.q8_1 import Q8_1
 from zemm.gguf.sums import group_sums
+from zemm.linear import Linear
 
 
 class Tensor:
@@ -151,6 +153,34 @@ class Tensor:
             weights_scales=self.scales,
             **options,
         )
+
+    def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear | LinearWithMinimums:
+        """A layer y = x @ w + bias, with weights that are packed once.
+
+        options: of zemm.Linear.from_quantized(): activation, activation_group, dst_dtype, fpmath and
+        engine. If the type has minimums the layer is a LinearWithMinimums, else a zemm.Linear.
+
+        ValueError: zemm does not read the tensor's type, or it has neither two nor three dimensions.
+        """
+        if len(self.shape) not in (2, 3):
+            raise InvalidArgumentsError(
+                f"tensor {self.name!r} has shape {self.shape}, not [K, N] or [E, K, N]"
+            )
+        minimums, engine = self.minimums, options.get("engine")
+        dst_dtype = options.pop("dst_dtype", None)
+        product = Linear.from_quantized(
+            _transposed(self.values),
+            None if self.scales is None else _transposed(self.scales),
+            weights_dtype=self.data_type,
+            transposed=True,
+            bias=bias,
+            dst_dtype=dst_dtype if minimums is None else "f32",
+            **options,
+        )
+        if minimums is None:
+            return product
+        of_sums = Linear.from_quantized(_transposed(minimums), transposed=True, engine=engine)
+        return LinearWithMinimums(product, of_sums, dst_dtype)
 
     def _check_activations(self, x: NDArray[Any], options: dict[str, Any]) -> None:
         data_type = type_of(x, "x")
