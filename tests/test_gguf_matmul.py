@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of GGUF files as weights: matmuls beside their dequantised weights in float64."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import ml_dtypes
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 import zemm
 from numpy.typing import NDArray
+from readme import blocks
 from support_gguf import FLOATS, FORMATS, QUANTISED, float_rows, usual_blocks, write
 from zemm.gguf.sums import group_sums
 
@@ -200,3 +203,15 @@ def test_refusals(file: zemm.gguf.File) -> None:
         zemm.gguf.read_q8_1(np.zeros((2, 35), np.uint8))
     with pytest.raises(ValueError, match=r"blocks has type int8 and shape \(2, 36\), not uint8"):
         zemm.gguf.read_q8_1(np.zeros((2, 36), np.int8))
+
+
+def test_snippet_of_the_page(tmp_path: Path) -> None:
+    ((language, text),) = blocks("Use", "docs/gguf.md")
+    assert language == "python"
+    (tmp_path / "snippet.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # The comments of the snippet are what it prints.
+    assert done.stdout.splitlines() == [line.split("# ")[1] for line in text.splitlines() if "print(" in line]
