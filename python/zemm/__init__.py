@@ -27,7 +27,7 @@ from zemm.errors import (
     UnimplementedError,
     ZemmError,
 )
-from zemm.linear import Linear
+from zemm.linear import Linear, load_layers, save_layers
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights, pack
@@ -112,6 +112,7 @@ __all__ = [
     "ZemmError",
     "dtype_name",
     "get_primitive_cache_capacity",
+    "load_layers",
     "matmul",
     "numpy_dtype",
     "pack",
@@ -119,6 +120,7 @@ __all__ = [
     "quantize_activations",
     "quantize_weights",
     "reorder",
+    "save_layers",
     "set_primitive_cache_capacity",
     "set_verbose",
     "unpack_int4",
