@@ -27,7 +27,7 @@ from zemm.errors import (
     UnimplementedError,
     ZemmError,
 )
-from zemm.linear import Linear
+from zemm.linear import Linear, load_layers, save_layers
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights, pack
@@ -113,6 +113,7 @@ __all__ = [
     "dtype_name",
     "get_primitive_cache_capacity",
     "gguf",
+    "load_layers",
     "matmul",
     "numpy_dtype",
     "pack",
@@ -120,6 +121,7 @@ __all__ = [
     "quantize_activations",
     "quantize_weights",
     "reorder",
+    "save_layers",
     "set_primitive_cache_capacity",
     "set_verbose",
     "unpack_int4",

@@ -3,7 +3,7 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.primitive import MatmulPrimitiveDesc, Primitive
+
+if TYPE_CHECKING:
+    from zemm.packed_weights import PackedWeights
 
 PostOp = str | Sequence[Any]
 Shape = tuple[int, ...]
@@ -45,16 +48,28 @@ def stream_of(engine: Engine) -> Stream:
     return stream
 
 
+def check_stream(stream: Stream, engine: Engine) -> None:
+    if not isinstance(stream, Stream):
+        raise InvalidArgumentsError(f"stream is a {type(stream).__name__}, not a Stream")
+    if stream.engine is not engine:
+        raise InvalidArgumentsError(
+            f"the stream is on {stream.engine!r}, the work on {engine!r}: another engine object"
+        )
+
+
 class Call:
     """The arguments of one zemm.matmul() call. shape: dst's shape for the caller; dims: for the
     primitive.
 
     flat: the weights are one matrix, so the leading dimensions of src are merged with its rows, and
-    the primitive is two-dimensional.
+    the primitive is two-dimensional. stream: where run() submits without waiting.
     """
 
-    def __init__(self, engine: Engine, shape: Shape, flat: bool) -> None:
+    def __init__(self, engine: Engine, shape: Shape, flat: bool, stream: Stream | None = None) -> None:
+        if stream is not None:
+            check_stream(stream, engine)
         self.engine = engine
+        self.stream = stream
         self.shape = shape
         self.flat = flat
         self.dims: Shape = (int(np.prod(shape[:-1])), shape[-1]) if flat else shape
@@ -84,6 +99,19 @@ class Call:
         t = tensor(array, data_type, len(self.dims), self.engine, axis)
         self._add(ARG["WEIGHTS"], t)
         return t.dims
+
+    def set_packed_weights(self, packed: "PackedWeights") -> None:
+        """Add weights with their scales and zero points."""
+        if len(packed.dims) != len(self.dims):
+            raise InvalidArgumentsError(
+                f"packed weights {packed.dims} do not fit dst {self.dims}, which has other dimensions"
+            )
+        packed.declare(self.attr)
+        memories = packed.memories()
+        self._mds[ARG["WEIGHTS"]] = packed.md
+        self._memories.update(memories)
+        operands = (packed.scales, packed.zero_points)
+        self._k_groups += [operand.parameter.k_group for operand in operands if operand is not None]
 
     def set_bias(self, array: NDArray[Any]) -> None:
         self._add(ARG["BIAS"], self._like_dst(array, "bias"))
@@ -195,9 +223,11 @@ class Call:
         primitive = Primitive(pd)
         on_host = self.engine.kind == "cpu"
         memory = dst.memory(self.engine) if on_host or self._adds_old_dst else Memory(md, self.engine)
-        stream = stream_of(self.engine)
+        stream = self.stream if self.stream is not None else stream_of(self.engine)
         primitive.execute(stream, {**self._memories, ARG["DST"]: memory})
-        stream.wait()
+        copies = not on_host or (out is not None and not np.may_share_memory(result, out))
+        if self.stream is None or copies:
+            stream.wait()
         if not on_host:
             np.copyto(result, memory.read().view(result.dtype).reshape(result.shape))
         if out is None:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from zemm._call import Call, PostOp, default_engine
-from zemm._lists import TYPES
 from zemm._parameters import (
     Parameter,
     describe,
@@ -19,15 +18,16 @@ from zemm._parameters import (
 )
 from zemm._tensors import shares_places
 from zemm.dtypes import FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
-from zemm.engine import Engine
+from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
+from zemm.packed_weights import PackedWeights, set_fpmath
 
 Shape = tuple[int, ...]
 
 
 def matmul(
     src: ArrayLike,
-    weights: ArrayLike,
+    weights: ArrayLike | PackedWeights,
     bias: ArrayLike | None = None,
     *,
     dst_dtype: DTypeLike | None = None,
@@ -43,6 +43,7 @@ def matmul(
     fpmath: str | None = None,
     engine: Engine | None = None,
     out: NDArray[Any] | None = None,
+    stream: Stream | None = None,
 ) -> NDArray[Any]:
     """dst = post_ops(real(src) @ real(weights) + bias) / dst_scales + dst_zero_points
 
@@ -60,6 +61,9 @@ def matmul(
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two 4-bit values each, low
     nibble first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays
     of ml_dtypes.int4, uint4 and float4_e2m1fn need no weights_dtype; matmul() packs them.
+
+    weights may also be the result of zemm.pack(), which has scales, zero points and engine: the
+    arguments weights_dtype, weights_scales and weights_zero_points are not given then.
 
     bias: an array that broadcasts to dst.
 
@@ -101,26 +105,45 @@ def matmul(
     out: the array to write to, with dst's shape and data type and any strides. It may overlap the
     inputs.
 
+    stream: submit the work there and do not wait. Until stream.wait() has returned, dst is not
+    complete and the arrays must not change; all of them are kept alive. The call waits all the same
+    if the host has to copy the result: on a GPU, and if `out` overlaps an input or has strides that
+    a memory cannot have.
+
     ValueError: shapes or types do not fit; the message has their values. NotImplementedError: no
     implementation takes the combination. RuntimeError: there is no device, or it failed.
     """
-    a, b = np.asarray(src), np.asarray(weights)
-    if a.ndim < 2 or b.ndim < 2:
-        raise InvalidArgumentsError(f"src {a.shape} and weights {b.shape} must have two dimensions or more")
+    packed = weights if isinstance(weights, PackedWeights) else None
+    a, b = np.asarray(src), np.empty(0) if packed is not None else np.asarray(weights)
+    dims = b.shape if packed is None else packed.dims
+    if a.ndim < 2 or len(dims) < 2:
+        raise InvalidArgumentsError(f"src {a.shape} and weights {dims} must have two dimensions or more")
     a_dtype = type_of(a, "src")
     if a_dtype in FOUR_BIT:
         raise InvalidArgumentsError(
             f"src has type {a_dtype}: arrays of 4-bit types are for weights; a memory may have an f4_e2m1 src"
         )
-    b, b_dtype, packed_axis = _bytes_of_weights(b, weights_dtype, a.shape)
-    shape = _dst_shape(a.shape, _unpacked(b.shape, packed_axis))
+    packed_axis = None
+    if packed is not None:
+        given = (weights_dtype, weights_scales, weights_zero_points)
+        b_dtype, engine = packed.data_type, _engine_of(packed, given, engine)
+    else:
+        b, b_dtype, packed_axis = _bytes_of_weights(b, weights_dtype, a.shape)
+        dims = _unpacked(b.shape, packed_axis)
+    shape = _dst_shape(a.shape, dims)
     dst_dtype = _dst_dtype(a_dtype, dst_dtype, out, shape)
     if 0 in shape:
         return out if out is not None else np.empty(shape, numpy_dtype(dst_dtype))
 
-    call = Call(engine if engine is not None else default_engine(), shape, flat=set(b.shape[:-2]) <= {1})
+    # The layout of packed weights has as many dimensions as they have.
+    flat = len(dims) == 2 if packed is not None else set(dims[:-2]) <= {1}
+    call = Call(engine if engine is not None else default_engine(), shape, flat, stream)
     call.set_src(a, a_dtype)
-    weights_dims = call.set_weights(b, b_dtype, packed_axis)
+    if packed is not None:
+        call.set_packed_weights(packed)
+        weights_dims = packed.dims
+    else:
+        weights_dims = call.set_weights(b, b_dtype, packed_axis)
     if bias is not None:
         call.set_bias(np.asarray(bias))
 
@@ -148,12 +171,22 @@ def matmul(
     if dst_zero_points is not None:
         values = zero_point_values(dst_zero_points, "dst_zero_points").astype(np.int32)
         call.zero_points("DST", describe(values, "dst_zero_points", "dst", call.dims))
-    weight_only = TYPES[a_dtype].kind == "floating" and b_dtype in ("u8", "s8", "u4", "s4")
-    if fpmath is not None or weight_only:
-        mode = fpmath or {"bf16": "bf16", "f16": "f16", "f32": "strict"}.get(a_dtype, "any")
-        call.attr.set_fpmath_mode(mode, apply_to_int=weight_only)
+    set_fpmath(call.attr, a_dtype, b_dtype, fpmath)
     call.set_post_ops(post_ops, has_out=out is not None)
     return call.run(dst_dtype, out)
+
+
+def _engine_of(packed: PackedWeights, given: tuple[Any, ...], engine: Engine | None) -> Engine:
+    """The engine of packed weights. ValueError: an argument contradicts them."""
+    names = ("weights_dtype", "weights_scales", "weights_zero_points")
+    for name, value in zip(names, given, strict=True):
+        if value is not None:
+            raise InvalidArgumentsError(f"{name} is given, but packed weights have their own: leave it out")
+    if engine is not None and engine is not packed.engine:
+        raise InvalidArgumentsError(
+            f"the weights are packed on another engine object ({packed.engine!r}) than engine={engine!r}"
+        )
+    return packed.engine
 
 
 def _bytes_of_weights(

@@ -30,15 +30,16 @@ def quantize_linear(
         raise InvalidArgumentsError(
             f"w {w.shape} has an odd N: a row of 4-bit values would end inside a byte"
         )
-    made = [_matrix(m, bits, group, symmetric, scale_dtype) for m in (w if w.ndim == 3 else w[None])]
-    values, scales, zero_points = (
-        None if parts[0] is None else np.stack(parts) for parts in zip(*made, strict=True)
-    )
+    dtype = ("s" if symmetric else "u") + str(bits)
     if w.ndim == 2:
-        values, scales, zero_points = (None if a is None else a[0] for a in (values, scales, zero_points))
-    elif group is None:  # [E, N] would be taken for groups of one matrix
-        scales, zero_points = (None if a is None else a[:, None] for a in (scales, zero_points))
-    return values, scales, zero_points, ("s" if symmetric else "u") + str(bits)
+        return *_matrix(w, bits, group, symmetric, scale_dtype), dtype
+    values, scales, zero_points = zip(
+        *(_matrix(m, bits, group, symmetric, scale_dtype) for m in w), strict=True
+    )
+    # Without groups [E, N] would be taken for E groups of one matrix.
+    shape = (len(w), -1, w.shape[-1])
+    points = None if symmetric else np.stack(zero_points).reshape(shape)
+    return np.stack(values), np.stack(scales).reshape(shape), points, dtype
 
 
 def _matrix(w: NDArray[Any], bits: int, group: int | None, symmetric: bool, scale_dtype: str) -> Any:

@@ -1,31 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.Linear: a linear layer with quantised weights that are packed once."""
 
-import threading
-from collections import OrderedDict
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from zemm._call import check_stream
 from zemm._host_tensors import Host, as_array, host_of
-from zemm._library import ARG, RUNTIME_DIM
-from zemm._linear_call import LinearCall
+from zemm._linear_calls import LinearCalls
+from zemm._linear_state import pack_state, prefixes_of, read_state, unpack_state, write_state
 from zemm._numbers import as_float32
 from zemm._quantize_linear import quantize_linear
-from zemm._reorder import quantizing_attr
-from zemm._tensors import tensor
 from zemm.dtypes import dtype_name, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
-from zemm.memory import Memory
-from zemm.packed_weights import PackedWeights, layout_of, matmul_desc, pack, rows_of
-from zemm.primitive import Primitive, ReorderPrimitiveDesc
+from zemm.packed_weights import PackedWeights, layout_of, pack
 
 Shape = tuple[int, ...]
 ACTIVATIONS = ("f32", "f16", "bf16", "int8")
 _FLOATS = ("f32", "f16", "bf16")
 _INTEGERS = ("u8", "s8", "u4", "s4")
-MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thread keeps
 
 
 class Linear:
@@ -44,6 +41,7 @@ class Linear:
     activation_group: int
     dst_dtype: str | None
     fpmath: str | None
+    _calls: LinearCalls
 
     @classmethod
     def from_float(
@@ -131,13 +129,24 @@ class Linear:
         """
         if activation not in ACTIVATIONS:
             raise InvalidArgumentsError(f"activation {activation!r} is none of {', '.join(ACTIVATIONS)}")
+        dst_dtype = dtype_name(dst_dtype) if dst_dtype is not None else None
+        if dst_dtype not in (None, *_FLOATS):
+            raise InvalidArgumentsError(f"dst_dtype {dst_dtype} is none of {', '.join(_FLOATS)}")
+        array = as_array(values, "values")
+        stored = weights_dtype or type_of(array, "values")
+        if activation == "int8" and stored not in _INTEGERS:
+            raise InvalidArgumentsError(
+                f"activation 'int8' needs integer weights, these are {stored}: quantise them"
+            )
+        if activation != "int8" and activation_group is not None:
+            raise InvalidArgumentsError(
+                f"activation_group {activation_group} is for activation 'int8', not {activation!r}"
+            )
         layer = cls()
         layer.weights = pack(
-            as_array(values, "values"),
-            *(
-                as_array(v, name) if v is not None else None
-                for v, name in ((scales, "scales"), (zero_points, "zero_points"))
-            ),
+            array,
+            as_array(scales, "scales") if scales is not None else None,
+            as_array(zero_points, "zero_points") if zero_points is not None else None,
             src_dtype="s8" if activation == "int8" else activation,
             src_group=activation_group,
             weights_dtype=weights_dtype,
@@ -145,19 +154,77 @@ class Linear:
             fpmath=fpmath,
             engine=engine,
         )
-        layer.activation, layer.fpmath = activation, fpmath
-        layer.activation_group = _activation_group(layer.weights, activation, activation_group)
-        layer.dst_dtype = dtype_name(dst_dtype) if dst_dtype is not None else None
+        layer.activation, layer.fpmath, layer.dst_dtype = activation, fpmath, dst_dtype
+        layer.activation_group = activation_group or layer.weights.k_group
         layer.bias = _bias(bias, layer.weights.dims) if bias is not None else None
-        layer._prepare()
+        layer._calls = LinearCalls(
+            layer.weights, layer.bias, activation == "int8", layer.activation_group, fpmath
+        )
         return layer
 
-    def _prepare(self) -> None:
-        """Make what a new, copied or loaded layer has besides its weights."""
-        self._lock = threading.Lock()  # for the two dicts; both only grow, by few entries
-        self._primitives: dict[tuple[Any, ...], Primitive] = {}
-        self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
-        self._local = threading.local()
+    def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """The layer as arrays of numpy: values (not packed), scales, zero_points, bias, and config,
+        which is JSON as bytes. prefix: of the names."""
+        w = self.weights
+        arrays = {
+            "values": w.unpack(),
+            "scales": w.scales.parameter.values if w.scales is not None else None,
+            "zero_points": w.zero_points.parameter.values if w.zero_points is not None else None,
+            "bias": self.bias,
+        }
+        settings = {
+            "dims": w.dims,
+            "weights_dtype": w.data_type,
+            "activation": self.activation,
+            "activation_group": self.activation_group if self.activation == "int8" else None,
+            "dst_dtype": self.dst_dtype,
+            "fpmath": self.fpmath,
+        }
+        return pack_state(arrays, settings, prefix)
+
+    @classmethod
+    def from_state_dict(
+        cls, state: Mapping[str, Any], prefix: str = "", *, engine: Engine | None = None
+    ) -> "Linear":
+        """The layer that state_dict() has described, packed for an engine. ValueError: there is no
+        layer with the prefix, or it is damaged."""
+        arrays, settings = unpack_state(state, prefix)
+        bias = arrays.pop("bias")
+        values, scales, zero_points = arrays.values()
+        dims = settings.pop("dims", None)
+        # Bytes with two values along K, see PackedWeights.unpack()
+        transposed = bool(dims) and np.ndim(values) == len(dims) and 2 * np.shape(values)[-2] == dims[-2]
+        if transposed:
+            values, scales, zero_points = (
+                a.swapaxes(-1, -2) if a is not None and a.ndim > 1 else a
+                for a in (values, scales, zero_points)
+            )
+        try:
+            layer = cls.from_quantized(
+                values, scales, zero_points, bias=bias, transposed=transposed, engine=engine, **settings
+            )
+        except TypeError as error:
+            raise InvalidArgumentsError(f"the layer {prefix!r} is damaged: {error}") from None
+        if layer.weights.dims != tuple(dims or ()):
+            raise InvalidArgumentsError(
+                f"the layer {prefix!r} is damaged: its values are {layer.weights.dims}, its dims {dims}"
+            )
+        return layer
+
+    def save(self, path: str | PathLike[str], prefix: str = "") -> None:
+        """Write the layer to a file, which any machine can load (safetensors, an optional package).
+        save_layers() writes several to one file."""
+        write_state(path, self.state_dict(prefix))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], prefix: str = "", *, engine: Engine | None = None) -> "Linear":
+        """The layer with a prefix of a file. OSError: the file cannot be read. ValueError: it has no
+        such layer."""
+        return cls.from_state_dict(read_state(path), prefix, engine=engine)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or a pickle has the plain values. It is packed again, on the default engine."""
+        return Linear.from_state_dict, (self.state_dict(),)
 
     @property
     def engine(self) -> Engine:
@@ -203,8 +270,8 @@ class Linear:
         dst_dtype = self._dst_dtype(data_type)
         if out is not None:
             _check_out(host, out, dst_shape, dst_dtype)
-        if stream is not None and (not isinstance(stream, Stream) or stream.engine is not self.engine):
-            raise InvalidArgumentsError(f"stream {stream!r} is no stream of the layer's {self.engine!r}")
+        if stream is not None:
+            check_stream(stream, self.engine)
         if 0 in dst_shape:
             return out if out is not None else host.empty(dst_shape, dst_dtype)
         src_dtype = self._src_dtype(data_type)
@@ -212,7 +279,7 @@ class Linear:
             tensor = host.plain(tensor, src_dtype)
         in_place = out is not None and host.is_plain(out) and not _overlap(host, tensor, out)
         result = out if in_place else host.empty(dst_shape, dst_dtype)
-        self._call_for(rows, src_dtype, dst_dtype, expert).run(host, tensor, result, stream)
+        self._calls.get(rows, src_dtype, dst_dtype, expert).run(host, tensor, result, stream)
         if out is None or in_place:
             return result
         if stream is not None:
@@ -250,71 +317,6 @@ class Linear:
             return self.activation
         return data_type if data_type in _FLOATS else "f32"
 
-    def _call_for(self, rows: int, src_dtype: str, dst_dtype: str, expert: int | None) -> LinearCall:
-        """This thread's objects for a number of rows."""
-        calls: OrderedDict[tuple[Any, ...], LinearCall] | None = getattr(self._local, "calls", None)
-        if calls is None:
-            calls = self._local.calls = OrderedDict()
-        key = (rows, src_dtype, dst_dtype, expert)
-        call = calls.get(key)
-        if call is not None:
-            calls.move_to_end(key)
-            return call
-        call = calls[key] = self._new_call(*key)
-        if len(calls) > MOST_CALLS:
-            calls.popitem(last=False)
-        return call
-
-    def _new_call(self, rows: int, src_dtype: str, dst_dtype: str, expert: int | None) -> LinearCall:
-        with self._lock:
-            weights, bias = self._target(expert)
-            matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
-            quantize = self._quantize(weights, src_dtype) if self.activation == "int8" else None
-        *batch, k, n = weights.dims
-        args = weights.memories()
-        if bias is not None:
-            args[ARG["BIAS"]] = bias
-        src, dst = ((*batch, rows, k), src_dtype), ((*batch, rows, n), dst_dtype)
-        return LinearCall(matmul, args, src, dst, quantize, self.activation_group)
-
-    def _target(self, expert: int | None) -> tuple[PackedWeights, Memory | None]:
-        """The weights and the bias of an expert, or of all."""
-        if expert not in self._targets:
-            weights = self.weights if expert is None else self.weights[expert]
-            memory = None
-            if self.bias is not None:
-                bias = self.bias if expert is None else self.bias[expert]
-                bias = bias.reshape(*bias.shape[:-1], 1, bias.shape[-1])
-                memory = tensor(bias, type_of(bias, "bias"), bias.ndim, self.engine).memory(self.engine)
-            self._targets[expert] = weights, memory
-        return self._targets[expert]
-
-    def _matmul(
-        self, weights: PackedWeights, bias: Memory | None, src_dtype: str, dst_dtype: str
-    ) -> Primitive:
-        key = ("matmul", len(weights.dims), src_dtype, dst_dtype)
-        if key not in self._primitives:
-            pd = matmul_desc(
-                weights,
-                weights.md,
-                "s8" if self.activation == "int8" else src_dtype,
-                dst_dtype,
-                fpmath=self.fpmath,
-                src_group=self.activation_group,
-                bias=bias.md if bias is not None else None,
-            )
-            self._primitives[key] = Primitive(pd)
-        return self._primitives[key]
-
-    def _quantize(self, weights: PackedWeights, src_dtype: str) -> Primitive:
-        key = ("quantize", len(weights.dims), src_dtype)
-        if key not in self._primitives:
-            *batch, k, _ = weights.dims
-            src, dst = (rows_of(batch, RUNTIME_DIM, k, name) for name in (src_dtype, "s8"))
-            attr = quantizing_attr(len(weights.dims), self.activation_group, "f32", "s8")
-            self._primitives[key] = Primitive(ReorderPrimitiveDesc(self.engine, src, dst, attr))
-        return self._primitives[key]
-
     def __repr__(self) -> str:
         k, n = self.weights.dims[-2:]
         experts = f"{self.experts} experts, " if self.experts is not None else ""
@@ -328,18 +330,21 @@ class Linear:
         )
 
 
-def _activation_group(weights: PackedWeights, activation: str, group: int | None) -> int:
-    if activation != "int8":
-        if group is not None:
-            raise InvalidArgumentsError(
-                f"activation_group {group} is for activation 'int8', not {activation!r}"
-            )
-        return weights.k_group
-    if weights.data_type not in _INTEGERS:
-        raise InvalidArgumentsError(
-            f"activation 'int8' needs integer weights, these are {weights.data_type}: quantise them"
-        )
-    return group if group is not None else weights.k_group
+def save_layers(path: str | PathLike[str], layers: Mapping[str, Linear]) -> None:
+    """Write layers to one file. The names of a layer's arrays begin with its key and a dot."""
+    state: dict[str, NDArray[Any]] = {}
+    for name, layer in layers.items():
+        state.update(layer.state_dict(f"{name}."))
+    write_state(path, state)
+
+
+def load_layers(path: str | PathLike[str], *, engine: Engine | None = None) -> dict[str, Linear]:
+    """All layers of a file that save_layers() has written, by name."""
+    state = read_state(path)
+    return {
+        prefix.removesuffix("."): Linear.from_state_dict(state, prefix, engine=engine)
+        for prefix in prefixes_of(state)
+    }
 
 
 def _bias(bias: Any, dims: Shape) -> NDArray[Any]:

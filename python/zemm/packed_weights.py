@@ -208,6 +208,8 @@ def pack(
     """
     if src_dtype not in SRC_TYPES:
         raise InvalidArgumentsError(f"src_dtype {src_dtype!r} is none of {', '.join(SRC_TYPES)}")
+    if engine is not None and not isinstance(engine, Engine):
+        raise InvalidArgumentsError(f"engine is {engine!r}, not a zemm.Engine")
     array, data_type, axis = _stored(np.asarray(weights), weights_dtype, transposed)
     packed = PackedWeights()
     packed.engine = engine if engine is not None else default_engine()

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""zemm's layers as modules of torch, for inference on the host.
+
+    import zemm.torch
+    model.proj = zemm.torch.QuantLinear.from_linear(model.proj, bits=4, group=128)
+
+Importing this needs the package torch.
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError("zemm.torch needs the package torch: pip install torch") from error
+
+from zemm.torch._module import QuantLinear
+
+__all__ = ["QuantLinear"]
