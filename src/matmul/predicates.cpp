@@ -224,6 +224,8 @@ bool takes_float(const facts &f, const ze::device &dev, ze::feature feature, std
 }
 
 bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    if (!has(dev, feature, why))
+        return false;
     const problem &p = f.problem();
     if (!p.weight_only()) {
         why = text("it multiplies floats by integers, not %s by %s", zemm_dt2str(p.src.data_type),
@@ -234,7 +236,7 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, s
         why = "it reads packed weights only";
         return false;
     }
-    return takes_float(f, dev, feature, why);
+    return reads_weights(f, why);
 }
 
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {

@@ -2,6 +2,7 @@
 """OpenVINO as a peer: f32 activations, which its CPU plugin may quantise, and f32, 8- or 4-bit
 weights."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ _IN_BF16 = ("bf16", "any")
 class OpenVino:
     """The imported package."""
 
-    quantises_src = True
-
     def __init__(self, openvino: Any) -> None:
         self._openvino = openvino
+        # It ignores the group size on a CPU without dot products of bytes.
+        self.quantises_src = "vnni" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
         self.version = openvino.__version__
         self._core = openvino.Core()
 
