@@ -17,6 +17,7 @@ DOCUMENTS = [
     "docs/compat.md",
     "docs/design.md",
     "docs/features.md",
+    "docs/gguf.md",
     "docs/kernels.md",
     "docs/layers.md",
     "docs/level_zero.md",

@@ -130,6 +130,16 @@ def test_program_of_the_readme(
     assert run(program, env=installed.env(), cwd=tmp_path) == expected_output(source)
 
 
+def test_example(installed: Installation, tmp_path: Path) -> None:
+    """examples/linear.c, compiled by the command in its first comment."""
+    source = (ROOT / "examples" / "linear.c").read_text()
+    assert "cc linear.c $(pkg-config --cflags --libs zemm) -o linear" in source
+    program = build(installed, tmp_path, source, ["cc"], ".c")
+    lines = run(program, env=installed.env(), cwd=tmp_path).splitlines()
+    assert lines
+    assert all(line.endswith(", right") for line in lines)
+
+
 def test_program_says_what_is_missing(installed: Installation, tmp_path: Path) -> None:
     """If the runtime cannot be opened, the README's CHECK prints the library's sentence."""
     program = build(installed, tmp_path, block("From C", "c"), ["cc"], ".c")

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tensor of a GGUF file as weights of a matmul."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zemm._matmul import matmul
+from zemm.dtypes import FLOATING, FOUR_BIT, pack_int4, type_of, unpack_int4
+from zemm.errors import InvalidArgumentsError
+from zemm.gguf.formats import FORMATS, Format, Parts
+from zemm.gguf.layer import LinearWithMinimums
+from zemm.gguf.q8_1 import GROUP as Q8_1_GROUP
+from zemm.gguf.q8_1 import Q8_1
+from zemm.gguf.sums import group_sums
+from zemm.linear import Linear
+from zemm.words import DataType
+
+
+class Tensor:
+    """Weights w = scales * values - minimums, with scales and minimums for groups along K.
+
+    name: in the file. type: ggml's ("Q4_K"). shape: [.., K, N], the transpose of ggml's rows along
+    K; [K] if the tensor has one dimension.
+    """
+
+    def __init__(self, name: str, type_name: str, dims: tuple[int, ...], data: NDArray[np.uint8]) -> None:
+        self.name = name
+        self.type = type_name
+        self._dims = dims
+        self._data = data
+        rows = dims[::-1]
+        self.shape = (*rows[:-2], *dims[:2]) if len(dims) > 1 else rows
+
+    @property
+    def _format(self) -> Format:
+        if self.type not in FORMATS:
+            raise InvalidArgumentsError(
+                f"tensor {self.name!r} has the type {self.type}, which zemm does not read; it reads"
+                f" {', '.join(FORMATS)}"
+            )
+        return FORMATS[self.type]
+
+    @property
+    def data_type(self) -> DataType:
+        """zemm's name of the values' type. ValueError, as from the members below, if zemm does not
+        read the tensor's type."""
+        return self._format.data_type
+
+    @property
+    def group(self) -> int | None:
+        """How many elements of K share a scale. None for floating-point types."""
+        return self._format.group if self._format.decode else None
+
+    @cached_property
+    def _blocks(self) -> NDArray[Any]:
+        """The file's blocks, [.., N, blocks of a row]. Floating-point elements are blocks, too."""
+        return self._data.view(self._format.block).reshape(*self._dims[:0:-1], -1)
+
+    @cached_property
+    def _parts(self) -> Parts | None:
+        """Codes, scales and minimums, all [.., N, elements or groups along K]."""
+        decode = self._format.decode
+        if decode is None:
+            return None
+        codes, scales, minimums = decode(self._blocks.reshape(-1))
+        rows = self._dims[:0:-1]
+        codes, scales = codes.reshape(*rows, -1), scales.reshape(*rows, -1)
+        minimums = None if minimums is None else minimums.reshape(*rows, -1)
+        if self.data_type in FOUR_BIT:
+            codes = pack_int4(codes)
+        return Parts(codes, scales, minimums)
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The elements, or the integers that stand for them, [.., K, N], as zemm.matmul() takes
+        them: int8, uint8, float16, bfloat16 or float32. For data type u4 and s4 bytes with two
+        values along K each, [.., K / 2, N]. Floating-point values are a view of the file."""
+        return _transposed(self._blocks if self._parts is None else self._parts.codes)
+
+    @property
+    def scales(self) -> NDArray[np.float32] | None:
+        """[.., K / group, N]; exact. None for floating-point types."""
+        return None if self._parts is None else _transposed(self._parts.scales)
+
+    @property
+    def minimums(self) -> NDArray[np.float32] | None:
+        """[.., K / group, N]; exact. None unless the type has minimums."""
+        if self._parts is None or self._parts.minimums is None:
+            return None
+        return _transposed(self._parts.minimums)
+
+    def dequantize(self) -> NDArray[np.float32]:
+        """The weights as float32 [.., K, N], with the bits of gguf.quants.dequantize()."""
+        parts = self._parts
+        if parts is None:
+            return _transposed(self._blocks.astype(np.float32))
+        codes = parts.codes
+        if self.data_type in FOUR_BIT:
+            count = 2 * codes.size
+            codes = unpack_int4(codes, count, signed=self.data_type == "s4")
+        grouped = codes.reshape(*parts.scales.shape, -1).astype(np.float32)
+        grouped *= parts.scales[..., None]
+        if parts.minimums is not None:
+            grouped -= parts.minimums[..., None]
+        return _transposed(grouped.reshape(*self._dims[::-1]))
+
+    def matmul(
+        self,
+        x: ArrayLike | Q8_1,
+        *,
+        src_scales: ArrayLike | None = None,
+        reductions: ArrayLike | None = None,
+        **options: Any,
+    ) -> NDArray[Any]:
+        """x @ w, by zemm.matmul(), which describes `options` (bias, dst_dtype, post_ops, fpmath,
+        engine and out). dst is float32 unless dst_dtype or out say otherwise.
+
+        x: [.., M, K], one of
+        - floating-point activations
+        - int8 activations with src_scales and, if there are any, reductions, as from
+          zemm.quantize_activations()
+        - blocks of Q8_1, as from zemm.gguf.quantize_q8_1()
+
+        If the type has minimums, their part of the result, sums of x over groups times minimums, is
+        a second matmul in float32. It is subtracted before post_ops. The sums are those of Q8_1
+        or, times src_scales, the reductions, where their groups lie within the tensor's. Otherwise
+        the activations are summed here. Each sum is rounded to float32 once.
+
+        ValueError: shapes or types do not fit, or zemm does not read the tensor's type.
+        """
+        group, sums = self._format.group, None
+        if isinstance(x, Q8_1):
+            if src_scales is not None or reductions is not None:
+                raise InvalidArgumentsError(
+                    "x is Q8_1 with its own scales and sums: leave src_scales and reductions out"
+                )
+            x, src_scales, sums = x
+        array = np.asarray(x)
+        self._check_activations(array, options)
+        minimums = self.minimums
+        if minimums is not None:
+            if sums is None or group != Q8_1_GROUP:
+                sums = group_sums(array, group, src_scales, reductions)
+            part = matmul(sums, minimums, engine=options.get("engine"))
+            options["post_ops"] = [("sub", part), *options.get("post_ops", ())]
+        return matmul(
+            array,
+            self.values,
+            weights_dtype=self.data_type,
+            src_scales=src_scales,
+            weights_scales=self.scales,
+            **options,
+        )
+
+    def linear(self, bias: ArrayLike | None = None, **options: Any) -> Linear | LinearWithMinimums:
+        """A layer y = x @ w + bias, with weights that are packed once.
+
+        options: of zemm.Linear.from_quantized(): activation, activation_group, dst_dtype, fpmath and
+        engine. If the type has minimums the layer is a LinearWithMinimums, else a zemm.Linear.
+
+        ValueError: zemm does not read the tensor's type, or it has neither two nor three dimensions.
+        """
+        if len(self.shape) not in (2, 3):
+            raise InvalidArgumentsError(
+                f"tensor {self.name!r} has shape {self.shape}, not [K, N] or [E, K, N]"
+            )
+        minimums, engine = self.minimums, options.get("engine")
+        dst_dtype = options.pop("dst_dtype", None)
+        product = Linear.from_quantized(
+            _transposed(self.values),
+            None if self.scales is None else _transposed(self.scales),
+            weights_dtype=self.data_type,
+            transposed=True,
+            bias=bias,
+            dst_dtype=dst_dtype if minimums is None else "f32",
+            **options,
+        )
+        if minimums is None:
+            return product
+        of_sums = Linear.from_quantized(_transposed(minimums), transposed=True, engine=engine)
+        return LinearWithMinimums(product, of_sums, dst_dtype)
+
+    def _check_activations(self, x: NDArray[Any], options: dict[str, Any]) -> None:
+        data_type = type_of(x, "x")
+        if data_type not in (*FLOATING, "s8"):
+            raise InvalidArgumentsError(f"x has type {data_type}, neither floating-point nor s8")
+        if "src_zero_points" in options:
+            raise InvalidArgumentsError("src_zero_points cannot be given: the int8 activations have none")
+        if x.ndim < 2 or len(self.shape) < 2 or x.shape[-1] != self.shape[-2]:
+            raise InvalidArgumentsError(
+                f"x {x.shape} does not fit tensor {self.name!r} {self.shape}: they must be [.., M, K] and"
+                " [.., K, N]"
+            )
+
+    def __repr__(self) -> str:
+        return f"<zemm.gguf.Tensor {self.name!r} {self.type} {self.shape}>"
+
+
+def _transposed(rows: NDArray[Any]) -> NDArray[Any]:
+    """[.., N, K] as [.., K, N]; [K] unchanged."""
+    return rows.swapaxes(-1, -2) if rows.ndim > 1 else rows

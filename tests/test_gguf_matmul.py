@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of GGUF files as weights: matmuls beside their dequantised weights in float64."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+import zemm
+from numpy.typing import NDArray
+from readme import blocks
+from support_gguf import FLOATS, FORMATS, QUANTISED, float_rows, usual_blocks, write
+from zemm.gguf.sums import group_sums
+
+K, N, M = 512, 24, 3
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((M, K), dtype=np.float32)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> zemm.gguf.File:
+    """A tensor [K, N] of every type, and experts [2, K, N]."""
+    tensors = {
+        name: (name, float_rows(name, (N, K), RNG) if name in FLOATS else usual_blocks(name, (N, K), RNG))
+        for name in FORMATS
+    }
+    tensors["experts"] = ("Q4_K", usual_blocks("Q4_K", (2, N, K), RNG))
+    return zemm.gguf.load(write(tmp_path_factory.mktemp("gguf") / "all.gguf", tensors))
+
+
+def check(
+    got: NDArray[np.generic], x: NDArray[np.generic], weights: NDArray[np.float32], digits: float = 1e-6
+) -> None:
+    """Compare with float64. digits: allowed error, as a part of the sum of absolute products."""
+    wide, w = x.astype(np.float64), weights.astype(np.float64)
+    assert got.shape == (*x.shape[:-1], w.shape[-1])
+    error = np.abs(got.astype(np.float64) - wide @ w)
+    assert (error <= digits * 16 * (np.abs(wide) @ np.abs(w))).all(), error.max()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_float_activations(name: str, file: zemm.gguf.File) -> None:
+    y = file[name].matmul(X)
+    assert y.dtype == np.float32
+    check(y, X, file[name].dequantize())
+
+
+def test_experts(file: zemm.gguf.File) -> None:
+    x = RNG.standard_normal((2, M, K), dtype=np.float32)
+    check(file["experts"].matmul(x), x, file["experts"].dequantize())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_K"])
+def test_half_activations(name: str, dtype: type, file: zemm.gguf.File) -> None:
+    x = X.astype(dtype)
+    y = file[name].matmul(x, dst_dtype="f32")
+    check(y, x, file[name].dequantize(), 2.0**-10 if dtype is np.float16 else 2.0**-7)
+    assert file[name].matmul(x).dtype == x.dtype
+
+
+@pytest.mark.parametrize("with_reductions", [False, True])
+@pytest.mark.parametrize("group", [16, 32, 128])
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q2_K", "Q5_K"])
+def test_int8_activations(name: str, group: int, with_reductions: bool, file: zemm.gguf.File) -> None:
+    values, scales, reductions = zemm.quantize_activations(X, group=group)
+    given = {"reductions": reductions} if with_reductions else {}
+    y = file[name].matmul(values, src_scales=scales, **given)
+    check(y, values * np.repeat(scales, group, axis=1), file[name].dequantize())
+
+
+def test_reductions_are_used(file: zemm.gguf.File) -> None:
+    """Those of 32 elements serve groups of 32. Other ones would show."""
+    values, scales, reductions = zemm.quantize_activations(X, group=32)
+    tensor = file["Q4_1"]
+    assert tensor.minimums is not None
+    right = tensor.matmul(values, src_scales=scales, reductions=reductions)
+    other = tensor.matmul(values, src_scales=scales, reductions=reductions + 1)
+    np.testing.assert_allclose(right - other, scales @ tensor.minimums, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", QUANTISED)
+def test_q8_1(name: str, file: zemm.gguf.File) -> None:
+    x = zemm.gguf.quantize_q8_1(X)
+    # Sums of f16 have an error of 2^-11.
+    digits = 1e-6 if file[name].minimums is None or file[name].group != 32 else 2.0**-11
+    check(file[name].matmul(x), x.values * np.repeat(x.scales, 32, axis=1), file[name].dequantize(), digits)
+
+
+def test_sums_of_q8_1_are_used(file: zemm.gguf.File) -> None:
+    x, tensor = zemm.gguf.quantize_q8_1(X), file["Q4_K"]
+    assert tensor.minimums is not None
+    less = tensor.matmul(x) - tensor.matmul(x._replace(sums=x.sums + 1))
+    np.testing.assert_allclose(less, np.broadcast_to(tensor.minimums.sum(axis=0), (M, N)), atol=1e-4)
+
+
+def test_q8_1_like_ggml() -> None:
+    """The rounding of ggml's quantize_row_q8_1_ref(), and blocks in its layout."""
+    x = zemm.gguf.quantize_q8_1(X)
+    groups = X.reshape(M, -1, 32).astype(np.float64)
+    d = np.abs(groups).max(axis=-1) / 127
+    np.testing.assert_array_equal(x.scales, d.astype(np.float32).astype(np.float16))
+    assert np.abs(x.values.reshape(groups.shape) - groups / d[..., None]).max() <= 0.5001
+    np.testing.assert_allclose(
+        x.sums, x.values.reshape(groups.shape).sum(axis=-1) * d, rtol=2.0**-11, atol=1e-7
+    )
+    halves = np.zeros((1, 32), np.float32)
+    halves[0, :5] = 127, 0.5, -0.5, 2.5, -2.5
+    np.testing.assert_array_equal(zemm.gguf.quantize_q8_1(halves).values[0, :5], [127, 1, -1, 3, -3])
+
+
+def test_q8_1_blocks() -> None:
+    x = zemm.gguf.quantize_q8_1(X)
+    parts = [x.scales.astype(np.float16), x.sums.astype(np.float16)]
+    head = np.stack(parts, axis=-1).view(np.uint8)
+    blocks = np.concatenate([head, x.values.reshape(M, -1, 32).view(np.uint8)], axis=-1).reshape(M, -1)
+    assert blocks.shape == (M, K // 32 * 36)
+    for got, want in zip(zemm.gguf.read_q8_1(blocks), x, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_zeros(tmp_path: Path) -> None:
+    """Scales of 0, for which no zero point would do: the weights are minus the minimums."""
+    rows = usual_blocks("Q4_1", (N, K), RNG)
+    rows.view(FORMATS["Q4_1"].block)["d"] = 0
+    tensor = zemm.gguf.load(write(tmp_path / "zero.gguf", {"w": ("Q4_1", rows)}))["w"]
+    check(tensor.matmul(X), X, tensor.dequantize())
+    zeros = zemm.gguf.quantize_q8_1(np.zeros((M, K)))
+    np.testing.assert_array_equal(tensor.matmul(zeros), np.zeros((M, N)))
+
+
+def test_options(file: zemm.gguf.File) -> None:
+    """bias and post-ops see the whole result, and out is written."""
+    tensor, out = file["Q4_1"], np.empty((M, N), np.float32)
+    bias = RNG.standard_normal(N, dtype=np.float32)
+    assert tensor.matmul(X, bias=bias, post_ops=["relu"], out=out) is out
+    np.testing.assert_allclose(out, np.maximum(X @ tensor.dequantize() + bias, 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q2_K", "Q6_K", "BF16"])
+def test_linear(name: str, file: zemm.gguf.File) -> None:
+    bias = RNG.standard_normal(N, dtype=np.float32)
+    layer = file[name].linear(bias)
+    assert isinstance(layer, zemm.Linear) == (file[name].minimums is None)
+    assert (layer.in_features, layer.out_features) == (K, N)
+    check(layer(X) - bias, X, file[name].dequantize())
+    assert layer(X.astype(np.float16)).dtype == np.float16
+
+
+def test_linear_of_int8_activations(file: zemm.gguf.File) -> None:
+    for name in ("Q4_0", "Q4_K"):
+        y = file[name].linear(activation="int8", dst_dtype="f32")(X)
+        check(y, X, file[name].dequantize(), 2.0**-12)
+
+
+def test_linear_of_experts(file: zemm.gguf.File) -> None:
+    layer, w = file["experts"].linear(), file["experts"].dequantize()
+    check(layer(X, expert=1), X, w[1])
+    check(layer(np.stack([X, -X])), np.stack([X, -X]), w)
+
+
+def test_values_serve_zemm_matmul(file: zemm.gguf.File) -> None:
+    w = file["Q4_0"]
+    y = zemm.matmul(X, w.values, weights_dtype=w.data_type, weights_scales=w.scales)
+    np.testing.assert_array_equal(y, w.matmul(X))
+
+
+def test_sums_of_one_scale() -> None:
+    x = RNG.integers(-127, 128, (M, K), np.int8)
+    sums = x.reshape(M, -1, 16).sum(axis=-1, dtype=np.int64)
+    np.testing.assert_array_equal(group_sums(x, 16, 0.5), sums * 0.5)
+    np.testing.assert_array_equal(group_sums(x, 16), sums)
+    np.testing.assert_array_equal(
+        group_sums(X, 16), X.astype(float).reshape(M, -1, 16).sum(-1).astype(np.float32)
+    )
+
+
+def test_refusals(file: zemm.gguf.File) -> None:
+    w, q8_1 = file["Q4_1"], zemm.gguf.quantize_q8_1(X)
+    with pytest.raises(ValueError, match=r"x \(3, 511\) does not fit tensor 'Q4_1' \(512, 24\)"):
+        w.matmul(X[:, 1:])
+    with pytest.raises(ValueError, match="x has type s32, neither floating-point nor s8"):
+        w.matmul(X.astype(np.int32))
+    with pytest.raises(ValueError, match=r"x is Q8_1 .* leave src_scales"):
+        w.matmul(q8_1, src_scales=1.0)
+    with pytest.raises(ValueError, match="src_zero_points cannot be given"):
+        w.matmul(q8_1, src_zero_points=np.int32(3))
+    with pytest.raises(ValueError, match=r"src_scales of shape \(3, 5\) does not fit src"):
+        w.matmul(q8_1.values, src_scales=np.ones((3, 5), np.float32))
+    with pytest.raises(ValueError, match=r"reductions of shape \(3, 7\) does not fit src"):
+        w.matmul(q8_1.values, src_scales=1.0, reductions=np.ones((3, 7), np.int32))
+    with pytest.raises(ValueError, match="x has type s8, not a floating-point type"):
+        w.linear()(q8_1.values)
+    with pytest.raises(ValueError, match="K must be a multiple of 32"):
+        zemm.gguf.quantize_q8_1(X[:, :40])
+    with pytest.raises(ValueError, match="x has type int8, not a floating-point type"):
+        zemm.gguf.quantize_q8_1(q8_1.values)
+    with pytest.raises(ValueError, match="not finite, or a group whose scale or sum exceeds f16"):
+        zemm.gguf.quantize_q8_1(X * 1e30)
+    with pytest.raises(ValueError, match=r"blocks has shape \(2, 35\)"):
+        zemm.gguf.read_q8_1(np.zeros((2, 35), np.uint8))
+    with pytest.raises(ValueError, match=r"blocks has type int8 and shape \(2, 36\), not uint8"):
+        zemm.gguf.read_q8_1(np.zeros((2, 36), np.int8))
+
+
+def test_snippet_of_the_page(tmp_path: Path) -> None:
+    ((language, text),) = blocks("Use", "docs/gguf.md")
+    assert language == "python"
+    (tmp_path / "snippet.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    # The comments of the snippet are what it prints.
+    assert done.stdout.splitlines() == [line.split("# ")[1] for line in text.splitlines() if "print(" in line]
