@@ -16,7 +16,7 @@ def blocks(section: str, name: str = "README.md") -> list[tuple[str, str]]:
     return re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", sections[section])
 
 
-def block(section: str, language: str) -> str:
+def block(section: str, language: str, name: str = "README.md") -> str:
     """The text of the only block of a section in a language."""
-    (found,) = [text for name, text in blocks(section) if name == language]
+    (found,) = [text for kind, text in blocks(section, name) if kind == language]
     return found
