@@ -15,7 +15,9 @@ driver or runtime; making an Engine does.
 from zemm import _library
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
+from zemm._paths import get_include, get_lib
 from zemm._reorder import reorder
+from zemm._warm import Warmed, warm
 from zemm.attributes import Attr, PostOps
 from zemm.dtypes import dtype_name, numpy_dtype, pack_int4, unpack_int4
 from zemm.engine import Engine, Stream
@@ -105,8 +107,11 @@ __all__ = [
     "ReorderPrimitiveDesc",
     "Stream",
     "UnimplementedError",
+    "Warmed",
     "ZemmError",
     "dtype_name",
+    "get_include",
+    "get_lib",
     "get_primitive_cache_capacity",
     "matmul",
     "numpy_dtype",
@@ -118,4 +123,5 @@ __all__ = [
     "set_verbose",
     "unpack_int4",
     "version",
+    "warm",
 ]

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from zemm import _library
+from zemm import _building, _library
 from zemm.attributes import Attr
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError, ZemmError
@@ -151,7 +151,8 @@ class Primitive:
     def __init__(self, pd: PrimitiveDesc) -> None:
         self.engine = pd.engine
         keep = (*(e._handle for e in pd._engines), pd._handle)
-        self._handle: Any = _library.create("primitive", "primitive_create", pd._handle, keep=keep)
+        with _building.watched(lambda: pd.impl_info):
+            self._handle: Any = _library.create("primitive", "primitive_create", pd._handle, keep=keep)
 
     @property
     def impl_info(self) -> str:
