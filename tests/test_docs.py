@@ -17,6 +17,7 @@ DOCUMENTS = [
     "docs/compat.md",
     "docs/design.md",
     "docs/features.md",
+    "docs/install.md",
     "docs/kernels.md",
     "docs/level_zero.md",
     "docs/reliability.md",
