@@ -54,7 +54,7 @@ def cdef(include: Path) -> str:
 def main(output: str, include: str) -> None:
     ffi = FFI()
     ffi.cdef(cdef(Path(include)))
-    ffi.set_source("zemm._zemm", SOURCE)
+    ffi.set_source("zemm._zemm", SOURCE, py_limited_api=True)
     ffi.emit_c_code(output)
 
 

@@ -18,6 +18,7 @@ DOCUMENTS = [
     "docs/design.md",
     "docs/features.md",
     "docs/gguf.md",
+    "docs/install.md",
     "docs/kernels.md",
     "docs/layers.md",
     "docs/level_zero.md",

@@ -59,9 +59,9 @@ class Installation(NamedTuple):
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     folder = tmp_path_factory.mktemp("install")
     prefix, build = folder / "prefix", folder / "build"
-    run(tool("meson"), "setup", str(build), str(ROOT), f"--prefix={prefix}", "-Dtests=false")
+    run(tool("meson"), "setup", str(build), str(ROOT), f"--prefix={prefix}")
     run(tool("meson"), "install", "-C", str(build))
-    (library,) = prefix.rglob("libzemm.so")
+    (library,) = prefix.rglob("libzemm.so.0")
     return Installation(prefix, library.parent)
 
 
@@ -72,7 +72,9 @@ def test_files(installed: Installation) -> None:
         if path.is_file()
     }
     libdir = installed.libdir.relative_to(installed.prefix).as_posix()
-    expected = {f"{libdir}/libzemm.so", f"{libdir}/libze_cpu.so", f"{libdir}/pkgconfig/zemm.pc"}
+    expected = {f"{libdir}/{name}" for name in ("libzemm.so", "libzemm.so.0", "libze_cpu.so")}
+    expected |= {f"{libdir}/cmake/zemm/zemm-config{end}.cmake" for end in ("", "-version")}
+    expected |= {f"{libdir}/pkgconfig/zemm.pc"}
     expected |= {f"{libdir}/zemm/dnnl/libdnnl.so", f"{libdir}/zemm/dnnl/libdnnl.so.3"}
     assert names == expected | {f"include/zemm/{name}" for name in [*HEADERS, "compat/dnnl.h"]}
 
@@ -138,6 +140,27 @@ def test_example(installed: Installation, tmp_path: Path) -> None:
     lines = run(program, env=installed.env(), cwd=tmp_path).splitlines()
     assert lines
     assert all(line.endswith(", right") for line in lines)
+
+
+def test_version_of_the_library(installed: Installation) -> None:
+    """Programs need libzemm.so.0; its link is for the linker."""
+    link = installed.libdir / "libzemm.so"
+    assert link.is_symlink()
+    assert link.readlink() == Path("libzemm.so.0")
+    assert "soname: [libzemm.so.0]" in run("readelf", "-d", str(link))
+
+
+def test_program_by_cmake(installed: Installation, tmp_path: Path) -> None:
+    """The project of docs/install.md compiles the README's program."""
+    if not shutil.which("cmake"):
+        pytest.skip("cmake is not installed: pip install cmake")
+    source = block("From C", "c")
+    (tmp_path / "example.c").write_text(source)
+    (tmp_path / "CMakeLists.txt").write_text(block("From C and C++", "cmake", "docs/install.md"))
+    build = tmp_path / "build"
+    run("cmake", "-S", str(tmp_path), "-B", str(build), f"-DCMAKE_PREFIX_PATH={installed.prefix}")
+    run("cmake", "--build", str(build))
+    assert run(str(build / "example"), env=installed.env()) == expected_output(source)
 
 
 def test_program_says_what_is_missing(installed: Installation, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ extern "C" {
 #if defined(_WIN32)
 #define ZEMM_API
 #else
+/* The library exports these functions. */
 #define ZEMM_API __attribute__((visibility("default")))
 #endif
 
@@ -30,6 +31,7 @@ extern "C" {
  * the argument and its value. The pointer is valid until the thread calls zemm again. */
 const char ZEMM_API *zemm_last_error(void);
 
+/* The version of the library. The struct lives as long as the process. */
 const zemm_version_t ZEMM_API *zemm_version(void);
 
 /* What the library logs on stdout. level 0: nothing; 1: errors, warnings and executions; 2: these
@@ -66,6 +68,7 @@ const char ZEMM_API *zemm_quantization_mode2str(zemm_quantization_mode_t v);
 const char ZEMM_API *zemm_prop_kind2str(zemm_prop_kind_t v);
 const char ZEMM_API *zemm_prim_kind2str(zemm_primitive_kind_t v);
 const char ZEMM_API *zemm_alg_kind2str(zemm_alg_kind_t v);
+/* The names of the ZEMM_RUNTIME_... constants. */
 const char ZEMM_API *zemm_runtime2str(unsigned v);
 
 /* ---- Engine ---- */
@@ -81,6 +84,7 @@ size_t ZEMM_API zemm_engine_get_count(zemm_engine_kind_t kind);
  * is 0, zemm_last_error() says what to install. out_of_memory, runtime_error: the driver failed;
  * the next call tries again. */
 zemm_status_t ZEMM_API zemm_engine_create(zemm_engine_t *engine, zemm_engine_kind_t kind, size_t index);
+/* The kind that the engine was created with. */
 zemm_status_t ZEMM_API zemm_engine_get_kind(zemm_engine_t engine, zemm_engine_kind_t *kind);
 /* The name of the device, as its driver reports it. The text lives as long as the engine. */
 zemm_status_t ZEMM_API zemm_engine_get_name(zemm_engine_t engine, const char **name);
@@ -114,11 +118,13 @@ zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);
 /* flags: values of zemm_stream_flags_t, or-ed. invalid_arguments: flags is 0, or has out_of_order
  * together with in_order or with profiling. */
 zemm_status_t ZEMM_API zemm_stream_create(zemm_stream_t *stream, zemm_engine_t engine, unsigned flags);
+/* The engine that the stream was created on. */
 zemm_status_t ZEMM_API zemm_stream_get_engine(const struct zemm_stream *stream, zemm_engine_t *engine);
 /* Returns when everything submitted to the stream has run. The only cancellation point of the
  * library: pthread_cancel() may end the thread here, and all objects stay usable. In other
  * functions a cancellation waits until the function returns. */
 zemm_status_t ZEMM_API zemm_stream_wait(zemm_stream_t stream);
+/* Work that was submitted to the stream still runs to its end. */
 zemm_status_t ZEMM_API zemm_stream_destroy(zemm_stream_t stream);
 
 /* Forgets the execution times kept so far, after waiting for the stream. invalid_arguments: the
@@ -139,6 +145,7 @@ zemm_status_t ZEMM_API zemm_memory_desc_create_with_strides(zemm_memory_desc_t *
                                                             const zemm_dims_t dims,
                                                             zemm_data_type_t data_type,
                                                             const zemm_dims_t strides);
+/* A layout by its tag. zemm_format_tag_any leaves the choice to the primitive. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_tag(zemm_memory_desc_t *md, int ndims,
                                                         const zemm_dims_t dims, zemm_data_type_t data_type,
                                                         zemm_format_tag_t tag);
@@ -147,19 +154,24 @@ zemm_status_t ZEMM_API zemm_memory_desc_create_with_tag(zemm_memory_desc_t *md, 
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_string_tag(zemm_memory_desc_t *md, int ndims,
                                                                const zemm_dims_t dims,
                                                                zemm_data_type_t data_type, const char *tag);
+/* A sparse matrix in compressed rows, with nnz values. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_csr_encoding(zemm_memory_desc_t *md, int ndims,
                                                                  const zemm_dims_t dims,
                                                                  zemm_data_type_t data_type, zemm_dim_t nnz,
                                                                  zemm_data_type_t indices_dt,
                                                                  zemm_data_type_t pointers_dt);
+/* A sparse matrix in coordinates, with nnz values. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_coo_encoding(zemm_memory_desc_t *md, int ndims,
                                                                  const zemm_dims_t dims,
                                                                  zemm_data_type_t data_type, zemm_dim_t nnz,
                                                                  zemm_data_type_t indices_dt);
+/* A sparse matrix in a layout of the library, with nnz values. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_packed_encoding(zemm_memory_desc_t *md, int ndims,
                                                                     const zemm_dims_t dims,
                                                                     zemm_data_type_t data_type,
                                                                     zemm_dim_t nnz);
+/* group_count groups of different lengths along the dimension variable_dim_idx, which offsets
+ * separate. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_grouped_encoding(
     zemm_memory_desc_t *md, int ndims, const zemm_dims_t dims, zemm_data_type_t data_type,
     int variable_dim_idx, zemm_dim_t group_count, zemm_data_type_t offsets_dt);
@@ -174,9 +186,14 @@ zemm_status_t ZEMM_API zemm_memory_desc_create_host_scalar(zemm_memory_desc_t *m
 zemm_status_t ZEMM_API zemm_memory_desc_create_submemory(zemm_memory_desc_t *md,
                                                          const_zemm_memory_desc_t parent,
                                                          const zemm_dims_t dims, const zemm_dims_t offsets);
+/* The descriptor that zemm_memory_desc_get_blob() has written. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_blob(zemm_memory_desc_t *md, const uint8_t *blob);
+/* The descriptor as bytes. *size is the room in blob before the call and the bytes of the blob
+ * after it; if blob is NULL, only *size is written. */
 zemm_status_t ZEMM_API zemm_memory_desc_get_blob(uint8_t *blob, size_t *size, const_zemm_memory_desc_t md);
+/* A copy of the descriptor. */
 zemm_status_t ZEMM_API zemm_memory_desc_clone(zemm_memory_desc_t *md, const_zemm_memory_desc_t existing);
+/* Objects that were made from the descriptor have copies of it. */
 zemm_status_t ZEMM_API zemm_memory_desc_destroy(zemm_memory_desc_t md);
 /* The same bytes with other dims, whose product is the same. */
 zemm_status_t ZEMM_API zemm_memory_desc_reshape(zemm_memory_desc_t *out, const_zemm_memory_desc_t in,
@@ -184,8 +201,11 @@ zemm_status_t ZEMM_API zemm_memory_desc_reshape(zemm_memory_desc_t *out, const_z
 /* permutation[i]: the new position of dimension i. */
 zemm_status_t ZEMM_API zemm_memory_desc_permute_axes(zemm_memory_desc_t *out, const_zemm_memory_desc_t in,
                                                      const int *permutation);
+/* Changes the data type of the descriptor; its dimensions and strides stay. */
 zemm_status_t ZEMM_API zemm_memory_desc_set_data_type(zemm_memory_desc_t md, zemm_data_type_t data_type);
+/* Writes the answer to *result, whose type zemm_query_t names beside each query. */
 zemm_status_t ZEMM_API zemm_memory_desc_query(const_zemm_memory_desc_t md, zemm_query_t what, void *result);
+/* The same, of the index-th buffer of a sparse descriptor. */
 zemm_status_t ZEMM_API zemm_memory_desc_query_v2(const_zemm_memory_desc_t md, zemm_query_t what, int index,
                                                  void *result);
 /* 1 if the descriptors are equal, else 0. */
@@ -205,11 +225,13 @@ size_t ZEMM_API zemm_data_type_size(zemm_data_type_t data_type);
  * caller's must stay allocated as long as the memory and submitted work use it. */
 zemm_status_t ZEMM_API zemm_memory_create(zemm_memory_t *memory, const_zemm_memory_desc_t md,
                                           zemm_engine_t engine, void *handle);
+/* The same with one handle for each of the nhandles buffers of a sparse descriptor. */
 zemm_status_t ZEMM_API zemm_memory_create_v2(zemm_memory_t *memory, const_zemm_memory_desc_t md,
                                              zemm_engine_t engine, int nhandles, void **handles);
 /* value: one element of the descriptor's data type, which the function copies. */
 zemm_status_t ZEMM_API zemm_memory_create_host_scalar(zemm_memory_t *memory, const_zemm_memory_desc_t md,
                                                       void *value);
+/* The descriptor of the memory. It lives as long as the memory. */
 zemm_status_t ZEMM_API zemm_memory_get_memory_desc(const_zemm_memory_t memory, const_zemm_memory_desc_t *md);
 /* Writes NULL for a host scalar, which belongs to no engine. */
 zemm_status_t ZEMM_API zemm_memory_get_engine(const_zemm_memory_t memory, zemm_engine_t *engine);
@@ -220,10 +242,13 @@ zemm_status_t ZEMM_API zemm_memory_map_data(const_zemm_memory_t memory, void **m
 zemm_status_t ZEMM_API zemm_memory_unmap_data(const_zemm_memory_t memory, void *mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_map_data_v2(const_zemm_memory_t memory, void **mapped_ptr, int index);
 zemm_status_t ZEMM_API zemm_memory_unmap_data_v2(const_zemm_memory_t memory, void *mapped_ptr, int index);
+/* The handle that the memory was created with, and another one in its place. The functions that
+ * end in _v2 are for the index-th buffer of a sparse memory. */
 zemm_status_t ZEMM_API zemm_memory_get_data_handle(const_zemm_memory_t memory, void **handle);
 zemm_status_t ZEMM_API zemm_memory_set_data_handle(zemm_memory_t memory, void *handle);
 zemm_status_t ZEMM_API zemm_memory_get_data_handle_v2(const_zemm_memory_t memory, void **handle, int index);
 zemm_status_t ZEMM_API zemm_memory_set_data_handle_v2(zemm_memory_t memory, void *handle, int index);
+/* Reads or replaces the value of a host scalar: one element of its data type. */
 zemm_status_t ZEMM_API zemm_memory_get_host_scalar_value(const_zemm_memory_t memory, void *value);
 zemm_status_t ZEMM_API zemm_memory_set_host_scalar_value(zemm_memory_t memory, const void *value);
 /* A buffer that the library allocated is freed only after the work submitted with it has run. The
@@ -232,37 +257,47 @@ zemm_status_t ZEMM_API zemm_memory_destroy(zemm_memory_t memory);
 
 /* ---- Attributes ---- */
 
+/* Attributes with their default values. */
 zemm_status_t ZEMM_API zemm_primitive_attr_create(zemm_primitive_attr_t *attr);
+/* A copy of the attributes. */
 zemm_status_t ZEMM_API zemm_primitive_attr_clone(zemm_primitive_attr_t *attr,
                                                  const_zemm_primitive_attr_t existing);
+/* Descriptors that were made with the attributes have copies of them. */
 zemm_status_t ZEMM_API zemm_primitive_attr_destroy(zemm_primitive_attr_t attr);
 
+/* To which types f32 values may be converted before they are multiplied. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_fpmath_mode(const_zemm_primitive_attr_t attr,
                                                            zemm_fpmath_mode_t *mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_fpmath_mode(zemm_primitive_attr_t attr,
                                                            zemm_fpmath_mode_t mode);
+/* The same, and whether the mode holds for integers, too. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_fpmath_mode_v2(const_zemm_primitive_attr_t attr,
                                                               zemm_fpmath_mode_t *mode, int *apply_to_int);
 /* apply_to_int 1: integer weights may be converted to the floating-point type of src. A matmul with
  * integer weights and a floating-point src needs this. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_fpmath_mode_v2(zemm_primitive_attr_t attr,
                                                               zemm_fpmath_mode_t mode, int apply_to_int);
+/* 1: each run gives the same bits. Those of zemm always do. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_deterministic(const_zemm_primitive_attr_t attr, int *value);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_deterministic(zemm_primitive_attr_t attr, int value);
+/* Which type sums may have. In every mode zemm's are f32, and s32 of integers. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_accumulation_mode(const_zemm_primitive_attr_t attr,
                                                                  zemm_accumulation_mode_t *mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_accumulation_mode(zemm_primitive_attr_t attr,
                                                                  zemm_accumulation_mode_t mode);
+/* Who provides the scratchpad: by default the library. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_scratchpad_mode(const_zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t *mode);
 /* zemm_scratchpad_mode_user: the caller passes the scratchpad at execution, as ZEMM_ARG_SCRATCHPAD.
  * Query zemm_query_scratchpad_md for its size; its address needs no alignment. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scratchpad_mode(zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t mode);
+/* How the values of an argument are rounded to its data type. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_rounding(zemm_primitive_attr_t attr, int arg,
                                                         zemm_rounding_mode_t *mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_rounding(zemm_primitive_attr_t attr, int arg,
                                                         zemm_rounding_mode_t mode);
+/* Dropout, with the descriptor of its mask. The primitives of zemm have none: unimplemented. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_dropout(const_zemm_primitive_attr_t attr,
                                                        const_zemm_memory_desc_t *mask_desc);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_dropout(zemm_primitive_attr_t attr,
@@ -320,6 +355,7 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_precomputed_reductions(zemm_primi
                                                                       const zemm_dims_t group_dims,
                                                                       zemm_data_type_t data_type);
 
+/* The list of the attributes. It lives as long as they do. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,
                                                         const_zemm_post_ops_t *post_ops);
 /* Copies the list. */
@@ -332,10 +368,15 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_post_ops(zemm_primitive_attr_t at
  * scale of dst. The tensors of post-op number index are arguments
  * ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index) | ..., as named below. */
 
+/* A list without post-ops. */
 zemm_status_t ZEMM_API zemm_post_ops_create(zemm_post_ops_t *post_ops);
+/* A copy of the list. */
 zemm_status_t ZEMM_API zemm_post_ops_clone(zemm_post_ops_t *post_ops, const_zemm_post_ops_t existing);
+/* Attributes that were given the list have a copy of it. */
 zemm_status_t ZEMM_API zemm_post_ops_destroy(zemm_post_ops_t post_ops);
+/* The number of post-ops. */
 int ZEMM_API zemm_post_ops_len(const_zemm_post_ops_t post_ops);
+/* The kind of the post-op at this index: zemm_sum, zemm_eltwise, zemm_binary or zemm_prelu. */
 zemm_primitive_kind_t ZEMM_API zemm_post_ops_get_kind(const_zemm_post_ops_t post_ops, int index);
 /* x + scale * (old dst - zero_point). The old dst is read as data_type; undef means dst's type. */
 zemm_status_t ZEMM_API zemm_post_ops_append_sum(zemm_post_ops_t post_ops, float scale, int32_t zero_point,
@@ -348,6 +389,7 @@ zemm_status_t ZEMM_API zemm_post_ops_append_eltwise(zemm_post_ops_t post_ops, ze
                                                     float alpha, float beta);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, int index,
                                                         zemm_alg_kind_t *alg, float *alpha, float *beta);
+/* A depthwise convolution. The primitives of zemm have none: unimplemented. */
 zemm_status_t ZEMM_API zemm_post_ops_append_dw(zemm_post_ops_t post_ops, zemm_data_type_t weights_dt,
                                                zemm_data_type_t bias_dt, zemm_data_type_t dst_dt,
                                                zemm_dim_t kernel, zemm_dim_t stride, zemm_dim_t padding_l);
@@ -432,8 +474,10 @@ zemm_status_t ZEMM_API zemm_reorder_primitive_desc_create(zemm_primitive_desc_t 
 
 /* Moves pd on to its next implementation. last_impl_reached: there is none, and pd is unchanged. */
 zemm_status_t ZEMM_API zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd);
+/* A copy of the descriptor, at the same implementation. */
 zemm_status_t ZEMM_API zemm_primitive_desc_clone(zemm_primitive_desc_t *pd,
                                                  const_zemm_primitive_desc_t existing);
+/* The attributes of the descriptor. They live as long as the descriptor. */
 zemm_status_t ZEMM_API zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t pd,
                                                     const_zemm_primitive_attr_t *attr);
 /* An extension of zemm: the text of a file that, named by the environment variable ZEMM_TUNING, makes
@@ -443,7 +487,10 @@ zemm_status_t ZEMM_API zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t 
  * unimplemented: pd is no matmul, or has runtime dimensions. */
 zemm_status_t ZEMM_API zemm_primitive_desc_get_tuning(const_zemm_primitive_desc_t pd, size_t *size,
                                                       char *tuning);
+/* Primitives that were made from the descriptor have what they need of it. */
 zemm_status_t ZEMM_API zemm_primitive_desc_destroy(zemm_primitive_desc_t pd);
+/* Writes the answer to *result, whose type zemm_query_t names beside each query. index: which
+ * one, where there are several. */
 zemm_status_t ZEMM_API zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
                                                  void *result);
 /* Returns a descriptor that pd owns: a zero descriptor where the query does not apply, NULL on
@@ -451,8 +498,11 @@ zemm_status_t ZEMM_API zemm_primitive_desc_query(const_zemm_primitive_desc_t pd,
  * tensor (mask 0). */
 const_zemm_memory_desc_t ZEMM_API zemm_primitive_desc_query_md(const_zemm_primitive_desc_t pd,
                                                                zemm_query_t what, int index);
+/* The answer to a query for an int, 0 on error. */
 int ZEMM_API zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index);
 
+/* Builds the kernels, or finds them in a cache (a primitive with runtime dimensions builds them
+ * at execution). */
 zemm_status_t ZEMM_API zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_primitive_desc_t pd);
 /* Creates the primitive with the kernels of a cache blob, so that nothing is built. A blob has machine
  * code: pass only blobs that come from where nobody else can write. invalid_arguments: the blob is
@@ -467,6 +517,7 @@ zemm_status_t ZEMM_API zemm_primitive_create_from_cache_blob(zemm_primitive_t *p
  * the descriptor is a key for a store of blobs. */
 zemm_status_t ZEMM_API zemm_primitive_get_cache_blob(const_zemm_primitive_t primitive, size_t *size,
                                                      uint8_t *cache_blob);
+/* The descriptor of what runs. It lives as long as the primitive. */
 zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t primitive,
                                                          const_zemm_primitive_desc_t *pd);
 /* Submits the work to the stream; zemm_stream_wait() returns when it is done. The arguments are
@@ -482,6 +533,7 @@ zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t 
  * small. */
 zemm_status_t ZEMM_API zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
                                               int nargs, const zemm_exec_arg_t *args);
+/* Work that was submitted before still runs to its end. */
 zemm_status_t ZEMM_API zemm_primitive_destroy(zemm_primitive_t primitive);
 
 #ifdef __cplusplus

@@ -30,6 +30,7 @@ typedef enum {
     zemm_invalid_data_type = 10
 } zemm_status_t;
 
+/* The type of the elements of a tensor. */
 typedef enum {
     zemm_data_type_undef = 0,
     zemm_f16 = 1,      /* IEEE binary16 */
@@ -51,6 +52,7 @@ typedef enum {
     zemm_data_type_max = 0x7fff
 } zemm_data_type_t;
 
+/* How a memory descriptor says where the elements lie. */
 typedef enum {
     zemm_format_kind_undef = 0,
     zemm_format_kind_any = 1,         /* the library chooses the layout */
@@ -61,6 +63,7 @@ typedef enum {
     zemm_format_kind_max = 0x7fff
 } zemm_format_kind_t;
 
+/* The kinds of sparse descriptors. */
 typedef enum {
     zemm_sparse_encoding_undef = 0,
     zemm_csr = 1,
@@ -69,8 +72,10 @@ typedef enum {
     zemm_grouped = 4
 } zemm_sparse_encoding_t;
 
+/* The kind of a device. */
 typedef enum { zemm_any_engine = 0, zemm_cpu = 1, zemm_gpu = 2 } zemm_engine_kind_t;
 
+/* What a stream does; values are or-ed. */
 typedef enum {
     zemm_stream_in_order = 1,
     zemm_stream_out_of_order = 2, /* accepted, but work still runs in order of submission */
@@ -86,12 +91,14 @@ typedef enum {
     zemm_peak_read = 3  /* bytes per second of reading */
 } zemm_peak_t;
 
+/* What zemm_query_profiling_data() writes. */
 typedef enum {
     zemm_profiling_data_kind_undef = 0,
     zemm_profiling_data_kind_time = 1, /* nanoseconds of device time, one for each execution */
     zemm_profiling_data_kind_cycles = 2
 } zemm_profiling_data_kind_t;
 
+/* The least precise type that f32 values may be converted to before they are multiplied. */
 typedef enum {
     zemm_fpmath_mode_strict = 0,
     zemm_fpmath_mode_bf16 = 1,
@@ -100,6 +107,7 @@ typedef enum {
     zemm_fpmath_mode_tf32 = 4
 } zemm_fpmath_mode_t;
 
+/* The type that sums may have. */
 typedef enum {
     zemm_accumulation_mode_strict = 0,
     zemm_accumulation_mode_relaxed = 1,
@@ -109,10 +117,13 @@ typedef enum {
     zemm_accumulation_mode_f16 = 5
 } zemm_accumulation_mode_t;
 
+/* Who provides the scratchpad of a primitive. */
 typedef enum { zemm_scratchpad_mode_library = 0, zemm_scratchpad_mode_user = 1 } zemm_scratchpad_mode_t;
 
+/* How values are rounded: to the nearest (even in a tie), or up or down at random. */
 typedef enum { zemm_rounding_mode_environment = 0, zemm_rounding_mode_stochastic = 1 } zemm_rounding_mode_t;
 
+/* Who computes scales: the caller (static), or the primitive that writes the tensor (dynamic). */
 typedef enum {
     zemm_quantization_mode_undef = 0,
     zemm_quantization_mode_static_sazp = 1,
@@ -120,6 +131,7 @@ typedef enum {
     zemm_quantization_mode_dynamic_fp = 3
 } zemm_quantization_mode_t;
 
+/* oneDNN's kinds of propagation, which a matmul does not have. */
 typedef enum {
     zemm_prop_kind_undef = 0,
     zemm_forward_training = 64,
@@ -131,6 +143,8 @@ typedef enum {
     zemm_backward_bias = 193
 } zemm_prop_kind_t;
 
+/* oneDNN's primitives. Those of zemm are matmul and reorder; sum, eltwise, binary and prelu are
+ * post-ops. */
 typedef enum {
     zemm_undefined_primitive = 0,
     zemm_reorder = 1,
@@ -157,6 +171,7 @@ typedef enum {
     zemm_primitive_kind_max = 0x7fff
 } zemm_primitive_kind_t;
 
+/* The algorithms of post-ops, and of other primitives of oneDNN. */
 typedef enum {
     zemm_alg_kind_undef = 0,
     zemm_eltwise_relu = 0x20,
@@ -276,7 +291,9 @@ typedef enum {
     zemm_query_max = 0x7fff
 } zemm_query_t;
 
+/* The most dimensions that a tensor has. */
 #define ZEMM_MAX_NDIMS 12
+/* Placeholders for values that are known at execution only. */
 #define ZEMM_RUNTIME_DIM_VAL INT64_MIN
 #define ZEMM_RUNTIME_SIZE_VAL ((size_t)ZEMM_RUNTIME_DIM_VAL)
 #define ZEMM_RUNTIME_S32_VAL INT32_MIN
@@ -288,6 +305,7 @@ static const union {
 } zemm_runtime_f32_val_rep = {0x7fc000d0};
 #define ZEMM_RUNTIME_F32_VAL (zemm_runtime_f32_val_rep.f)
 
+/* Handles: no buffer; a buffer that the library allocates. */
 #define ZEMM_MEMORY_NONE (NULL)
 #define ZEMM_MEMORY_ALLOCATE ((void *)(size_t)-1)
 
@@ -327,6 +345,7 @@ static const union {
 #define ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE 32768
 #define ZEMM_ARG_ATTR_MULTIPLE_POST_OP(idx) (ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE * ((idx) + 1))
 
+/* What engines compute with. zemm's is Level Zero. */
 #define ZEMM_RUNTIME_NONE 0u
 #define ZEMM_RUNTIME_SEQ 1u
 #define ZEMM_RUNTIME_OMP 2u
@@ -336,9 +355,11 @@ static const union {
 #define ZEMM_RUNTIME_SYCL 512u
 #define ZEMM_RUNTIME_ZE 1024u
 
+/* A size, stride or offset, in elements, and one for each dimension. */
 typedef int64_t zemm_dim_t;
 typedef zemm_dim_t zemm_dims_t[ZEMM_MAX_NDIMS];
 
+/* The objects of the library, by handles. Each has functions to create and destroy it. */
 typedef struct zemm_engine *zemm_engine_t;
 typedef struct zemm_stream *zemm_stream_t;
 typedef struct zemm_memory_desc *zemm_memory_desc_t;
@@ -360,10 +381,11 @@ typedef struct {
     zemm_memory_t memory; /* NULL: the entry is ignored */
 } zemm_exec_arg_t;
 
+/* What zemm_version() returns: major.minor.patch. */
 typedef struct {
-    int major;
-    int minor;
-    int patch;
+    int major;            /* changes when programs must be changed */
+    int minor;            /* changes when something is added */
+    int patch;            /* changes when something is mended */
     const char *hash;     /* revision of the sources, or "N/A" */
     unsigned cpu_runtime; /* ZEMM_RUNTIME_... that CPU engines compute with: Level Zero */
     unsigned gpu_runtime; /* the same of GPU engines */

@@ -46,6 +46,7 @@ zemm_status_t ZEMM_API zemm_ze_interop_engine_create_from_cache_blob(zemm_engine
  * what the caller appended before. profiling 1: the stream keeps the time of each execution. */
 zemm_status_t ZEMM_API zemm_ze_interop_stream_create(zemm_stream_t *stream, zemm_engine_t engine,
                                                      ze_command_list_handle_t list, int profiling);
+/* The list of a stream: the caller's, or that of the library. */
 zemm_status_t ZEMM_API zemm_ze_interop_stream_get_list(zemm_stream_t stream, ze_command_list_handle_t *list);
 
 /* handles: for each buffer of md a USM pointer, ZEMM_MEMORY_NONE or ZEMM_MEMORY_ALLOCATE.
@@ -61,18 +62,19 @@ zemm_status_t ZEMM_API zemm_ze_interop_primitive_execute(const_zemm_primitive_t 
                                                          const ze_event_handle_t *deps,
                                                          ze_event_handle_t *return_event);
 
-/* How the library builds one of its kernels: inputs of zeModuleCreate() and zeKernelCreate(). */
+/* The longest arrays of zemm_ze_module_t. */
 #define ZEMM_ZE_MAX_CONSTANTS 16
 #define ZEMM_ZE_MAX_BUILD_FLAGS 128
+/* How the library builds one of its kernels: inputs of zeModuleCreate() and zeKernelCreate(). */
 typedef struct {
-    const char *name;     /* of the SPIR-V module, as in the log; lives as long as the library */
-    const char *kernel;   /* the entry point in the module */
-    const uint8_t *spirv; /* the module, which lives as long as the library */
-    size_t spirv_size;    /* bytes */
-    uint32_t num_constants;
-    uint32_t constant_ids[ZEMM_ZE_MAX_CONSTANTS]; /* SpecIds of the specialization constants */
-    uint32_t constant_values[ZEMM_ZE_MAX_CONSTANTS];
-    char build_flags[ZEMM_ZE_MAX_BUILD_FLAGS]; /* "" if there are none */
+    const char *name;       /* of the SPIR-V module, as in the log; lives as long as the library */
+    const char *kernel;     /* the entry point in the module */
+    const uint8_t *spirv;   /* the module, which lives as long as the library */
+    size_t spirv_size;      /* bytes */
+    uint32_t num_constants; /* how many of the next two arrays' entries are used */
+    uint32_t constant_ids[ZEMM_ZE_MAX_CONSTANTS];    /* SpecIds of the specialization constants */
+    uint32_t constant_values[ZEMM_ZE_MAX_CONSTANTS]; /* the value of each */
+    char build_flags[ZEMM_ZE_MAX_BUILD_FLAGS];       /* "" if there are none */
 } zemm_ze_module_t;
 
 /* An extension of zemm: the modules that pd's implementation needs, without building them. The

@@ -16,7 +16,9 @@ from zemm import _check, _library
 from zemm._from_dlpack import from_dlpack
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
+from zemm._paths import get_include, get_lib
 from zemm._reorder import reorder
+from zemm._warm import Warmed, warm
 from zemm.attributes import Attr, PostOps
 from zemm.dtypes import dtype_name, numpy_dtype, pack_int4, unpack_int4
 from zemm.engine import Engine, Stream
@@ -120,9 +122,12 @@ __all__ = [
     "ReorderPrimitiveDesc",
     "Stream",
     "UnimplementedError",
+    "Warmed",
     "ZemmError",
     "dtype_name",
     "from_dlpack",
+    "get_include",
+    "get_lib",
     "get_primitive_cache_capacity",
     "load_layers",
     "matmul",
@@ -137,4 +142,5 @@ __all__ = [
     "set_verbose",
     "unpack_int4",
     "version",
+    "warm",
 ]

@@ -326,6 +326,6 @@ def profiling_times(stream: Any) -> list[int]:
 
 
 def version() -> str:
-    """The library's version, such as "0.1.0"."""
+    """The version of the C library, such as "0.1.0"."""
     v = lib.zemm_version()
     return f"{v.major}.{v.minor}.{v.patch}"

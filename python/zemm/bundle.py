@@ -19,7 +19,7 @@ import zemm
 from zemm.doctor import CPU_PACKAGES, run_probe
 
 PACKAGE = Path(zemm.__file__).parent
-OWN_FILES = ("zemm_time", "libzemm.so", "libze_cpu.so")
+OWN_FILES = ("zemm_time", "libzemm.so.0", "libze_cpu.so")
 RUNTIME = "libintelocl.so"
 # What the runtime opens by name. Of files whose name ends with two letters for an instruction set
 # it opens one, and the server's CPU may be another than this machine's: all of them are taken.
@@ -74,7 +74,7 @@ def files_of_bundle(runtime: Path) -> dict[str, Path]:
     files = {name: PACKAGE / name for name in OWN_FILES} | {RUNTIME: runtime}
     for pattern in OPENED_BY_RUNTIME:
         files |= {path.name: path for path in runtime.parent.glob(pattern)}
-    libraries = [path for path in files.values() if path.suffix == ".so"]
+    libraries = [path for name, path in files.items() if ".so" in name]
     for name, path in libraries_of([PACKAGE / "zemm_time", *libraries]).items():
         files.setdefault(name, PACKAGE / NO_COMPILER if name.startswith(COMPILER) else path)
     for path in files.values():

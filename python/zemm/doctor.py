@@ -165,17 +165,38 @@ def examine(verbose: bool) -> bool:
     return bool(working)
 
 
+def warm(file: str) -> int:
+    """Build the kernels of a case file or log into the cache on disk. Returns the exit code."""
+    import zemm
+
+    try:
+        done = zemm.warm(file, echo=print)
+    except zemm.ZemmError as error:
+        print(f"zemm-doctor: {error}", file=sys.stderr)
+        return 1
+    print(f"{done.built} kernels built for {done.cases} cases in {done.seconds:.1f} s")
+    return 1 if done.refused else 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "zemm-doctor", description="What zemm found, what is missing, which package has it."
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="name all kernels")
+    parser.add_argument(
+        "--warm",
+        metavar="CASEFILE",
+        help="build the kernels of these cases (a file for zemm-benchdnn, or a log of ZEMM_VERBOSE=profile) "
+        "into the cache on disk, and nothing else",
+    )
     parser.add_argument("--probe", nargs=2, metavar=("WHAT", "INDEX"), help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.probe:
         from zemm import _probe
 
         return _probe.main(arguments.probe[0], int(arguments.probe[1]))
+    if arguments.warm:
+        return warm(arguments.warm)
     return 0 if examine(arguments.verbose) else 1
 
 

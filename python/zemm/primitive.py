@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from zemm import _check, _library
+from zemm import _building, _check, _library
 from zemm._objects import ProcessBound
 from zemm.attributes import Attr
 from zemm.engine import Engine, Stream
@@ -168,7 +168,8 @@ class Primitive(ProcessBound):
         handle = _check.handle(pd, PrimitiveDesc, "pd")
         self.engine = pd.engine
         keep = (*(e._handle for e in pd._engines), handle)
-        self._handle: Any = _library.create("primitive", "primitive_create", handle, keep=keep)
+        with _building.watched(lambda: pd.impl_info):
+            self._handle: Any = _library.create("primitive", "primitive_create", handle, keep=keep)
 
     def __repr__(self) -> str:
         return f"<Primitive {self.impl_info} on {self.engine!r}>"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "common/error.hpp"
@@ -168,6 +169,15 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
 
 namespace {
 
+// Not by _Float16, whose conversion needs the libgcc of GCC 12 (docs/install.md).
+float half_as_float(uint16_t half) {
+    const int exponent = half >> 10 & 31, fraction = half & 0x3ff;
+    float size = std::ldexp(float(exponent ? fraction | 0x400 : fraction), std::max(exponent, 1) - 25);
+    if (exponent == 31)
+        size = fraction ? NAN : INFINITY;
+    return half & 0x8000 ? -size : size;
+}
+
 // The value of a host scalar as the kernels read it: a scale as f32, a zero point as s32 or f32.
 float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
     uint16_t half;
@@ -182,11 +192,9 @@ float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
         std::memcpy(&value, &bits, 4);
         return value;
     }
-    case zemm_f16: {
-        _Float16 f16;
-        std::memcpy(&f16, scalar, 2);
-        return float(f16);
-    }
+    case zemm_f16:
+        std::memcpy(&half, scalar, 2);
+        return half_as_float(half);
     default:
         fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32", zemm_dt2str(dt));
     }

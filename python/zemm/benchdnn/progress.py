@@ -5,6 +5,8 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from zemm import _building
+
 _FEW = 10
 
 
@@ -14,6 +16,7 @@ class Progress:
     def __init__(self, total: int) -> None:
         self._bar: Any = None
         if total > _FEW and sys.stderr.isatty():
+            _building.is_quiet = True
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar

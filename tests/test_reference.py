@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference of the API: everything public has a comment, and the command of docs/install.md makes
+pages of it.
+"""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from readme import ROOT, block
+
+SCRIPT = ROOT / "docs" / "reference" / "build.py"
+
+
+def script() -> object:
+    spec = importlib.util.spec_from_file_location("build_reference", SCRIPT)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_command_of_the_page() -> None:
+    command = block("Reference", "sh", "docs/install.md")
+    assert command == f"python {SCRIPT.relative_to(ROOT).as_posix()}\n"
+
+
+def test_public_python_has_docstrings() -> None:
+    import zemm
+
+    assert list(script().undocumented(zemm)) == []  # type: ignore[attr-defined]
+
+
+def test_pages(tmp_path: Path) -> None:
+    if not shutil.which("doxygen"):
+        pytest.skip("doxygen is not installed: apt-get install doxygen")
+    if not importlib.util.find_spec("pdoc"):
+        pytest.skip("pdoc is not installed: pip install pdoc")
+    done = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    pages = "".join(path.read_text() for path in (tmp_path / "c").glob("zemm*8h.html"))
+    for name in ("zemm_matmul_primitive_desc_create", "zemm_data_type_t", "ZEMM_ARG_ATTR_SCALES"):
+        assert f">{name}" in pages
+    assert "quantize_weights" in (tmp_path / "python" / "zemm.html").read_text()
+
+
+def test_c_without_comment_fails(tmp_path: Path) -> None:
+    """The headers' comments are read as zemm writes them, and a missing one is an error."""
+    if not shutil.which("doxygen"):
+        pytest.skip("doxygen is not installed: apt-get install doxygen")
+    header = tmp_path / "header.h"
+    declared = ["/* First. */", "int one(void);", "int two(void);", "", "int bare(void);"]
+    text = ["/* SPDX */", "/* A header. */", "", *declared]
+    header.write_text("\n".join(text))
+    settings = (SCRIPT.parent / "Doxyfile").read_text()
+    settings += f"\nINPUT = {header}\nOUTPUT_DIRECTORY = {tmp_path}\n"
+    command = ["doxygen", "-"]
+    done = subprocess.run(command, input=settings, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    for name, is_missed in (("one(void)", False), ("two(void)", False), ("bare(void)", True)):
+        assert (name in done.stderr) == is_missed, done.stderr
