@@ -4,6 +4,7 @@ fails.
 """
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -127,6 +128,14 @@ def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
     # Nothing runs after the failed call.
     assert calls[-1].split()[0] == program
     assert len([call for call in calls if call.split()[0] == program]) == nth
+
+
+def test_what_is_tested_has_tests() -> None:
+    """Tests are built with -Dtests=true only; without tests `meson test` succeeds."""
+    for name in (".ci/run", "CONTRIBUTING.md", "README.md"):
+        text = (ROOT / name).read_text()
+        for command in re.findall(r"meson setup (?:[^&]*?)&&\s+meson (?:compile [^&]*&& meson )?test", text):
+            assert "-Dtests=true" in command or "-Dnewest_level_zero" in command, f"{name}: {command}"
 
 
 def test_packages_are_names() -> None:
