@@ -77,20 +77,23 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     names = [call.split()[0] for call in calls]
     assert set(names) == set(STUBS)
     # The first two pytest calls run without Intel's GPU driver, as the README leaves the machine.
-    expected = "pytest pytest apt-get pytest apt-get pytest pip pytest pip pytest meson meson meson meson"
-    assert names[-17:] == [*expected.split(), "python", "meson", "meson"]
+    expected = "pytest pytest apt-get pytest apt-get pytest pip pytest pip pytest apt-get pip pytest pip pytest"
+    assert names[-22:-7] == expected.split()
+    assert names[-7:] == ["meson", "meson", "meson", "meson", "python", "meson", "meson"]
     # These two runs together cover all cases.
-    assert calls[-17:-15] == ["pytest ", "pytest --full-only"]
-    assert calls[-15].endswith(" intel-opencl-icd")
-    assert calls[-13].endswith(" llvm-19")
-    assert calls[-14] == "pytest --full -m intel_gpu_driver"
-    assert calls[-12:-7] == [
+    assert calls[-22:-20] == ["pytest ", "pytest --full-only"]
+    assert calls[-20].endswith(" intel-opencl-icd")
+    assert calls[-18].endswith(" llvm-19")
+    assert calls[-19] == "pytest --full -m intel_gpu_driver"
+    assert calls[-17:-12] == [
         "pytest --full -m llvm_mca",
         "pip install dpctl",
         "pytest --full -m sycl",
         "pip install onednn-devel",
         "pytest --full -m onednn",
     ]
+    assert calls[-12].endswith(" doxygen chromium")
+    assert calls[-9].startswith("pip install torch==")
     assert calls[-6] == "meson test -C build-asan -t 4"
     assert calls[-4] == "meson test -C build-tsan -t 4 --suite threads"
     assert calls[-3] == "python tests/newest_level_zero.py build/newest"
@@ -118,6 +121,10 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 5),
         ("pip", 4),
         ("pytest", 6),
+        ("apt-get", 4),
+        ("pip", 5),
+        ("pytest", 7),
+        ("pytest", 8),
         ("python", 1),
         *(("meson", nth) for nth in range(3, 9)),
     ],
@@ -128,6 +135,13 @@ def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
     # Nothing runs after the failed call.
     assert calls[-1].split()[0] == program
     assert len([call for call in calls if call.split()[0] == program]) == nth
+
+
+def test_succeeds_without_torch(tmp_path: Path) -> None:
+    code, calls = run_with_stubs(tmp_path, "pip", 6)
+    assert code == 0
+    assert calls[-8].startswith("pip install torch==")
+    assert calls[-7].startswith("meson setup build-asan")
 
 
 def test_what_is_tested_has_tests() -> None:
