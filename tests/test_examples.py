@@ -72,7 +72,7 @@ def test_linear_program(tmp_path: Path) -> None:
     folder = Path(zemm.__file__).parent
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic-errors", f"-I{ROOT / 'include'}"]
     program = str(tmp_path / "linear")
-    run("cc", *flags, str(EXAMPLES / "linear.c"), f"-L{folder}", "-lzemm", "-o", program)
+    run("cc", *flags, str(EXAMPLES / "linear.c"), f"-L{folder}", "-l:libzemm.so.0", "-o", program)
     env = {**os.environ, "LD_LIBRARY_PATH": str(folder), "VIRTUAL_ENV": sys.prefix}
     lines = run(program, env=env).splitlines()
     assert [line.split(":")[0] for line in lines] == [f"u{b}, {m:2} rows" for b in (8, 4) for m in (1, 4, 33)]

@@ -126,7 +126,7 @@ def test_stream(engine: zemm.Engine, stream: zemm.Stream) -> None:
         (lambda p, e: zemm.matmul(X, p, engine=zemm.Engine("cpu")), "another engine object"),
         (lambda p, e: zemm.matmul(X, p, stream="now"), "stream is a str"),
         (lambda p, e: zemm.matmul(X, p, stream=zemm.Stream(zemm.Engine("cpu"))), "another engine object"),
-        (lambda p, e: zemm.pack(W, src_dtype="f64", engine=e), "src_dtype 'f64'"),
+        (lambda p, e: zemm.pack(W, src_dtype="f64", engine=e), "src_dtype is 'f64'"),
         (lambda p, e: zemm.pack(W, weights_dtype="u4", engine=e), "weights_dtype is 'u4'"),
         (lambda p, e: zemm.pack(W, np.ones(3), engine=e), "scales of shape (3,)"),
         (lambda p, e: zemm.pack(W, src_group=48, engine=e), "group = 48"),

@@ -12,7 +12,7 @@ PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc and Primitive. Importing zemm
 driver or runtime; making an Engine does.
 """
 
-from zemm import _check, _library
+from zemm import _check, _library, gguf
 from zemm._from_dlpack import from_dlpack
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
@@ -129,6 +129,7 @@ __all__ = [
     "get_include",
     "get_lib",
     "get_primitive_cache_capacity",
+    "gguf",
     "load_layers",
     "matmul",
     "numpy_dtype",

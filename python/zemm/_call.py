@@ -179,7 +179,12 @@ class Call:
     def _append(self, post_ops: PostOps, index: int, entry: Any, has_out: bool) -> None:
         parts: Sequence[Any] = (entry,) if isinstance(entry, str) else entry
         if not isinstance(parts, Sequence) or not parts or not isinstance(parts[0], str):
-            raise InvalidArgumentsError(f"{_check.shown(entry)} is no name, nor a tuple that starts with one")
+            first = (
+                f" that begins with {_check.shown(parts[0])}" if isinstance(entry, tuple) and parts else ""
+            )
+            raise InvalidArgumentsError(
+                f"{_check.shown(entry)}{first} is no name, nor a tuple that starts with one"
+            )
         name, values = parts[0], parts[1:]
         kind = full_name(name)
         if kind == "sum":

@@ -235,6 +235,7 @@ class Linear:
 
     @property
     def engine(self) -> Engine:
+        """The engine that the weights are on."""
         return self.weights.engine
 
     @property

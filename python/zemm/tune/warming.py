@@ -12,8 +12,8 @@ from zemm.benchdnn import batch, build, verdict
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker
 from zemm.benchdnn.processes import Pool
+from zemm.benchdnn.verbose_log import matmuls
 from zemm.primitive import PrimitiveDesc
-from zemm.tune.log import problems
 
 
 def jobs(cases: str | os.PathLike[str] | Iterable[str], engine: zemm.Engine) -> list[Job]:
@@ -41,7 +41,7 @@ def _arguments(cases: str | os.PathLike[str] | Iterable[str], kind: str) -> list
     path = batch.find(str(cases), [])
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     if any("_verbose," in line for line in lines):
-        return [word for case in problems(lines, kind) for word in case]
+        return [word for case in matmuls(lines, kind).executions for word in case]
     return [f"--batch={path}"]
 
 
