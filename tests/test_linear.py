@@ -273,7 +273,7 @@ def test_missing_package(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, t
     [
         (lambda a, b: a(X[0, :, 1:]), "x has shape (5, 63)"),
         (lambda a, b: a(X[0].astype(np.int8)), "x has type s8"),
-        (lambda a, b: a(None), "x has type object"),
+        (lambda a, b: a(None), "x is None"),
         (lambda a, b: a(X[0], "out"), "out is a str"),
         (lambda a, b: a(X[0], np.empty((5, N))), "out has type f64"),
         (lambda a, b: a(X[0], np.empty((4, N), np.float32)), "out has shape (4, 48)"),

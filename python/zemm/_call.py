@@ -107,8 +107,8 @@ class Call:
             raise InvalidArgumentsError(
                 f"packed weights {packed.dims} do not fit dst {self.dims}, which has other dimensions"
             )
-        packed.declare(self.attr)
-        memories = packed.memories()
+        packed._declare(self.attr)
+        memories = packed._memories()
         self._mds[ARG["WEIGHTS"]] = packed.md
         self._memories.update(memories)
         operands = (packed.scales, packed.zero_points)

@@ -24,6 +24,8 @@ _HOW = {
     "Memory": "zemm.Memory(md, engine, array) makes one of an array",
     "Attr": "zemm.Attr() makes one",
     "PostOps": "zemm.PostOps() makes one",
+    "str": "it is a string such as 'layer.'",
+    "Mapping": "Linear.state_dict() makes one",
     "PrimitiveDesc": "zemm.MatmulPrimitiveDesc(...) or zemm.ReorderPrimitiveDesc(...) makes one",
 }
 

@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from zemm import _check
 from zemm._call import default_engine
 from zemm._dlpack import CPU, ONE_API, READ_ONLY, TYPES, contents
 from zemm.dtypes import numpy_dtype
@@ -27,8 +28,8 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     """
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise InvalidArgumentsError(f"x is a {type(x).__name__}, which has no __dlpack__()")
-    if engine is not None and not isinstance(engine, Engine):
-        raise InvalidArgumentsError(f"engine is {engine!r}, not a zemm.Engine")
+    if engine is not None:
+        _check.instance(engine, Engine, "engine")
     device = int(x.__dlpack_device__()[0])
     if device == CPU and engine is None:
         engine = default_engine() if default_engine().kind == "cpu" else Engine("cpu")

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm import _check
 from zemm._tensors import shares_places
 from zemm.dtypes import dtype_name, numpy_dtype, type_of
 from zemm.errors import InvalidArgumentsError
@@ -46,7 +47,7 @@ class Host(Protocol):
 
 class _Numpy:
     def check(self, x: Any, name: str) -> Any:
-        return np.asarray(x)
+        return x if type(x) is np.ndarray else _check.array(x, name)
 
     def type_name(self, x: Any, name: str) -> DataType:
         return _TYPES.get(x.dtype) or type_of(x, name)

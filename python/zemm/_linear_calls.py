@@ -62,7 +62,7 @@ class LinearCalls:
             matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
             quantize = self._quantize(weights, src_dtype) if self._quantizes else None
         *batch, k, n = weights.dims
-        args = weights.memories()
+        args = weights._memories()
         if bias is not None:
             args[ARG["BIAS"]] = bias
         src, dst = ((*batch, rows, k), src_dtype), ((*batch, rows, n), dst_dtype)

@@ -39,7 +39,7 @@ def unpack_state(state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any],
     """The arrays by name (None for those that are missing) and the settings."""
     if prefix + "config" not in state:
         raise InvalidArgumentsError(
-            f"there is no layer with the prefix {prefix!r}; prefixes: {prefixes_of(state) or 'none'}"
+            f"state has no layer with the prefix {prefix!r}; prefixes: {prefixes_of(state) or 'none'}"
         )
     try:
         config = json.loads(as_array(state[prefix + "config"], "config").tobytes())
@@ -57,7 +57,7 @@ def unpack_state(state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any],
 
 def prefixes_of(names: Iterable[str]) -> list[str]:
     """The prefixes of the layers in a state or file."""
-    return sorted(name.removesuffix("config") for name in names if name.endswith("config"))
+    return sorted(name.removesuffix("config") for name in map(str, names) if name.endswith("config"))
 
 
 def _safetensors() -> ModuleType:

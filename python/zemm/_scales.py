@@ -30,13 +30,13 @@ def finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return wide
 
 
-def group_count(k: int, group: int, name: str, shape: Shape) -> int:
-    """The number of groups of K. ValueError: group does not divide K."""
+def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group") -> int:
+    """The number of groups of K. what: the argument's name. ValueError: group does not divide K."""
     if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
-        raise InvalidArgumentsError(f"group is {_check.shown(group)}, not a positive integer")
+        raise InvalidArgumentsError(f"{what} is {_check.shown(group)}, not a positive integer")
     if k % group:
         raise InvalidArgumentsError(
-            f"K = {k} of {name} {shape} is not a multiple of group = {_check.shown(group)}"
+            f"K = {k} of {name} {shape} is not a multiple of {what} = {_check.shown(group)}"
         )
     return k // int(group)
 

@@ -76,7 +76,7 @@ class Linear:
         a weight is not finite.
         """
         array = as_array(w, "w")
-        if transposed and array.ndim > 1:
+        if _check.flag(transposed, "transposed") and array.ndim > 1:
             array = array.swapaxes(-1, -2)
         quantized = quantize_weights(array, bits, group, scale_dtype, symmetric=symmetric)
         types: tuple[DataType, DataType] = ("u4", "s4") if bits == 4 else ("u8", "s8")
@@ -147,7 +147,8 @@ class Linear:
             )
         if activation != "int8" and activation_group is not None:
             raise InvalidArgumentsError(
-                f"activation_group {activation_group} is for activation 'int8', not {activation!r}"
+                f"activation_group {_check.shown(activation_group)} is for activation 'int8', not"
+                f" {activation!r}"
             )
         layer = cls.__new__(cls)
         layer.weights = pack(
@@ -187,7 +188,7 @@ class Linear:
             "dst_dtype": self.dst_dtype,
             "fpmath": self.fpmath,
         }
-        return pack_state(arrays, settings, prefix)
+        return pack_state(arrays, settings, _check.instance(prefix, str, "prefix"))
 
     @classmethod
     def from_state_dict(
@@ -195,7 +196,8 @@ class Linear:
     ) -> "Linear":
         """The layer that state_dict() has described, packed for an engine. ValueError: there is no
         layer with the prefix, or it is damaged."""
-        arrays, settings = unpack_state(state, prefix)
+        _check.instance(state, Mapping, "state")  # type: ignore[type-abstract]
+        arrays, settings = unpack_state(state, _check.instance(prefix, str, "prefix"))
         bias = arrays.pop("bias")
         values, scales, zero_points = arrays.values()
         dims = settings.pop("dims", None)

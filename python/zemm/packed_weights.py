@@ -123,14 +123,14 @@ class PackedWeights:
         )
         return part
 
-    def declare(self, attr: Attr) -> None:
+    def _declare(self, attr: Attr) -> None:
         """Add scales and zero points to the attributes of a matmul."""
         if self.scales is not None:
             attr.set_scales(*self.scales.declaration())
         if self.zero_points is not None:
             attr.set_zero_points(*self.zero_points.declaration())
 
-    def memories(self) -> dict[int, Memory]:
+    def _memories(self) -> dict[int, Memory]:
         """The arguments of an execution, by ARG number."""
         of_weights = ARG["WEIGHTS"]
         made = {of_weights: self.memory}
@@ -211,6 +211,7 @@ def pack(
     combination.
     """
     _check.choice(src_dtype, PackedFor, "src_dtype")
+    _check.flag(transposed, "transposed")
     dtype = dtype_name(weights_dtype, "weights_dtype") if weights_dtype is not None else None
     array, data_type, axis = _stored(operand(weights, "weights"), dtype, transposed)
     packed = PackedWeights.__new__(PackedWeights)
@@ -227,7 +228,7 @@ def pack(
         return Operand.of(describe(values, name, "weights", packed.dims), packed.engine)
 
     if src_group is not None:
-        group_count(packed.dims[-2], src_group, "weights", packed.dims)
+        group_count(packed.dims[-2], src_group, "weights", packed.dims, "src_group")
     packed.scales = packed.zero_points = None
     if scales is not None:
         packed.scales = parameter(scale_values(scales, "scales"), "scales")
@@ -289,7 +290,7 @@ def matmul_desc(
     elements, and reductions if the weights have zero points."""
     *batch, k, n = packed.dims
     attr = Attr()
-    packed.declare(attr)
+    packed._declare(attr)
     set_fpmath(attr, src_dtype, packed.data_type, fpmath)
     if src_dtype in ("s8", "u8"):
         every = 2 ** len(packed.dims) - 1
