@@ -4,6 +4,7 @@ and their sentence names the argument."""
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -51,7 +52,7 @@ LAYER: Arguments = {
 }
 QUANTISING: Arguments = {"w": W, "bits": 8, "group": 4, "symmetric": False, "scale_dtype": "f32"}
 WEIGHTS: Arguments = {"scales": np.ones((1, 2), np.float32), "zero_points": None, "weights_dtype": None}
-# Random names of files would be written to. test_linear.py and test_warm.py have their errors.
+# They get chosen values, as random names of files would be written to.
 OF_FILES = {"Linear.load", "Linear.save", "load_layers", "save_layers", "warm"}
 SPARSE: Arguments = {"dims": (2, 4), "data_type": "f32", "nnz": 3}
 
@@ -326,3 +327,35 @@ def test_wrong_types(objects: Objects, name: str, data: st.DataObject) -> None:
     if said is not None:
         assert is_named(argument, value, said), f"{argument}: {said}"
         assert in_zemms_words(said), said
+
+
+WRONG: list[Any] = [None, 3, 1.5, b"x", "", "x\0y", [1], {1: 2}, object(), np.zeros(2), zemm.Attr()]
+
+
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__)
+def test_wrong_types_for_files(objects: Objects, tmp_path: Path, value: Any) -> None:
+    pytest.importorskip("safetensors")
+    pytest.importorskip("gguf")
+    lines, layers = ["--dt=f32 2x4:4x2"], {"a": objects.layer}
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        ("path", lambda: objects.layer.save(value)),
+        ("path", lambda: zemm.Linear.load(value)),
+        ("path", lambda: zemm.load_layers(value)),
+        ("path", lambda: zemm.save_layers(value, layers)),
+        ("path", lambda: zemm.gguf.load(value)),
+        ("layers", lambda: zemm.save_layers(tmp_path / "x", value)),
+        ("layers", lambda: zemm.save_layers(tmp_path / "x", {"a": value})),
+        ("cases", lambda: zemm.warm(value, objects.engine)),
+    ]
+    if value is not None:
+        calls += [
+            ("engine", lambda: zemm.warm(lines, value)),
+            ("echo", lambda: zemm.warm(lines, objects.engine, echo=value)),
+        ]
+        if not isinstance(value, int):
+            calls.append(("processes", lambda: zemm.warm(lines, objects.engine, processes=value)))
+    for name, call in calls:
+        with pytest.raises(zemm.InvalidArgumentsError) as caught:
+            call()
+        assert name in str(caught.value)
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 must be."""
 
 import operator
+import os
 from collections.abc import Mapping, Set
 from typing import Any, TypeVar, get_args
 
@@ -25,7 +26,8 @@ _HOW = {
     "Attr": "zemm.Attr() makes one",
     "PostOps": "zemm.PostOps() makes one",
     "str": "it is a string such as 'layer.'",
-    "Mapping": "Linear.state_dict() makes one",
+    "Linear": "zemm.Linear.from_float(w) makes one",
+    "Mapping": "a dict is one",
     "PrimitiveDesc": "zemm.MatmulPrimitiveDesc(...) or zemm.ReorderPrimitiveDesc(...) makes one",
 }
 
@@ -107,6 +109,16 @@ def flag(value: Any, name: str) -> int:
     if not isinstance(value, (bool, np.bool_)) and not (isinstance(value, int) and value in (0, 1)):
         raise InvalidArgumentsError(f"{name} is {shown(value)}, neither True nor False")
     return int(value)
+
+
+def path(value: Any, name: str) -> str:
+    """The path of a file as a string."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InvalidArgumentsError(f"{name} is {shown(value)}, not a path (a str or an os.PathLike)")
+    found = os.fspath(value)
+    if not isinstance(found, str) or not found or "\0" in found:
+        raise InvalidArgumentsError(f"{name} is {shown(value)}, not the path of a file")
+    return found
 
 
 def choice(value: Any, words: Any, name: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm import _check
 from zemm._host_tensors import as_array
 from zemm.dtypes import dtype_name, numpy_dtype
 from zemm.errors import DeviceError, InvalidArgumentsError
@@ -70,19 +71,20 @@ def _safetensors() -> ModuleType:
 
 def write_state(path: str | PathLike[str], state: State) -> None:
     """Types that only ml_dtypes has are stored as integers of their size."""
+    file = _check.path(path, "path")
     plain = {
         name: array if array.dtype.isbuiltin == 1 else array.view(f"u{array.itemsize}")
         for name, array in state.items()
     }
-    _safetensors().save_file(plain, path)
+    _safetensors().save_file(plain, file)
 
 
 def read_state(path: str | PathLike[str]) -> State:
-    module = _safetensors()
+    file, module = _check.path(path, "path"), _safetensors()
     try:
-        state: State = module.load_file(path)
+        state: State = module.load_file(file)
     except OSError:
         raise
     except Exception as error:  # the package has exceptions of its own
-        raise InvalidArgumentsError(f"{path} is no file of layers: {error}") from None
+        raise InvalidArgumentsError(f"path: {file} is no file of layers: {error}") from None
     return state

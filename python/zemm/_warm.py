@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from zemm import _check
 from zemm._call import default_engine
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
@@ -47,12 +48,17 @@ def warm(
     from zemm.tune import warming
 
     folder = _cache_folder()
-    engine = engine or default_engine()
+    engine = default_engine() if engine is None else _check.instance(engine, Engine, "engine")
+    count = len(os.sched_getaffinity(0))
+    if processes is not None:
+        count = _check.integer(processes, "processes", 1)
+    if echo is not None and not callable(echo):
+        raise InvalidArgumentsError(f"echo is {_check.shown(echo)}, not a function that takes a line")
     begin, before = time.perf_counter(), _entries(folder)
     jobs = warming.jobs(cases, engine)
     refused: dict[str, str] = {}
     needed = warming.needed(jobs, engine, refused)
-    for line, reason, seconds in warming.create(needed, processes or len(os.sched_getaffinity(0))):
+    for line, reason, seconds in warming.create(needed, count):
         if reason:
             refused[line] = reason
         elif echo:

@@ -346,8 +346,10 @@ class Linear:
 def save_layers(path: str | PathLike[str], layers: Mapping[str, Linear]) -> None:
     """Write layers to one file. The names of a layer's arrays begin with its key and a dot."""
     state: dict[str, NDArray[Any]] = {}
+    _check.instance(layers, Mapping, "layers")  # type: ignore[type-abstract]
     for name, layer in layers.items():
-        state.update(layer.state_dict(f"{name}."))
+        _check.instance(name, str, "a key of layers")
+        state.update(_check.instance(layer, Linear, f"layers[{name!r}]").state_dict(f"{name}."))
     write_state(path, state)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import zemm
+from zemm import _check
 from zemm.benchdnn import batch, build, verdict
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker
@@ -36,9 +37,11 @@ def jobs(cases: str | os.PathLike[str] | Iterable[str], engine: zemm.Engine) -> 
 
 def _arguments(cases: str | os.PathLike[str] | Iterable[str], kind: str) -> list[str]:
     """The cases as arguments of zemm-benchdnn."""
+    if isinstance(cases, bytes) or not isinstance(cases, str | os.PathLike | Iterable):
+        raise zemm.InvalidArgumentsError(f"cases is {_check.shown(cases)}, neither a file nor case lines")
     if not isinstance(cases, str | os.PathLike):
-        return [word for line in cases for word in line.split()]
-    path = batch.find(str(cases), [])
+        return [word for line in cases for word in _check.instance(line, str, "a line of cases").split()]
+    path = batch.find(_check.path(cases, "cases"), [])
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     if any("_verbose," in line for line in lines):
         return [word for case in matmuls(lines, kind).executions for word in case]
