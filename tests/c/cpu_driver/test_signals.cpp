@@ -48,15 +48,21 @@ static void open_quietly(int argc, char **argv) {
     const Handlers changed;
     raise(SIGINT);
     CHECK(interrupts == 1);
-    ze_kernel_handle_t kernel = make_kernel(load_module("kernels.spv"), "spin");
+    ze_module_handle_t module = load_module("kernels.spv");
+    ze_kernel_handle_t kernel = make_kernel(module, "spin");
     ze_command_list_handle_t list = immediate_list();
-    set_arg(kernel, 0, static_cast<int *>(shared(4096)));
+    int *const out = static_cast<int *>(shared(4096));
+    set_arg(kernel, 0, out);
     set_arg(kernel, 1, 10);
     launch(list, kernel, 4, 16);
     finish(list);
     check_same(changed);
     raise(SIGTERM);
     CHECK(interrupts == 2);
+    OK(ze.zeMemFree(context, out));
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeKernelDestroy(kernel));
+    OK(ze.zeModuleDestroy(module));
 }
 
 static void open_while_signals_come(int argc, char **argv) {
