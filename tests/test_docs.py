@@ -37,6 +37,15 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
+def run(*command: str, cwd: Path) -> str:
+    """What a command prints, which must succeed."""
+    result = subprocess.run(
+        command, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    return result.stdout
+
+
 def driver_lines() -> list[str]:
     return [line for line in block("The driver", "sh").splitlines() if line]
 
@@ -55,20 +64,11 @@ def test_python_snippet(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", driver_lines(), ids=lambda line: line.rsplit(maxsplit=1)[-1])
 def test_driver_line(line: str, tmp_path: Path) -> None:
     assert line.startswith("zemm-benchdnn ")
-    result = subprocess.run(
-        ["bash", "-c", line],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
-    summary = re.search(r"^tests:(\d+) passed:(\d+)", result.stdout, re.M)
-    assert summary, result.stdout[-3000:]
+    output = run("bash", "-c", line, cwd=tmp_path)
+    summary = re.search(r"^tests:(\d+) passed:(\d+)", output, re.M)
+    assert summary, output[-3000:]
     assert int(summary.group(1)) > 0
-    assert "failed:0" in result.stdout
+    assert "failed:0" in output
 
 
 def test_what_is_missing() -> None:
@@ -85,16 +85,7 @@ def test_what_is_missing() -> None:
 
 
 def test_doctor_is_as_described(tmp_path: Path) -> None:
-    result = subprocess.run(
-        ["zemm-doctor"],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
+    run("zemm-doctor", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -111,16 +102,7 @@ def test_reports_page(section: str, files: set[str], tmp_path: Path) -> None:
     if "times.png" in files:
         pytest.importorskip("matplotlib")
     ((_, commands),) = blocks(section, "docs/reports.md")
-    done = subprocess.run(
-        ["bash", "-ec", commands],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    run("bash", "-ec", commands, cwd=tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == files
 
 

@@ -18,8 +18,8 @@ from zemm._parameters import (
     weights_zero_point_values,
     zero_point_values,
 )
-from zemm._tensors import operand, shares_places
-from zemm.dtypes import FOUR_BIT, dtype_name, numpy_dtype, pack_int4, type_of
+from zemm._tensors import operand, shares_places, with_type
+from zemm.dtypes import FOUR_BIT, dtype_name, numpy_dtype, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
 from zemm.packed_weights import PackedWeights, set_fpmath
@@ -200,19 +200,11 @@ def _bytes_of_weights(
 ) -> tuple[NDArray[Any], DataType, int | None]:
     """The weights as stored, their data type, and the axis along which a byte holds two elements
     (-1 or -2; None if the type has more than 4 bits)."""
-    own = type_of(weights, "weights")
-    dtype = None if wanted is None else dtype_name(wanted, "weights_dtype")
-    if own in FOUR_BIT:
-        if dtype not in (None, own):
-            raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
-        return pack_int4(weights), own, -1
-    if dtype is None or dtype == own:
-        return weights, own, None
-    if dtype not in FOUR_BIT or own not in ("u8", "s8"):
-        raise InvalidArgumentsError(
-            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
-            " type each; astype() converts values, view() reads bytes as another type"
-        )
+    stored, dtype = with_type(weights, wanted)
+    if dtype not in FOUR_BIT:
+        return stored, dtype, None
+    if stored is not weights:
+        return stored, dtype, -1
     k, rows = src[-1], weights.shape[-2]
     if rows == k:
         return (weights if weights.strides[-1] == 1 else np.ascontiguousarray(weights)), dtype, -1

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm import _check
 from zemm._numbers import as_float32
-from zemm.dtypes import FOUR_BIT
+from zemm.dtypes import FOUR_BIT, dtype_name, pack_int4, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
-from zemm.words import DataType
+from zemm.words import DataType, DType
 
 Shape = tuple[int, ...]
 
@@ -54,6 +54,23 @@ def operand(values: ArrayLike, name: str) -> NDArray[Any]:
             f"{name} has type {array.dtype}: cast it, as in {name}.astype(np.int8) or .astype(np.float32)"
         )
     return array
+
+
+def with_type(weights: NDArray[Any], wanted: DType | None) -> tuple[NDArray[Any], DataType]:
+    """Weights as stored, and their data type. wanted: the 4-bit type of bytes with two values each.
+    Arrays of 4-bit types are packed along their last axis."""
+    own = type_of(weights, "weights")
+    dtype = None if wanted is None else dtype_name(wanted, "weights_dtype")
+    if own in FOUR_BIT:
+        if dtype not in (None, own):
+            raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
+        return pack_int4(weights), own
+    if dtype is not None and dtype != own and (dtype not in FOUR_BIT or own not in ("u8", "s8")):
+        raise InvalidArgumentsError(
+            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
+            " type each; astype() converts values, view() reads bytes as another type"
+        )
+    return weights, dtype or own
 
 
 def tensor(

@@ -17,7 +17,7 @@ from zemm._numbers import as_float32
 from zemm.dtypes import dtype_name, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
-from zemm.packed_weights import PackedWeights, layout_of, pack
+from zemm.packed_weights import PackedWeights, pack
 from zemm.quantization import quantize_weights
 from zemm.words import Activation, DataType, DType, FpmathMode, ScaleDType
 
@@ -338,7 +338,7 @@ class Linear:
         return (
             f"<Linear {experts}[.., {k}] -> [.., {n}]:"
             f" {self.activation} x {self.weights.data_type}{group}{bias}"
-            f" -> {self.dst_dtype or 'type of x'}, {layout_of(self.weights.md)},"
+            f" -> {self.dst_dtype or 'type of x'}, {self.weights.md._layout()},"
             f" {self.weights.nbytes} bytes on {self.engine!r}>"
         )
 

@@ -15,9 +15,9 @@ from zemm._lists import TYPES
 from zemm._parameters import Parameter, describe, scale_values, weights_zero_point_values
 from zemm._reorder import reorder
 from zemm._scales import group_count
-from zemm._tensors import operand, tensor
+from zemm._tensors import operand, tensor, with_type
 from zemm.attributes import Attr
-from zemm.dtypes import FOUR_BIT, dtype_name, pack_int4, type_of
+from zemm.dtypes import FOUR_BIT
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
@@ -161,17 +161,8 @@ class PackedWeights:
         parameters = f" with {' and '.join(with_)}{group}" if with_ else ""
         return (
             f"<PackedWeights {self.data_type} {self.dims}{parameters}, for src {self.src_dtype},"
-            f" {layout_of(self.md)}, {self.nbytes} bytes on {self.engine!r}>"
+            f" {self.md._layout()}, {self.nbytes} bytes on {self.engine!r}>"
         )
-
-
-def layout_of(md: MemoryDesc) -> str:
-    """The layout in words: "plain", or "packed" with its inner blocks, outermost first."""
-    if not md.inner_nblks:
-        return "plain"
-    letters = "abcdefghijkl"
-    blocks = "".join(f"{size}{letters[d]}" for size, d in zip(md.inner_blks, md.inner_idxs, strict=True))
-    return f"packed {blocks}"
 
 
 def pack(
@@ -212,8 +203,7 @@ def pack(
     """
     _check.choice(src_dtype, PackedFor, "src_dtype")
     _check.flag(transposed, "transposed")
-    dtype = dtype_name(weights_dtype, "weights_dtype") if weights_dtype is not None else None
-    array, data_type, axis = _stored(operand(weights, "weights"), dtype, transposed)
+    array, data_type, axis = _stored(operand(weights, "weights"), weights_dtype, transposed)
     packed = PackedWeights.__new__(PackedWeights)
     packed.engine = default_engine() if engine is None else _check.instance(engine, Engine, "engine")
     packed.data_type, packed.src_dtype = data_type, src_dtype
@@ -241,26 +231,17 @@ def pack(
 
 
 def _stored(
-    weights: NDArray[Any], dtype: DataType | None, transposed: bool
+    weights: NDArray[Any], wanted: DType | None, transposed: bool
 ) -> tuple[NDArray[Any], DataType, int]:
     """The weights as [.., K, N], their data type, and the axis along which a byte of a 4-bit type
     has two values."""
-    own = type_of(weights, "weights")
     if weights.ndim not in (2, 3):
         raise InvalidArgumentsError(f"weights have shape {weights.shape}, not [K, N] or [E, K, N]")
-    if own in FOUR_BIT:
-        if dtype not in (None, own):
-            raise InvalidArgumentsError(f"weights have type {own}, weights_dtype is {dtype!r}")
-        weights, dtype = pack_int4(weights), own
-    elif dtype is not None and dtype != own and (dtype not in FOUR_BIT or own not in ("u8", "s8")):
-        raise InvalidArgumentsError(
-            f"weights have type {own}, weights_dtype is {dtype!r}: it is for bytes with two values of a 4-bit"
-            " type each; astype() converts values, view() reads bytes as another type"
-        )
+    stored, dtype = with_type(weights, wanted)
     if dtype in FOUR_BIT:
-        weights = np.ascontiguousarray(weights)
-    stored = weights.swapaxes(-1, -2) if transposed else weights
-    return stored, dtype or own, -2 if transposed else -1
+        stored = np.ascontiguousarray(stored)
+    stored = stored.swapaxes(-1, -2) if transposed else stored
+    return stored, dtype, -2 if transposed else -1
 
 
 def set_fpmath(attr: Attr, src_dtype: DataType, weights_dtype: DataType, fpmath: FpmathMode | None) -> None:
