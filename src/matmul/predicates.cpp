@@ -182,10 +182,12 @@ bool widens_exactly(const facts &f, const char *type, std::string &why) {
     }
     const value_range wei = range_of(p.wei.data_type), points = range_of(zp->data_type);
     const zemm_dim_t farthest = std::max(wei.high - points.low, points.high - wei.low);
-    if (farthest <= (type == std::string_view("bf16") ? 256 : 2048))
+    const zemm_dim_t most = type == std::string_view("bf16") ? 256 : 2048;
+    if (farthest <= most)
         return true;
-    why = text("%s weights less %s zero points reach %lld, and %s has the integers up to 256 only",
-               zemm_dt2str(p.wei.data_type), zemm_dt2str(zp->data_type), (long long)farthest, type);
+    why = text("%s weights less %s zero points reach %lld, and %s has the integers up to %lld only",
+               zemm_dt2str(p.wei.data_type), zemm_dt2str(zp->data_type), (long long)farthest, type,
+               (long long)most);
     return false;
 }
 
