@@ -18,7 +18,7 @@ PATIENCE = 0.3  # seconds of a creation before the line appears
 _TICK = 0.1
 _IDLE = 2.0  # seconds without a creation after which the thread sleeps
 
-is_quiet = False  # programs with a display of their own set it
+is_quiet = False  # set while the program has a display of its own
 
 
 class Watch:

@@ -16,7 +16,6 @@ class Progress:
     def __init__(self, total: int) -> None:
         self._bar: Any = None
         if total > _FEW and sys.stderr.isatty():
-            _building.is_quiet = True
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
@@ -33,6 +32,7 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         if self._bar:
+            self._was_quiet, _building.is_quiet = _building.is_quiet, True
             self._bar.start()
         return self
 
@@ -41,6 +41,7 @@ class Progress:
     ) -> None:
         if self._bar:
             self._bar.stop()
+            _building.is_quiet = self._was_quiet
 
     def emit(self, line: str) -> None:
         """Print one or more lines to stdout, above the bar."""
