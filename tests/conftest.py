@@ -11,6 +11,7 @@ parameters by name.
 
 import inspect
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,6 +87,12 @@ def engine() -> zemm.Engine:
         return zemm.Engine("cpu")
     except zemm.ZemmError as error:
         pytest.fail(f"the CPU engine cannot be created: {error}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What mypy has read once, for tests of the group mypy."""
+    return tmp_path_factory.mktemp("mypy")
 
 
 @pytest.fixture

@@ -68,6 +68,7 @@ def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> b
     return path.with_suffix(".bin").read_bytes()
 
 
+@pytest.mark.quick(cases=lambda src, wei: src == wei)
 @pytest.mark.parametrize(
     ("row", "src", "wei", "product"),
     [

@@ -13,7 +13,7 @@ from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, CPU_ROWS
 from support_run import get, make_call, make_pd, run
 from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
-from support_tiers import in_turns
+from support_tiers import in_turns, nothing
 
 VARIANTS = INTEGERS | FLOATS
 
@@ -59,7 +59,7 @@ def first_problem(row: str, name: str) -> Problem:
     return VARIANTS[name].of_shape(*next(shapes(INTEGERS if name in INTEGERS else FLOATS, name)), 0)
 
 
-@pytest.mark.quick(cases=in_turns(CPU_ROWS, VARIANTS, first_problem, every_name=False))
+@pytest.mark.quick(cases=in_turns(CPU_ROWS, VARIANTS, first_problem, covers=nothing))
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_tails(
@@ -85,7 +85,7 @@ ROUGH = [name for name in FLOATS if not FLOATS[name].group]
 FLOAT_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src != "int8"]
 
 
-@pytest.mark.quick(cases=in_turns(FLOAT_ROWS, ROUGH, first_problem, every_name=False))
+@pytest.mark.quick(cases=in_turns(FLOAT_ROWS, ROUGH, first_problem, covers=nothing))
 @pytest.mark.parametrize("name", ROUGH)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
 def test_rough_tails(

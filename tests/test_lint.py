@@ -72,8 +72,9 @@ def test_ruff_check() -> None:
     run(tool("ruff"), "check", ".")
 
 
-def test_mypy() -> None:
-    run(tool("mypy"), "--no-incremental", "--cache-dir", "/dev/null")
+@pytest.mark.xdist_group("mypy")
+def test_mypy(mypy_cache: Path) -> None:
+    run(tool("mypy"), "--cache-dir", str(mypy_cache))
 
 
 def test_pre_commit_has_the_same_tools() -> None:

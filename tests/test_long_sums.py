@@ -12,7 +12,7 @@ import zemm
 from support_problem import Data, PostOp, Problem, Quant, make_data, quant_dims, zero_point
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, constant_id, flag, state
 from support_run import make_pd, run
-from support_tiers import in_turns
+from support_tiers import in_turns, nothing
 from support_xe import tile_of
 
 PACKED = "BA16a64b4a"
@@ -104,7 +104,7 @@ def takes(engine: zemm.Engine, problem: Problem) -> bool:
     return True
 
 
-@pytest.mark.quick(cases=in_turns(rows()[::3], PROBLEMS, lambda row, name: PROBLEMS[name], every_name=False))
+@pytest.mark.quick(cases=in_turns(rows()[::3], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing))
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("row", rows())
 def test_sums_beyond_s32(
@@ -124,7 +124,7 @@ def test_sums_beyond_s32(
         run(engine, stream, replace(problem, seed=1))
 
 
-@pytest.mark.quick(cases=in_turns(CPU_ROWS[::3], BARE, lambda row, name: BARE[name], every_name=False))
+@pytest.mark.quick(cases=in_turns(CPU_ROWS[::3], BARE, lambda row, name: BARE[name], covers=nothing))
 @pytest.mark.parametrize("name", BARE)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_bare_s32_wraps(

@@ -121,12 +121,21 @@ def test_other_spellings_are_refused(wrong: Any) -> None:
         zemm.dtype_name(wrong)
 
 
-def test_mypy_refuses_wrong_words(tmp_path: Path) -> None:
+@pytest.mark.xdist_group("mypy")
+def test_mypy_refuses_wrong_words(mypy_cache: Path) -> None:
     """mypy finds an error in exactly those lines of typed_usage.py that say so."""
     file = ROOT / "tests" / "typed_usage.py"
     lines = file.read_text().splitlines()
     expected = {number for number, line in enumerate(lines, 1) if line.endswith("# refused")}
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path), "--hide-error-context", str(file)]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--cache-dir",
+        str(mypy_cache),
+        "--hide-error-context",
+        str(file),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     found = {int(number) for number in re.findall(r"typed_usage\.py:(\d+): error", done.stdout)}
     assert len(expected) > 15

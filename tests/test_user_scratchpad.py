@@ -36,7 +36,7 @@ CASES = {
 }
 
 
-@pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
+@pytest.mark.quick(cases=lambda row: row in SMALL_ROWS and row not in XE_ROWS)
 @pytest.mark.parametrize("row", ROWS)
 def test_any_address(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str

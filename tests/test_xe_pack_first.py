@@ -28,6 +28,7 @@ WIDENED = Problem(
 )
 TF32 = Problem((40, 96), (96, 11), fpmath=("tf32", False), scratchpad="user")
 LARGE = [row for row in XE_ROWS if tile_of(row).m > 8]
+PACKING = [row for row in LARGE if row not in LOADS_1D and BY_NAME[row].predicate != "dpas_widened_on"]
 # Columns that begin at odd addresses, rows that end in half a byte, rows that are too
 # short.
 UNREADABLE = {
@@ -55,10 +56,8 @@ def packs(engine: zemm.Engine, problem: Problem) -> bool:
     return packed
 
 
-@pytest.mark.parametrize(
-    "row",
-    [row for row in LARGE if row not in LOADS_1D and BY_NAME[row].predicate != "dpas_widened_on"],
-)
+@pytest.mark.quick(cases=lambda row: row == PACKING[0])
+@pytest.mark.parametrize("row", PACKING)
 def test_large_tiles_pack_first(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:

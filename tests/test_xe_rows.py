@@ -11,7 +11,7 @@ import zemm
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
 from support_run import Call, check_dst, make_call, make_pd, run
-from support_tiers import SMALL_ROWS, in_turns
+from support_tiers import SMALL_ROWS, in_turns, nothing
 from support_xe import (
     FLOAT,
     HALF,
@@ -97,7 +97,7 @@ def first_problem(row: str, name: str) -> Problem | None:
     return variants[name].of_shape(*next(shapes(row, variants, name)), 0) if name in variants else None
 
 
-@pytest.mark.quick(cases=in_turns(XE_ROWS[::2], NAMES, first_problem, every_name=False))
+@pytest.mark.quick(cases=in_turns(XE_ROWS[::4], NAMES, first_problem, covers=nothing))
 @pytest.mark.parametrize(("row", "name"), CASES)
 def test_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
@@ -317,7 +317,7 @@ def test_k_in_parts(
     assert kinds == {Split(True, False), Split(True, True)}
 
 
-@pytest.mark.quick(cases=lambda row: row == LARGE[0])
+@pytest.mark.full
 @pytest.mark.parametrize("row", LARGE)
 def test_last_wave(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
@@ -464,7 +464,7 @@ def call_at(engine: zemm.Engine, problem: Problem, src: int, wei: int) -> Call:
     return call
 
 
-@pytest.mark.quick(cases=lambda row: row in SMALLEST)
+@pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
 @pytest.mark.parametrize("row", XE_ROWS)
 def test_tensors_begin_anywhere_at_fours(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
