@@ -3,7 +3,6 @@
 
 import contextlib
 import struct
-import sys
 from pathlib import Path
 
 import gguf
@@ -133,12 +132,6 @@ def test_unknown_tensor_type(tmp_path: Path) -> None:
 def test_absent_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         zemm.gguf.load(tmp_path / "absent.gguf")
-
-
-def test_missing_package(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gguf", None)
-    with pytest.raises(ImportError, match=r"zemm.gguf needs the package gguf.*pip install gguf"):
-        zemm.gguf.load(path)
 
 
 def test_truncated(path: Path, tmp_path: Path) -> None:

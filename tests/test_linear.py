@@ -3,7 +3,6 @@
 
 import copy
 import pickle
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -259,13 +258,6 @@ def test_damaged_states(engine: zemm.Engine) -> None:
         del (state := dict(good))[name]
         with pytest.raises(ValueError, match="damaged"):
             zemm.Linear.from_state_dict(state, engine=engine)
-
-
-def test_missing_package(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
-    monkeypatch.setitem(sys.modules, "safetensors", None)
-    with pytest.raises(RuntimeError, match="safetensors"):
-        layers(engine)["bf16"].save(tmp_path / "file")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`import zemm`, and its errors where the loader and the OpenCL runtime are missing."""
 
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +63,29 @@ except RuntimeError as error:
     assert done.returncode == 0, done.stderr
     assert part.lower() in done.stdout.lower()
     assert any(name in done.stdout for name in package.split("|")), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        ("gguf", lambda zemm: zemm.gguf.load("model.gguf")),
+        ("safetensors", lambda zemm: zemm.save_layers("model.safetensors", {})),
+        ("safetensors", lambda zemm: zemm.load_layers("model.safetensors")),
+        ("safetensors", lambda zemm: zemm.Linear.load("model.safetensors")),
+        ("torch", lambda _: importlib.import_module("zemm.torch")),
+    ],
+)
+def test_missing_packages(monkeypatch: pytest.MonkeyPatch, package: str, use: Callable[[Any], Any]) -> None:
+    """Each optional package is named by an ImportError with the command that installs it."""
+    import zemm
+
+    for name in (package, f"{package}.numpy"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "zemm.torch", raising=False)
+    sentence = f"needs the package {package} .*: pip install {package}$"
+    with pytest.raises(ImportError, match=sentence) as caught:
+        use(zemm)
+    assert caught.value.name == package
 
 
 def test_doctor_fails_and_names_packages(bare: dict[str, str]) -> None:

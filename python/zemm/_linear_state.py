@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from zemm import _check
 from zemm._host_tensors import as_array
 from zemm.dtypes import dtype_name, numpy_dtype
-from zemm.errors import DeviceError, InvalidArgumentsError
+from zemm.errors import InvalidArgumentsError, missing_package
 
 State = dict[str, NDArray[Any]]
 _ARRAYS = ("values", "scales", "zero_points", "bias")
@@ -64,8 +64,8 @@ def prefixes_of(names: Iterable[str]) -> list[str]:
 def _safetensors() -> ModuleType:
     try:
         import safetensors.numpy
-    except ImportError:
-        raise DeviceError("files of layers need the package safetensors: pip install safetensors") from None
+    except ImportError as error:
+        raise missing_package("a file of layers", "safetensors", error) from None
     return safetensors.numpy
 
 

@@ -44,6 +44,11 @@ class NoDeviceError(DeviceError, InvalidArgumentsError):
     status = "invalid_arguments"
 
 
+def missing_package(what: str, package: str, error: ImportError) -> ImportError:
+    """The exception for `what`, which needs an optional package that cannot be imported."""
+    return ImportError(f"{what} needs the package {package} ({error}): pip install {package}", name=package)
+
+
 BY_STATUS: dict[str, type[ZemmError]] = {
     kind.status: kind for kind in (InvalidArgumentsError, UnimplementedError, OutOfMemoryError, DeviceError)
 }

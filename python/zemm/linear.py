@@ -222,7 +222,7 @@ class Linear:
 
     def save(self, path: str | PathLike[str], prefix: str = "") -> None:
         """Write the layer to a file, which any machine can load (safetensors, an optional package).
-        save_layers() writes several to one file."""
+        save_layers() writes several to one file. ImportError: the package is missing."""
         write_state(path, self.state_dict(prefix))
 
     @classmethod

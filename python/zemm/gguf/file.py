@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm import _check
-from zemm.errors import InvalidArgumentsError
+from zemm.errors import InvalidArgumentsError, missing_package
 from zemm.gguf.formats import FORMATS
 from zemm.gguf.header import TensorEntry, read_header
 from zemm.gguf.tensor import Tensor
@@ -97,6 +97,6 @@ def _package() -> ModuleType:
     try:
         import gguf
     except ImportError as error:
-        raise ImportError(f"zemm.gguf needs the package gguf ({error}): pip install gguf") from None
+        raise missing_package("zemm.gguf", "gguf", error) from None
     module: ModuleType = gguf
     return module

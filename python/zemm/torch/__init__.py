@@ -7,10 +7,12 @@
 Importing this needs the package torch.
 """
 
+from zemm.errors import missing_package
+
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("zemm.torch needs the package torch: pip install torch") from error
+    raise missing_package("zemm.torch", "torch", error) from None
 
 from zemm.torch._module import QuantLinear
 
