@@ -14,6 +14,7 @@ driver or runtime; making an Engine does.
 
 from zemm import _check, _library, gguf
 from zemm._from_dlpack import from_dlpack
+from zemm._layer_files import load_layers, save_layers
 from zemm._library import ARG, RUNTIME_DIM, version
 from zemm._matmul import matmul
 from zemm._paths import get_include, get_lib
@@ -30,7 +31,7 @@ from zemm.errors import (
     UnimplementedError,
     ZemmError,
 )
-from zemm.linear import Linear, load_layers, save_layers
+from zemm.linear import Linear
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights, pack

@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A layer as plain arrays, and files of them in the safetensors format.
+"""A layer as plain arrays.
 
-The arrays are "values", "scales", "zero_points" and "bias" (those that the layer has), and "config",
-JSON as bytes. Values are row-major, not packed, so that a file serves any machine.
+They are "values", "scales", "zero_points" and "bias" (those that the layer has), and "config",
+JSON as bytes. Values are row-major, not packed, so that they serve any machine.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from os import PathLike
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm import _check
 from zemm._host_tensors import as_array
 from zemm.dtypes import dtype_name, numpy_dtype
-from zemm.errors import InvalidArgumentsError, missing_package
+from zemm.errors import InvalidArgumentsError
 
 State = dict[str, NDArray[Any]]
 _ARRAYS = ("values", "scales", "zero_points", "bias")
@@ -59,32 +56,3 @@ def unpack_state(state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any],
 def prefixes_of(names: Iterable[str]) -> list[str]:
     """The prefixes of the layers in a state or file."""
     return sorted(name.removesuffix("config") for name in map(str, names) if name.endswith("config"))
-
-
-def _safetensors() -> ModuleType:
-    try:
-        import safetensors.numpy
-    except ImportError as error:
-        raise missing_package("a file of layers", "safetensors", error) from None
-    return safetensors.numpy
-
-
-def write_state(path: str | PathLike[str], state: State) -> None:
-    """Types that only ml_dtypes has are stored as integers of their size."""
-    file = _check.path(path, "path")
-    plain = {
-        name: array if array.dtype.isbuiltin == 1 else array.view(f"u{array.itemsize}")
-        for name, array in state.items()
-    }
-    _safetensors().save_file(plain, file)
-
-
-def read_state(path: str | PathLike[str]) -> State:
-    file, module = _check.path(path, "path"), _safetensors()
-    try:
-        state: State = module.load_file(file)
-    except OSError:
-        raise
-    except Exception as error:  # the package has exceptions of its own
-        raise InvalidArgumentsError(f"path: {file} is no file of layers: {error}") from None
-    return state

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm import _check
+from zemm._array_files import read_arrays, write_arrays
 from zemm._call import check_stream
 from zemm._host_tensors import Host, as_array, host_of
 from zemm._linear_calls import LinearCalls
-from zemm._linear_state import pack_state, prefixes_of, read_state, unpack_state, write_state
+from zemm._linear_state import pack_state, unpack_state
 from zemm._numbers import as_float32
 from zemm.dtypes import dtype_name, type_of
 from zemm.engine import Engine, Stream
@@ -223,13 +224,13 @@ class Linear:
     def save(self, path: str | PathLike[str], prefix: str = "") -> None:
         """Write the layer to a file, which any machine can load (safetensors, an optional package).
         save_layers() writes several to one file. ImportError: the package is missing."""
-        write_state(path, self.state_dict(prefix))
+        write_arrays(path, self.state_dict(prefix))
 
     @classmethod
     def load(cls, path: str | PathLike[str], prefix: str = "", *, engine: Engine | None = None) -> "Linear":
         """The layer with a prefix of a file. OSError: the file cannot be read. ValueError: it has no
         such layer."""
-        return cls.from_state_dict(read_state(path), prefix, engine=engine)
+        return cls.from_state_dict(read_arrays(path), prefix, engine=engine)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or a pickle has the plain values. It is packed again, on the default engine."""
@@ -341,25 +342,6 @@ class Linear:
             f" -> {self.dst_dtype or 'type of x'}, {self.weights.md._layout()},"
             f" {self.weights.nbytes} bytes on {self.engine!r}>"
         )
-
-
-def save_layers(path: str | PathLike[str], layers: Mapping[str, Linear]) -> None:
-    """Write layers to one file. The names of a layer's arrays begin with its key and a dot."""
-    state: dict[str, NDArray[Any]] = {}
-    _check.instance(layers, Mapping, "layers")  # type: ignore[type-abstract]
-    for name, layer in layers.items():
-        _check.instance(name, str, "a key of layers")
-        state.update(_check.instance(layer, Linear, f"layers[{name!r}]").state_dict(f"{name}."))
-    write_state(path, state)
-
-
-def load_layers(path: str | PathLike[str], *, engine: Engine | None = None) -> dict[str, Linear]:
-    """All layers of a file that save_layers() has written, by name."""
-    state = read_state(path)
-    return {
-        prefix.removesuffix("."): Linear.from_state_dict(state, prefix, engine=engine)
-        for prefix in prefixes_of(state)
-    }
 
 
 def _bias(bias: Any, dims: Shape) -> NDArray[Any]:

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of several layers, each under its name."""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from numpy.typing import NDArray
+
+from zemm import _check
+from zemm._array_files import read_arrays, write_arrays
+from zemm._linear_state import prefixes_of
+from zemm.engine import Engine
+from zemm.linear import Linear
+
+
+def save_layers(path: str | PathLike[str], layers: Mapping[str, Linear]) -> None:
+    """Write layers to one file. The names of a layer's arrays begin with its key and a dot."""
+    state: dict[str, NDArray[Any]] = {}
+    _check.instance(layers, Mapping, "layers")  # type: ignore[type-abstract]
+    for name, layer in layers.items():
+        _check.instance(name, str, "a key of layers")
+        state.update(_check.instance(layer, Linear, f"layers[{name!r}]").state_dict(f"{name}."))
+    write_arrays(path, state)
+
+
+def load_layers(path: str | PathLike[str], *, engine: Engine | None = None) -> dict[str, Linear]:
+    """All layers of a file that save_layers() has written, by name."""
+    state = read_arrays(path)
+    return {
+        prefix.removesuffix("."): Linear.from_state_dict(state, prefix, engine=engine)
+        for prefix in prefixes_of(state)
+    }
