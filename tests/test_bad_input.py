@@ -44,6 +44,7 @@ OPTIONAL = {
     ("zemm_primitive_attr_get_fpmath_mode_v2", 1),
     ("zemm_primitive_attr_get_fpmath_mode_v2", 2),
     ("zemm_primitive_desc_get_tuning", 2),  # NULL asks for the size
+    ("zemm_get_cache_folder", 1),
     ("zemm_primitive_get_cache_blob", 2),
     ("zemm_ze_interop_engine_get_cache_blob", 2),
     ("zemm_ze_interop_primitive_desc_get_modules", 2),  # NULL asks for the number

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import zemm
 from readme import block
-from zemm import _building
+from zemm import _building, _library
 
 LINES = ["--dt=s8:s8:f32 --stag=ab --wtag=ab --dtag=ab 8x64:64x32"]
 CREATE = """
@@ -78,6 +78,45 @@ def test_refusals(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path
         zemm.warm([])
     monkeypatch.setenv("ZEMM_CACHE", "0")
     with pytest.raises(ValueError, match="ZEMM_CACHE=0"):
+        zemm.warm(LINES)
+
+
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"ZEMM_CACHE_DIR": "{0}/own"}, "own"),
+        ({"ZEMM_CACHE_DIR": "{0}/own/", "XDG_CACHE_HOME": "{0}/xdg"}, "own/"),
+        ({"XDG_CACHE_HOME": "{0}/xdg", "HOME": "{0}/home"}, "xdg/zemm"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "{0}/home"}, "home/.cache/zemm"),
+    ],
+)
+def test_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], folder: str
+) -> None:
+    """The library names the folder that it uses, and makes it."""
+    for name in ("ZEMM_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value.format(tmp_path))
+    assert _library.cache_folder() == f"{tmp_path}/{folder}"
+    assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("reason", ["no variable", "a file", "writable by other users"])
+def test_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reason: str) -> None:
+    for name in ("ZEMM_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    sentence = "neither ZEMM_CACHE_DIR, XDG_CACHE_HOME nor HOME"
+    if reason != "no variable":
+        path = tmp_path / "cache"
+        monkeypatch.setenv("ZEMM_CACHE_DIR", str(path))
+        sentence = f"kernels are not kept: the folder {path} "
+        if reason == "a file":
+            path.touch()
+        else:
+            path.mkdir()
+            path.chmod(0o777)
+    with pytest.raises(ValueError, match=sentence):
         zemm.warm(LINES)
 
 

@@ -47,6 +47,15 @@ zemm_status_t ZEMM_API zemm_set_verbose(int level);
 zemm_status_t ZEMM_API zemm_get_primitive_cache_capacity(int *capacity);
 zemm_status_t ZEMM_API zemm_set_primitive_cache_capacity(int capacity);
 
+/* An extension of zemm: the absolute path of the folder on disk that keeps built kernels, as the
+ * environment variables ZEMM_CACHE, ZEMM_CACHE_DIR, XDG_CACHE_HOME and HOME name it now. Makes the
+ * folder. (A process uses the folder that they named when it first needed a kernel.) *size is the
+ * room in folder before the call and the characters of the path after it, without a 0 at the end; if
+ * folder is NULL, only *size is written.
+ * invalid_arguments: kernels are not kept, because ZEMM_CACHE is 0, no variable names a folder, it
+ * cannot be made, or other users may write to it. */
+zemm_status_t ZEMM_API zemm_get_cache_folder(size_t *size, char *folder);
+
 /* The fpmath mode that new attributes start with. The environment variable ZEMM_DEFAULT_FPMATH_MODE
  * (such as bf16) sets it for the process; without it the mode is strict. */
 zemm_status_t ZEMM_API zemm_get_default_fpmath_mode(zemm_fpmath_mode_t *mode);

@@ -7,6 +7,7 @@ it, and keeps the objects that it was made from alive until then: an engine live
 streams and memories, in whatever order Python drops the objects.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -243,13 +244,23 @@ def text(function: str, handle: Any) -> str:
     return ffi.string(output("const char *", function, handle)).decode()
 
 
+def _sized_text(function: str, *args: Any) -> bytes:
+    """The text that zemm_<function>(args..., &size, buffer) writes."""
+    size = ffi.new("size_t *")
+    call(function, *args, size, NULL)
+    buffer = ffi.new("char[]", size[0])
+    call(function, *args, size, buffer)
+    return bytes(ffi.buffer(buffer, size[0]))
+
+
 def tuning_of(handle: Any) -> str:
     """The tuning file for a primitive descriptor."""
-    size = ffi.new("size_t *")
-    call("primitive_desc_get_tuning", handle, size, NULL)
-    buffer = ffi.new("char[]", size[0])
-    call("primitive_desc_get_tuning", handle, size, buffer)
-    return bytes(ffi.buffer(buffer, size[0])).decode(errors="replace")
+    return _sized_text("primitive_desc_get_tuning", handle).decode(errors="replace")
+
+
+def cache_folder() -> str:
+    """The folder of built kernels. ValueError: they are not kept."""
+    return os.fsdecode(_sized_text("get_cache_folder"))
 
 
 def modules_of(handle: Any) -> list[tuple[str, str, bytes, dict[int, int], str]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from zemm import _check
+from zemm import _check, _library
 from zemm._call import default_engine
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
@@ -42,12 +42,13 @@ def warm(
     engine: by default a GPU if there is one, else the CPU. processes: how many build, by default one
     for each core. echo: is called with a line for each case.
 
-    ValueError: the cases cannot be read, or the cache is switched off (ZEMM_CACHE=0).
+    ValueError: the cases cannot be read, or kernels are not kept (ZEMM_CACHE=0, or other users may
+    write to the folder).
     """
     # This loads all of zemm-benchdnn, which `import zemm` does not need.
     from zemm.tune import warming
 
-    folder = _cache_folder()
+    folder = Path(_library.cache_folder())
     engine = default_engine() if engine is None else _check.instance(engine, Engine, "engine")
     count = len(os.sched_getaffinity(0))
     if processes is not None:
@@ -68,15 +69,6 @@ def warm(
             echo(f"refused  {line}: {reason}")
     built = len(_entries(folder) - before)
     return Warmed(len(jobs), built, time.perf_counter() - begin, refused)
-
-
-def _cache_folder() -> Path:
-    """The folder of built kernels, as the library finds it (src/ze/cache_folder.cpp)."""
-    if os.environ.get("ZEMM_CACHE") == "0":
-        raise InvalidArgumentsError("ZEMM_CACHE=0 switches off the cache that is to be filled: unset it")
-    xdg = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(xdg) if xdg.startswith("/") else Path(os.environ.get("HOME", "/")) / ".cache"
-    return Path(os.environ.get("ZEMM_CACHE_DIR") or base / "zemm")
 
 
 def _entries(folder: Path) -> set[str]:

@@ -38,9 +38,7 @@ zemm_status_t zemm_primitive_desc_get_tuning(const_zemm_primitive_desc_t pd, siz
     return guard([&] {
         require(pd, "primitive_desc");
         require(size, "size");
-        const std::string text = pd->tuning_text();
-        give_bytes({reinterpret_cast<const uint8_t *>(text.data()), text.size()}, size,
-                   reinterpret_cast<uint8_t *>(tuning), "tuning");
+        give_text(pd->tuning_text(), size, tuning, "tuning");
     });
 }
 

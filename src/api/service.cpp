@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points for the last error, the version and the settings of the whole process.
+#include "api/give_bytes.hpp"
 #include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "common/version.hpp"
 #include "primitive/cache_capacity.hpp"
+#include "ze/cache_folder.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
@@ -30,6 +32,13 @@ zemm_status_t zemm_get_primitive_cache_capacity(int *capacity) {
 
 zemm_status_t zemm_set_primitive_cache_capacity(int capacity) {
     return guard([&] { set_primitive_cache_capacity(capacity); });
+}
+
+zemm_status_t zemm_get_cache_folder(size_t *size, char *folder) {
+    return guard([&] {
+        require(size, "size");
+        give_text(ze::cache_folder_path(), size, folder, "folder");
+    });
 }
 
 zemm_status_t zemm_get_default_fpmath_mode(zemm_fpmath_mode_t *mode) {

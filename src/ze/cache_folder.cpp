@@ -78,6 +78,30 @@ std::string problem_of(const std::string &path) {
     return "";
 }
 
+// The folder that the environment names, made and checked. "" if no modules are kept; why is the
+// reason then.
+std::string find_folder(std::string &why) {
+    if (env("ZEMM_CACHE") == "0") {
+        why = "ZEMM_CACHE=0 switches the cache off: unset it";
+        return "";
+    }
+    std::string path = env("ZEMM_CACHE_DIR");
+    if (path.empty())
+        path = default_path();
+    if (path.empty()) {
+        why = "neither ZEMM_CACHE_DIR, XDG_CACHE_HOME nor HOME names a folder for them";
+        return "";
+    }
+    std::error_code failure;
+    path = fs::absolute(path, failure).string();
+    const std::string problem = failure ? failure.message() : problem_of(path);
+    if (problem.empty())
+        return path;
+    why = text("the folder %s %s (ZEMM_CACHE_DIR names another, ZEMM_CACHE=0 does without)", path.c_str(),
+               problem.c_str());
+    return "";
+}
+
 uint64_t limit_from_environment() {
     const std::string value = env("ZEMM_CACHE_SIZE");
     uint64_t limit = default_limit;
@@ -109,26 +133,21 @@ void warn_of_cache(const std::string &sentence) {
     verbose::print_once(verbose::warn, "common,warn," + sentence);
 }
 
+std::string cache_folder_path() {
+    std::string why;
+    std::string path = find_folder(why);
+    if (path.empty())
+        fail(zemm_invalid_arguments, "built kernels are not kept: %s", why.c_str());
+    return path;
+}
+
 cache_folder::cache_folder() : limit_(limit_from_environment()), unpruned_(limit_) {
     if (env("ZEMM_CACHE") == "0")
         return;
-    std::string path = env("ZEMM_CACHE_DIR");
-    if (path.empty())
-        path = default_path();
-    if (path.empty()) {
-        warn_of_cache("built modules are not kept: neither ZEMM_CACHE_DIR, XDG_CACHE_HOME nor HOME names a "
-                      "folder for them");
-        return;
-    }
-    std::error_code failure;
-    path = fs::absolute(path, failure).string();
-    const std::string problem = failure ? failure.message() : problem_of(path);
-    if (problem.empty())
-        path_ = path;
-    else
-        warn_of_cache(text("built modules are not kept: the folder %s %s (ZEMM_CACHE_DIR names another, "
-                           "ZEMM_CACHE=0 does without)",
-                           path.c_str(), problem.c_str()));
+    std::string why;
+    path_ = find_folder(why);
+    if (path_.empty())
+        warn_of_cache("built modules are not kept: " + why);
 }
 
 bool cache_folder::read(const std::string &name, size_t limit, std::vector<uint8_t> &content,

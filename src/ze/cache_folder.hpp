@@ -13,6 +13,10 @@ namespace zemm::ze {
 // Logs a warning; a text that was logged before is not repeated.
 void warn_of_cache(const std::string &sentence);
 
+// The folder that the environment names now, made and checked. Throws invalid_arguments if built
+// modules are not kept.
+std::string cache_folder_path();
+
 // The environment variables ZEMM_CACHE, ZEMM_CACHE_DIR and ZEMM_CACHE_SIZE (megabytes) choose the
 // folder; the constructor reads them.
 class cache_folder {
