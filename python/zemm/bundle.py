@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import zemm
+from zemm._console import program
 from zemm.doctor import CPU_PACKAGES, run_probe
 
 PACKAGE = Path(zemm.__file__).parent
@@ -148,6 +149,7 @@ def make_archive(folder: Path) -> Path:
     return archive
 
 
+@program
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "zemm-bundle",
@@ -166,6 +168,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.archive:
             archive = make_archive(folder)
             print(f"{archive}: {archive.stat().st_size / 1e6:.1f} MB. On the server: tar xf {archive.name}")
+    except BrokenPipeError:
+        raise
     except (BundleError, OSError) as error:
         print(f"zemm-bundle: {error}", file=sys.stderr)
         return 1

@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from zemm._console import program
+
 Facts = dict[str, Any]
 
 TIMEOUT = 120  # seconds for one device, whose first launch compiles kernels
@@ -178,6 +180,7 @@ def warm(file: str) -> int:
     return 1 if done.refused else 0
 
 
+@program
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         "zemm-doctor", description="What zemm found, what is missing, which package has it."

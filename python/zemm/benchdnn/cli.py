@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from zemm._console import program
 from zemm.benchdnn import from_verbose
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker
@@ -52,6 +53,7 @@ is wrong, 2 for an unknown option or tag."""
 INTERRUPTED = 130
 
 
+@program
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the cases of a command line, by default the process's own. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -84,10 +86,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of stdout has gone. Python flushes stdout at exit, so point it to a sink.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
 
 
 def _run(jobs: list[Job], options: Options, records: Records | None) -> int:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from zemm._console import program
 from zemm.isa import report
 from zemm.isa.analysis import Analysis, analyse
 from zemm.isa.compiler import Compiled, Compiler
@@ -251,6 +252,7 @@ def _write(args: argparse.Namespace, run: "_Run | CpuRun", header: list[str]) ->
         print("".join(f"skipped: {sentence}\n" for sentence in run.skipped), end="")
 
 
+@program
 def main(arguments: list[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     try:
@@ -260,6 +262,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2 if run.failures else 0
     except IsaError as error:
         print(f"zemm.isa: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"zemm.isa: {error.filename}: {error.strerror}", file=sys.stderr)
     return 2

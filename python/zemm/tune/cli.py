@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from zemm._console import program
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Walker
@@ -33,6 +34,7 @@ Exit code: 0 when the file was written, 1 when a problem was refused or the comm
 an unknown option or tag."""
 
 
+@program
 def main(argv: Sequence[str] | None = None) -> int:
     """Tune the problems of a command line, by default the process's own. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
