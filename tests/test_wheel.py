@@ -44,6 +44,17 @@ def test_one_wheel_for_all_pythons() -> None:
     assert platform.startswith(("linux_", "manylinux_"))
 
 
+def test_metadata() -> None:
+    """What an index shows. The licence has no classifier beside its SPDX expression (PEP 639)."""
+    found = importlib.metadata.metadata("zemm")
+    classifiers = found.get_all("Classifier") or []
+    assert found["License-Expression"] == "Apache-2.0"
+    assert not [name for name in classifiers if name.startswith("License")]
+    assert {"Operating System :: POSIX :: Linux", "Programming Language :: C++"} <= set(classifiers)
+    pythons = re.findall(r"(?m)^Programming Language :: Python :: (\d\.\d+)$", "\n".join(classifiers))
+    assert found["Requires-Python"] == f">={pythons[0]}"
+
+
 def test_extension_needs_the_oldest_python() -> None:
     """Functions of the stable ABI that are newer than Python 3.10 would not be found there."""
     newer = "PyType_GetName PyType_FromMetaclass PyObject_Vectorcall PyBuffer_Release PyObject_GetTypeData"
