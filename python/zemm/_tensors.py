@@ -2,6 +2,7 @@
 """Makes memories of numpy arrays: without a copy on a CPU engine, by a copy to a GPU."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class Tensor:
     strides: Shape
 
     def md(self) -> MemoryDesc:
-        return MemoryDesc(self.dims, self.data_type, strides=self.strides)
+        return _describe(self.dims, self.data_type, self.strides)
 
     def memory(self, engine: Engine) -> Memory:
         md = self.md()
@@ -39,6 +40,12 @@ class Tensor:
         if md.size:
             memory.write(_bytes_in_order(self.array))
         return memory
+
+
+@lru_cache(maxsize=1024)
+def _describe(dims: Shape, data_type: DataType, strides: Shape) -> MemoryDesc:
+    """Programs multiply the same few shapes, and making a descriptor takes longer than to find it."""
+    return MemoryDesc(dims, data_type, strides=strides)
 
 
 def operand(values: ArrayLike, name: str) -> NDArray[Any]:
