@@ -149,6 +149,40 @@ def test_linear(name: str, file: zemm.gguf.File) -> None:
     assert layer(X.astype(np.float16)).dtype == np.float16
 
 
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_1"])
+def test_linear_writes_and_submits_elsewhere(name: str, file: zemm.gguf.File) -> None:
+    """Layers with and without minimums are called alike."""
+    layer = file[name].linear()
+    y, stream = layer(X), zemm.Stream(layer.engine)
+    out = np.full((M, 2 * N), np.nan, np.float32)[:, ::2]
+    assert layer(X, out, stream=stream) is out
+    stream.wait()
+    np.testing.assert_array_equal(out, y)
+    half = np.empty((M, N), np.float16)
+    layer(X.astype(np.float16), half)
+    np.testing.assert_array_equal(half, layer(X.astype(np.float16)))
+    with pytest.raises(ValueError, match=r"out has shape \(1, 1\), y is"):
+        layer(X, np.empty((1, 1), np.float32))
+    with pytest.raises(ValueError, match="out has type f16, y has f32"):
+        layer(X, half)
+    with pytest.raises(ValueError, match="another engine object"):
+        layer(X, stream=zemm.Stream(zemm.Engine("cpu")))
+
+
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_1"])
+def test_linear_of_tensors(name: str, file: zemm.gguf.File) -> None:
+    torch = pytest.importorskip("torch", reason="needs the package torch")
+    layer = file[name].linear()
+    x = torch.from_numpy(X)
+    y = layer(x)
+    assert y.dtype == torch.float32
+    np.testing.assert_array_equal(y.numpy(), layer(X))
+    half = torch.empty((M, N), dtype=torch.bfloat16)
+    assert layer(x.to(torch.bfloat16), half) is half
+    with pytest.raises(ValueError, match="gradient"):
+        layer(x.clone().requires_grad_())
+
+
 def test_linear_of_int8_activations(file: zemm.gguf.File) -> None:
     for name in ("Q4_0", "Q4_K"):
         y = file[name].linear(activation="int8", dst_dtype="f32")(X)
@@ -157,6 +191,7 @@ def test_linear_of_int8_activations(file: zemm.gguf.File) -> None:
 
 def test_linear_of_experts(file: zemm.gguf.File) -> None:
     layer, w = file["experts"].linear(), file["experts"].dequantize()
+    assert layer.experts == len(w)
     check(layer(X, expert=1), X, w[1])
     check(layer(np.stack([X, -X])), np.stack([X, -X]), w)
 

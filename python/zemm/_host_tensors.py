@@ -107,5 +107,15 @@ def as_array(x: Any, name: str) -> NDArray[Any]:
     return host.bytes_of(plain).view(numpy_dtype(data_type)).reshape(tuple(plain.shape))
 
 
+def check_out(host: Host, out: Any, shape: Shape, data_type: str) -> None:
+    """ValueError: out cannot hold a result of this shape and type."""
+    host.check_writable(out)
+    if tuple(out.shape) != shape:
+        raise InvalidArgumentsError(f"out has shape {tuple(out.shape)}, y is {shape}")
+    own = host.type_name(out, "out")
+    if own != data_type:
+        raise InvalidArgumentsError(f"out has type {own}, y has {data_type}")
+
+
 def element_size(data_type: DataType) -> int:
     return numpy_dtype(dtype_name(data_type)).itemsize

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zemm import _check
 from zemm._array_files import read_arrays, write_arrays
 from zemm._call import check_stream
-from zemm._host_tensors import Host, as_array, host_of
+from zemm._host_tensors import Host, as_array, check_out, host_of
 from zemm._linear_calls import LinearCalls
 from zemm._linear_state import pack_state, unpack_state
 from zemm._numbers import as_float32
@@ -281,7 +281,7 @@ class Linear:
         dst_shape, rows = self._dst_shape(shape, expert)
         dst_dtype = self._dst_dtype(data_type)
         if out is not None:
-            _check_out(host, out, dst_shape, dst_dtype)
+            check_out(host, out, dst_shape, dst_dtype)
         if stream is not None:
             check_stream(stream, self.engine)
         if 0 in dst_shape:
@@ -353,15 +353,6 @@ def _bias(bias: Any, dims: Shape) -> NDArray[Any]:
     if array.shape != shape:
         raise InvalidArgumentsError(f"bias has shape {array.shape}, weights {dims} need {shape}")
     return array
-
-
-def _check_out(host: Host, out: Any, shape: Shape, data_type: str) -> None:
-    host.check_writable(out)
-    if tuple(out.shape) != shape:
-        raise InvalidArgumentsError(f"out has shape {tuple(out.shape)}, y is {shape}")
-    own = host.type_name(out, "out")
-    if own != data_type:
-        raise InvalidArgumentsError(f"out has type {own}, y has {data_type}")
 
 
 def _overlap(host: Host, x: Any, out: Any) -> bool:

@@ -4,9 +4,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, type_of
+from zemm._host_tensors import as_array, check_out, host_of
+from zemm.dtypes import FLOATING, dtype_name
+from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
 from zemm.gguf.sums import group_sums
 from zemm.linear import Linear
@@ -29,6 +30,11 @@ class LinearWithMinimums:
         self.dst_dtype = dtype_name(dst_dtype) if dst_dtype is not None else None
 
     @property
+    def engine(self) -> Engine:
+        """The engine that the weights are on."""
+        return self.product.engine
+
+    @property
     def in_features(self) -> int:
         """K"""
         return self.product.in_features
@@ -38,21 +44,46 @@ class LinearWithMinimums:
         """N"""
         return self.product.out_features
 
-    def __call__(self, x: ArrayLike, *, expert: int | None = None) -> NDArray[Any]:
-        """y = x @ w + bias, [.., N].
+    @property
+    def experts(self) -> int | None:
+        """E of [E, K, N]; None for one matrix."""
+        return self.product.experts
+
+    def __call__(
+        self, x: Any, out: Any = None, *, expert: int | None = None, stream: Stream | None = None
+    ) -> Any:
+        """y = x @ w + bias, [.., N], of the same kind as x: an array or a tensor of torch.
 
         x: [.., K], floating-point. With experts it is [E, M, K], or [.., K] and the index of one.
-        ValueError: shapes or types do not fit.
+
+        out: the tensor to write to, of y's shape and type, with any strides; it may overlap x.
+
+        stream: where the work is submitted. The call waits for it, as the host subtracts.
+
+        ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
+        there is no such expert.
         """
-        array = np.asarray(x)
-        data_type = type_of(array, "x")
+        host = host_of(x)
+        tensor = host.check(x, "x")
+        data_type = host.type_name(tensor, "x")
         if data_type not in FLOATING:
             raise InvalidArgumentsError(f"x has type {data_type}, not a floating-point type")
-        y: NDArray[Any] = self.product(array, expert=expert)
-        y -= self.minimums(group_sums(array, self.in_features // self.minimums.in_features), expert=expert)
-        return y.astype(
-            numpy_dtype(self.dst_dtype or (data_type if data_type != "f64" else "f32")), copy=False
-        )
+        shape, _ = self.product._dst_shape(tuple(tensor.shape), expert)
+        dst_dtype = self.dst_dtype or (data_type if data_type != "f64" else "f32")
+        if out is not None:
+            check_out(host, out, shape, dst_dtype)
+        array, result = as_array(tensor, "x"), host.empty(shape, "f32")
+        y = host.bytes_of(result).view(np.float32).reshape(shape)
+        self.product(array, y, expert=expert, stream=stream)
+        sums = group_sums(array, self.in_features // self.minimums.in_features)
+        minimums = self.minimums(sums, expert=expert, stream=stream)
+        if stream is not None:
+            stream.wait()
+        y -= minimums
+        if out is None:
+            return host.plain(result, dst_dtype)
+        host.copy(out, result)
+        return out
 
     def __repr__(self) -> str:
         return f"<LinearWithMinimums {self.product!r} - {self.minimums!r}>"
