@@ -97,7 +97,7 @@ def first_problem(row: str, name: str) -> Problem | None:
     return variants[name].of_shape(*next(shapes(row, variants, name)), 0) if name in variants else None
 
 
-@pytest.mark.quick(cases=in_turns(XE_ROWS[::4], NAMES, first_problem, covers=nothing))
+@pytest.mark.quick(cases=in_turns(XE_ROWS[::8], NAMES, first_problem, covers=nothing))
 @pytest.mark.parametrize(("row", "name"), CASES)
 def test_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str
@@ -126,7 +126,7 @@ def test_tails(
     assert not variant.loads or not taken or not refusals, "all or none of what block loads can read"
 
 
-@pytest.mark.quick(cases=lambda row: row in SMALLEST)
+@pytest.mark.quick(cases=lambda row: row in SMALL_ROWS)
 @pytest.mark.parametrize("row", [row for row in XE_ROWS if kind_of(row) == "int8" and row not in SCALED])
 def test_a_panel_ends_inside_a_block(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
@@ -482,7 +482,7 @@ def test_tensors_begin_anywhere_at_fours(
         assert check_dst(problem, make_data(problem), call)
 
 
-@pytest.mark.quick(cases=lambda row, behind: row in SMALLEST and behind in (1, 34))
+@pytest.mark.quick(cases=lambda row, behind: row in SMALL_ROWS and behind in (1, 34))
 @pytest.mark.parametrize("behind", [1, 2, 3, 34])
 @pytest.mark.parametrize("arg", ["SRC", "WEIGHTS"])
 @pytest.mark.parametrize("row", XE_ROWS)
