@@ -4,6 +4,8 @@
 import re
 from pathlib import Path
 
+import pytest
+import zemm
 from zemm.isa.rows import Row, rows
 
 BY_NAME: dict[str, Row] = {row.name: row for row in rows()}
@@ -14,6 +16,18 @@ XE_ROWS = [name for name, row in BY_NAME.items() if row.is_xe]
 LOADS_1D = [name for name in XE_ROWS if not BY_NAME[name].block2d]
 CPU_ROWS = [name for name in ROWS if name not in XE_ROWS]
 MATMUL_ARGS = Path(__file__).parents[1] / "src" / "kernels" / "matmul_args.h"
+
+
+def reads_packed_only(row: Row) -> bool:
+    """Whether the row refuses plain weights, which others have packed first."""
+    return row.predicate.startswith(("packed_", "widened_on"))
+
+
+def skip_without_feature(engine: zemm.Engine, row: str) -> None:
+    """Skip a test of a CPU row whose instructions the processor lacks."""
+    feature = BY_NAME[row].feature
+    if row in CPU_ROWS and feature and feature not in engine.features:
+        pytest.skip(f"the processor has no {feature}")
 
 
 def flag(name: str) -> int:

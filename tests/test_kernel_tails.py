@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import zemm
 from support_problem import Problem, Quant, make_data, zero_point
-from support_rows import BY_NAME, CPU_ROWS
+from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
 from support_run import get, make_call, make_pd, run
 from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
 from support_tiers import in_turns, nothing
@@ -38,11 +38,11 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
         return f"src is {variant.base.src_dt}"
     if traits.src == "bf16" and (why := no_bf16(variant.base)):
         return why
-    if traits.policy == "avx512_widen":
-        if variant.base.integer or variant.base.wei_dt not in ("u8", "s8", "u4", "s4"):
-            return "multiplies floats by integers"
-        if not variant.base.wei_tag:
-            return "reads packed weights only"
+    by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4")
+    if traits.policy == "avx512_widen" and not by_integers:
+        return "multiplies floats by integers"
+    if reads_packed_only(traits) and not variant.base.wei_tag:
+        return "reads packed weights only"
     if traits.weights == "plain" and variant.base.wei_tag:
         return "it reads plain weights"
     return ""
@@ -120,7 +120,7 @@ def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
         taken = whys.count("")
         assert taken == (0 if "report" in "".join(whys) else taken)
         if taken:
-            least = {"plain": 7, "packed": 13}[BY_NAME[row].weights]
+            least = {"plain": 7, "packed": 8 if reads_packed_only(BY_NAME[row]) else 13}[BY_NAME[row].weights]
             assert taken >= {"bf16": 3, "float": 4}.get(BY_NAME[row].src, least)
 
 
@@ -142,6 +142,8 @@ REFUSED = {
 def test_int8_rows_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, name: str) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
     problem, why = REFUSED[name]
+    if reads_packed_only(BY_NAME[row]):
+        problem = replace(problem, wei_tag=PACKED)
     why = refusal(engine, row, Variant(problem)) or why
     with pytest.raises(NotImplementedError, match=f"{row}: [^;]*{why}"):
         make_pd(engine, problem)

@@ -4,7 +4,7 @@
 import pytest
 import zemm
 from support_parts import problems_of
-from support_rows import ROWS, XE_ROWS
+from support_rows import ROWS, XE_ROWS, skip_without_feature
 from support_run import make_pd, run
 from support_tiers import SMALL_ROWS
 
@@ -18,6 +18,7 @@ def test_neighbours_are_not_read(
     uses the part alone.
     """
     monkeypatch.setenv("ZEMM_KERNEL", row)
+    skip_without_feature(engine, row)
     taken = set()
     for name, problem in problems_of(row):
         try:

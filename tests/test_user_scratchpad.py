@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import zemm
 from support_kernel_problems import PROBLEMS
-from support_problem import Problem, make_data
-from support_rows import ROWS, XE_ROWS
+from support_problem import Problem, Quant, make_data
+from support_rows import ROWS, XE_ROWS, skip_without_feature
 from support_run import check_dst, make_call
 from support_tiers import SMALL_ROWS
 
@@ -29,6 +29,9 @@ CASES = {
         "blocks_tf32",
     )
 } | {
+    "packed_k_in_ranges": Problem(
+        (3, 9000), (9000, 40), "s8", "u8", "f32", wei_scale=Quant(2), any_tags=True
+    ),
     "bf16_in_ranges": Problem((3, 9000), (9000, 40), "bf16", "bf16", "f32"),
     "weight_only_in_ranges": Problem(
         (3, 9000), (9000, 40), "f32", "u4", "f32", fpmath=("any", True), any_tags=True
@@ -42,6 +45,7 @@ def test_any_address(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
+    skip_without_feature(engine, row)
     taken = 0
     for i, (name, case) in enumerate(CASES.items()):
         problem = replace(case, scratchpad="user")
