@@ -99,7 +99,10 @@ def test_chosen_cuts(
     except NotImplementedError:
         return  # test_kernel_tails checks the reasons
     highest = min(8, BY_NAME[row].tile_m)
-    for cut in ("", f":rows={highest - 1}", ":ranges=3", ":rows=3:ranges=2", f":rows={highest}:ranges=1"):
+    cuts = ["", f":rows={highest - 1}", ":ranges=3", ":rows=3:ranges=2", f":rows={highest}:ranges=1"]
+    if BY_NAME[row].family != "amx":  # whose tiles have 32 rows or more
+        cuts += [":rows=3:strip=2", ":rows=2:ranges=3:strip=10"]
+    for cut in cuts:
         monkeypatch.setenv("ZEMM_KERNEL", row + cut)
         assert run(engine, stream, PROBLEM).exact
         assert f"\n{row}{cut} " in make_pd(engine, PROBLEM).tuning()
@@ -111,7 +114,7 @@ def test_chosen_splits(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
 ) -> None:
     taken = 0
-    for cut in ("", ":slices=2", ":slices=1", ":slices=2:ranges=3"):
+    for cut in ("", ":slices=2", ":slices=1", ":slices=2:ranges=3", ":strip=1"):
         monkeypatch.setenv("ZEMM_KERNEL", row + cut)
         try:
             make_pd(engine, PROBLEM)
@@ -128,7 +131,8 @@ def test_chosen_splits(
         (":rows=9", "has tiles of at most 8 rows, not 9"),
         (":slices=2", "does not cut ranges of K into slices"),
         (":ranges=4000", "K of 1500 has "),
-        (":rows", '"rows" is neither rows=, ranges= nor slices='),
+        (":strip=4", "M has 3 work-groups for "),
+        (":rows", '"rows" is neither rows=, ranges=, slices= nor strip='),
     ],
 )
 def test_cuts_that_do_not_fit(
@@ -185,7 +189,7 @@ def test_rows_and_variants(engine: zemm.Engine) -> None:
     assert not set(names) & set(XE_ROWS)
     choice = Choice(GENERIC)
     assert [c.rows for c in variants(choice, "rows", 5)] == [5]
-    assert parts_of(choice) == ("rows", "ranges")
+    assert parts_of(choice) == ("rows", "ranges", "strip")
     assert [c.rows for c in variants(choice, "rows", 40)] == [8]
     assert str(variants(choice, "ranges", 5)[1]) == f"{GENERIC}:ranges=2"
 

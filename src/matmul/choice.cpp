@@ -18,6 +18,7 @@ constexpr part parts[] = {
     {"rows", &cut_choice::rows},
     {"ranges", &cut_choice::ranges},
     {"slices", &cut_choice::slices},
+    {"strip", &cut_choice::strip},
 };
 
 constexpr int32_t largest_number = 4096; // more would not be faster
@@ -59,10 +60,9 @@ std::optional<choice> parse_choice(std::string_view text, std::string &why) {
         end = std::min(text.find(':', begin), text.size());
         const std::string_view word = text.substr(begin, end - begin);
         if (!parse_part(word, result.cut)) {
-            why =
-                zemm::text("\"%.*s\" is neither rows=, ranges= nor slices= with a number from 1 to %d, or is "
-                           "there twice",
-                           int(std::min<size_t>(word.size(), 100)), word.data(), largest_number);
+            why = zemm::text("\"%.*s\" is neither rows=, ranges=, slices= nor strip= with a number from 1 to "
+                             "%d, or is there twice",
+                             int(std::min<size_t>(word.size(), 100)), word.data(), largest_number);
             return std::nullopt;
         }
     }

@@ -18,6 +18,7 @@ struct cut_choice {
     zemm_dim_t rows = 0;   // of a tile; only where a work-item owns a tile
     zemm_dim_t ranges = 0; // of K
     zemm_dim_t slices = 0; // of a range of K; only where a sub-group owns a tile
+    zemm_dim_t strip = 0;  // work-groups along M that run before the next columns (matmul_problem.strip)
     bool operator==(const cut_choice &) const = default;
     std::string text() const; // ":rows=32:ranges=2"; "" if the library decides everything
 };

@@ -302,6 +302,7 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
     if (f.family.has_tiles()) // it multiplies whole groups of rows, so that only the last may be cut
         block.tile_rows = int32_t(up(block.tile_rows, row.rows_at_once));
     const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
+    block.strip = int32_t(strip_of(chosen, 1, along_m, row));
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
     if (ranges == 1)
         return;
@@ -324,6 +325,13 @@ bool zero_points_fit_f32(const facts &f) {
     const bool is_small =
         zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) : changes_signedness(f);
     return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+}
+
+zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_m, const kernel_row &row) {
+    if (chosen.strip > along_m)
+        fail(zemm_unimplemented, "M has %lld work-groups for %s, a strip has no %lld", (long long)along_m,
+             row.name, (long long)chosen.strip);
+    return chosen.strip != 0 ? chosen.strip : std::clamp<zemm_dim_t>(best, 1, along_m);
 }
 
 zemm_dim_t k_range(const facts &f, zemm_dim_t ranges) {
@@ -363,7 +371,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             result.src_alignment = block_load_alignment;
         if (c.facts.wei != reading::elements) // the caller's
             result.wei_alignment = block_load_alignment;
-        xe_cut(c.dealt, dev, batch, result);
+        xe_cut(c.dealt, c.cut, dev, batch, result);
     } else {
         cut(f, c.cut, dev, batch, result);
     }

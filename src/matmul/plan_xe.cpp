@@ -22,7 +22,7 @@ bool sums_are_bits(const facts &f) {
            f.segment <= longest_sum(p, (1 << 22) - 1);
 }
 
-void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result) {
+void xe_cut(const split &s, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
     kernels::matmul_problem &block = result.argument_block;
     const ze::gpu_model model = xe_model(dev);
@@ -34,7 +34,7 @@ void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &resul
     const double at_once = double(model.xves() * model.threads(row.grf)) / double(s.tiles() * s.slices);
     const double high = std::sqrt(at_once * row.tile_n * double(s.group_x) / double(row.tile_m * s.group_y));
     block.groups_m = int32_t(s.along_m);
-    block.strip = int32_t(std::clamp<zemm_dim_t>(zemm_dim_t(std::lround(high)), 1, s.along_m));
+    block.strip = int32_t(strip_of(chosen, zemm_dim_t(std::lround(high)), s.along_m, row));
     block.whole_groups = int32_t(s.whole);
     block.slices = int32_t(s.slices);
     block.k_range = s.k_range;

@@ -8,7 +8,7 @@
 namespace zemm::matmul {
 
 // Sets the grid and how K is split.
-void xe_cut(const split &s, const ze::device &dev, zemm_dim_t batch, plan &result);
+void xe_cut(const split &s, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result);
 // Sets the row pitches of src and of the weights where a dimension of 1 leaves them open.
 void xe_pitches(const facts &f, kernels::matmul_problem &block);
 // The flags that only these rows have, such as FLAG_WEI_2D.

@@ -4,7 +4,7 @@ them (src/matmul/choice.hpp)."""
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,10 @@ class Choice:
     rows: int = 0
     ranges: int = 0
     slices: int = 0
+    strip: int = 0
 
     def __str__(self) -> str:
-        parts = (("rows", self.rows), ("ranges", self.ranges), ("slices", self.slices))
+        parts = ((part.name, getattr(self, part.name)) for part in fields(self)[1:])
         return self.row + "".join(f":{name}={value}" for name, value in parts if value)
 
 
@@ -50,7 +51,8 @@ def rows_for(kind: str, features: Collection[str]) -> list[str]:
 
 def parts_of(choice: Choice) -> tuple[str, ...]:
     """The parts of the cut that the row lets one choose, in the order in which to search them."""
-    return ("slices", "ranges") if _table()[choice.row]["owner"] == "sub_group" else ("rows", "ranges")
+    first = "slices" if _table()[choice.row]["owner"] == "sub_group" else "rows"
+    return (first, "ranges", "strip")
 
 
 def variants(choice: Choice, part: str, m: int) -> list[Choice]:

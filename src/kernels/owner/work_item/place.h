@@ -9,13 +9,16 @@
 static inline struct place find_place(global const struct matmul_problem *p) {
     const int columns = HAS(FLAG_ABREAST) ? TILE_N * p->abreast : TILE_N;
     const long groups_along_n = (p->n + columns * GROUP_X - 1) / (columns * GROUP_X);
-    // Groups are numbered along N first. Consecutive groups share rows of src, which stay in the L2
-    // cache while the weights stream through it.
-    const long group_m = get_group_id(0) / groups_along_n, group_n = get_group_id(0) % groups_along_n;
     const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
+    // Groups are numbered in strips of rows of src, column by column. Consecutive groups share columns
+    // of weights, and the rows of a strip stay in the L2 cache while the weights stream through it.
+    const long groups_along_m = (p->rows + tile_rows - 1) / tile_rows;
+    const long in_strip = p->strip * groups_along_n;
+    const long strip = get_group_id(0) / in_strip, rest = get_group_id(0) % in_strip;
+    const long height = min((long)p->strip, groups_along_m - strip * p->strip);
     struct place at;
-    at.n0 = (group_n * GROUP_X + get_local_id(0)) * columns;
-    at.row0 = (group_m * get_local_size(1) + get_local_id(1)) * tile_rows;
+    at.n0 = (rest / height * GROUP_X + get_local_id(0)) * columns;
+    at.row0 = (strip * p->strip + rest % height) * tile_rows;
     at.slice = 0;
     at.slices = 1;
     return at;
