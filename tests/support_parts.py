@@ -63,7 +63,7 @@ def variants_of(row: str) -> dict[str, Problem]:
     kind = BY_NAME[row].src
     by_kind = {"int8": INTEGERS, "half": HALVES, "tf32": TF32, "float": FLOATS}
     if row not in XE_ROWS:
-        return INTEGERS if kind == "int8" else INTEGERS | FLOATS
+        return {"int8": INTEGERS, "f16": HALVES}.get(kind, INTEGERS | FLOATS)
     # Block loads in one dimension read weights only if they are packed.
     return {name: base for name, base in by_kind[kind].items() if base.wei_tag or row not in LOADS_1D}
 

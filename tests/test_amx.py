@@ -20,9 +20,10 @@ from support_rows import BY_NAME, constant_id, state
 from support_run import make_pd
 from zemm.isa.spirv import specialised
 
-AMX_ROWS = [name for name, row in BY_NAME.items() if row.family == "amx"]
+AMX_ROWS = [name for name, row in BY_NAME.items() if row.has_tiles]
 INT8 = next(name for name in AMX_ROWS if BY_NAME[name].src == "int8")
 BF16 = next(name for name in AMX_ROWS if BY_NAME[name].src == "bf16")
+F16 = next(name for name in AMX_ROWS if BY_NAME[name].src == "f16")
 
 # Instructions of AMX as they are encoded: VEX, map 0F38, W0, a prefix (pp) and an opcode. Those that
 # address memory have no register in their last byte.
@@ -36,6 +37,7 @@ ENCODINGS = {
     "tdpbusd": (1, 0x5E, True),
     "tdpbuud": (0, 0x5E, True),
     "tdpbf16ps": (2, 0x5C, True),
+    "tdpfp16ps": (3, 0x5C, True),
 }
 
 
@@ -55,12 +57,12 @@ def build(spirv: Path) -> None:
 
 
 def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> bytes:
-    """What the row that ZEMM_KERNEL names becomes for Sapphire Rapids."""
+    """What the row that ZEMM_KERNEL names becomes for Granite Rapids, which has all of AMX."""
     module = make_pd(engine, problem).modules()[0]
     constants = {**dict(module.constants), constant_id("SPEC_TILES"): state(tiles)}
     path = folder / f"{tiles}.spv"
     path.write_bytes(specialised(module.spirv, constants))
-    environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "sapphirerapids"}
+    environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "graniterapids"}
     done = subprocess.run(
         [sys.executable, __file__, str(path)], capture_output=True, text=True, env=environment, timeout=300
     )
@@ -78,6 +80,8 @@ def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> b
         (INT8, "u8", "u4", "tdpbuud"),
         (BF16, "bf16", "bf16", "tdpbf16ps"),
         (BF16, "f32", "f32", "tdpbf16ps"),
+        (F16, "f16", "f16", "tdpfp16ps"),
+        (F16, "f16", "u4", "tdpfp16ps"),
     ],
 )
 def test_instructions(
@@ -90,7 +94,7 @@ def test_instructions(
     product: str,
 ) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
-    fpmath = ("bf16", False) if src == "f32" else None
+    fpmath = {"f32": ("bf16", False), "f16": ("f16", True)}.get(src)
     problem = Problem((64, 256), (256, 64), src, wei, "f32", any_tags=True, fpmath=fpmath)
     common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
     assert instructions(native(engine, problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
@@ -112,8 +116,8 @@ def test_one_work_item(
 @pytest.mark.parametrize("row", AMX_ROWS)
 def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     """With AMX the row is chosen for many rows of src only; without it only ZEMM_KERNEL takes it."""
-    src, wei = ("u8", "s8") if row == INT8 else ("bf16", "bf16")
-    feature = "amx_int8" if row == INT8 else "amx_bf16"
+    src, wei = {INT8: ("u8", "s8"), BF16: ("bf16", "bf16"), F16: ("f16", "f16")}[row]
+    feature = BY_NAME[row].policy
     monkeypatch.delenv("ZEMM_KERNEL", raising=False)
     for m in (1, 15, 16, 500):
         chosen = make_pd(engine, Problem((m, 256), (256, 64), src, wei, "f32", any_tags=True)).impl_info

@@ -133,13 +133,13 @@ def test_float_weights_are_refused(engine: zemm.Engine) -> None:
         make_pd(engine, problem)
 
 
-ROUNDING_ROWS = [row for row in BY_NAME if BY_NAME[row].src in ("half", "bf16", "tf32")]
+ROUNDING_ROWS = [row for row in BY_NAME if BY_NAME[row].src in ("half", "bf16", "f16", "tf32")]
 
 
 @pytest.mark.parametrize("row", ROUNDING_ROWS)
 def test_rows_that_would_round_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
     """Rows that multiply weights less their zero points as f16, bf16 or tf32."""
-    src = {"bf16": "bf16", "half": "f16", "tf32": "f32"}[BY_NAME[row].src]
+    src = {"bf16": "bf16", "half": "f16", "f16": "f16", "tf32": "f32"}[BY_NAME[row].src]
     wei_zp = zero_point(3, (32, 1), "f16")
     problem = Problem(
         (64, 128), (128, 64), src, "u8", "f32", wei_zp=wei_zp, fpmath=("any", True), any_tags=True

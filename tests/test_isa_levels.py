@@ -82,7 +82,7 @@ def test_level(engine: zemm.Engine, mask: str) -> None:
     missing = {"avx2", "avx_vnni", "avx512", "avx512_vnni"} - set(engine.features)
     if missing:
         pytest.skip(f"the levels of a CPU with everything; this one lacks {', '.join(sorted(missing))}")
-    environment = {**os.environ, "ZEMM_DEVICE_MASK": f"amx_int8,amx_bf16,{mask}"}
+    environment = {**os.environ, "ZEMM_DEVICE_MASK": f"amx_int8,amx_bf16,amx_fp16,{mask}"}
     done = subprocess.run(
         [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=300
     )

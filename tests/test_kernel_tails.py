@@ -38,6 +38,8 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
         return f"src is {variant.base.src_dt}"
     if traits.src == "bf16" and (why := no_bf16(variant.base)):
         return why
+    if traits.src == "f16" and variant.base.src_dt != "f16":
+        return "multiplies f16 by f16 or integers"
     by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4")
     if traits.policy == "avx512_widen" and not by_integers:
         return "multiplies floats by integers"
@@ -121,7 +123,7 @@ def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:
         assert taken == (0 if "report" in "".join(whys) else taken)
         if taken:
             least = {"plain": 7, "packed": 8 if reads_packed_only(BY_NAME[row]) else 13}[BY_NAME[row].weights]
-            assert taken >= {"bf16": 3, "float": 4}.get(BY_NAME[row].src, least)
+            assert taken >= {"bf16": 3, "f16": 3, "float": 4}.get(BY_NAME[row].src, least)
 
 
 REFUSED = {

@@ -100,7 +100,7 @@ def test_chosen_cuts(
         return  # test_kernel_tails checks the reasons
     highest = min(8, BY_NAME[row].tile_m)
     cuts = ["", f":rows={highest - 1}", ":ranges=3", ":rows=3:ranges=2", f":rows={highest}:ranges=1"]
-    if BY_NAME[row].family != "amx":  # whose tiles have 32 rows or more
+    if not BY_NAME[row].has_tiles:  # whose tiles have 32 rows or more
         cuts += [":rows=3:strip=2", ":rows=2:ranges=3:strip=10"]
     for cut in cuts:
         monkeypatch.setenv("ZEMM_KERNEL", row + cut)

@@ -33,6 +33,7 @@ CASES = {
         (3, 9000), (9000, 40), "s8", "u8", "f32", wei_scale=Quant(2), any_tags=True
     ),
     "bf16_in_ranges": Problem((3, 9000), (9000, 40), "bf16", "bf16", "f32"),
+    "f16_in_ranges": Problem((20, 9000), (9000, 40), "f16", "f16", "f32"),
     "weight_only_in_ranges": Problem(
         (3, 9000), (9000, 40), "f32", "u4", "f32", fpmath=("any", True), any_tags=True
     ),

@@ -37,6 +37,18 @@ bool runtime_knows_tiles(unsigned leaf_7_edx) {
     return leaf_7_edx & avx512_fp16_bit;
 }
 
+/// The same for tiles of f16. The runtime's target that has them is Granite Rapids. It might take a
+/// later CPU for an older one, so only this one counts.
+bool runtime_knows_f16_tiles() {
+    if (const char *target = std::getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
+        return std::string_view(target) == "graniterapids";
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d))
+        return false;
+    const unsigned family = a >> 8 & 15, model = (a >> 12 & 0xf0) | (a >> 4 & 15);
+    return family == 6 && (model == 0xad || model == 0xae);
+}
+
 /// The same for AVX512_BF16. Cooper Lake, the only CPU that has it without VBMI2, is left out: the
 /// runtime has no target of that name.
 bool runtime_knows_bf16() {
@@ -73,6 +85,9 @@ std::vector<const char *> find() {
                 names.push_back("ZEX_cpu_amx_int8");
             if (d & amx_bf16_bit)
                 names.push_back("ZEX_cpu_amx_bf16");
+            constexpr unsigned amx_fp16_bit = 1u << 21;
+            if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & amx_fp16_bit) && runtime_knows_f16_tiles())
+                names.push_back("ZEX_cpu_amx_fp16");
         }
     }
 #endif

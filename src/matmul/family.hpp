@@ -15,6 +15,7 @@ enum class isa_family {
     avx512_vnni,
     avx512_bf16,
     amx,
+    amx_fp16,
     xe_hpc,   // XMX, sub-groups of 16, 2-D block loads: Xe-HPC, Xe2 and later
     xe_hpg,   // XMX, sub-groups of 8: Xe-HPG
     xe_dp4a,  // no XMX: Xe-LP, Xe-LPG
@@ -72,6 +73,7 @@ constexpr family_traits traits_of(isa_family family) {
     case isa_family::avx512_vnni:
         return {.zero_points_as_f32 = true, .multiplies_along_k = true};
     case isa_family::amx:
+    case isa_family::amx_fp16:
         return {.multiplies_by = tiles, .zero_points_as_f32 = true};
     // sub-group, register bytes, multiplies by, loads, step bytes, widened step, zero points as f32
     case isa_family::xe_hpc:

@@ -63,6 +63,8 @@ struct kernel_row {
     constexpr bool is_xe() const { return traits().is_xe(); }
     // The feature that has the tiles of a row with AMX.
     constexpr ze::feature tiles() const {
+        if (family == isa_family::amx_fp16)
+            return ze::feature::amx_fp16;
         return multiplies == operands::int8 ? ze::feature::amx_int8 : ze::feature::amx_bf16;
     }
     // Whether a CPU row is for at most as many rows as a tile has.

@@ -229,6 +229,16 @@ bool multiplies_bf16(const facts &f, std::string &why) {
     return has_neighbours(f, why) && widens_exactly(f, "bf16", why) && reads_weights(f, why);
 }
 
+bool multiplies_f16(const facts &f, std::string &why) {
+    const problem &p = f.problem();
+    if (p.src.data_type != zemm_f16 || (p.wei.data_type != zemm_f16 && !p.weight_only())) {
+        why = text("it multiplies f16 by f16 or integers, not %s by %s", zemm_dt2str(p.src.data_type),
+                   zemm_dt2str(p.wei.data_type));
+        return false;
+    }
+    return has_neighbours(f, why) && widens_exactly(f, "f16", why) && reads_weights(f, why);
+}
+
 // Any CPU has the tiles of AMX in software.
 bool has_tiles(const ze::device &dev, std::string &why) {
     if (dev.kind == zemm_cpu)
@@ -277,6 +287,10 @@ bool int8_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
 
 bool bf16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
     return has_tiles(dev, why) && multiplies_bf16(f, why);
+}
+
+bool f16_in_tiles(const facts &f, const ze::device &dev, std::string &why) {
+    return has_tiles(dev, why) && multiplies_f16(f, why);
 }
 
 bool takes_bf16(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {

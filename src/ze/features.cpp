@@ -13,8 +13,8 @@ namespace zemm::ze {
 namespace {
 
 constexpr const char *feature_names[feature_count] = {"avx2",        "avx_vnni", "avx512",   "avx512_vnni",
-                                                      "avx512_bf16", "amx_int8", "amx_bf16", "dp4a",
-                                                      "xmx",         "block_2d", "tf32"};
+                                                      "avx512_bf16", "amx_int8", "amx_bf16", "amx_fp16",
+                                                      "dp4a",        "xmx",      "block_2d", "tf32"};
 
 // Returns false if no feature has this name.
 bool find_feature(const char *name, feature &found) {
@@ -84,8 +84,8 @@ void feature_set::hide(feature f) {
         for (feature above : {feature::avx_vnni, feature::avx512})
             bits_ &= ~bit(above);
     if (f == feature::avx2 || f == feature::avx512)
-        for (feature above :
-             {feature::avx512_vnni, feature::avx512_bf16, feature::amx_int8, feature::amx_bf16})
+        for (feature above : {feature::avx512_vnni, feature::avx512_bf16, feature::amx_int8,
+                              feature::amx_bf16, feature::amx_fp16})
             bits_ &= ~bit(above);
     if (f == feature::xmx)
         bits_ &= ~bit(feature::tf32);

@@ -18,13 +18,14 @@ enum class feature : unsigned {
     avx512_bf16, // vdpbf16ps on 512 bits
     amx_int8,    // products of tiles of bytes, which the process may use
     amx_bf16,    // the same for bf16
+    amx_fp16,    // the same for f16
     // Of GPUs, and of libze_cpu.so, which has them in software:
     dp4a,     // dot products of four bytes
     xmx,      // DPAS on bytes, 4-bit integers, f16 and bf16
     block_2d, // 2-D block loads, stores and prefetches
     tf32,     // DPAS on tf32
 };
-constexpr unsigned feature_count = 11;
+constexpr unsigned feature_count = 12;
 
 const char *feature_name(feature f); // "avx512_vnni"
 

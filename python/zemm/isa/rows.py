@@ -46,6 +46,11 @@ class Row:
         return self.family not in ("xe_fma16", "xe_fma8")
 
     @property
+    def has_tiles(self) -> bool:
+        """Whether it multiplies tiles of AMX. Its policy then has the name of the feature."""
+        return self.family in ("amx", "amx_fp16")
+
+    @property
     def is_dp4a(self) -> bool:
         return self.family == "xe_dp4a"
 

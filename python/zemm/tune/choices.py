@@ -40,7 +40,7 @@ def rows_for(kind: str, features: Collection[str]) -> list[str]:
     """The rows that dispatch may choose on an engine of this kind with these features."""
 
     def may_run(row: dict[str, Any]) -> bool:
-        if row["family"] == "amx" and row["policy"] not in features:
+        if row["family"] in ("amx", "amx_fp16") and row["policy"] not in features:
             return False  # the tiles would be in software
         if row["owner"] == "sub_group" and kind != "gpu":
             return False

@@ -41,7 +41,7 @@ CPUS = {
     "cascadelake": Cpu("cascadelake", "cascadelake", _VNNI),
     "icelake-server": Cpu("icelake-server", "cascadelake", _VNNI),
     "sapphirerapids": Cpu("sapphirerapids", "cascadelake", _AMX),
-    "graniterapids": Cpu("graniterapids", "cascadelake", _AMX),
+    "graniterapids": Cpu("graniterapids", "cascadelake", _AMX | {"amx_fp16"}),
     "znver4": Cpu(
         "icelake-server",
         "znver4",

@@ -9,7 +9,7 @@ _DEPTHS = [
     (re.compile(r"vpdpwssds?|vpmaddwd|vdpbf16ps"), 2),
     (re.compile(r"vfn?m(add|sub)\d+[ps][sh]"), 1),
     (re.compile(r"tdpb[su][su]d"), 64),
-    (re.compile(r"tdp(bf|f)16ps"), 32),
+    (re.compile(r"tdp(bf|fp)16ps"), 32),
 ]
 _BITS = {"x": 128, "y": 256, "z": 512}
 

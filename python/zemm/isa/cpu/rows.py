@@ -20,6 +20,7 @@ PROBLEMS = [
     Problem("s8:u4 groups", "any", f"--dt=s8:u4:f16 --wtag=any {GROUPED} {_SHAPE}", 128),
     Problem("f32:f32", "any", f"--dt=f32:f32:f32 --wtag=any {_SHAPE}", 0),
     Problem("bf16:bf16", "any", f"--dt=bf16:bf16:bf16 --wtag=any {_SHAPE}", 0),
+    Problem("f16:f16", "any", f"--dt=f16:f16:f16 --wtag=any {_SHAPE}", 0),
     Problem("f32:u8 groups", "any", f"--dt=f32:u8:f32 --wtag=any {weights_only('strict')} {_SHAPE}", 128),
     Problem("f32:u4 groups", "any", f"--dt=f32:u4:f32 --wtag=any {weights_only('strict')} {_SHAPE}", 128),
 ]
@@ -27,19 +28,22 @@ PROBLEMS = [
 
 def is_for(row: Row, problem: Problem) -> bool:
     """Whether the row is analysed with the problem. Rows of f32 multiply bytes, too, but the dispatcher
-    takes them for that only on CPUs for which no row of bytes is."""
+    takes them for that only on CPUs for which no row of bytes is. f16 becomes f32 in all but the row
+    with tiles of f16, as the figures of f32 say."""
+    if problem.types[0] == "f16" and row.src != "f16":
+        return False
     return row.src != "any" or not problem.words.startswith(("--dt=u8", "--dt=s8"))
 
 
 def counts_of(row: Row) -> dict[str, int]:
     """The numbers of rows of src with which the row is analysed. Rows of AMX refuse one."""
-    return {name: m for name, m in COUNTS.items() if row.family != "amx" or m > 1}
+    return {name: m for name, m in COUNTS.items() if not row.has_tiles or m > 1}
 
 
 def _wanted(row: Row) -> str:
     """The feature of the device that the row is for; '' if it is for any. Rows of AMX run everywhere,
     with tiles in software."""
-    return row.policy if row.family == "amx" else row.feature or ""
+    return row.policy if row.has_tiles else row.feature or ""
 
 
 def why_not(row: Row, name: str, cpu: Cpu) -> str:
@@ -50,7 +54,7 @@ def why_not(row: Row, name: str, cpu: Cpu) -> str:
 
 def constants_of(row: Row, module: Module) -> dict[int, int]:
     """The values of the module's specialisation constants on a CPU that has the row's features."""
-    return {**module.constants, SPEC_TILES: TILES_IN_HARDWARE} if row.family == "amx" else module.constants
+    return {**module.constants, SPEC_TILES: TILES_IN_HARDWARE} if row.has_tiles else module.constants
 
 
 def chosen(names: str) -> list[Row]:

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// f16 by f16 or by integers, by the tiles of AMX.
+#pragma once
+
+#include "policy/f16.h"
+#include "policy/tiles.h"
+
+TILE_INTRINSIC x86_tdpfp16ps(uchar sum, uchar src, uchar wei) __asm("llvm.x86.tdpfp16ps");
+#define TILE_PRODUCT(sum, src, wei) x86_tdpfp16ps(sum, src, wei)
+
+#include "policy/amx_words.h"

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands in 16 bits, two elements of K in a word: rows of src, and the words of a panel of weights. A
+// src of f32 and the values of converted weights are rounded to them. The header included before this
+// one, policy/bf16.h or policy/f16.h, defines
+//   WORD_DT             the type of the halves of a word
+//   half_bits(x)        the bits of f32 as that type, in the low halves of words
+//   first_of_words(w), second_of_words(w)   the halves of words as f32
+#pragma once
+
+#include "policy/float_panel.h"
+
+#define STEP 32 // elements of K in 64 bytes of a row of src
+
+static inline bool src_in_place() {
+    return spec_src_dt() == WORD_DT;
+}
+
+// One step of a row of src from element i on, with zeros behind `length` elements.
+static inline void copy_src_row(__private uchar *to, bytes src, long i, int length) {
+    float elements[STEP];
+    if (length == STEP) {
+        for (int k = 0; k < STEP; k += 16)
+            vstore16(load_float16(src, spec_src_dt(), i + k), 0, elements + k);
+    } else {
+        for (int k = 0; k < STEP; ++k)
+            elements[k] = k < length ? load_float(src, spec_src_dt(), i + k) : 0.f;
+    }
+    for (int k = 0; k < STEP; k += 16)
+        vstore16(convert_ushort16(half_bits(vload16(0, elements + k))), 0, (__private ushort *)to + k);
+}
+
+// The columns of vector v of row k of a block of packed weights, which begins at element `packed`.
+static inline float16 load_packed_row(bytes wei, long packed, int k, int v) {
+    if (!wei_in_quads())
+        return load_column_f(wei, spec_wei_dt(), packed + k * PACKED_N + v * LANES);
+    return values_of_quads(load_packed(wei, packed + (k & ~3) * PACKED_N + v * LANES * 4), k & 3);
+}
+
+static inline void load_packed_words(bytes wei, long packed, int length, __private const column_i *wei_zp,
+                                     __private vec_i *panel) {
+    for (int k = 0; k < length; k += 2)
+        for (int v = 0; v < NV; ++v) {
+            const float16 zp = HAS(FLAG_WEI_ZP) ? to_vec_f(wei_zp[v]) : 0.f;
+            const float16 first = load_packed_row(wei, packed, k, v) - zp;
+            const float16 second = k + 1 < length ? load_packed_row(wei, packed, k + 1, v) - zp : 0.f;
+            panel[k / 2 * NV + v] = as_int16(half_bits(first) | half_bits(second) << 16);
+        }
+}
+
+// The same for weights that have the type already.
+static inline void copy_packed_words(bytes wei, long packed, int length, __private vec_i *panel) {
+    global const ushort *from = (global const ushort *)wei + packed;
+    for (int k = 0; k < length; k += 2, from += 2 * PACKED_N)
+        for (int v = 0; v < NV; ++v) {
+            const uint16 first = convert_uint16(vload16(v, from));
+            const uint16 second = k + 1 < length ? convert_uint16(vload16(v, from + PACKED_N)) : (uint16)0;
+            panel[k / 2 * NV + v] = as_int16(first | second << 16);
+        }
+}
+
+// begin: element offset of the tile's first column.
+static inline void load_plain_words(const struct wei_source *w, tensor t, long begin, long k0, int length,
+                                    __private const column_i *wei_zp, __private vec_i *panel) {
+    float16 rows[STEP * NV];
+    for (int k = 0; k < length; k += STEP) {
+        const int count = min(STEP, length - k);
+        load_columns(w->wei, t, begin, k0 + k, count, w->columns, (__private float *)rows);
+        for (int i = 0; i < count; i += 2)
+            for (int v = 0; v < NV; ++v) {
+                const float16 zp = HAS(FLAG_WEI_ZP) ? to_vec_f(wei_zp[v]) : 0.f;
+                const float16 first = rows[i * NV + v] - zp;
+                const float16 second = i + 1 < count ? rows[(i + 1) * NV + v] - zp : 0.f;
+                panel[(k + i) / 2 * NV + v] = as_int16(half_bits(first) | half_bits(second) << 16);
+            }
+    }
+}
+
+// The words of a block of weights: row k of them is panel[k / 2 * NV + n / LANES] of the columns from n
+// on. An odd `length` leaves zeros in the last words.
+static inline void load_words(const struct wei_source *w, global const struct matmul_problem *p, long k0,
+                              int length, __private const column_i *wei_zp, __private vec_i *panel) {
+    const long packed = w->begin + w->n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
+    if (spec_wei_unit() != UNIT_PACKED)
+        load_plain_words(w, &p->wei, w->begin + w->n0 * p->wei.column, k0, length, wei_zp, panel);
+    else if (spec_wei_dt() == WORD_DT && !HAS(FLAG_WEI_ZP))
+        copy_packed_words(w->wei, packed, length, panel);
+    else
+        load_packed_words(w->wei, packed, length, wei_zp, panel);
+}
