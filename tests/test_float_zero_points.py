@@ -133,22 +133,57 @@ def test_float_weights_are_refused(engine: zemm.Engine) -> None:
         make_pd(engine, problem)
 
 
-ROUNDING_ROWS = [row for row in BY_NAME if BY_NAME[row].src in ("half", "bf16", "f16", "tf32")]
+NARROW_ROWS = [row for row in BY_NAME if BY_NAME[row].src in ("half", "bf16", "f16", "tf32")]
+# The types that rows of a type round weights less their zero points to.
+ROUNDING = {"half": ["f16"], "bf16": ["bf16"], "f16": ["f16"]}
 
 
-@pytest.mark.parametrize("row", ROUNDING_ROWS)
-def test_rows_that_would_round_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
-    """Rows that multiply weights less their zero points as f16, bf16 or tf32."""
-    src = {"bf16": "bf16", "half": "f16", "f16": "f16", "tf32": "f32"}[BY_NAME[row].src]
-    wei_zp = zero_point(3, (32, 1), "f16")
-    problem = Problem(
-        (64, 128), (128, 64), src, "u8", "f32", wei_zp=wei_zp, fpmath=("any", True), any_tags=True
+def widened(src: str, wei: str, fpmath: str) -> Problem:
+    return Problem(
+        (64, 128),
+        (128, 64),
+        src,
+        wei,
+        "f32",
+        wei_scale=Quant(3, (32, 1), "f16"),
+        wei_zp=zero_point(3, (32, 1), "f16"),
+        fpmath=(fpmath, True),
+        any_tags=True,
     )
+
+
+@pytest.mark.quick(cases=lambda row, wei: row in SMALL_ROWS and wei == "u4")
+@pytest.mark.parametrize("wei", ["u8", "s4", "u4"])
+@pytest.mark.parametrize("row", [row for row in NARROW_ROWS if BY_NAME[row].src in ROUNDING])
+def test_rows_that_round(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, wei: str
+) -> None:
+    """Weights less their zero points are rounded to the type of src once."""
+    for src in ROUNDING[BY_NAME[row].src]:
+        problem = widened(src, wei, src)
+        if not takes(row, problem):
+            pytest.skip(f"{row}: not on this device")
+        monkeypatch.setenv("ZEMM_KERNEL", row)
+        data = make_data(problem)
+        points = np.round(data.quants["wei_zp"] * 100) / 64  # f16 has these, and their sums with 8
+        data.quants["wei_zp"] = points
+        exact = data.wei - np.repeat(points, 32, axis=0)
+        rounded = exact.astype(zemm.numpy_dtype(src)).astype(np.float64)
+        assert (rounded != exact).any() == (src == "bf16" or wei == "u8")
+        scales = np.repeat(data.quants["wei_scale"], 32, axis=0)
+        x = data.src.astype(np.float64)
+        expected, size = x @ (rounded * scales), np.abs(x) @ np.abs(rounded * scales)
+        got = result(engine, stream, problem, data)
+        assert (np.abs(got - expected) <= 132 * EPS * size).all()
+
+
+@pytest.mark.parametrize("row", [row for row in NARROW_ROWS if BY_NAME[row].src in ("half", "tf32")])
+def test_rows_that_would_round_refuse(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) -> None:
+    """Rows that multiply weights less their zero points as bf16 or tf32 and cannot round them."""
     monkeypatch.setenv("ZEMM_KERNEL", row)
-    with pytest.raises(
-        zemm.UnimplementedError, match=r"zero points have to be 8-bit or 4-bit|does not report"
-    ):
-        make_pd(engine, problem)
+    src = "bf16" if BY_NAME[row].src == "half" else "f32"
+    with pytest.raises(zemm.UnimplementedError, match=r"have to be 8-bit or 4-bit|does not report"):
+        make_pd(engine, widened(src, "u8", "any"))
 
 
 @pytest.mark.parametrize("src", ["s8", "u8", "f32", "f16", "bf16"])

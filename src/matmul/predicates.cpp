@@ -167,12 +167,15 @@ bool reads_blocks(const facts &f, std::string &why) {
     return false;
 }
 
-// Whether integer weights minus their zero points are exact in the type that is multiplied: bf16, which
-// has the integers up to 256, or f16 and tf32, which have those up to 2048.
-bool widens_exactly(const facts &f, const char *type, std::string &why) {
+// Whether integer weights minus their zero points may become the type that is multiplied, which has all
+// integers up to `most`: exactly, or, where zero points are floats, rounded. The fpmath mode allows that
+// (check_support.cpp), but some rows have no conversion that rounds.
+bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std::string &why) {
     const problem &p = f.problem();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
     if (!p.weight_only() || !zp)
+        return true;
+    if (p.has_float_zero_points() && rounds)
         return true;
     if (zp->is_on_host || (!is_int8(zp->data_type) && !is_int4(zp->data_type))) {
         why = text("weights less their zero points are %s in it, for which zero points have to be 8-bit or "
@@ -182,13 +185,18 @@ bool widens_exactly(const facts &f, const char *type, std::string &why) {
     }
     const value_range wei = range_of(p.wei.data_type), points = range_of(zp->data_type);
     const zemm_dim_t farthest = std::max(wei.high - points.low, points.high - wei.low);
-    const zemm_dim_t most = type == std::string_view("bf16") ? 256 : 2048;
     if (farthest <= most)
         return true;
     why = text("%s weights less %s zero points reach %lld, and %s has the integers up to %lld only",
                zemm_dt2str(p.wei.data_type), zemm_dt2str(zp->data_type), (long long)farthest, type,
                (long long)most);
     return false;
+}
+bool widens_to_bf16(const facts &f, bool rounds, std::string &why) {
+    return widens(f, "bf16", 256, rounds, why);
+}
+bool widens_to_f16(const facts &f, std::string &why) {
+    return widens(f, "f16", 2048, true, why);
 }
 
 bool has_neighbours(const facts &f, std::string &why) {
@@ -226,7 +234,7 @@ bool multiplies_bf16(const facts &f, std::string &why) {
                    zemm_dt2str(wei));
         return false;
     }
-    return has_neighbours(f, why) && widens_exactly(f, "bf16", why) && reads_weights(f, why);
+    return has_neighbours(f, why) && widens_to_bf16(f, true, why) && reads_weights(f, why);
 }
 
 bool multiplies_f16(const facts &f, std::string &why) {
@@ -236,7 +244,7 @@ bool multiplies_f16(const facts &f, std::string &why) {
                    zemm_dt2str(p.wei.data_type));
         return false;
     }
-    return has_neighbours(f, why) && widens_exactly(f, "f16", why) && reads_weights(f, why);
+    return has_neighbours(f, why) && widens_to_f16(f, why) && reads_weights(f, why);
 }
 
 // Any CPU has the tiles of AMX in software.
@@ -264,10 +272,6 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, s
     if (!p.weight_only()) {
         why = text("it multiplies floats by integers, not %s by %s", zemm_dt2str(p.src.data_type),
                    zemm_dt2str(p.wei.data_type));
-        return false;
-    }
-    if (p.has_float_zero_points()) {
-        why = "it subtracts integer zero points, those of the weights are floats";
         return false;
     }
     return has_packed_weights(f, why) && reads_weights(f, why);
@@ -324,7 +328,7 @@ bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, s
     const bool wide = f.family.loads == block_loads::two_dimensions; // multiplies f32 as tf32
     if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !wide) {
         if (p.attr.fpmath_mode != zemm_fpmath_mode_strict)
-            return widens_exactly(f, "bf16", why) && has_dpas(f, dev, loads, why);
+            return widens_to_bf16(f, false, why) && has_dpas(f, dev, loads, why);
         why = "it multiplies f32 as bf16 or sums of two, which the fpmath mode strict does not allow; "
               "tf32, bf16, f16 and any do";
         return false;
@@ -334,7 +338,8 @@ bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, s
                    wide ? "" : ", f32 by f32 or integers", zemm_dt2str(src), zemm_dt2str(wei));
         return false;
     }
-    return widens_exactly(f, zemm_dt2str(src), why) && has_dpas(f, dev, loads, why);
+    const bool fits = src == zemm_f16 ? widens_to_f16(f, why) : widens_to_bf16(f, false, why);
+    return fits && has_dpas(f, dev, loads, why);
 }
 
 bool takes_dpas_widened(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {
@@ -357,7 +362,7 @@ bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, s
               "any do";
         return false;
     }
-    return has(dev, ze::feature::tf32, why) && widens_exactly(f, "tf32", why) && has_dpas(f, dev, loads, why);
+    return has(dev, ze::feature::tf32, why) && widens(f, "tf32", 2048, false, why) && has_dpas(f, dev, loads, why);
 }
 
 bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) {

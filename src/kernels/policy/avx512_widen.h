@@ -53,6 +53,11 @@ static inline int wei_centre() {
     return HAS(FLAG_WEI_ZP) && spec_wei_dt() == DT_U4 ? 8 : 0;
 }
 
+// Integers less zero points of the weights, which are floats or integers.
+static inline vec_f less_zero_point(vec_i x, vec_i zp) {
+    return HAS(FLAG_FLOAT_ZP) ? to_vec_f(x) - as_vec_f(zp) : to_vec_f(x - zp);
+}
+
 // The zero points of 16 columns, each for four elements of K.
 static inline void spread_zero_points(vec_i zp, __private vec_i *to) {
     to[0] = SHUFFLE(zp, zp, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
@@ -156,7 +161,7 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
 static inline vec_f load_fours(struct b_panel b, int s, int i) {
     const uchar16 fours = vload16(i, b.wei + s * step_bytes());
     const vec_i wei = spec_wei_dt() == DT_S8 ? convert_int16(as_char16(fours)) : convert_int16(fours);
-    return to_vec_f(HAS(FLAG_WEI_ZP) ? wei - b.panel[i] : wei);
+    return HAS(FLAG_WEI_ZP) ? less_zero_point(wei, b.panel[i]) : to_vec_f(wei);
 }
 
 // Adds up each four neighbours of four vectors.
@@ -225,8 +230,8 @@ static __attribute__((noinline)) void multiply_apart(int count, __private const 
 #pragma unroll 1
         for (int i = 0; i < count * NV; ++i) {
             const long at = (long)(k & ~3) * PACKED_N + i % NV * LANES * 4;
-            const vec_i wei = of_quads(load_packed(b.wei, at), k & 3) - b.zero_points[i % NV];
-            sum[i] = fma((vec_f)a[i / NV * TILE_K + k], to_vec_f(wei), sum[i]);
+            const vec_i wei = of_quads(load_packed(b.wei, at), k & 3);
+            sum[i] = fma((vec_f)a[i / NV * TILE_K + k], less_zero_point(wei, b.zero_points[i % NV]), sum[i]);
         }
 }
 
@@ -261,5 +266,5 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     if (HAS(FLAG_WEI_ZP))
 #pragma unroll
         for (int i = 0; i < count * NV; ++i)
-            sum[i] -= to_vec_f(b.zero_points[i % NV] - wei_centre()) * (vec_f)total[i / NV];
+            sum[i] += less_zero_point((vec_i)wei_centre(), b.zero_points[i % NV]) * (vec_f)total[i / NV];
 }

@@ -40,7 +40,7 @@ static inline void load_packed_words(bytes wei, long packed, int length, __priva
                                      __private vec_i *panel) {
     for (int k = 0; k < length; k += 2)
         for (int v = 0; v < NV; ++v) {
-            const float16 zp = HAS(FLAG_WEI_ZP) ? to_vec_f(wei_zp[v]) : 0.f;
+            const float16 zp = HAS(FLAG_WEI_ZP) ? zero_points_as_f32(wei_zp[v]) : 0.f;
             const float16 first = load_packed_row(wei, packed, k, v) - zp;
             const float16 second = k + 1 < length ? load_packed_row(wei, packed, k + 1, v) - zp : 0.f;
             panel[k / 2 * NV + v] = as_int16(half_bits(first) | half_bits(second) << 16);
@@ -67,7 +67,7 @@ static inline void load_plain_words(const struct wei_source *w, tensor t, long b
         load_columns(w->wei, t, begin, k0 + k, count, w->columns, (__private float *)rows);
         for (int i = 0; i < count; i += 2)
             for (int v = 0; v < NV; ++v) {
-                const float16 zp = HAS(FLAG_WEI_ZP) ? to_vec_f(wei_zp[v]) : 0.f;
+                const float16 zp = HAS(FLAG_WEI_ZP) ? zero_points_as_f32(wei_zp[v]) : 0.f;
                 const float16 first = rows[i * NV + v] - zp;
                 const float16 second = i + 1 < count ? rows[(i + 1) * NV + v] - zp : 0.f;
                 panel[(k + i) / 2 * NV + v] = as_int16(half_bits(first) | half_bits(second) << 16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // f16 or bf16 src by DPAS, sums in f32. Weights have the type of src, or they are integers.
-// Integers minus their zero points are converted to exact values of src's type; scales are applied
-// to sums. A policy includes its loads before this, and defines
+// Integers minus their zero points are converted to exact values of src's type, or rounded to it if
+// the zero points are floats; scales are applied to sums. A policy includes its loads before this, and defines
 //   DPAS_F16, DPAS_BF16(src, wei, sum)   the instructions
 //   LOAD_A, SPLITS_F32                   see xe_multiply.h
 //   load_b                               load_halves() does most of it
@@ -28,11 +28,20 @@ static inline int sign_bit() {
     return spec_wei_dt() == DT_S8 ? 128 : spec_wei_dt() == DT_S4 ? 8 : 0;
 }
 
+// What widen() subtracts: the zero point and sign_bit(). A zero point that is a float, which only f16
+// has, becomes the bits of the f16 that widen() adds.
+static inline int subtrahend(column_i zp) {
+    if (HAS(FLAG_FLOAT_ZP))
+        return as_ushort((half)((zero_points_as_f32(zp) + (float)sign_bit()) * -0x1p-9f));
+    return sign_bit() + (HAS(FLAG_WEI_ZP) ? zp : 0);
+}
+
 // Converts an integer weight to the bits of a value of src's type. bits: the unsigned weight of at
-// most eight bits, shifted left by `shift`; less: what is subtracted, zero point and sign_bit().
+// most eight bits, shifted left by `shift`; less: see subtrahend().
 static inline ushort widen(ushort bits, int shift, int less) {
     if (spec_src_dt() == DT_F16)
-        return as_ushort(fma(as_half(bits), (half)(float)(1 << (15 - shift)), (half)(less * -0x1p-9f)));
+        return as_ushort(fma(as_half(bits), (half)(float)(1 << (15 - shift)),
+                             HAS(FLAG_FLOAT_ZP) ? as_half((ushort)less) : (half)(less * -0x1p-9f)));
     return as_ushort2((float)((int)(bits >> shift) - less))
         .hi; // exact: the value has at most eight significant bits
 }
@@ -81,7 +90,7 @@ static inline struct b_panel load_halves(const struct wei_source *w, global cons
             read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 2), first, second);
 #pragma unroll
             for (int v = 0; v < NV; ++v) {
-                const int less = sign_bit() + (HAS(FLAG_WEI_ZP) ? wei_zp[v] : 0);
+                const int less = subtrahend(wei_zp[v]);
                 widen_step(first[v], less, &panel[s * NV + v], &panel[(s + 1) * NV + v]);
                 if (has_step(s + 2))
                     widen_step(second[v], less, &panel[(s + 2) * NV + v], &panel[(s + 3) * NV + v]);

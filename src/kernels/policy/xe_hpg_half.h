@@ -67,7 +67,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
         read_steps(w, p, (int)k0, false, step, unused);
 #pragma unroll
         for (int v = 0; v < NV; ++v) {
-            const int less = sign_bit() + (HAS(FLAG_WEI_ZP) ? wei_zp[v] : 0);
+            const int less = subtrahend(wei_zp[v]);
             widen_step_apart(step[v], less, &panel[v], &panel[NV + v]);
         }
         return (struct b_panel){panel};
