@@ -176,6 +176,8 @@ def product(p: Problem, data: Data) -> tuple[Array, Array]:
         src, wei = all_src[..., k], all_wei[..., k, :].astype(np.float64)
         if p.wei_zp:
             wei = wei - expand(data.quants["wei_zp"], p.wei_dims)[..., k, :]
+        if p.rounds_to_bf16:
+            wei = to_bf16(wei)
         total += (src @ wei) * factor
         if p.narrow == "two bf16" and p.wei_dt == "f32":  # the device leaves out the products of two rests
             total -= (rest(data.src[..., k]) @ rest(data.wei[..., k, :])) * factor

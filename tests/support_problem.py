@@ -88,6 +88,8 @@ class Problem:
     # The row scales the sums of so many elements of K at once, which may be a part of a group.
     scaled_at_once: int | None = None
     narrow: str | None = None  # what f32 of src and weights is converted to: tf32, bf16 or two bf16
+    # Whether the row rounds weights less float zero points to bf16.
+    rounds_to_bf16: bool = False
     limit: int = 2**31  # greatest magnitude of integers of src or weights, and of their zero points
     seed: int = 0
 

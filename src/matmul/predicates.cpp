@@ -362,7 +362,8 @@ bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, s
               "any do";
         return false;
     }
-    return has(dev, ze::feature::tf32, why) && widens(f, "tf32", 2048, false, why) && has_dpas(f, dev, loads, why);
+    return has(dev, ze::feature::tf32, why) && widens(f, "tf32", 2048, false, why) &&
+           has_dpas(f, dev, loads, why);
 }
 
 bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) {

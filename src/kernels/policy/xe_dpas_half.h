@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // f16 or bf16 src by DPAS, sums in f32. Weights have the type of src, or they are integers.
 // Integers minus their zero points are converted to exact values of src's type, or rounded to it if
-// the zero points are floats; scales are applied to sums. A policy includes its loads before this, and defines
+// the zero points are floats; scales are applied to sums. A policy includes its loads before this, and
+// defines
 //   DPAS_F16, DPAS_BF16(src, wei, sum)   the instructions
 //   LOAD_A, SPLITS_F32                   see xe_multiply.h
 //   load_b                               load_halves() does most of it
