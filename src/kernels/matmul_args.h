@@ -56,8 +56,8 @@ struct matmul_problem {
     arg_i64 wei_panel;   // packed weights: elements from one panel of 64 columns to the next
     arg_i32 tile_rows;   // rows of a tile, at most TILE_M
     arg_i32 finish_rows; // the same in STAGE_FINISH
-    // Xe rows: work-groups along M. strip: the height of a strip in work-groups, which are numbered
-    // strip by strip, and column by column within a strip.
+    // groups_m: work-groups along M (Xe rows only). strip: how many of them a strip has. Work-groups are
+    // numbered strip by strip, and column by column within a strip.
     arg_i32 groups_m, strip;
     arg_i32 abreast, unused;  // tiles of a work-item: 1, or with FLAG_ABREAST up to MOST_ABREAST
     arg_i32 group_x, group_y; // Xe rows: tiles along N and M in a group

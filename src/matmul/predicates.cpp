@@ -2,7 +2,6 @@
 #include "matmul/predicates.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "common/error.hpp"

@@ -2,14 +2,12 @@
 """Choices: a row of kernels.def and how it cuts a problem, as ZEMM_KERNEL and tuning files write
 them (src/matmul/choice.hpp)."""
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import zemm
+from zemm.isa.rows import Row, rows
 
 _HEIGHTS = (16, 32, 48, 64, 96)  # and multiples of what the row multiplies at once
 _COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)
@@ -31,27 +29,26 @@ class Choice:
 
 
 @cache
-def _table() -> dict[str, dict[str, Any]]:
-    text = (Path(zemm.__file__).parent / "kernels.json").read_text(encoding="utf-8")
-    return {row["name"]: row for row in json.loads(text) if row["kind"] == "matmul"}
+def _table() -> dict[str, Row]:
+    return {row.name: row for row in rows()}
 
 
 def rows_for(kind: str, features: Collection[str]) -> list[str]:
     """The rows that dispatch may choose on an engine of this kind with these features."""
 
-    def may_run(row: dict[str, Any]) -> bool:
-        if row["family"] in ("amx", "amx_fp16") and row["policy"] not in features:
+    def may_run(row: Row) -> bool:
+        if row.has_tiles and row.policy not in features:
             return False  # the tiles would be in software
-        if row["owner"] == "sub_group" and kind != "gpu":
+        if row.is_xe and kind != "gpu":
             return False
-        return row["feature"] is None or row["feature"] in features
+        return row.feature is None or row.feature in features
 
     return [name for name, row in _table().items() if may_run(row)]
 
 
 def parts_of(choice: Choice) -> tuple[str, ...]:
     """The parts of the cut that the row lets one choose, in the order in which to search them."""
-    first = "slices" if _table()[choice.row]["owner"] == "sub_group" else "rows"
+    first = "slices" if _table()[choice.row].is_xe else "rows"
     return (first, "ranges", "strip")
 
 
@@ -61,7 +58,7 @@ def variants(choice: Choice, part: str, m: int) -> list[Choice]:
     values = list(_COUNTS)
     if part == "rows":
         row = _table()[choice.row]
-        highest = min(row["tile_m"], m)
-        values = sorted({highest, *(n for n in (*_HEIGHTS, row["rows"], 2 * row["rows"]) if n < highest)})
+        highest = min(row.tile_m, m)
+        values = sorted({highest, *(n for n in (*_HEIGHTS, row.rows, 2 * row.rows) if n < highest)})
     changes: list[dict[str, Any]] = [{part: value} for value in values]
     return [replace(choice, **change) for change in changes]

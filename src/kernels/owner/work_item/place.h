@@ -10,8 +10,9 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     const int columns = HAS(FLAG_ABREAST) ? TILE_N * p->abreast : TILE_N;
     const long groups_along_n = (p->n + columns * GROUP_X - 1) / (columns * GROUP_X);
     const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
-    // Groups are numbered in strips of rows of src, column by column. Consecutive groups share columns
-    // of weights, and the rows of a strip stay in the L2 cache while the weights stream through it.
+    // Groups are numbered strip by strip, and column by column within a strip. The rows of src of a strip
+    // stay in the L2 cache while the weights stream through it. If a strip is higher than one group,
+    // consecutive groups share columns of weights.
     const long groups_along_m = (p->rows + tile_rows - 1) / tile_rows;
     const long in_strip = p->strip * groups_along_n;
     const long strip = get_group_id(0) / in_strip, rest = get_group_id(0) % in_strip;
