@@ -14,7 +14,7 @@ class DataType:
     number: int
     bits: int
     kind: str  # floating, integer or exponent
-    is_converted: bool  # kernels load and store it
+    is_converted: bool  # reorders convert it
     roles: frozenset[str]  # src, weights, dst, bias, scale, zero_point, post_op
 
 
@@ -25,7 +25,13 @@ class Algorithm:
     kind: str  # eltwise or binary
 
 
-_KINDS = {"ZEMM_FLOAT_TYPE": "floating", "ZEMM_EXPONENT_TYPE": "exponent", "ZEMM_INT_TYPE": "integer"}
+_KINDS = {
+    "ZEMM_FLOAT_TYPE": "floating",
+    "ZEMM_WIDE_TYPE": "floating",
+    "ZEMM_EXPONENT_TYPE": "exponent",
+    "ZEMM_INT_TYPE": "integer",
+}
+_COPIED = ("ZEMM_WIDE_TYPE", "ZEMM_COPIED_TYPE")
 _ROLES = ("src", "weights", "dst", "bias", "scale", "zero_point", "post_op")
 
 
@@ -33,7 +39,7 @@ def _data_type(row: dict[str, Any]) -> DataType:
     macro = row["macro"]
     kind = _KINDS.get(macro) or row["kind"]
     roles = frozenset(role for role in _ROLES if row.get(role))
-    return DataType(row["name"], row["number"], row["bits"], kind, macro in _KINDS, roles)
+    return DataType(row["name"], row["number"], row["bits"], kind, macro not in _COPIED, roles)
 
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:

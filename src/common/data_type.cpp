@@ -36,6 +36,8 @@ constexpr type_row rows[] = {
      is_signed,                                                                                              \
      {low, high},                                                                                            \
      {src, weights, dst, bias, scale, zero_point, post_op}},
+#define ZEMM_WIDE_TYPE(name, NAME, value, bits, ...)                                                         \
+    {zemm_##name, bits, number::floating, false, false, {}, {__VA_ARGS__}},
 #define ZEMM_COPIED_TYPE(name, value, bits, kind) {zemm_##name, bits, number::kind, false, false, {}, {}},
 #define ZEMM_NO_ELEMENT(name, value, bits, text) {zemm_##name, bits, number::none, false, false, {}, {}},
 #include "kernels/types.def"

@@ -16,7 +16,7 @@ bool is_integer(zemm_data_type_t dt);      // s4 u4 s8 u8 s32 s64
 bool is_int4(zemm_data_type_t dt);         // s4 u4
 bool is_int8(zemm_data_type_t dt);         // s8 u8
 bool is_signed(zemm_data_type_t dt);       // s4 s8 s32; not s64, which kernels do not convert
-bool is_converted(zemm_data_type_t dt);    // kernels load and store it
+bool is_converted(zemm_data_type_t dt);    // reorders convert it
 bool is_small_float(zemm_data_type_t dt);  // f8, f4 and e8m0, which Intel GPU rows do not have
 
 // The smallest and the largest value of an integer type. Throws runtime_error for a type that is no

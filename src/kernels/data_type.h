@@ -74,6 +74,11 @@ static inline void store_shared_nibble(global uchar *p, long i, int value) {
 static inline float load_f32(bytes p, long i) {
     return ((global const float *)p)[i];
 }
+#ifdef WITH_F64
+static inline float load_f64(bytes p, long i) {
+    return (float)((global const double *)p)[i];
+}
+#endif
 static inline float load_f16(bytes p, long i) {
     return vload_half(i, (global const half *)p);
 }
@@ -152,6 +157,11 @@ static inline float load_scale_element(bytes p, int data_type, long i) {
 static inline void store_f32(global uchar *p, long i, float x) {
     ((global float *)p)[i] = x;
 }
+#ifdef WITH_F64
+static inline void store_f64(global uchar *p, long i, float x) {
+    ((global double *)p)[i] = x;
+}
+#endif
 static inline void store_f16(global uchar *p, long i, float x) {
     vstore_half_rte(x, i, (global half *)p);
 }
@@ -252,6 +262,14 @@ static inline uchar16 load_nibbles16(bytes p) {
     }
 DEFINE_LOADS(8)
 DEFINE_LOADS(16)
+#ifdef WITH_F64
+static inline float8 load8_f64(bytes p, long i) {
+    return convert_float8(vload8(0, (global const double *)p + i));
+}
+static inline float16 load16_f64(bytes p, long i) {
+    return convert_float16(vload16(0, (global const double *)p + i));
+}
+#endif
 
 static inline float8 load_float8(bytes p, int data_type, long i) {
     switch (data_type) {
@@ -342,6 +360,14 @@ static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
     }
 DEFINE_STORES(8)
 DEFINE_STORES(16)
+#ifdef WITH_F64
+static inline void store8_f64(global uchar *p, long i, float8 x) {
+    vstore8(convert_double8(x), 0, (global double *)p + i);
+}
+static inline void store16_f64(global uchar *p, long i, float16 x) {
+    vstore16(convert_double16(x), 0, (global double *)p + i);
+}
+#endif
 
 // Only for types that dst may have.
 static inline void store_float8(global uchar *p, int data_type, long i, float8 x) {

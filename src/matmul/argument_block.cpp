@@ -58,27 +58,37 @@ tensor_arg tensor(const memory_desc &md) {
     return t;
 }
 
-matmul_problem make_argument_block(const facts &f) {
-    const problem &p = f.problem();
+matmul_problem make_epilogue_block(const problem &p) {
     matmul_problem block = {};
     block.m = p.m();
     block.n = p.n();
-    block.k = p.k();
-    block.segment = f.empty ? 1 : f.segment;
     block.batch_ndims = p.ndims() - 2;
     for (int d = 0; d < block.batch_ndims; ++d)
         block.batch_dims[d] = p.dst.dims[d];
-    block.src = tensor(p.src);
-    block.wei = tensor(p.wei);
     block.dst = tensor(p.dst);
     block.bias = tensor(p.bias);
-    block.src_scale = quant_tensor(p.src, p.scale(ZEMM_ARG_SRC));
-    block.wei_scale = quant_tensor(p.wei, p.scale(ZEMM_ARG_WEIGHTS));
     block.dst_scale = quant_tensor(p.dst, p.scale(ZEMM_ARG_DST));
-    block.src_zp = quant_tensor(p.src, p.zero_point(ZEMM_ARG_SRC));
-    block.wei_zp = quant_tensor(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS));
     block.dst_zp = quant_tensor(p.dst, p.zero_point(ZEMM_ARG_DST));
     fill_post_ops(p, block);
+    return block;
+}
+
+matmul_problem make_whole_block(const problem &p) {
+    matmul_problem block = make_epilogue_block(p);
+    block.k = p.k();
+    block.src = tensor(p.src);
+    block.wei = tensor(p.wei);
+    block.src_scale = quant_tensor(p.src, p.scale(ZEMM_ARG_SRC));
+    block.wei_scale = quant_tensor(p.wei, p.scale(ZEMM_ARG_WEIGHTS));
+    block.src_zp = quant_tensor(p.src, p.zero_point(ZEMM_ARG_SRC));
+    block.wei_zp = quant_tensor(p.wei, p.zero_point(ZEMM_ARG_WEIGHTS));
+    return block;
+}
+
+matmul_problem make_argument_block(const facts &f) {
+    const problem &p = f.problem();
+    matmul_problem block = make_whole_block(p);
+    block.segment = f.empty ? 1 : f.segment;
     if (f.family.is_xe())
         block.rows = f.matrix_rows;
     else // if the batch shares the weights, all its rows count as rows of one matrix

@@ -12,5 +12,8 @@ namespace zemm::matmul {
 kernels::tensor_arg tensor(const memory_desc &md);
 
 kernels::matmul_problem make_argument_block(const facts &f);
+// The parts that every problem with plain tensors has; and of these, what follows the sums.
+kernels::matmul_problem make_whole_block(const problem &p);
+kernels::matmul_problem make_epilogue_block(const problem &p);
 
 } // namespace zemm::matmul

@@ -47,8 +47,8 @@ void check_scale_types(const problem &p) {
         if (arg != ZEMM_ARG_SRC && arg != ZEMM_ARG_WEIGHTS && arg != ZEMM_ARG_DST)
             fail(zemm_unimplemented, "scales of argument %d: a matmul has scales of src, weights and dst",
                  arg);
-        if (e.mode != zemm_quantization_mode_static_sazp)
-            fail(zemm_unimplemented, "%s scales: quantization mode %s is not implemented", tensor_name(arg),
+        if (e.mode != zemm_quantization_mode_static_sazp && arg != ZEMM_ARG_DST)
+            fail(zemm_unimplemented, "%s scales: quantization mode %s is for dst", tensor_name(arg),
                  zemm_quantization_mode2str(e.mode));
         if (!suits(e.data_type, role::scale))
             fail(zemm_unimplemented, "%s scales: data type %s is not implemented, %s are", tensor_name(arg),
@@ -103,10 +103,30 @@ void check_wei_scales(const context &c, const quant_entry &e) {
              "weights scales: mask %d covers K, which needs an integer src or fpmath apply_to_int", e.mask);
 }
 
+// Scales that are results: OCP MX and NVFP4.
+void check_dynamic_scales(const context &c, const quant_entry &e) {
+    const bool is_mx = e.mode == zemm_quantization_mode_dynamic_mx;
+    const zemm_data_type_t type = is_mx ? zemm_e8m0 : zemm_f8_e4m3;
+    const zemm_dim_t group = is_mx ? 32 : 16;
+    if (e.mask != c.all || e.data_type != type || e.group_ndims != 2 || e.groups[0] != 1 ||
+        e.groups[1] != group)
+        fail(zemm_unimplemented,
+             "dst scales: quantization mode %s needs the mask %d, the type %s and groups of 1x%lld",
+             zemm_quantization_mode2str(e.mode), c.all, zemm_dt2str(type), (long long)group);
+    if (!is_small_float(c.p.dst.data_type))
+        fail(zemm_unimplemented, "dst scales: quantization mode %s needs an f8 or f4 dst, not %s",
+             zemm_quantization_mode2str(e.mode), zemm_dt2str(c.p.dst.data_type));
+    if (e.is_on_host)
+        fail(zemm_unimplemented, "dst scales: quantization mode %s writes them, so they cannot be on the host",
+             zemm_quantization_mode2str(e.mode));
+}
+
 void check_dst_scales(const context &c, const quant_entry &e) {
     if (e.mask != 0 && e.mask != c.column && e.mask != c.row && e.mask != (c.row | c.column) &&
         e.mask != c.all)
         refuse_mask("dst scales", e.mask, "common, N, M, M|N and all dimensions");
+    if (e.mode != zemm_quantization_mode_static_sazp)
+        check_dynamic_scales(c, e);
     if (e.group_ndims == 0)
         return;
     if (!is_narrow(c.p.wei) && !is_small_float(c.p.dst.data_type))
@@ -118,9 +138,10 @@ void check_dst_scales(const context &c, const quant_entry &e) {
 }
 
 void check_src_zero_points(const context &c, const quant_entry &e) {
-    if (!c.p.integer())
-        fail(zemm_unimplemented, "src zero points need an s8 or u8 src, not %s",
-             zemm_dt2str(c.p.src.data_type));
+    if (!c.p.integer() && !c.p.weight_only() && !is_small_float(c.p.src.data_type))
+        fail(zemm_unimplemented,
+             "src zero points need a src of 8 bits or fewer, or integer weights, not %s and %s",
+             zemm_dt2str(c.p.src.data_type), zemm_dt2str(c.p.wei.data_type));
     check_src_mask(c, "src zero points", e.mask);
     if (e.group_ndims == 2) {
         if (e.groups[0] != 1)
@@ -143,10 +164,6 @@ void check_wei_zero_points(const context &c, const quant_entry &e) {
         if (e.groups[1] > 1 && !c.p.attr.fpmath_apply_to_int)
             fail(zemm_unimplemented, "weights zero points: the group %lld along N needs fpmath apply_to_int",
                  (long long)e.groups[1]);
-        if (e.groups[0] > 1 && e.groups[1] > 1)
-            fail(zemm_unimplemented,
-                 "weights zero points: groups %lldx%lld along both K and N are not implemented",
-                 (long long)e.groups[0], (long long)e.groups[1]);
     }
     if (is_int4(e.data_type))
         for (int d : {c.nd - 2, c.nd - 1}) {
@@ -250,13 +267,37 @@ void check_post_ops(const problem &p) {
     }
 }
 
+void check_dropout(const problem &p) {
+    const memory_desc &mask = p.attr.dropout_mask;
+    if (!md_is_plain(p.dst) && p.dst.format_kind != zemm_format_kind_any)
+        fail(zemm_unimplemented, "dropout needs a dst without blocks, not %s", tag_text(p.dst).c_str());
+    if (md_is_zero(mask))
+        return;
+    if (md_has_runtime(mask) || md_has_runtime(p.dst))
+        fail(zemm_unimplemented, "dropout: a mask needs dimensions and strides of dst that are known");
+    if (dims_text(mask) != dims_text(p.dst))
+        fail(zemm_unimplemented, "dropout: the mask has dims %s, dst has %s", dims_text(mask).c_str(),
+             dims_text(p.dst).c_str());
+}
+
+// Only modes other than environment are kept.
+void check_rounding(const problem &p, int arg) {
+    const zemm_data_type_t dt = p.dst.data_type;
+    if (arg != ZEMM_ARG_DST)
+        fail(zemm_unimplemented, "stochastic rounding of argument %d: a matmul rounds dst", arg);
+    if (!is_floating(dt) || data_type_bits(dt) > 16)
+        fail(zemm_unimplemented, "stochastic rounding needs a dst of f16, bf16, f8 or f4, not %s",
+             zemm_dt2str(dt));
+    if (!md_is_plain(p.dst) && p.dst.format_kind != zemm_format_kind_any)
+        fail(zemm_unimplemented, "stochastic rounding needs a dst without blocks, not %s",
+             tag_text(p.dst).c_str());
+}
+
 void check_modes(const problem &p) {
     if (p.attr.has_dropout)
-        fail(zemm_unimplemented, "dropout is not implemented");
+        check_dropout(p);
     for (const auto &[arg, mode] : p.attr.rounding)
-        if (mode != zemm_rounding_mode_environment)
-            fail(zemm_unimplemented, "rounding mode %s of %s is not implemented",
-                 zemm_rounding_mode2str(mode), tensor_name(arg));
+        check_rounding(p, arg);
     if (p.attr.accumulation_mode == zemm_accumulation_mode_s32 && !p.integer())
         fail(zemm_unimplemented, "accumulation mode s32 needs an s8 or u8 src, not %s",
              zemm_dt2str(p.src.data_type));

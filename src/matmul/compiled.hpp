@@ -24,9 +24,10 @@ public:
     primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)
         : static_primitive(std::move(pd)), compiled_(std::move(c)) {}
 
-private:
     void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
              std::span<const ze_event_handle_t> waits) const override;
+
+private:
     const std::shared_ptr<const compiled> compiled_;
 };
 

@@ -6,31 +6,6 @@ namespace zemm::matmul {
 
 namespace {
 
-kernels::matmul_arguments by_value(const bound_arguments &b, const problem &p) {
-    kernels::matmul_arguments a = {};
-    a.bias = b.address(ZEMM_ARG_BIAS);
-    a.src_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
-    a.wei_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS);
-    a.dst_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
-    a.src_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_SRC);
-    a.wei_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS);
-    a.dst_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
-    a.reductions = b.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC);
-    a.host_src_scale = b.scale(ZEMM_ARG_SRC); // 1 if there is none: kernels scale by it all the same
-    a.host_wei_scale = b.scale(ZEMM_ARG_WEIGHTS);
-    a.host_dst_scale = b.scale(ZEMM_ARG_DST);
-    a.host_src_zp = b.zero_point(ZEMM_ARG_SRC);
-    a.host_wei_zp = b.zero_point(ZEMM_ARG_WEIGHTS);
-    a.host_dst_zp = b.zero_point(ZEMM_ARG_DST);
-    for (size_t i = 0; i < p.attr.post_ops.entries.size(); ++i) {
-        const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(int(i));
-        const bool prelu = p.attr.post_ops.entries[i].kind == zemm_prelu;
-        a.post_op_src1[i] = b.address(base | (prelu ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC_1));
-        a.post_op_src2[i] = b.address(base | ZEMM_ARG_SRC_2);
-    }
-    return a;
-}
-
 void check_alignment(int arg, const void *data, size_t alignment, const kernel_row &row) {
     const size_t behind = reinterpret_cast<uintptr_t>(data) % alignment;
     if (behind != 0)
@@ -59,7 +34,7 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
         scratchpad = md_is_zero(pd.scratchpad)
                          ? static_cast<const char *>(stream.scratchpad(plan.scratchpad_size))
                          : aligned_scratchpad(bound.pointer(ZEMM_ARG_SCRATCHPAD));
-    kernels::matmul_arguments values = by_value(bound, pd.problem());
+    kernels::matmul_arguments values = arguments_by_value(bound, pd.problem());
     const auto launch = [&](ze::kernel &kernel, std::array<uint32_t, 3> group_size,
                             std::array<uint32_t, 3> group_count,
                             std::span<const ze::kernel_argument> arguments) {

@@ -6,7 +6,7 @@
 #include "common/error.hpp"
 #include "common/md_check.hpp"
 #include "common/md_runtime.hpp"
-#include "matmul/primitive_desc.hpp"
+#include "matmul/steps_desc.hpp"
 
 namespace zemm::matmul {
 
@@ -70,7 +70,7 @@ problem with_tensors(const problem &p, const tensor_map &tensors) {
     return made;
 }
 
-std::unique_ptr<primitive_desc> likely_desc(zemm_engine_t engine, const problem &p) {
+std::unique_ptr<zemm_primitive_desc> likely_desc(zemm_engine_t engine, const problem &p) {
     const likely_dims likely = likely_dims_of(p);
     const zemm_dim_t m = likely.dst[p.ndims() - 2], n = likely.dst[p.ndims() - 1];
     tensor_map tensors;
@@ -78,7 +78,7 @@ std::unique_ptr<primitive_desc> likely_desc(zemm_engine_t engine, const problem 
     tensors[ZEMM_ARG_WEIGHTS] = likely_md(p.wei, likely.dst, likely.k, n);
     tensors[ZEMM_ARG_DST] = likely_md(p.dst, likely.dst, m, n);
     tensors[ZEMM_ARG_BIAS] = likely_md(p.bias, likely.dst, m, n);
-    return std::make_unique<primitive_desc>(engine, with_tensors(p, tensors));
+    return make_static_desc(engine, with_tensors(p, tensors));
 }
 
 } // namespace
@@ -95,13 +95,13 @@ std::unique_ptr<zemm_primitive_desc> runtime_desc::clone() const {
 }
 
 std::unique_ptr<zemm_primitive_desc> runtime_desc::resolved(const tensor_map &tensors) const {
-    return std::make_unique<primitive_desc>(engine.get(), with_tensors(problem_, tensors));
+    return make_static_desc(engine.get(), with_tensors(problem_, tensors));
 }
 
 std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, problem p) {
     if (p.has_runtime())
         return std::make_unique<runtime_desc>(engine, std::move(p));
-    return std::make_unique<primitive_desc>(engine, std::move(p));
+    return make_static_desc(engine, std::move(p));
 }
 
 std::string runtime_desc::log_text() const {

@@ -89,6 +89,12 @@ void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
     }
 }
 
+void add_number(argument_map &arguments, int arg, zemm_data_type_t dt, bool is_on_host) {
+    const zemm_dim_t one = 1;
+    const memory_desc md = is_on_host ? md_host_scalar(dt) : md_with_tag(1, &one, dt, zemm_a);
+    arguments[arg] = {.md = md, .is_on_host = is_on_host, .is_parameter = true, .is_common = true};
+}
+
 int num_of_inputs(const argument_map &arguments) {
     int count = 0;
     for (const auto &[arg, argument] : arguments)
@@ -129,6 +135,16 @@ std::string argument_name(int arg) {
         return name + "ZEMM_ARG_BIAS";
     case ZEMM_ARG_SCRATCHPAD:
         return name + "ZEMM_ARG_SCRATCHPAD";
+    case ZEMM_ARG_ATTR_DROPOUT_OFFSET:
+        return name + "ZEMM_ARG_ATTR_DROPOUT_OFFSET";
+    case ZEMM_ARG_ATTR_DROPOUT_MASK:
+        return name + "ZEMM_ARG_ATTR_DROPOUT_MASK";
+    case ZEMM_ARG_ATTR_DROPOUT_PROBABILITY:
+        return name + "ZEMM_ARG_ATTR_DROPOUT_PROBABILITY";
+    case ZEMM_ARG_ATTR_DROPOUT_SEED:
+        return name + "ZEMM_ARG_ATTR_DROPOUT_SEED";
+    case ZEMM_ARG_ATTR_ROUNDING_SEED:
+        return name + "ZEMM_ARG_ATTR_ROUNDING_SEED";
     default:
         return name + std::to_string(arg);
     }

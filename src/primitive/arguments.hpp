@@ -31,6 +31,9 @@ using argument_map = std::map<int, argument>; // by ZEMM_ARG_...
 void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
                     const std::function<const memory_desc &(int arg)> &tensor_of);
 
+// Adds an argument that is one number: a host scalar, or a tensor of one element.
+void add_number(argument_map &arguments, int arg, zemm_data_type_t dt, bool is_on_host);
+
 // The number of inputs in the queries of a primitive descriptor: src, weights, bias and tensors of
 // post-ops.
 int num_of_inputs(const argument_map &arguments);
@@ -55,8 +58,6 @@ struct bound_arguments {
     uint64_t address(int arg) const { return reinterpret_cast<uint64_t>(pointer(arg)); }
     float scale(int arg) const;        // the value on the host; 1 if there is none
     int32_t zero_point(int arg) const; // the same, the bits of an f32 for floats; 0 if there is none
-
-private:
     // The value of a parameter that is on the host; nullptr for all other arguments.
     const void *host_value(int arg) const;
 };

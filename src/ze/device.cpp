@@ -119,6 +119,7 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     module_properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
     check(fn.zeDeviceGetModuleProperties(handle, &module_properties), "zeDeviceGetModuleProperties");
     max_argument_size = module_properties.maxArgumentsSize;
+    has_f64 = module_properties.flags & ZE_DEVICE_MODULE_FLAG_FP64;
 
     ze_device_memory_access_properties_t access = {};
     access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;

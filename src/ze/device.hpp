@@ -48,6 +48,7 @@ public:
     size_t max_argument_size = 0;       // bytes of all arguments of a kernel together
     double timestamp_period_ns = 1.0;   // nanoseconds of one tick of kernel timestamps
     uint64_t timestamp_mask = ~0ull;    // valid bits of kernel timestamps
+    bool has_f64 = false;               // arithmetic in f64
     bool host_pointers = false;         // kernels may read and write ordinary host memory (malloc)
     uint32_t api_version = 0;           // of the driver, as ZE_MAKE_VERSION
     uint64_t max_allocation = 0;        // bytes of one allocation without relaxed limits; 0: not known

@@ -43,33 +43,53 @@ static __attribute__((noinline)) void apply_post_ops(global const struct matmul_
     }
 }
 
+// These three are done in this order, on x[NV], the values of row r: `columns` columns from n0 on.
+static inline void add_bias(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                            const struct row_index *r, long n0, int columns, __private column_f *x) {
+    column_f loaded[NV];
+    if (!IS_THERE(&p->bias))
+        return;
+    load_elements((bytes)args->bias, &p->bias, p->bias.data_type, row_offset(p, &p->bias, r), n0, columns,
+                  loaded);
+    for (int v = 0; v < NV; ++v)
+        x[v] += loaded[v];
+}
+
+static inline void divide_by_dst_scale(global const struct matmul_problem *p,
+                                       const struct matmul_arguments *args, const struct row_index *r, long n0,
+                                       int columns, __private column_f *x) {
+    column_f loaded[NV];
+    if (!IS_THERE(&p->dst_scale))
+        return;
+    if (!p->dst_scale.on_host)
+        load_elements((bytes)args->dst_scale, &p->dst_scale, p->dst_scale.data_type,
+                      row_offset(p, &p->dst_scale, r), n0, columns, loaded);
+    for (int v = 0; v < NV; ++v)
+        x[v] /= p->dst_scale.on_host ? (column_f)args->host_dst_scale : loaded[v];
+}
+
+static inline void add_dst_zero_point(global const struct matmul_problem *p,
+                                      const struct matmul_arguments *args, const struct row_index *r, long n0,
+                                      int columns, __private column_f *x) {
+    column_f loaded[NV];
+    if (!IS_THERE(&p->dst_zp))
+        return;
+    if (!p->dst_zp.on_host)
+        load_elements((bytes)args->dst_zp, &p->dst_zp, p->dst_zp.data_type, row_offset(p, &p->dst_zp, r), n0,
+                      columns, loaded);
+    for (int v = 0; v < NV; ++v)
+        x[v] += p->dst_zp.on_host ? (column_f)(float)args->host_dst_zp : loaded[v];
+}
+
 // Turns the scaled sums x[NV] of row r into values of dst. The first of `columns` columns is n0.
 static inline void finish_row(global const struct matmul_problem *p, const struct matmul_arguments *args,
                               global const uchar *dst, const struct row_index *r, long n0, int columns,
                               __private column_f *x) {
-    column_f loaded[NV];
-    if (IS_THERE(&p->bias)) {
-        load_elements((bytes)args->bias, &p->bias, p->bias.data_type, row_offset(p, &p->bias, r), n0, columns,
-                      loaded);
-        for (int v = 0; v < NV; ++v)
-            x[v] += loaded[v];
-    }
+    add_bias(p, args, r, n0, columns, x);
     if (HAS(FLAG_POST_OPS))
         apply_post_ops(p, args, dst, r, n0, columns, x);
-    if (IS_THERE(&p->dst_scale)) {
-        if (!p->dst_scale.on_host)
-            load_elements((bytes)args->dst_scale, &p->dst_scale, p->dst_scale.data_type,
-                          row_offset(p, &p->dst_scale, r), n0, columns, loaded);
-        for (int v = 0; v < NV; ++v)
-            x[v] /= p->dst_scale.on_host ? (column_f)args->host_dst_scale : loaded[v];
-    }
-    if (IS_THERE(&p->dst_zp)) {
-        if (!p->dst_zp.on_host)
-            load_elements((bytes)args->dst_zp, &p->dst_zp, p->dst_zp.data_type, row_offset(p, &p->dst_zp, r),
-                          n0, columns, loaded);
-        for (int v = 0; v < NV; ++v)
-            x[v] += p->dst_zp.on_host ? (column_f)(float)args->host_dst_zp : loaded[v];
-    }
+    divide_by_dst_scale(p, args, r, n0, columns, x);
+    add_dst_zero_point(p, args, r, n0, columns, x);
 }
 
 // x[NV]: f32, or the bits of s32 with FLAG_EXACT_S32.

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What matmul.cl leaves out after the sums: dropout, scales of dst that are results, and stochastic
+// rounding. A matmul with one of them writes its sums as f32, row-major, and this kernel does all that
+// follows: bias, dropout, post-ops, scale and zero point of dst, rounding, conversion.
+#define LANES 16
+#define TILE_N 32
+
+#include "finish_args.h"
+#include "owner/work_item/epilogue.h"
+#include "philox.h"
+
+#ifndef SUMS_DT
+#define SUMS_DT DT_F32
+#endif
+
+// Drops each value with the given probability, and scales up those that it keeps. The number of an
+// element is its place in dst's memory.
+static inline void drop_out(global const struct finish_problem *f, const struct finish_arguments *more,
+                            const struct row_index *r, long n0, int columns, __private float *x) {
+    global const struct matmul_problem *p = &f->matmul;
+    const bool on_host = f->random_on_host;
+    const float given = on_host ? more->host_probability : *(global const float *)more->probability;
+    const float probability = clamp(given, 0.f, 1.f);
+    const long seed = on_host          ? more->host_seed
+                      : f->seed_is_s64 ? *(global const long *)more->seed
+                                       : *(global const int *)more->seed;
+    const long offset = on_host            ? more->host_offset
+                        : more->offset != 0 ? *(global const long *)more->offset
+                                            : 0;
+    // Numbers above the threshold are kept: 2^32 - 1 times the probability, rounded down. An f32 has 24
+    // bits, so both factors and their product are exact as integers of 56 bits and a power of 2.
+    int exponent;
+    const ulong digits = (ulong)(frexp(probability, &exponent) * 0x1p24f);
+    const int shift = 24 - exponent;
+    const ulong threshold = shift > 63 ? 0 : digits * 0xfffffffful >> shift;
+    const float factor = probability < 1.f ? 1.f / (1.f - probability) : 0.f;
+    const long row = row_offset(p, &p->dst, r), mask_row = row_offset(p, &f->dropout_mask, r);
+    for (int j = 0; j < columns; ++j) {
+        const long i = row + (n0 + j) * p->dst.column;
+        const uint number = offset != 0 ? random_wide(i, seed, offset) : random_narrow((uint)i, (uint)seed);
+        const bool is_kept = probability < 1.f && number > threshold;
+        x[j] = is_kept ? x[j] * factor : 0.f;
+        if (more->dropout_mask != 0)
+            ((global uchar *)more->dropout_mask)[mask_row + (n0 + j) * f->dropout_mask.column] = is_kept;
+    }
+}
+
+// Scales a group by its largest magnitude, and writes the scale (OCP MX; NVFP4).
+static inline void scale_group(global const struct finish_problem *f, const struct finish_arguments *more,
+                               const struct row_index *r, long n0, int columns, __private float *x) {
+    global const struct matmul_problem *p = &f->matmul;
+    float largest = 0.f;
+    bool has_nan = false;
+    for (int j = 0; j < columns; ++j) {
+        has_nan = has_nan || isnan(x[j]);
+        largest = fmax(largest, fabs(x[j]));
+    }
+    uint code;
+    float inverse;
+    if (f->dynamic_scales == DYNAMIC_MX) {
+        const int exponent = (int)(as_uint(largest) >> 23) - f->largest_exponent;
+        code = has_nan || isinf(largest) ? 0xff : (uint)max(exponent + 127, 0);
+        inverse = as_float((254 - code) << 23); // not used for 0xff
+    } else {
+        // The smallest scale is the distance of 1 to the next f8_e4m3, as in oneDNN.
+        code = has_nan ? 0x7f : to_f8_e4m3(clamp(largest / f->largest, 0.125f, 448.f));
+        inverse = 1.f / from_f8_e4m3(code);
+    }
+    ((global uchar *)more->dst_scale)[row_offset(p, &p->dst_scale, r) + column_offset(&p->dst_scale, n0)] =
+        (uchar)code;
+    for (int j = 0; j < columns; ++j) {
+        const float scaled = f->dynamic_scales == DYNAMIC_MX && code == 0xff ? NAN : x[j] * inverse;
+        x[j] = isnan(scaled) ? scaled : clamp(scaled, -f->largest, f->largest);
+    }
+}
+
+// Adds random bits below the digits that dst keeps, and cuts the rest off.
+static inline void round_randomly(global const struct finish_problem *f, const struct finish_arguments *more,
+                                  const struct row_index *r, long n0, int columns, __private float *x) {
+    global const struct matmul_problem *p = &f->matmul;
+    const uint seed = *(global const uint *)more->rounding_seed;
+    const uint dropped = (1u << f->dropped_bits) - 1, random = (1u << f->random_bits) - 1;
+    const int per_word = 32 / f->random_bits, shift = f->random_bits == 8 ? 2 : 1;
+    const long row = row_offset(p, &p->dst, r);
+    for (int j = 0; j < columns; ++j) {
+        const ulong i = row + (n0 + j) * p->dst.column;
+        const uint number = random_narrow((uint)(i >> shift), seed) >> (i % per_word * f->random_bits);
+        const float cut = as_float((as_uint(x[j]) + (number & random & dropped)) & ~dropped);
+        const float rounded = clamp(cut, -f->largest, f->largest);
+        x[j] = isnan(x[j]) ? x[j] : fabs(x[j]) < f->smallest ? 0.f : rounded;
+    }
+}
+
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void
+finish_dst(bytes sums, global uchar *dst, global const struct finish_problem *f, struct matmul_arguments args,
+           struct finish_arguments more) {
+    global const struct matmul_problem *p = &f->matmul;
+    const long row = get_global_id(1); // counted in the whole batch
+    const struct row_index r = row_at(p, row);
+    const long begin = get_global_id(0) * f->piece, end = min(begin + f->piece, p->n);
+    for (long n0 = begin; n0 < end; n0 += f->chunk) {
+        const int columns = (int)min((long)f->chunk, end - n0);
+        column_f x[NV];
+        __private float *elements = (__private float *)x;
+        for (int n = 0; n < columns; ++n)
+            elements[n] = load_float(sums, SUMS_DT, row * p->n + n0 + n);
+        for (int n = columns; n < TILE_N; ++n)
+            elements[n] = 0.f;
+        add_bias(p, &args, &r, n0, columns, x);
+        if (f->has_dropout)
+            drop_out(f, &more, &r, n0, columns, elements);
+        if (HAS(FLAG_POST_OPS))
+            apply_post_ops(p, &args, dst, &r, n0, columns, x);
+        if (f->dynamic_scales != DYNAMIC_NONE)
+            scale_group(f, &more, &r, n0, columns, elements);
+        else
+            divide_by_dst_scale(p, &args, &r, n0, columns, x);
+        add_dst_zero_point(p, &args, &r, n0, columns, x);
+        if (f->dropped_bits != 0)
+            round_randomly(f, &more, &r, n0, columns, elements);
+        store_elements(dst, &p->dst, row_offset(p, &p->dst, &r), n0, columns, x);
+    }
+}

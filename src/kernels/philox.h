@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011), with the counters
+// and keys that oneDNN gives it.
+#pragma once
+
+static inline uint4 philox(uint4 counter, uint2 key) {
+    for (int round = 0; round < 10; ++round) {
+        const uint2 factor = (uint2)(0xd2511f53, 0xcd9e8d57), by = counter.s02;
+        const uint2 high = mul_hi(factor, by), low = factor * by;
+        counter = (uint4)(high.y ^ counter.y ^ key.x, low.y, high.x ^ counter.w ^ key.y, low.x);
+        key += (uint2)(0x9e3779b9, 0xbb67ae85);
+    }
+    return counter;
+}
+
+// The number of element i for a 64-bit seed and offset. Four neighbours have a lane each.
+static inline uint random_wide(ulong i, ulong seed, ulong offset) {
+    const uint4 lanes =
+        philox((uint4)((uint)offset, (uint)(offset >> 32), (uint)i & ~3u, (uint)(i >> 32)), as_uint2(seed));
+    const uint2 pair = i & 2 ? lanes.hi : lanes.lo;
+    return i & 1 ? pair.y : pair.x;
+}
+
+// The number of element i for a 32-bit seed. Four neighbours share it.
+static inline uint random_narrow(uint i, uint seed) {
+    const uint x = i & ~3u;
+    return philox((uint4)(x, x + 1, x, x + 3), (uint2)(seed, seed)).z;
+}
