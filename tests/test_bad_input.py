@@ -202,12 +202,7 @@ def test_zero_and_scalar_descriptors(engine: zemm.Engine) -> None:
     zemm.MatmulPrimitiveDesc(engine, good, good, good, zemm.MemoryDesc.zero())  # no bias
 
 
-def test_blocked_and_sparse_layouts(engine: zemm.Engine) -> None:
-    plain, blocked = (zemm.MemoryDesc((32, 32), "s8", tag) for tag in ("ab", "BA16a32b4a"))
-    with pytest.raises(NotImplementedError, match=r"src.*BA16a32b4a"):
-        zemm.MatmulPrimitiveDesc(engine, blocked, plain, plain)
-    with pytest.raises(NotImplementedError, match=r"dst.*BA16a32b4a"):
-        zemm.MatmulPrimitiveDesc(engine, plain, plain, blocked)
+def test_sparse_layouts(engine: zemm.Engine) -> None:
     for sparse in (zemm.MemoryDesc.csr((32, 32), "f32", 5), zemm.MemoryDesc.coo((32, 32), "f32", 5)):
         f32 = zemm.MemoryDesc((32, 32), "f32")
         with pytest.raises(NotImplementedError, match=r"csr|coo"):

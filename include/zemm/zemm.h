@@ -301,12 +301,21 @@ zemm_status_t ZEMM_API zemm_primitive_attr_get_scratchpad_mode(const_zemm_primit
  * Query zemm_query_scratchpad_md for its size; its address needs no alignment. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scratchpad_mode(zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t mode);
-/* How the values of an argument are rounded to its data type. */
+/* How the values of an argument are rounded to its data type. Stochastically (dst of f16, bf16, f8 or
+ * f4): random bits are added below the digits that it keeps, and the rest is cut off. The random number
+ * of an element depends on its place in dst's memory and on the seed, ZEMM_ARG_ATTR_ROUNDING_SEED
+ * (s32, one element). The generator is oneDNN's, Philox4x32-10. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_rounding(zemm_primitive_attr_t attr, int arg,
                                                         zemm_rounding_mode_t *mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_rounding(zemm_primitive_attr_t attr, int arg,
                                                         zemm_rounding_mode_t mode);
-/* Dropout, with the descriptor of its mask. The primitives of zemm have none: unimplemented. */
+/* Dropout, after the bias and before post-ops: an element becomes 0 with a probability, and else is
+ * divided by 1 minus the probability. Arguments of an execution, of one element each or host scalars
+ * (use_host_scalars): ZEMM_ARG_ATTR_DROPOUT_PROBABILITY (f32, from 0 to 1), _SEED (seed_dt: s32 or s64)
+ * and, with use_offset, _OFFSET (s64). Unless mask_desc is a zero descriptor, the execution writes
+ * ZEMM_ARG_ATTR_DROPOUT_MASK: u8 with the dims of dst, 1 for elements that are kept, else 0. The random
+ * number of an element depends on its place in dst's memory, on the seed and on the offset (oneDNN's
+ * generator, Philox4x32-10). */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_dropout(const_zemm_primitive_attr_t attr,
                                                        const_zemm_memory_desc_t *mask_desc);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_dropout(zemm_primitive_attr_t attr,

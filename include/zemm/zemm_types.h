@@ -123,7 +123,9 @@ typedef enum { zemm_scratchpad_mode_library = 0, zemm_scratchpad_mode_user = 1 }
 /* How values are rounded: to the nearest (even in a tie), or up or down at random. */
 typedef enum { zemm_rounding_mode_environment = 0, zemm_rounding_mode_stochastic = 1 } zemm_rounding_mode_t;
 
-/* Who computes scales: the caller (static), or the primitive that writes the tensor (dynamic). */
+/* Who computes scales: the caller (static), or the primitive that writes the tensor (dynamic). A matmul
+ * writes those of an f8 or f4 dst: with dynamic_mx e8m0 for groups of 1x32 (OCP MX), with dynamic_fp
+ * f8_e4m3 for groups of 1x16 (NVFP4). */
 typedef enum {
     zemm_quantization_mode_undef = 0,
     zemm_quantization_mode_static_sazp = 1,

@@ -127,7 +127,8 @@ class Attr(Settings):
         """Declare scales of the argument arg. Bit d of mask: there is a scale for each index of
         dimension d, or for each group of indices. groups: group sizes in the last two dimensions,
         or (). is_on_host: one scale, in a host scalar memory. quantization_mode: "dynamic_fp" makes
-        scales of a reorder's dst an output."""
+        scales of dst an output of a reorder or, if dst is f8 or f4, of a matmul (f8_e4m3, groups of
+        1x16); "dynamic_mx" those of a matmul (e8m0, groups of 1x32)."""
         word = _check.choice(quantization_mode, QuantizationMode, "quantization_mode")
         host = _check.flag(is_on_host, "is_on_host")
         mode = (value_of("quantization_mode", word), word)
@@ -186,7 +187,9 @@ class Attr(Settings):
         use_offset: bool = False,
         use_host_scalars: bool = False,
     ) -> None:
-        """mask_md: the u8 output that says which elements were kept, in dst's layout; None: it is
+        """Dropout after the bias. An execution takes ARG_ATTR_DROPOUT_PROBABILITY (f32, from 0 to 1),
+        _SEED and, with use_offset, _OFFSET (s64): one element each, or host scalars. mask_md: the u8
+        output that says which elements were kept, in dst's layout; None: it is
         not written. seed_dt: "s32" or "s64"."""
         md = MemoryDesc.zero() if mask_md is None else mask_md
         mask, seed = _check.handle(md, MemoryDesc, "mask_md"), type_number(seed_dt, "seed_dt")

@@ -24,7 +24,7 @@ static inline void drop_out(global const struct finish_problem *f, const struct 
     const long seed = on_host          ? more->host_seed
                       : f->seed_is_s64 ? *(global const long *)more->seed
                                        : *(global const int *)more->seed;
-    const long offset = on_host            ? more->host_offset
+    const long offset = on_host             ? more->host_offset
                         : more->offset != 0 ? *(global const long *)more->offset
                                             : 0;
     // Numbers above the threshold are kept: 2^32 - 1 times the probability, rounded down. An f32 has 24
@@ -91,9 +91,10 @@ static inline void round_randomly(global const struct finish_problem *f, const s
     }
 }
 
-__attribute__((reqd_work_group_size(1, 1, 1))) kernel void
-finish_dst(bytes sums, global uchar *dst, global const struct finish_problem *f, struct matmul_arguments args,
-           struct finish_arguments more) {
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void finish_dst(bytes sums, global uchar *dst,
+                                                                      global const struct finish_problem *f,
+                                                                      struct matmul_arguments args,
+                                                                      struct finish_arguments more) {
     global const struct matmul_problem *p = &f->matmul;
     const long row = get_global_id(1); // counted in the whole batch
     const struct row_index r = row_at(p, row);

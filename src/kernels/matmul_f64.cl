@@ -20,8 +20,7 @@ static inline double load_wide(bytes p, int data_type, long i) {
 static inline double scale_of(tensor t, ulong address, float host, long row, long column) {
     if (t->data_type == 0)
         return t->on_host ? host : 1.;
-    return load_scale_element((bytes)address, t->data_type,
-                              row + column / t->column_group * t->column);
+    return load_scale_element((bytes)address, t->data_type, row + column / t->column_group * t->column);
 }
 
 static inline bool has_scale(tensor t) {
@@ -86,9 +85,9 @@ static inline void multiply_rows(__private const double *rows, __private const d
     }
 }
 
-__attribute__((reqd_work_group_size(1, 1, 1))) kernel void
-matmul_f64(bytes src, bytes wei, global uchar *dst, global const struct matmul_problem *p,
-           struct matmul_arguments args) {
+__attribute__((reqd_work_group_size(1, 1, 1))) kernel void matmul_f64(bytes src, bytes wei, global uchar *dst,
+                                                                      global const struct matmul_problem *p,
+                                                                      struct matmul_arguments args) {
     const long n0 = (long)get_global_id(0) * TILE_COLUMNS, m0 = (long)get_global_id(1) * TILE_ROWS;
     const long first_row = get_global_id(2) * p->m + m0; // counted in the whole batch
     const int columns = (int)min((long)TILE_COLUMNS, p->n - n0), count = (int)min((long)TILE_ROWS, p->m - m0);

@@ -117,7 +117,8 @@ void check_dynamic_scales(const context &c, const quant_entry &e) {
         fail(zemm_unimplemented, "dst scales: quantization mode %s needs an f8 or f4 dst, not %s",
              zemm_quantization_mode2str(e.mode), zemm_dt2str(c.p.dst.data_type));
     if (e.is_on_host)
-        fail(zemm_unimplemented, "dst scales: quantization mode %s writes them, so they cannot be on the host",
+        fail(zemm_unimplemented,
+             "dst scales: quantization mode %s writes them, so they cannot be on the host",
              zemm_quantization_mode2str(e.mode));
 }
 

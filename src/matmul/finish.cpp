@@ -15,8 +15,7 @@ namespace {
 using kernels::finish_problem;
 using kernels::matmul_problem;
 
-static_assert(sizeof(finish_problem) ==
-              sizeof(matmul_problem) + 8 + 8 + sizeof(kernels::tensor_arg) + 4 * 8);
+static_assert(sizeof(finish_problem) == sizeof(matmul_problem) + 8 + 8 + sizeof(kernels::tensor_arg) + 4 * 8);
 static_assert(sizeof(kernels::finish_arguments) == 8 * 9);
 
 // What the kernels need to know of the floats that dst may have when it is rounded or scaled by them.

@@ -33,8 +33,11 @@ public:
         made_.inner = p_;
         made_.inner.attr.scratchpad_mode = zemm_scratchpad_mode_user; // a part of this one's
         make_src_plain();
-        if (is_blocked(p_.wei) && is_f64(p_))
-            made_.inner.wei = convert(ZEMM_ARG_WEIGHTS, p_.wei);
+        if (is_f64(p_)) { // rows of kernels.def choose the layout, and read blocks, themselves
+            md_resolve_any(made_.inner.wei);
+            if (is_blocked(p_.wei))
+                made_.inner.wei = convert(ZEMM_ARG_WEIGHTS, p_.wei);
+        }
         if (is_blocked(p_.bias))
             made_.inner.bias = convert(ZEMM_ARG_BIAS, p_.bias);
         make_post_ops_plain();

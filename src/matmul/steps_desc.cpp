@@ -2,6 +2,7 @@
 #include "matmul/steps_desc.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/error.hpp"
 #include "kernels/spirv.hpp"
@@ -71,6 +72,8 @@ public:
                     std::unique_ptr<const zemm_primitive> inner)
         : static_primitive(std::move(pd)), compiled_(std::move(c)), inner_(std::move(inner)) {}
 
+    void check_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                      std::span<const ze_event_handle_t> waits) const override;
     void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
              std::span<const ze_event_handle_t> waits) const override;
 
@@ -81,6 +84,28 @@ private:
     const std::shared_ptr<const compiled_steps> compiled_;
     const std::unique_ptr<const zemm_primitive> inner_; // nullptr for f64
 };
+
+// The probability of dropout, if the host can read it. Earlier work may write it, so that has to be done
+// first. (Where the host cannot read it, the kernel takes the nearest value that is a probability.)
+void steps_primitive::check_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                                   std::span<const ze_event_handle_t> waits) const {
+    const bound_arguments bound{memories, pd->arguments};
+    const void *value = bound.host_value(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
+    if (!value && pd->engine->device->host_pointers) {
+        value = bound.pointer(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
+        if (value) {
+            stream.wait_for(waits);
+            stream.wait();
+        }
+    }
+    if (!value)
+        return;
+    float probability;
+    std::memcpy(&probability, value, sizeof probability);
+    if (!(probability >= 0.f && probability <= 1.f))
+        fail(zemm_invalid_arguments, "dropout: the probability is %g, it must be from 0 to 1",
+             double(probability));
+}
 
 // Runs the matmul in the middle. replaced: the data of arguments that are not the caller's.
 void steps_primitive::run_inner(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
@@ -116,7 +141,8 @@ void steps_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t>
         stream.launch(*h.kernel, h.plan.group_size, h.plan.group_count, arguments, waits);
         waits = {};
     };
-    const auto move = [&](const helper &h, const void *from, const void *to, kernels::reorder_arguments values) {
+    const auto move = [&](const helper &h, const void *from, const void *to,
+                          kernels::reorder_arguments values) {
         const void *block = h.block->data();
         const ze::kernel_argument args[] = {{sizeof(void *), &from},
                                             {sizeof(void *), &to},
@@ -188,10 +214,10 @@ void steps_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t>
 
 steps_desc::steps_desc(zemm_engine_t e, struct problem p)
     : zemm_primitive_desc(e), problem(std::move(p)), steps(make_steps(problem, *e->device)) {
-    if (!steps.multiply_f64)
-        inner = std::make_unique<primitive_desc>(e, steps.inner);
-    else
+    if (steps.multiply_f64)
         md_resolve_any(problem.wei);
+    else
+        inner = std::make_unique<primitive_desc>(e, steps.inner);
     take_from_inner();
 }
 

@@ -25,6 +25,8 @@ void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_ar
         fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
     const bool empty = pd->empty();
     const auto memories = bind(pd->arguments, pd->engine.get(), empty, args);
+    if (!empty)
+        check_values(stream.stream, memories, waits);
     const bool log = verbose::enabled(verbose::profile_exec);
     // The time in the log is of this execution alone, so earlier work must be done first.
     if (log)

@@ -104,6 +104,9 @@ public:
     void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
                  std::span<const ze_event_handle_t> waits) const final;
 
+    // Throws invalid_arguments if the arguments have values that must not be. Called before run().
+    virtual void check_values(ze::stream &, const std::map<int, zemm_memory_t> &,
+                              std::span<const ze_event_handle_t>) const {}
     // Submits the launches, with arguments that bind() has checked. The stream keeps the objects
     // that it uses alive until it has been waited for.
     virtual void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,

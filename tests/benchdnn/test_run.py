@@ -53,7 +53,7 @@ def test_broadcast_batches(capsys: Capture) -> None:
 
 
 def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
-    lines = output(capsys, "--matmul", "--dt=f64", SMALL, "--dt=f32", "3x4:5x6", code=1)
+    lines = output(capsys, "--matmul", "--dt=f64:f64:f32", SMALL, "--dt=f32", "3x4:5x6", code=1)
     assert lines[0].startswith("0:UNIMPLEMENTED (")
     assert lines[1].startswith("# reason: ")
     assert "f64" in lines[1]

@@ -56,8 +56,8 @@ static inline void add_bias(global const struct matmul_problem *p, const struct 
 }
 
 static inline void divide_by_dst_scale(global const struct matmul_problem *p,
-                                       const struct matmul_arguments *args, const struct row_index *r, long n0,
-                                       int columns, __private column_f *x) {
+                                       const struct matmul_arguments *args, const struct row_index *r,
+                                       long n0, int columns, __private column_f *x) {
     column_f loaded[NV];
     if (!IS_THERE(&p->dst_scale))
         return;
