@@ -266,7 +266,7 @@ def test_model(
 
 
 # Kinds of cases that the worker does not have, run with zemm-benchdnn: batches, transposed layouts,
-# reductions, empty tensors.
+# reductions, empty tensors, steps.
 DRIVER_CASES = """
 --dt=f32 --wtag=ba 17x33:33x29
 --reset --stag=acb --wtag=abc 2x7x9:2x9x5
@@ -274,6 +274,10 @@ DRIVER_CASES = """
 --attr-zero-points=wei:per_oc:u8 --attr-precomputed-reductions=src:per_tensor:s32:1x32 7x64:64x48
 --reset --attr-scratchpad=user --dt=s8:u8:f32 --attr-zero-points=wei:common:3 7x64:64x48
 --reset 0x16:16x8
+--reset --attr-dropout=0.5:1:any:7:true --attr-post-ops=sum+relu 17x33:33x29
+--reset --dt=f32:f32:f8_e4m3 --attr-scales=dst:mx:e8m0:1x32 7x64:64x64
+--reset --stag=AB16b16a --dtag=AB16b16a 33x47:47x19
+--reset --dt=bf16 --attr-rounding-mode=dst:stochastic 7x64:64x64
 """
 
 
@@ -294,4 +298,22 @@ def test_driver(device: str, tmp_path: Path) -> None:
         )
         summary = re.search(r"tests:(\d+) .*unimplemented:(\d+) .*failed:(\d+)", result.stdout)
         assert summary, result.stdout
-        assert summary.groups() == ("5", "0", "0"), result.stdout
+        assert summary.groups() == ("9", "0", "0"), result.stdout
+
+
+def test_f64(tmp_path: Path) -> None:
+    """It runs where the device has it, and is refused where not."""
+    command: tuple[str, ...] = (
+        "-m",
+        "zemm.benchdnn",
+        "--engine=gpu",
+        "--mode=R",
+        "--matmul",
+        "--dt=f64",
+        "--bia-dt=f64",
+    )
+    command += ("--attr-post-ops=relu", "33x47:47x19")
+    assert "0:EXECUTED" in dry_run(DEVICES["pvc"], tmp_path, *command).stdout
+    settings = DEVICES["dg2"]
+    script = f"import sys; from zemm.benchdnn import cli; sys.exit(not cli.main({command[2:]!r}))"
+    assert "has no arithmetic in f64" in dry_run(settings, tmp_path, "-c", script).stdout
