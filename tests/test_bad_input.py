@@ -202,13 +202,6 @@ def test_zero_and_scalar_descriptors(engine: zemm.Engine) -> None:
     zemm.MatmulPrimitiveDesc(engine, good, good, good, zemm.MemoryDesc.zero())  # no bias
 
 
-def test_sparse_layouts(engine: zemm.Engine) -> None:
-    for sparse in (zemm.MemoryDesc.csr((32, 32), "f32", 5), zemm.MemoryDesc.coo((32, 32), "f32", 5)):
-        f32 = zemm.MemoryDesc((32, 32), "f32")
-        with pytest.raises(NotImplementedError, match=r"csr|coo"):
-            zemm.MatmulPrimitiveDesc(engine, sparse, f32, f32)
-
-
 def test_refusals_leave_outputs_alone(engine: zemm.Engine) -> None:
     good, bad = zemm.MemoryDesc((2, 2), "f32"), zemm.MemoryDesc((3, 3), "f32")
     marker = ffi.cast("zemm_primitive_desc_t", 0x1234)

@@ -233,8 +233,16 @@ class MemoryDesc:
     def part_data_type(self, index: int) -> DataType:
         """The data type of the buffer at index."""
         self._check_part(index)
-        args = (self._handle, "zemm_data_type_t", "data_type", index)
+        # The row and the column indices of COO have one type, which only index 1 gives.
+        asked = min(index, 1) if self._encoding() == "coo" else index
+        args = (self._handle, "zemm_data_type_t", "data_type", asked)
         return _data_type_name(_library.query_int("memory_desc_query_v2", *args))
+
+    def _encoding(self) -> str:
+        """The sparse encoding; "" for other formats."""
+        if self.format_kind != "sparse":
+            return ""
+        return _library.name_of("sparse_encoding", self._int("sparse_encoding", "zemm_sparse_encoding_t"))
 
     def _check_part(self, index: int) -> None:
         if type(index) is not int or index != 0:  # all have the first
@@ -265,7 +273,7 @@ class MemoryDesc:
             return f"{start} {self._layout()}"
         if kind != "sparse":
             return f"{start} {kind}"
-        encoding = _library.name_of("sparse_encoding", self._int("sparse_encoding", "zemm_sparse_encoding_t"))
+        encoding = self._encoding()
         if encoding == "grouped":
             return f"{start} grouped, {self._groups()} groups"
         name = "packed encoding" if encoding == "packed" else encoding

@@ -4,6 +4,7 @@
 // and K, batches equal or 1, a valid combination of types.
 #include "common/error.hpp"
 #include "matmul/problem.hpp"
+#include "matmul/sparse.hpp"
 #include "primitive/support.hpp"
 #include "zemm/zemm.h"
 
@@ -68,10 +69,10 @@ void check_shapes(const problem &p) {
         const char *name;
         const memory_desc &md;
     } tensors[] = {{"src", p.src}, {"weights", p.wei}, {"dst", p.dst}, {"bias", p.bias}};
-    // Sparse encodings are refused before the other checks, whose rules are not theirs: a grouped
-    // one has another number of dimensions, for example.
+    // Sparse encodings come before the other checks, whose rules are not theirs: a grouped one has another
+    // number of dimensions, for example.
+    check_sparse(p);
     for (const auto &t : tensors) {
-        refuse_sparse(t.name, t.md);
         refuse_extra(t.name, t.md);
         refuse_huge(t.name, t.md);
     }

@@ -6,6 +6,7 @@
 #include "common/error.hpp"
 #include "matmul/finish.hpp"
 #include "matmul/plan.hpp"
+#include "matmul/sparse.hpp"
 #include "primitive/primitive_desc.hpp"
 
 namespace zemm::matmul {
@@ -40,6 +41,8 @@ public:
         }
         if (is_blocked(p_.bias))
             made_.inner.bias = convert(ZEMM_ARG_BIAS, p_.bias);
+        if (is_sparse(p_.wei))
+            made_.inner.wei = make_dense(ZEMM_ARG_WEIGHTS, p_.wei);
         make_post_ops_plain();
         make_dst_plain();
         if (needs_finish(p_))
@@ -74,11 +77,19 @@ private:
         return made_.before.back().plain;
     }
 
+    const memory_desc &make_dense(int arg, const memory_desc &md) {
+        const memory_desc dense = plain_md(md, md.data_type);
+        made_.before.push_back({arg, dense, plan_densify(md), take(md_size(dense))});
+        return made_.before.back().plain;
+    }
+
     // Zero points are subtracted on the way, which gives f32.
     void make_src_plain() {
         if (!has_float_src_zero_points(p_)) {
             if (is_blocked(p_.src))
                 made_.inner.src = convert(ZEMM_ARG_SRC, p_.src);
+            if (is_sparse(p_.src))
+                made_.inner.src = make_dense(ZEMM_ARG_SRC, p_.src);
             return;
         }
         reorder::problem move;
@@ -146,7 +157,7 @@ private:
 bool needs_steps(const problem &p) {
     const auto has_blocks = [](const post_op &op) { return is_blocked(op.src1) || is_blocked(op.src2); };
     return is_f64(p) || needs_finish(p) || has_float_src_zero_points(p) || is_blocked(p.src) ||
-           is_blocked(p.dst) || is_blocked(p.bias) ||
+           is_sparse(p.src) || is_sparse(p.wei) || is_blocked(p.dst) || is_blocked(p.bias) ||
            std::ranges::any_of(p.attr.post_ops.entries, has_blocks);
 }
 

@@ -11,16 +11,16 @@
 
 namespace zemm::matmul {
 
-// Whether the problem needs steps: layouts with blocks outside of weights, zero points of a floating-point
-// src, dropout, scales of dst that are results, stochastic rounding, f64.
+// Whether the problem needs steps: layouts with blocks outside of weights, sparse tensors, zero points of a
+// floating-point src, dropout, scales of dst that are results, stochastic rounding, f64.
 bool needs_steps(const problem &p);
 
 // A tensor that is converted into the scratchpad first.
 struct converted_tensor {
     int arg; // ZEMM_ARG_...
     memory_desc plain;
-    reorder::plan move;
-    size_t at; // bytes in the scratchpad
+    reorder::plan move; // densify.cl for a sparse one, else a reorder
+    size_t at;          // bytes in the scratchpad
 };
 
 struct steps {

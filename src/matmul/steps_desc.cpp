@@ -8,6 +8,7 @@
 #include "kernels/spirv.hpp"
 #include "matmul/arguments.hpp"
 #include "matmul/finish.hpp"
+#include "matmul/sparse.hpp"
 #include "primitive/compiled.hpp"
 #include "primitive/launch.hpp"
 
@@ -85,18 +86,26 @@ private:
     const std::unique_ptr<const zemm_primitive> inner_; // nullptr for f64
 };
 
-// The probability of dropout, if the host can read it. Earlier work may write it, so that has to be done
-// first. (Where the host cannot read it, the kernel takes the nearest value that is a probability.)
+// Indices of sparse tensors; the probability of dropout, if the host can read it. Earlier work may write
+// them, so that has to be done first. (Where the host cannot read the probability, the kernel takes the
+// nearest value that is one.)
 void steps_primitive::check_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                                    std::span<const ze_event_handle_t> waits) const {
     const bound_arguments bound{memories, pd->arguments};
+    const auto finish_earlier_work = [&] {
+        stream.wait_for(waits);
+        stream.wait();
+    };
+    for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS})
+        if (is_sparse(pd->arguments.at(arg).md)) {
+            finish_earlier_work();
+            check_indices(tensor_name(arg), *bound.find(arg));
+        }
     const void *value = bound.host_value(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
     if (!value && pd->engine->device->host_pointers) {
         value = bound.pointer(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
-        if (value) {
-            stream.wait_for(waits);
-            stream.wait();
-        }
+        if (value)
+            finish_earlier_work();
     }
     if (!value)
         return;
@@ -150,6 +159,17 @@ void steps_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t>
                                             {sizeof(values), &values}};
         launch(h, args);
     };
+    const auto densify = [&](const helper &h, const zemm_memory &from, const void *to) {
+        const auto handle = [&](int part) { return from.parts[size_t(part)].handle; };
+        const void *values = handle(0), *block = h.block->data();
+        const void *rows = handle(rows_part(from.md)), *columns = handle(columns_part(from.md));
+        const ze::kernel_argument args[] = {{sizeof(void *), &values},
+                                            {sizeof(void *), &rows},
+                                            {sizeof(void *), &columns},
+                                            {sizeof(void *), &to},
+                                            {sizeof(void *), &block}};
+        launch(h, args);
+    };
 
     std::map<int, void *> replaced;
     for (size_t i = 0; i < steps.before.size(); ++i) {
@@ -160,6 +180,10 @@ void steps_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t>
             values.host_src_zp = bound.zero_point(ZEMM_ARG_SRC);
         }
         replaced[t.arg] = scratchpad + t.at;
+        if (is_sparse(pd.arguments.at(t.arg).md)) {
+            densify(compiled_->before[i], *bound.find(t.arg), scratchpad + t.at);
+            continue;
+        }
         move(compiled_->before[i], bound.pointer(t.arg), scratchpad + t.at, values);
     }
     const auto pointer = [&](int arg) {
@@ -228,7 +252,7 @@ steps_desc::steps_desc(const steps_desc &other)
 // Takes over what the choice of the matmul in the middle decides: the layout of the weights and the size
 // of the scratchpad.
 void steps_desc::take_from_inner() {
-    if (inner)
+    if (inner && !is_sparse(problem.wei))
         problem.wei = inner->problem().wei;
     scratchpad_size = steps.inner_scratchpad_at + (inner ? inner->scratchpad_size : 0);
     scratchpad = scratchpad_md(scratchpad_size);
@@ -268,6 +292,12 @@ std::vector<ze::kernel_source> steps_desc::sources() const {
 
 std::string steps_desc::key_text() const {
     return "steps" + (inner ? inner->key_text() : "");
+}
+
+std::string steps_desc::tuning_text() const {
+    if (!inner)
+        fail(zemm_unimplemented, "a matmul of f64 has one kernel: there is nothing to tune");
+    return inner->tuning_text();
 }
 
 std::string steps_desc::log_text() const {

@@ -30,6 +30,7 @@ public:
         return {&problem.src, &problem.wei, &problem.bias, &problem.dst};
     }
     std::string key_text() const override;
+    std::string tuning_text() const override; // of the matmul in the middle
     std::string log_text() const override;
 
     struct problem problem; // weights with the layout that the matmul in the middle wants

@@ -175,7 +175,11 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
         const auto &parts = found->second->parts; // a host scalar has none
         if (empty || (expected.is_on_host && parts.empty()))
             continue;
-        if (!parts.empty() && parts[0].handle)
+        const memory_desc &md = found->second->md;
+        bool has_data = !parts.empty();
+        for (size_t i = 0; i < parts.size(); ++i)
+            has_data = has_data && (parts[i].handle || (parts.size() > 1 && md_size(md, int(i)) == 0));
+        if (has_data)
             continue;
         fail(zemm_invalid_arguments, "%s has no data: its memory was created with ZEMM_MEMORY_NONE",
              argument_name(arg).c_str());

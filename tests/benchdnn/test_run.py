@@ -88,8 +88,8 @@ def test_summary_of_implementations(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "--encoding=csr::",
-        "--encoding=:coo:",
+        "--encoding=csr:csr:",
+        "--encoding=::coo",
         "--attr-post-ops=dw:k3s1p1",
         "--grouped=0:2:1+2 --wtag=acb 3x20:2x20x6",
         "--grouped=1:2:8+12 --dtag=acb",

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory of one tensor: host memory between guards for a CPU engine, the library's memory for a
-GPU."""
+GPU or a sparse tensor."""
 
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from zemm.benchdnn.dtypes import Floats
+from zemm.benchdnn.dtypes import Floats, encode
 from zemm.benchdnn.layout import Bytes, Layout, layout_of
 
 _GUARD = 4096
@@ -82,6 +83,40 @@ class Buffer:
 
     def _inside(self, guarded: Bytes) -> Bytes:
         return guarded[_GUARD : _GUARD + self.size]
+
+
+class SparseBuffer:
+    """The memory object `memory` of a tensor in CSR or COO, in the library's memory. places: whether an
+    element is stored, as zeros may be, too."""
+
+    def __init__(self, zemm: Any, engine: Any, md: Any, places: NDArray[np.bool_], is_coo: bool) -> None:
+        self.memory = zemm.Memory(md, engine)
+        self.size = sum(md.part_size(part) for part in range(3))
+        self.places = places
+        rows, columns = (index.astype(np.int32) for index in np.nonzero(places))
+        if is_coo:
+            metadata = (rows, columns)
+        else:
+            ends = np.cumsum(places.sum(axis=1), dtype=np.int32)
+            metadata = (columns, np.concatenate([np.zeros(1, np.int32), ends]))
+        for part, indices in enumerate(metadata, 1):
+            if md.part_size(part):  # else the tensor has no elements
+                self.memory.write(indices.view(np.uint8), part)
+
+    def store(self, values: Floats) -> None:
+        """Write the stored ones of values, which are in logical order."""
+        if not self.memory.md.size:
+            return
+        stored = encode(values[self.places], self.memory.md.data_type)
+        self.memory.write(np.ascontiguousarray(stored).view(np.uint8))
+
+    def fill_bytes(self, byte: int) -> None:
+        """Set every byte of the values."""
+        self.memory.write(np.full(self.memory.md.part_size(0), byte, np.uint8))
+
+    def is_intact(self) -> bool:
+        """True: there are no guards."""
+        return True
 
 
 def _aligned(size: int) -> Bytes:

@@ -125,7 +125,7 @@ def _sparse_desc(zemm: Any, layout: Encoding, index: int, dims: tuple[int, ...],
     count = 1
     for dim in dims:
         count *= dim
-    nnz = max(int(count * (1 - entry.share)), 1)
+    nnz = entry.stored(count)
     if entry.kind == "csr":
         return zemm.MemoryDesc.csr(dims, dt, nnz, "s32", "s32")
     if entry.kind == "coo":

@@ -22,6 +22,10 @@ class Sparsity:
     kind: str = ""
     share: float = 0.9
 
+    def stored(self, count: int) -> int:
+        """How many of `count` elements are stored."""
+        return max(int(count * (1 - self.share)), 1)
+
     def __str__(self) -> str:
         return f"{self.kind}+{atoms.show_number(self.share)}" if self.share != Sparsity().share else self.kind
 

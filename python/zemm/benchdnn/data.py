@@ -2,11 +2,12 @@
 """The values of the arguments of a case, which depend on their roles."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import fill
 from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.case import Case
+from zemm.benchdnn.case import Case, Encoding, Sparsity
 from zemm.benchdnn.dtypes import Floats, rounded
 from zemm.benchdnn.masks import has_one_value
 from zemm.benchdnn.post_ops import Sum
@@ -51,6 +52,20 @@ def real_values(argument: Argument, seed: int) -> Floats:
     """The f32 values of a data tensor for timed and bitwise runs: uniform in a range of its data
     type."""
     return fill.real(argument.count, argument.data_type, seed).reshape(argument.dims)
+
+
+def sparsity(case: Case, argument: Argument) -> Sparsity:
+    """The encoding of an argument."""
+    index = {args.SRC: 0, args.WEI: 1, args.DST: 2}.get(argument.arg)
+    if index is None or not isinstance(case.layout, Encoding):
+        return Sparsity()
+    return case.layout.tensors[index]
+
+
+def places(of: Sparsity, argument: Argument) -> NDArray[np.bool_]:
+    """Which elements of a sparse tensor are stored, drawn at random."""
+    stored = np.arange(argument.count) < of.stored(argument.count)
+    return np.random.default_rng(argument.arg).permutation(stored).reshape(argument.dims)
 
 
 def old_dst_type(case: Case) -> str:

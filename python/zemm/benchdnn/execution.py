@@ -10,7 +10,7 @@ import numpy as np
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import build, data, timing, verdict
 from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.buffers import UNWRITTEN, Buffer
+from zemm.benchdnn.buffers import UNWRITTEN, Buffer, SparseBuffer
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.compare import Comparison, Rules, compare, rules_for
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
@@ -75,11 +75,18 @@ class Execution:
         filled = timing.sets_of(cold_cache, self._buffers, lambda b: b.size, self._twin)
         return [self._memories | {arg: b.memory for arg, b in buffers.items()} for buffers in filled]
 
-    def _buffer(self, argument: Argument) -> Buffer:
+    def _buffer(self, argument: Argument) -> Any:
+        sparsity = data.sparsity(self._case, argument)
+        if sparsity.kind:
+            md = self._pd.query_md("exec_arg_md", argument.arg)
+            places = data.places(sparsity, argument)
+            return SparseBuffer(self._zemm, self._engine, md, places, sparsity.kind == "coo")
         return Buffer(self._zemm, self._engine, self._memory_desc(argument))
 
-    def _twin(self, buffer: Buffer) -> Buffer:
-        """A copy."""
+    def _twin(self, buffer: Any) -> Any:
+        """A copy; a sparse tensor itself."""
+        if isinstance(buffer, SparseBuffer):
+            return buffer
         twin = Buffer(self._zemm, self._engine, buffer.memory.md)
         twin.write_raw(buffer.raw())
         return twin
@@ -121,6 +128,8 @@ class Execution:
                 self._fill_dst(argument, buffer)
             elif not argument.is_output:
                 values = self._drawn(argument)
+                if isinstance(buffer, SparseBuffer):
+                    values = np.where(buffer.places, values, np.float32(0))
                 self._values[argument.arg] = values
                 buffer.store(values)
 

@@ -160,8 +160,6 @@ def _create(case: Case, engine: Any, result: Result) -> Any:
             _check_same_impl(build.primitive_desc(zemm, engine, case, False).impl_info, result)
         if case.options.check_ref_impl and "ref" in result.impl:
             result.end(verdict.FAILED, verdict.REF_IMPL)
-        if not case.is_dense:
-            result.end(verdict.UNIMPLEMENTED, sentence="zemm-benchdnn fills dense tensors only")
         with result.timed("create_prim"):
             primitive = zemm.Primitive(pd)
         result.impl = primitive.impl_info

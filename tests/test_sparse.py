@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""src or weights in CSR or COO: results, indices that must be refused, and what a matmul does not take.
+docs/features.md has case lines of all forms.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+
+SRC, WEIGHTS, DST = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST
+M, K, N = 5, 12, 7
+RNG = np.random.default_rng(3)
+
+
+def dense(*dims: int, dt: Any = "f32") -> zemm.MemoryDesc:
+    return zemm.MemoryDesc(dims, dt, tag="ab")
+
+
+def parts_of(kind: str, matrix: np.ndarray) -> list[np.ndarray]:
+    """The values and the indices of the elements that are not 0."""
+    rows, columns = (index.astype(np.int32) for index in np.nonzero(matrix))
+    values = matrix[rows, columns].astype(np.float32)
+    if kind == "coo":
+        return [values, rows, columns]
+    ends = np.cumsum(np.bincount(rows, minlength=matrix.shape[0]))
+    return [values, columns, np.concatenate([[0], ends]).astype(np.int32)]
+
+
+def memory_of(engine: zemm.Engine, kind: str, shape: tuple[int, int], parts: list[np.ndarray]) -> zemm.Memory:
+    make = zemm.MemoryDesc.csr if kind == "csr" else zemm.MemoryDesc.coo
+    memory = zemm.Memory(make(shape, "f32", len(parts[0])), engine)
+    for index, part in enumerate(parts):
+        if part.size:
+            memory.write(part, index)
+    return memory
+
+
+def run(engine: zemm.Engine, src: zemm.Memory, weights: zemm.Memory, dst: zemm.Memory) -> np.ndarray:
+    pd = zemm.MatmulPrimitiveDesc(engine, src.md, weights.md, dst.md)
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, {SRC: src, WEIGHTS: weights, DST: dst})
+    stream.wait()
+    return dst.read().view(np.float32).reshape(M, N)
+
+
+def filled(engine: zemm.Engine, matrix: np.ndarray) -> zemm.Memory:
+    memory = zemm.Memory(dense(*matrix.shape), engine)
+    memory.write(matrix)
+    return memory
+
+
+@pytest.mark.parametrize("kind", ["csr", "coo"])
+@pytest.mark.parametrize("stored", [0, 1, 9, M * K])
+def test_results(engine: zemm.Engine, kind: str, stored: int) -> None:
+    """Whole rows may be empty, and a tensor may store nothing or everything."""
+    matrix = np.zeros((M, K), np.float32)
+    matrix.reshape(-1)[RNG.permutation(M * K)[:stored]] = RNG.integers(1, 9, stored)
+    other = RNG.integers(-4, 5, (K, N)).astype(np.float32)
+    dst = filled(engine, np.full((M, N), 5, np.float32))
+    src = memory_of(engine, kind, (M, K), parts_of(kind, matrix))
+    np.testing.assert_array_equal(run(engine, src, filled(engine, other), dst), matrix @ other)
+    weights = memory_of(engine, kind, (K, M), parts_of(kind, matrix.T))
+    left = np.ascontiguousarray(other.T)
+    result = zemm.Memory(dense(N, M), engine)
+    pd = zemm.MatmulPrimitiveDesc(engine, dense(N, K), weights.md, result.md)
+    stream = zemm.Stream(engine)
+    zemm.Primitive(pd).execute(stream, {SRC: filled(engine, left), WEIGHTS: weights, DST: result})
+    stream.wait()
+    np.testing.assert_array_equal(result.read().view(np.float32).reshape(N, M), left @ matrix.T)
+
+
+# A part, and what changes in it; words of the sentence. The matrix has three values in each row, in the
+# columns 2, 5 and 9.
+WRONG: dict[str, tuple[str, int, dict[int, int], str]] = {
+    "first pointer": ("csr", 2, {0: 1}, "pointers go from 1 to 15"),
+    "last pointer": ("csr", 2, {M: 14}, "pointers go from 0 to 14, they must go from 0 to nnz = 15"),
+    "pointers decrease": ("csr", 2, {2: 2}, "pointer 2 is 2, smaller than 3"),
+    "pointer is large": ("csr", 2, {2: 1 << 30}, "smaller than 1073741824"),
+    "pointer is negative": ("csr", 2, {1: -3}, "pointer 1 is -3"),
+    "column is large": ("csr", 1, {5: K}, "column index 12 of value 5 is out of range"),
+    "column is negative": ("csr", 1, {3: -1}, "column index -1 of value 3 is out of range"),
+    "columns decrease": ("csr", 1, {4: 1}, "column index 1 of value 4 is not above"),
+    "a column twice": ("csr", 1, {4: 2}, "column index 2 of value 4 is not above"),
+    "COO column": ("coo", 2, {5: K}, "column index 12 of value 5 is out of range"),
+    "COO columns decrease": ("coo", 2, {4: 1}, "column index 1 of value 4 is not above"),
+    "COO row is large": ("coo", 1, {14: M}, "row index 5 of value 14 is out of range"),
+    "COO row is negative": ("coo", 1, {0: -1}, "row index -1 of value 0 is out of range"),
+    "COO rows decrease": ("coo", 1, {7: 0}, "row index 0 of value 7 is below"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("arg", ["src", "weights"])
+def test_wrong_indices(engine: zemm.Engine, name: str, arg: str) -> None:
+    """They are refused before anything is written."""
+    kind, part, changes, sentence = WRONG[name]
+    matrix = np.zeros((M, K), np.float32)
+    matrix[:, [2, 5, 9]] = 1
+    parts = parts_of(kind, matrix)
+    for at, index in changes.items():
+        parts[part][at] = index
+    sparse = memory_of(engine, kind, (M, K), parts)
+    dims = (M, N) if arg == "src" else (N, K)
+    other = filled(engine, np.ones((K, N) if arg == "src" else (N, M), np.float32))
+    dst = filled(engine, np.full(dims, 5, np.float32))
+    given = {SRC: sparse, WEIGHTS: other} if arg == "src" else {SRC: other, WEIGHTS: sparse}
+    pd = zemm.MatmulPrimitiveDesc(engine, given[SRC].md, given[WEIGHTS].md, dst.md)
+    primitive, stream = zemm.Primitive(pd), zemm.Stream(engine)
+    with pytest.raises(zemm.InvalidArgumentsError, match=f"{arg}: .*{sentence}"):
+        primitive.execute(stream, given | {DST: dst})
+    assert (dst.read().view(np.float32) == 5).all()
+
+
+CSR = zemm.MemoryDesc.csr
+REFUSALS = {
+    "both": (CSR((M, K), "f32", 3), CSR((K, N), "f32", 3), dense(M, N), "both sparse"),
+    "dst": (dense(M, K), dense(K, N), CSR((M, N), "f32", 3), "dst: the csr encoding"),
+    "indices": (CSR((M, K), "f32", 3, "s64", "s64"), dense(K, N), dense(M, N), "indices of s64"),
+    "values": (CSR((M, K), "s8", 3), dense(K, N, dt="s8"), dense(M, N), "csr encoding needs f32 or f16"),
+    "packed": (dense(M, K, dt="s8"), zemm.MemoryDesc.packed((K, N), "s8", 3), dense(M, N), "packed encoding"),
+    "grouped": (zemm.MemoryDesc.grouped((M, K), "f32", 0, 2), dense(K, N), dense(M, N), "grouped encoding"),
+    "nnz": (CSR((M, K), "f32", zemm.RUNTIME_DIM), dense(K, N), dense(M, N), "known number of values"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(engine: zemm.Engine, name: str) -> None:
+    src, weights, dst, sentence = REFUSALS[name]
+    with pytest.raises(zemm.UnimplementedError, match=sentence):
+        zemm.MatmulPrimitiveDesc(engine, src, weights, dst)
+
+
+def test_coo_parts(engine: zemm.Engine) -> None:
+    """Row and column indices of COO have one type."""
+    md = zemm.MemoryDesc.coo((M, K), "f16", 3)
+    assert [md.part_data_type(part) for part in range(3)] == ["f16", "s32", "s32"]
