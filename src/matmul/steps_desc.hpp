@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitive descriptor and the primitive of a matmul in steps.
+// The primitive descriptor of a matmul in steps.
 #pragma once
 
 #include <memory>
