@@ -35,9 +35,15 @@ static inline void drop_out(global const struct finish_problem *f, const struct 
     const ulong threshold = shift > 63 ? 0 : digits * 0xfffffffful >> shift;
     const float factor = probability < 1.f ? 1.f / (1.f - probability) : 0.f;
     const long row = row_offset(p, &p->dst, r), mask_row = row_offset(p, &f->dropout_mask, r);
+    uint4 numbers = (uint4)0;
+    ulong known = 0; // numbers are those of four elements from 4 * known on
     for (int j = 0; j < columns; ++j) {
-        const long i = row + (n0 + j) * p->dst.column;
-        const uint number = offset != 0 ? random_wide(i, seed, offset) : random_narrow((uint)i, (uint)seed);
+        const ulong i = row + (n0 + j) * p->dst.column;
+        if (j == 0 || i / 4 != known) {
+            known = i / 4;
+            numbers = offset != 0 ? random_wide(i, seed, offset) : (uint4)random_narrow((uint)i, (uint)seed);
+        }
+        const uint number = lane(numbers, i);
         const bool is_kept = probability < 1.f && number > threshold;
         x[j] = is_kept ? x[j] * factor : 0.f;
         if (more->dropout_mask != 0)
@@ -82,9 +88,15 @@ static inline void round_randomly(global const struct finish_problem *f, const s
     const uint dropped = (1u << f->dropped_bits) - 1, random = (1u << f->random_bits) - 1;
     const int per_word = 32 / f->random_bits, shift = f->random_bits == 8 ? 2 : 1;
     const long row = row_offset(p, &p->dst, r);
+    uint word = 0;
+    ulong known = 0; // word is that of the elements of this block
     for (int j = 0; j < columns; ++j) {
         const ulong i = row + (n0 + j) * p->dst.column;
-        const uint number = random_narrow((uint)(i >> shift), seed) >> (i % per_word * f->random_bits);
+        if (j == 0 || i >> (shift + 2) != known) {
+            known = i >> (shift + 2);
+            word = random_narrow((uint)(i >> shift), seed);
+        }
+        const uint number = word >> (i % per_word * f->random_bits);
         const float cut = as_float((as_uint(x[j]) + (number & random & dropped)) & ~dropped);
         const float rounded = clamp(cut, -f->largest, f->largest);
         x[j] = isnan(x[j]) ? x[j] : fabs(x[j]) < f->smallest ? 0.f : rounded;

@@ -13,16 +13,19 @@ static inline uint4 philox(uint4 counter, uint2 key) {
     return counter;
 }
 
-// The number of element i for a 64-bit seed and offset. Four neighbours have a lane each.
-static inline uint random_wide(ulong i, ulong seed, ulong offset) {
-    const uint4 lanes =
-        philox((uint4)((uint)offset, (uint)(offset >> 32), (uint)i & ~3u, (uint)(i >> 32)), as_uint2(seed));
-    const uint2 pair = i & 2 ? lanes.hi : lanes.lo;
-    return i & 1 ? pair.y : pair.x;
+// The numbers of the four elements from 4 * (i / 4) on, for a 64-bit seed and offset.
+static inline uint4 random_wide(ulong i, ulong seed, ulong offset) {
+    return philox((uint4)((uint)offset, (uint)(offset >> 32), (uint)i & ~3u, (uint)(i >> 32)),
+                  as_uint2(seed));
 }
 
-// The number of element i for a 32-bit seed. Four neighbours share it.
+// The number that the four elements from 4 * (i / 4) on share, for a 32-bit seed.
 static inline uint random_narrow(uint i, uint seed) {
     const uint x = i & ~3u;
     return philox((uint4)(x, x + 1, x, x + 3), (uint2)(seed, seed)).z;
+}
+
+static inline uint lane(uint4 numbers, ulong i) {
+    const uint2 pair = i & 2 ? numbers.hi : numbers.lo;
+    return i & 1 ? pair.y : pair.x;
 }
