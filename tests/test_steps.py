@@ -297,7 +297,6 @@ REFUSALS: dict[str, tuple[Callable[[zemm.Attr], None], str, str]] = {
     "mx groups": (scales("dynamic_mx", "e8m0", (1, 16)), "f8_e4m3", "groups of 1x32"),
     "fp groups": (scales("dynamic_fp", "f8_e4m3", (1, 32)), "f8_e4m3", "groups of 1x16"),
     "mx of a wide dst": (scales("dynamic_mx", "e8m0", (1, 32)), "f16", "needs an f8 or f4 dst, not f16"),
-    "rounding of f32": (lambda a: a.set_rounding(DST, "stochastic"), "f32", "not f32"),
     "rounding of s8": (lambda a: a.set_rounding(DST, "stochastic"), "s8", "not s8"),
     "mask of other dims": (lambda a: a.set_dropout(plain(M, K, dt="u8")), "f32", "the mask has dims 35x70"),
 }

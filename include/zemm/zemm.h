@@ -301,10 +301,10 @@ zemm_status_t ZEMM_API zemm_primitive_attr_get_scratchpad_mode(const_zemm_primit
  * Query zemm_query_scratchpad_md for its size; its address needs no alignment. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_scratchpad_mode(zemm_primitive_attr_t attr,
                                                                zemm_scratchpad_mode_t mode);
-/* How the values of an argument are rounded to its data type. Stochastically (dst of f16, bf16, f8 or
- * f4): random bits are added below the digits that it keeps, and the rest is cut off. The random number
- * of an element depends on its place in dst's memory and on the seed, ZEMM_ARG_ATTR_ROUNDING_SEED
- * (s32, one element). The generator is oneDNN's, Philox4x32-10. */
+/* How the values of an argument are rounded to its data type. Stochastically (a floating-point dst; one
+ * of f32 has nothing to round): random bits are added below the digits that the type keeps, and the rest
+ * is cut off. The random number of an element depends on its place in dst's memory and on the seed,
+ * ZEMM_ARG_ATTR_ROUNDING_SEED (s32, one element). The generator is oneDNN's, Philox4x32-10. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_rounding(zemm_primitive_attr_t attr, int arg,
                                                         zemm_rounding_mode_t *mode);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_rounding(zemm_primitive_attr_t attr, int arg,

@@ -286,8 +286,8 @@ void check_rounding(const problem &p, int arg) {
     const zemm_data_type_t dt = p.dst.data_type;
     if (arg != ZEMM_ARG_DST)
         fail(zemm_unimplemented, "stochastic rounding of argument %d: a matmul rounds dst", arg);
-    if (!is_floating(dt) || data_type_bits(dt) > 16)
-        fail(zemm_unimplemented, "stochastic rounding needs a dst of f16, bf16, f8 or f4, not %s",
+    if (!is_floating(dt) || data_type_bits(dt) > 32)
+        fail(zemm_unimplemented, "stochastic rounding needs a dst of f32, f16, bf16, f8 or f4, not %s",
              zemm_dt2str(dt));
     if (!md_is_plain(p.dst) && p.dst.format_kind != zemm_format_kind_any)
         fail(zemm_unimplemented, "stochastic rounding needs a dst without blocks, not %s",
