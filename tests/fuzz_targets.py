@@ -60,7 +60,11 @@ class Blob:
             zemm.MemoryDesc((64, 128), "u4", "BA16a64b"),
             zemm.MemoryDesc((7, 1), "f32", "any"),
             zemm.MemoryDesc((2, 3), "f16", strides=(100, 7)),
+            zemm.MemoryDesc.csr((3, 4), "f32", 5, "s32", "s64"),
+            zemm.MemoryDesc.packed((70, 130), "s8", 9),
         ]
+        matrices = zemm.MemoryDesc((2, 70), "s8"), descs[-1], zemm.MemoryDesc((2, 130), "s32")
+        descs.append(zemm.MatmulPrimitiveDesc(zemm.Engine("cpu"), *matrices).query_md("weights_md"))
         self.blobs = []
         for desc in descs:
             assert lib.zemm_memory_desc_get_blob(ffi.NULL, size, desc._handle) == 0
@@ -92,7 +96,8 @@ class Blob:
         size = ffi.new("size_t *", self.size)
         assert lib.zemm_memory_desc_get_blob(again, size, made[0]) == 0
         assert bytes(ffi.buffer(again)) == data
-        lib.zemm_memory_desc_get_size(made[0])
+        for index in range(3):
+            lib.zemm_memory_desc_get_size_v2(made[0], index)
         copy = ffi.new("zemm_memory_desc_t *")
         assert lib.zemm_memory_desc_clone(copy, made[0]) == 0
         assert lib.zemm_memory_desc_equal(copy[0], made[0]) == 1

@@ -126,8 +126,8 @@ def group_that_divides_not(draw: Draw, p: Problem) -> Wrong | None:
     group = p.k - 1
     if not p.integer or group < 2 or p.k % group == 0:
         return None
-    mask = 3 << (p.ndims - 2)
-    return unimplemented(p, ["src scales", group], attr=lambda a: a.set_scales(SRC, mask, (1, group)))
+    mask, plain = 3 << (p.ndims - 2), replace(p, reduction_group=None)
+    return unimplemented(plain, ["src scales", group], attr=lambda a: a.set_scales(SRC, mask, (1, group)))
 
 
 def reductions_without_zero_points(draw: Draw, p: Problem) -> Wrong | None:
@@ -227,16 +227,13 @@ def dst_zero_point_of_rows(draw: Draw, p: Problem) -> Wrong | None:
 def no_apply_to_int(draw: Draw, p: Problem) -> Wrong | None:
     if p.integer or p.wei_dt not in INT8 + INT4:
         return None
-    plain = replace(p, wei_scale=None, wei_zp=None)
-    return unimplemented(
-        plain, [p.wei_dt, p.src_dt, "apply_to_int"], attr=lambda a: a.set_fpmath_mode("any", False)
-    )
+    plain, mask = replace(p, wei_scale=None, wei_zp=None), 1 << (p.ndims - 2)
 
+    def scale_rows(attr: zemm.Attr) -> None:
+        attr.set_fpmath_mode("any", False)
+        attr.set_scales(WEI, mask)
 
-def fpmath_mode_too_strict(draw: Draw, p: Problem) -> Wrong | None:
-    if p.src_dt not in ("f16", "bf16") or p.wei_dt not in INT8 + INT4:
-        return None
-    return unimplemented(p, ["strict", p.wei_dt], attr=lambda a: a.set_fpmath_mode("strict", True))
+    return unimplemented(plain, ["weights scales", mask, "apply_to_int"], attr=scale_rows)
 
 
 def binary_of_other_dimensions(draw: Draw, p: Problem) -> Wrong:

@@ -2,6 +2,7 @@
 """Problems that cover every type, layout class and flag of the matmul kernels."""
 
 from support_problem import PostOp, Problem, Quant, zero_point
+from support_small_float_problems import SMALL_FLOAT_PROBLEMS
 
 BINARY_ADD = PostOp("binary", "binary_add", mask=2)
 PROBLEMS = {
@@ -21,116 +22,7 @@ PROBLEMS = {
     "f16_u8": Problem((9, 40), (40, 34), "f16", "u8", "f16", fpmath=("f16", True)),
     "bf16_s4": Problem((9, 40), (40, 34), "bf16", "s4", "bf16", fpmath=("bf16", True)),
     "f16_u4": Problem((9, 40), (40, 34), "f16", "u4", "f32", fpmath=("any", True)),
-    # Floats of 8 and 4 bits: as src, weights and dst, in every layout class, and as other tensors.
-    "f8": Problem((9, 66), (66, 35), "f8_e4m3", "f8_e4m3", "f32"),
-    "f8_mixed": Problem((65, 70), (70, 33), "f8_e5m2", "f8_e4m3", "f16", src_order="ba", wei_order="ba"),
-    "f8_to_e4m3": Problem(
-        (9, 70),
-        (70, 35),
-        "f8_e4m3",
-        "f8_e5m2",
-        "f8_e4m3",
-        bias_dt="f8_e4m3",
-        bias_mask=2,
-        dst_scale=Quant(2, dt="f8_e4m3"),
-    ),
-    "f8_to_e5m2": Problem(
-        (9, 20),
-        (20, 35),
-        "f8_e5m2",
-        "f8_e5m2",
-        "f8_e5m2",
-        dst_order="ba",
-        post_ops=(
-            PostOp("sum", alpha=0.5),
-            PostOp("binary", "binary_mul", mask=2, dt="f8_e5m2"),
-            PostOp("binary", "binary_max", mask=1, dt="f8_e4m3"),
-        ),
-    ),
-    "s8_to_e4m3": Problem((9, 20), (20, 33), "s8", "s8", "f8_e4m3", dst_scale=Quant(host=True), limit=8),
-    "bf16_f8": Problem((9, 66), (66, 35), "bf16", "f8_e5m2", "bf16", bias_dt="f8_e5m2"),
-    "f32_f8": Problem((9, 66), (66, 35), "f32", "f8_e4m3", "f32", wei_scale=Quant(2, dt="f8_e4m3")),
-    "f8_batch": Problem((3, 9, 21), (3, 21, 33), "f8_e4m3", "f8_e5m2", "bf16", src_pad=3, wei_pad=5),
-    "f8_shared_weights": Problem((3, 9, 20), (1, 20, 33), "f8_e4m3", "f8_e4m3", "f8_e5m2"),
-    "f8_any_tags": Problem((9, 67), (67, 70), "f8_e4m3", "f8_e4m3", "f32", any_tags=True),
-    "f8_blocked": Problem((9, 51), (51, 33), "f8_e5m2", "f8_e4m3", "f32", wei_tag="AB8b16a"),
-    "f8_packed": Problem(
-        (7, 67), (67, 70), "f8_e4m3", "f8_e5m2", "f32", wei_tag="BA16a64b4a", wei_zp=zero_point(2, (), "s8")
-    ),
-    "bf16_f8_packed": Problem((121, 35), (35, 65), "bf16", "f8_e4m3", "bf16", wei_tag="BA16a64b4a"),
-    "f4_packed_groups": Problem(
-        (6, 96), (96, 34), "f16", "f4_e2m1", "f32", wei_tag="BA16a64b4a", wei_scale=Quant(3, (32, 1), "e8m0")
-    ),
-    "f8_zero_points": Problem(
-        (9, 64),
-        (64, 34),
-        "f16",
-        "f8_e4m3",
-        "f32",
-        wei_scale=Quant(3, (32, 1)),
-        wei_zp=zero_point(3, (16, 1), "u8"),
-    ),
-    "f8_dst_groups": Problem(
-        (9, 20), (20, 64), "f8_e5m2", "f8_e5m2", "f8_e4m3", dst_scale=Quant(3, (3, 16), "f8_e4m3")
-    ),
-    "f8_mx": Problem(
-        (9, 96),
-        (96, 64),
-        "f8_e4m3",
-        "f8_e4m3",
-        "f32",
-        src_scale=Quant(3, (1, 32), "e8m0"),
-        wei_scale=Quant(3, (32, 32), "e8m0"),
-    ),
-    "f8_u4": Problem(
-        (9, 64),
-        (64, 34),
-        "f8_e4m3",
-        "u4",
-        "bf16",
-        fpmath=("any", True),
-        wei_scale=Quant(3, (32, 1), "f16"),
-        wei_zp=zero_point(3, (32, 1), "u4"),
-    ),
-    "f4": Problem((9, 66), (66, 34), "f4_e2m1", "f4_e2m1", "f32"),
-    "f4_k_unit": Problem((9, 70), (70, 33), "f4_e2m1", "f4_e2m1", "f16", wei_order="ba"),
-    "f4_odd_k": Problem((9, 51), (51, 33), "f4_e2m1", "f4_e2m1", "bf16", wei_order="ba"),
-    "f4_m_unit": Problem((10, 51), (51, 34), "f4_e2m1", "f8_e5m2", "f32", src_order="ba"),
-    # A short K, so that few sums are beyond the largest f4.
-    "f4_to_f4": Problem(
-        (9, 3),
-        (3, 35),
-        "f4_e2m1",
-        "f4_e2m1",
-        "f4_e2m1",
-        dst_scale=Quant(2),
-        post_ops=(PostOp("sum", alpha=1.0),),
-    ),
-    "f4_column_major": Problem((9, 2), (2, 34), dst_dt="f4_e2m1", dst_order="ba", dst_scale=Quant()),
-    "f4_one_column": Problem((70, 3), (3, 1), "bf16", "f4_e2m1", "f4_e2m1", dst_scale=Quant()),
-    "f4_batch": Problem((2, 9, 3), (2, 3, 33), "f16", "f16", "f4_e2m1", dst_scale=Quant(4)),
-    "s8_to_f4": Problem((9, 20), (20, 34), "s8", "u8", "f4_e2m1", limit=1),
-    "f4_nv": Problem(
-        (9, 96),
-        (96, 34),
-        "f4_e2m1",
-        "f4_e2m1",
-        "f32",
-        src_scale=Quant(3, (1, 16), "f8_e4m3"),
-        wei_scale=Quant(3, (16, 1), "f8_e4m3"),
-        post_ops=(PostOp("binary", "binary_add", mask=2, dt="f4_e2m1"),),
-    ),
-    "f8_f4": Problem((9, 66), (66, 34), "f8_e4m3", "f4_e2m1", "bf16", wei_scale=Quant(3, (33, 1), "f8_e4m3")),
-    "f16_f4": Problem((9, 96), (96, 36), "f16", "f4_e2m1", "f16", wei_scale=Quant(3, (32, 1), "e8m0")),
-    "bf16_f4_batch": Problem(
-        (2, 9, 64),
-        (2, 64, 34),
-        "bf16",
-        "f4_e2m1",
-        "f32",
-        wei_order="acb",
-        wei_scale=Quant(7, (32, 1), "e8m0"),
-    ),
+    **SMALL_FLOAT_PROBLEMS,
     "s8_u8_narrow_scales": Problem(
         (9, 96),
         (96, 35),
@@ -537,4 +429,8 @@ PROBLEMS = {
     "packed_first": Problem((241, 68), (68, 65), "s8", "s8", "s32", wei_order="ba", scratchpad="user"),
     "few_rows_along_k": Problem((3, 192), (192, 33), "s8", "u8", "s32", wei_order="ba", wei_zp=zero_point()),
     "whole_tiles_along_n": Problem((9, 64), (64, 64), "u8", "s8", "s32"),
+    "whole_s4_tiles_along_n": Problem((9, 66), (66, 128), "u8", "s4", "s32"),
+    "whole_u4_tiles_along_n": Problem((33, 64), (64, 64), "s8", "u4", "f32", wei_zp=zero_point(2, (), "u8")),
+    "u4_along_k": Problem((33, 200), (200, 70), "f32", "u4", "f32", wei_order="ba", fpmath=("strict", True)),
+    "f8_along_k": Problem((33, 200), (200, 70), "f16", "f8_e4m3", "f32", wei_order="ba"),
 }

@@ -9,6 +9,7 @@ from dataclasses import replace
 from support_problem import Problem, Quant, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_xe import pad_of, tile_of
+from zemm._lists import TYPES
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
 
@@ -33,11 +34,15 @@ FLOATS = {
     "f32_f16_packed": _problem("f32", "f16", "f32", wei_tag=PACKED_FLOATS),
     "f32_ba": _problem("f32", "f32", "f32", wei_order="ba"),
     "bf16_u8_packed": _widened("bf16", "u8", wei_tag=PACKED, wei_zp=zero_point(2, (), "u8")),
+    "f8_f8_packed": _problem("f8_e4m3", "f8_e5m2", "f32", wei_tag=PACKED),
+    "f16_f8_packed": _problem("f16", "f8_e4m3", "f32", wei_tag=PACKED),
+    "f4_f8_ba": _problem("f4_e2m1", "f8_e4m3", "f32", wei_order="ba"),
+    "f8_f4_packed": _problem("f8_e5m2", "f4_e2m1", "f32", wei_tag=PACKED),
 }
 HALVES = {
     "f16_packed": _problem("f16", "f16", "f32", wei_tag=PACKED_FLOATS),
     "bf16_ab": _problem("bf16", "bf16", "f32"),
-    "bf16_u8_packed": FLOATS["bf16_u8_packed"],
+    **{name: FLOATS[name] for name in ("bf16_u8_packed", "f16_f8_packed", "f8_f8_packed", "f8_f4_packed")},
     "f32_packed_as_bf16": replace(FLOATS["f32_packed"], fpmath=("bf16", False)),
     "f32_packed_as_two_bf16": replace(FLOATS["f32_packed"], fpmath=("tf32", False)),
 }
@@ -73,7 +78,7 @@ def parts_of(base: Problem, m: int, rest: int) -> Iterator[tuple[str, Problem]]:
 
     The larger tensor has 4 blocks and `rest` elements along K, and N = 150.
     """
-    unit = 64 if base.wei_dt[1:] in ("8", "4") else 16
+    unit = 64 if TYPES[base.wei_dt].bits <= 8 else 16
     whole = 4 * unit + rest
     parts = {
         "beginning": ((3 * unit, 150), (0, 0)),

@@ -13,7 +13,18 @@ from support_problem import PostOp, Problem, Quant, zero_point
 from support_rows import BY_NAME
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
-BITS = {"f32": 32, "f16": 16, "bf16": 16, "s8": 8, "u8": 8, "s4": 4, "u4": 4}
+BITS = {
+    "f32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "s8": 8,
+    "u8": 8,
+    "s4": 4,
+    "u4": 4,
+    "f8_e5m2": 8,
+    "f8_e4m3": 8,
+    "f4_e2m1": 4,
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,7 @@ def pad_of(elements: int, dt: str) -> int:
 @dataclass(frozen=True)
 class Variant:
     """A problem whose shape is open. Integers that are scaled have limited values, so that every
-    sum is exact in f32.
+    sum is exact in f32. `exact` is False where that is not possible.
     """
 
     base: Problem
@@ -47,6 +58,7 @@ class Variant:
     src_batch: tuple[int, ...] = ()
     wei_batch: tuple[int, ...] = ()
     loads: bool = True
+    exact: bool = True
 
     def of_shape(self, m: int, n: int, k: int, seed: int) -> Problem:
         p = self.base
@@ -198,6 +210,34 @@ INT8 = {
         ),
         group=256,
     ),
+    # Small floats as scales, bias, dst and tensors of post-ops.
+    "s8_s4_packed_e8m0_groups_of_32": Variant(
+        _int8(
+            "s8",
+            "s4",
+            "f32",
+            limit=3,
+            wei_tag=PACKED,
+            src_scale=Quant(3, (1, 32), "e8m0"),
+            wei_scale=_groups(32, "e8m0"),
+        ),
+        group=32,
+    ),
+    "u8_s8_ab_f8_e4m3_groups_of_64": Variant(
+        _int8(
+            "u8",
+            "s8",
+            "f8_e5m2",
+            limit=3,
+            bias_dt="f8_e4m3",
+            bias_mask=2,
+            src_scale=Quant(1, dt="e8m0"),
+            wei_scale=_groups(64, "f8_e4m3"),
+            wei_zp=zero_point(2, (), "s8"),
+            dst_scale=Quant(2, dt="f8_e4m3"),
+        ),
+        group=64,
+    ),
     # Tensors that are read element by element.
     "u8_s8_any_strides": Variant(
         _int8("u8", "s8", src_pad=3, wei_pad=5, wei_zp=zero_point(2), src_zp=zero_point()), loads=False
@@ -242,11 +282,79 @@ HALF = {
         _half("bf16", "u4", wei_order="ba", wei_scale=_groups(160), wei_zp=zero_point(2, (), "u8")), group=160
     ),
     "bf16_s4_packed": Variant(_half("bf16", "s4", wei_tag=PACKED, wei_zp=zero_point(0, (), "s8"))),
+    # Small floats as scales, bias, dst and tensors of post-ops.
+    "bf16_s4_packed_e8m0_groups_of_32": Variant(
+        _half("bf16", "s4", wei_tag=PACKED, wei_scale=_groups(32, "e8m0")), group=32
+    ),
+    "f16_u8_ab_f8_e4m3_groups_of_64": Variant(
+        _half(
+            "f16",
+            "u8",
+            "f8_e5m2",
+            limit=3,
+            wei_scale=_groups(64, "f8_e4m3"),
+            dst_scale=Quant(2, dt="e8m0"),
+            post_ops=(PostOp("sum", alpha=0.5), PostOp("binary", "binary_add", mask=3, dt="f4_e2m1")),
+        ),
+        group=64,
+    ),
     # Tensors that are read element by element.
     "f16_any_strides": Variant(_half("f16", "f16", src_pad=1, wei_pad=3), loads=False),
     "bf16_u4_k_outside": Variant(
         _half("bf16", "u4", src_order="ba", wei_scale=Quant(2), wei_zp=zero_point(2, (), "u4")), loads=False
     ),
+}
+
+
+def _mx(dt: str = "e8m0", group: int = 32) -> dict[str, Quant]:
+    """Scales of src and weights as in MX; with f8_e4m3 and 16 as in NVFP4."""
+    return {"src_scale": Quant(3, (1, group), dt), "wei_scale": _groups(group, dt)}
+
+
+# Small floats, which become f16 or bf16. src is put in the order of the weights first.
+SMALL = {
+    "f16_f8_e4m3_packed": Variant(_half("f16", "f8_e4m3", wei_tag=PACKED)),
+    "f16_f8_e5m2_ab_groups_of_32": Variant(
+        _half("f16", "f8_e5m2", "f16", wei_scale=_groups(32, "e8m0"), bias_dt="f16", bias_mask=2), group=32
+    ),
+    "bf16_f8_e4m3_ba": Variant(_half("bf16", "f8_e4m3", "bf16", wei_order="ba", wei_scale=Quant(2))),
+    "bf16_f8_e5m2_packed_shared_weights": Variant(
+        _half("bf16", "f8_e5m2", wei_tag="aCB16b64c4b"), src_batch=(3,), wei_batch=(1,)
+    ),
+    "f16_f4_e2m1_packed_groups_of_128": Variant(
+        _half("f16", "f4_e2m1", wei_tag=PACKED, wei_scale=_groups(128, "f16")), group=128
+    ),
+    "bf16_f4_e2m1_packed_groups_of_32": Variant(
+        _half("bf16", "f4_e2m1", "bf16", wei_tag=PACKED, wei_scale=_groups(32, "e8m0")), group=32
+    ),
+    "f16_f4_e2m1_ba": Variant(_half("f16", "f4_e2m1", wei_order="ba", src_scale=Quant(1, dt="f16"))),
+    "f8_e4m3_f8_e4m3_packed_mx": Variant(
+        _half("f8_e4m3", "f8_e4m3", wei_tag=PACKED, **_mx()), group=32, exact=False
+    ),
+    "f8_e5m2_f8_e4m3_ab_groups_of_64": Variant(
+        _half("f8_e5m2", "f8_e4m3", "f8_e5m2", wei_scale=_groups(64)), group=64
+    ),
+    "f8_e4m3_f8_e5m2_own_weights": Variant(
+        _half("f8_e4m3", "f8_e5m2", wei_tag="aCB16b64c4b", wei_scale=Quant(5)), src_batch=(3,), wei_batch=(3,)
+    ),
+    "f4_e2m1_f4_e2m1_packed_mx": Variant(_half("f4_e2m1", "f4_e2m1", wei_tag=PACKED, **_mx()), group=32),
+    "f4_e2m1_f4_e2m1_packed_nvfp4": Variant(
+        _half("f4_e2m1", "f4_e2m1", "f16", wei_tag=PACKED, **_mx("f8_e4m3", 16)), group=16
+    ),
+    "f8_e4m3_f8_e5m2_ba_groups_of_16": Variant(
+        _half("f8_e4m3", "f8_e5m2", wei_order="ba", wei_scale=_groups(16, "f8_e4m3")), group=16
+    ),
+    "f8_e4m3_s4_packed": Variant(
+        _half("f8_e4m3", "s4", wei_tag=PACKED, wei_scale=_groups(64), wei_zp=zero_point(2, (), "s8")),
+        group=64,
+    ),
+    "f4_e2m1_f16_packed": Variant(_half("f4_e2m1", "f16", wei_tag=PACKED_FLOATS)),
+    "f8_e4m3_f4_e2m1_packed": Variant(_half("f8_e4m3", "f4_e2m1", wei_tag=PACKED)),
+    # Tensors that block loads cannot read. src is arranged, and weights are packed, first.
+    "f8_e4m3_f8_e4m3_any_strides": Variant(
+        _half("f8_e4m3", "f8_e4m3", src_order="ba", src_pad=1, wei_pad=3), loads=False
+    ),
+    "bf16_f4_e2m1_k_outside": Variant(_half("bf16", "f4_e2m1", src_order="ba"), loads=False),
 }
 TF32 = {
     "f32_packed": Variant(_tf32("f32", wei_tag=PACKED_FLOATS)),
@@ -310,10 +418,14 @@ FLOAT = {
         ),
         (HALF, ("f16_u4_packed_groups_of_128", "f16_any_strides", "bf16_u4_k_outside")),
         (TF32, ("f32_packed", "f32_ab_post_ops", "u8_ab_zero_points", "s4_ba_groups_of_64_and_96")),
+        (SMALL, ("f8_e4m3_f8_e4m3_packed_mx", "f4_e2m1_f4_e2m1_packed_nvfp4", "f8_e4m3_f8_e4m3_any_strides")),
     )
     for name in names
 } | {
     "f32_f16_packed_strict": Variant(Problem((1, 1), (1, 1), "f32", "f16", "f32", wei_tag=PACKED_FLOATS)),
+    "f8_e5m2_f8_e4m3_packed_zero_points": Variant(
+        _half("f8_e5m2", "f8_e4m3", wei_tag=PACKED, wei_zp=zero_point(3, (32, 1), "s8")), group=32
+    ),
     "f16_bf16_packed": Variant(Problem((1, 1), (1, 1), "f16", "bf16", "f32", wei_tag=PACKED_FLOATS)),
     "bf16_u8_packed_groups_of_32_huge_zero_points": Variant(
         _half("bf16", "u8", wei_tag=PACKED, wei_scale=_groups(32), wei_zp=zero_point(3, (32, 1))), group=32

@@ -240,6 +240,7 @@ def test_folder_that_cannot_be_made(tmp_path: Path, below_a_file: bool) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.quick(cases=lambda mode: mode == 0o777)
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
 def test_folder_that_others_can_write(folder: Path, mode: int) -> None:
     folder.chmod(mode)
@@ -267,12 +268,14 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert entries(folder) == []
 
 
+@pytest.mark.full
 def test_off(folder: Path, tmp_path: Path) -> None:
     assert run(folder, ZEMM_CACHE="0") == MISS
     assert run(tmp_path / "none", ZEMM_CACHE="0") == MISS
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.full
 def test_default_places(tmp_path: Path) -> None:
     xdg, home = tmp_path / "xdg", tmp_path / "home"
     run(XDG_CACHE_HOME=str(xdg), HOME=str(home))
@@ -302,6 +305,7 @@ def test_processes_at_once(tmp_path: Path) -> None:
     assert run(folder) == HIT
 
 
+@pytest.mark.full
 def test_processes_that_repair_at_once(folder: Path) -> None:
     for file in entries(folder):
         file.write_bytes(b"")
@@ -340,6 +344,7 @@ def test_a_hit_makes_an_entry_young(folder: Path) -> None:
     assert all(file.stat().st_mtime > 1e9 for file in entries(folder))
 
 
+@pytest.mark.full
 def test_size(tmp_path: Path) -> None:
     found, warnings = run(tmp_path / "cache", ZEMM_CACHE_SIZE="many")
     assert found == "cache_miss"

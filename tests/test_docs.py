@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from readme import ROOT, block, blocks
+from zemm.benchdnn import knobs, options
 from zemm.isa.rows import kernels
 
 DOCUMENTS = [
@@ -17,6 +18,7 @@ DOCUMENTS = [
     "CONTRIBUTING.md",
     "docs/compat.md",
     "docs/design.md",
+    "docs/driver.md",
     "docs/features.md",
     "docs/gguf.md",
     "docs/install.md",
@@ -71,19 +73,6 @@ def test_driver_line(line: str, tmp_path: Path) -> None:
     assert "failed:0" in output
 
 
-def test_what_is_missing() -> None:
-    """Each case of the README's table is refused with a reason."""
-    section = (
-        (ROOT / "README.md").read_text().split("## What oneDNN has and zemm has not")[1].split("\n## ")[0]
-    )
-    cases = re.findall(r"(?m)^\|[^|`]+\| `(.+)` \|$", section)
-    assert len(cases) >= 2
-    for case in cases:
-        command = [sys.executable, "-m", "zemm.benchdnn", "--engine=cpu", "--matmul", *case.split()]
-        output = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False).stdout
-        assert re.search(r"^0:UNIMPLEMENTED .*\n# reason: .+", output), f"{case}: {output}"
-
-
 def test_doctor_is_as_described(tmp_path: Path) -> None:
     run("zemm-doctor", cwd=tmp_path)
 
@@ -104,6 +93,19 @@ def test_reports_page(section: str, files: set[str], tmp_path: Path) -> None:
     ((_, commands),) = blocks(section, "docs/reports.md")
     run("bash", "-ec", commands, cwd=tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == files
+
+
+@pytest.mark.parametrize("line", block("The driver", "sh", "docs/driver.md").splitlines())
+def test_lines_of_the_driver_s_page(line: str, tmp_path: Path) -> None:
+    assert "failed:0" in run("bash", "-c", line, cwd=tmp_path)
+
+
+def test_all_options_of_the_driver_are_described() -> None:
+    """docs/driver.md names each option, and no other ones."""
+    named = set(re.findall(r"--([a-z][\w-]*)", text_of("docs/driver.md")))
+    known = {*options.NAMES, *knobs.NAMES, "batch", "output", "plot", "matmul"}
+    assert {name for name in known - named if not name.startswith("peer-")} == set()
+    assert named - known == set()
 
 
 def text_of(name: str) -> str:

@@ -174,9 +174,20 @@ def test_descriptors(engine: zemm.Engine, row: Row) -> None:
         assert all(words in reason for words in row.words), f"{case.full_repro()}: {reason}"
 
 
+@pytest.mark.parametrize("row", [row for row in ROWS if row.section == "Which forms are fast"], ids=name_of)
+def test_kernel_rows(engine: zemm.Engine, row: Row) -> None:
+    """The rows of kernels.def that the page names, on a CPU like the one it names."""
+    has = set(engine.features)
+    if not {"avx512_vnni", "avx512_bf16"} <= has or any(feature.startswith("amx") for feature in has):
+        pytest.skip("another CPU than the page's")
+    kernel = row.feature.rpartition(":")[2].strip("`")
+    for case in row.cases():
+        assert descriptor(engine, case).impl_info.endswith(kernel), case.full_repro()
+
+
 @pytest.mark.onednn
 def test_onednn_refuses_too() -> None:
-    """Rows that say so are right about oneDNN itself, where the driver can ask it."""
+    """Rows that say so are right about oneDNN itself, where the driver can ask it: about dense tensors."""
     try:
         onednn = Binding(*open_library())
     except PeerError as error:
@@ -184,6 +195,8 @@ def test_onednn_refuses_too() -> None:
     asked = set()
     for row in WITH_LINES:
         for case in row.cases() if row.zemm.startswith("refused") else []:
+            if not case.is_dense:
+                continue
             with pytest.raises((PeerError, ValueError)) as caught:
                 build.primitive_desc(onednn, onednn.engine, case)
             if status := re.search(r"^dnnl_\w+ returned (\w+)", str(caught.value)):

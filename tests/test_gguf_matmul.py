@@ -52,6 +52,7 @@ def test_experts(file: zemm.gguf.File) -> None:
     check(file["experts"].matmul(x), x, file["experts"].dequantize())
 
 
+@pytest.mark.quick(cases=lambda name: name == "Q4_K")
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("name", ["Q4_0", "Q4_K"])
 def test_half_activations(name: str, dtype: type, file: zemm.gguf.File) -> None:
@@ -61,6 +62,7 @@ def test_half_activations(name: str, dtype: type, file: zemm.gguf.File) -> None:
     assert file[name].matmul(x).dtype == x.dtype
 
 
+@pytest.mark.quick(cases=lambda name, group: group == 32 or (name == "Q4_1" and group == 16))
 @pytest.mark.parametrize("with_reductions", [False, True])
 @pytest.mark.parametrize("group", [16, 32, 128])
 @pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q2_K", "Q5_K"])
@@ -139,6 +141,7 @@ def test_options(file: zemm.gguf.File) -> None:
     np.testing.assert_allclose(out, np.maximum(X @ tensor.dequantize() + bias, 0), atol=1e-4)
 
 
+@pytest.mark.quick(cases=lambda name: name in ("Q4_1", "Q6_K"))
 @pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q2_K", "Q6_K", "BF16"])
 def test_linear(name: str, file: zemm.gguf.File) -> None:
     bias = RNG.standard_normal(N, dtype=np.float32)

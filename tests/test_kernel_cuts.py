@@ -12,7 +12,7 @@ import zemm
 from support_problem import PostOp, Problem, Quant, zero_point
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
 from support_run import make_pd, run
-from support_tiers import in_turns
+from support_tiers import SMALL_ROWS, in_turns
 
 PACKED = "BA16a64b4a"
 
@@ -248,6 +248,7 @@ PLAIN_FLOATS = {
 }
 
 
+@pytest.mark.quick(cases=lambda row, name: "x16x" in row or name == "bf16")
 @pytest.mark.parametrize("name", PLAIN_FLOATS)
 @pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
 def test_few_rows_of_floats(
@@ -291,6 +292,7 @@ ABREAST = {
 }
 
 
+@pytest.mark.quick(cases=lambda row, name: row in SMALL_ROWS or name == "u4")
 @pytest.mark.parametrize("name", ABREAST)
 @pytest.mark.parametrize("row", [row for row in INT8_ROWS if BY_NAME[row].rows <= 8])
 def test_tiles_abreast(

@@ -21,7 +21,7 @@ VARIANTS = INTEGERS | FLOATS
 def no_bf16(base: Problem) -> str:
     """The same of a row that multiplies bf16, and f32 as bf16 where that is allowed."""
     if base.src_dt not in ("f32", "bf16"):
-        return f"bf16 or f32 by the same type or integers, not {base.src_dt}"
+        return f"multiplies bf16, f8, f4 and f32 by these or integers, not {base.src_dt}"
     if base.src_dt == "f32" and (not base.fpmath or base.fpmath[0] not in ("bf16", "any")):
         return "which the fpmath mode has to allow"
     if base.wei_zp and base.wei_zp.dt == "s32":
@@ -39,14 +39,12 @@ def refusal(engine: zemm.Engine, row: str, variant: Variant) -> str:
     if traits.src == "bf16" and (why := no_bf16(variant.base)):
         return why
     if traits.src == "f16" and variant.base.src_dt != "f16":
-        return "multiplies f16 by f16 or integers"
+        return "multiplies f16, f8 and f4 by these or integers"
     by_integers = not variant.base.integer and variant.base.wei_dt in ("u8", "s8", "u4", "s4")
     if traits.policy == "avx512_widen" and not by_integers:
-        return "multiplies floats by integers"
+        return "multiplies floats by types of 8 and 4 bits"
     if reads_packed_only(traits) and not variant.base.wei_tag:
         return "reads packed weights only"
-    if traits.weights == "plain" and variant.base.wei_tag:
-        return "it reads plain weights"
     return ""
 
 

@@ -88,6 +88,26 @@ def test_int8_with_experts(engine: zemm.Engine, symmetric: bool) -> None:
     assert np.allclose(layer(X[1], expert=1), expected[1], rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("sizes", [(3, 0, 4), (0, 0, 1), (40, 5, 2)])
+@pytest.mark.parametrize("activation", ["f32", "bf16", "int8"])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_groups_of_rows(engine: zemm.Engine, bits: int, activation: Any, sizes: tuple[int, ...]) -> None:
+    """Rows of all experts at once give what those of each expert give."""
+    layer = zemm.Linear.from_float(W, BIAS, bits=bits, group=GROUP, activation=activation, engine=engine)
+    x = RNG.integers(-8, 9, (sum(sizes), K)).astype(np.float32)
+    y = layer(x, group_sizes=np.array(sizes))
+    begin = 0
+    for expert, size in enumerate(sizes):
+        if size:
+            expected = layer(x[begin : begin + size], expert=expert)
+            assert np.allclose(y[begin : begin + size], expected, rtol=1e-5, atol=1e-4)
+        begin += size
+    stream = zemm.Stream(engine)
+    again = [layer(x, group_sizes=sizes, stream=stream) for _ in range(3)]
+    stream.wait()
+    assert all(np.array_equal(y, z) for z in again)
+
+
 def test_from_quantized_as_gguf_keeps_them(engine: zemm.Engine) -> None:
     codes = RNG.integers(0, 16, (N, K)).astype(np.uint8)
     scales = RNG.random((N, K // GROUP)).astype(np.float16)
@@ -275,6 +295,13 @@ def test_damaged_states(engine: zemm.Engine) -> None:
         (lambda a, b: b(X[0]), "index of an expert"),
         (lambda a, b: b(X[:2]), "index of an expert"),
         (lambda a, b: b(X[0], expert=[1]), "expert [1]"),
+        (lambda a, b: a(X[0], group_sizes=[5]), "no experts"),
+        (lambda a, b: b(X[0], group_sizes=[5, 0, 0], expert=1), "both expert and group_sizes"),
+        (lambda a, b: b(X[0], group_sizes=[5, 0]), "not 3 numbers"),
+        (lambda a, b: b(X[0], group_sizes=[6, -1, 0]), "not 3 numbers"),
+        (lambda a, b: b(X[0], group_sizes=[2.0, 3.0, 0.0]), "not 3 numbers"),
+        (lambda a, b: b(X[0], group_sizes=[2, 3, 1]), "the groups have 6 rows"),
+        (lambda a, b: b(X, group_sizes=[2, 3, 0]), "the groups have 5 rows"),
         (lambda a, b: zemm.Linear.from_float(W[0], bits=5), "bits is 5"),
         (lambda a, b: zemm.Linear.from_float(W[0], group=48), "group = 48"),
         (lambda a, b: zemm.Linear.from_float(W[0, :, 1:], bits=4, group=GROUP), "odd N"),

@@ -20,7 +20,7 @@ TAKEN = {
     "dst": "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 s32 s8 u8 f64",
     "bias": "f32 f16 bf16 f8_e5m2 f8_e4m3 s32 s8 u8 f64",
 }
-CONVERTED = "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 e8m0 s32 s8 u8 s4 u4"
+CONVERTED = "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 e8m0 s32 s8 u8 s4 u4 f64"
 
 
 def test_all_types_of_the_header_are_listed() -> None:

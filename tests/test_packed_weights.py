@@ -63,6 +63,18 @@ def test_matmul_with_float_activations(engine: zemm.Engine) -> None:
     assert np.allclose(got, np.maximum(np.stack([plain, -plain]) + bias, 0), rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("row", ["matmul_any_any_any_64x32x64_generic", "matmul_any_any_any_8x1x16_generic"])
+def test_rows_that_read_plain_weights(engine: zemm.Engine, monkeypatch: Any, row: str) -> None:
+    """They take packed weights that become row-major first."""
+    expected = zemm.matmul(X, W, engine=engine)
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    md = {dims: zemm.MemoryDesc(dims, "f32") for dims in ((5, K), (5, N))}
+    packed = zemm.pack(W, engine=engine)
+    pd = zemm.MatmulPrimitiveDesc(engine, md[5, K], packed.md, md[5, N])
+    assert (pd.impl_info, pd.query_md("weights_md")) == (row, packed.md)
+    assert np.allclose(zemm.matmul(X, packed), expected, rtol=0, atol=1e-4)
+
+
 def test_matmul_with_quantised_activations(engine: zemm.Engine) -> None:
     wq, ws, wz = zemm.quantize_weights(W, 8, GROUP)
     values, scales, sums = zemm.quantize_activations(X, GROUP)

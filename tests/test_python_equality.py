@@ -161,9 +161,11 @@ def test_copied_attributes_work(engine: zemm.Engine) -> None:
     attr = zemm.Attr()
     attr.set_fpmath_mode("any", apply_to_int=True)
     src, weights, dst = MemoryDesc((2, 8), "f16"), MemoryDesc((8, 4), "s8"), MemoryDesc((2, 4), "f32")
+    attr.set_scales(ARG_WEIGHTS, 1)
     assert zemm.MatmulPrimitiveDesc(engine, src, weights, dst, attr=copy.copy(attr)).impl_info
+    attr.set_fpmath_mode("any")
     with pytest.raises(NotImplementedError, match="apply_to_int"):
-        zemm.MatmulPrimitiveDesc(engine, src, weights, dst)
+        zemm.MatmulPrimitiveDesc(engine, src, weights, dst, attr=copy.copy(attr))
 
 
 def test_other_objects_say_what_they_are(engine: zemm.Engine, stream: zemm.Stream) -> None:

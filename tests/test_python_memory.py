@@ -276,3 +276,20 @@ def test_dims_are_integers(dims: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match="groups"):
         zemm.Attr().set_scales(zemm.ARG_SRC, 3, dims)
     assert zemm.MemoryDesc((np.int64(2), np.uint8(3)), "f32").dims == (2, 3)
+
+
+def test_addresses_of_several_buffers(engine: zemm.Engine) -> None:
+    """A memory of a grouped tensor on arrays of the caller."""
+    md = zemm.MemoryDesc.grouped((3, 2), "f32", 0, 2)
+    values, ends = np.arange(6, dtype=np.float32), np.array([1, 3], np.int32)
+    addresses = [values.ctypes.data, ends.ctypes.data]
+    memory = zemm.Memory.from_handle(md, engine, addresses, keep=(values, ends))
+    assert memory.handle == addresses[0]
+    assert memory.read(0).view(np.float32).tolist() == values.tolist()
+    memory.write(np.array([2, 3], np.int32).view(np.uint8), 1)
+    assert ends.tolist() == [2, 3]
+    for wrong in (addresses[:1], [*addresses, 0], addresses[0]):
+        with pytest.raises(ValueError, match="handles"):
+            zemm.Memory.from_handle(md, engine, wrong)
+    with pytest.raises(ValueError, match="address is '0x10'"):
+        zemm.Memory.from_handle(md, engine, [addresses[0], "0x10"])  # type: ignore[list-item]

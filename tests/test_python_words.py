@@ -103,6 +103,9 @@ def test_spellings_are_accepted_everywhere(engine: zemm.Engine) -> None:
         assert "'f16'" in repr(attr)
     for dtype in ("u8", "uint8", np.uint8):
         assert zemm.quantize_activations(x, 8, dtype=dtype).values.dtype == np.uint8
+    wide = np.tile(x, 4)
+    for dtype in ("f8_e5m2", "float8_e5m2", ml_dtypes.float8_e5m2):
+        assert zemm.quantize_floats(wide, dtype, engine=engine).values.dtype == ml_dtypes.float8_e5m2
     packed = zemm.pack_int4(np.ones((8, 4), np.int8))
     for dtype in ("s4", "int4", ml_dtypes.int4):
         made = zemm.matmul(np.ones((2, 8), np.int8), packed, weights_dtype=dtype, engine=engine)

@@ -186,6 +186,11 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         zemm.quantize_activations,
         {"x": X, "group": 2, "scale_dtype": "f32", "dtype": "u8", "engine": h.engine, "stream": None},
     ),
+    "quantize_floats": lambda h: (
+        zemm.quantize_floats,
+        {"x": np.ones((2, 32), np.float32), "dtype": "f8_e4m3", "scaling": "mx", "engine": h.engine,
+         "stream": None},
+    ),
     "quantize_weights": lambda _: (
         zemm.quantize_weights,
         {"w": W, "bits": 8, "group": 2, "scale_dtype": "f32", "symmetric": False},

@@ -2,7 +2,8 @@
 """Equal inputs give equal bits.
 
 They do so in every run, on any stream, beside other threads, from the disk cache, in another
-process, and on any number of the device's threads.
+process, and, in deterministic mode, on any number of the device's threads and for any order of a batch or
+of groups. Matmuls that are not split along K do that in every mode.
 """
 
 import os
@@ -40,6 +41,51 @@ problems = [
     lambda: zemm.matmul(int8, codes, src_scales=src_scales, weights_scales=scales,
                         weights_zero_points=zero_points, dst_dtype="f16"),
 ]
+# A matmul in that mode. The batch, and the groups, are multiplied in two orders.
+def deterministic(m, k, n, dt="f32", batch=1, grouped=False):
+    attr = zemm.Attr()
+    attr.set_deterministic(True)
+    engine = zemm.Engine("cpu")
+    stream = zemm.Stream(engine)
+    if dt == "s8":
+        attr.set_scales(zemm.ARG_SRC, 7, (1, 128))
+    data = np.random.default_rng(k + n)
+    a, b = data.standard_normal((batch, m, k)), data.standard_normal((batch, k, n))
+    scales = data.uniform(0.001, 0.1, (batch, m, k // 128)).astype(np.float32)
+    if dt == "s8":
+        a, b = (100 * np.clip(x, -1, 1) for x in (a, b))
+    a, b = (x.astype(np.int8 if dt == "s8" else np.float32) for x in (a, b))
+    def run(order):
+        mds = [zemm.MemoryDesc((batch, m, k), dt), zemm.MemoryDesc((batch, k, n), dt),
+               zemm.MemoryDesc((batch, m, n), "f32")]
+        if grouped:
+            mds[0] = zemm.MemoryDesc.grouped((batch * m, k), dt, 0, batch)
+            mds[2] = zemm.MemoryDesc.grouped((batch * m, n), "f32", 0, batch)
+        memories = [zemm.Memory(md, engine) for md in mds]
+        for memory, values in zip(memories, (a, b)):
+            memory.write(np.ascontiguousarray(values[order]).view(np.uint8).reshape(-1), 0)
+        if grouped:
+            for memory in (memories[0], memories[2]):
+                memory.write(m * np.arange(1, batch + 1, dtype=np.int32), 1)
+        args = dict(zip((zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST), memories))
+        if dt == "s8":
+            memory = zemm.Memory(zemm.MemoryDesc(scales.shape, "f32"), engine)
+            memory.write(np.ascontiguousarray(scales[order]))
+            args[zemm.ARG["ATTR_SCALES"] | zemm.ARG_SRC] = memory
+        pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
+        zemm.Primitive(pd).execute(stream, args)
+        stream.wait()
+        return memories[2].read(0).view(np.float32).reshape(batch, m, n)[np.argsort(order)]
+    forward, backward = run(np.arange(batch)), run(np.arange(batch)[::-1])
+    assert np.array_equal(forward.view(np.int32), backward.view(np.int32))
+    return forward
+problems += [
+    lambda: deterministic(1, 8192, 128),
+    lambda: deterministic(33, 8192, 64),
+    lambda: deterministic(5, 8192, 64, batch=3),
+    lambda: deterministic(5, 8192, 64, "s8"),
+    lambda: deterministic(6, 4096, 64, batch=4, grouped=True),
+]
 for problem in problems:
     results = [problem().tobytes() for _ in range(3)]
     threads = [threading.Thread(target=lambda: results.append(problem().tobytes())) for _ in range(4)]
@@ -58,7 +104,7 @@ def digests(folder: Path, cores: str = "all_cores", **variables: str) -> list[st
     run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     lines = run.stdout.split()
-    assert len(lines) == 4
+    assert len(lines) == 9
     return lines
 
 
@@ -76,6 +122,7 @@ def test_modules_from_disk(folder: Path, first: list[str]) -> None:
     assert digests(folder) == first
 
 
+@pytest.mark.full
 def test_modules_built_again(folder: Path, first: list[str]) -> None:
     assert digests(folder, ZEMM_CACHE="0") == first
 

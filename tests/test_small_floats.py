@@ -3,6 +3,9 @@
 round is stored, by reorders and by matmuls.
 """
 
+import os
+import subprocess
+import sys
 from functools import cache
 from typing import Any
 
@@ -11,7 +14,7 @@ import pytest
 import zemm
 from support_layout import Buffer, Layout
 from support_problem import FLOATS, SMALL_FLOATS, Data, PostOp, Problem, Quant
-from support_rows import CPU_ROWS
+from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
 from support_run import GUARD, get, make_call, make_pd, run
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
 
@@ -238,6 +241,94 @@ def test_matmul_loads_every_code(
     np.testing.assert_array_equal(result(engine, packed, identity, square), square)
 
 
+# Rows that multiply 16 bits take no f32 beside a small float.
+PARTNER = {"bf16": "bf16", "f16": "f16"}
+PLACES = 70  # of a code along K
+
+
+def spread(dt: str, count: int) -> tuple[Array, Array]:
+    """`count` codes of a type, and a matrix with one of them in each column, at different rows of K. The
+    other elements are 0.
+    """
+    every = np.resize(as_f32(codes(dt)).astype(np.float64), count)
+    matrix = np.zeros((PLACES, count))
+    matrix[np.arange(count) * 7 % PLACES, np.arange(count)] = every
+    return every + 0.0, matrix  # a sum has no negative zero
+
+
+ORDERS = ["ab", "ba", "packed"]
+
+
+def check_weights(engine: zemm.Engine, row: str, dt: str, order: str) -> None:
+    """Every code as a weight, on the row that ZEMM_KERNEL names: at each place in a vector, in columns
+    behind the last whole tile, with so many rows of src that they are multiplied one by one, some at
+    once, and as a whole tile. For the most rows, plain weights are packed first.
+    """
+    values, wei = spread(dt, 322)
+    layout: dict[str, Any] = {"wei_tag": "BA16a64b4a"} if order == "packed" else {"wei_order": order}
+    for m in (1, 3, 6, 40, 520):
+        p = Problem((m, PLACES), wei.shape, PARTNER.get(BY_NAME[row].src, "f32"), dt, "f32", **layout)
+        check_values(result(engine, p, ones(m, PLACES), wei), values[None, :])
+
+
+@pytest.mark.quick(cases=lambda row, dt, order: row in FLOAT_ROWS[:2] and order == "packed")
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+@pytest.mark.parametrize("row", FLOAT_ROWS)
+def test_matmul_weights_of_every_code(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, order: str
+) -> None:
+    tag = {"wei_tag": "BA16a64b4a"} if order == "packed" else {}
+    p = Problem((1, 4), (4, 64), PARTNER.get(BY_NAME[row].src, "f32"), dt, "f32", **tag)  # type: ignore[arg-type]
+    force(engine, monkeypatch, row, p)
+    check_weights(engine, row, dt, order)
+
+
+def main() -> None:
+    """Run in a process with a mask of features: every code as a weight, on the rows with AVX512."""
+    engine = zemm.Engine("cpu")
+    for row in (row for row in FLOAT_ROWS if BY_NAME[row].feature == "avx512"):
+        os.environ["ZEMM_KERNEL"] = row
+        for order in ("packed",) if reads_packed_only(BY_NAME[row]) else ORDERS:
+            for dt in SMALL_FLOATS:
+                check_weights(engine, row, dt, order)
+                print(row, order, dt)
+
+
+@pytest.mark.full
+def test_matmul_without_tables(engine: zemm.Engine) -> None:
+    """Rows of f32 look f8 up in tables on CPUs with AVX512_VBMI, which avx512_bf16 implies. Others convert
+    it through f16.
+    """
+    if "avx512_bf16" not in engine.features:
+        pytest.skip("the processor has no avx512_bf16: the other tests run without tables")
+    environment = {**os.environ, "ZEMM_DEVICE_MASK": "avx512_bf16"}
+    done = subprocess.run(
+        [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=900
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    orders = 2 * len(ORDERS) + 1  # one of the three rows takes packed weights only
+    assert len(done.stdout.splitlines()) == orders * len(SMALL_FLOATS)
+
+
+@pytest.mark.quick(cases=lambda row, dt, n: n == 16 or dt == "f8_e4m3")
+@pytest.mark.parametrize("n", [16, 320])
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+@pytest.mark.parametrize("row", FLOAT_ROWS)
+def test_matmul_src_of_every_code(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, n: int
+) -> None:
+    """With 320 columns, src becomes wider before the matmul runs: that takes scratchpad."""
+    values, src = spread(dt, 256)
+    traits = BY_NAME[row]
+    wei = "f8_e4m3" if traits.predicate == "widened_on" else PARTNER.get(traits.src, "f32")
+    tag = {"f8_e4m3": "BA16a64b4a"}.get(wei, "BA16a64b") if traits.weights == "packed" else "ab"
+    p = Problem((256, PLACES), (PLACES, n), dt, wei, "f32", wei_tag=tag, scratchpad="user")
+    force(engine, monkeypatch, row, p)
+    check_values(result(engine, p, src.T, ones(PLACES, n)), values[:, None])
+    assert bool(make_pd(engine, p).query_md("scratchpad_md").ndims) == (n > 64)
+
+
 @pytest.mark.quick(cases=lambda row, dt: row == CPU_ROWS[-1])
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", CPU_ROWS)
@@ -312,3 +403,7 @@ def test_elements_that_share_bytes(
 ) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", row)
     run(engine, stream, SHARED_BYTES[name])
+
+
+if __name__ == "__main__":
+    main()

@@ -71,6 +71,26 @@ def test_results(engine: zemm.Engine, kind: str, stored: int) -> None:
     np.testing.assert_array_equal(result.read().view(np.float32).reshape(N, M), left @ matrix.T)
 
 
+@pytest.mark.parametrize("kind", ["csr", "coo"])
+def test_zero_points_of_src(engine: zemm.Engine, kind: str) -> None:
+    """They are subtracted from zeros that are not stored, too: weights are integers that become floats."""
+    matrix = np.where(RNG.random((M, K)) < 0.4, RNG.integers(1, 9, (M, K)), 0).astype(np.float32)
+    other = RNG.integers(-4, 5, (K, N)).astype(np.int8)
+    src = memory_of(engine, kind, (M, K), parts_of(kind, matrix))
+    weights, dst = zemm.Memory(dense(K, N, dt="s8"), engine, other), zemm.Memory(dense(M, N), engine)
+    attr = zemm.Attr()
+    attr.set_fpmath_mode("strict", apply_to_int=True)
+    attr.set_zero_points(SRC, 0)
+    zero_point = zemm.Memory(zemm.MemoryDesc((1,), "s32"), engine, np.array([3], np.int32))
+    args = {SRC: src, WEIGHTS: weights, DST: dst, zemm.ARG_ATTR_ZERO_POINTS | SRC: zero_point}
+    stream = zemm.Stream(engine)
+    zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, src.md, weights.md, dst.md, attr=attr)).execute(
+        stream, args
+    )
+    stream.wait()
+    np.testing.assert_array_equal(dst.as_numpy(), (matrix - 3) @ other)
+
+
 # A part, and what changes in it; words of the sentence. The matrix has three values in each row, in the
 # columns 2, 5 and 9.
 WRONG: dict[str, tuple[str, int, dict[int, int], str]] = {
@@ -118,9 +138,28 @@ REFUSALS = {
     "both": (CSR((M, K), "f32", 3), CSR((K, N), "f32", 3), dense(M, N), "both sparse"),
     "dst": (dense(M, K), dense(K, N), CSR((M, N), "f32", 3), "dst: the csr encoding"),
     "indices": (CSR((M, K), "f32", 3, "s64", "s64"), dense(K, N), dense(M, N), "indices of s64"),
+    "indices of s8": (CSR((M, K), "f32", 3, "s8"), dense(K, N), dense(M, N), "indices of s8"),
+    "pointers": (CSR((M, K), "f32", 3, "s32", "f16"), dense(K, N), dense(M, N), "indices of f16"),
     "values": (CSR((M, K), "s8", 3), dense(K, N, dt="s8"), dense(M, N), "csr encoding needs f32 or f16"),
-    "packed": (dense(M, K, dt="s8"), zemm.MemoryDesc.packed((K, N), "s8", 3), dense(M, N), "packed encoding"),
-    "grouped": (zemm.MemoryDesc.grouped((M, K), "f32", 0, 2), dense(K, N), dense(M, N), "grouped encoding"),
+    "packed src": (
+        zemm.MemoryDesc.packed((M, K), "s8", 3),
+        dense(K, N, dt="s8"),
+        dense(M, N),
+        "src: the packed",
+    ),
+    "packed u8": (
+        dense(M, K, dt="s8"),
+        zemm.MemoryDesc.packed((K, N), "u8", 3),
+        dense(M, N),
+        "needs s8, not u8",
+    ),
+    "packed f32": (dense(M, K), zemm.MemoryDesc.packed((K, N), "f32", 3), dense(M, N), "needs s8, not f32"),
+    "grouped": (
+        dense(M, K),
+        dense(K, N),
+        zemm.MemoryDesc.grouped((M, N), "f32", 0, 2),
+        "dst: grouped, but src",
+    ),
     "nnz": (CSR((M, K), "f32", zemm.RUNTIME_DIM), dense(K, N), dense(M, N), "known number of values"),
 }
 

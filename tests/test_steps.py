@@ -187,10 +187,36 @@ def test_stochastic_rounding_of_nan_and_large_values(engine: zemm.Engine) -> Non
     np.testing.assert_array_equal(got, np.array([np.nan, 65504, -65504, 65504, -65504, 0, 0], np.float16))
 
 
+def test_stochastic_rounding_of_f32(engine: zemm.Engine) -> None:
+    """No digit is cut off, but infinities become the largest values, and subnormal values 0."""
+    largest = np.finfo(np.float32).max
+    values = np.array([[np.nan, np.inf, -np.inf, largest, 2.0**-126, 2.0**-127, -1e-40, 1.1]], np.float32)
+    call = Call(engine, floats("f32", 1, 1, 8))
+    call.attr.set_rounding(DST, "stochastic")
+    number(call, ROUNDING_SEED, "s32", 5)
+    got = np.frombuffer(call.run(np.ones((1, 1), np.float32), values), np.float32)
+    expected = np.array([np.nan, largest, -largest, largest, 2.0**-126, 0, 0, 1.1], np.float32)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_stochastic_rounding_of_integers(engine: zemm.Engine) -> None:
+    """7 digits stay of a value that becomes s8: 49.75 is cut to 49.5 or rounded up to 50."""
+    call = Call(engine, floats("s8", 1, 1, 4096))
+    call.attr.set_rounding(DST, "stochastic")
+    number(call, ROUNDING_SEED, "s32", 5)
+    values = np.full((1, 4096), 37.75, np.float32)
+    values[0, :4] = 1000, -1000, np.nan, -128
+    got = np.frombuffer(call.run(np.ones((1, 1), np.float32), values), np.int8)
+    assert got[:4].tolist() == [127, -128, 0, -128]
+    assert set(got[4:]) == {38}
+
+
 MODES = {"dynamic_mx": ("e8m0", 32), "dynamic_fp": ("f8_e4m3", 16)}
 
 
-def scaled(engine: zemm.Engine, mode: Any, dt: Any, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def scaled(
+    engine: zemm.Engine, mode: str, dt: str, values: np.ndarray, bias: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """dst and its scales, as floats, of a matmul whose sums are the values: one row."""
     scale_dt: Any
     scale_dt, group = MODES[mode]
@@ -198,6 +224,9 @@ def scaled(engine: zemm.Engine, mode: Any, dt: Any, values: np.ndarray) -> tuple
     call = Call(engine, floats(dt, 1, 1, n))
     call.attr.set_scales(DST, 3, (1, group), scale_dt, quantization_mode=mode)
     call.args[DST_SCALES] = zemm.Memory(plain(1, n // group, dt=scale_dt), engine)
+    if bias:
+        call.bias = plain(1, 1)
+        call.put(BIAS, call.bias, np.float32([[bias]]))
     raw = np.frombuffer(call.run(np.ones((1, 1), np.float32), values), np.uint8)
     if dt == "f4_e2m1":
         raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(-1)
@@ -220,11 +249,30 @@ def test_dynamic_scales(engine: zemm.Engine, mode: str, dt: str) -> None:
         exponents = np.floor(np.log2(np.maximum(most, 2.0**-127))) - np.floor(np.log2(largest))
         expected = 2.0 ** np.maximum(exponents, -127)
     else:
-        expected = np.clip(most / np.float32(largest), 0.125, 448).astype(ml_dtypes.float8_e4m3fn)
+        ratios = np.clip(most / np.float32(largest), 0.125, 448)
+        expected = ratios.astype(np.float16).astype(ml_dtypes.float8_e4m3fn)
     np.testing.assert_array_equal(scales, expected.astype(np.float32))
     inverse = np.float32(1) / np.maximum(scales, np.float32(2.0**-126))
     wanted = np.clip(grouped * inverse[:, None], -largest, largest).astype(SMALL[dt]).astype(np.float32)
     np.testing.assert_array_equal(got.reshape(8, group), wanted)
+
+
+def test_dynamic_scale_is_rounded_through_f16(engine: zemm.Engine) -> None:
+    """As in oneDNN: 1.1872 becomes 1.1875, which is half way, and then the even 1.25, not 1.125."""
+    _, scales = scaled(engine, "dynamic_fp", "f4_e2m1", np.full(16, 1.1872 * 6, np.float32))
+    assert scales.tolist() == [1.25]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_dynamic_scales_beside_one_bias(engine: zemm.Engine, mode: str) -> None:
+    """A bias that all columns share is larger than the values: it counts as a part of them only."""
+    values = np.linspace(-255, -200, 3 * MODES[mode][1]).astype(np.float32)
+    for got, wanted in zip(
+        scaled(engine, mode, "f8_e4m3", values, 256.0),
+        scaled(engine, mode, "f8_e4m3", values + 256),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(got, wanted)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -296,8 +344,8 @@ REFUSALS: dict[str, tuple[Callable[[zemm.Attr], None], str, str]] = {
     ),
     "mx groups": (scales("dynamic_mx", "e8m0", (1, 16)), "f8_e4m3", "groups of 1x32"),
     "fp groups": (scales("dynamic_fp", "f8_e4m3", (1, 32)), "f8_e4m3", "groups of 1x16"),
-    "mx of a wide dst": (scales("dynamic_mx", "e8m0", (1, 32)), "f16", "needs an f8 or f4 dst, not f16"),
-    "rounding of s8": (lambda a: a.set_rounding(DST, "stochastic"), "s8", "not s8"),
+    "mx of a wide dst": (scales("dynamic_mx", "e8m0", (1, 32)), "f16", "or an f8 or f4 dst, not f32 and f16"),
+    "rounding of s32": (lambda a: a.set_rounding(DST, "stochastic"), "s32", "as s32 has"),
     "mask of other dims": (lambda a: a.set_dropout(plain(M, K, dt="u8")), "f32", "the mask has dims 35x70"),
 }
 

@@ -36,13 +36,13 @@ def warmed(engine: zemm.Engine, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """A cache that the command of docs/install.md has filled, from a file with a case that is refused."""
     folder = tmp_path_factory.mktemp("warm")
     file = folder / "cases"
-    file.write_text("# a comment\n" + "\n".join([*LINES, *LINES, "--grouped=0:2:3+5 8x16:16x8"]))
+    file.write_text("# a comment\n" + "\n".join([*LINES, *LINES, "--dt=s8:f16:f32 8x16:16x8"]))
     done = run(folder / "cache", "-m", "zemm.doctor", "--warm", str(file), code=1)
     assert " s  " in done.stdout.splitlines()[0]
     assert "8x64:64x32" in done.stdout.splitlines()[0]
     assert done.stdout.count("8x64:64x32") == 1
     assert "refused" in done.stdout
-    assert "grouped" in done.stdout
+    assert "f16 weights with an s8 src" in done.stdout
     assert "kernels built for 2 cases" in done.stdout
     assert not done.stdout.splitlines()[-1].startswith("0 ")
     assert list((folder / "cache").iterdir())

@@ -61,10 +61,25 @@ REFUSED = {
         replace(WIDENED, src_dt="bf16", wei_zp=zero_point(2, (), "s8")),
         "u8 weights less s8 zero points reach 383, and bf16 has the integers up to 256 only",
     ),
+    "f16, float zero points, strict": (
+        HALF_ROWS,
+        replace(WIDENED, fpmath=("strict", True), wei_zp=zero_point(2, (), "f16")),
+        "weights less their zero points are f16 in it, for which zero points have to be 8-bit or 4-bit",
+    ),
+    "f16, float zero points, mode for floats only": (
+        HALF_ROWS,
+        replace(WIDENED, fpmath=("any", False), wei_zp=zero_point(2, (), "f16")),
+        "weights less their zero points are f16 in it, for which zero points have to be 8-bit or 4-bit",
+    ),
     "f16 by f32": (
         ROUNDING,
         Problem((9, 64), (64, 64), "f16", "f32", "f32"),
         "(src is f16|not f16 by f32|integer weights)",
+    ),
+    "a dst of f4": (
+        [row for row in INT8_ROWS if row in LOADS_1D],
+        replace(INT8, dst_dt="f4_e2m1"),
+        "(it does not store f4_e2m1, of which two elements share a byte|its tile is for scales along K)",
     ),
     "f16 in an int8 row": (INT8_ROWS, WIDENED, "it multiplies 8-bit integers, src is f16"),
     "int8 in a half row": (HALF_ROWS, INT8, "(not s8 by u8|integer weights)"),

@@ -64,6 +64,9 @@ values, scales, zero_points, reductions = zemm.quantize_activations(x, 8, dtype=
 zemm.quantize_activations(x, 8, "f64")  # refused
 zemm.quantize_activations(x, 8, dtype="s4")  # refused
 print(made.zero_points)  # refused
+values, scales = zemm.quantize_floats(x, "f4_e2m1", "nvfp4")
+zemm.quantize_floats(x, "s8")  # refused
+zemm.quantize_floats(x, scaling="fp")  # refused
 weights = zemm.quantize_weights(w, 8, scale_dtype=np.float16, symmetric=True)
 zemm.quantize_weights(w, 8, scale_dtype="s8")  # refused
 zemm.matmul(values, weights.values, weights_scales=weights.scales)

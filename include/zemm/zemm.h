@@ -112,6 +112,7 @@ zemm_status_t ZEMM_API zemm_engine_get_features(zemm_engine_t engine, const char
  *   threads_128, threads_256: threads of an XVE if each has 128, or 256, registers
  *   slm_per_core, slm_per_group, l1_per_core, l2_bytes: bytes
  *   clock_mhz
+ *   memory_bytes, max_alloc_bytes: bytes of the device's memory, and of the largest allocation
  * ZEMM_DEVICE_MASK has no influence on this text, which lives as long as the engine. */
 zemm_status_t ZEMM_API zemm_engine_get_model(zemm_engine_t engine, const char **model);
 /* Measures the device's highest rate, in operations or bytes per second, with kernels that do
@@ -174,7 +175,8 @@ zemm_status_t ZEMM_API zemm_memory_desc_create_with_coo_encoding(zemm_memory_des
                                                                  const zemm_dims_t dims,
                                                                  zemm_data_type_t data_type, zemm_dim_t nnz,
                                                                  zemm_data_type_t indices_dt);
-/* A sparse matrix in a layout of the library, with nnz values. */
+/* Packed sparse weights: an s8 tensor of which nnz values are not 0. A matmul chooses their layout, as for
+ * tag any: memories have the descriptor that its zemm_query_weights_md gives. A reorder writes them. */
 zemm_status_t ZEMM_API zemm_memory_desc_create_with_packed_encoding(zemm_memory_desc_t *md, int ndims,
                                                                     const zemm_dims_t dims,
                                                                     zemm_data_type_t data_type,
@@ -246,7 +248,8 @@ zemm_status_t ZEMM_API zemm_memory_get_memory_desc(const_zemm_memory_t memory, c
 zemm_status_t ZEMM_API zemm_memory_get_engine(const_zemm_memory_t memory, zemm_engine_t *engine);
 /* Gives a host pointer to the contents: to the buffer itself, or to a copy where the host cannot
  * read the buffer. Call zemm_stream_wait() before, as mapping does not wait. Unmapping writes a
- * copy back. A host scalar gives a pointer to its value. */
+ * copy back; on a CPU engine it does nothing with the pointer. A host scalar gives a pointer to its
+ * value. */
 zemm_status_t ZEMM_API zemm_memory_map_data(const_zemm_memory_t memory, void **mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_unmap_data(const_zemm_memory_t memory, void *mapped_ptr);
 zemm_status_t ZEMM_API zemm_memory_map_data_v2(const_zemm_memory_t memory, void **mapped_ptr, int index);
@@ -282,11 +285,14 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_fpmath_mode(zemm_primitive_attr_t
 /* The same, and whether the mode holds for integers, too. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_fpmath_mode_v2(const_zemm_primitive_attr_t attr,
                                                               zemm_fpmath_mode_t *mode, int *apply_to_int);
-/* apply_to_int 1: integer weights may be converted to the floating-point type of src. A matmul with
- * integer weights and a floating-point src needs this. */
+/* apply_to_int 1: the mode also holds for integer weights beside a floating-point src, where they
+ * become floats. Scales of such weights that change along K need this, and zero points of groups
+ * along N. */
 zemm_status_t ZEMM_API zemm_primitive_attr_set_fpmath_mode_v2(zemm_primitive_attr_t attr,
                                                               zemm_fpmath_mode_t mode, int apply_to_int);
-/* 1: each run gives the same bits. Those of zemm always do. */
+/* 1: results have the same bits in each run, and with any number of threads. Without it they have the
+ * same bits as long as the number of threads stays. Matmuls of few rows and columns may then use fewer
+ * threads. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_deterministic(const_zemm_primitive_attr_t attr, int *value);
 zemm_status_t ZEMM_API zemm_primitive_attr_set_deterministic(zemm_primitive_attr_t attr, int value);
 /* Which type sums may have. In every mode zemm's are f32, and s32 of integers. */
@@ -480,6 +486,13 @@ zemm_status_t ZEMM_API zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *
  *       of the scales and without groups
  * Precomputed reductions of dst with groups 1xR are then written as well: the sums of R values of
  * dst.
+ * The scales of an f8 or f4 dst are written with the modes dynamic_mx (e8m0, groups of 1x32 or 32x1) and
+ * dynamic_fp (f8_e4m3, groups of 1x16 or 16x1), with the arithmetic of a matmul. src is f32, f16, bf16, f8
+ * or f4; any layouts.
+ *
+ * Sparse tensors (csr, coo, and packed with its layout): an execution waits for earlier work, and checks a
+ * sparse src's indices and the number of values of a sparse dst: nnz, or at most nnz for packed weights.
+ * invalid_arguments from zemm_primitive_execute(): they are wrong; dst is unchanged.
  *
  * invalid_arguments: the descriptors or attributes make no reorder. unimplemented: zemm has no such
  * reorder. */
@@ -545,10 +558,10 @@ zemm_status_t ZEMM_API zemm_primitive_get_primitive_desc(const_zemm_primitive_t 
  * Its own descriptor is the same, apart from runtime values; or that of the parent where the
  * primitive has a submemory; or one with another data type of the same size, as when a sum post-op
  * reads dst as another type. Runtime values are those of the memories, and fit one another. Scales,
- * zero points and reductions are read as dense, whatever the dimensions and strides of their memory:
- * only the size of its buffer is checked. For a value on the host a CPU engine also takes a memory of
- * one element, and the call reads it. invalid_arguments: anything else, or a buffer that is too
- * small. */
+ * zero points and reductions may have any strides if their memory has the dimensions of
+ * zemm_query_exec_arg_md. Memories of other dimensions are read as dense, and only the size of the
+ * buffer is checked. For a value on the host a CPU engine also takes a memory of one element, and
+ * the call reads it. invalid_arguments: anything else, or a buffer that is too small. */
 zemm_status_t ZEMM_API zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stream_t stream,
                                               int nargs, const zemm_exec_arg_t *args);
 /* Work that was submitted before still runs to its end. */

@@ -31,6 +31,7 @@ from zemm.errors import (
     UnimplementedError,
     ZemmError,
 )
+from zemm.float_quantization import QuantizedFloats, quantize_floats
 from zemm.linear import Linear
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
@@ -119,6 +120,7 @@ __all__ = [
     "Primitive",
     "QuantizedActivations",
     "QuantizedActivationsU8",
+    "QuantizedFloats",
     "QuantizedWeights",
     "ReorderPrimitiveDesc",
     "Stream",
@@ -137,6 +139,7 @@ __all__ = [
     "pack",
     "pack_int4",
     "quantize_activations",
+    "quantize_floats",
     "quantize_weights",
     "reorder",
     "save_layers",

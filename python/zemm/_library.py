@@ -42,6 +42,7 @@ def arg_name(arg: int) -> str:
 _PREFIXES = {
     "status": "zemm_",
     "data_type": "zemm_",
+    "format_tag": "zemm_",
     "format_kind": "zemm_",
     "sparse_encoding": "zemm_",
     "engine_kind": "zemm_",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from zemm import _library
 from zemm._call import stream_of
@@ -33,8 +34,44 @@ class Slot:
         self.size = md.size
         self.memory = Memory.from_handle(md, engine, 0) if engine.kind == "cpu" else Memory(md, engine)
 
+    @property
+    def operand(self) -> Memory:
+        """What a matmul takes."""
+        return self.memory
+
     def point_at(self, address: int) -> None:
         _library.call("memory_set_data_handle", self.memory._handle, _library.pointer(address))
+
+
+class GroupedSlot(Slot):
+    """The same for a matrix whose rows belong to `count` groups, one after the other."""
+
+    def __init__(self, shape: Shape, data_type: DataType, engine: Engine, count: int) -> None:
+        md = MemoryDesc.grouped(shape, data_type, 0, count)
+        if engine.kind == "cpu":
+            super().__init__(shape, data_type, engine)
+            self._grouped = Memory.from_handle(md, engine, [0, 0])
+            return
+        self._grouped = Memory(md, engine)
+        plain = MemoryDesc(shape, data_type)
+        self.size = plain.size
+        self.memory = Memory.from_handle(plain, engine, self._grouped.handle, keep=self._grouped._handle)
+
+    @property
+    def operand(self) -> Memory:
+        return self._grouped
+
+    def point_at(self, address: int) -> None:
+        super().point_at(address)
+        _library.call("memory_set_data_handle", self._grouped._handle, _library.pointer(address))
+
+    def set_ends(self, ends: NDArray[np.int32]) -> None:
+        """Say where groups end. The next execution reads ends before it returns."""
+        if self._grouped.engine is not None and self._grouped.engine.kind == "cpu":
+            address = _library.pointer(ends.ctypes.data)
+            _library.call("memory_set_data_handle_v2", self._grouped._handle, address, 1)
+        else:
+            self._grouped.write(ends, 1)
 
 
 class _Step:
@@ -55,10 +92,10 @@ class _Step:
 class Quantizer:
     """Quantises src to s8 with a scale and a sum for each group of K, on the engine."""
 
-    def __init__(self, primitive: Primitive, src: Slot, dims: Shape, group: int) -> None:
+    def __init__(self, primitive: Primitive, src: Slot, values: Slot, dims: Shape, group: int) -> None:
         groups = (*dims[:-1], dims[-1] // group)
         engine = primitive.engine
-        self.values = Slot(dims, "s8", engine)
+        self.values = values
         self.scales = Slot(groups, "f32", engine)
         self.sums = Slot(groups, "s32", engine)
         self.slots = (self.values, self.scales, self.sums)
@@ -86,7 +123,8 @@ class Quantizer:
 
 class LinearCall:
     """src_dims -> dst_dims. args: the memories of weights and bias. quantize: a reorder that
-    quantises src; None: src is multiplied as it is."""
+    quantises src; None: src is multiplied as it is. groups: how many there are if the rows belong to
+    groups, else None."""
 
     def __init__(
         self,
@@ -96,23 +134,38 @@ class LinearCall:
         dst: tuple[Shape, DataType],
         quantize: Primitive | None,
         group: int,
+        groups: int | None = None,
     ) -> None:
         engine = matmul.engine
+
+        def slot(shape: Shape, data_type: DataType) -> Slot:
+            if groups is None:
+                return Slot(shape, data_type, engine)
+            return GroupedSlot(shape, data_type, engine, groups)
+
         self._on_host = engine.kind == "cpu"
-        self._src, self._dst = Slot(*src, engine), Slot(*dst, engine)
+        self._src = slot(*src) if quantize is None else Slot(*src, engine)
+        self._dst = slot(*dst)
         self._quantizer: Quantizer | None = None
-        args = {**args, ARG["SRC"]: self._src.memory, ARG["DST"]: self._dst.memory}
+        args = {**args, ARG["SRC"]: self._src.operand, ARG["DST"]: self._dst.operand}
         if quantize is not None:
-            q = self._quantizer = Quantizer(quantize, self._src, src[0], group)
-            args[ARG["SRC"]] = q.values.memory
+            q = self._quantizer = Quantizer(quantize, self._src, slot(src[0], "s8"), src[0], group)
+            args[ARG["SRC"]] = q.values.operand
             args[ARG["ATTR_SCALES"] | ARG["SRC"]] = q.scales.memory
             if ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"] in args:
                 args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
         self._matmul = _Step(matmul, args)
+        operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
+        self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
 
-    def run(self, host: Host, x: Any, result: Any, stream: Stream | None) -> None:
+    def run(
+        self, host: Host, x: Any, result: Any, stream: Stream | None, ends: NDArray[np.int32] | None = None
+    ) -> None:
         """result = layer(x), both plain. stream: submit there and do not wait, unless the engine is a
-        GPU: the host has to copy then."""
+        GPU: the host has to copy then. ends: where the groups of rows end, if there are groups."""
+        if ends is not None:
+            for slot in self._grouped:
+                slot.set_ends(ends)
         used = stream if stream is not None else self._matmul.own_stream
         if self._on_host:
             self._src.point_at(host.address(x))

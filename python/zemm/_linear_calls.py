@@ -13,7 +13,8 @@ from zemm._reorder import quantizing_attr
 from zemm._tensors import tensor
 from zemm.dtypes import type_of
 from zemm.memory import Memory
-from zemm.packed_weights import PackedWeights, matmul_desc, rows_of
+from zemm.memory_desc import MemoryDesc
+from zemm.packed_weights import PackedWeights, grouped_matmul_desc, matmul_desc, rows_of
 from zemm.primitive import Primitive, ReorderPrimitiveDesc
 from zemm.words import DataType, FpmathMode
 
@@ -39,12 +40,20 @@ class LinearCalls:
         self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
         self._local = threading.local()
 
-    def get(self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None) -> LinearCall:
-        """This thread's objects for a number of rows."""
+    def get(
+        self,
+        rows: int,
+        src_dtype: DataType,
+        dst_dtype: DataType,
+        expert: int | None,
+        in_groups: bool = False,
+    ) -> LinearCall:
+        """This thread's objects for a number of rows: of each expert, of the given one or, in groups, of
+        all together."""
         calls: OrderedDict[tuple[Any, ...], LinearCall] | None = getattr(self._local, "calls", None)
         if calls is None:
             calls = self._local.calls = OrderedDict()
-        key = (rows, src_dtype, dst_dtype, expert)
+        key = (rows, src_dtype, dst_dtype, expert, in_groups)
         call = calls.get(key)
         if call is not None:
             calls.move_to_end(key)
@@ -55,18 +64,48 @@ class LinearCalls:
         return call
 
     def _new_call(
-        self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None
+        self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None, in_groups: bool
     ) -> LinearCall:
+        if in_groups:
+            return self._new_grouped_call(rows, src_dtype, dst_dtype)
         with self._lock:
             weights, bias = self._target(expert)
             matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
-            quantize = self._quantize(weights, src_dtype) if self._quantizes else None
+            quantize = self._quantize(len(weights.dims), src_dtype) if self._quantizes else None
         *batch, k, n = weights.dims
         args = weights._memories()
         if bias is not None:
             args[ARG["BIAS"]] = bias
         src, dst = ((*batch, rows, k), src_dtype), ((*batch, rows, n), dst_dtype)
         return LinearCall(matmul, args, src, dst, quantize, self._group)
+
+    def _new_grouped_call(self, rows: int, src_dtype: DataType, dst_dtype: DataType) -> LinearCall:
+        weights = self._weights
+        count, k, n = weights.dims
+        args = weights._memories()
+        bias_md = None
+        if self._bias is not None:
+            with self._lock:
+                shared = self._target(None)[1]
+            assert shared is not None
+            bias_md = MemoryDesc((count, n), shared.md.data_type)
+            args[ARG["BIAS"]] = Memory.from_handle(
+                bias_md, weights.engine, shared.handle, keep=shared._handle
+            )
+        multiplied: DataType = "s8" if self._quantizes else src_dtype
+        pd = grouped_matmul_desc(
+            weights,
+            rows,
+            multiplied,
+            dst_dtype,
+            fpmath=self._fpmath,
+            src_group=self._group,
+            bias=bias_md,
+        )
+        with self._lock:
+            quantize = self._quantize(2, src_dtype) if self._quantizes else None
+        src, dst = ((rows, k), src_dtype), ((rows, n), dst_dtype)
+        return LinearCall(Primitive(pd), args, src, dst, quantize, self._group, count)
 
     def _target(self, expert: int | None) -> tuple[PackedWeights, Memory | None]:
         """The weights and the bias of an expert, or of all."""
@@ -99,11 +138,12 @@ class LinearCalls:
             self._primitives[key] = Primitive(pd)
         return self._primitives[key]
 
-    def _quantize(self, weights: PackedWeights, src_dtype: DataType) -> Primitive:
-        key = ("quantize", len(weights.dims), src_dtype)
+    def _quantize(self, ndims: int, src_dtype: DataType) -> Primitive:
+        key = ("quantize", ndims, src_dtype)
         if key not in self._primitives:
-            *batch, k, _ = weights.dims
+            k = self._weights.dims[-2]
+            batch = self._weights.dims[: ndims - 2]
             src, dst = (rows_of(batch, RUNTIME_DIM, k, name) for name in (src_dtype, "s8"))
-            attr = quantizing_attr(len(weights.dims), self._group, "f32", "s8")
+            attr = quantizing_attr(ndims, self._group, "f32", "s8")
             self._primitives[key] = Primitive(ReorderPrimitiveDesc(self._weights.engine, src, dst, attr))
         return self._primitives[key]

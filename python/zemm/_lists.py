@@ -31,7 +31,6 @@ _KINDS = {
     "ZEMM_EXPONENT_TYPE": "exponent",
     "ZEMM_INT_TYPE": "integer",
 }
-_COPIED = ("ZEMM_WIDE_TYPE", "ZEMM_COPIED_TYPE")
 _ROLES = ("src", "weights", "dst", "bias", "scale", "zero_point", "post_op")
 
 
@@ -39,7 +38,7 @@ def _data_type(row: dict[str, Any]) -> DataType:
     macro = row["macro"]
     kind = _KINDS.get(macro) or row["kind"]
     roles = frozenset(role for role in _ROLES if row.get(role))
-    return DataType(row["name"], row["number"], row["bits"], kind, macro not in _COPIED, roles)
+    return DataType(row["name"], row["number"], row["bits"], kind, macro != "ZEMM_COPIED_TYPE", roles)
 
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:

@@ -10,7 +10,7 @@ from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.primitive import Primitive, ReorderPrimitiveDesc
-from zemm.words import QuantizedType, ScaleType
+from zemm.words import DataType, QuantizationMode, QuantizedFloatType, QuantizedType, ScaleType
 
 
 def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Memory:
@@ -50,6 +50,26 @@ def quantize_memory(
     assert scales is not None
     assert reductions is not None
     return args[ARG["TO"]], scales, zero_points, reductions
+
+
+def quantize_memory_to_floats(
+    x: Memory, group: int, scale_type: DataType, dtype: QuantizedFloatType, stream: Stream | None
+) -> tuple[Memory, Memory]:
+    """Quantise x [.., M, K] in groups along K: values and scales, which are powers of two if their type
+    is e8m0. stream: submit the work there and do not wait."""
+    engine = _engine_of(x, "x", stream)
+    ndims, dims = x.md.ndims, x.md.dims
+    if ndims < 2:
+        raise InvalidArgumentsError(f"x has dims {dims}; a memory needs two dimensions or more, [.., M, K]")
+    mode: QuantizationMode = "dynamic_mx" if scale_type == "e8m0" else "dynamic_fp"
+    attr = Attr()
+    attr.set_scales(ARG["DST"], 2**ndims - 1, (1, group), scale_type, quantization_mode=mode)
+    values = Memory(MemoryDesc(dims, dtype), engine)
+    scales = Memory(MemoryDesc((*dims[:-1], dims[-1] // group), scale_type), engine)
+    pd = ReorderPrimitiveDesc(engine, x.md, values.md, attr)
+    args = {ARG["FROM"]: x, ARG["TO"]: values, ARG["ATTR_SCALES"] | ARG["DST"]: scales}
+    _run(pd, engine, stream, args)
+    return values, scales
 
 
 def quantizing_attr(ndims: int, group: int, scale_dtype: ScaleType, dtype: QuantizedType) -> Attr:

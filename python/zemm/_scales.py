@@ -55,15 +55,16 @@ def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> N
 
 def scale_type_of(scale_dtype: ScaleDType) -> ScaleType:
     """The type of scales that a quantiser makes."""
-    return cast(ScaleType, _type_among(scale_dtype, get_args(ScaleType), "scale_dtype"))
+    return cast(ScaleType, type_among(scale_dtype, get_args(ScaleType), "scale_dtype"))
 
 
 def quantized_type_of(dtype: QuantizedDType) -> QuantizedType:
     """The type of activations that a quantiser makes."""
-    return cast(QuantizedType, _type_among(dtype, get_args(QuantizedType), "dtype"))
+    return cast(QuantizedType, type_among(dtype, get_args(QuantizedType), "dtype"))
 
 
-def _type_among(dtype: Any, choices: tuple[str, ...], what: str) -> str:
+def type_among(dtype: Any, choices: tuple[str, ...], what: str) -> str:
+    """zemm's name of a data type. ValueError: it is none of the choices. what: the argument's name."""
     try:
         name = dtype_name(dtype, what)
     except InvalidArgumentsError:

@@ -162,8 +162,9 @@ class Attr(Settings):
         self._set(f"{what}_v2" if more else what, value, *more, words=(mode, *map(bool, more)))
 
     def set_fpmath_mode(self, mode: FpmathMode, apply_to_int: bool = False) -> None:
-        """mode: "strict", "bf16", "f16", "tf32" or "any". apply_to_int: integer weights may be
-        converted to the floating-point type of src."""
+        """mode: "strict", "bf16", "f16", "tf32" or "any". apply_to_int: the mode also holds for
+        integer weights beside a floating-point src. Scales of such weights that change along K
+        need this, and zero points of groups along N."""
         self._set_mode("fpmath_mode", mode, FpmathMode, _check.flag(apply_to_int, "apply_to_int"))
 
     def set_accumulation_mode(self, mode: AccumulationMode) -> None:
@@ -176,7 +177,8 @@ class Attr(Settings):
         self._set_mode("scratchpad_mode", mode, ScratchpadMode)
 
     def set_deterministic(self, value: bool) -> None:
-        """value: each run has to give the same bits."""
+        """value: results have to have the same bits with any number of threads, too. (Each run gives
+        the same bits in any case.)"""
         number = _check.flag(value, "value")
         self._set("deterministic", number, words=(bool(number),))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.Linear: a linear layer with quantised weights that are packed once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -257,12 +257,21 @@ class Linear:
         return self.weights.dims[0] if len(self.weights.dims) == 3 else None
 
     def __call__(
-        self, x: Any, out: Any = None, *, expert: int | None = None, stream: Stream | None = None
+        self,
+        x: Any,
+        out: Any = None,
+        *,
+        expert: int | None = None,
+        group_sizes: Sequence[int] | NDArray[Any] | None = None,
+        stream: Stream | None = None,
     ) -> Any:
         """y = x @ weights + bias, [.., N], of the same kind as x: an array or a tensor of torch.
 
-        x: [.., K]. With experts it is [E, M, K], or [.., K] and the index of one expert. A dense,
-        row-major x of a type that the layer multiplies is not copied.
+        x: [.., K]. With experts it is [E, M, K], or [.., K] and the index of one expert, or [M, K] and
+        group_sizes. A dense, row-major x of a type that the layer multiplies is not copied.
+
+        group_sizes: for each expert the number of its rows, 0 or more. The rows of the first expert come
+        first, then those of the second, and so on; they are M together. One matmul multiplies all.
 
         out: the tensor to write to, of y's shape and type, with any strides; it may overlap x.
 
@@ -278,7 +287,8 @@ class Linear:
         tensor = host.check(x, "x")
         data_type = host.type_name(tensor, "x")
         shape = tuple(tensor.shape)
-        dst_shape, rows = self._dst_shape(shape, expert)
+        ends = None if group_sizes is None else self._ends(shape, expert, group_sizes)
+        dst_shape, rows = self._dst_shape(shape, expert, ends is not None)
         dst_dtype = self._dst_dtype(data_type)
         if out is not None:
             check_out(host, out, dst_shape, dst_dtype)
@@ -291,7 +301,8 @@ class Linear:
             tensor = host.plain(tensor, src_dtype)
         in_place = out is not None and host.is_plain(out) and not _overlap(host, tensor, out)
         result = out if in_place else host.empty(dst_shape, dst_dtype)
-        self._calls.get(rows, src_dtype, dst_dtype, expert).run(host, tensor, result, stream)
+        call = self._calls.get(rows, src_dtype, dst_dtype, expert, ends is not None)
+        call.run(host, tensor, result, stream, ends)
         if out is None or in_place:
             return result
         if stream is not None:
@@ -299,8 +310,26 @@ class Linear:
         host.copy(out, result)
         return out
 
-    def _dst_shape(self, shape: Shape, expert: int | None) -> tuple[Shape, int]:
-        """The shape of y, and the rows of each matrix. ValueError: x does not fit."""
+    def _ends(self, shape: Shape, expert: int | None, group_sizes: Any) -> NDArray[np.int32]:
+        """For each expert, the number of rows of it and those before. ValueError: they do not fit."""
+        sizes = _check.array(group_sizes, "group_sizes")
+        if self.experts is None or expert is not None:
+            raise InvalidArgumentsError(
+                "group_sizes are given, but the layer has no experts"
+                if self.experts is None
+                else "both expert and group_sizes are given"
+            )
+        if sizes.shape != (self.experts,) or sizes.dtype.kind not in "iu" or (sizes < 0).any():
+            raise InvalidArgumentsError(
+                f"group_sizes are {group_sizes!r}, not {self.experts} numbers of rows, one for each expert"
+            )
+        rows = int(sizes.sum(dtype=np.int64))
+        if len(shape) != 2 or shape[0] != rows or rows > np.iinfo(np.int32).max:
+            raise InvalidArgumentsError(f"x has shape {shape}, the groups have {rows} rows together")
+        return np.cumsum(sizes, dtype=np.int32)
+
+    def _dst_shape(self, shape: Shape, expert: int | None, in_groups: bool = False) -> tuple[Shape, int]:
+        """The shape of y, and the rows of each matrix, or of all groups. ValueError: x does not fit."""
         k, n = self.weights.dims[-2:]
         if self.experts is None and expert is not None:
             raise InvalidArgumentsError(f"expert {expert!r} is given, but the layer has no experts")
@@ -308,11 +337,11 @@ class Linear:
             raise InvalidArgumentsError(f"expert {expert!r} is not an integer")
         if not shape or shape[-1] != k:
             raise InvalidArgumentsError(f"x has shape {shape}, the layer takes [.., {k}]")
-        if self.experts is not None and expert is None:
+        if self.experts is not None and expert is None and not in_groups:
             if len(shape) != 3 or shape[0] != self.experts:
                 raise InvalidArgumentsError(
                     f"x has shape {shape}, the layer takes [{self.experts}, M, {k}], or [.., {k}] and the"
-                    " index of an expert"
+                    " index of an expert, or [M, {k}] and group_sizes"
                 )
             return (*shape[:-1], n), shape[1]
         rows = 1

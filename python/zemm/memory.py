@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory objects: the bytes of tensors on an engine, or one value on the host."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,13 +67,16 @@ class Memory(ProcessBound):
             ) from None
 
     @classmethod
-    def from_handle(cls, md: MemoryDesc, engine: Engine, address: int, keep: Any = None) -> "Memory":
-        """A memory at an address that the device can use (0: without a buffer). keep: an object to
-        keep alive as long as the memory."""
+    def from_handle(
+        cls, md: MemoryDesc, engine: Engine, address: int | Sequence[int], keep: Any = None
+    ) -> "Memory":
+        """A memory at an address that the device can use (0: without a buffer); with several
+        buffers a sequence of addresses. keep: an object to keep alive as long as the memory."""
         _check.instance(md, MemoryDesc, "md")
         memory = cls.__new__(cls)
-        pointer = _library.pointer(_check.integer(address, "address", 0, 2**64 - 1))
-        memory._make(md, engine, [pointer], keep)
+        addresses = address if isinstance(address, (list, tuple)) else [address]
+        pointers = [_library.pointer(_check.integer(a, "address", 0, 2**64 - 1)) for a in addresses]
+        memory._make(md, engine, pointers, keep)
         return memory
 
     @classmethod

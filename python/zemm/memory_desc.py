@@ -102,7 +102,13 @@ class MemoryDesc:
 
     @classmethod
     def packed(cls, dims: Dims, data_type: DType, nnz: int) -> "MemoryDesc":
-        """oneDNN's packed sparse encoding with nnz values."""
+        """Weights of s8 with nnz values that are not 0. A matmul gives them their layout:
+
+            pd = zemm.MatmulPrimitiveDesc(engine, src, zemm.MemoryDesc.packed((k, n), "s8", nnz), dst)
+            weights = zemm.reorder(dense_weights, pd.query_md("weights_md"))
+
+        No memory can have this descriptor: the queried one is for memories.
+        """
         return cls._new("memory_desc_create_with_packed_encoding", *_sparse(dims, data_type, nnz))
 
     @classmethod
@@ -233,9 +239,7 @@ class MemoryDesc:
     def part_data_type(self, index: int) -> DataType:
         """The data type of the buffer at index."""
         self._check_part(index)
-        # The row and the column indices of COO have one type, which only index 1 gives.
-        asked = min(index, 1) if self._encoding() == "coo" else index
-        args = (self._handle, "zemm_data_type_t", "data_type", asked)
+        args = (self._handle, "zemm_data_type_t", "data_type", index)
         return _data_type_name(_library.query_int("memory_desc_query_v2", *args))
 
     def _encoding(self) -> str:

@@ -270,17 +270,48 @@ def matmul_desc(
     """The matmul of any number of rows. An 8-bit src has a scale for each group of src_group
     elements, and reductions if the weights have zero points."""
     *batch, k, n = packed.dims
+    attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, fpmath, src_group)
+    src, dst = (rows_of(batch, RUNTIME_DIM, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
+    return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
+
+
+def grouped_matmul_desc(
+    packed: PackedWeights,
+    rows: int,
+    src_dtype: DataType,
+    dst_dtype: DataType,
+    *,
+    fpmath: FpmathMode | None = None,
+    src_group: int | None = None,
+    bias: MemoryDesc | None = None,
+) -> MatmulPrimitiveDesc:
+    """The same for [E, K, N], where each row belongs to the group of a matrix: the executions say how
+    many of all rows. bias: [E, N]."""
+    count, k, n = packed.dims
+    attr = _matmul_attr(packed, src_dtype, 3, fpmath, src_group)
+    src, dst = (
+        MemoryDesc.grouped((rows, size), dt, 0, count) for size, dt in ((k, src_dtype), (n, dst_dtype))
+    )
+    return MatmulPrimitiveDesc(packed.engine, src, packed.md, dst, bias, attr)
+
+
+def _matmul_attr(
+    packed: PackedWeights,
+    src_dtype: DataType,
+    src_mask: int,
+    fpmath: FpmathMode | None,
+    src_group: int | None,
+) -> Attr:
+    """src_mask: all dimensions of src."""
     attr = Attr()
     packed._declare(attr)
     set_fpmath(attr, src_dtype, packed.data_type, fpmath)
     if src_dtype in ("s8", "u8"):
-        every = 2 ** len(packed.dims) - 1
         groups = (1, src_group if src_group is not None else packed.k_group)
-        attr.set_scales(ARG["SRC"], every, groups)
+        attr.set_scales(ARG["SRC"], src_mask, groups)
         if packed.zero_points is not None:
-            attr.set_precomputed_reductions(ARG["SRC"], every, groups)
-    src, dst = (rows_of(batch, RUNTIME_DIM, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
-    return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
+            attr.set_precomputed_reductions(ARG["SRC"], src_mask, groups)
+    return attr
 
 
 def rows_of(batch: list[int] | Shape, rows: int, size: int, data_type: DataType) -> MemoryDesc:

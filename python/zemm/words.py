@@ -57,6 +57,11 @@ ScaleType = Literal["f32", "f16", "bf16"]
 ScaleDType: TypeAlias = ScaleType | Literal["float32", "float16", "bfloat16"] | DTypeObject
 QuantizedType = Literal["s8", "u8"]
 QuantizedDType: TypeAlias = QuantizedType | Literal["int8", "uint8"] | DTypeObject
+QuantizedFloatType = Literal["f8_e4m3", "f8_e5m2", "f4_e2m1"]
+QuantizedFloatDType: TypeAlias = (
+    QuantizedFloatType | Literal["float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"] | DTypeObject
+)
+FloatScaling = Literal["mx", "nvfp4"]
 
 # Names of post-ops. The library also knows eltwise_..._use_dst_for_bwd, which only training needs.
 EltwiseName = Literal[

@@ -19,8 +19,7 @@ zemm_status_t zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_
         require(src_desc, "src_desc");
         require(weights_desc, "weights_desc");
         require(dst_desc, "dst_desc");
-        auto made = matmul::make_primitive_desc(
-            engine, matmul::make_problem(*src_desc, *weights_desc, bias_desc, *dst_desc, attr));
+        auto made = matmul::make_primitive_desc(engine, *src_desc, *weights_desc, bias_desc, *dst_desc, attr);
         skip_failed(*made);
         *pd = made.release();
     });

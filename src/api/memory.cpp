@@ -57,6 +57,11 @@ zemm_memory_t make_memory(const_zemm_memory_desc_t md, zemm_engine_t engine, int
         fail(zemm_invalid_arguments, "md has the format any: a memory needs a layout");
     if (desc.format_kind == zemm_format_kind_host_scalar)
         fail(zemm_invalid_arguments, "md is a host scalar: use zemm_memory_create_host_scalar");
+    if (desc.format_kind == zemm_format_kind_sparse && desc.encoding == zemm_packed &&
+        !md_has_packed_layout(desc))
+        fail(zemm_invalid_arguments,
+             "md has the packed encoding without a layout: a matmul that takes it gives the layout "
+             "(zemm_query_weights_md)");
     if (md_has_runtime(desc))
         fail(zemm_invalid_arguments,
              "md has dimensions, strides or an offset that are known at run time only");
@@ -111,7 +116,13 @@ void *map(const zemm_memory &memory, const zemm_memory::part &part, size_t size)
     return pointer;
 }
 
+// A CPU engine maps the buffer itself, so that there is nothing to write back. Whatever the pointer is, it
+// is not looked at, as in oneDNN.
 void unmap(const zemm_memory &memory, const zemm_memory::part &part, void *pointer, size_t size) {
+    if (memory.engine->kind == zemm_cpu) {
+        part.maps = std::max(0, part.maps - 1);
+        return;
+    }
     if (!pointer && (!part.handle || !size))
         return; // map() gave nullptr because there is nothing to map
     const void *mapped = part.mapping ? part.mapping.get() : part.handle;

@@ -145,7 +145,7 @@ zemm_status_t zemm_memory_desc_query(const_zemm_memory_desc_t md, zemm_query_t w
 
 zemm_status_t zemm_memory_desc_query_v2(const_zemm_memory_desc_t md, zemm_query_t what, int index,
                                         void *result) {
-    return guard([&] {
+    return guard_query([&] {
         require(md, "md");
         md_query(*md, what, index, result);
     });

@@ -48,7 +48,7 @@ zemm_status_t zemm_primitive_desc_destroy(zemm_primitive_desc_t pd) {
 
 zemm_status_t zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
                                         void *result) {
-    return guard([&] {
+    return guard_query([&] {
         require(pd, "primitive_desc");
         require(result, "result");
         pd->query(what, index, result);
@@ -58,7 +58,7 @@ zemm_status_t zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_que
 const_zemm_memory_desc_t zemm_primitive_desc_query_md(const_zemm_primitive_desc_t pd, zemm_query_t what,
                                                       int index) {
     const_zemm_memory_desc_t result = nullptr;
-    const zemm_status_t status = guard([&] {
+    const zemm_status_t status = guard_query([&] {
         require(pd, "primitive_desc");
         if (what < zemm_query_some_md || what > zemm_query_exec_arg_md)
             fail(zemm_invalid_arguments, "query %d does not name a memory descriptor", int(what));
@@ -69,7 +69,7 @@ const_zemm_memory_desc_t zemm_primitive_desc_query_md(const_zemm_primitive_desc_
 
 int zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index) {
     int result = 0;
-    const zemm_status_t status = guard([&] {
+    const zemm_status_t status = guard_query([&] {
         require(pd, "primitive_desc");
         if (what != zemm_query_num_of_inputs_s32 && what != zemm_query_num_of_outputs_s32)
             fail(zemm_unimplemented, "a %s primitive descriptor has no 32-bit integer for query %d",

@@ -2,6 +2,8 @@
 // The table of data types, made from kernels/types.def, and queries on it.
 #include "common/data_type.hpp"
 
+#include <cfloat>
+
 #include "common/error.hpp"
 #include "common/names.hpp"
 
@@ -36,8 +38,7 @@ constexpr type_row rows[] = {
      is_signed,                                                                                              \
      {low, high},                                                                                            \
      {src, weights, dst, bias, scale, zero_point, post_op}},
-#define ZEMM_WIDE_TYPE(name, NAME, value, bits, ...)                                                         \
-    {zemm_##name, bits, number::floating, false, false, {}, {__VA_ARGS__}},
+#define ZEMM_WIDE_TYPE(name, NAME, value, bits, ...) ROW_WITHOUT_SIGN(name, bits, floating, __VA_ARGS__)
 #define ZEMM_COPIED_TYPE(name, value, bits, kind) {zemm_##name, bits, number::kind, false, false, {}, {}},
 #define ZEMM_NO_ELEMENT(name, value, bits, text) {zemm_##name, bits, number::none, false, false, {}, {}},
 #include "kernels/types.def"
@@ -115,6 +116,29 @@ bool is_converted(zemm_data_type_t dt) {
 bool is_small_float(zemm_data_type_t dt) {
     const type_row *row = find(dt);
     return row && row->is_converted && row->kind != number::integer && row->bits <= 8;
+}
+
+float_facts float_facts_of(zemm_data_type_t dt) {
+    switch (dt) {
+    case zemm_f16:
+        return {11, 65504.f, 0x1p-14f};
+    case zemm_bf16:
+        return {8, 0x1.fep127f, 0x1p-126f};
+    case zemm_f8_e5m2:
+        return {3, 57344.f, 0x1p-14f};
+    case zemm_f8_e4m3:
+        return {4, 448.f, 0x1p-6f};
+    case zemm_f4_e2m1:
+        return {2, 6.f, 1.f};
+    case zemm_s8:
+        return {7, 127.f, 0.f};
+    case zemm_u8:
+        return {8, 255.f, 0.f};
+    case zemm_s32:
+        return {24, 0x1p31f, 0.f}; // f32 has no 2^31 - 1
+    default:
+        return {24, FLT_MAX, FLT_MIN};
+    }
 }
 
 bool suits(zemm_data_type_t dt, role as) {

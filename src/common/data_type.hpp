@@ -17,7 +17,7 @@ bool is_int4(zemm_data_type_t dt);         // s4 u4
 bool is_int8(zemm_data_type_t dt);         // s8 u8
 bool is_signed(zemm_data_type_t dt);       // s4 s8 s32; not s64, which kernels do not convert
 bool is_converted(zemm_data_type_t dt);    // reorders convert it
-bool is_small_float(zemm_data_type_t dt);  // f8, f4 and e8m0, which Intel GPU rows do not have
+bool is_small_float(zemm_data_type_t dt);  // f8, f4 and e8m0
 
 // The smallest and the largest value of an integer type. Throws runtime_error for a type that is no
 // integer or that kernels do not convert (s64).
@@ -25,6 +25,13 @@ struct value_range {
     zemm_dim_t low, high;
 };
 value_range range_of(zemm_data_type_t dt);
+
+// What a type holds of the values of f32.
+struct float_facts {
+    int digits; // of the significand, with the leading one; of an integer's magnitude
+    float largest, smallest_normal;
+};
+float_facts float_facts_of(zemm_data_type_t dt);
 
 // What a tensor of a type may be used for: the columns of the list.
 enum class role { src, weights, dst, bias, scale, zero_point, post_op };

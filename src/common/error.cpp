@@ -75,9 +75,11 @@ std::string text(const char *format, ...) {
     return result;
 }
 
-void set_last_error(zemm_status_t status, const char *message) noexcept {
+void set_last_error(zemm_status_t status, const char *message, log_failures logged) noexcept {
     std::snprintf(last_message, sizeof last_message, "%s", message);
-    if (status == zemm_success || status == zemm_last_impl_reached)
+    const bool is_refusal = status == zemm_invalid_arguments || status == zemm_unimplemented;
+    if (status == zemm_success || status == zemm_last_impl_reached ||
+        (is_refusal && logged == log_failures::not_refusals))
         return;
     try {
         const log_level level = level_of(status);

@@ -31,21 +31,26 @@ private:
 // A printf-style string.
 std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+// What failures of an entry point leave in the log. A query that has no answer is none to report: programs
+// ask to find that out.
+enum class log_failures { all, not_refusals };
+
 // The sentence that zemm_last_error() returns in this thread. set_last_error() also writes the log
 // line of ZEMM_VERBOSE=error, check or dispatch.
-void set_last_error(zemm_status_t status, const char *message) noexcept;
+void set_last_error(zemm_status_t status, const char *message,
+                    log_failures logged = log_failures::all) noexcept;
 const char *last_error() noexcept;
 
 // Runs the body of a C entry point and turns exceptions into a status. No exception leaves it,
 // except the one that unwinds a cancelled thread.
-template <typename F> zemm_status_t guard(F &&body) {
+template <typename F> zemm_status_t guard(F &&body, log_failures logged = log_failures::all) {
     const uncancelled until_done;
     try {
         const fork_gate::pass inside;
         body();
         return zemm_success;
     } catch (const error &e) {
-        set_last_error(e.status(), e.what());
+        set_last_error(e.status(), e.what(), logged);
         return e.status();
     } catch (const std::bad_alloc &) {
         set_last_error(zemm_out_of_memory, "out of host memory");
@@ -59,6 +64,11 @@ template <typename F> zemm_status_t guard(F &&body) {
         set_last_error(zemm_runtime_error, "an exception of an unknown kind");
         return zemm_runtime_error;
     }
+}
+
+// The same for a query.
+template <typename F> zemm_status_t guard_query(F &&body) {
+    return guard(std::forward<F>(body), log_failures::not_refusals);
 }
 
 // Throws invalid_arguments if the pointer is NULL. name: the parameter's name in the public header.

@@ -34,15 +34,16 @@ memory_desc canonical(const memory_desc &md) {
     out.ndims = md.ndims;
     out.data_type = md.data_type;
     out.format_kind = md.format_kind;
-    const bool blocked = md.format_kind == zemm_blocked;
+    const bool blocked = md.format_kind == zemm_blocked || md_has_packed_layout(md);
     for (int d = 0; d < md.ndims; d++) {
         out.dims[d] = md.dims[d];
         out.padded_dims[d] = md.padded_dims[d];
         if (blocked)
             out.strides[d] = md.strides[d];
     }
-    if (blocked) {
+    if (md.format_kind == zemm_blocked)
         out.offset0 = md.offset0;
+    if (blocked) {
         out.inner_nblks = md.inner_nblks;
         std::copy_n(md.inner_blks, md.inner_nblks, out.inner_blks);
         std::copy_n(md.inner_idxs, md.inner_nblks, out.inner_idxs);

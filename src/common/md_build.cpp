@@ -51,6 +51,15 @@ layout row_major(int ndims) {
 
 } // namespace
 
+memory_desc md_row_major(const memory_desc &md, zemm_data_type_t dt) {
+    zemm_dims_t dims = {};
+    std::copy_n(md.dims, md.ndims, dims);
+    if (md.ndims != 0 && data_type_bits(dt) < 8)
+        dims[md.ndims - 1] += dims[md.ndims - 1] % 2;
+    const memory_desc even = md_with_strides(md.ndims, dims, dt, nullptr);
+    return md_with_strides(md.ndims, md.dims, dt, even.strides);
+}
+
 memory_desc md_with_strides(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt,
                             const zemm_dim_t *strides) {
     const char *const caller = "zemm_memory_desc_create_with_strides";

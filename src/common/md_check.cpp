@@ -175,6 +175,29 @@ void check_padding(const char *caller, const memory_desc &md) {
     }
 }
 
+// The blocks of a packed tensor lie next to each other, and each has whole words of the bitmask.
+void check_packed_layout(const char *caller, const memory_desc &md) {
+    if (md_has_runtime(md))
+        fail(zemm_invalid_arguments, "%s: a packed layout with runtime dims or nnz", caller);
+    const memory_desc dense = md_unpacked(md);
+    check_blocks(caller, dense);
+    check_padding(caller, dense);
+    check_strides(caller, dense);
+    const blocks b = md_blocks(dense);
+    zemm_dim_t volume = b.total, end = b.total;
+    for (int d = 0; d < md.ndims; d++) {
+        const zemm_dim_t count = block_count(dense, b, d);
+        volume = checked_mul(caller, volume, std::max<zemm_dim_t>(count, 1));
+        if (count > 1)
+            end = std::max(end, count * md.strides[d]);
+    }
+    const bool is_empty = std::count(md.dims, md.dims + md.ndims, 0) != 0;
+    if (b.total % 64 != 0 || (!is_empty && end != volume))
+        fail(zemm_invalid_arguments,
+             "%s: a packed layout has blocks of a multiple of 64 elements without gaps, not %s of %lld",
+             caller, tag_text(dense).c_str(), (long long)b.total);
+}
+
 void check_sparse(const char *caller, const memory_desc &md) {
     const bool grouped = md.encoding == zemm_grouped, packed = md.encoding == zemm_packed;
     if (md.encoding < zemm_csr || md.encoding > zemm_grouped)
@@ -185,6 +208,8 @@ void check_sparse(const char *caller, const memory_desc &md) {
     check_nnz(caller, md.nnz);
     check_rows(caller, md.dims[0]);
     checked_mul(caller, md.group_count, 8);
+    if (packed && md.inner_nblks != 0)
+        check_packed_layout(caller, md);
     const int types = md.encoding == zemm_csr ? 2 : packed ? 0 : 1;
     for (int i = 0; i < types; i++)
         check_data_type(caller, "metadata type", md.metadata_types[i]);
@@ -205,7 +230,8 @@ void check_md(const char *caller, const memory_desc &md) {
         fail(zemm_invalid_arguments, "%s: the offset %lld is negative", caller, (long long)md.offset0);
     if (md.format_kind == zemm_blocked)
         check_blocks(caller, md);
-    check_padding(caller, md);
+    if (!md_has_packed_layout(md)) // else below
+        check_padding(caller, md);
     switch (md.format_kind) {
     case zemm_format_kind_any:
         if (std::count(md.dims, md.dims + md.ndims, runtime_dim))

@@ -26,6 +26,18 @@ bool md_is_plain(const memory_desc &md) {
     return md.format_kind == zemm_blocked && md.inner_nblks == 0;
 }
 
+bool md_has_packed_layout(const memory_desc &md) {
+    return md.format_kind == zemm_format_kind_sparse && md.encoding == zemm_packed && md.inner_nblks != 0;
+}
+
+memory_desc md_unpacked(const memory_desc &md) {
+    memory_desc blocked = md;
+    blocked.format_kind = zemm_blocked;
+    blocked.encoding = zemm_sparse_encoding_undef;
+    blocked.nnz = 0;
+    return blocked;
+}
+
 namespace {
 
 bool same(const zemm_dim_t *a, const zemm_dim_t *b, int count) {
@@ -47,9 +59,9 @@ bool same_blocking(const memory_desc &a, const memory_desc &b) {
 }
 
 bool same_sparse(const memory_desc &a, const memory_desc &b) {
-    return a.encoding == b.encoding && a.nnz == b.nnz && a.metadata_types[0] == b.metadata_types[0] &&
-           a.metadata_types[1] == b.metadata_types[1] && a.variable_dim == b.variable_dim &&
-           a.group_count == b.group_count;
+    return a.encoding == b.encoding && (a.encoding != zemm_packed || same_blocking(a, b)) && a.nnz == b.nnz &&
+           a.metadata_types[0] == b.metadata_types[0] && a.metadata_types[1] == b.metadata_types[1] &&
+           a.variable_dim == b.variable_dim && a.group_count == b.group_count;
 }
 
 } // namespace
@@ -112,6 +124,20 @@ size_t blocked_size(const memory_desc &md) {
     return bytes(md.offset0 == 0 ? elements : last + b.total, md.data_type);
 }
 
+// Values, the offset of each block's values (s64), and a bit for each element, which is 1 if it has a value.
+size_t packed_size(const memory_desc &md, int index) {
+    if (!md_has_packed_layout(md))
+        return 0; // unknown until a matmul chooses the layout, as for format any
+    const memory_desc dense = md_unpacked(md);
+    const blocks b = md_blocks(dense);
+    size_t count = 1; // of blocks
+    for (int d = 0; d < md.ndims; d++)
+        count *= size_t(block_count(dense, b, d));
+    return index == 0   ? bytes(md.nnz, md.data_type)
+           : index == 1 ? count * sizeof(int64_t)
+                        : count * size_t(b.total) / 8;
+}
+
 size_t sparse_size(const memory_desc &md, int index) {
     switch (md.encoding) {
     case zemm_csr:
@@ -123,8 +149,10 @@ size_t sparse_size(const memory_desc &md, int index) {
         return bytes(md.nnz, index == 0 ? md.data_type : md.metadata_types[0]);
     case zemm_grouped:
         return index == 0 ? bytes(md.nnz, md.data_type) : bytes(md.group_count, md.metadata_types[0]);
+    case zemm_packed:
+        return packed_size(md, index);
     default:
-        return 0; // packed: unknown until an implementation is chosen, as for format any
+        return 0;
     }
 }
 

@@ -23,7 +23,8 @@ zemm_data_type_t data_type_at(const memory_desc &md, int index) {
     if (index == 0)
         return md.data_type;
     const bool sparse = md.format_kind == zemm_format_kind_sparse;
-    const zemm_data_type_t dt = sparse && index <= 2 ? md.metadata_types[index - 1] : zemm_data_type_undef;
+    const int part = sparse && md.encoding == zemm_coo ? 0 : index - 1; // all indices of COO have one type
+    const zemm_data_type_t dt = sparse && part < 2 ? md.metadata_types[part] : zemm_data_type_undef;
     if (dt == zemm_data_type_undef)
         fail(zemm_invalid_arguments, "zemm_memory_desc_query_v2: the descriptor has no data type %d", index);
     return dt;

@@ -27,11 +27,6 @@ memory_desc sparse(const char *caller, int ndims, const zemm_dim_t *dims, zemm_d
     return md;
 }
 
-void check_index_type(const char *caller, const char *name, zemm_data_type_t dt) {
-    if (dt != zemm_s32 && dt != zemm_s64)
-        fail(zemm_invalid_arguments, "%s: %s %s is not s32 or s64", caller, name, data_type_name(dt));
-}
-
 void check_matrix(const char *caller, int ndims) {
     if (ndims > 2)
         fail(zemm_unimplemented, "%s: ndims %d is more than 2", caller, ndims);
@@ -46,8 +41,8 @@ memory_desc md_csr(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt, zemm_
         return {};
     check_matrix(caller, ndims);
     memory_desc md = sparse(caller, ndims, dims, dt, zemm_csr, nnz);
-    check_index_type(caller, "indices_dt", md.metadata_types[0] = indices_dt);
-    check_index_type(caller, "pointers_dt", md.metadata_types[1] = pointers_dt);
+    check_data_type(caller, "indices_dt", md.metadata_types[0] = indices_dt);
+    check_data_type(caller, "pointers_dt", md.metadata_types[1] = pointers_dt);
     return md;
 }
 
@@ -58,7 +53,7 @@ memory_desc md_coo(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt, zemm_
         return {};
     check_matrix(caller, ndims);
     memory_desc md = sparse(caller, ndims, dims, dt, zemm_coo, nnz);
-    check_index_type(caller, "indices_dt", md.metadata_types[0] = indices_dt);
+    check_data_type(caller, "indices_dt", md.metadata_types[0] = indices_dt);
     return md;
 }
 

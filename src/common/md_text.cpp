@@ -38,6 +38,9 @@ std::string tag_text(const memory_desc &md) {
 }
 
 std::string md_sentence(const memory_desc &md) {
+    if (md.format_kind == zemm_format_kind_sparse)
+        return text("%s %s:%s, nnz %lld", data_type_name(md.data_type), dims_text(md).c_str(),
+                    sparse_encoding_name(md.encoding), (long long)md.nnz);
     std::string result =
         text("%s %s:%s", data_type_name(md.data_type), dims_text(md).c_str(), tag_text(md).c_str());
     if (md_is_plain(md))

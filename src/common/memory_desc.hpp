@@ -21,7 +21,8 @@ struct zemm_memory_desc {
     zemm_dim_t offset0 = 0;          // elements before the first one, in a submemory
     zemm_format_kind_t format_kind = zemm_format_kind_undef;
     // Blocked: the strides of the outer blocks in elements, and the inner blocks from the outermost
-    // to the innermost.
+    // to the innermost. Packed: the layout in which the tensor would lie with its zeros; no inner blocks
+    // in a descriptor of the caller, as a matmul chooses them.
     zemm_dims_t strides = {};
     int inner_nblks = 0;
     zemm_dims_t inner_blks = {};
@@ -32,14 +33,17 @@ struct zemm_memory_desc {
     // The types of indices and pointers (CSR), of indices (COO), or of offsets (grouped).
     zemm_data_type_t metadata_types[2] = {zemm_data_type_undef, zemm_data_type_undef};
     // Where oneDNN keeps what an element needs besides its value, such as compensations; the first
-    // word has the flags. Its test programs write here. No function of zemm does.
-    uint64_t extra[16] = {};
+    // word has the flags. Its test programs write here: to the first 16 words, or, if they were built
+    // with grouped memory, to the last 16. No function of zemm does.
+    uint64_t extra[30] = {};
+    uint64_t extra_flags() const { return extra[0] | extra[14]; }
     int variable_dim = 0;       // grouped: the dimension along which groups differ in size
     zemm_dim_t group_count = 0; // grouped
 };
 static_assert(offsetof(zemm_memory_desc, padded_dims) == 112 && offsetof(zemm_memory_desc, strides) == 320 &&
               offsetof(zemm_memory_desc, inner_blks) == 424 &&
-              offsetof(zemm_memory_desc, inner_idxs) == 520 && offsetof(zemm_memory_desc, extra) == 640);
+              offsetof(zemm_memory_desc, inner_idxs) == 520 && offsetof(zemm_memory_desc, extra) == 640 &&
+              offsetof(zemm_memory_desc, variable_dim) == 880);
 
 namespace zemm {
 
@@ -52,10 +56,17 @@ memory_desc md_with_strides(int ndims, const zemm_dim_t *dims, zemm_data_type_t 
 memory_desc md_with_tag(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt, zemm_format_tag_t tag);
 memory_desc md_with_string_tag(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt, const char *tag);
 memory_desc md_host_scalar(zemm_data_type_t dt);
+// The dims of md in row-major order without blocks, of data type dt. Each row begins at a whole byte: rows of
+// an odd number of 4-bit elements have gaps.
+memory_desc md_row_major(const memory_desc &md, zemm_data_type_t dt);
 
 bool md_is_zero(const memory_desc &md);     // no dimensions: stands for a tensor that is not there
 bool md_has_runtime(const memory_desc &md); // a runtime dimension, stride, offset or nnz
 bool md_is_plain(const memory_desc &md);    // blocked, without inner blocks
+// Whether a packed descriptor has a layout, which memories need.
+bool md_has_packed_layout(const memory_desc &md);
+// The blocked descriptor of a packed tensor that has its zeros.
+memory_desc md_unpacked(const memory_desc &md);
 bool md_equal(const memory_desc &a, const memory_desc &b);
 // The stride of dimension d, or 0 if the dimension is 1: coordinates of a larger tensor then
 // broadcast.

@@ -53,7 +53,7 @@
 //   zero_point_term     zero points of a vector's columns times the corrections of its rows
 //   float_zero_points   zero points of a vector's columns, as f32
 // Place
-//   find_place          the tile of this owner, and its slice of K
+//   find_place          the tile of this owner, and its slice of K; place_rows (tile_place.h) sets its rows
 //   EACH_TILE(p, t)     the loop over the tiles of this owner, if it has several: t becomes one after
 //                       the other. OWN_TILES: members of struct tile for that. SUM_ROW(t, i): where
 //                       row i of the current tile is in tile.sum and tile.result.
@@ -75,12 +75,12 @@
 //   VALUES_APART        elements of the array that values_of may fill
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
-//   IS_PARTIAL(p), SRC_SCALE_DT(p), WEI_SCALE_DT(p), WEI_ZP_DT(p)
+//   IS_PARTIAL(p), SRC_SCALE_DT(p), WEI_SCALE_DT(p), WEI_ZP_DT(p), HAS_ROW_GROUPS(p), HAS_K_GROUPS(p)
 //   CALLED              optional: how functions of tensor.h are declared that need not be inlined
 // and in the header that OWNER_EPILOGUE names
 //   finish_row, store_row    bias, post-ops, scale and zero point of dst; conversion and store
 // and after the policy, in the header that OWNER_LOOPS names
-//   clear_sums          prepares sums and results for the first block
+//   clear_sums          prepares sums and results for the first block, or for no block at all
 //   multiply_block      the products of a block: load_b, add_wei_sums, multiply_rows for all groups
 //   keep_float_zero_points    prepares tile.wei_zp, just loaded, for float_zero_points
 //   subtract_last_terms       after the last block: what ZP_TERM_LAST leaves to the end

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "matmul_args.h"
+#include "reorder_args.h"
 
 #ifndef __OPENCL_C_VERSION__
 namespace zemm::kernels {
@@ -20,10 +21,13 @@ struct finish_problem {
     arg_i32 dynamic_scales; // enum dynamic_scales
     arg_i32 largest_exponent;
     float largest;
-    // Stochastic rounding: the bits of an f32 that dst's type does not keep (0: rounded to nearest), those
-    // of a random number, and the smallest normal value.
+    // Stochastic rounding: the bits of an f32 that dst's type does not keep, those of a random number (0:
+    // rounded to nearest), the smallest normal value, and the largest, which is that of f32 where dst has
+    // integers: stores saturate those.
     arg_i32 dropped_bits, random_bits;
-    float smallest;
+    float smallest, largest_rounded;
+    arg_i32 padding;
+    struct reorder_tensor blocked_dst; // where a reorder moves dst to; inner_nblks is 0 if none does
 };
 
 enum dynamic_scales { DYNAMIC_NONE, DYNAMIC_MX, DYNAMIC_FP };

@@ -5,9 +5,12 @@
 #define LANES 16
 #define TILE_N 32
 
+#include "element_offset.h"
 #include "finish_args.h"
+#include "group_scale.h"
 #include "owner/work_item/epilogue.h"
 #include "philox.h"
+#include "stochastic.h"
 
 #ifndef SUMS_DT
 #define SUMS_DT DT_F32
@@ -51,36 +54,33 @@ static inline void drop_out(global const struct finish_problem *f, const struct 
     }
 }
 
-// Scales a group by its largest magnitude, and writes the scale (OCP MX; NVFP4).
+// Scales a group of 16 or 32 columns by its largest magnitude, and writes the scale (OCP MX; NVFP4).
 static inline void scale_group(global const struct finish_problem *f, const struct finish_arguments *more,
-                               const struct row_index *r, long n0, int columns, __private float *x) {
+                               const struct row_index *r, long n0, int columns, __private column_f *x) {
     global const struct matmul_problem *p = &f->matmul;
-    float largest = 0.f;
-    bool has_nan = false;
-    for (int j = 0; j < columns; ++j) {
-        has_nan = has_nan || isnan(x[j]);
-        largest = fmax(largest, fabs(x[j]));
-    }
-    uint code;
-    float inverse;
-    if (f->dynamic_scales == DYNAMIC_MX) {
-        const int exponent = (int)(as_uint(largest) >> 23) - f->largest_exponent;
-        code = has_nan || isinf(largest) ? 0xff : (uint)max(exponent + 127, 0);
-        inverse = as_float((254 - code) << 23); // not used for 0xff
-    } else {
-        // The smallest scale is the distance of 1 to the next f8_e4m3, as in oneDNN.
-        code = has_nan ? 0x7f : to_f8_e4m3(clamp(largest / f->largest, 0.125f, 448.f));
-        inverse = 1.f / from_f8_e4m3(code);
-    }
+    const int vectors = columns / LANES;
+    const struct group_scale scale =
+        group_scale_of(f->dynamic_scales == DYNAMIC_MX, largest_magnitude(x, vectors), f->largest,
+                       f->largest_exponent, true);
     ((global uchar *)more->dst_scale)[row_offset(p, &p->dst_scale, r) + column_offset(&p->dst_scale, n0)] =
-        (uchar)code;
-    for (int j = 0; j < columns; ++j) {
-        const float scaled = f->dynamic_scales == DYNAMIC_MX && code == 0xff ? NAN : x[j] * inverse;
-        x[j] = isnan(scaled) ? scaled : clamp(scaled, -f->largest, f->largest);
-    }
+        (uchar)scale.code;
+    for (int v = 0; v < vectors; ++v)
+        x[v] = scaled_values(x[v], scale.factor, f->largest);
 }
 
-// Adds random bits below the digits that dst keeps, and cuts the rest off.
+// The place of an element in the memory of a dst with blocks.
+static inline long place_in_blocks(global const struct finish_problem *f, const struct row_index *r, long n) {
+    const int batch_ndims = f->matmul.batch_ndims;
+    long c[REORDER_MAX_NDIMS];
+    for (int d = 0; d < batch_ndims; ++d)
+        c[d] = r->batch[d];
+    c[batch_ndims] = r->m;
+    c[batch_ndims + 1] = n;
+    return element_offset(&f->blocked_dst, batch_ndims + 2, c);
+}
+
+// Adds random bits below the digits that dst keeps, and cuts the rest off. The number of an element is that
+// of its place in dst's memory.
 static inline void round_randomly(global const struct finish_problem *f, const struct finish_arguments *more,
                                   const struct row_index *r, long n0, int columns, __private float *x) {
     global const struct matmul_problem *p = &f->matmul;
@@ -91,16 +91,29 @@ static inline void round_randomly(global const struct finish_problem *f, const s
     uint word = 0;
     ulong known = 0; // word is that of the elements of this block
     for (int j = 0; j < columns; ++j) {
-        const ulong i = row + (n0 + j) * p->dst.column;
+        const ulong i =
+            f->blocked_dst.inner_nblks != 0 ? place_in_blocks(f, r, n0 + j) : row + (n0 + j) * p->dst.column;
         if (j == 0 || i >> (shift + 2) != known) {
             known = i >> (shift + 2);
             word = random_narrow((uint)(i >> shift), seed);
         }
         const uint number = word >> (i % per_word * f->random_bits);
-        const float cut = as_float((as_uint(x[j]) + (number & random & dropped)) & ~dropped);
-        const float rounded = clamp(cut, -f->largest, f->largest);
-        x[j] = isnan(x[j]) ? x[j] : fabs(x[j]) < f->smallest ? 0.f : rounded;
+        x[j] = round_at_random(x[j], number & random & dropped, dropped, f->largest_rounded, f->smallest);
     }
+}
+
+// Stores the columns of a row. Those of 8 and 4 bits have vectors here.
+static inline void store_columns(global const struct matmul_problem *p, global uchar *dst,
+                                 const struct row_index *r, long n0, int columns,
+                                 __private const column_f *x) {
+    const long row = row_offset(p, &p->dst, r);
+    const int type = p->dst.data_type;
+    if (has_vectors(type) || p->dst.column != 1 || columns % LANES != 0 || !is_whole_byte(type, row + n0)) {
+        store_elements(dst, &p->dst, row, n0, columns, x);
+        return;
+    }
+    for (int n = 0; n < columns; n += LANES)
+        store_column_f(dst, type, row + n0 + n, x[n / LANES]);
 }
 
 __attribute__((reqd_work_group_size(1, 1, 1))) kernel void finish_dst(bytes sums, global uchar *dst,
@@ -115,22 +128,25 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void finish_dst(bytes sums
         const int columns = (int)min((long)f->chunk, end - n0);
         column_f x[NV];
         __private float *elements = (__private float *)x;
-        for (int n = 0; n < columns; ++n)
+        for (int v = 0; v < NV; ++v)
+            x[v] = 0.f;
+        int n = 0;
+        for (; n + LANES <= columns; n += LANES)
+            x[n / LANES] = load_column_f(sums, SUMS_DT, row * p->n + n0 + n);
+        for (; n < columns; ++n)
             elements[n] = load_float(sums, SUMS_DT, row * p->n + n0 + n);
-        for (int n = columns; n < TILE_N; ++n)
-            elements[n] = 0.f;
         add_bias(p, &args, &r, n0, columns, x);
         if (f->has_dropout)
             drop_out(f, &more, &r, n0, columns, elements);
         if (HAS(FLAG_POST_OPS))
             apply_post_ops(p, &args, dst, &r, n0, columns, x);
         if (f->dynamic_scales != DYNAMIC_NONE)
-            scale_group(f, &more, &r, n0, columns, elements);
+            scale_group(f, &more, &r, n0, columns, x);
         else
             divide_by_dst_scale(p, &args, &r, n0, columns, x);
         add_dst_zero_point(p, &args, &r, n0, columns, x);
-        if (f->dropped_bits != 0)
+        if (f->random_bits != 0)
             round_randomly(f, &more, &r, n0, columns, elements);
-        store_elements(dst, &p->dst, row_offset(p, &p->dst, &r), n0, columns, x);
+        store_columns(p, dst, &r, n0, columns, x);
     }
 }

@@ -124,7 +124,7 @@ static inline void load_column_parameters(global const struct matmul_problem *p,
 static inline void sum_range(bytes src, bytes wei, global const struct matmul_problem *p,
                              const struct matmul_arguments *args, const struct row_index *first,
                              const struct place *at, __private struct tile *t) {
-    const struct k_part part = find_k_part(p, at);
+    const struct k_part part = find_k_part(p, args, at);
     const k_index k_begin = part.begin, k_end = part.end;
     panel_vec panel[PANEL_VECTORS];
     const struct wei_source source = open_wei(wei, p, batch_offset(p, &p->wei, first), t->n0, t->columns);
@@ -164,6 +164,13 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
             multiply_block(&block, src, p, args, &source, panel, t);
         }
     }
+    // The sums of a group without blocks are zeros, whose scales no block has loaded.
+    if (HAS_K_GROUPS(p) && k_begin >= k_end) {
+        EACH_TILE(p, t) {
+            for (int v = 0; v < NV; ++v)
+                t->wei_scale[v] = (column_f)0.f;
+        }
+    }
     WALK_COLUMNS(args, p, 0, t);
     AFTER_PRODUCTS();
     subtract_last_terms(t);
@@ -172,21 +179,20 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
 OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
                                     global const struct matmul_problem *restrict p,
                                     struct matmul_arguments args OWNER_PARAMETERS) {
-    struct place at = find_place(p);
-    const bool is_there = at.n0 < p->n && at.row0 < p->rows;
+    struct place at = find_place(p, &args);
+    const bool is_there = at.n0 < p->n && at.rows > 0;
     if (!is_there) {
         if (!SHARES_TILES) // else it must reach the barriers of its work-group
             return;
         at.n0 = at.row0 = 0;
     }
-    const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
-    const long first_row = get_group_id(1) * p->rows + at.row0; // counted in the whole batch
+    const long first_row = at.matrix * p->rows + at.row0; // counted in the whole batch
 
     struct tile t;
     t.n0 = at.n0 + OWN_COLUMN;
     // 0 or less if the work-item has no column in the matrix.
     t.columns = (int)min((long)TILE_COLUMNS, (p->n - t.n0 + COLUMN_STEP - 1) / COLUMN_STEP);
-    t.count = is_there ? (int)min((long)tile_rows, p->rows - at.row0) : 0;
+    t.count = is_there ? at.rows : 0;
     // The weights, their scales and zero points depend on the batch, but all rows of a tile use the
     // same.
     const struct row_index first = row_at(p, first_row);
@@ -198,7 +204,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     const struct k_block all = {.opens = true};
     if (spec_stage() != STAGE_FINISH) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
-        clear_sums(&t);
+        clear_sums(p, &t);
         if (is_there)
             sum_range(src, wei, p, &args, &first, &at, &t);
     }
@@ -211,14 +217,15 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         finish_slices(p, &args, dst, &t, &at, first_row, values OWNER_ARGUMENTS);
         return;
     }
+    const long summed_row = HAS_ROW_GROUPS(p) ? at.row0 : first_row; // its number among the partial sums
     if (spec_stage() == STAGE_FINISH) {
-        load_partials(p, &t, values, partial_sums(p, &args, first_row, t.n0));
+        load_partials(p, &t, values, partial_sums(p, &args, summed_row, t.n0));
         load_column_parameters(p, &args, &all, &t);
     }
     if (IS_PARTIAL(p)) {
         EACH_TILE(p, &t)
         store_partials(p, &t, TILE_VALUES(&t, values),
-                       partial_sums(p, &args, first_row, t.n0) + get_group_id(2) * p->partial_range);
+                       partial_sums(p, &args, summed_row, t.n0) + get_group_id(2) * p->partial_range);
         return;
     }
     EACH_TILE(p, &t)

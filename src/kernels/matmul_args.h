@@ -59,7 +59,8 @@ struct matmul_problem {
     // groups_m: work-groups along M (Xe rows only). strip: how many of them a strip has. Work-groups are
     // numbered strip by strip, and column by column within a strip.
     arg_i32 groups_m, strip;
-    arg_i32 abreast, unused;  // tiles of a work-item: 1, or with FLAG_ABREAST up to MOST_ABREAST
+    arg_i32 abreast;          // tiles of a work-item: 1, or with FLAG_ABREAST up to MOST_ABREAST
+    arg_i32 grouping;         // enum grouping
     arg_i32 group_x, group_y; // Xe rows: tiles along N and M in a group
     // With FLAG_SLICES: in the first whole_groups groups of tiles, each tile has one sub-group. In
     // the others, `slices` sub-groups share a tile, each with k_slice elements of K.
@@ -80,9 +81,19 @@ struct matmul_problem {
     struct post_op_arg post_ops[MATMUL_MAX_POST_OPS];
 };
 
+// A part of a grouped matmul: rows of src and dst that one tile has and one group's weights multiply
+// (ROW_GROUPS), or the elements of K of a group (K_GROUPS).
+struct group_part {
+    arg_i32 group;
+    arg_i32 begin, count;
+};
+
 // Passed by value at each execution. The 64-bit members are device addresses.
 struct matmul_arguments {
     arg_u64 bias, src_scale, wei_scale, dst_scale, src_zp, wei_zp, dst_zp, reductions, partials;
+    // Grouped matmuls: an array of group_part, with an entry for each tile along M (ROW_GROUPS) or for each
+    // group (K_GROUPS).
+    arg_u64 groups;
     arg_u64 post_op_src1[MATMUL_MAX_POST_OPS];
     arg_u64 post_op_src2[MATMUL_MAX_POST_OPS];
     float host_src_scale, host_wei_scale, host_dst_scale; // read where on_host is 1
@@ -109,6 +120,7 @@ struct matmul_arguments {
 #define SPEC_PANELS 13
 #define SPEC_SRC_LOAD 14 // Xe rows: enum src_load
 #define SPEC_TILES 15    // rows with AMX: enum tiles
+#define SPEC_LOOK_UP 16  // rows of f32 with AVX512: policy/small_words.h may use AVX512_VBMI
 
 #define TYPE_IN_BLOCK 255 // the kernel reads the type from the argument block
 
@@ -130,6 +142,14 @@ enum stage {
     STAGE_WHOLE,   // one launch computes dst
     STAGE_PARTIAL, // K is split into ranges: their sums are written to partials
     STAGE_FINISH   // the second launch: adds up the partials and finishes the rows
+};
+
+// Values of matmul_problem.grouping. A grouped matmul is a batch with a matrix for each group. The
+// matrices of src, and of dst or of the weights, lie in one place: stride 0 along the batch.
+enum grouping {
+    NO_GROUPS,
+    ROW_GROUPS, // each matrix of the batch has only the rows of its group
+    K_GROUPS    // each matrix of the batch is the sum over the group's part of K
 };
 
 // Values of SPEC_SRC_LOAD: how Xe rows read src.
@@ -183,11 +203,14 @@ enum zp_term {
 #define FLAG_SUM_BITS (1u << 25)   // Xe rows: s32 sums are also the bits of an f32 (SUM_BEGIN)
 // CPU rows: a work-item computes several neighbouring tiles (owner/work_item/abreast.h).
 #define FLAG_ABREAST (1u << 26)
-#define FLAG_FLOAT_ZP (1u << 27) // weights zero points are floats; kernels keep them as bits of f32
+#define FLAG_FLOAT_ZP (1u << 27)   // weights zero points are floats; kernels keep them as bits of f32
+#define FLAG_ROW_GROUPS (1u << 28) // Xe rows: ROW_GROUPS
+#define FLAG_ARRANGED (1u << 29)   // Xe rows: src is what arrange_src wrote: rows are padded with zeros
 
 #define MOST_ABREAST 16
-#define BLOCK_ABREAST 16   // elements of K in a block with FLAG_ABREAST
-#define BLOCK_ALONG_K 1024 // elements of K in a block with FLAG_ALONG_K
+#define BLOCK_ABREAST 16    // elements of K in a block with FLAG_ABREAST
+#define BLOCK_ALONG_K 1024  // elements of K in a block with FLAG_ALONG_K
+#define MOST_ROWS_ALONG_K 8 // rows of src of floats, at most, with FLAG_ALONG_K
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -5,11 +5,11 @@
 
 #include "tile.h"
 
-// Where the sums of the first range begin, for row first_row (counted in the whole batch) and
-// column n0.
+// Where the sums of the first range begin, for a row (counted in the whole batch, or in src with
+// ROW_GROUPS) and column n0.
 static inline global int *partial_sums(global const struct matmul_problem *p,
-                                       const struct matmul_arguments *args, long first_row, long n0) {
-    return (global int *)args->partials + first_row * p->partial_row + n0;
+                                       const struct matmul_arguments *args, long row, long n0) {
+    return (global int *)args->partials + row * p->partial_row + n0;
 }
 
 static inline void store_partial_row(__private const column_f *x, global int *to) {

@@ -5,111 +5,10 @@
 // The loops are those over dst. They include its padding, which is set to 0. Where loops reach
 // beyond the padded dimensions, nothing is written. A work-item writes whole runs of dst's
 // innermost loop, so that the two 4-bit elements of a byte always belong to one work-item.
-#include "reorder_spec.h"
-
-typedef global const struct reorder_problem *problem;
-typedef global const struct reorder_parameter *parameter;
-
-static inline long blocked_offset(problem p, const __private long *c) {
-    long rest[REORDER_MAX_NDIMS];
-    long offset = p->src_offset, stride = 1;
-    for (int d = 0; d < p->ndims; ++d) {
-        offset += c[d] / p->src_blocks[d] * p->src_strides[d];
-        rest[d] = c[d] % p->src_blocks[d];
-    }
-    for (int i = p->src_inner_nblks - 1; i >= 0; --i) {
-        const long d = p->src_inner_idxs[i], size = p->src_inner_blks[i];
-        offset += rest[d] % size * stride;
-        rest[d] /= size;
-        stride *= size;
-    }
-    return offset;
-}
-
-static inline long parameter_offset(problem p, parameter t, const __private long *c) {
-    long offset = 0;
-    const int n = p->ndims;
-    for (int d = 0; d < n - 2; ++d)
-        offset += c[d] * t->strides[d];
-    if (n > 1)
-        offset += c[n - 2] / t->row_group * t->strides[n - 2];
-    return offset + c[n - 1] / t->column_group * t->strides[n - 1];
-}
-
-static inline float scale_at(problem p, parameter t, ulong address, float host, const __private long *c) {
-    return t->on_host ? host : load_scale_element((bytes)address, t->data_type, parameter_offset(p, t, c));
-}
-
-static inline int zero_point_at(problem p, parameter t, ulong address, int host, const __private long *c) {
-    return t->on_host ? host : load_int((bytes)address, t->data_type, parameter_offset(p, t, c));
-}
-
-static inline void copy_element(bytes src, long from, global uchar *dst, long to) {
-    switch (spec_bits()) {
-    case 4:
-        store_nibble(dst, to, load_nibble(src, from));
-        break;
-    case 8:
-        dst[to] = src[from];
-        break;
-    case 16:
-        ((global ushort *)dst)[to] = ((global const ushort *)src)[from];
-        break;
-    case 32:
-        ((global uint *)dst)[to] = ((global const uint *)src)[from];
-        break;
-    case 64:
-        ((global ulong *)dst)[to] = ((global const ulong *)src)[from];
-        break;
-    }
-}
-
-// Stores of integers x, saturated.
-static inline void store_int_s32(global uchar *dst, long to, long x) {
-    ((global int *)dst)[to] = convert_int_sat(x);
-}
-static inline void store_int_s8(global uchar *dst, long to, long x) {
-    ((global char *)dst)[to] = convert_char_sat(x);
-}
-static inline void store_int_u8(global uchar *dst, long to, long x) {
-    dst[to] = convert_uchar_sat(x);
-}
-static inline void store_int_s4(global uchar *dst, long to, long x) {
-    store_nibble(dst, to, (int)clamp(x, -8l, 7l));
-}
-static inline void store_int_u4(global uchar *dst, long to, long x) {
-    store_nibble(dst, to, (int)clamp(x, 0l, 15l));
-}
-
-static inline void store_int(global uchar *dst, long to, long x) {
-    switch (spec_dst_dt()) {
-#define ZEMM_INT_TYPE(name, NAME, ...)                                                                       \
-    case DT_##NAME:                                                                                          \
-        store_int_##name(dst, to, x);                                                                        \
-        break;
-#include "types.def"
-    }
-}
-
-static inline void store_zero(global uchar *dst, long to) {
-    switch (spec_bits()) {
-    case 4:
-        store_nibble(dst, to, 0);
-        break;
-    case 8:
-        dst[to] = 0;
-        break;
-    case 16:
-        ((global ushort *)dst)[to] = 0;
-        break;
-    case 32:
-        ((global uint *)dst)[to] = 0;
-        break;
-    case 64:
-        ((global ulong *)dst)[to] = 0;
-        break;
-    }
-}
+#include "philox.h"
+#include "reorder_element.h"
+#include "reorder_tensor.h"
+#include "stochastic.h"
 
 static inline void convert_element(problem p, const struct reorder_arguments *args, bytes src, long from,
                                    global uchar *dst, long to, const __private long *c) {
@@ -126,18 +25,26 @@ static inline void convert_element(problem p, const struct reorder_arguments *ar
         store_int(dst, to, (long)load_int(src, spec_src_dt(), from) - src_zp + dst_zp);
         return;
     }
-    float x = load_float(src, spec_src_dt(), from);
+    real x = load_real(src, spec_src_dt(), from);
     if (HAS(REORDER_SRC_ZP))
-        x -= (float)src_zp;
+        x -= (real)src_zp;
     if (HAS(REORDER_SRC_SCALE))
         x *= scale_at(p, &p->src_scale, args->src_scale, args->host_src_scale, c);
     if (HAS(REORDER_SUM))
-        x += p->beta * (load_float(dst, spec_dst_dt(), to) - (float)dst_zp);
+        x += p->beta * (load_real(dst, spec_dst_dt(), to) - (real)dst_zp);
     if (HAS(REORDER_DST_SCALE))
         x /= scale_at(p, &p->dst_scale, args->dst_scale, args->host_dst_scale, c);
     if (HAS(REORDER_DST_ZP))
-        x += (float)dst_zp;
-    store_float(dst, spec_dst_dt(), to, x);
+        x += (real)dst_zp;
+#ifndef WITH_F64
+    if (HAS(REORDER_STOCHASTIC) && !isinf(x)) {
+        // Two elements of 8 bits share a word of random bits.
+        const ulong i = to - p->dst_offset;
+        const uint word = random_narrow((uint)(i >> 1), *(global const uint *)args->rounding_seed);
+        x = round_at_random(x, word >> (i & 1) * 16 & 0xffff & p->dropped, p->dropped, p->most, p->smallest);
+    }
+#endif
+    store_real(dst, to, x);
 }
 
 // How many elements of a run of `count` from coordinates c on are inside of the dimensions dims.
@@ -162,7 +69,7 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder(bytes src, gl
         const long begin = run % p->pieces * p->piece;
         const struct reorder_loop inner = p->loops[0];
         const long count = min(p->piece, inner.size - begin);
-        long from = p->src_offset + begin * inner.src_stride, to = p->dst_offset + begin * inner.dst_stride;
+        long from = p->src.offset + begin * inner.src_stride, to = p->dst_offset + begin * inner.dst_stride;
         c[inner.dim] = begin * inner.step;
         for (int i = 1; i < p->nloops; ++i) {
             const long index = rest % p->loops[i].size;
@@ -174,7 +81,8 @@ __attribute__((reqd_work_group_size(1, 1, 1))) kernel void reorder(bytes src, gl
         const long valid = inside(p, p->dims, &inner, count, c);
         const long padded = inside(p, p->padded_dims, &inner, count, c);
         for (long i = 0; i < valid; ++i) {
-            const long at = HAS(REORDER_SRC_BLOCKED) ? blocked_offset(p, c) : from + i * inner.src_stride;
+            const long at =
+                HAS(REORDER_SRC_BLOCKED) ? element_offset(&p->src, p->ndims, c) : from + i * inner.src_stride;
             convert_element(p, &args, src, at, dst, to + i * inner.dst_stride, c);
             c[inner.dim] += inner.step;
         }

@@ -8,12 +8,14 @@
 typedef long reorder_i64;
 typedef ulong reorder_u64;
 typedef int reorder_i32;
+typedef uint reorder_u32;
 #else
 #include <cstdint>
 namespace zemm::kernels {
 using reorder_i64 = int64_t;
 using reorder_u64 = uint64_t;
 using reorder_i32 = int32_t;
+using reorder_u32 = uint32_t;
 #endif
 
 #define REORDER_MAX_NDIMS 12
@@ -37,6 +39,15 @@ struct reorder_parameter {
     reorder_i32 on_host;                 // 1: a host scalar; its value is in reorder_arguments
 };
 
+// Where the elements of a tensor are. An element's block is at the offset plus the sum of
+// coordinate / block * stride; its place in the block follows from the inner blocks. All in elements.
+struct reorder_tensor {
+    reorder_i64 offset;
+    reorder_i64 strides[REORDER_MAX_NDIMS], blocks[REORDER_MAX_NDIMS];
+    reorder_i64 inner_blks[REORDER_MAX_NDIMS], inner_idxs[REORDER_MAX_NDIMS];
+    reorder_i64 inner_nblks;
+};
+
 // The argument block of reorder.cl. A run is a piece of loops[0]. A work-item converts
 // runs_per_item runs.
 struct reorder_problem {
@@ -45,12 +56,13 @@ struct reorder_problem {
     struct reorder_loop loops[REORDER_MAX_LOOPS]; // innermost first
     reorder_i64 piece, pieces;                    // elements in a run, and runs along loops[0]
     reorder_i64 runs, runs_per_item;
-    reorder_i64 src_offset, dst_offset;
-    // Only for a src with inner blocks.
-    reorder_i64 src_strides[REORDER_MAX_NDIMS], src_blocks[REORDER_MAX_NDIMS];
-    reorder_i64 src_inner_blks[REORDER_MAX_NDIMS], src_inner_idxs[REORDER_MAX_NDIMS];
-    reorder_i32 src_inner_nblks;
+    reorder_i64 dst_offset;
+    struct reorder_tensor src;
     float beta; // scale of the sum post-op
+    // Stochastic rounding: the bits of an f32 that dst's type does not keep; its largest and its smallest
+    // normal value.
+    reorder_u32 dropped;
+    float most, smallest;
     struct reorder_parameter src_scale, dst_scale, src_zp, dst_zp;
 };
 
@@ -81,9 +93,22 @@ struct quantize_problem {
     reorder_i64 row_dims[REORDER_MAX_NDIMS], src_strides[REORDER_MAX_NDIMS], dst_strides[REORDER_MAX_NDIMS];
 };
 
+// The argument block of quantize_floats.cl: groups along a dimension become f8 or f4, with a scale for
+// each group. Groups in the padding of dst are counted, too.
+struct group_problem {
+    reorder_i32 ndims, along;                                            // along: the dimension of the groups
+    reorder_i64 dims[REORDER_MAX_NDIMS], padded_dims[REORDER_MAX_NDIMS]; // of dst
+    reorder_i64 counts[REORDER_MAX_NDIMS];                               // groups along each dimension
+    reorder_i64 scale_strides[REORDER_MAX_NDIMS];
+    struct reorder_tensor src, dst;
+    reorder_i64 groups, groups_per_item;
+    float most; // the largest value of dst's type, and its exponent as an f32 has it
+    reorder_i32 most_exponent;
+};
+
 // Passed by value at each execution. The 64-bit members are device addresses.
 struct reorder_arguments {
-    reorder_u64 src_scale, dst_scale, src_zp, dst_zp, reductions;
+    reorder_u64 src_scale, dst_scale, src_zp, dst_zp, reductions, rounding_seed;
     float host_src_scale, host_dst_scale; // read where on_host is 1
     reorder_i32 host_src_zp, host_dst_zp;
 };
@@ -94,7 +119,7 @@ struct reorder_arguments {
 #define REORDER_SPEC_FLAGS 2
 #define REORDER_SPEC_BITS 3     // reorder, pack: bits of an element that is copied as it is
 #define REORDER_SPEC_SCALE_DT 4 // quantize
-#define REORDER_SPEC_VECTORS 5  // quantize: vectors of 16 in a group that is one part; else 0
+#define REORDER_SPEC_VECTORS 5  // vectors of 16 in a group; quantize: 0 if it is not one part
 
 #define QUANTIZE_MAX_VECTORS 8
 
@@ -110,6 +135,14 @@ struct reorder_arguments {
 #define PACK_K_CONTIGUOUS 256     // src has stride 1 along K, else along N
 #define QUANTIZE_REDUCTIONS 512   // write sums
 #define QUANTIZE_ZERO_POINTS 1024 // u8 with zero points, else s8
+// quantize_floats:
+#define QUANTIZE_MX 2048            // scales are powers of two
+#define QUANTIZE_DST_BLOCKED 4096   // dst has inner blocks
+#define QUANTIZE_SRC_ROWS 8192      // the elements of a group are next to each other
+#define QUANTIZE_DST_ROWS 16384     // the same
+#define QUANTIZE_SHARED_BYTES 32768 // two groups may share a byte of dst
+#define SPARSIFY_COUNTS 65536       // the first launch
+#define REORDER_STOCHASTIC 131072   // dst is rounded at random
 
 #ifndef __OPENCL_C_VERSION__
 } // namespace zemm::kernels

@@ -61,6 +61,10 @@ static inline int spec_tiles() {
     return __spirv_SpecConstant(SPEC_TILES, TILES_IN_SOFTWARE);
 }
 
+static inline bool spec_look_up() {
+    return __spirv_SpecConstant(SPEC_LOOK_UP, 0) != 0;
+}
+
 #define HAS(flag) ((spec_flags() & (flag)) != 0)
 
 // For src of integers.

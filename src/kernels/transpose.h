@@ -51,6 +51,11 @@ DEFINE_TRANSPOSE16(int16)
 DEFINE_TRANSPOSE16(uint16)
 DEFINE_TRANSPOSE16(ushort16)
 
+// The first row of two in vector i of transpose_pairs(). The other one is four rows below.
+static inline int first_of_pair(int i) {
+    return (i & 3) + 2 * (i & 4);
+}
+
 // Transposes 16 x 8 elements, with two rows in a vector. For i < 4, r[i] has rows i and i + 4, and
 // r[4 + i] has rows 8 + i and 12 + i. r[j] becomes column j.
 static inline void transpose_pairs(__private int16 *r) {

@@ -10,16 +10,6 @@ namespace {
 using kernels::matmul_problem;
 using kernels::tensor_arg;
 
-tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
-    if (!entry)
-        return tensor(memory_desc());
-    tensor_arg t = tensor(md_of_quant(md, *entry));
-    set_parameter(t, md, *entry);
-    if (entry->is_on_host)
-        t.data_type = 0;
-    return t;
-}
-
 void fill_post_ops(const problem &p, matmul_problem &block) {
     for (const post_op &op : p.attr.post_ops.entries) {
         kernels::post_op_arg &arg = block.post_ops[block.post_ops_len++];
@@ -58,6 +48,16 @@ tensor_arg tensor(const memory_desc &md) {
     return t;
 }
 
+tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry) {
+    if (!entry)
+        return tensor(memory_desc());
+    tensor_arg t = tensor(md_of_quant(md, *entry));
+    set_parameter(t, md, *entry);
+    if (entry->is_on_host)
+        t.data_type = 0;
+    return t;
+}
+
 matmul_problem make_epilogue_block(const problem &p) {
     matmul_problem block = {};
     block.m = p.m();
@@ -93,6 +93,9 @@ matmul_problem make_argument_block(const facts &f) {
         block.rows = f.matrix_rows;
     else // if the batch shares the weights, all its rows count as rows of one matrix
         block.rows = p.shares_weights() ? p.batch() * block.m : block.m;
+    block.grouping = p.grouped == grouping::rows ? kernels::ROW_GROUPS
+                     : p.grouped == grouping::k  ? kernels::K_GROUPS
+                                                 : kernels::NO_GROUPS;
     if (f.wei == reading::packed)
         block.wei_panel = p.wei.strides[p.ndims() - 1];
     return block;

@@ -11,6 +11,9 @@ namespace zemm::matmul {
 // valid.
 kernels::tensor_arg tensor(const memory_desc &md);
 
+// The scales or zero points of a tensor; no tensor if there is no entry.
+kernels::tensor_arg quant_tensor(const memory_desc &md, const quant_entry *entry);
+
 kernels::matmul_problem make_argument_block(const facts &f);
 // The parts that every problem with plain tensors has; and of these, what follows the sums.
 kernels::matmul_problem make_whole_block(const problem &p);

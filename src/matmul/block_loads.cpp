@@ -18,7 +18,7 @@ bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_d
     constexpr zemm_dim_t limit = 1 << 24;
     const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {
         const zemm_dim_t bytes = bytes_of(md, elements);
-        return (!is_int4(md.data_type) || elements % 2 == 0) && bytes % unit == 0;
+        return (data_type_bits(md.data_type) >= 8 || elements % 2 == 0) && bytes % unit == 0;
     };
     if (md.strides[inner] != 1 || outer_dim >= limit || !is_multiple(md.dims[inner], 4) ||
         bytes_of(md, md.dims[inner]) < 64 || bytes_of(md, md.dims[inner]) > limit - 64 ||
@@ -51,7 +51,7 @@ bool can_read_src_2d(const problem &p, zemm_dim_t rows) {
 
 bool can_read_wei_2d(const memory_desc &wei) {
     const int row = wei.ndims - 2, column = row + 1;
-    return (!is_int4(wei.data_type) && can_read_2d(wei, column, row, wei.dims[row])) ||
+    return (data_type_bits(wei.data_type) >= 8 && can_read_2d(wei, column, row, wei.dims[row])) ||
            can_read_2d(wei, row, column, wei.dims[column]);
 }
 

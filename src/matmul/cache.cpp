@@ -30,10 +30,15 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
         ze::copy_for_kernels(result->device, &plan.argument_block, sizeof(plan.argument_block));
     result->finish = get(sources.finish);
     result->reduce_src = get(sources.reduce_src);
-    result->pack = get(sources.pack);
-    if (result->pack)
-        result->pack_block =
-            ze::copy_for_kernels(result->device, plan.pack.block.data(), plan.pack.block.size());
+    const auto change = [&](const ze::kernel_source &source, const reorder::plan &move) {
+        compiled::change made = {get(source), nullptr};
+        if (made.kernel)
+            made.block = ze::copy_for_kernels(result->device, move.block.data(), move.block.size());
+        return made;
+    };
+    result->arrange = change(sources.arrange_src, plan.arrange);
+    result->pack = change(sources.pack, plan.pack);
+    result->widen = change(sources.widen, plan.widen);
     return result;
 }
 

@@ -4,7 +4,6 @@
 // and K, batches equal or 1, a valid combination of types.
 #include "common/error.hpp"
 #include "matmul/problem.hpp"
-#include "matmul/sparse.hpp"
 #include "primitive/support.hpp"
 #include "zemm/zemm.h"
 
@@ -42,7 +41,8 @@ void check_batch(const problem &p, int d) {
         refuse("of dst is not that of src and weights broadcast");
 }
 
-// The accumulation type for the tensors' types; undef if no matmul has this combination.
+} // namespace
+
 zemm_data_type_t accumulation_type(const problem &p) {
     const zemm_data_type_t s = p.src.data_type, w = p.wei.data_type, d = p.dst.data_type;
     const auto small_float = [](zemm_data_type_t dt) { return is_floating(dt) && data_type_bits(dt) <= 16; };
@@ -62,16 +62,11 @@ zemm_data_type_t accumulation_type(const problem &p) {
     return zemm_data_type_undef;
 }
 
-} // namespace
-
 void check_shapes(const problem &p) {
     const struct {
         const char *name;
         const memory_desc &md;
     } tensors[] = {{"src", p.src}, {"weights", p.wei}, {"dst", p.dst}, {"bias", p.bias}};
-    // Sparse encodings come before the other checks, whose rules are not theirs: a grouped one has another
-    // number of dimensions, for example.
-    check_sparse(p);
     for (const auto &t : tensors) {
         refuse_extra(t.name, t.md);
         refuse_huge(t.name, t.md);
@@ -118,8 +113,6 @@ void check_shapes(const problem &p) {
                          "has %s",
                          index, md == &op.src1 ? "src1" : "src2", dims_text(*md).c_str(),
                          dims_text(p.dst).c_str());
-                if (md->data_type == zemm_f64)
-                    fail(zemm_invalid_arguments, "post-op %d: a binary's source cannot be f64", index);
             }
         ++index;
     }

@@ -26,32 +26,6 @@ void check_f64(const problem &p) {
          zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type), zemm_dt2str(p.dst.data_type));
 }
 
-// The caller must allow the conversion of integer weights to the floating-point type of src.
-void check_weight_only(const problem &p) {
-    const zemm_data_type_t s = p.src.data_type;
-    if (!p.attr.fpmath_apply_to_int)
-        fail(zemm_unimplemented, "%s weights with an %s src need fpmath apply_to_int",
-             zemm_dt2str(p.wei.data_type), zemm_dt2str(s));
-    bool allowed = true;
-    switch (p.attr.fpmath_mode) {
-    case zemm_fpmath_mode_strict:
-    case zemm_fpmath_mode_tf32:
-        allowed = s == zemm_f32;
-        break;
-    case zemm_fpmath_mode_bf16:
-        allowed = s == zemm_f32 || s == zemm_bf16;
-        break;
-    case zemm_fpmath_mode_f16:
-        allowed = s == zemm_f32 || s == zemm_f16;
-        break;
-    case zemm_fpmath_mode_any:
-        break;
-    }
-    if (!allowed)
-        fail(zemm_unimplemented, "fpmath mode %s does not allow %s weights to become %s",
-             zemm_fpmath_mode2str(p.attr.fpmath_mode), zemm_dt2str(p.wei.data_type), zemm_dt2str(s));
-}
-
 } // namespace
 
 void check_support(const problem &p) {
@@ -64,9 +38,8 @@ void check_support(const problem &p) {
     if (p.has_bias())
         check_type("bias", p.bias, role::bias);
     check_f64(p);
-    refuse_shared_places(p.dst, "results");
-    if (p.weight_only())
-        check_weight_only(p);
+    if (p.grouped != grouping::rows) // whose matrices of dst share a place, but not the rows
+        refuse_shared_places(p.dst, "results");
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
         const std::string name = text("post-op %d", index++);

@@ -3,6 +3,7 @@
 // the device. The primitive that runs them.
 #pragma once
 
+#include "matmul/group_table.hpp"
 #include "matmul/primitive_desc.hpp"
 #include "primitive/primitive_cache.hpp"
 
@@ -15,8 +16,11 @@ struct compiled : cached {
     std::shared_ptr<ze::kernel> reduce_src;     // nullptr unless the plan computes reductions
     std::shared_ptr<ze::kernel> finish;         // nullptr unless K is split
     std::unique_ptr<ze::buffer> argument_block; // plan.argument_block on the device
-    std::shared_ptr<ze::kernel> pack;           // nullptr unless the plan packs the weights
-    std::unique_ptr<ze::buffer> pack_block;     // plan.pack.block on the device
+    // Those that change an operand before the matmul. kernel is nullptr unless the plan has such a step.
+    struct change {
+        std::shared_ptr<ze::kernel> kernel;
+        std::unique_ptr<ze::buffer> block; // its plan's block on the device
+    } pack, widen, arrange;
 };
 
 class primitive : public static_primitive {
@@ -24,8 +28,14 @@ public:
     primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)
         : static_primitive(std::move(pd)), compiled_(std::move(c)) {}
 
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-             std::span<const ze_event_handle_t> waits) const override;
+    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
+             std::span<const ze_event_handle_t> waits) const override {
+        submit(stream, memories, nullptr, waits);
+    }
+    // The same for a grouped matmul, with the table of its groups.
+    void submit(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const group_table *groups,
+                std::span<const ze_event_handle_t> waits) const;
+    const struct plan &plan() const { return compiled_->plan; }
 
 private:
     const std::shared_ptr<const compiled> compiled_;

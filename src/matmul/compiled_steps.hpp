@@ -4,15 +4,11 @@
 #pragma once
 
 #include "matmul/steps_desc.hpp"
+#include "reorder/helper.hpp"
 
 namespace zemm::matmul {
 
-// A launch of a helper.
-struct helper {
-    std::shared_ptr<ze::kernel> kernel; // nullptr if there is no such step
-    std::unique_ptr<ze::buffer> block;
-    reorder::plan plan;
-};
+using reorder::helper;
 
 struct compiled_steps : cached {
     using cached::cached;
@@ -27,9 +23,10 @@ public:
                     std::unique_ptr<const zemm_primitive> inner)
         : static_primitive(std::move(pd)), compiled_(std::move(c)), inner_(std::move(inner)) {}
 
-    void check_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-                      std::span<const ze_event_handle_t> waits) const override;
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+    std::unique_ptr<const values> read_values(ze::stream &stream,
+                                              const std::map<int, zemm_memory_t> &memories,
+                                              std::span<const ze_event_handle_t> waits) const override;
+    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *read,
              std::span<const ze_event_handle_t> waits) const override;
 
 private:

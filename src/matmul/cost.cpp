@@ -16,6 +16,8 @@ std::string cost::text() const {
                    clocks, (long long)tiles, multiplying, l1, scaling, widening, 100 * utilisation);
     if (packing != 0)
         words += zemm::text(", %.0f of the clocks for packing the weights first", packing);
+    if (arranging != 0)
+        words += zemm::text(", %.0f of the clocks for arranging src first", arranging);
     return gathers ? words + ", weights element by element" : words;
 }
 
@@ -46,6 +48,13 @@ constexpr double l2_bytes = 64;    // bytes that an Xe core reads or writes a cl
 constexpr double memory_bytes = 8; // bytes a clock if the data does not fit into the L2 cache
 constexpr double element = 100;    // clocks of a load of one element a lane from the L1 cache
 constexpr double lanes = 16;       // elements that an Xe core loads a clock, one by each lane
+
+// Instructions that convert a vector of weights, as zemm.isa counts them.
+double conversion_of(const problem &p) {
+    if (!is_small_float(p.wei.data_type))
+        return 3;
+    return p.src.data_type == zemm_bf16 ? 4 : 2;
+}
 
 // The vector engines (XVEs) of the device. Each runs its share of the tiles one after the other.
 // Its threads hide one another's load latency; with few tiles, an engine waits for every block of
@@ -79,13 +88,13 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
     if (f.scales_along_k) // instructions per sum: conversion, zero point, one or two scales
         c.scaling = k / f.panel_k * elements / row.lanes * (p.integer() ? 4 : 2);
     // Vectors of elements that are converted to the type that is multiplied: f32 that is split, and
-    // integer weights. The factors are instructions per vector on each pipe, as zemm.isa counts
-    // them.
+    // weights of integers and small floats. The factors are instructions per vector on each pipe, as
+    // zemm.isa counts them.
     const double split =
         f.products == 1 ? 0 : k * (row.tile_m + (f.products > 2 ? row.tile_n : 0)) / row.lanes;
-    const double widened = p.weight_only() ? k * row.tile_n / row.lanes : 0;
+    const double widened = f.converts_weights() ? k * row.tile_n / row.lanes : 0;
     c.scaling += 4 * split;
-    c.widening = 3 * (split + widened);
+    c.widening = 3 * split + conversion_of(p) * widened;
     // Without XMX, one pipe executes everything.
     const bool has_own_pipe = f.family.multiplies_by == multiplier::dpas;
     // It also executes the instructions for loads and loops: 140 to 210 a block, as zemm.isa counts
@@ -113,20 +122,36 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
     }
     if (s.ranges > 1)
         c.clocks += launch + 2 * elements * sizeof(float) * double(c.tiles / s.slices) / (l2_bytes * e.cores);
-    const double work =
-        2.0 * double(p.batch()) * double(p.m()) * double(p.n()) * double(p.k()) / ops / e.xves;
+    const double work = 2.0 * double(p.rows_of_dst()) * double(p.n()) * double(p.k()) / ops / e.xves;
     c.utilisation = work / c.clocks;
     return c;
 }
 
-void cost::pack_first(const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model) {
-    const double bytes = double(md_size(plain) + md_size(packed));
-    const double elements = double(md_size(packed)) * 8 / data_type_bits(packed.data_type);
+namespace {
+
+// The clocks of a launch that writes the tensor `to` from `from`, in lanes of one element.
+double copying(const memory_desc &from, const memory_desc &to, const ze::gpu_model &model) {
+    const double bytes = double(md_size(from) + md_size(to));
+    const double elements = double(md_size(to)) * 8 / data_type_bits(to.data_type);
     const double at_once = bytes <= double(model.l2_bytes) ? l2_bytes : memory_bytes;
-    const double before = clocks;
-    packing = launch + std::max(bytes / at_once, elements / lanes) / std::max(1u, model.xe_cores);
-    clocks += packing;
-    utilisation *= before / clocks;
+    return launch + std::max(bytes / at_once, elements / lanes) / std::max(1u, model.xe_cores);
+}
+
+} // namespace
+
+void cost::add(double more) {
+    utilisation *= clocks / (clocks + more);
+    clocks += more;
+}
+
+void cost::pack_first(const memory_desc &plain, const memory_desc &packed, const ze::gpu_model &model) {
+    packing = copying(plain, packed, model);
+    add(packing);
+}
+
+void cost::arrange_first(const memory_desc &src, const memory_desc &arranged, const ze::gpu_model &model) {
+    arranging = copying(src, arranged, model);
+    add(arranging);
 }
 
 } // namespace zemm::matmul

@@ -8,6 +8,7 @@
 #include "common/verbose.hpp"
 #include "matmul/cost.hpp"
 #include "matmul/layouts.hpp"
+#include "matmul/packed_weights.hpp"
 #include "matmul/plan.hpp"
 #include "matmul/predicates.hpp"
 #include "matmul/tuning.hpp"
@@ -76,7 +77,7 @@ const kernel_row list[] = {
 bool fills_tiles(const facts &f, std::string &why) {
     constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
     const problem &p = f.problem();
-    const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
+    const zemm_dim_t rows = p.rows_of_weights();
     const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
     if (rows >= fewest_rows && f.segment >= fewest_k)
         return true;
@@ -85,16 +86,25 @@ bool fills_tiles(const facts &f, std::string &why) {
     return false;
 }
 
+// bf16 rows: fewer rows of dst are limited by reading the weights, or by converting them to bf16.
+zemm_dim_t fewest_rows_as_bf16(const facts &f) {
+    const zemm_data_type_t wei = f.problem().wei.data_type;
+    const bool is_packed = f.wei == reading::packed;
+    if (is_small_float(wei))
+        return is_packed ? 1 : MOST_ROWS_ALONG_K + 1;
+    return is_packed && wei == zemm_bf16 ? 5 : 7;
+}
+
 // Refuses problems that are better for another row: those that do not fill tiles of AMX, many rows
 // for a kernel that is for few or the other way round, and those for the wide tile after this narrow
 // one, where the narrow tiles would compute more than three quarters of the columns that wide ones
-// would. A kernel that multiplies without a panel is always kept.
+// would. A narrow tile without a panel is kept, but for small floats and more than one row.
 bool suits(const facts &f, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))
         return false;
     const problem &p = f.problem();
-    const zemm_dim_t n = p.n(), rows = p.shares_weights() ? p.batch() * p.m() : p.m();
+    const zemm_dim_t n = p.n(), rows = p.rows_of_weights();
     if (row.is_for_few_rows() && rows > row.tile_m) {
         why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
         return false;
@@ -106,14 +116,14 @@ bool suits(const facts &f, std::string &why) {
                    (long long)most_widened, (long long)rows);
         return false;
     }
-    // Fewer are limited by reading the weights, or by converting them to bf16.
-    const bool converts = f.wei != reading::packed || p.wei.data_type != zemm_bf16;
-    const zemm_dim_t fewest_rows = converts ? 7 : 5;
-    if (row.family == isa_family::avx512_bf16 && rows < fewest_rows) {
-        why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows);
+    if (row.family == isa_family::avx512_bf16 && rows < fewest_rows_as_bf16(f)) {
+        why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows_as_bf16(f));
         return false;
     }
-    if (row.wide_n == 0 || f.is_without_panel || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
+    // Small floats are converted once for each group of rows. Groups of the narrow tile have 1, 2, 4, 8 or
+    // 12 rows, those of the wide tile any number up to 6.
+    const bool stays_narrow = f.is_without_panel && (!is_small_float(p.wei.data_type) || rows == 1);
+    if (row.wide_n == 0 || stays_narrow || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
         return true;
     why = text("a tile of %d columns is better", row.wide_n);
     return false;
@@ -139,6 +149,8 @@ cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
             best = with_packing;
         }
     }
+    if (c.runs().arranged)
+        best.arrange_first(c.facts.of_caller().src, c.runs().problem().src, model);
     c.clocks = best.clocks;
     return best;
 }
@@ -177,6 +189,7 @@ std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::
         candidate c = {std::move(f)};
         if (c.facts.packing && !row.is_xe()) // for GPUs, deal() decides by cost
             c.packed = facts_of(row, in.of_problem, c.facts.packing->packed);
+        c.widening = widen_first(c.runs(), dev);
         return c;
     } catch (const error &e) { // the layout does not exist, such as for a 4-bit type with odd rows
         why = e.what();
@@ -216,7 +229,7 @@ std::optional<candidate> consider(const choice &chosen, layouts &in, const ze::d
 // Moves the choice of a tuning file to the front. It must neither ask callers for more than the
 // others do, nor need much more scratchpad.
 void prefer_tuned(const problem &p, const ze::device &dev, layouts &in, std::vector<candidate> &found) {
-    const choice *chosen = tuned(p, dev);
+    const choice *chosen = p.grouped == grouping::none ? tuned(p, dev) : nullptr;
     if (!chosen || in.of_problem.empty)
         return;
     constexpr size_t surplus = 64 << 20; // bytes of scratchpad
@@ -243,20 +256,12 @@ void prefer_tuned(const problem &p, const ze::device &dev, layouts &in, std::vec
     found.insert(found.begin(), std::move(*c));
 }
 
-} // namespace
-
-const kernel_row *find_row(std::string_view name) {
-    const auto found = std::ranges::find_if(list, [&](const kernel_row &row) { return name == row.name; });
-    return found == std::end(list) ? nullptr : found;
-}
-
-std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
+// The rows that take the problem, the best one first. Those that do not are in `refused`, with their reasons.
+std::vector<candidate> find_rows(const problem &p, const ze::device &dev, layouts &in, refusals &refused) {
     const std::string forced = env("ZEMM_KERNEL");
     std::string no_choice;
     const std::optional<choice> asked = forced.empty() ? std::nullopt : parse_choice(forced, no_choice);
-    layouts in(p, dev);
     std::vector<candidate> result;
-    refusals refused("matmul", [&p] { return dims_line(p); });
     for (const kernel_row &row : list) {
         std::string why;
         std::optional<candidate> c;
@@ -273,12 +278,30 @@ std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
         else
             refused.add(row.name, std::move(why));
     }
-    if (result.empty())
-        refused.fail();
     sort_tiles(p, dev, in, result);
-    if (forced.empty())
+    if (forced.empty() && !result.empty())
         prefer_tuned(p, dev, in, result);
     return result;
+}
+
+} // namespace
+
+const kernel_row *find_row(std::string_view name) {
+    const auto found = std::ranges::find_if(list, [&](const kernel_row &row) { return name == row.name; });
+    return found == std::end(list) ? nullptr : found;
+}
+
+std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
+    const auto find = [&](bool converts_packed) {
+        layouts in(p, dev, converts_packed);
+        refusals refused("matmul", [&p] { return dims_line(p); });
+        std::vector<candidate> found = find_rows(p, dev, in, refused);
+        if (found.empty() && (converts_packed || !is_packed_weights(p.wei)))
+            refused.fail();
+        return found;
+    };
+    std::vector<candidate> found = find(false);
+    return found.empty() ? find(true) : found; // weights that no row reads as they are packed
 }
 
 } // namespace zemm::matmul

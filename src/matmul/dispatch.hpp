@@ -9,6 +9,7 @@
 #include "matmul/choice.hpp"
 #include "matmul/facts.hpp"
 #include "matmul/split.hpp"
+#include "matmul/widening.hpp"
 #include "ze/device.hpp"
 
 namespace zemm::matmul {
@@ -18,13 +19,14 @@ struct candidate {
     struct facts facts; // with the weights in the layout that the row wants
     // If the weights are packed first: the facts of the problem that the kernel then runs.
     std::optional<struct facts> packed = std::nullopt;
+    std::shared_ptr<const src_widening> widening = nullptr; // how src becomes wider first, if it does
     // For rows where a sub-group owns a tile: how tiles and K are dealt to sub-groups, and the
     // estimated clocks.
     split dealt = {};
     double clocks = 0;
     cut_choice cut = {}; // what ZEMM_KERNEL or a tuning file asks for
 
-    const struct facts &runs() const { return packed ? *packed : facts; }
+    const struct facts &runs() const { return widening ? widening->wide : packed ? *packed : facts; }
 };
 
 // nullptr if kernels.def has no matmul of that name.

@@ -18,12 +18,12 @@ void check_alignment(int arg, const void *data, size_t alignment, const kernel_r
 
 } // namespace
 
-void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-                    std::span<const ze_event_handle_t> waits) const {
+void primitive::submit(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                       const group_table *groups, std::span<const ze_event_handle_t> waits) const {
     const compiled &c = *compiled_;
     const auto &pd = static_cast<const primitive_desc &>(*this->pd);
     const bound_arguments bound{memories, pd.arguments};
-    const plan &plan = c.plan;
+    const struct plan &plan = c.plan;
     const void *src = bound.pointer(ZEMM_ARG_SRC), *wei = bound.pointer(ZEMM_ARG_WEIGHTS);
     const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.argument_block->data();
     check_alignment(ZEMM_ARG_SRC, src, plan.src_alignment, *plan.row);
@@ -35,6 +35,13 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
                          ? static_cast<const char *>(stream.scratchpad(plan.scratchpad_size))
                          : aligned_scratchpad(bound.pointer(ZEMM_ARG_SCRATCHPAD));
     kernels::matmul_arguments values = arguments_by_value(bound, pd.problem());
+    uint32_t times = 1; // what the plan's tiles along M are repeated for
+    if (groups) {
+        stream.keep(groups->memory);
+        values.groups = reinterpret_cast<uint64_t>(groups->data);
+        if (plan.has_row_groups())
+            times = groups->count / plan.tiles_along_m;
+    }
     const auto launch = [&](ze::kernel &kernel, std::array<uint32_t, 3> group_size,
                             std::array<uint32_t, 3> group_count,
                             std::span<const ze::kernel_argument> arguments) {
@@ -43,14 +50,31 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
     };
 
     if (plan.pack.kernel) {
-        const void *packed = scratchpad + plan.packed_at, *pack_block = c.pack_block->data();
+        const void *packed = scratchpad + plan.packed_at, *pack_block = c.pack.block->data();
         const kernels::reorder_arguments none = {};
         const ze::kernel_argument args[] = {{sizeof(void *), &wei},
                                             {sizeof(void *), &packed},
                                             {sizeof(void *), &pack_block},
                                             {sizeof(none), &none}};
-        launch(*c.pack, plan.pack.group_size, plan.pack.group_count, args);
+        launch(*c.pack.kernel, plan.pack.group_size, plan.pack.group_count, args);
         wei = packed;
+    }
+    if (plan.widen.kernel) {
+        const void *wide = scratchpad + plan.wide_at, *widen_block = c.widen.block->data();
+        const ze::kernel_argument args[] = {
+            {sizeof(void *), &src}, {sizeof(void *), &wide}, {sizeof(void *), &widen_block}};
+        launch(*c.widen.kernel, plan.widen.group_size, plan.widen.group_count, args);
+        src = wide;
+    }
+    if (plan.arrange.kernel) {
+        const void *arranged = scratchpad + plan.arranged_at, *arrange_block = c.arrange.block->data();
+        const void *scales = values.src_scale ? reinterpret_cast<const void *>(values.src_scale) : src;
+        const ze::kernel_argument args[] = {{sizeof(void *), &src},
+                                            {sizeof(void *), &arranged},
+                                            {sizeof(void *), &arrange_block},
+                                            {sizeof(void *), &scales}};
+        launch(*c.arrange.kernel, plan.arrange.group_size, plan.arrange.group_count, args);
+        src = arranged;
     }
     if (plan.computes_reductions) {
         const void *reductions = scratchpad + plan.reductions_at;
@@ -64,9 +88,13 @@ void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memo
                                        {sizeof(void *), &dst},    {sizeof(void *), &block},
                                        {sizeof(values), &values}, {plan.local_bytes, nullptr}};
     const std::span<const ze::kernel_argument> args(all, plan.row->is_xe() ? 6 : 5);
-    launch(*c.matmul, plan.group_size, plan.group_count, args);
+    const auto all_tiles = [&](std::array<uint32_t, 3> group_count) {
+        group_count[0] = uint32_t(zemm::groups(zemm_dim_t(group_count[0]) * times, 1, "M x N"));
+        return group_count;
+    };
+    launch(*c.matmul, plan.group_size, all_tiles(plan.group_count), args);
     if (c.finish)
-        launch(*c.finish, plan.group_size, plan.finish_count, args);
+        launch(*c.finish, plan.group_size, all_tiles(plan.finish_count), args);
 }
 
 } // namespace zemm::matmul

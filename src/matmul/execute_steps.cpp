@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <utility>
 
 #include "common/error.hpp"
 #include "matmul/arguments.hpp"
@@ -28,11 +29,12 @@ public:
             const converted_tensor &t = steps_.before[i];
             const helper &h = compiled_.before[i];
             char *to = scratchpad_ + t.at;
-            replaced_[t.arg] = to;
-            if (is_sparse(pd_.arguments.at(t.arg).md))
-                densify(h, *bound_.find(t.arg), to);
+            const bool is_dense = !is_sparse(pd_.arguments.at(t.arg).md) || replaced_.contains(t.arg);
+            if (is_dense)
+                move(h, pointer(t.arg), to, t.arg == ZEMM_ARG_SRC);
             else
-                move(h, bound_.pointer(t.arg), to, t.arg == ZEMM_ARG_SRC);
+                reorder::densify(stream_, h, *bound_.find(t.arg), to, std::exchange(waits_, {}));
+            replaced_[t.arg] = to;
         }
         if (steps_.after)
             replaced_[ZEMM_ARG_DST] = scratchpad_ + steps_.dst_at;
@@ -68,7 +70,7 @@ public:
             memory.parts.emplace_back().handle = found->second;
             given[arg] = &memory;
         }
-        inner.run(stream_, given, waits_);
+        inner.run(stream_, given, nullptr, waits_);
         waits_ = {};
     }
 
@@ -90,8 +92,7 @@ public:
 
 private:
     void launch(const helper &h, std::span<const ze::kernel_argument> arguments) {
-        stream_.launch(*h.kernel, h.plan.group_size, h.plan.group_count, arguments, waits_);
-        waits_ = {};
+        reorder::launch(stream_, h, arguments, std::exchange(waits_, {}));
     }
 
     // is_src: with the zero points of src, if it has any.
@@ -106,18 +107,6 @@ private:
                                             {sizeof(void *), &to},
                                             {sizeof(void *), &block},
                                             {sizeof(values), &values}};
-        launch(h, args);
-    }
-
-    void densify(const helper &h, const zemm_memory &from, const void *to) {
-        const auto handle = [&](int part) { return from.parts[size_t(part)].handle; };
-        const void *values = handle(0), *block = h.block->data();
-        const void *rows = handle(rows_part(from.md)), *columns = handle(columns_part(from.md));
-        const ze::kernel_argument args[] = {{sizeof(void *), &values},
-                                            {sizeof(void *), &rows},
-                                            {sizeof(void *), &columns},
-                                            {sizeof(void *), &to},
-                                            {sizeof(void *), &block}};
         launch(h, args);
     }
 
@@ -154,11 +143,12 @@ private:
 
 } // namespace
 
-// Indices of sparse tensors; the probability of dropout, if the host can read it. Earlier work may write
-// them, so that has to be done first. (Where the host cannot read the probability, the kernel takes the
-// nearest value that is one.)
-void steps_primitive::check_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-                                   std::span<const ze_event_handle_t> waits) const {
+// Checks indices of sparse tensors, and the probability of dropout if the host can read it. Earlier work may
+// write them, so that has to be done first. (Where the host cannot read the probability, the kernel takes
+// the nearest value that is one.)
+std::unique_ptr<const static_primitive::values>
+steps_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                             std::span<const ze_event_handle_t> waits) const {
     const bound_arguments bound{memories, pd->arguments};
     const auto finish_earlier_work = [&] {
         stream.wait_for(waits);
@@ -167,7 +157,7 @@ void steps_primitive::check_values(ze::stream &stream, const std::map<int, zemm_
     for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS})
         if (is_sparse(pd->arguments.at(arg).md)) {
             finish_earlier_work();
-            check_indices(tensor_name(arg), *bound.find(arg));
+            reorder::check_contents(tensor_name(arg), *bound.find(arg));
         }
     const void *value = bound.host_value(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
     if (!value && pd->engine->device->host_pointers) {
@@ -176,15 +166,16 @@ void steps_primitive::check_values(ze::stream &stream, const std::map<int, zemm_
             finish_earlier_work();
     }
     if (!value)
-        return;
+        return nullptr;
     float probability;
     std::memcpy(&probability, value, sizeof probability);
     if (!(probability >= 0.f && probability <= 1.f))
         fail(zemm_invalid_arguments, "dropout: the probability is %g, it must be from 0 to 1",
              double(probability));
+    return nullptr;
 }
 
-void steps_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+void steps_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
                           std::span<const ze_event_handle_t> waits) const {
     const auto &pd = static_cast<const steps_desc &>(*this->pd);
     const bound_arguments bound{memories, pd.arguments};

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernels/matmul_args.h"
+#include "matmul/arranged_src.hpp"
 #include "matmul/block_loads.hpp"
 #include "matmul/packed_weights.hpp"
 #include "matmul/registers.hpp"
@@ -103,15 +104,15 @@ bool multiplies_along_k(const facts &f) {
     if (!f.family.multiplies_along_k || f.empty || f.laid_out->wei_unit != UNIT_ROW ||
         f.src_unit != UNIT_COLUMN)
         return false;
-    const zemm_dim_t rows = p.batch() * p.m();
-    const auto is_read = [](zemm_data_type_t dt) {
-        return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16;
-    };
+    const zemm_dim_t rows = p.grouped == grouping::rows ? p.likely_rows : p.rows_of_dst();
     // With more rows, making a panel of the weights pays. Adding up the lanes at the end of a segment
     // takes about as long for two rows as making a panel of 128 elements of K.
     if (f.row->multiplies == operands::int8)
         return f.segment % 64 == 0 && rows <= std::min<zemm_dim_t>(6, f.segment / 64);
-    return rows <= 8 && is_read(p.src.data_type) && is_read(p.wei.data_type);
+    // Vectors of a 4-bit src begin at whole bytes.
+    const bool is_whole = data_type_bits(p.src.data_type) >= 8 || f.segment % 2 == 0 || f.is_one_segment;
+    return rows <= MOST_ROWS_ALONG_K && is_floating(p.src.data_type) && is_floating(p.wei.data_type) &&
+           is_whole && !p.zero_point(ZEMM_ARG_WEIGHTS);
 }
 
 // f32 is split into two bf16 where the fpmath mode wants more digits than one bf16 has. Integers
@@ -135,7 +136,7 @@ int panel_of(const facts &f) {
 int panels_of(const facts &f) {
     // With float src, scales and zero points are read for two panels at a time. Integer rows have
     // no registers for that. If all of K is one segment, a range may have an odd number of panels.
-    const bool are_two = f.family.multiplies_by == multiplier::dpas && f.problem().weight_only() &&
+    const bool are_two = f.family.multiplies_by == multiplier::dpas && f.converts_weights() &&
                          f.scales_along_k && f.segment < f.problem().k() && f.segment % (2 * f.panel_k) == 0;
     return are_two ? 2 : 1;
 }
@@ -145,7 +146,33 @@ problem with_weights(problem p, const memory_desc &wei) {
     return p;
 }
 
+// The problem with src as the row multiplies it; nullptr if that is as the caller has it.
+std::shared_ptr<const problem> arranged_for(const kernel_row &row, const problem &p) {
+    if (!arranges_src(p, row))
+        return nullptr;
+    return std::make_shared<problem>(arranged_problem(p));
+}
+
+// What depends on the layout of src.
+void derive_from_src(problem_facts &f, const problem &p) {
+    f.src_unit = unit_dim(p.src, f.segment);
+    f.matrix_rows = p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
+    f.src_in_blocks_1d = can_read_src_1d(p);
+    f.src_in_blocks_2d = can_read_src_2d(p, f.matrix_rows);
+}
+
+int step_of(const facts &f) {
+    if (f.problem().weight_only())
+        return f.family.widened_step;
+    return f.family.step_bytes / operand_bytes(f.row->multiplies);
+}
+
 } // namespace
+
+bool facts::converts_weights() const {
+    return problem().weight_only() ||
+           (row->multiplies == operands::half && is_small_float(problem().wei.data_type));
+}
 
 problem_facts facts_of(const problem &p) {
     problem_facts f = {};
@@ -156,16 +183,13 @@ problem_facts facts_of(const problem &p) {
     f.scales_along_k = changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
                        changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true) || subtracts_floats(p);
     f.longest_range = f.empty || f.scales_along_k ? p.k() : longest_range(p, f.segment);
-    f.src_unit = unit_dim(p.src, f.segment);
-    f.matrix_rows = p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
-    f.src_in_blocks_1d = can_read_src_1d(p);
-    f.src_in_blocks_2d = can_read_src_2d(p, f.matrix_rows);
+    derive_from_src(f, p);
     return f;
 }
 
 laid_out_problem::laid_out_problem(const struct problem &p, const memory_desc &wei,
-                                   const problem_facts &of_problem)
-    : problem(with_weights(p, wei)), is_packed(is_packed_weights(wei)),
+                                   const problem_facts &of_problem, bool reads_packed)
+    : problem(with_weights(p, wei)), is_packed(reads_packed && is_packed_weights(wei)),
       is_foreign(!is_packed && !md_is_plain(wei)),
       wei_unit(is_packed ? UNIT_PACKED : unit_dim(wei, of_problem.segment)),
       wei_in_blocks_2d(md_is_plain(wei) && can_read_wei_2d(wei)) {}
@@ -176,6 +200,13 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.row = &row;
     f.family = row.traits();
     f.laid_out = std::move(laid_out);
+    f.arranged = arranged_for(row, f.of_caller());
+    if (f.arranged) {
+        static_cast<problem_facts &>(f) = facts_of(*f.arranged);
+        struct problem padded = *f.arranged;
+        padded.src = with_padding(padded.src);
+        derive_from_src(f, padded);
+    }
     f.src = src_reading(f);
     f.wei = wei_reading(f);
     f.is_without_panel = multiplies_along_k(f);
@@ -183,8 +214,7 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     if (!f.family.is_xe())
         return f;
     f.narrows_f32 = row.multiplies == operands::half && f.problem().src.data_type == zemm_f32;
-    f.step = f.problem().weight_only() ? f.family.widened_step
-                                       : f.family.step_bytes / operand_bytes(row.multiplies);
+    f.step = step_of(f);
     f.products = products_of_one(f);
     f.panel_k = panel_of(f);
     f.panels = panels_of(f);

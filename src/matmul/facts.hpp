@@ -32,11 +32,13 @@ struct problem_facts {
 
 // A problem with its weights in one layout. Rows that want this layout share it.
 struct laid_out_problem {
-    laid_out_problem(const struct problem &p, const memory_desc &wei, const problem_facts &of_problem);
+    // reads_packed: whether kernels read the weights if they are packed.
+    laid_out_problem(const struct problem &p, const memory_desc &wei, const problem_facts &of_problem,
+                     bool reads_packed = true);
 
     const struct problem problem;
-    const bool is_packed; // the weights are
-    // The weights have another layout with blocks, which no kernel reads: they are converted first.
+    const bool is_packed; // the weights are, and kernels read them
+    // The weights have a layout with blocks that no kernel reads: they are converted first.
     const bool is_foreign;
     const uint32_t wei_unit;     // UNIT_...: their contiguous dimension, or packed
     const bool wei_in_blocks_2d; // 2-D block loads can read the weights
@@ -66,6 +68,8 @@ struct facts : problem_facts {
     // Only for rows where a sub-group owns a tile:
     bool narrows_f32 = false; // f32 src is multiplied as bf16
     int step = 0;             // elements of K that are multiplied at once
+    // The problem with src as the row multiplies it, if that is not as the caller has it (arranged_src.hpp).
+    std::shared_ptr<const struct problem> arranged = nullptr;
     // Products of bf16 for one product of the problem. Where f32 is split into two bf16: 3 if both
     // operands are f32, 2 if the weights are integers.
     int products = 1;
@@ -79,7 +83,11 @@ struct facts : problem_facts {
     // Why not, if the weights should be packed but cannot be.
     std::string why_not_packed = {};
 
-    const struct problem &problem() const { return laid_out->problem; }
+    // What the kernel computes: the caller's problem, unless src is arranged first.
+    const struct problem &problem() const { return arranged ? *arranged : laid_out->problem; }
+    const struct problem &of_caller() const { return laid_out->problem; }
+    // Whether weights become another type before they are multiplied. It is that of src.
+    bool converts_weights() const;
     bool gathers_weights() const { return family.is_xe() && wei == reading::elements; }
     bool splits_f32() const { return products > 1; }
 };

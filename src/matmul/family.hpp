@@ -12,6 +12,7 @@ enum class isa_family {
     avx2_int8,
     avx2_vnni,
     avx512,
+    avx512_widen,
     avx512_vnni,
     avx512_bf16,
     amx,
@@ -62,6 +63,7 @@ constexpr family_traits traits_of(isa_family family) {
     case isa_family::any:
     case isa_family::cpu:
     case isa_family::avx2:
+    case isa_family::avx512_widen:
     case isa_family::avx512_bf16:
         return {};
     case isa_family::avx2_int8:

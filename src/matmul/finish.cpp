@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/finish.hpp"
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 
@@ -15,31 +16,9 @@ namespace {
 using kernels::finish_problem;
 using kernels::matmul_problem;
 
-static_assert(sizeof(finish_problem) == sizeof(matmul_problem) + 8 + 8 + sizeof(kernels::tensor_arg) + 4 * 8);
+static_assert(sizeof(finish_problem) == sizeof(matmul_problem) + 8 + 8 + sizeof(kernels::tensor_arg) +
+                                            4 * 10 + sizeof(kernels::reorder_tensor));
 static_assert(sizeof(kernels::finish_arguments) == 8 * 9);
-
-// What the kernels need to know of the floats that dst may have when it is rounded or scaled by them.
-struct float_facts {
-    int digits; // of the significand, with the leading one
-    float largest, smallest_normal;
-};
-
-float_facts facts_of(zemm_data_type_t dt) {
-    switch (dt) {
-    case zemm_f16:
-        return {11, 65504.f, 0x1p-14f};
-    case zemm_bf16:
-        return {8, 0x1.fep127f, 0x1p-126f};
-    case zemm_f8_e5m2:
-        return {3, 57344.f, 0x1p-14f};
-    case zemm_f8_e4m3:
-        return {4, 448.f, 0x1p-6f};
-    case zemm_f4_e2m1:
-        return {2, 6.f, 0.f};
-    default:
-        return {24, 0.f, 0.f};
-    }
-}
 
 kernels::dynamic_scales dynamic_scales_of(const problem &p) {
     const quant_entry *scale = p.scale(ZEMM_ARG_DST);
@@ -48,9 +27,9 @@ kernels::dynamic_scales dynamic_scales_of(const problem &p) {
     return scale->mode == zemm_quantization_mode_dynamic_mx ? kernels::DYNAMIC_MX : kernels::DYNAMIC_FP;
 }
 
-// An f32 dst keeps all bits of a result.
+// An f32 dst keeps all bits of a result, but has no infinities and no subnormals then, as in oneDNN.
 bool rounds_randomly(const problem &p) {
-    return p.attr.rounding.contains(ZEMM_ARG_DST) && data_type_bits(p.dst.data_type) <= 16;
+    return p.attr.rounding.contains(ZEMM_ARG_DST);
 }
 
 } // namespace
@@ -65,12 +44,12 @@ bool needs_finish(const problem &p) {
     return is_f64(p) && (!p.attr.post_ops.entries.empty() || p.scale(ZEMM_ARG_DST));
 }
 
-reorder::plan plan_finish(const problem &p, bool sums_are_f64) {
+reorder::plan plan_finish(const problem &p, const memory_desc &dst, bool sums_are_f64) {
     finish_problem block = {};
     block.matmul = make_epilogue_block(p);
     if (sums_are_f64)
         block.matmul.bias = tensor({});
-    const float_facts facts = facts_of(p.dst.data_type);
+    const float_facts facts = float_facts_of(p.dst.data_type);
     block.chunk = FINISH_COLUMNS;
     block.has_dropout = p.attr.has_dropout;
     block.dropout_mask = tensor(p.attr.dropout_mask);
@@ -80,11 +59,14 @@ reorder::plan plan_finish(const problem &p, bool sums_are_f64) {
     if (block.dynamic_scales != kernels::DYNAMIC_NONE)
         block.chunk = int32_t(p.scale(ZEMM_ARG_DST)->groups[1]);
     block.largest = facts.largest;
-    block.largest_exponent = std::ilogb(facts.largest == 0.f ? 1.f : facts.largest) + 127;
+    block.largest_exponent = std::ilogb(facts.largest) + 127;
     if (rounds_randomly(p)) {
         block.dropped_bits = 24 - facts.digits;
         block.random_bits = data_type_bits(p.dst.data_type) == 16 ? 8 : 16;
         block.smallest = facts.smallest_normal;
+        block.largest_rounded = is_integer(p.dst.data_type) ? FLT_MAX : facts.largest;
+        if (!md_is_plain(dst))
+            block.blocked_dst = reorder::tensor_of(dst);
     }
     constexpr zemm_dim_t worth = 1024; // columns that make a work-item worth its launch
     block.piece = worth;

@@ -14,8 +14,9 @@ bool is_f64(const problem &p);
 // Whether finish_dst has to turn the sums into dst.
 bool needs_finish(const problem &p);
 
-// p: with plain tensors. sums_are_f64: matmul_f64 makes them, and adds the bias.
-reorder::plan plan_finish(const problem &p, bool sums_are_f64);
+// p: with plain tensors. dst: the caller's, on whose layout random numbers depend. sums_are_f64: matmul_f64
+// makes them, and adds the bias.
+reorder::plan plan_finish(const problem &p, const memory_desc &dst, bool sums_are_f64);
 // Throws unimplemented if the device has no f64.
 reorder::plan plan_f64(const problem &p, const ze::device &dev);
 

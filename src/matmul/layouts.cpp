@@ -14,7 +14,7 @@ bool is_worth_it_on_cpu(const facts &f) {
     constexpr zemm_dim_t fewest_tiles = 2; // tiles of full height along M
     const problem &p = f.problem();
     return f.row->weights == weights_layout::packed && f.has_quads && p.shares_weights() &&
-           p.batch() * p.m() >= fewest_tiles * f.row->tile_m;
+           p.rows_of_weights() >= fewest_tiles * f.row->tile_m;
 }
 
 // Always, if the row cannot gather weights. Else, if the tiles make a single row along N, each
@@ -22,8 +22,7 @@ bool is_worth_it_on_cpu(const facts &f) {
 // along K, a load takes one cache line for each lane: then packing pays even so.
 bool is_worth_it_on_xe(const facts &f) {
     const problem &p = f.problem();
-    const zemm_dim_t rows = p.shares_weights() ? p.batch() * p.m() : p.m();
-    return !f.row->can_gather() || rows > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
+    return !f.row->can_gather() || p.rows_of_weights() > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
 }
 
 // Whether plain weights are better packed first; others than packed ones have to be converted.
@@ -37,8 +36,9 @@ bool is_worth_it(const facts &f, const ze::device &dev) {
 
 } // namespace
 
-layouts::layouts(const problem &p, const ze::device &dev)
-    : of_problem(facts_of(p)), p_(p), dev_(dev), is_open_(p.wei.format_kind == zemm_format_kind_any) {}
+layouts::layouts(const problem &p, const ze::device &dev, bool converts_packed)
+    : of_problem(facts_of(p)), p_(p), dev_(dev), is_open_(p.wei.format_kind == zemm_format_kind_any),
+      converts_packed_(converts_packed) {}
 
 std::shared_ptr<const laid_out_problem> &layouts::lay_out_as(kind k) {
     std::shared_ptr<const laid_out_problem> &made = made_[k];
@@ -50,10 +50,10 @@ std::shared_ptr<const laid_out_problem> &layouts::lay_out_as(kind k) {
     else if (k == packed)
         wei = packed_weights(wei);
     else if (k == row_major)
-        wei = md_with_strides(wei.ndims, wei.dims, wei.data_type, nullptr);
+        wei = md_row_major(wei, wei.data_type);
     else
         md_resolve_any(wei);
-    made = std::make_shared<const laid_out_problem>(p_, wei, of_problem);
+    made = std::make_shared<const laid_out_problem>(p_, wei, of_problem, k != given || !converts_packed_);
     return made;
 }
 
@@ -61,7 +61,7 @@ std::shared_ptr<const laid_out_problem> layouts::wanted(const kernel_row &row) {
     if (!is_open_)
         return lay_out_as(given);
     // 2-D block loads rearrange bytes for DPAS as they read them.
-    if (row.traits().loads == block_loads::two_dimensions && is_int8(p_.wei.data_type) &&
+    if (row.traits().loads == block_loads::two_dimensions && data_type_bits(p_.wei.data_type) == 8 &&
         lay_out_as(given)->wei_in_blocks_2d)
         return lay_out_as(given);
     // A transposing 2-D block load gives tf32 DPAS its operand from f32 weights that lie along K.
@@ -72,7 +72,8 @@ std::shared_ptr<const laid_out_problem> layouts::wanted(const kernel_row &row) {
 }
 
 bool layouts::wants_packed(const kernel_row &row) const {
-    return row.weights == weights_layout::packed && of_problem.has_quads && !of_problem.empty;
+    return row.weights == weights_layout::packed && of_problem.has_quads && !of_problem.empty &&
+           !converts_packed_;
 }
 
 std::shared_ptr<const weights_packing> layouts::packing_of(const facts &f) {

@@ -23,8 +23,9 @@ struct weights_packing {
 
 class layouts {
 public:
-    // Keeps references to both.
-    layouts(const problem &p, const ze::device &dev);
+    // Keeps references to both. converts_packed: also weights that the caller has packed become row-major
+    // first.
+    layouts(const problem &p, const ze::device &dev, bool converts_packed);
 
     const problem_facts of_problem;
     // The problem with the weights in the layout that the row wants. Throws if that layout does not
@@ -48,6 +49,7 @@ private:
     const problem &p_;
     const ze::device &dev_;
     const bool is_open_; // the caller passed tag any
+    const bool converts_packed_;
     std::shared_ptr<const laid_out_problem> made_[count];
     // By the layout of the plain weights; row_major: of others that become row-major.
     std::shared_ptr<const weights_packing> packings_[count];

@@ -6,6 +6,7 @@
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
 #include "matmul/argument_block.hpp"
+#include "matmul/arranged_src.hpp"
 #include "matmul/block_loads.hpp"
 #include "matmul/layouts.hpp"
 #include "matmul/plan_xe.hpp"
@@ -163,6 +164,8 @@ bool reads_one_group_otherwise(const facts &f) {
     const problem &p = f.problem();
     if (multiplies_quads(f))
         return is_int4(p.wei.data_type) || changes_signedness(f);
+    if (f.row->family == isa_family::avx512_bf16)
+        return is_small_float(p.wei.data_type);
     return f.row->multiplies == operands::f32 && !p.integer() &&
            (p.wei.data_type != zemm_f32 || is_read_in_rows(f));
 }
@@ -230,6 +233,9 @@ std::vector<ze::spec_constant> constants_of(const facts &f, const ze::device &de
     const kernels::zp_term term = zp_term_of(f);
     if (f.family.zero_points_as_f32 || term == kernels::ZP_TERM_F32)
         result.push_back({SPEC_ZP_TERM, uint32_t(term)});
+    // The feature avx512_bf16 implies AVX512_VBMI (src/cpu_driver/isa.cpp).
+    if (f.row->family == isa_family::avx512_widen || f.row->family == isa_family::avx512)
+        result.push_back({SPEC_LOOK_UP, uint32_t(dev.has(ze::feature::avx512_bf16))});
     if (f.family.has_tiles())
         result.push_back({SPEC_TILES, uint32_t(dev.has(f.row->tiles()) ? kernels::TILES_IN_HARDWARE
                                                                        : kernels::TILES_IN_SOFTWARE)});
@@ -251,14 +257,22 @@ std::vector<ze::spec_constant> finish_constants_of(uint32_t flags) {
 constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds
 constexpr zemm_dim_t shortest_range = 512;      // elements of K
 
+// Whether K may be split for the number of a CPU's threads. Floats round otherwise with other ranges, and a
+// deterministic matmul gives the same bits with any number of threads.
+bool may_split(const facts &f) {
+    const problem &p = f.problem();
+    const bool is_exact = p.integer() && !f.scales_along_k;
+    return p.grouped != grouping::k && (is_exact || !p.attr.deterministic);
+}
+
 // How many neighbouring tiles a work-item computes (FLAG_ABREAST): as many as leave enough
 // work-items, for few rows of bytes and plain weights that lie along N. More rows hide the time in
 // which their weights are read.
-zemm_dim_t tiles_abreast(const facts &f, const matmul_problem &block, zemm_dim_t tiles, zemm_dim_t enough) {
+zemm_dim_t tiles_abreast(const facts &f, zemm_dim_t rows, zemm_dim_t tiles, zemm_dim_t enough) {
     if (f.row->multiplies != operands::int8 || f.family.has_tiles() || f.row->rows_at_once > 8 ||
-        f.laid_out->wei_unit != UNIT_COLUMN || block.rows > most_rows_abreast)
+        f.laid_out->wei_unit != UNIT_COLUMN || rows > most_rows_abreast)
         return 1;
-    const zemm_dim_t most = std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / block.rows);
+    const zemm_dim_t most = std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / rows);
     zemm_dim_t abreast = 1;
     while (2 * abreast <= most && 2 * abreast * enough <= tiles)
         abreast *= 2;
@@ -268,10 +282,13 @@ zemm_dim_t tiles_abreast(const facts &f, const matmul_problem &block, zemm_dim_t
 // Cuts a problem for rows where a work-item owns a tile: tiles of nearly equal height, and about
 // four work-groups for every core. If there are too few tiles for that, they first get lower, down
 // to 16 rows. Then K is split into ranges. If K is not split, tiles get as low as the policy
-// allows. A choice replaces the height of tiles, the number of ranges, or both.
+// allows. A choice replaces the height of tiles, the number of ranges, or both. With groups of rows, the
+// height of tiles is the most that they may have.
 void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *f.row;
     matmul_problem &block = result.argument_block;
+    const grouping grouped = f.problem().grouped;
+    const zemm_dim_t rows = grouped == grouping::rows ? f.problem().likely_rows : block.rows;
     if (chosen.slices != 0)
         fail(zemm_unimplemented, "%s does not cut ranges of K into slices", row.name);
     if (chosen.rows > row.tile_m)
@@ -280,15 +297,15 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
     result.group_size = {uint32_t(row.group_x), 1, 1};
     const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
     const zemm_dim_t tiles_along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
-    block.abreast = int32_t(tiles_abreast(f, block, tiles_along_n, enough));
+    block.abreast = int32_t(tiles_abreast(f, rows, tiles_along_n, enough));
     const zemm_dim_t along_n = groups(tiles_along_n, block.abreast, "N");
     const zemm_dim_t wanted = groups(enough, along_n * batch, "a device");
-    const zemm_dim_t fewest = groups(block.rows, row.tile_m, "M");
-    const auto tiles_of = [&](zemm_dim_t rows) {
-        return std::max(fewest, std::min(wanted, groups(block.rows, rows, "M")));
+    const zemm_dim_t fewest = groups(rows, row.tile_m, "M");
+    const auto tiles_of = [&](zemm_dim_t height) {
+        return std::max(fewest, std::min(wanted, groups(rows, height, "M")));
     };
     zemm_dim_t tiles = tiles_of(up(16, row.rows_at_once)), ranges = 1;
-    if (std::max<zemm_dim_t>(block.rows, 16) * batch * block.n >= worth_splitting / block.k)
+    if (may_split(f) && std::max<zemm_dim_t>(rows, 16) * batch * block.n >= worth_splitting / block.k)
         ranges = std::min(groups(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
     ranges = std::max(chosen.ranges != 0 ? chosen.ranges : ranges, groups(block.k, f.longest_range, "K"));
     block.k_range = k_range(f, ranges);
@@ -298,19 +315,21 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
              (long long)ranges, row.name, (long long)chosen.ranges);
     if (ranges == 1)
         tiles = tiles_of(row.rows_at_once);
-    block.tile_rows = int32_t(chosen.rows != 0 ? chosen.rows : groups(block.rows, tiles, "M"));
+    block.tile_rows = int32_t(chosen.rows != 0 ? chosen.rows : groups(rows, tiles, "M"));
     if (f.family.has_tiles()) // it multiplies whole groups of rows, so that only the last may be cut
         block.tile_rows = int32_t(up(block.tile_rows, row.rows_at_once));
-    const zemm_dim_t along_m = groups(block.rows, block.tile_rows, "M");
+    const bool by_rows = grouped == grouping::rows;
+    const zemm_dim_t along_m = by_rows ? 1 : groups(rows, block.tile_rows, "M");
     block.strip = int32_t(strip_of(chosen, 1, along_m, row));
-    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(batch), uint32_t(ranges)};
+    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(by_rows ? 1 : batch),
+                          uint32_t(ranges)};
     if (ranges == 1)
         return;
-    const zemm_dim_t finish_rows = groups(block.rows, std::min(block.rows, wanted), "M");
+    const zemm_dim_t finish_rows = groups(rows, std::min(rows, wanted), "M");
     block.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
-    result.finish_count = {
-        uint32_t(groups(groups(block.rows, block.finish_rows, "M") * tiles_along_n, 1, "M x N")),
-        uint32_t(batch), 1};
+    const zemm_dim_t finish_along_m = by_rows ? 1 : groups(rows, block.finish_rows, "M");
+    result.finish_count = {uint32_t(groups(finish_along_m * tiles_along_n, 1, "M x N")),
+                           result.group_count[1], 1};
     take_partials(result, tiles_along_n * row.tile_n * row.group_x, ranges);
 }
 
@@ -356,6 +375,14 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         result.pack = c.facts.packing->move;
         result.packed_at = take(result, md_size(p.wei));
     }
+    if (c.widening) {
+        result.widen = c.widening->move;
+        result.wide_at = take(result, md_size(p.src));
+    }
+    if (f.arranged) {
+        result.arrange = plan_arranging(f.of_caller(), row, p.src);
+        result.arranged_at = take(result, arranged_bytes(p.src));
+    }
     result.argument_block = make_argument_block(f);
     matmul_problem &block = result.argument_block;
     if (f.empty)
@@ -363,11 +390,13 @@ plan make_plan(const candidate &c, const ze::device &dev) {
 
     const bool is_xe = row.is_xe();
     uint32_t flags = flags_of(f);
-    const zemm_dim_t batch = groups(p.batch() * block.m / block.rows, 1, "the batch");
+    const zemm_dim_t batch = p.grouped == grouping::rows
+                                 ? p.likely_groups
+                                 : groups(p.batch() * block.m / block.rows, 1, "the batch");
     if (is_xe) {
         flags |= xe_flags(f);
         xe_pitches(f, block);
-        if (f.src != reading::elements)
+        if (f.src != reading::elements && !f.arranged)
             result.src_alignment = block_load_alignment;
         if (c.facts.wei != reading::elements) // the caller's
             result.wei_alignment = block_load_alignment;
@@ -416,7 +445,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
             result.reduce_constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
             result.reductions_at = take(result, md_size(md));
             result.reduce_count = {uint32_t(groups(md.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K")),
-                                   uint32_t(groups(p.batch() * p.m(), 1, "M")), 1};
+                                   uint32_t(groups(p.rows_of_dst(), 1, "M")), 1};
         }
     }
     return result;

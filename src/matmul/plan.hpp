@@ -17,9 +17,12 @@ namespace zemm::matmul {
 struct plan {
     const kernel_row *row;
     std::vector<ze::spec_constant> constants;
-    kernels::matmul_problem argument_block;      // copied to the device at creation
-    std::array<uint32_t, 3> group_size;          // work-items of a work-group
-    std::array<uint32_t, 3> group_count;         // work-groups: tiles, batch, ranges of K
+    kernels::matmul_problem argument_block; // copied to the device at creation
+    std::array<uint32_t, 3> group_size;     // work-items of a work-group
+    // Work-groups: tiles, batch, ranges of K. With groups of rows the tiles are those of tiles_along_m
+    // entries of the table of an execution (group_table.hpp), also in finish_count.
+    std::array<uint32_t, 3> group_count;
+    uint32_t tiles_along_m = 1;
     size_t local_bytes = 0;                      // local memory of a work-group
     size_t src_alignment = 1, wei_alignment = 1; // bytes; the addresses must be multiples of them
 
@@ -27,6 +30,10 @@ struct plan {
     // bytes.
     reorder::plan pack; // packs the weights; kernel is nullptr if they are read as they are
     size_t packed_at = 0;
+    reorder::plan widen; // makes src wider; kernel is nullptr if it is read as it is
+    size_t wide_at = 0;
+    reorder::plan arrange; // arranges src; kernel is nullptr if it is read as it is
+    size_t arranged_at = 0;
     bool computes_reductions = false; // reduce_src runs before the matmul
     std::vector<ze::spec_constant> reduce_constants;
     std::array<uint32_t, 3> reduce_count; // work-items of reduce_src: parts of a row, rows of dst
@@ -38,6 +45,8 @@ struct plan {
     size_t partials_at = 0;
 
     size_t scratchpad_size = 0; // bytes
+
+    bool has_row_groups() const { return argument_block.grouping == kernels::ROW_GROUPS; }
 };
 
 // Rounds up to a multiple of the unit.

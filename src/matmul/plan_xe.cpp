@@ -33,8 +33,10 @@ void xe_cut(const split &s, const cut_choice &chosen, const ze::device &dev, zem
     // elements. high: its height in work-groups.
     const double at_once = double(model.xves() * model.threads(row.grf)) / double(s.tiles() * s.slices);
     const double high = std::sqrt(at_once * row.tile_n * double(s.group_x) / double(row.tile_m * s.group_y));
-    block.groups_m = int32_t(s.along_m);
-    block.strip = int32_t(strip_of(chosen, zemm_dim_t(std::lround(high)), s.along_m, row));
+    // With groups of rows each entry of the table is a strip, however many there will be.
+    const bool by_rows = result.has_row_groups();
+    block.groups_m = by_rows ? INT32_MAX : int32_t(s.along_m);
+    block.strip = by_rows ? 1 : int32_t(strip_of(chosen, zemm_dim_t(std::lround(high)), s.along_m, row));
     block.whole_groups = int32_t(s.whole);
     block.slices = int32_t(s.slices);
     block.k_range = s.k_range;
@@ -43,6 +45,11 @@ void xe_cut(const split &s, const cut_choice &chosen, const ze::device &dev, zem
     const bool in_rows = s.slices == 1 || s.tiles() == s.sub_groups(); // else slices of one tile
     result.group_size = {uint32_t((in_rows ? s.group_x : s.slices) * row.traits().sub_group),
                          uint32_t(in_rows ? s.group_y : 1), 1};
+    if (by_rows) {
+        result.group_count = {uint32_t(s.along_n), 1, 1};
+        result.tiles_along_m = uint32_t(s.group_y);
+        return;
+    }
     result.group_count = {uint32_t(groups(s.work_groups(), 1, "M x N")), uint32_t(batch), uint32_t(s.ranges)};
     if (s.ranges == 1)
         return;
@@ -74,7 +81,9 @@ uint32_t xe_flags(const facts &f) {
     set(f.wei == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
     set(f.splits_f32(), FLAG_SPLIT_F32);
+    set(f.arranged != nullptr, FLAG_ARRANGED);
     set(sums_are_bits(f), FLAG_SUM_BITS);
+    set(p.grouped == grouping::rows, FLAG_ROW_GROUPS);
     return flags;
 }
 

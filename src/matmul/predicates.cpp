@@ -2,7 +2,6 @@
 #include "matmul/predicates.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
@@ -60,7 +59,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
     if (!f.empty &&
         (!is_small(p.scale(ZEMM_ARG_SRC), p.src) || !is_small(p.scale(ZEMM_ARG_WEIGHTS), p.wei) ||
          !is_small(p.zero_point(ZEMM_ARG_SRC), p.src) || !is_small(p.zero_point(ZEMM_ARG_WEIGHTS), p.wei) ||
-         p.batch() * p.m() * (p.k() / f.segment) > zemm_dim_t(limit / sizeof(int32_t)))) {
+         p.rows_of_dst() * (p.k() / f.segment) > zemm_dim_t(limit / sizeof(int32_t)))) {
         why = "it counts bytes of scales, of zero points and of sums of src up to 2^31";
         return false;
     }
@@ -71,7 +70,16 @@ bool parameters_are_small(const facts &f, std::string &why) {
 bool takes_steps(const facts &f, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
     const problem &p = f.problem();
-    if (p.k() > limit || p.n() > limit || p.batch() * p.m() > limit) {
+    if (p.grouped == grouping::k) {
+        why = "groups of K may begin at any element, it begins at multiples of its steps";
+        return false;
+    }
+    if (p.grouped == grouping::rows && f.longest_range < p.k()) {
+        why = text("it does not cut K of a matmul with groups of rows, and an s32 holds sums of %lld only",
+                   (long long)f.longest_range);
+        return false;
+    }
+    if (p.k() > limit || p.n() > limit || p.rows_of_dst() > limit) {
         why = "it counts rows, columns and K up to 2^30";
         return false;
     }
@@ -125,19 +133,12 @@ bool has_threads(const facts &f, const ze::device &dev, std::string &why) {
     return false;
 }
 
-// Rows where a sub-group owns a tile are compiled without these types (owner/sub_group.h).
-bool has_no_small_floats(const facts &f, std::string &why) {
-    const problem &p = f.problem();
-    std::vector<zemm_data_type_t> types = {p.src.data_type, p.wei.data_type, p.bias.data_type,
-                                           p.dst.data_type};
-    for (const auto &[arg, scale] : p.attr.scales)
-        types.push_back(scale.data_type);
-    for (const post_op &op : p.attr.post_ops.entries)
-        types.insert(types.end(), {op.data_type, op.src1.data_type, op.src2.data_type});
-    const auto found = std::ranges::find_if(types, is_small_float);
-    if (found == types.end())
+// Lanes store elements on their own, and two elements of 4 bits share a byte.
+bool stores_dst(const facts &f, std::string &why) {
+    const zemm_data_type_t dst = f.problem().dst.data_type;
+    if (data_type_bits(dst) >= 8)
         return true;
-    why = text("it does not load or store %s", zemm_dt2str(*found));
+    why = text("it does not store %s, of which two elements share a byte", zemm_dt2str(dst));
     return false;
 }
 
@@ -166,9 +167,15 @@ bool reads_blocks(const facts &f, std::string &why) {
     return false;
 }
 
+// Whether the fpmath mode lets integer weights be rounded to the type that the mode names.
+bool may_round_weights(const facts &f, zemm_fpmath_mode_t to) {
+    const zemm_primitive_attr &attr = f.problem().attr;
+    return attr.fpmath_apply_to_int && (attr.fpmath_mode == to || attr.fpmath_mode == zemm_fpmath_mode_any);
+}
+
 // Whether integer weights minus their zero points may become the type that is multiplied, which has all
-// integers up to `most`: exactly, or, where zero points are floats, rounded. The fpmath mode allows that
-// (check_support.cpp), but some rows have no conversion that rounds.
+// integers up to `most`: exactly, or, where zero points are floats, rounded. The fpmath mode has to allow
+// that, and some rows have no conversion that rounds.
 bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std::string &why) {
     const problem &p = f.problem();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
@@ -192,10 +199,25 @@ bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std:
     return false;
 }
 bool widens_to_bf16(const facts &f, bool rounds, std::string &why) {
-    return widens(f, "bf16", 256, rounds, why);
+    return widens(f, "bf16", 256, rounds && may_round_weights(f, zemm_fpmath_mode_bf16), why);
 }
 bool widens_to_f16(const facts &f, std::string &why) {
-    return widens(f, "f16", 2048, true, why);
+    return widens(f, "f16", 2048, may_round_weights(f, zemm_fpmath_mode_f16), why);
+}
+
+// Conditions of rows that convert f8 and f4 weights, which subtract no zero points from them.
+bool multiplies_small_floats(const facts &f, std::string &why) {
+    const problem &p = f.problem();
+    if (p.zero_point(ZEMM_ARG_WEIGHTS) && !p.weight_only()) {
+        why = text("it has no zero points of %s weights", zemm_dt2str(p.wei.data_type));
+        return false;
+    }
+    if (f.arranged && f.src == reading::elements) {
+        why = text("src becomes %s in rows that block loads read, which have at most 2^23 elements",
+                   zemm_dt2str(p.src.data_type));
+        return false;
+    }
+    return true;
 }
 
 bool has_neighbours(const facts &f, std::string &why) {
@@ -218,32 +240,46 @@ bool reads_quads(const facts &f, std::string &why) {
     return true;
 }
 
+// f8 and f4 weights are exact in 16 bits. Less their zero points they may need more: rows of f32 take these.
+bool has_no_zero_points(const facts &f, std::string &why) {
+    const problem &p = f.problem();
+    if (p.weight_only() || !p.zero_point(ZEMM_ARG_WEIGHTS))
+        return true;
+    why = text("%s weights less their zero points are not exact in 16 bits", zemm_dt2str(p.wei.data_type));
+    return false;
+}
+
 // What rows require that multiply bf16, and f32 as bf16.
 bool multiplies_bf16(const facts &f, std::string &why) {
     const problem &p = f.problem();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
     const bool narrows =
         p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
-    if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !narrows) {
-        why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
-        return false;
-    }
-    if ((src != zemm_f32 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
-        why = text("it multiplies bf16 or f32 by the same type or integers, not %s by %s", zemm_dt2str(src),
+    const auto is_exact = [](zemm_data_type_t dt) { return dt == zemm_bf16 || is_small_float(dt); };
+    const auto is_read = [&](zemm_data_type_t dt) { return is_exact(dt) || dt == zemm_f32; };
+    if (!is_read(src) || (!is_read(wei) && !p.weight_only())) {
+        why = text("it multiplies bf16, f8, f4 and f32 by these or integers, not %s by %s", zemm_dt2str(src),
                    zemm_dt2str(wei));
         return false;
     }
-    return has_neighbours(f, why) && widens_to_bf16(f, true, why) && reads_weights(f, why);
+    if (!narrows && (src == zemm_f32 || wei == zemm_f32)) {
+        why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
+        return false;
+    }
+    return has_neighbours(f, why) && has_no_zero_points(f, why) && widens_to_bf16(f, true, why) &&
+           reads_weights(f, why);
 }
 
 bool multiplies_f16(const facts &f, std::string &why) {
     const problem &p = f.problem();
-    if (p.src.data_type != zemm_f16 || (p.wei.data_type != zemm_f16 && !p.weight_only())) {
-        why = text("it multiplies f16 by f16 or integers, not %s by %s", zemm_dt2str(p.src.data_type),
-                   zemm_dt2str(p.wei.data_type));
+    const auto is_exact = [](zemm_data_type_t dt) { return dt == zemm_f16 || is_small_float(dt); };
+    if (!is_exact(p.src.data_type) || (!is_exact(p.wei.data_type) && !p.weight_only())) {
+        why = text("it multiplies f16, f8 and f4 by these or integers, not %s by %s",
+                   zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type));
         return false;
     }
-    return has_neighbours(f, why) && widens_to_f16(f, why) && reads_weights(f, why);
+    return has_neighbours(f, why) && has_no_zero_points(f, why) && widens_to_f16(f, why) &&
+           reads_weights(f, why);
 }
 
 // Any CPU has the tiles of AMX in software.
@@ -268,9 +304,13 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, s
     if (!has(dev, feature, why))
         return false;
     const problem &p = f.problem();
-    if (!p.weight_only()) {
-        why = text("it multiplies floats by integers, not %s by %s", zemm_dt2str(p.src.data_type),
-                   zemm_dt2str(p.wei.data_type));
+    if (p.integer() || data_type_bits(p.wei.data_type) > 8) {
+        why = text("it multiplies floats by types of 8 and 4 bits, not %s by %s",
+                   zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type));
+        return false;
+    }
+    if (!p.weight_only() && p.zero_point(ZEMM_ARG_WEIGHTS)) {
+        why = text("it subtracts no zero points from %s weights", zemm_dt2str(p.wei.data_type));
         return false;
     }
     return has_packed_weights(f, why) && reads_weights(f, why);
@@ -332,20 +372,19 @@ bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, s
               "tf32, bf16, f16 and any do";
         return false;
     }
-    if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !p.weight_only())) {
-        why = text("it multiplies f16 by f16 or integers, bf16 by bf16 or integers%s, not %s by %s",
+    if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !f.converts_weights())) {
+        why = text("it multiplies f16 or bf16 by the same type, f8, f4 or integers%s, not %s by %s",
                    wide ? "" : ", f32 by f32 or integers", zemm_dt2str(src), zemm_dt2str(wei));
         return false;
     }
     const bool fits = src == zemm_f16 ? widens_to_f16(f, why) : widens_to_bf16(f, false, why);
-    return fits && has_dpas(f, dev, loads, why);
+    return fits && multiplies_small_floats(f, why) && has_dpas(f, dev, loads, why);
 }
 
 bool takes_dpas_widened(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {
-    const problem &p = f.problem();
-    if (p.weight_only())
+    if (f.converts_weights())
         return takes_dpas_half(f, dev, loads, why);
-    why = "its tile is for floats with integer weights";
+    why = "its tile is for integer weights, f8 and f4, which become the type of src";
     return false;
 }
 
@@ -374,9 +413,10 @@ bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) 
     const auto is_read = [](zemm_data_type_t dt) {
         return dt == zemm_f32 || dt == zemm_f16 || dt == zemm_bf16;
     };
-    if (!is_read(p.src.data_type) || (!is_read(p.wei.data_type) && !p.weight_only())) {
-        why = text("it reads f32, f16, bf16 and integer weights, not %s by %s", zemm_dt2str(p.src.data_type),
-                   zemm_dt2str(p.wei.data_type));
+    if (!is_read(p.src.data_type) ||
+        (!is_read(p.wei.data_type) && !is_small_float(p.wei.data_type) && !p.weight_only())) {
+        why = text("it reads f32, f16, bf16, f8, f4 and integer weights, not %s by %s",
+                   zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type));
         return false;
     }
     if (dev.kind == zemm_gpu && dev.model.grf_bytes == 0) {
@@ -401,9 +441,8 @@ bool on_cpu(const facts &f, const ze::device &dev, std::string &why) {
 }
 
 bool fits_sub_group(const facts &f, const ze::device &dev, std::string &why) {
-    return !f.family.is_xe() ||
-           (has_no_small_floats(f, why) && has_lanes(f, dev, why) && has_threads(f, dev, why) &&
-            counts_bytes(f, why) && has_registers(f, why) && reads_blocks(f, why));
+    return !f.family.is_xe() || (stores_dst(f, why) && has_lanes(f, dev, why) && has_threads(f, dev, why) &&
+                                 counts_bytes(f, why) && has_registers(f, why) && reads_blocks(f, why));
 }
 
 } // namespace zemm::matmul

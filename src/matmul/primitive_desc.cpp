@@ -16,7 +16,7 @@ void primitive_desc::choose(size_t index) {
     const candidate &c = kernels[index];
     struct plan new_plan = make_plan(c, *engine->device);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
-    argument_map new_arguments = arguments_of(c.facts.problem(), new_scratchpad);
+    argument_map new_arguments = arguments_of(c.facts.of_caller(), new_scratchpad);
     // Nothing below throws: a failure above leaves the descriptor as it was.
     arguments = std::move(new_arguments);
     scratchpad = new_scratchpad;
@@ -56,6 +56,14 @@ std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char 
     mds += " " + md_text("dst", p.dst, p.was_any.dst);
     return text("%s,matmul,%s,undef,%s,%s,%s,%s", zemm_engine_kind2str(engine), impl_name, mds.c_str(),
                 attr_text(p.attr).c_str(), aux.c_str(), dims_line(p).c_str());
+}
+
+std::string primitive_desc::key_text() const {
+    const struct problem &p = problem();
+    const std::string cut = kernels[chosen].cut.text();
+    return p.grouped == grouping::none ? cut
+                                       : cut + text(":groups=%d,%lld,%lld", int(p.grouped),
+                                                    (long long)p.likely_rows, (long long)p.likely_groups);
 }
 
 std::string primitive_desc::tuning_text() const {

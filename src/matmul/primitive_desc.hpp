@@ -34,14 +34,14 @@ public:
     std::vector<const memory_desc *> key_tensors() const override {
         return {&problem().src, &problem().wei, &problem().bias, &problem().dst};
     }
-    std::string key_text() const override { return kernels[chosen].cut.text(); }
+    std::string key_text() const override;
     std::string tuning_text() const override;
     std::string log_text() const override;
 
     std::vector<candidate> kernels;
     size_t chosen = 0;
     struct plan plan; // for the chosen kernel
-    const struct problem &problem() const { return kernels[chosen].facts.problem(); }
+    const struct problem &problem() const { return kernels[chosen].facts.of_caller(); }
 
 private:
     void choose(size_t index); // index into kernels; if it throws, nothing has changed

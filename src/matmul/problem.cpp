@@ -10,6 +10,7 @@
 #include "common/md_runtime.hpp"
 #include "common/names.hpp"
 #include "common/quant_md.hpp"
+#include "matmul/sparse.hpp"
 
 namespace zemm::matmul {
 
@@ -23,8 +24,8 @@ void resolve_any(const char *name, memory_desc &md) {
     }
 }
 
-// Resolves format any to the order of dst's dimensions, so that kernels read both tensors along the
-// same dimension.
+} // namespace
+
 void resolve_like(memory_desc &md, const memory_desc &dst) {
     const bool is_any = md.format_kind == zemm_format_kind_any;
     md_resolve_any(md);
@@ -45,8 +46,6 @@ void resolve_like(memory_desc &md, const memory_desc &dst) {
     }
 }
 
-} // namespace
-
 zemm_dim_t problem::batch() const {
     zemm_dim_t product = 1;
     for (int d = 0; d < ndims() - 2; ++d)
@@ -60,6 +59,16 @@ bool problem::has_runtime() const {
 
 bool problem::shares_weights() const {
     return std::all_of(wei.dims, wei.dims + ndims() - 2, [](zemm_dim_t d) { return d == 1; });
+}
+
+zemm_dim_t problem::rows_of_dst() const {
+    return grouped == grouping::rows ? m() : batch() * m();
+}
+
+zemm_dim_t problem::rows_of_weights() const {
+    if (grouped == grouping::rows)
+        return likely_rows;
+    return shares_weights() ? batch() * m() : m();
 }
 
 bool problem::empty() const {
@@ -105,10 +114,14 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
         p.attr = *attr;
     check_shapes(p);
     check_attributes(p);
+    check_sparse(p); // after these, as in oneDNN
     const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };
     p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
     resolve_any("src", p.src);
-    // Weights keep format any: each kernel chooses a layout.
+    // Weights keep format any: each kernel chooses a layout. Packed ones get theirs, whatever the caller's
+    // is.
+    if (is_sparse_packed(p.wei))
+        p.wei = with_packed_layout(p.wei);
     resolve_any("bias", p.bias);
     resolve_any("dst", p.dst);
     if (!md_is_zero(p.attr.dropout_mask))
@@ -146,7 +159,11 @@ bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row) 
 }
 
 std::string dims_line(const problem &p) {
-    return dims_text(p.src) + ":" + dims_text(p.wei);
+    // A grouped tensor is a batch to the kernels, but not to the caller.
+    const auto line = [](const memory_desc &md, bool is_grouped) {
+        return is_grouped ? dims_text(md.ndims - 1, md.dims + 1) : dims_text(md);
+    };
+    return line(p.src, p.grouped != grouping::none) + ":" + line(p.wei, p.grouped == grouping::k);
 }
 
 } // namespace zemm::matmul

@@ -10,6 +10,9 @@
 
 namespace zemm::matmul {
 
+// How a grouped matmul is divided (grouped.hpp). As a problem, it is a batch with a matrix for each group.
+enum class grouping { none, rows, k };
+
 struct problem {
     // Format any is resolved to a layout, except in wei: each kernel has the layout that it wants
     // (layouts.hpp). bias is a zero descriptor if there is none.
@@ -18,6 +21,10 @@ struct problem {
         bool src, wei, bias, dst; // the caller passed format any; for the log
     } was_any = {};
     zemm_primitive_attr attr;
+    grouping grouped = grouping::none;
+    // For groups of rows, whose sizes are known at execution only: rows of the largest group, and the number
+    // of groups that have rows, in executions that the implementation is chosen for.
+    zemm_dim_t likely_rows = 0, likely_groups = 0;
 
     int ndims() const { return dst.ndims; }
     zemm_dim_t m() const { return dst.dims[ndims() - 2]; }
@@ -29,6 +36,8 @@ struct problem {
     bool empty() const;                                     // nothing is computed
     bool integer() const { return is_int8(src.data_type); } // sums are s32
     bool shares_weights() const;                            // the batch has one matrix of weights
+    zemm_dim_t rows_of_dst() const;     // of the whole batch; each row of a group counts once
+    zemm_dim_t rows_of_weights() const; // likely rows of dst that one matrix of weights multiplies
     // Float src with integer weights (weight-only quantisation).
     bool weight_only() const { return !integer() && is_integer(wei.data_type); }
     bool has_float_zero_points() const;       // zero points of the weights are floats
@@ -46,6 +55,9 @@ struct problem {
 problem make_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
                      const memory_desc &dst, const zemm_primitive_attr *attr);
 
+// The accumulation type for the tensors' types; undef if no matmul has this combination.
+zemm_data_type_t accumulation_type(const problem &p);
+
 // The stages of make_problem, one per file. They throw.
 void check_shapes(const problem &p);
 void check_attributes(const problem &p);
@@ -61,6 +73,10 @@ inline int column_bit(int ndims) {
 inline int full_mask(int ndims) {
     return (1 << ndims) - 1;
 }
+
+// Resolves format any of a post-op's tensor to the order of dst's dimensions, so that kernels read both
+// along the same dimension.
+void resolve_like(memory_desc &md, const memory_desc &dst);
 
 // Descriptor of a prelu post-op's slopes: f32, layout axb, the size of dst in the dimensions whose
 // mask bit is set and 1 in the others.

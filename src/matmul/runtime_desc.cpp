@@ -6,6 +6,7 @@
 #include "common/error.hpp"
 #include "common/md_check.hpp"
 #include "common/md_runtime.hpp"
+#include "matmul/grouped_desc.hpp"
 #include "matmul/steps_desc.hpp"
 
 namespace zemm::matmul {
@@ -98,7 +99,13 @@ std::unique_ptr<zemm_primitive_desc> runtime_desc::resolved(const tensor_map &te
     return make_static_desc(engine.get(), with_tensors(problem_, tensors));
 }
 
-std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, problem p) {
+std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const memory_desc &src,
+                                                         const memory_desc &wei, const memory_desc *bias,
+                                                         const memory_desc &dst,
+                                                         const zemm_primitive_attr *attr) {
+    if (is_grouped(src))
+        return std::make_unique<grouped_desc>(engine, make_grouped_problem(src, wei, bias, dst, attr));
+    problem p = make_problem(src, wei, bias, dst, attr);
     if (p.has_runtime())
         return std::make_unique<runtime_desc>(engine, std::move(p));
     return make_static_desc(engine, std::move(p));

@@ -34,15 +34,20 @@ kernel_sources sources_of(const primitive_desc &pd) {
         result.finish = {plan.row->name, "matmul", plan.finish_constants, row_flags};
     if (plan.computes_reductions)
         result.reduce_src = {"reduce_src", "reduce_src", plan.reduce_constants, flags};
+    if (plan.arrange.kernel)
+        result.arrange_src = {plan.arrange.kernel, plan.arrange.kernel, plan.arrange.constants, flags};
     if (plan.pack.kernel)
         result.pack = {plan.pack.kernel, plan.pack.kernel, plan.pack.constants, flags};
+    if (plan.widen.kernel)
+        result.widen = {plan.widen.kernel, plan.widen.kernel, plan.widen.constants, flags};
     return result;
 }
 
 std::vector<ze::kernel_source> primitive_desc::sources() const {
     std::vector<ze::kernel_source> result;
     const kernel_sources all = sources_of(*this);
-    for (const ze::kernel_source *source : {&all.matmul, &all.finish, &all.reduce_src, &all.pack})
+    for (const ze::kernel_source *source :
+         {&all.matmul, &all.finish, &all.reduce_src, &all.arrange_src, &all.pack, &all.widen})
         if (source->name)
             result.push_back(*source);
     return result;

@@ -8,7 +8,7 @@ namespace zemm::matmul {
 
 // A kernel that the plan does not need has no name.
 struct kernel_sources {
-    ze::kernel_source matmul, finish, reduce_src, pack;
+    ze::kernel_source matmul, finish, reduce_src, arrange_src, pack, widen;
 };
 
 kernel_sources sources_of(const primitive_desc &pd);

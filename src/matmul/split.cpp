@@ -28,14 +28,17 @@ void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
 split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
     const problem &p = f.problem();
     const kernel_row &row = *f.row;
-    const zemm_dim_t tiles_m = groups(f.matrix_rows, row.tile_m, "M");
+    const bool by_rows = p.grouped == grouping::rows;
+    // With groups of rows: about as many as an execution has.
+    const zemm_dim_t tiles_m = by_rows ? p.likely_groups * groups(p.likely_rows, row.tile_m, "M")
+                                       : groups(f.matrix_rows, row.tile_m, "M");
     split s = {};
     s.slices = 1;
     s.group_x = group_x;
     s.group_y = std::min(group_y, tiles_m);
     s.along_n = groups(p.n(), row.tile_n * group_x, "N");
     s.along_m = groups(tiles_m, s.group_y, "M");
-    s.batch = p.batch() * p.m() / f.matrix_rows;
+    s.batch = by_rows ? 1 : p.batch() * p.m() / f.matrix_rows;
     s.fill = double(tiles_m * groups(p.n(), row.tile_n, "N")) / double(s.groups() * s.tiles());
     s.whole = s.groups();
     cut_k(s, f, 1);
@@ -116,6 +119,8 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
         }
     };
     for (const bool in_groups : {true, false}) {
+        if (f.problem().grouped == grouping::rows) // no kernel adds up parts of K of such tiles
+            break;
         split s = in_groups ? best : deal(f, 1, 1);
         const zemm_dim_t tiles = s.groups() * s.tiles() * s.batch;
         if (!in_groups && tiles > cores * on_core) // enough tiles: keep groups, which share reads

@@ -17,13 +17,13 @@ bool is_blocked(const memory_desc &md) {
     return md.ndims != 0 && md.format_kind == zemm_blocked && md.inner_nblks != 0;
 }
 
-bool has_float_src_zero_points(const problem &p) {
-    return !p.integer() && p.zero_point(ZEMM_ARG_SRC);
+// Kernels read tensors of post-ops without blocks, and no f64.
+bool is_converted(const post_op &op) {
+    return is_blocked(op.src1) || op.src1.data_type == zemm_f64 || is_blocked(op.src2);
 }
 
-// Row-major, without the padding of blocks.
-memory_desc plain_md(const memory_desc &md, zemm_data_type_t dt) {
-    return md_with_strides(md.ndims, md.dims, dt, nullptr);
+bool has_float_src_zero_points(const problem &p) {
+    return !p.integer() && p.zero_point(ZEMM_ARG_SRC);
 }
 
 class maker {
@@ -63,23 +63,26 @@ private:
     reorder::plan plan_move(const reorder::problem &move, int arg) {
         reorder::plan plan;
         std::string why;
-        if (!reorder::plan_any(move, dev_, plan, why))
+        const bool is_from_f64 = move.src.data_type == zemm_f64 && move.dst.data_type != zemm_f64;
+        if (!(is_from_f64 ? reorder::plan_f64 : reorder::plan_any)(move, dev_, plan, why))
             fail(zemm_unimplemented, "%s cannot be converted from %s: %s", argument_name(arg).c_str(),
                  md_sentence(move.src).c_str(), why.c_str());
         return plan;
     }
 
-    const memory_desc &convert(int arg, const memory_desc &md) {
+    const memory_desc &convert(int arg, const memory_desc &md) { return convert(arg, md, md.data_type); }
+
+    const memory_desc &convert(int arg, const memory_desc &md, zemm_data_type_t to) {
         reorder::problem move;
         move.src = md;
-        move.dst = plain_md(md, md.data_type);
+        move.dst = md_row_major(md, to);
         made_.before.push_back({arg, move.dst, plan_move(move, arg), take(md_size(move.dst))});
         return made_.before.back().plain;
     }
 
     const memory_desc &make_dense(int arg, const memory_desc &md) {
-        const memory_desc dense = plain_md(md, md.data_type);
-        made_.before.push_back({arg, dense, plan_densify(md), take(md_size(dense))});
+        const memory_desc dense = reorder::dense_md(md);
+        made_.before.push_back({arg, dense, reorder::plan_densify(md), take(md_size(dense))});
         return made_.before.back().plain;
     }
 
@@ -93,8 +96,8 @@ private:
             return;
         }
         reorder::problem move;
-        move.src = p_.src;
-        move.dst = plain_md(p_.src, zemm_f32);
+        move.src = is_sparse(p_.src) ? make_dense(ZEMM_ARG_SRC, p_.src) : p_.src;
+        move.dst = md_row_major(p_.src, zemm_f32);
         move.attr.zero_points[ZEMM_ARG_SRC] = *p_.zero_point(ZEMM_ARG_SRC);
         made_.before.push_back(
             {ZEMM_ARG_SRC, move.dst, plan_move(move, ZEMM_ARG_SRC), take(md_size(move.dst))});
@@ -107,7 +110,9 @@ private:
         int index = 0;
         for (post_op &op : made_.inner.attr.post_ops.entries) {
             const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index++);
-            if (is_blocked(op.src1))
+            if (op.src1.data_type == zemm_f64)
+                op.src1 = convert(base | ZEMM_ARG_SRC_1, op.src1, zemm_f32);
+            else if (is_blocked(op.src1))
                 op.src1 = convert(base | ZEMM_ARG_SRC_1, op.src1);
             if (is_blocked(op.src2))
                 op.src2 = convert(base | ZEMM_ARG_SRC_2, op.src2);
@@ -119,7 +124,7 @@ private:
             return;
         const auto is_sum = [](const post_op &op) { return op.kind == zemm_sum; };
         reorder::problem move;
-        move.src = plain_md(p_.dst, p_.dst.data_type);
+        move.src = md_row_major(p_.dst, p_.dst.data_type);
         move.dst = p_.dst;
         made_.inner.dst = move.src;
         made_.after = plan_move(move, ZEMM_ARG_DST);
@@ -134,8 +139,8 @@ private:
     // What comes after the sums leaves the matmul in the middle, which writes the sums.
     void finish_apart() {
         problem &inner = made_.inner;
-        made_.finish = plan_finish(inner, is_f64(p_));
-        inner.dst = plain_md(inner.dst, is_f64(p_) ? zemm_f64 : zemm_f32);
+        made_.finish = plan_finish(inner, p_.dst, is_f64(p_));
+        inner.dst = md_row_major(inner.dst, is_f64(p_) ? zemm_f64 : zemm_f32);
         made_.sums_at = take(md_size(inner.dst));
         if (!is_f64(p_))
             inner.bias = {};
@@ -155,10 +160,9 @@ private:
 } // namespace
 
 bool needs_steps(const problem &p) {
-    const auto has_blocks = [](const post_op &op) { return is_blocked(op.src1) || is_blocked(op.src2); };
     return is_f64(p) || needs_finish(p) || has_float_src_zero_points(p) || is_blocked(p.src) ||
            is_sparse(p.src) || is_sparse(p.wei) || is_blocked(p.dst) || is_blocked(p.bias) ||
-           std::ranges::any_of(p.attr.post_ops.entries, has_blocks);
+           std::ranges::any_of(p.attr.post_ops.entries, is_converted);
 }
 
 const converted_tensor *steps::find(int arg) const {

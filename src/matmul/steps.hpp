@@ -15,7 +15,8 @@ namespace zemm::matmul {
 // floating-point src, dropout, scales of dst that are results, stochastic rounding, f64.
 bool needs_steps(const problem &p);
 
-// A tensor that is converted into the scratchpad first.
+// A tensor that is converted into the scratchpad first. One that is converted twice has two of these: the
+// second one reads the result of the first.
 struct converted_tensor {
     int arg; // ZEMM_ARG_...
     memory_desc plain;

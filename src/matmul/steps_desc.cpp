@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "common/error.hpp"
-#include "kernels/spirv.hpp"
 #include "matmul/arguments.hpp"
 #include "matmul/compiled_steps.hpp"
 #include "matmul/sparse.hpp"
@@ -22,22 +21,13 @@ const char *flags_of(const steps_desc &pd) {
                : "";
 }
 
-ze::kernel_source source_of(const steps_desc &pd, const reorder::plan &plan) {
-    return {plan.kernel, plan.kernel, plan.constants, flags_of(pd)};
-}
-
 std::shared_ptr<const compiled_steps> build(const steps_desc &pd) {
     auto result = std::make_shared<compiled_steps>(pd.engine->device);
     result->from_disk = true;
     if (pd.empty())
         return result;
     const auto get = [&](const reorder::plan &plan) {
-        const ze::kernel_source source = source_of(pd, plan);
-        helper h;
-        h.kernel = ze::get_kernel(result->device, kernels::find_spirv(source.name), source.entry,
-                                  source.constants, source.flags);
-        h.block = ze::copy_for_kernels(result->device, plan.block.data(), plan.block.size());
-        h.plan = plan;
+        helper h = reorder::make_helper(result->device, plan, flags_of(pd));
         result->from_disk = result->from_disk && h.kernel->from_disk();
         return h;
     };
@@ -99,12 +89,12 @@ std::vector<ze::kernel_source> steps_desc::sources() const {
     if (inner)
         all = inner->sources();
     if (steps.multiply_f64)
-        all.push_back(source_of(*this, *steps.multiply_f64));
+        all.push_back(reorder::source_of(*steps.multiply_f64, flags_of(*this)));
     for (const converted_tensor &t : steps.before)
-        all.push_back(source_of(*this, t.move));
+        all.push_back(reorder::source_of(t.move, flags_of(*this)));
     for (const std::optional<reorder::plan> *plan : {&steps.finish, &steps.after})
         if (*plan)
-            all.push_back(source_of(*this, **plan));
+            all.push_back(reorder::source_of(**plan, flags_of(*this)));
     return all;
 }
 

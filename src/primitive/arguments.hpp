@@ -18,7 +18,8 @@ struct argument {
     // A host scalar of md's type, or a memory of one element that the host can read.
     bool is_on_host = false;
     // Scales, zero points or reductions: any memory of at least md's size is accepted. It is read
-    // as dense, whatever its dimensions and strides.
+    // as dense, whatever its dimensions and strides. (api/dense_parameters.hpp makes memories of md's
+    // dimensions dense before.)
     bool is_parameter = false;
     bool is_common = false;         // a parameter that is one value for the whole tensor
     bool is_scratchpad = false;     // any memory of at least md's size is accepted

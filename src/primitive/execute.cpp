@@ -6,10 +6,6 @@
 
 namespace zemm {
 
-namespace {
-
-// Keeps the library's buffers until the work has run, as the caller may destroy the memories before
-// that, or give them other handles.
 void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories) {
     for (const auto &[arg, memory] : memories)
         for (const zemm_memory::part &part : memory->parts)
@@ -17,16 +13,13 @@ void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memori
                 stream.keep(part.owned);
 }
 
-} // namespace
-
 void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
                                std::span<const ze_event_handle_t> waits) const {
     if (stream.engine != pd->engine)
         fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
     const bool empty = pd->empty();
     const auto memories = bind(pd->arguments, pd->engine.get(), empty, args);
-    if (!empty)
-        check_values(stream.stream, memories, waits);
+    const std::unique_ptr<const values> read = empty ? nullptr : read_values(stream.stream, memories, waits);
     const bool log = verbose::enabled(verbose::profile_exec);
     // The time in the log is of this execution alone, so earlier work must be done first.
     if (log)
@@ -38,7 +31,7 @@ void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_ar
             stream.stream.wait_for(waits);
         } else {
             keep_buffers(stream.stream, memories);
-            run(stream.stream, memories, waits);
+            run(stream.stream, memories, read.get(), waits);
         }
     } catch (...) {
         stream.stream.cancel_entry();
@@ -48,7 +41,8 @@ void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_ar
     if (!log)
         return;
     stream.stream.wait();
-    verbose::print(text("primitive,exec,%s,%g", pd->log_text().c_str(), since_start.milliseconds()));
+    const std::string line = read ? read->log_text() : pd->log_text();
+    verbose::print(text("primitive,exec,%s,%g", line.c_str(), since_start.milliseconds()));
 }
 
 } // namespace zemm

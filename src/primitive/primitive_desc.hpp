@@ -97,6 +97,10 @@ struct zemm_primitive {
 
 namespace zemm {
 
+// Keeps the library's buffers of memories until the stream's work has run, as the caller may destroy the
+// memories before that, or give them other handles.
+void keep_buffers(ze::stream &stream, const std::map<int, zemm_memory_t> &memories);
+
 // A primitive that knows all dimensions and strides. (Others: runtime.hpp.)
 class static_primitive : public zemm_primitive {
 public:
@@ -104,12 +108,22 @@ public:
     void execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
                  std::span<const ze_event_handle_t> waits) const final;
 
-    // Throws invalid_arguments if the arguments have values that must not be. Called before run().
-    virtual void check_values(ze::stream &, const std::map<int, zemm_memory_t> &,
-                              std::span<const ze_event_handle_t>) const {}
-    // Submits the launches, with arguments that bind() has checked. The stream keeps the objects
-    // that it uses alive until it has been waited for.
-    virtual void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+    // What an execution has read from memories.
+    struct values {
+        virtual ~values() = default;
+        // The part of the execution's log line that zemm_primitive_desc::log_text() describes.
+        virtual std::string log_text() const = 0;
+    };
+    // Reads and checks values of arguments that the host has to know before it submits anything. Throws
+    // invalid_arguments. nullptr if there are none, or none that run() needs.
+    virtual std::unique_ptr<const values> read_values(ze::stream &, const std::map<int, zemm_memory_t> &,
+                                                      std::span<const ze_event_handle_t>) const {
+        return nullptr;
+    }
+    // Submits the launches, with arguments that bind() has checked and the result of read_values(). The
+    // stream keeps the objects that it uses alive until it has been waited for. If it throws, the results are
+    // unchanged.
+    virtual void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *read,
                      std::span<const ze_event_handle_t> waits) const = 0;
 };
 

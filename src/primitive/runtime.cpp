@@ -7,7 +7,6 @@
 #include "common/error.hpp"
 #include "common/md_runtime.hpp"
 #include "primitive/compiled.hpp"
-#include "primitive/fallback.hpp"
 
 namespace zemm {
 
@@ -70,29 +69,8 @@ void likely_dim::fit_groups(const quant_entry *entry, int index) {
         unit_ = unit;
 }
 
-runtime_primitive_desc::runtime_primitive_desc(const runtime_primitive_desc &other)
-    : zemm_primitive_desc(other), likely_(other.likely_->clone()), passed_(other.passed_) {}
-
-bool runtime_primitive_desc::next_impl() {
-    const std::string current = impl_name();
-    passed_.reserve(passed_.size() + 1);
-    if (!likely_->next_impl())
-        return false;
-    passed_.push_back(current);
-    return true;
-}
-
 std::unique_ptr<zemm_primitive_desc> runtime_primitive_desc::of_tensors(const tensor_map &tensors) const {
-    auto best = resolved(tensors);
-    skip_failed(*best);
-    const auto is_passed = [&] { return std::ranges::count(passed_, best->impl_name()) > 0; };
-    if (!is_passed())
-        return best;
-    auto first = best->clone();
-    while (is_passed())
-        if (!next_working_impl(*best))
-            return first; // only implementations that were passed over take these shapes
-    return best;
+    return settle(resolved(tensors));
 }
 
 std::vector<const memory_desc *> runtime_primitive_desc::key_tensors() const {
@@ -115,20 +93,7 @@ std::shared_ptr<const zemm_primitive>
 runtime_primitive::of_memories(std::span<const zemm_exec_arg_t> passed) const {
     const auto &desc = static_cast<const runtime_primitive_desc &>(*pd);
     const tensor_map tensors = tensors_of(desc.arguments, passed);
-    const std::string key = key_of(desc.arguments, tensors);
-    {
-        const std::lock_guard hold(lock_);
-        if (const auto *found = by_shape_.find(key))
-            return *found;
-    }
-    cache_result where;
-    std::shared_ptr<const zemm_primitive> made = create_primitive(*desc.of_tensors(tensors), where);
-    const std::lock_guard hold(lock_);
-    if (const auto *found = by_shape_.find(key)) // another thread has made it meanwhile
-        return *found;
-    by_shape_.add(key, made);
-    by_shape_.shrink(most_shapes);
-    return made;
+    return by_shape_.get(key_of(desc.arguments, tensors), [&] { return desc.of_tensors(tensors); });
 }
 
 void runtime_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_arg_t> args,

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Primitives with runtime dimensions or strides. At execution the memories give the missing values,
-// and an ordinary primitive of these values runs. The primitives of recent shapes are kept; their
-// kernels come from the device's module cache, since constants of a module do not depend on shapes.
+// and an ordinary primitive of these values runs. Its kernels come from the device's module cache, since
+// constants of a module do not depend on shapes.
 #pragma once
 
-#include <mutex>
-#include <string>
-#include <vector>
+#include <map>
 
-#include "common/lru.hpp"
-#include "primitive/primitive_desc.hpp"
+#include "primitive/deferred.hpp"
 
 namespace zemm {
 
@@ -29,16 +26,9 @@ private:
     zemm_dim_t least_, unit_ = 1;
 };
 
-class runtime_primitive_desc : public zemm_primitive_desc {
+class runtime_primitive_desc : public deferred_desc {
 public:
-    zemm_primitive_kind_t kind() const override { return likely_->kind(); }
-    // The implementation for likely shapes. The shapes of an execution may have another one, which
-    // the log of the execution names.
-    const char *impl_name() const override { return likely_->impl_name(); }
-    bool empty() const override { return false; }
-    bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
-    std::vector<ze::kernel_source> sources() const override { return likely_->sources(); }
     std::vector<const memory_desc *> key_tensors() const override;
 
     // The descriptor of the primitive that runs with these tensors. Throws invalid_arguments if
@@ -46,18 +36,10 @@ public:
     std::unique_ptr<zemm_primitive_desc> of_tensors(const tensor_map &tensors) const;
 
 protected:
-    // likely: a descriptor of the same problem with shapes that stand for all others.
-    runtime_primitive_desc(zemm_engine_t engine, std::unique_ptr<zemm_primitive_desc> likely)
-        : zemm_primitive_desc(engine), likely_(std::move(likely)) {}
-    runtime_primitive_desc(const runtime_primitive_desc &other);
+    using deferred_desc::deferred_desc;
 
-    const zemm_primitive_desc &likely() const { return *likely_; }
     // The descriptor for these tensors, with the implementation that is best for them.
     virtual std::unique_ptr<zemm_primitive_desc> resolved(const tensor_map &tensors) const = 0;
-
-private:
-    std::unique_ptr<zemm_primitive_desc> likely_;
-    std::vector<std::string> passed_; // implementations that next_impl() has left behind
 };
 
 class runtime_primitive : public zemm_primitive {
@@ -71,9 +53,7 @@ private:
     // The primitive for the shapes that the memories have.
     std::shared_ptr<const zemm_primitive> of_memories(std::span<const zemm_exec_arg_t> args) const;
 
-    static constexpr size_t most_shapes = 128;
-    mutable std::mutex lock_;
-    mutable lru<std::shared_ptr<const zemm_primitive>> by_shape_;
+    mutable recent_primitives by_shape_;
 };
 
 } // namespace zemm

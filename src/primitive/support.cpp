@@ -14,9 +14,9 @@ void refuse_sparse(const char *name, const memory_desc &md) {
 }
 
 void refuse_extra(const char *name, const memory_desc &md) {
-    if (md.extra[0] != 0)
+    if (md.extra_flags() != 0)
         fail(zemm_unimplemented, "%s: compensations in a tensor are not implemented (flags 0x%llx)", name,
-             (unsigned long long)md.extra[0]);
+             (unsigned long long)md.extra_flags());
 }
 
 void refuse_huge(const char *name, const memory_desc &md) {

@@ -5,6 +5,7 @@
 #include "common/names.hpp"
 #include "primitive/support.hpp"
 #include "reorder/problem.hpp"
+#include "reorder/sparse.hpp"
 
 namespace zemm::reorder {
 
@@ -17,7 +18,8 @@ void check_tensor(const char *name, const memory_desc &md) {
         fail(zemm_invalid_arguments, "%s has the tag any: a reorder needs to know both layouts", name);
     if (md.format_kind == zemm_format_kind_host_scalar)
         fail(zemm_invalid_arguments, "%s is a host scalar, a reorder takes tensors", name);
-    refuse_sparse(name, md);
+    if (is_sparse(md))
+        check_sparse(name, md);
     refuse_extra(name, md);
     refuse_huge(name, md);
 }
@@ -64,8 +66,6 @@ void check_scales(const problem &p) {
         if (arg == ZEMM_ARG_SRC && is_int4(p.src.data_type) && e.mask == 0)
             fail(zemm_invalid_arguments, "src scales: those of a %s src need a mask",
                  data_type_name(p.src.data_type));
-        if (arg == ZEMM_ARG_DST && e.group_ndims && !p.is_dynamic())
-            fail(zemm_unimplemented, "dst scales: groups need the quantization mode dynamic_fp");
     }
 }
 
@@ -96,6 +96,21 @@ void check_post_ops(const problem &p) {
              data_type_name(op->data_type), data_type_name(p.dst.data_type));
 }
 
+// Only modes other than environment are kept.
+void check_rounding(const problem &p) {
+    if (p.attr.rounding.empty())
+        return;
+    const zemm_data_type_t s = p.src.data_type, d = p.dst.data_type;
+    const bool is_f8 = d == zemm_f8_e5m2 || d == zemm_f8_e4m3;
+    if (!p.rounds_at_random() || p.attr.rounding.size() > 1 || !is_f8 || is_small_float(s) ||
+        !is_floating(s) || data_type_bits(s) > 32)
+        fail(zemm_unimplemented,
+             "stochastic rounding of a reorder is for dst, from f32, f16 or bf16 to f8, not from %s to %s",
+             data_type_name(s), data_type_name(d));
+    if (p.is_dynamic() || is_sparse(p.src) || is_sparse(p.dst))
+        fail(zemm_unimplemented, "stochastic rounding excludes dynamic scales and sparse tensors");
+}
+
 } // namespace
 
 void check_tensors(const problem &p) {
@@ -107,19 +122,24 @@ void check_tensors(const problem &p) {
     if (!same)
         fail(zemm_invalid_arguments, "the dimensions differ: src has %s, dst has %s",
              dims_text(p.src).c_str(), dims_text(p.dst).c_str());
-    refuse_shared_places(p.dst, "elements");
+    if (!is_sparse(p.dst))
+        refuse_shared_places(p.dst, "elements");
+    if ((is_sparse(p.src) || is_sparse(p.dst)) && p.has_runtime())
+        fail(zemm_unimplemented, "a reorder from or to a sparse tensor needs known dimensions and strides");
 }
 
 void check_attributes(const problem &p) {
     if (p.attr.has_dropout)
         fail(zemm_unimplemented, "dropout is not for a reorder");
-    for (const auto &[arg, mode] : p.attr.rounding)
-        if (mode != zemm_rounding_mode_environment)
-            fail(zemm_unimplemented, "rounding mode %s of %s is not implemented", rounding_mode_name(mode),
-                 arg_text(arg).c_str());
+    check_rounding(p);
     check_scales(p);
     check_zero_points(p);
     check_post_ops(p);
+    if ((is_sparse(p.src) || is_sparse(p.dst)) && p.is_dynamic())
+        fail(zemm_unimplemented, "dynamic dst scales need dense tensors");
+    if (is_sparse(p.dst) && p.sum())
+        fail(zemm_unimplemented, "post-op 0: sum needs a dense dst, not the %s encoding",
+             sparse_encoding_name(p.dst.encoding));
     if (!p.is_dynamic() && !p.attr.precomputed_reductions.empty())
         fail(zemm_unimplemented,
              "precomputed reductions of a reorder belong to a dst with dynamic_fp scales");

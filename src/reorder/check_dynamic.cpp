@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of dynamic quantisation, where the scales of dst (and its zero points and precomputed
-// reductions) are outputs. oneDNN has it for a dst of f8 and f4, zemm for s8 and u8.
+// Checks of dynamic quantisation, where the scales of dst (and, of integers, its zero points and
+// precomputed reductions) are outputs. oneDNN's reorder has nothing of the kind. For f8 and f4 the rules
+// are those of a matmul's dst.
+#include <algorithm>
 #include <cstdint>
 
 #include "common/error.hpp"
@@ -34,25 +36,57 @@ void check_groups(const problem &p, const quant_entry &e, const char *name) {
         fail(zemm_unimplemented, "%s are outputs: they cannot be a value on the host", name);
 }
 
-} // namespace
+bool is_f8_or_f4(zemm_data_type_t dt) {
+    return is_floating(dt) && is_small_float(dt);
+}
 
-void check_dynamic(const problem &p) {
+// Scales of OCP MX and NVFP4.
+void check_floats(const problem &p) {
+    const quant_entry &e = *p.scale(ZEMM_ARG_DST);
+    const zemm_data_type_t s = p.src.data_type;
+    const char *const d = data_type_name(p.dst.data_type);
+    const bool is_mx = e.mode == zemm_quantization_mode_dynamic_mx;
+    const zemm_data_type_t type = is_mx ? zemm_e8m0 : zemm_f8_e4m3;
+    const zemm_dim_t group = is_mx ? 32 : 16;
+    const int all = (1 << p.dst.ndims) - 1;
+    const bool groups = e.group_ndims == 2 && std::min(e.groups[0], e.groups[1]) == 1 &&
+                        std::max(e.groups[0], e.groups[1]) == group;
+    if (e.mask != all || e.data_type != type || !groups)
+        fail(
+            zemm_unimplemented,
+            "dynamic dst scales of an %s dst: quantization mode %s needs the mask %d, the type %s and groups "
+            "of 1x%lld or %lldx1",
+            d, quantization_mode_name(e.mode), all, data_type_name(type), (long long)group, (long long)group);
+    if (e.is_on_host)
+        fail(zemm_unimplemented, "dynamic dst scales are outputs: they cannot be a value on the host");
+    if (!is_floating(s) || data_type_bits(s) > 32)
+        fail(zemm_unimplemented,
+             "dynamic dst scales quantise floats of up to 32 bits to %s, not %s: reorder src to f32 first", d,
+             data_type_name(s));
+    if (p.sum() || p.scale(ZEMM_ARG_SRC) || p.zero_point(ZEMM_ARG_SRC) ||
+        !p.attr.precomputed_reductions.empty())
+        fail(zemm_unimplemented,
+             "dynamic dst scales of an %s dst exclude scales and zero points of src, reductions and post-ops",
+             d);
+}
+
+void check_integers(const problem &p) {
     const zemm_data_type_t s = p.src.data_type, d = p.dst.data_type;
     const quant_entry &scale = *p.scale(ZEMM_ARG_DST), *zero_point = p.zero_point(ZEMM_ARG_DST);
     if (scale.mode != zemm_quantization_mode_dynamic_fp)
-        fail(zemm_unimplemented, "dst scales: quantization mode %s is not implemented, dynamic_fp is",
-             quantization_mode_name(scale.mode));
+        fail(zemm_unimplemented, "dst scales: quantization mode %s needs a dst of %s, not %s",
+             quantization_mode_name(scale.mode), types_where(is_f8_or_f4).c_str(), data_type_name(d));
     const auto is_quantised = [](zemm_data_type_t dt) {
-        return is_floating(dt) && is_converted(dt) && !is_small_float(dt);
+        return is_floating(dt) && data_type_bits(dt) <= 32 && !is_small_float(dt);
     };
     if (is_small_float(scale.data_type))
         fail(zemm_unimplemented,
              "dynamic dst scales of an s8 or u8 dst: data type %s is not implemented, %s are",
              data_type_name(scale.data_type), types_where(is_quantised).c_str());
     if (!is_int8(d) || !is_quantised(s))
-        fail(zemm_unimplemented, "dynamic dst scales quantise %s to %s, not %s to %s",
-             types_where(is_quantised).c_str(), types_where(is_int8).c_str(), data_type_name(s),
-             data_type_name(d));
+        fail(zemm_unimplemented, "dynamic dst scales quantise %s to %s and floats to %s, not %s to %s",
+             types_where(is_quantised).c_str(), types_where(is_int8).c_str(),
+             types_where(is_f8_or_f4).c_str(), data_type_name(s), data_type_name(d));
     if (d == zemm_u8 && !zero_point)
         fail(zemm_unimplemented, "dynamic dst scales: a u8 dst needs zero points of dst (or s8 without)");
     if (d == zemm_s8 && zero_point)
@@ -89,6 +123,15 @@ void check_dynamic(const problem &p) {
                  "another",
                  (long long)r, (long long)g);
     }
+}
+
+} // namespace
+
+void check_dynamic(const problem &p) {
+    if (is_f8_or_f4(p.dst.data_type))
+        check_floats(p);
+    else
+        check_integers(p);
 }
 
 } // namespace zemm::reorder

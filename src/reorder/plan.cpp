@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/env.hpp"
+#include "common/md_check.hpp"
 #include "primitive/launch.hpp"
 #include "primitive/refusals.hpp"
 
@@ -15,17 +16,19 @@ namespace {
 // The kernels read these structs, so their layout must be the one that OpenCL C gives them.
 static_assert(sizeof(kernels::reorder_loop) == 8 * 5);
 static_assert(sizeof(kernels::reorder_parameter) == 8 * 14 + 8);
-static_assert(sizeof(kernels::reorder_problem) ==
-              8 + 8 * 24 + 24 * 40 + 8 * 6 + 8 * 48 + 8 + 4 * sizeof(kernels::reorder_parameter));
+static_assert(sizeof(kernels::reorder_tensor) == 8 * 50);
+static_assert(sizeof(kernels::reorder_problem) == 8 + 8 * 24 + 24 * 40 + 8 * 5 +
+                                                      sizeof(kernels::reorder_tensor) + 8 * 2 +
+                                                      4 * sizeof(kernels::reorder_parameter));
 static_assert(sizeof(kernels::pack_problem) == 8 * 10 + 8 + 8 * 36);
 static_assert(sizeof(kernels::quantize_problem) == 8 * 11 + 8 + 8 * 36);
-static_assert(sizeof(kernels::reorder_arguments) == 8 * 5 + 16);
+static_assert(sizeof(kernels::group_problem) == 8 + 8 * 48 + 2 * sizeof(kernels::reorder_tensor) + 8 * 3);
+static_assert(sizeof(kernels::reorder_arguments) == 8 * 6 + 16);
 
 const implementation implementations[] = {
-    {"quantize", zemm_any_engine, plan_quantize},
-    {"reorder_pack", zemm_cpu, plan_pack},
-    {"reorder_pack_lanes", zemm_gpu, plan_pack_lanes},
-    {"reorder", zemm_any_engine, plan_any},
+    {"quantize", zemm_any_engine, plan_quantize}, {"quantize_floats", zemm_any_engine, plan_quantize_floats},
+    {"reorder_pack", zemm_cpu, plan_pack},        {"reorder_pack_lanes", zemm_gpu, plan_pack_lanes},
+    {"reorder", zemm_any_engine, plan_any},       {"reorder_f64", zemm_any_engine, plan_f64},
 };
 
 // Whether the implementation is for the device. On the CPU device ZEMM_KERNEL may also force those
@@ -60,6 +63,18 @@ std::vector<std::pair<const implementation *, plan>> candidates(const problem &p
     if (result.empty())
         refused.fail();
     return result;
+}
+
+kernels::reorder_tensor tensor_of(const memory_desc &md) {
+    kernels::reorder_tensor t = {};
+    const blocks b = md_blocks(md);
+    t.offset = md.offset0;
+    std::copy(md.strides, md.strides + md.ndims, t.strides);
+    std::copy(b.of, b.of + md.ndims, t.blocks);
+    std::copy(md.inner_blks, md.inner_blks + md.inner_nblks, t.inner_blks);
+    std::copy(md.inner_idxs, md.inner_idxs + md.inner_nblks, t.inner_idxs);
+    t.inner_nblks = md.inner_nblks;
+    return t;
 }
 
 uint32_t group_count(zemm_dim_t items, zemm_dim_t per_group) {

@@ -31,13 +31,18 @@ struct implementation {
 };
 
 bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::string &why);
+bool plan_quantize_floats(const problem &p, const ze::device &dev, plan &result, std::string &why);
 bool plan_pack(const problem &p, const ze::device &dev, plan &result, std::string &why);
 bool plan_pack_lanes(const problem &p, const ze::device &dev, plan &result, std::string &why);
 bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string &why);
+bool plan_f64(const problem &p, const ze::device &dev, plan &result, std::string &why);
 
 // The implementations that take the problem, the fastest first. The log tells why others do not.
 // Throws unimplemented if there is none.
 std::vector<std::pair<const implementation *, plan>> candidates(const problem &p, const ze::device &dev);
+
+// Where the elements of a tensor are, for kernels.
+kernels::reorder_tensor tensor_of(const memory_desc &md);
 
 template <typename T> std::vector<uint8_t> to_bytes(const T &block) {
     std::vector<uint8_t> bytes(sizeof block);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans reorder.cl, which converts any layout to any other.
+// Plans reorder.cl and reorder_f64.cl, which convert any layout to any other.
 #include <algorithm>
 
-#include "common/md_check.hpp"
+#include "common/error.hpp"
 #include "common/quant_md.hpp"
 #include "reorder/plan.hpp"
 
@@ -67,12 +67,11 @@ uint32_t flags_of(const problem &p) {
     set(p.zero_point(ZEMM_ARG_SRC), REORDER_SRC_ZP);
     set(p.zero_point(ZEMM_ARG_DST), REORDER_DST_ZP);
     set(p.sum(), REORDER_SUM);
+    set(p.rounds_at_random(), REORDER_STOCHASTIC);
     return flags;
 }
 
-} // namespace
-
-bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+bool make_plan(const problem &p, const ze::device &dev, const char *kernel, plan &result, std::string &why) {
     if (p.is_dynamic()) {
         why = "it computes no scales";
         return false;
@@ -88,7 +87,7 @@ bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string
             return false;
         }
     }
-    result.kernel = "reorder";
+    result.kernel = kernel;
     result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
                         {REORDER_SPEC_DST_DT, uint32_t(p.dst.data_type)},
                         {REORDER_SPEC_FLAGS, flags_of(p)},
@@ -107,17 +106,13 @@ bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string
     // The number of elements that makes a work-item worth its launch.
     const zemm_dim_t worth = dev.kind == zemm_cpu ? 4096 : 64;
     block.runs_per_item = std::max<zemm_dim_t>(1, worth / block.piece);
-    block.src_offset = p.src.offset0;
     block.dst_offset = p.dst.offset0;
-    const blocks src_blocks = md_blocks(p.src);
-    for (int d = 0; d < p.src.ndims; ++d) {
-        block.src_strides[d] = p.src.strides[d];
-        block.src_blocks[d] = src_blocks.of[d];
-    }
-    block.src_inner_nblks = p.src.inner_nblks;
-    std::copy(p.src.inner_blks, p.src.inner_blks + p.src.inner_nblks, block.src_inner_blks);
-    std::copy(p.src.inner_idxs, p.src.inner_idxs + p.src.inner_nblks, block.src_inner_idxs);
+    block.src = tensor_of(p.src);
     block.beta = p.sum() ? p.sum()->scale : 0.f;
+    const float_facts facts = float_facts_of(p.dst.data_type);
+    block.dropped = (1u << (24 - facts.digits)) - 1;
+    block.most = facts.largest;
+    block.smallest = facts.smallest_normal;
     block.src_scale = parameter(p.src, p.scale(ZEMM_ARG_SRC));
     block.dst_scale = parameter(p.dst, p.scale(ZEMM_ARG_DST));
     block.src_zp = parameter(p.src, p.zero_point(ZEMM_ARG_SRC));
@@ -126,6 +121,32 @@ bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string
     if (!p.empty())
         result.group_count = {group_count(block.runs, block.runs_per_item), 1, 1};
     return true;
+}
+
+bool converts_f64(const problem &p) {
+    return !p.is_copy() && (p.src.data_type == zemm_f64 || p.dst.data_type == zemm_f64);
+}
+
+} // namespace
+
+bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+    if (converts_f64(p)) {
+        why = "its arithmetic is in f32";
+        return false;
+    }
+    return make_plan(p, dev, "reorder", result, why);
+}
+
+bool plan_f64(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+    if (!converts_f64(p)) {
+        why = "it converts from and to f64 only";
+        return false;
+    }
+    if (!dev.has_f64) {
+        why = text("the device \"%s\" has no arithmetic in f64", dev.name.c_str());
+        return false;
+    }
+    return make_plan(p, dev, "reorder_f64", result, why);
 }
 
 } // namespace zemm::reorder

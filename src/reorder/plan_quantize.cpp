@@ -7,8 +7,8 @@
 namespace zemm::reorder {
 
 bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::string &why) {
-    if (!p.is_dynamic()) {
-        why = "it computes the scales of dst";
+    if (!p.is_dynamic() || !is_int8(p.dst.data_type)) {
+        why = "it computes the scales of an s8 or u8 dst";
         return false;
     }
     const int last = p.dst.ndims - 1;

@@ -4,7 +4,6 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "kernels/spirv.hpp"
 #include "primitive/compiled.hpp"
 #include "primitive/launch.hpp"
 
@@ -16,17 +15,13 @@ std::shared_ptr<const compiled> build(const primitive_desc &pd) {
     auto result = std::make_shared<compiled>(pd.engine->device);
     if (pd.empty())
         return result;
-    const plan &plan = pd.plan();
-    const ze::kernel_source source = pd.sources().front();
-    result->kernel = ze::get_kernel(result->device, kernels::find_spirv(source.name), source.entry,
-                                    source.constants, source.flags);
-    result->from_disk = result->kernel->from_disk();
-    result->block = ze::copy_for_kernels(result->device, plan.block.data(), plan.block.size());
+    result->step = make_helper(result->device, pd.plan(), pd.sources().front().flags);
+    result->from_disk = result->step.kernel->from_disk();
     return result;
 }
 
-// The engine that runs the reorder. Both engines must be of one device, because one kernel accesses
-// the memories of both.
+} // namespace
+
 zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst) {
     if (src->device != dst->device)
         fail(zemm_unimplemented,
@@ -36,7 +31,12 @@ zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst) {
     return dst;
 }
 
-} // namespace
+bool answer_engine(zemm_query_t what, zemm_engine_t src, zemm_engine_t dst, void *result) {
+    if (what != zemm_query_reorder_src_engine && what != zemm_query_reorder_dst_engine)
+        return false;
+    *static_cast<zemm_engine_t *>(result) = what == zemm_query_reorder_src_engine ? src : dst;
+    return true;
+}
 
 argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engine_t dst_engine) {
     argument_map map;
@@ -50,6 +50,8 @@ argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engin
     add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
     add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, zero_points, tensor_of);
     add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
+    if (p.rounds_at_random())
+        add_number(map, ZEMM_ARG_ATTR_ROUNDING_SEED, zemm_s32, false);
     return map;
 }
 
@@ -70,7 +72,7 @@ std::vector<ze::kernel_source> primitive_desc::sources() const {
         return {};
     const bool large = is_large(problem->src) || is_large(problem->dst);
     const char *flags = engine->kind == zemm_gpu ? gpu_build_flags(large) : ""; // none for CPUs
-    return {{plan().kernel, plan().kernel, plan().constants, flags}};
+    return {source_of(plan(), flags)};
 }
 
 bool primitive_desc::next_impl() {
@@ -86,16 +88,8 @@ std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) cons
 }
 
 void primitive_desc::query(zemm_query_t what, int index, void *result) const {
-    switch (what) {
-    case zemm_query_reorder_src_engine:
-        *static_cast<zemm_engine_t *>(result) = src_engine.get();
-        return;
-    case zemm_query_reorder_dst_engine:
-        *static_cast<zemm_engine_t *>(result) = dst_engine.get();
-        return;
-    default:
+    if (!answer_engine(what, src_engine.get(), dst_engine.get(), result))
         zemm_primitive_desc::query(what, index, result);
-    }
 }
 
 std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
@@ -109,26 +103,31 @@ std::string primitive_desc::log_text() const {
     return log_text_of(*problem, engine->kind, impl_name(), "");
 }
 
-void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
-                    std::span<const ze_event_handle_t> waits) const {
-    const plan &plan = static_cast<const primitive_desc &>(*pd).plan();
-    stream.keep(compiled_);
-    const bound_arguments bound{memories, pd->arguments};
+void launch_reorder(ze::stream &stream, const helper &h, const void *src, const void *dst,
+                    const bound_arguments &bound, std::span<const ze_event_handle_t> waits) {
     kernels::reorder_arguments values = {};
     values.src_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
     values.dst_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
     values.src_zp = bound.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_SRC);
     values.dst_zp = bound.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
     values.reductions = bound.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST);
+    values.rounding_seed = bound.address(ZEMM_ARG_ATTR_ROUNDING_SEED);
     values.host_src_scale = bound.scale(ZEMM_ARG_SRC);
     values.host_dst_scale = bound.scale(ZEMM_ARG_DST);
     values.host_src_zp = bound.zero_point(ZEMM_ARG_SRC);
     values.host_dst_zp = bound.zero_point(ZEMM_ARG_DST);
-    const void *src = bound.pointer(ZEMM_ARG_FROM), *dst = bound.pointer(ZEMM_ARG_TO);
-    const void *block = compiled_->block->data();
+    const void *block = h.block->data();
     const ze::kernel_argument args[] = {
         {sizeof(void *), &src}, {sizeof(void *), &dst}, {sizeof(void *), &block}, {sizeof(values), &values}};
-    stream.launch(*compiled_->kernel, plan.group_size, plan.group_count, args, waits);
+    launch(stream, h, args, waits);
+}
+
+void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
+                    std::span<const ze_event_handle_t> waits) const {
+    stream.keep(compiled_);
+    const bound_arguments bound{memories, pd->arguments};
+    launch_reorder(stream, compiled_->step, bound.pointer(ZEMM_ARG_FROM), bound.pointer(ZEMM_ARG_TO), bound,
+                   waits);
 }
 
 } // namespace zemm::reorder

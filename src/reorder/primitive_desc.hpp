@@ -4,6 +4,7 @@
 
 #include "primitive/primitive_cache.hpp"
 #include "primitive/primitive_desc.hpp"
+#include "reorder/helper.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {
@@ -13,6 +14,16 @@ argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engin
 // name.
 std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
                         const std::string &aux);
+
+// The engine that runs the reorder. Both engines must be of one device, because one kernel accesses
+// the memories of both. Throws unimplemented if they are not.
+zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst);
+// Answers the queries for the engines of src and dst; returns false for other queries.
+bool answer_engine(zemm_query_t what, zemm_engine_t src, zemm_engine_t dst, void *result);
+
+// Launches a plan of candidates(). arguments: the reorder's, with its parameters.
+void launch_reorder(ze::stream &stream, const helper &h, const void *src, const void *dst,
+                    const bound_arguments &arguments, std::span<const ze_event_handle_t> waits);
 
 class primitive_desc : public zemm_primitive_desc {
 public:
@@ -42,8 +53,7 @@ public:
 // The part of a primitive that equal primitives share through the primitive cache.
 struct compiled : cached {
     using cached::cached;
-    std::shared_ptr<ze::kernel> kernel; // nullptr for an empty problem
-    std::unique_ptr<ze::buffer> block;  // the plan's block on the device
+    helper step; // no kernel for an empty problem
 };
 
 class primitive : public static_primitive {
@@ -51,7 +61,7 @@ public:
     primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)
         : static_primitive(std::move(pd)), compiled_(std::move(c)) {}
 
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
              std::span<const ze_event_handle_t> waits) const override;
 
 private:

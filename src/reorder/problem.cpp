@@ -45,6 +45,10 @@ problem make_problem(const memory_desc &src, const memory_desc &dst, const zemm_
     return p;
 }
 
+int group_dim(const problem &p) {
+    return p.dst.ndims - (p.scale(ZEMM_ARG_DST)->groups[0] == 1 ? 1 : 2);
+}
+
 zemm_dim_t group_of(const problem &p, const quant_entry &entry) {
     return group_along(p.dst, entry, p.dst.ndims - 1);
 }

@@ -20,6 +20,7 @@ struct problem {
     bool is_copy() const;
     // Whether the scales of dst are outputs (dynamic quantisation).
     bool is_dynamic() const;
+    bool rounds_at_random() const { return attr.rounding.contains(ZEMM_ARG_DST); } // other modes are not kept
     const memory_desc &tensor(int arg) const { return arg == ZEMM_ARG_SRC ? src : dst; }
 
     // The entry of the attribute for an argument; nullptr if there is none.
@@ -38,6 +39,8 @@ void check_tensors(const problem &p);
 void check_attributes(const problem &p);
 void check_dynamic(const problem &p);
 
+// The dimension of dst along which the groups of dynamic scales of floats lie: one of the last two.
+int group_dim(const problem &p);
 // The number of elements along the last dimension of dst that share a value of the entry.
 zemm_dim_t group_of(const problem &p, const quant_entry &entry);
 // The entry of dst's zero points in dynamic quantisation: s32, with the mask and the groups of the

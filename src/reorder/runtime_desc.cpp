@@ -3,6 +3,8 @@
 
 #include "common/md_runtime.hpp"
 #include "reorder/primitive_desc.hpp"
+#include "reorder/sparse.hpp"
+#include "reorder/sparse_desc.hpp"
 
 namespace zemm::reorder {
 
@@ -66,6 +68,8 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(const memory_desc &src,
     problem p = make_problem(src, dst, attr);
     if (p.has_runtime())
         return std::make_unique<runtime_desc>(std::move(p), src_engine, dst_engine);
+    if (is_sparse(p.src) || is_sparse(p.dst))
+        return std::make_unique<sparse_desc>(std::move(p), src_engine, dst_engine);
     return std::make_unique<primitive_desc>(std::move(p), src_engine, dst_engine);
 }
 

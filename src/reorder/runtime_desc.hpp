@@ -24,8 +24,8 @@ private:
     const std::shared_ptr<zemm_engine> src_engine_, dst_engine_;
 };
 
-// A runtime_desc if the tensors have runtime values, else a primitive_desc. Throws what
-// make_problem() and candidates() throw.
+// A runtime_desc if the tensors have runtime values, a sparse_desc if one is sparse, else a
+// primitive_desc. Throws what make_problem() and candidates() throw.
 std::unique_ptr<zemm_primitive_desc> make_primitive_desc(const memory_desc &src, zemm_engine_t src_engine,
                                                          const memory_desc &dst, zemm_engine_t dst_engine,
                                                          const zemm_primitive_attr *attr);

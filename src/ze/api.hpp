@@ -25,6 +25,7 @@ namespace zemm::ze {
     X(zeDeviceGetComputeProperties)                                                                          \
     X(zeDeviceGetModuleProperties)                                                                           \
     X(zeDeviceGetCacheProperties)                                                                            \
+    X(zeDeviceGetMemoryProperties)                                                                           \
     X(zeDeviceGetMemoryAccessProperties)                                                                     \
     X(zeDeviceGetCommandQueueGroupProperties)                                                                \
     X(zeContextCreate)                                                                                       \

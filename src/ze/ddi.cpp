@@ -69,6 +69,7 @@ std::string read_tables(void *library, api &fn) {
     fn.zeDeviceGetComputeProperties = device.pfnGetComputeProperties;
     fn.zeDeviceGetModuleProperties = device.pfnGetModuleProperties;
     fn.zeDeviceGetCacheProperties = device.pfnGetCacheProperties;
+    fn.zeDeviceGetMemoryProperties = device.pfnGetMemoryProperties;
     fn.zeDeviceGetMemoryAccessProperties = device.pfnGetMemoryAccessProperties;
     fn.zeDeviceGetCommandQueueGroupProperties = device.pfnGetCommandQueueGroupProperties;
     fn.zeContextCreate = context.pfnCreate;

@@ -36,6 +36,20 @@ uint64_t largest_cache(const api &fn, ze_device_handle_t device) {
     return largest;
 }
 
+uint64_t all_memories(const api &fn, ze_device_handle_t device) {
+    uint32_t count = 0;
+    check(fn.zeDeviceGetMemoryProperties(device, &count, nullptr), "zeDeviceGetMemoryProperties");
+    std::vector<ze_device_memory_properties_t> memories(count);
+    for (ze_device_memory_properties_t &memory : memories)
+        memory.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+    if (count)
+        check(fn.zeDeviceGetMemoryProperties(device, &count, memories.data()), "zeDeviceGetMemoryProperties");
+    uint64_t sum = 0;
+    for (const ze_device_memory_properties_t &memory : memories)
+        sum += memory.totalSize;
+    return sum;
+}
+
 } // namespace
 
 gpu_model gpu_model_of(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device) {
@@ -56,6 +70,8 @@ gpu_model gpu_model_of(const api &fn, ze_driver_handle_t driver, ze_device_handl
     model.xves_per_core = properties.numEUsPerSubslice;
     model.clock_mhz = properties.coreClockRate;
     model.l2_bytes = largest_cache(fn, device);
+    model.memory_bytes = all_memories(fn, device);
+    model.max_alloc_bytes = properties.maxMemAllocSize;
 
     extension_answer dp = {module_dp_stype, nullptr, 0};
     const bool reports_dp = extensions.contains("ZE_intel_experimental_device_module_dp_properties");
@@ -102,6 +118,8 @@ std::string gpu_model::text() const {
     add("l1_per_core", l1_per_core);
     add("l2_bytes", l2_bytes);
     add("clock_mhz", clock_mhz);
+    add("memory_bytes", memory_bytes);
+    add("max_alloc_bytes", max_alloc_bytes);
     return line;
 }
 

@@ -50,6 +50,8 @@ struct gpu_model : gpu_row {
     uint32_t slm_per_group = 0;
     uint64_t l2_bytes = 0;
     uint32_t clock_mhz = 0;
+    uint64_t memory_bytes = 0;    // of all memories that the driver reports
+    uint64_t max_alloc_bytes = 0; // of one allocation
 
     uint32_t xves() const { return xe_cores * xves_per_core; }
     // Threads of one XVE if each has this number of registers (128 or 256).

@@ -12,6 +12,7 @@ from zemm.benchdnn import data, fill, minstd
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import expand
 from zemm.benchdnn.ranges import filling
+from zemm.benchdnn.sparse import places
 
 SEEDS = np.array([1, 65, 4097, 2147483646, 5000000000])
 
@@ -84,6 +85,8 @@ def test_density_and_zero_point() -> None:
 def test_scales_and_zero_points() -> None:
     assert fill.scales(1, 3.0).tolist() == [3.0]
     assert set(fill.scales(500, 3.0)) == {1 / 16, 1 / 8, 1 / 4}
+    exponents = minstd.integers(np.array([500 + 1]), 1, 64, -4, -2)[0]
+    assert fill.scales(500, 3.0)[:64].tolist() == np.exp2(exponents).tolist()
     assert fill.zero_points(1, -1, "s8").tolist() == [-1]
     assert set(fill.zero_points(500, 0, "s8")) == {-2, -1, 0, 1, 2}
     assert set(fill.zero_points(500, 0, "u4")) == {0, 1, 2}
@@ -158,3 +161,28 @@ def test_reductions_are_sums_over_groups() -> None:
     src = np.arange(16, dtype=np.float32).reshape(2, 8)
     argument = args.quantizations(case)[-1]
     assert data.values(case, argument, filling(case), src).tolist() == [[6, 22], [38, 54]]
+
+
+@pytest.mark.parametrize(
+    ("size", "stored"),
+    [
+        # Computed by benchdnn's loops with libstdc++.
+        ((5, 7, 9), [[0], [], [0, 4], [1, 3, 6], [1, 2, 5]]),
+        ((4, 6, 24), [[0, 1, 2, 3, 4, 5]] * 4),
+        ((3, 5, 1), [[0], [], []]),
+    ],
+)
+def test_places_of_sparse_tensors(size: tuple[int, int, int], stored: list[list[int]]) -> None:
+    assert [np.flatnonzero(row).tolist() for row in places(*size)] == stored
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1), (64, 48, 300), (200, 30, 5999), (3000, 2, 10), (0, 4, 0)])
+def test_sparse_tensors_store_what_they_should(size: tuple[int, int, int]) -> None:
+    found = places(*size)
+    assert (found.shape, int(found.sum())) == (size[:2], size[2])
+
+
+def test_values_of_sparse_tensors() -> None:
+    """Those of benchdnn: the integers of a chunk, with the number of stored elements in its seed."""
+    drawn = fill.stored(70, "WEI", (-2, 2), "f32")
+    assert drawn[64:].tolist() == minstd.integers(np.array([70 + 64 + 1]), 1, 6, -2, 2)[0].tolist()

@@ -148,3 +148,16 @@ def test_blocked_layouts(
         assert flat[offset] == values[index]
         seen[offset] = True
     assert not flat[~seen].any()
+
+
+@pytest.mark.parametrize(
+    ("layout", "expected"),
+    [
+        (Layout((2, 2), (3, 1), "u8", 5), [[0, 1], [3, 4]]),
+        (Layout((2,), (1,), "f32", 16, offset=2), [2, 3]),
+        (Layout((3, 2), (4, 2), "bf16", 16, blocks=((0, 2),)), [[0, 2], [1, 3], [4, 6]]),
+        (Layout((0, 2), (2, 1), "u8", 0), []),
+    ],
+)
+def test_offsets(layout: Layout, expected: list[object]) -> None:
+    assert layout.offsets().tolist() == expected

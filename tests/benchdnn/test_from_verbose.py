@@ -101,3 +101,37 @@ def test_damaged_lines(tmp_path: Path, at: int, text: str, cut: int) -> None:
     damaged = line[:at] + text.replace("\n", "") + line[at + cut :]
     (tmp_path / "log").write_text(f"{line}\n{damaged}\n", encoding="utf-8", errors="replace")
     assert from_verbose.case_file(tmp_path / "log")[0].startswith("# log: ")
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "problem", "case"),
+    [
+        (
+            "src:s8::sparse:grouped:0:3:f0 wei:u8::blocked:acb::f0 bia:f32::blocked:ab::f0_mask3 "
+            "dst:f16::sparse:grouped:0:3:f0",
+            "16x64:3x64x34",
+            "--reset --wtag=acb --bia-dt=f32 --bia_mask=2 --dt=s8:u8:f16 --grouped=0:3:6+5+5",
+        ),
+        (
+            "src:f32::sparse:grouped:1:2:f0 wei:f32::sparse:grouped:0:2:f0 dst:f32:a:blocked:abc::f0",
+            "9x17:17x12",
+            "--reset --dtag=any --dt=f32:f32:f32 --grouped=1:2:9+8",
+        ),
+        (
+            "src:f32::sparse:csr:f0 wei:f32:ap:blocked:BA16a64b::f0 dst:f32:a:blocked:ab::f0",
+            "9x16:16x12",
+            "--reset --wtag=any --dtag=any --dt=f32:f32:f32 --encoding=csr::",
+        ),
+        (
+            "src:f32::blocked:ab:20x1:f0 wei:f32::sparse:coo:f0 dst:f32::blocked:ba::f0",
+            "9x16:16x12",
+            "--reset --dtag=ba --dt=f32:f32:f32 --strides=20x1:: --encoding=:coo:",
+        ),
+    ],
+)
+def test_grouped_and_sparse_tensors(
+    tmp_path: Path, capsys: Capture, descriptors: str, problem: str, case: str
+) -> None:
+    log = tmp_path / "log"
+    log.write_text(f"zemm_verbose,v1,primitive,exec,cpu,matmul,x,undef,{descriptors},,,{problem},0.01")
+    assert case_lines(capsys, log)[2:] == ["# 1 times", f"{case} {problem}"]

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of the grammar: numbers, tags, masks, attributes, post-ops, descriptors, knobs."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from zemm import _library
 from zemm.benchdnn import atoms, attributes, knobs, masks, options, template
 from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Grouped, Sparsity
+from zemm.benchdnn.attributes import Rounding
 from zemm.benchdnn.descriptor import parse_descriptor
+from zemm.benchdnn.encodings import Grouped, Sparsity
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.post_ops import Binary, Eltwise, Operand, Prelu, Sum, parse_post_ops
 from zemm.benchdnn.settings import Settings
@@ -36,6 +40,14 @@ def test_number_round_trip(value: float) -> None:
 def test_bad_numbers(text: str) -> None:
     with pytest.raises(UsageError):
         atoms.number(text, "--what")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "distance"),
+    [("", "", 0), ("dt", "dtt", 1), ("stag", "tags", 2), ("", "abc", 3), ("abc", "", 3)],
+)
+def test_edit_distance(a: str, b: str, distance: int) -> None:
+    assert atoms.edit_distance(a, b) == distance
 
 
 def test_dangling_symbol_is_named() -> None:
@@ -71,12 +83,45 @@ def test_blocked_tags_outside_of_the_enum() -> None:
     assert error.value.exit_code == 2
 
 
-@pytest.mark.parametrize("tag", ["any", "undef", "ab", "abcdefghijkl", "nhwc", "BA16a64b4a", "aCB16b16c"])
+@pytest.mark.parametrize(
+    "tag", ["any", "undef", "ab", "abcdefghijkl", "nhwc", "BA16a64b4a", "aCB16b16c", "nChw16c", "abx", "cabx"]
+)
 def test_known_tags(tag: str) -> None:
     assert parse_tag(tag, "--stag", enum_only=True) == tag
 
 
-@pytest.mark.parametrize("tag", ["aa", "ac", "B16", "xx!", "abm", ""])
+def test_every_name_of_the_enum_is_a_tag() -> None:
+    """Names of the same value stand for the same layout, with exceptions in oneDNN's enum, which
+    benchdnn does not take."""
+    exceptions = {"OhwI24o", "OhwI32o", "gOhwI24o", "gOhwI32o", "gIOhw2i8o16i2o", "gIOdhw2i8o16i2o"}
+    numbers = {name: _library.value_of("format_tag", name) for name in _library.names_of("format_tag")}
+    plain = {number: name for name, number in numbers.items() if re.fullmatch("[a-lA-L0-9]+", name)}
+    for name in set(numbers) - exceptions - {"any", "undef", "last"}:
+        assert parse_tag(name, "--stag", enum_only=True) == name
+        assert normalized(name) == plain[numbers[name]]
+
+
+def test_meta_tags_outside_of_the_enum() -> None:
+    assert parse_tag("dcabx", "--stag", enum_only=False) == "dcabx"
+    with pytest.raises(UsageError, match="allow-enum-tags-only=0"):
+        parse_tag("dcabx", "--stag", enum_only=True)
+    assert normalized("OI7i3o") == "AB7b3a"
+    assert parse_tag("OI7i3o", "--stag", enum_only=False)
+
+
+def test_tags_of_attributes_may_be_outside_of_the_enum() -> None:
+    (op,) = parse_post_ops("add:f32:per_tensor:cabde", "--attr-post-ops")
+    assert str(op) == "add:f32:per_tensor:cabde"
+    assert attributes.parse_dropout("0.5:1:cabde", "--attr-dropout").tag == "cabde"
+    for parse, text in ((parse_post_ops, "add:f32:3:aa"), (attributes.parse_dropout, "0.5:1:aa")):
+        with pytest.raises(UsageError, match="unknown format tag 'aa'") as error:
+            parse(text, "")  # type: ignore[operator]
+        assert error.value.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "tag", ["aa", "ac", "B16", "xx!", "abm", "", "ABc4a", "ab4a", "AB16b0a", "aCb4a", "axbx"]
+)
 def test_unknown_tags(tag: str) -> None:
     with pytest.raises(UsageError):
         parse_tag(tag, "--stag", enum_only=False)
@@ -149,7 +194,7 @@ def test_bad_reductions(text: str) -> None:
 
 def test_post_ops() -> None:
     chain = parse_post_ops(
-        "sum:2:1:s8+Eltwise_Relu:0.1+binary_add:f16:3:ab+select:f32.per_oc:common+prelu:per_oc", "", True
+        "sum:2:1:s8+Eltwise_Relu:0.1+binary_add:f16:3:ab+select:f32.per_oc:common+prelu:per_oc", ""
     )
     assert chain == (
         Sum(2.0, 1, "s8"),
@@ -169,8 +214,8 @@ def test_post_ops() -> None:
      "prelu:2", "dw:k3s1p1", "dw:k3s2p0:s8", "sum+relu+sum:2"],
 )  # fmt: skip
 def test_post_op_round_trip(text: str) -> None:
-    chain = parse_post_ops(text, "", True)
-    assert parse_post_ops("+".join(map(str, chain)), "", True) == chain
+    chain = parse_post_ops(text, "")
+    assert parse_post_ops("+".join(map(str, chain)), "") == chain
 
 
 @pytest.mark.parametrize(
@@ -179,7 +224,7 @@ def test_post_op_round_trip(text: str) -> None:
 )
 def test_bad_post_ops(text: str) -> None:
     with pytest.raises(UsageError, match="--attr-post-ops"):
-        parse_post_ops(text, "--attr-post-ops", True)
+        parse_post_ops(text, "--attr-post-ops")
 
 
 def test_descriptor() -> None:
@@ -216,6 +261,10 @@ def test_knobs() -> None:
     assert applied("encoding", "csr+0.5::").layout[0].tensors[0] == Sparsity("csr", 0.5)  # type: ignore[union-attr]
     assert applied("grouped", "0:2:3+4:8").layout == [Grouped(0, (3, 4), 8)]
     assert applied("attr-rounding-mode", "").rounding == []
+    assert applied("attr-rounding-mode", "dst:stochastic:5+src:environment").rounding == [
+        (Rounding(1, "environment", 5), Rounding(17, "stochastic", 5))
+    ]
+    assert applied("ctx-init", "auto:0,4").ctx_init == ["auto:0:auto", "4:auto:auto"]
     assert applied("skip-impl", '"ref",x64:gemm').impl_filter == ImplFilter(("ref", "x64:gemm"), True)
     assert applied("attr-dropout", "0.5:7:undef:3:true").dropout[0].on_host
     assert applied("attr-fpmath", "F16:true").fpmath[0].apply_to_int
@@ -224,8 +273,13 @@ def test_knobs() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [("dt", "f17"), ("dt", "f32:"), ("strides", "1x2"), ("bia_mask", "a"), ("runtime_dims_masks", "1:2:3"),
-     ("encoding", "csv::"), ("grouped", "0:2:3"), ("attr-acc-mode", "f64"), ("attr-dropout", "1.5"),
-     ("attr-rounding-mode", "up"), ("ctx-init", "-1"), ("attr-scratchpad", "mine"),
+     ("encoding", "csv::"), ("encoding", "csr+0.5"), ("encoding", "csr+2::"), ("grouped", "0:2:3"),
+     ("attr-acc-mode", "f64"), ("attr-dropout", "1.5"),
+     ("attr-rounding-mode", "up"), ("attr-rounding-mode", "dst:stochastic:1+src:stochastic:2"),
+     ("attr-dropout", "-0.1"), ("attr-dropout", "0.5:x"), ("attr-dropout", "0.5:1:aa"),
+     ("attr-dropout", "0.5:1:ab:-1"), ("attr-dropout", "0.5:1:ab:0:maybe"),
+     ("attr-dropout", "0.5:1:ab:0:1:1"), ("ctx-init", "0"), ("ctx-exe", "2:-1"), ("ctx-init", "-1"),
+     ("attr-scratchpad", "mine"),
      ("perf-template", "%tme%")],
 )  # fmt: skip
 def test_bad_knob_names_argument_and_value(name: str, text: str) -> None:
@@ -241,23 +295,70 @@ def test_impl_filter() -> None:
     assert ImplFilter(("ref",), skip=True).accepts("jit")
 
 
+def applied_in_turn(*knobs: str) -> Options:
+    found = Options()
+    for knob in knobs:
+        name, _, text = knob.partition("=")
+        found = options.apply(found, name, text)
+    return found
+
+
 def test_global_knobs() -> None:
-    start = Options()
-    assert options.apply(start, "engine", "gpu:1").engine == ("gpu", 1)
-    assert options.apply(start, "max-ms-per-prb", "5").max_ms_per_prb == 10
-    assert options.apply(start, "summary", "no-failures,impl").summary == {"impl"}
-    assert not options.apply(start, "mode", "r").fills
-    fast = options.apply(options.apply(start, "mode", "F"), "engine", "gpu")
-    assert (fast.budget_ms, fast.fills) == (10, False)
-    assert options.apply(start, "mode", "F").budget_ms == 3000
+    assert applied_in_turn("engine=gpu:1").engine == ("gpu", 1)
+    assert applied_in_turn("summary=no-failures,impl").summary == {"impl"}
+    assert applied_in_turn("summary=impl", "summary=impl-csv").summary == {"failures", "impl-csv"}
+    assert applied_in_turn("repeats-per-prb=-1").repeats_per_prb == 1
+    assert applied_in_turn("fix-times-per-prb=-1").fix_times_per_prb == 0
+    assert applied_in_turn("num-streams=3").num_streams == 3
+    assert applied_in_turn("cold-cache=all+tlb:0.5g").cold_cache == "all+tlb:0.5g"
 
 
-def test_global_knobs_that_clash() -> None:
-    with pytest.raises(UsageError, match="mode F") as error:
-        options.apply(Options(mode="F"), "max-ms-per-prb", "100")
-    assert error.value.exit_code == 2
-    with pytest.raises(UsageError, match="mode S"):
-        options.apply(Options(fix_times_per_prb=3), "mode", "S")
+@pytest.mark.parametrize(
+    ("text", "milliseconds"), [("5", 10), ("0", 10), ("70000", 60000), ("1.5e2", 150), ("", 3000)]
+)
+def test_milliseconds_have_bounds(text: str, milliseconds: float) -> None:
+    assert applied_in_turn(f"max-ms-per-prb={text}").max_ms_per_prb == milliseconds
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "exit_code"),
+    [
+        ("mode", "CP", 1), ("mode", "X", 1), ("mode-modifier", "X", 2), ("num-streams", "0", 1),
+        ("max-ms-per-prb", "x", 1), ("fix-times-per-prb", "1.5", 1), ("summary", "all", 1),
+        ("summary", "impl+", 1), ("cold-cache", "some", 1), ("cold-cache", "none+tlb", 1),
+        ("cold-cache", "all+tlb:", 1), ("cold-cache", "all+tlb:5", 1), ("cold-cache", "all+tlb:xM", 1),
+        ("engine", "tpu", 1), ("engine", "gpu:", 1), ("mem-check", "2", 1), ("memory-kind", "svm", 1),
+    ],
+)  # fmt: skip
+def test_bad_global_knobs(name: str, text: str, exit_code: int) -> None:
+    with pytest.raises(UsageError, match=f"--{name}") as error:
+        applied_in_turn(f"{name}={text}")
+    assert error.value.exit_code == exit_code
+
+
+def test_modes_set_options() -> None:
+    """As in benchdnn these stay when the mode changes again."""
+    assert not applied_in_turn("mode=r").fills
+    fast = applied_in_turn("mode=F")
+    assert (fast.mode_modifier, fast.max_ms_per_prb, fast.fills) == ("PM", 10, False)
+    simulated = applied_in_turn("mode=S")
+    assert (simulated.mode_modifier, simulated.fix_times_per_prb, simulated.is_perf) == ("M", 1, True)
+    assert applied_in_turn("mode=R", "mode=B").mode_modifier == "M"
+    assert applied_in_turn("mode=R", "mode-modifier=P").mode_modifier == "PM"
+    assert applied_in_turn("mode=R", "mode-modifier=").mode_modifier == ""
+    assert applied_in_turn("engine=gpu", "mode=P").mode_modifier == "M"
+    assert applied_in_turn("mode=P", "engine=gpu").mode_modifier == "M"
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [("F", "max-ms-per-prb"), ("S", "fix-times-per-prb")], ids=["mode F", "mode S"]
+)
+def test_what_a_mode_fixes(mode: str, name: str) -> None:
+    assert applied_in_turn(f"{name}=20", f"mode={mode}").mode == mode
+    for text in ("20", ""):
+        with pytest.raises(UsageError, match=f"cannot be changed in mode {mode}") as error:
+            applied_in_turn(f"mode={mode}", f"{name}={text}")
+        assert error.value.exit_code == 2
 
 
 def test_template_header() -> None:

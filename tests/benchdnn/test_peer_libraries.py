@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from zemm.benchdnn import arguments as args
-from zemm.benchdnn import timing
+from zemm.benchdnn import cold_cache as copies
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import expand
 from zemm.benchdnn.peers import Peer, PeerError, load
@@ -210,7 +210,7 @@ def test_torch_with_a_stand_in(
     """The peer's own code, where torch is not installed, too."""
     stand_in = TorchStandIn()
     monkeypatch.setitem(sys.modules, "torch", stand_in)
-    monkeypatch.setattr(timing, "CACHE_BYTES", 8000)
+    monkeypatch.setattr(copies, "CACHE_BYTES", 8000)
     peer = load("torch")
     assert error_of(peer, options, "9x64:64x48", runs=4) <= tolerance
     assert stand_in.products == [product] * 4
@@ -283,7 +283,7 @@ def test_each_run_with_cold_caches_computes_the_case(
 ) -> None:
     """Runs with the given tensors, with each of their copies and with the given ones again."""
     size = 64 * 48 if cold == "wei" else 9 * 64 + 64 * 48 + 4 * 9 * 48
-    monkeypatch.setattr(timing, "CACHE_BYTES", 2 * size)
+    monkeypatch.setattr(copies, "CACHE_BYTES", 2 * size)
     error = error_of(loaded(name), f"{options} --cold-cache={cold}", "9x64:64x48", runs=4)
     assert error <= 1e-5
 

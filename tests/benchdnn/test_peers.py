@@ -84,8 +84,9 @@ def test_rows_of_zemm_and_a_peer(capsys: Capture, monkeypatch: pytest.MonkeyPatc
     assert fake.cases[0].dt == ("f16", "f16", "f16")
     assert "# peer: onednn 1.2" in lines
     assert (own["who"], own["engine"], peer["who"], peer["engine"]) == ("perf", "cpu", "peer", "onednn")
-    assert own["prb"] == f"--peer-dt=f16 {PROBLEM}".replace("--peer-dt=f16", "--peer-dt=f16:f16:f16")
-    assert peer["prb"] == f"--dt=f16 {PROBLEM}"
+    options = " ".join(RUN)
+    assert own["prb"] == f"{options} --matmul --peer-dt=f16:f16:f16 {PROBLEM}"
+    assert peer["prb"] == f"{options} --matmul --dt=f16 {PROBLEM}"
     assert peer["impl"] == "fake; with a comma"
     assert (own["min_ratio"], own["med_ratio"]) == ("1", "1")
     for kind in ("min", "med"):
@@ -218,6 +219,7 @@ def test_peaks_of_the_cpu(engine: zemm.Engine) -> None:
         engine.measure_peak("int4")
 
 
+@pytest.mark.full
 def test_a_device_without_the_feature_that_a_limit_is_measured_with() -> None:
     """The sentence comes once, the run goes on, and rows that need this limit show no
     percentage.

@@ -17,6 +17,7 @@ from zemm.benchdnn.attributes import Dropout
 from zemm.benchdnn.dtypes import rounded
 from zemm.benchdnn.eltwise import ELTWISE, binary, eltwise, prelu
 from zemm.benchdnn.expand import expand
+from zemm.benchdnn.layout import Layout
 from zemm.benchdnn.product import common_step, is_exact_in_f32, matmul
 from zemm.benchdnn.reference import expected, spread
 
@@ -32,7 +33,7 @@ A, B = f32([[1, 2], [3, 4]]), f32([[1, -1], [2, 0]])
 def run(options: str, more: dict[int, object] | None = None, old: object = 0.0) -> list[list[float]]:
     case = expand(["--matmul", *options.split(), "2x2:2x2"])[0][0].case
     values = {args.SRC: A, args.WEI: B} | {arg: f32(v) for arg, v in (more or {}).items()}
-    return expected(case, values, f32(old), (2, 1)).dst.tolist()
+    return expected(case, values, f32(old), Layout((2, 2), (2, 1), case.dt[2], 16)).dst.tolist()
 
 
 def test_plain() -> None:
@@ -316,9 +317,9 @@ def test_philox_known_answers() -> None:
 
 def test_dropout_keeps_its_share() -> None:
     for offset in (0, 7):
-        keep = random_bits.dropout_mask(Dropout(0.25, 3, "any", offset), (100, 100), (100, 1))
+        keep = random_bits.dropout_mask(Dropout(0.25, 3, "any", offset), np.arange(10000))
         assert keep.mean() == pytest.approx(0.75, abs=0.03)
-    assert not random_bits.dropout_mask(Dropout(1.0), (4, 4), (4, 1)).any()
+    assert not random_bits.dropout_mask(Dropout(1.0), np.arange(16)).any()
     narrow = random_bits.narrow_form(np.arange(8), 5)
     assert len(set(narrow.tolist())) == 2
 
@@ -327,8 +328,15 @@ def test_stochastic_rounding_gives_a_neighbour() -> None:
     # The random bias has 8 bits, but 16 bits are dropped, so a value just below the upper neighbour may
     # round up or down.
     x = np.full((1, 64), 1 + 2.0**-7 - 2.0**-16, np.float32)
-    got = random_bits.stochastic_rounding(x, "bf16", 1, (64, 1))
+    got = random_bits.stochastic_rounding(x, "bf16", 1, np.arange(64)[None])
     assert set(got[0]) == {1.0, 1 + 2.0**-7}
+
+
+def test_stochastic_rounding_of_small_values() -> None:
+    index = np.arange(3)
+    x = f32([0.75, -(2.0**-127), 2.0**-126])
+    assert random_bits.stochastic_rounding(x, "f4_e2m1", 1, index).tolist() == [0, 0, 0]
+    assert random_bits.stochastic_rounding(x, "f32", 1, index).tolist() == [0.75, 0, 2.0**-126]
 
 
 def test_dynamic_scales() -> None:

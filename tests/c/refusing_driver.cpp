@@ -107,6 +107,7 @@ struct wrapped<Table, Offset, Effect, ze_result_t (*)(A...)> {
     X(zeDeviceGetComputeProperties, ze_device_dditable_t, pfnGetComputeProperties, none)                     \
     X(zeDeviceGetModuleProperties, ze_device_dditable_t, pfnGetModuleProperties, none)                       \
     X(zeDeviceGetCacheProperties, ze_device_dditable_t, pfnGetCacheProperties, none)                         \
+    X(zeDeviceGetMemoryProperties, ze_device_dditable_t, pfnGetMemoryProperties, none)                       \
     X(zeDeviceGetMemoryAccessProperties, ze_device_dditable_t, pfnGetMemoryAccessProperties, none)           \
     X(zeDeviceGetCommandQueueGroupProperties, ze_device_dditable_t, pfnGetCommandQueueGroupProperties, none) \
     X(zeContextCreate, ze_context_dditable_t, pfnCreate, makes)                                              \

@@ -56,6 +56,16 @@ int main(void) {
     log = log_text(path);
     CHECK(count(log, "\n") == 4 && count(log, ",primitive,create:dispatch,unimplemented,") == 1);
 
+    /* a refused query is an answer, of which the log has no line */
+    OK(zemm_memory_desc_create_with_tag(&md, 3, dims, zemm_f32, zemm_abc));
+    INVALID("format sparse", zemm_memory_desc_query(md, zemm_query_nnz_s64, &capacity));
+    UNIMPLEMENTED("query", zemm_memory_desc_query(md, zemm_query_engine, &capacity));
+    OK(zemm_memory_desc_destroy(md));
+    INVALID("primitive_desc", zemm_primitive_desc_query(NULL, zemm_query_engine, 0, &capacity));
+    CHECK(!zemm_primitive_desc_query_md(NULL, zemm_query_src_md, 0) &&
+          !zemm_primitive_desc_query_s32(NULL, zemm_query_num_of_inputs_s32, 0));
+    CHECK(count(log_text(path), "\n") == 4);
+
     OK(zemm_post_ops_create(&list));
     for (int i = 0; i < 32; i++)
         OK(zemm_post_ops_append_prelu(list, 0));

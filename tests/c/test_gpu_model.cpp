@@ -84,11 +84,12 @@ void feature_sets() {
 }
 
 void texts() {
-    gpu_model model = {row_of({0x05004000}), {0x05004000}, true, true, 20, 8, 131072, 18874368, 2850};
+    gpu_model model = {row_of({0x05004000}), {0x05004000}, true, true, 20, 8, 131072, 18874368, 2850,
+                       12884901888,          4294967296};
     SAME(model.text(), "family=xe2,name=Xe2-HPG,ip=20.1,xe_cores=20,xves_per_core=8,sub_group=16,"
                        "xmx_int8_ops=512,xmx_f16_ops=256,grf_bytes=64,threads_128=8,threads_256=4,"
                        "slm_per_core=131072,slm_per_group=131072,l1_per_core=262144,l2_bytes=18874368,"
-                       "clock_mhz=2850");
+                       "clock_mhz=2850,memory_bytes=12884901888,max_alloc_bytes=4294967296");
     SAME(std::to_string(model.xves()), "160");
     SAME(gpu_model().text(), "family=unknown,name=unknown,xe_cores=0,xves_per_core=0,sub_group=0");
 }

@@ -267,10 +267,17 @@ static void sparse(void) {
     drop();
     OK(zemm_memory_desc_create_with_coo_encoding(&out, 2, dims, zemm_f32, 7, zemm_s32));
     CHECK(number(zemm_query_num_handles_s32, 0) == 3 && zemm_memory_desc_get_size_v2(out, 2) == 28);
-    INVALID("2", zemm_memory_desc_query_v2(out, zemm_query_data_type, 2, &value));
+    for (int i = 1; i < 5; i++)
+        CHECK(number(zemm_query_data_type, i) == zemm_s32); /* as oneDNN: one type for all indices */
+    drop();
+    OK(zemm_memory_desc_create_with_csr_encoding(&out, 2, dims, zemm_f32, 7, zemm_s8, zemm_f16));
+    CHECK(number(zemm_query_data_type, 1) == zemm_s8 && number(zemm_query_data_type, 2) == zemm_f16);
+    CHECK(zemm_memory_desc_get_size_v2(out, 1) == 7 && zemm_memory_desc_get_size_v2(out, 2) == 22);
     drop();
     OK(zemm_memory_desc_create_with_packed_encoding(&out, 2, dims, zemm_s8, 7));
     CHECK(number(zemm_query_num_handles_s32, 0) == 3);
+    for (int part = 0; part < 3; part++)
+        CHECK(zemm_memory_desc_get_size_v2(out, part) == 0); /* a matmul chooses the layout */
     drop();
     OK(zemm_memory_desc_create_with_grouped_encoding(&out, 2, dims, zemm_f32, 0, 4, zemm_s32));
     CHECK(number(zemm_query_num_handles_s32, 0) == 2 &&
@@ -291,7 +298,10 @@ static void sparse(void) {
     INVALID("*x20",
             zemm_memory_desc_create_with_grouped_encoding(&out, 2, runtime, zemm_f32, 0, 1, zemm_s32));
     INVALID("nnz -1", zemm_memory_desc_create_with_coo_encoding(&out, 2, dims, zemm_f32, -1, zemm_s32));
-    INVALID("indices_dt", zemm_memory_desc_create_with_coo_encoding(&out, 2, dims, zemm_f32, 1, zemm_f32));
+    INVALID("indices_dt",
+            zemm_memory_desc_create_with_coo_encoding(&out, 2, dims, zemm_f32, 1, zemm_boolean));
+    INVALID("pointers_dt", zemm_memory_desc_create_with_csr_encoding(&out, 2, dims, zemm_f32, 1, zemm_s32,
+                                                                     zemm_data_type_undef));
 }
 
 int main(void) {

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from zemm.benchdnn import masks
 from zemm.benchdnn.attributes import Quantization
 from zemm.benchdnn.case import Case
+from zemm.benchdnn.encodings import Groups, Sparsity
 from zemm.benchdnn.post_ops import Binary, Operand, Prelu
 from zemm.benchdnn.tags import normalized
 
-SRC, DST, WEI, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
+SRC, DST, WEI, BIAS, SCRATCHPAD, HINT_MAX_GROUP_SIZE = 1, 17, 33, 41, 80, 384
 SCALES, ZERO_POINTS, REDUCTIONS = 4096, 8192, 512
 DROPOUT_OFFSET, ROUNDING_SEED, DROPOUT_MASK, DROPOUT_PROBABILITY, DROPOUT_SEED = 507, 508, 509, 510, 511
 KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "reductions": REDUCTIONS}
@@ -19,7 +20,7 @@ KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "reductions": REDUCTIONS}
 class Argument:
     """One execution argument. `dims` has an entry for each dimension of the tensor that the
     argument belongs to, 1 where it broadcasts. `memory_dims` are those of its memory descriptor.
-    Without tag and strides it is dense row-major."""
+    Without tag and strides it is dense row-major. An encoding says that it is sparse or grouped."""
 
     arg: int
     role: str
@@ -30,6 +31,7 @@ class Argument:
     on_host: bool = False
     value: float = 0.0
     is_output: bool = False
+    encoding: Sparsity | Groups | None = None
 
     @property
     def memory_dims(self) -> tuple[int, ...]:
@@ -54,21 +56,24 @@ def post_op_arg(index: int, tensor: int) -> int:
 def matrices(case: Case) -> list[Argument]:
     """src, weights, dst and, if the case has one, bias."""
     problem = case.problem
-    rows = [(SRC, "src", problem.src), (WEI, "wei", problem.wei), (DST, "dst", problem.dst)]
+    rows = [(SRC, "src", problem.src), (WEI, "wei", problem.wei), (DST, "dst", case.dst_dims)]
+    layouts = zip(case.dt, case.tags, case.strides, case.layout.of_tensors(), strict=True)
     found = [
         Argument(
             arg,
             role,
             dims,
             dt,
-            "" if strides else normalized(tag, problem.ndims),
+            "" if strides else normalized(tag, len(dims)),
             strides,
             is_output=arg == DST,
+            encoding=encoding,
         )
-        for (arg, role, dims), dt, tag, strides in zip(rows, case.dt, case.tags, case.strides, strict=True)
+        for (arg, role, dims), (dt, tag, strides, encoding) in zip(rows, layouts, strict=True)
     ]
     if case.has_bias:
-        tag = normalized("abx", problem.ndims) if case.runtime_dst_mask else "any"
+        is_plain = case.runtime_dst_mask or case.grouped
+        tag = normalized("abx", len(case.bias_dims)) if is_plain else "any"
         found.append(Argument(BIAS, "bias", case.bias_dims, case.bia_dt, tag))
     return found
 
@@ -114,6 +119,13 @@ def post_op_tensors(case: Case) -> list[Argument]:
     return found
 
 
+def hints(case: Case) -> list[Argument]:
+    """The largest size of a group, or 0, with groups."""
+    if not case.grouped:
+        return []
+    return [Argument(HINT_MAX_GROUP_SIZE, "number", (1,), "s32", on_host=True, value=case.grouped.largest)]
+
+
 def random_arguments(case: Case) -> list[Argument]:
     """The arguments of dropout and stochastic rounding: probability, seeds, offset and mask."""
     drop, found = case.attributes.dropout, []
@@ -128,10 +140,9 @@ def random_arguments(case: Case) -> list[Argument]:
             )
         if drop.tag != "undef":
             found.append(dropout_mask(case))
+    stochastic = [rounding for rounding in case.attributes.rounding if rounding.mode == "stochastic"]
     found += [
-        Argument(ROUNDING_SEED, "number", (1,), "s32", value=rounding.seed)
-        for rounding in case.attributes.rounding
-        if rounding.mode == "stochastic"
+        Argument(ROUNDING_SEED, "number", (1,), "s32", value=rounding.seed) for rounding in stochastic[:1]
     ]
     return found
 
@@ -144,6 +155,13 @@ def dropout_mask(case: Case) -> Argument:
 
 def _operand(case: Case, arg: int, role: str, operand: Operand, data_type: str) -> Argument:
     ndims = case.problem.ndims
-    dims = masks.masked_dims(masks.post_op_mask(operand.mask or "0", ndims), case.problem.dst)
+    mask = masks.post_op_mask(operand.mask or "0", ndims)
+    dims = masks.masked_dims(mask, case.problem.dst)
+    if case.grouped and mask == 0 and role != "condition":
+        # Groups have a value each instead of one for all.
+        dims = tuple(case.grouped.count if axis == case.grouped.dim else 1 for axis in range(ndims))
+    if operand.tag == "grouped" and case.grouped:
+        groups = Groups(case.grouped.dim, case.grouped.ends)
+        return Argument(arg, role, dims, data_type, encoding=groups)
     tag = "" if operand.strides else normalized(operand.tag, ndims)
     return Argument(arg, role, dims, data_type, tag, operand.strides)

@@ -6,12 +6,10 @@ in that error, such as `--bia_mask`.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 
-T = TypeVar("T")
 VERIFICATION = "ERROR: matmul driver: "
 _FEW = 20
 
@@ -53,6 +51,18 @@ def show_number(value: float) -> str:
     """The shortest text that `number` reads back as the same f32 value. It has no `+`, as that
     separates the entries of `--attr-scales` and similar options."""
     return str(np.float32(value)).removesuffix(".0").replace("e+", "e")
+
+
+def edit_distance(a: str, b: str) -> int:
+    """How many letters to add, remove or replace to make b of a: the Levenshtein distance."""
+    distances = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        before, distances[0] = distances[0], i
+        for j, other in enumerate(b, 1):
+            change = before + (letter != other)
+            before = distances[j]
+            distances[j] = min(change, distances[j] + 1, distances[j - 1] + 1)
+    return distances[-1]
 
 
 def boolean(text: str, what: str) -> bool:
@@ -109,8 +119,3 @@ def at_most(parts: Sequence[str], count: int, what: str) -> None:
     """Raise UsageError if there are more than `count` parts."""
     if len(parts) > count:
         raise UsageError(f"{what}: '{':'.join(parts)}' has {len(parts)} fields, at most {count} are known")
-
-
-def elements(text: str, default: T, parse: Callable[[str], T]) -> list[T]:
-    """A comma separated list; an empty element stands for `default`."""
-    return [parse(part) if part else default for part in text.split(",")]

@@ -49,8 +49,8 @@ class Dropout:
     on_host: bool = False
 
     def __str__(self) -> str:
-        fields = [str(self.seed), self.tag, str(self.offset), atoms.show_boolean(self.on_host)]
-        defaults = ["0", "any", "0", "false"]
+        fields = [str(self.seed), self.tag, str(self.offset), str(int(self.on_host))]
+        defaults = ["0", "any", "0", "0"]
         while fields and fields[-1] == defaults[len(fields) - 1]:
             fields.pop()
         return ":".join([atoms.show_number(self.p), *fields])
@@ -58,7 +58,7 @@ class Dropout:
 
 @dataclass(frozen=True)
 class Rounding:
-    """The rounding mode of one argument."""
+    """The rounding mode of one argument. The seed is the same for all arguments."""
 
     arg: int
     mode: str
@@ -169,6 +169,7 @@ def parse_fpmath(text: str, what: str) -> Fpmath:
 
 def parse_dropout(text: str, what: str) -> Dropout:
     """`P[:SEED[:TAG[:OFFSET[:HOST]]]]`. Probability 0 means no dropout."""
+    what = f"{what}={text}"
     fields = atoms.split(text, ":", what)
     atoms.at_most(fields, 5, what)
     fields += ["0", "0", "any", "0", "false"][len(fields) :]
@@ -177,22 +178,25 @@ def parse_dropout(text: str, what: str) -> Dropout:
         raise UsageError(f"{what}: probability {fields[0]} is outside of [0, 1]")
     if p == 0:
         return Dropout()
-    tag = fields[2] if fields[2] == "undef" else parse_tag(fields[2], what, False)
+    tag = parse_tag(fields[2], what, False, 1)
     seed, offset = atoms.integer(fields[1], what), atoms.integer(fields[3], what, 0)
     return Dropout(p, seed, tag, offset, atoms.boolean(fields[4], what))
 
 
 def parse_rounding(text: str, what: str) -> tuple[Rounding, ...]:
-    """`ARG:environment|stochastic[:SEED]` joined by `+`."""
-    entries = []
+    """`ARG:environment|stochastic[:SEED]` joined by `+`. A seed is for all arguments."""
+    modes, seeds = {}, set()
     for entry in atoms.split(text, "+", what):
         fields = atoms.split(entry, ":", what)
         if not 2 <= len(fields) <= 3:
             raise UsageError(f"{what}: '{entry}' is not of the form ARG:MODE[:SEED]")
         mode = atoms.choice(fields[1], what, ("environment", "stochastic"))
-        seed = atoms.integer(fields[2], what, 0, 2**32 - 1) if len(fields) > 2 else 0xFFFFFFFF
-        entries.append(Rounding(_parse_argument(fields[0], what), mode, seed))
-    return tuple(entries)
+        modes[_parse_argument(fields[0], what)] = mode
+        seeds |= {atoms.integer(seed, what, 0, 2**32 - 1) for seed in fields[2:]}
+    if len(seeds) > 1:
+        raise UsageError(f"{what}: '{text}' has different seeds, but there is one for all arguments")
+    seed = seeds.pop() if seeds else Rounding.seed
+    return tuple(Rounding(arg, modes[arg], seed) for arg in sorted(modes))
 
 
 def _parse_quantization(entry: str, what: str, data_type: str, value: float) -> Quantization:

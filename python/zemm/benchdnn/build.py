@@ -11,7 +11,8 @@ from typing import Any
 
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.case import Case, Encoding, Grouped
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.encodings import Groups, Sparsity
 from zemm.benchdnn.masks import post_op_mask, quantization_mask
 from zemm.benchdnn.post_ops import Binary, Depthwise, Eltwise, Prelu, Sum
 
@@ -21,6 +22,13 @@ def memory_desc(zemm: Any, argument: Argument, runtime_mask: int = 0) -> Any:
     is set."""
     if argument.on_host:
         return zemm.MemoryDesc.host_scalar(argument.data_type)
+    if isinstance(argument.encoding, Groups):
+        groups = argument.encoding
+        return zemm.MemoryDesc.grouped(
+            argument.dims, argument.data_type, groups.variable_dim, groups.count, "s32"
+        )
+    if argument.encoding:
+        return _sparse_desc(zemm, argument, argument.encoding)
     dims = [
         zemm.RUNTIME_DIM if runtime_mask >> axis & 1 else dim for axis, dim in enumerate(argument.memory_dims)
     ]
@@ -38,8 +46,7 @@ def primitive_desc(zemm: Any, engine: Any, case: Case, with_attributes: bool = T
         args.DST: case.runtime_dst_mask,
     }
     masks[args.BIAS] = case.runtime_dst_mask & case.bia_mask
-    descs = {} if case.is_dense else _special_descs(zemm, case)
-    descs |= {arg: memory_desc(zemm, a, masks[arg]) for arg, a in found.items() if arg not in descs}
+    descs = {arg: memory_desc(zemm, a, masks[arg]) for arg, a in found.items()}
     attr = attributes(zemm, case) if with_attributes else None
     return zemm.MatmulPrimitiveDesc(
         engine, descs[args.SRC], descs[args.WEI], descs[args.DST], bias=descs.get(args.BIAS), attr=attr
@@ -92,7 +99,7 @@ def post_ops(zemm: Any, case: Case) -> Any:
             sources = [
                 tensors[args.post_op_arg(index, tensor)] for tensor in (2, 3)[: 1 + (op.name == "select")]
             ]
-            chain.append_binary(f"binary_{op.name}", *(_operand_desc(zemm, case, s) for s in sources))
+            chain.append_binary(f"binary_{op.name}", *(memory_desc(zemm, source) for source in sources))
         elif isinstance(op, Prelu):
             chain.append_prelu(post_op_mask(op.mask, case.problem.ndims))
         elif isinstance(op, Depthwise):
@@ -100,52 +107,11 @@ def post_ops(zemm: Any, case: Case) -> Any:
     return chain
 
 
-def _operand_desc(zemm: Any, case: Case, source: Argument) -> Any:
-    """The descriptor of a binary post-op's operand. With tag `grouped` it has the groups of dst."""
-    if source.tag == "grouped" and isinstance(case.layout, Grouped):
-        return zemm.MemoryDesc.grouped(source.dims, source.data_type, 0, len(case.layout.sizes), "s32")
-    return memory_desc(zemm, source)
-
-
-def _special_descs(zemm: Any, case: Case) -> dict[int, Any]:
-    """The descriptors of sparse or grouped tensors by argument. They replace the dense ones."""
-    problem, layout = case.problem, case.layout
-    rows = zip((args.SRC, args.WEI, args.DST), (problem.src, problem.wei, problem.dst), case.dt, strict=True)
-    if isinstance(layout, Grouped):
-        return _grouped_descs(zemm, case, layout)
-    return {
-        arg: _sparse_desc(zemm, layout, index, dims, dt)
-        for index, (arg, dims, dt) in enumerate(rows)
-        if layout.tensors[index].kind
-    }
-
-
-def _sparse_desc(zemm: Any, layout: Encoding, index: int, dims: tuple[int, ...], dt: str) -> Any:
-    entry = layout.tensors[index]
-    count = 1
-    for dim in dims:
-        count *= dim
-    nnz = entry.stored(count)
-    if entry.kind == "csr":
-        return zemm.MemoryDesc.csr(dims, dt, nnz, "s32", "s32")
-    if entry.kind == "coo":
-        return zemm.MemoryDesc.coo(dims, dt, nnz, "s32")
-    return zemm.MemoryDesc.packed(dims, dt, nnz)
-
-
-def _grouped_descs(zemm: Any, case: Case, layout: Grouped) -> dict[int, Any]:
-    """The descriptors of a grouped matmul. With groups of rows weights are [G, K, N]; with groups
-    along K dst is [G, M, N]."""
-    (m, k), n, count = case.problem.src[-2:], case.problem.n, len(layout.sizes)
-    src_dt, wei_dt, dst_dt = case.dt
-    src = zemm.MemoryDesc.grouped((m, k), src_dt, layout.dim, count, "s32")
-    if layout.dim == 0:
-        wei = zemm.MemoryDesc((count, k, n), wei_dt, tag="abc" if case.tags[1] == "any" else case.tags[1])
-        return {
-            args.SRC: src,
-            args.WEI: wei,
-            args.DST: zemm.MemoryDesc.grouped((m, n), dst_dt, 0, count, "s32"),
-        }
-    wei = zemm.MemoryDesc.grouped((k, n), wei_dt, 0, count, "s32")
-    dst = zemm.MemoryDesc((count, m, n), dst_dt, tag="abc" if case.tags[2] == "any" else case.tags[2])
-    return {args.SRC: src, args.WEI: wei, args.DST: dst}
+def _sparse_desc(zemm: Any, argument: Argument, sparsity: Sparsity) -> Any:
+    """The descriptor of a sparse tensor. Its indices are s32."""
+    dims, data_type, stored = argument.dims, argument.data_type, sparsity.stored(argument.count)
+    if sparsity.kind == "csr":
+        return zemm.MemoryDesc.csr(dims, data_type, stored, "s32", "s32")
+    if sparsity.kind == "coo":
+        return zemm.MemoryDesc.coo(dims, data_type, stored, "s32")
+    return zemm.MemoryDesc.packed(dims, data_type, stored)

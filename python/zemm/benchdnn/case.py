@@ -7,51 +7,13 @@ from typing import Any
 from zemm.benchdnn import atoms, masks
 from zemm.benchdnn.attributes import Attributes, Fpmath, Quantization
 from zemm.benchdnn.descriptor import Descriptor
+from zemm.benchdnn.encodings import Encoding, Grouped
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.options import repro as options_repro
 from zemm.benchdnn.post_ops import PostOp
 
+ANY_THREADS = "auto:auto:auto"
 Strides = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class Sparsity:
-    """The entry of `--encoding` for one tensor: csr, coo, packed or '' (dense), and the share of
-    zeros."""
-
-    kind: str = ""
-    share: float = 0.9
-
-    def stored(self, count: int) -> int:
-        """How many of `count` elements are stored."""
-        return max(int(count * (1 - self.share)), 1)
-
-    def __str__(self) -> str:
-        return f"{self.kind}+{atoms.show_number(self.share)}" if self.share != Sparsity().share else self.kind
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """`--encoding`: entries for src, weights and dst."""
-
-    tensors: tuple[Sparsity, ...] = (Sparsity(), Sparsity(), Sparsity())
-
-    def __str__(self) -> str:
-        return "--encoding=" + ":".join(map(str, self.tensors))
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """`--grouped`: the dimension of src that is divided into groups, the sizes of the groups, and
-    the largest size as a hint for the library (0: no hint)."""
-
-    dim: int
-    sizes: tuple[int, ...]
-    largest: int = 0
-
-    def __str__(self) -> str:
-        hint = f":{self.largest}" if self.largest else ""
-        return f"--grouped={self.dim}:{len(self.sizes)}:{'+'.join(map(str, self.sizes))}{hint}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +104,22 @@ class Case:
         return self.bia_dt != "undef"
 
     @property
+    def grouped(self) -> Grouped | None:
+        """The groups of `--grouped`; None without them."""
+        return self.layout if isinstance(self.layout, Grouped) else None
+
+    @property
+    def dst_dims(self) -> tuple[int, ...]:
+        """The dims of dst: with groups along K it has a matrix for each group."""
+        if self.grouped and self.grouped.dim == 1:
+            return (self.grouped.count, *self.problem.dst)
+        return self.problem.dst
+
+    @property
     def bias_dims(self) -> tuple[int, ...]:
+        """The dims of bias: with groups of rows it has a row for each group."""
+        if self.grouped and self.grouped.dim == 0:
+            return (self.grouped.count, self.problem.n)
         return masks.masked_dims(self.bia_mask, self.problem.dst)
 
     @property
@@ -176,35 +153,36 @@ class Case:
         """The part of the repro line after `--matmul `."""
         canonical = self.options.canonical
         parts = [f"{knob}={value}" for knob, value, default in self.knobs() if canonical or value != default]
-        if canonical or not self.is_dense:
+        if not self.is_dense:
             after = sum(part.startswith(("--dt=", "--stag=")) for part in parts)
             parts.insert(after, str(self.layout))
-        parts += self._shown_attributes()
-        parts += [f"--ctx-init={self.ctx_init}"] * (canonical or self.ctx_init != "auto")
-        parts += [f"--ctx-exe={self.ctx_exe}"] * (canonical or self.ctx_exe != "auto")
+        parts += self.shown_attributes()
+        parts += [f"--ctx-init={self.ctx_init}"] * (canonical or self.ctx_init != ANY_THREADS)
+        parts += [f"--ctx-exe={self.ctx_exe}"] * (canonical or self.ctx_exe != ANY_THREADS)
         parts += [str(self.impl_filter)] * bool(self.impl_filter.names)
         parts += [f"--quantize={self.quantize}"] * bool(self.quantize)
         parts += self.peer.knobs()
-        name = f"_n{self.problem.name}" if self.problem.name else ""
-        return " ".join([*parts, f"{self.problem}{name}"])
+        return " ".join([*parts, self.descriptor])
 
-    def _shown_attributes(self) -> list[str]:
-        """`option=value` of the attributes that differ from their default or from the default of
-        the mode."""
+    @property
+    def descriptor(self) -> str:
+        """The problem with its name, as in a case line."""
+        return f"{self.problem}_n{self.problem.name}" if self.problem.name else str(self.problem)
+
+    def shown_attributes(self) -> list[str]:
+        """`option=value` of the attributes that differ from the default of the mode."""
         options = self.options
         by_mode = {
             "--attr-scratchpad": options.default_scratchpad,
             "--attr-deterministic": atoms.show_boolean(options.mode == "B"),
         }
-        shown = [
-            f"{knob}={value}"
-            for knob, value, default in self.attributes.knobs()
-            if len({value, default, by_mode.get(knob, default)}) > 1
-            or (options.canonical and knob != "--attr-rounding-mode")
-        ]
+        knobs = self.attributes.knobs()
+        shown = [f"{knob}={value}" for knob, value, default in knobs if value != by_mode.get(knob, default)]
         # As benchdnn: precomputed reductions are not printed if they are the only attribute.
         return [] if all(part.startswith("--attr-precomputed-reductions=") for part in shown) else shown
 
-    def full_repro(self) -> str:
-        """The whole repro line, with global options and `--matmul`."""
-        return f"{options_repro(self.options)}--matmul {self.repro()}"
+    def full_repro(self, impl: str = "") -> str:
+        """The whole repro line, with global options and `--matmul`. impl: the implementation that
+        the line asks for."""
+        wanted = f"--impl={impl} " if impl else ""
+        return f"{options_repro(self.options)}--matmul {wanted}{self.repro()}"

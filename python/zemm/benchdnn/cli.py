@@ -26,11 +26,18 @@ if TYPE_CHECKING:
 _HELP = """usage: zemm-benchdnn [global options] --matmul [options] DESC [[options] DESC ...]
 
 DESC is D0x..xMxK:D0x..xKxN[_nNAME], such as 31x2560:2560x2560. Options are read from left to right; each
-DESC expands the lists given so far. benchdnn's grammar holds: --mode=C|P|L|I|R|F|S|B, --engine=cpu|gpu[:N],
---batch=FILE (zemm's own case files are found by name, such as test_matmul_quickstart), -vN, --dt=S:W:D,
---stag= --wtag= --dtag= --strides= --bia-dt= --bia_mask= --runtime_dims_masks= --attr-scales=
---attr-zero-points= --attr-precomputed-reductions= --attr-post-ops= --attr-scratchpad= --attr-fpmath=
---impl= --skip-impl= --match= --summary= --perf-template= --reset
+DESC expands the lists given so far. benchdnn's grammar holds; docs/driver.md explains all options.
+
+global options: --mode=C|P|F|S|L|I|R|B --mode-modifier=P|M --engine=cpu|gpu[:N] -vN --max-ms-per-prb=
+--fix-times-per-prb= --num-streams= --repeats-per-prb= --start= --cold-cache= --mem-check= --buffer-prefix=
+--summary= --global-impl= --global-skip-impl= --canonical= --allow-enum-tags-only= --attr-same-pd-check=
+--check-ref-impl=
+options: --batch=FILE (zemm's own case files are found by name, such as test_matmul_quickstart) --dt=S:W:D
+--stag= --wtag= --dtag= --strides= --bia-dt= --bia_mask= --runtime_dims_masks= --encoding=
+--grouped=DIM:G:s0+s1+..[:MAX] --attr-scales= --attr-zero-points= --attr-precomputed-reductions=
+--attr-post-ops= --attr-scratchpad= --attr-fpmath= --attr-acc-mode= --attr-rounding-mode=
+--attr-deterministic= --attr-dropout= --ctx-init= --ctx-exe= --impl= --skip-impl= --match= --perf-template=
+--reset
 
 --jobs=N runs the cases in N processes and prints their results in order.
 
@@ -108,7 +115,7 @@ def _run(jobs: list[Job], options: Options, records: Records | None) -> int:
                 is_interrupted = True
                 for outcome in runs.rest():
                     _add(outcome, report, records)
-    report.finish(options.summary, time.perf_counter() - started)
+    report.finish(options, time.perf_counter() - started)
     if is_interrupted:
         print(f"interrupted: {report.tests} of {len(jobs)} cases have run", file=sys.stderr)
         return INTERRUPTED

@@ -2,13 +2,13 @@
 """The values of the arguments of a case, which depend on their roles."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zemm.benchdnn import arguments as args
-from zemm.benchdnn import fill
+from zemm.benchdnn import fill, sparse
 from zemm.benchdnn.arguments import Argument
-from zemm.benchdnn.case import Case, Encoding, Sparsity
+from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats, rounded
+from zemm.benchdnn.encodings import Groups, Sparsity
 from zemm.benchdnn.masks import has_one_value
 from zemm.benchdnn.post_ops import Sum
 from zemm.benchdnn.ranges import Filling
@@ -23,14 +23,17 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
     """The f32 values of an argument, with its dims, for a checked run. src: the values of src,
     which reductions are computed from."""
     count, dt, role = argument.count, argument.data_type, argument.role
+    if isinstance(argument.encoding, Sparsity):
+        return _sparse(argument, filling)
     if role == "src":
         drawn = fill.integers(
             count, "SRC", filling.src, filling.density, _common_zero_point(case, args.SRC), dt
         )
     elif role == "wei":
         drawn = fill.integers(count, "WEI", filling.wei, 1.0, _common_zero_point(case, args.WEI), dt)
-        *batch, k, n = argument.dims
-        return drawn.reshape(*batch, n, k).swapaxes(-1, -2)
+        if not isinstance(argument.encoding, Groups):
+            *batch, k, n = argument.dims
+            return drawn.reshape(*batch, n, k).swapaxes(-1, -2)
     elif role == "bias":
         drawn = fill.integers(count, "BIA", filling.bia, dt=dt)
     elif role == "dst":
@@ -54,18 +57,19 @@ def real_values(argument: Argument, seed: int) -> Floats:
     return fill.real(argument.count, argument.data_type, seed).reshape(argument.dims)
 
 
-def sparsity(case: Case, argument: Argument) -> Sparsity:
-    """The encoding of an argument."""
-    index = {args.SRC: 0, args.WEI: 1, args.DST: 2}.get(argument.arg)
-    if index is None or not isinstance(case.layout, Encoding):
-        return Sparsity()
-    return case.layout.tensors[index]
+def places(argument: Argument) -> sparse.Places:
+    """Which elements of a sparse tensor are stored."""
+    assert isinstance(argument.encoding, Sparsity)
+    rows, columns = argument.dims
+    return sparse.places(rows, columns, argument.encoding.stored(argument.count))
 
 
-def places(of: Sparsity, argument: Argument) -> NDArray[np.bool_]:
-    """Which elements of a sparse tensor are stored, drawn at random."""
-    stored = np.arange(argument.count) < of.stored(argument.count)
-    return np.random.default_rng(argument.arg).permutation(stored).reshape(argument.dims)
+def _sparse(argument: Argument, filling: Filling) -> Floats:
+    """The values of a sparse tensor, with zeros where it stores nothing."""
+    found, where = np.zeros(argument.dims, np.float32), places(argument)
+    kind, values = ("SRC", filling.src) if argument.role == "src" else ("WEI", filling.wei)
+    found[where] = fill.stored(int(where.sum()), kind, values, argument.data_type)
+    return found
 
 
 def old_dst_type(case: Case) -> str:
@@ -74,13 +78,6 @@ def old_dst_type(case: Case) -> str:
     if total is None:
         return ""
     return total.data_type if total.data_type != "undef" else case.dt[2]
-
-
-def estimated_bytes(case: Case) -> int:
-    """An upper estimate of the bytes of a checked run: each matrix in memory and as f32, and dst
-    three times more as f32 (expected, exact and got)."""
-    sizes = [float(np.prod(a.dims, dtype=np.float64)) for a in args.matrices(case)]
-    return int(sum(8 * size for size in sizes) + 12 * sizes[2])
 
 
 def _common_zero_point(case: Case, arg: int) -> float:

@@ -13,9 +13,10 @@ def quantized(x: Floats, shape: tuple[int, ...], mode: str, dst_dt: str) -> tupl
     `shape`.
 
     With mode dynamic_mx scales are powers of two, computed from exponents alone. With dynamic_fp
-    they are f8_e4m3 values in [2^-3, 448].
+    they are f8_e4m3 values in [2^-3, 448], rounded to f16 first.
     """
-    largest = np.float32(BY_NAME[dst_dt].high)
+    # An f32 has no 2^31 - 1.
+    largest = np.float32(2.0**31 if dst_dt == "s32" else BY_NAME[dst_dt].high)
     groups = [want // have for want, have in zip(x.shape, shape, strict=True)]
     split: list[int] = [size for pair in zip(shape, groups, strict=True) for size in pair]
     inner = tuple(range(1, len(split), 2))
@@ -24,6 +25,7 @@ def quantized(x: Floats, shape: tuple[int, ...], mode: str, dst_dt: str) -> tupl
     if mode == "dynamic_mx":
         scale = rounded(rounded(peak, "e8m0") / rounded(np.full(1, largest), "e8m0"), "e8m0")
     else:
-        scale = rounded(np.clip(peak / largest, np.float32(_E4M3.epsilon), np.float32(_E4M3.high)), "f8_e4m3")
+        scale = np.clip(peak / largest, np.float32(_E4M3.epsilon), np.float32(_E4M3.high))
+        scale = rounded(rounded(scale, "f16"), "f8_e4m3")
     out = np.clip(blocks * (np.float32(1) / scale), -largest, largest)
     return out.reshape(x.shape), scale.reshape(shape)

@@ -15,6 +15,8 @@ from zemm.benchdnn.options import Options
 from zemm.benchdnn.settings import Settings
 
 _MAX_DEPTH = 32
+_MAX_DISTANCE = 6  # of names that are suggested instead of an unknown one
+_OPEN_END = "No problem found for a given option!"
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,6 @@ class Walker:
         self._take(arguments, 0)
         if not self._in_driver:
             raise UsageError("err: no driver given: only --matmul is known")
-        if self._open_end:
-            self.warnings.append("matmul driver: WARNING: No problem found for a given option!")
 
     def _take(self, tokens: Sequence[str], depth: int) -> None:
         for token in tokens:
@@ -64,6 +64,9 @@ class Walker:
                     "an option or a problem" if self._in_driver else "an option or a driver such as --matmul"
                 )
                 raise UsageError(f"err: '{token}' is not {kind}")
+        if self._open_end:
+            self.warnings.append(f"matmul driver: WARNING: {_OPEN_END}")
+            self._open_end = False
 
     def _option(self, token: str, depth: int) -> None:
         if re.fullmatch("-v[0-9]+", token):
@@ -76,8 +79,6 @@ class Walker:
             self._enter_driver()
         elif name in options.NAMES and equals:
             self.options = options.apply(self.options, name, text)
-            if name == "buffer-prefix" and text:
-                self.warnings.append("WARNING: --buffer-prefix is accepted but not used")
         elif token == "--peak":
             self.options = options.apply(self.options, name, "true")
         elif name in self.files and equals:
@@ -89,17 +90,16 @@ class Walker:
                 raise UsageError(f"err: '{token}' comes before --matmul, whose option it is")
             known = [f"--{other}" for other in ("matmul", "batch", *self.files, *options.NAMES)]
             raise UsageError(f"err: {atoms.unknown('driver or global option', f'--{name}', known)}")
-        elif name == "reset":
+        elif token == "--reset":
             self.settings = knobs.reset(self.settings)
-        elif name in knobs.NAMES and equals:
+        elif name in knobs.NAMES and name != "reset" and equals:
             if name == "bia_dt":
                 self.warnings.append("matmul driver: WARNING: --bia_dt is deprecated, use --bia-dt")
             knobs.apply(self.settings, name, text, self.options.allow_enum_tags_only)
-        elif name in (*options.NAMES, *knobs.NAMES, *self.files, "batch"):
-            raise UsageError(f"err: option '{token}' needs a value: {token}=VALUE", 2)
         else:
-            known = [f"--{other}" for other in (*options.NAMES, *knobs.NAMES, *self.files, "batch")]
-            raise UsageError(f"err: {atoms.unknown('option', f'--{name}', known)}", 2)
+            raise UsageError(
+                _unknown_option(name, token, (*options.NAMES, *knobs.NAMES, *self.files, "batch")), 2
+            )
 
     def _enter_driver(self) -> None:
         if not self._in_driver and self.options.mode == "B":
@@ -120,16 +120,30 @@ class Walker:
             self._take(batch.tokens(path), depth + 1)
         except UsageError as error:
             raise UsageError(f"{error} (in --batch={name})", error.exit_code) from None
-        self._open_end = False
 
     def _expand(self, token: str) -> None:
         problem = parse_descriptor(token)
+        if self.options.mode == "C" and not self.options.fills:
+            raise UsageError("err: --mode-modifier=M leaves tensors without values, which mode C compares")
         pattern = bre.compiled(self.settings.match, "--match") if self.settings.match else None
         for case in self.settings.cases(self.options, problem):
-            if pattern and not pattern.search(case.full_repro()):
+            if pattern and not pattern.search(case.repro()):
                 return
             for _ in range(self.options.repeats_per_prb):
                 self.jobs.append(Job(len(self.jobs), case, self.settings.perf_template))
+
+
+def _unknown_option(name: str, token: str, known: Sequence[str]) -> str:
+    """The sentence for an option that the driver does not have, with all names that are about as
+    near as benchdnn's limit."""
+    if name in known:
+        form = f"--{name}" if name == "reset" else f"--{name}=VALUE"
+        return f"err: option '{token}' must have the form {form}"
+    limit = min(len(name) - 1, _MAX_DISTANCE)
+    near = sorted((atoms.edit_distance(name, other), other) for other in known)
+    similar = [f"--{other}" for distance, other in near if distance <= limit]
+    ending = f"; did you mean {', '.join(similar)}?" if similar else ""
+    return f"err: unknown option '--{name}'{ending}"
 
 
 def expand(arguments: Sequence[str]) -> tuple[list[Job], list[str]]:

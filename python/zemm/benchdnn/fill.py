@@ -67,9 +67,14 @@ def _first_row(seed: int, values: tuple[int, int], density: float, zero_point: n
     return np.where(keep, drawn[np.cumsum(keep) - 1] + zero_point, np.float32(0))
 
 
+def stored(count: int, kind: str, values: tuple[int, int], dt: str) -> Floats:
+    """`count` random integers in [min, max], rounded to dt: the stored elements of a sparse tensor."""
+    return rounded(_chunked(count, None, KINDS[kind] * count, *values, lambda draws: draws), dt)
+
+
 def scales(count: int, value: float) -> Floats:
     """Scales: a single one is `value`, several are drawn from 1/16, 1/8 and 1/4."""
-    return _chunked(count, value, 0, -4, -2, lambda draws: np.exp2(draws))
+    return _chunked(count, value, count, -4, -2, lambda draws: np.exp2(draws))
 
 
 def zero_points(count: int, value: float, dt: str) -> Floats:

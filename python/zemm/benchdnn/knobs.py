@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from zemm.benchdnn import atoms, attributes, dtypes
 from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Encoding, Grouped, Sparsity, Strides
+from zemm.benchdnn.case import Strides
+from zemm.benchdnn.encodings import MAX_END, Encoding, Grouped, Sparsity
 from zemm.benchdnn.options import PEERS, ImplFilter, impl_filter
 from zemm.benchdnn.post_ops import parse_post_ops
 from zemm.benchdnn.settings import Settings, three_types
@@ -48,9 +49,9 @@ def _runtime_masks(text: str, what: str) -> tuple[int, int]:
 
 def _encoding(text: str, what: str) -> Encoding:
     parts = text.split(":")
-    atoms.at_most(parts, 3, what)
-    parts += [""] * (3 - len(parts))
-    return Encoding(tuple(_sparsity(part, what) for part in parts))
+    if len(parts) != 3:
+        raise UsageError(f"{what}: '{text}' has {len(parts) - 1} colons, S:W:D with exactly two is needed")
+    return Encoding(tuple(_sparsity(part, f"{what}={text}") for part in parts))
 
 
 def _sparsity(text: str, what: str) -> Sparsity:
@@ -72,16 +73,18 @@ def _grouped(text: str, what: str) -> Grouped:
     sizes = tuple(atoms.integer(size, what, 0) for size in atoms.split(fields[2], "+", what))
     if len(sizes) != count:
         raise UsageError(f"{what}: '{text}' has {len(sizes)} sizes for {count} groups")
-    return Grouped(dim, sizes, atoms.integer(fields[3], what, 0) if len(fields) > 3 else 0)
+    return Grouped(dim, sizes, atoms.integer(fields[3], what, 0, MAX_END) if len(fields) > 3 else 0)
 
 
 def _context(text: str, what: str) -> str:
+    """`N|auto[:CORE_TYPE[:THREADS_PER_CORE]]` with all three fields."""
+    what = f"{what}={text}"
     fields = atoms.split(text, ":", what)
     atoms.at_most(fields, 3, what)
-    for field in fields:
+    for field, least in zip(fields, (1, 0, 1), strict=False):
         if field != "auto":
-            atoms.integer(field, what, 1, 2**31 - 1)
-    return text
+            atoms.integer(field, what, least, 2**31 - 1)
+    return ":".join(fields + ["auto"] * (3 - len(fields)))
 
 
 _KNOBS = {
@@ -99,7 +102,7 @@ _KNOBS = {
     "attr-scales": Knob("scales", _plain(attributes.parse_scales)),
     "attr-zero-points": Knob("zero_points", _plain(attributes.parse_zero_points)),
     "attr-precomputed-reductions": Knob("reductions", _plain(attributes.parse_reductions)),
-    "attr-post-ops": Knob("post_ops", parse_post_ops),
+    "attr-post-ops": Knob("post_ops", _plain(parse_post_ops)),
     "attr-scratchpad": Knob("scratchpad", _plain(partial(atoms.choice, choices=("library", "user")))),
     "attr-fpmath": Knob("fpmath", _plain(attributes.parse_fpmath)),
     "attr-acc-mode": Knob(
@@ -135,11 +138,21 @@ def apply(settings: Settings, name: str, text: str, enum_tags: bool) -> None:
     elif name == "perf-template":
         settings.perf_template = check_template(text or "def", what)
     else:
-        knob = _KNOBS[name]
-        default = getattr(Settings(), knob.field)[0]
-        values = atoms.elements(text, default, lambda part: knob.parse(part, what, enum_tags))
+        values = _values(name, text, what, enum_tags)
         # As in benchdnn an empty rounding mode is an empty list, so that a DESC expands to no case.
-        setattr(settings, knob.field, [] if name == "attr-rounding-mode" and not text else values)
+        setattr(settings, _KNOBS[name].field, [] if name == "attr-rounding-mode" and not text else values)
+
+
+def _values(name: str, text: str, what: str, enum_tags: bool) -> list[Any]:
+    """The values of a list. Empty ones are the default, but as in benchdnn not those of groups."""
+    knob = _KNOBS[name]
+    default = getattr(Settings(), knob.field)[0]
+    if not text:
+        return [default]
+    return [
+        knob.parse(part, what, enum_tags) if part or name == "grouped" else default
+        for part in text.split(",")
+    ]
 
 
 def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: bool) -> None:

@@ -54,6 +54,12 @@ class Layout:
             return decode(((codes ^ 8).astype(np.int8) - 8), "s4")
         return decode(codes if self.data_type == "u4" else codes.view(code), self.data_type)
 
+    def offsets(self) -> NDArray[np.int64]:
+        """The offset in memory of each element, in elements."""
+        if 0 in self.dims:
+            return np.zeros(self.dims, np.int64)
+        return self._logical(np.arange(self.size * 8 // BY_NAME[self.data_type].bits))
+
     def _elements(self, raw: Bytes, codes: Codes) -> None:
         if 0 in self.dims:
             return
@@ -111,6 +117,28 @@ class Layout:
         padded = [n * self._block_of(axis) for axis, n in enumerate(self._outer())]
         whole = view.transpose(np.argsort(self._order()[1])).reshape(padded)
         return whole[tuple(slice(dim) for dim in self.dims)]
+
+
+@dataclass(frozen=True)
+class SparseLayout:
+    """The values of a sparse tensor: those of the elements at `places`, row by row, in `size`
+    bytes."""
+
+    places: NDArray[np.bool_]
+    data_type: str
+    size: int
+
+    def store(self, values: Floats, raw: Bytes) -> None:
+        """Write the stored ones of values (f32, of the tensor's shape) into the bytes `raw`."""
+        if self.size:
+            raw[: self.size] = encode(values[self.places], self.data_type).view(np.uint8)
+
+    def load(self, raw: Bytes) -> Floats:
+        """The f32 values in the bytes `raw`, with zeros where nothing is stored."""
+        values = np.zeros(self.places.shape, np.float32)
+        if self.size:
+            values[self.places] = decode(raw[: self.size].view(BY_NAME[self.data_type].code), self.data_type)
+        return values
 
 
 def _unpacked(raw: Bytes) -> Bytes:

@@ -6,11 +6,15 @@ After n steps the state is seed * 48271^n mod (2^31 - 1), so a table of powers g
 all seeds. Each function returns one row for each seed. The generators begin after `discard` steps.
 """
 
+from collections.abc import Iterator
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 _MODULUS = 2**31 - 1
 _FACTOR = 48271
+_BLOCK = 4096
 _RANGE = _MODULUS - 2  # max() - min() of the generator, whose values are 1 .. 2^31 - 2
 
 Seeds = NDArray[np.int64]
@@ -46,8 +50,7 @@ def _draws(seeds: Seeds, discard: int, count: int) -> NDArray[np.uint64]:
     """`state - min()` of the next `count` steps."""
     state = seeds.astype(np.uint64) % np.uint64(_MODULUS)
     state[state == 0] = 1
-    powers = [pow(_FACTOR, discard + 1 + step, _MODULUS) for step in range(count)]
-    product = state[:, None] * np.array(powers, np.uint64)
+    product = state[:, None] * _powers(discard + 1, count)
     mask = np.uint64(_MODULUS)
     # 2^31 is 1 modulo 2^31 - 1, so add the high bits to the low ones: twice, as a product has up to
     # 62 bits.
@@ -55,3 +58,20 @@ def _draws(seeds: Seeds, discard: int, count: int) -> NDArray[np.uint64]:
         product = (product & mask) + (product >> np.uint64(31))
     product[product >= mask] -= mask
     return product - np.uint64(1)
+
+
+@lru_cache(8)
+def _powers(first: int, count: int) -> NDArray[np.uint64]:
+    """The factors of `count` steps, the first of which is step `first`."""
+    return np.array([pow(_FACTOR, first + step, _MODULUS) for step in range(count)], np.uint64)
+
+
+def sequence(low: int, high: int) -> Iterator[int]:
+    """All draws of uniform_int_distribution<int>(low, high) from a generator that is not seeded."""
+    size, state = high - low + 1, 1
+    scaling = _RANGE // size
+    while True:
+        draws = _draws(np.array([state], np.int64), 0, _BLOCK)[0]
+        state = int(draws[-1]) + 1
+        accepted = draws[draws < np.uint64(size * scaling)]
+        yield from ((accepted // np.uint64(scaling)).astype(np.int64) + low).tolist()

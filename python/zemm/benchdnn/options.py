@@ -39,7 +39,7 @@ class Options:
 
     mode: str = "C"
     mode_modifier: str = ""
-    max_ms_per_prb: int = 3000
+    max_ms_per_prb: float = 3000
     fix_times_per_prb: int = 0
     execution_mode: str = "direct"
     canonical: bool = False
@@ -72,28 +72,18 @@ class Options:
     @property
     def is_perf(self) -> bool:
         """Whether cases are timed instead of checked."""
-        return self.mode in "PF"
-
-    @property
-    def _is_fast_gpu(self) -> bool:
-        return self.mode == "F" and self.engine[0] == "gpu"
+        return self.mode in "PFS"
 
     @property
     def fills(self) -> bool:
-        """Whether tensors are filled. They are not with modifier M, which modes R, S and (on a GPU)
-        F imply."""
-        return "M" not in self.mode_modifier and self.mode not in "RS" and not self._is_fast_gpu
+        """Whether tensors are filled."""
+        return "M" not in self.mode_modifier
 
     @property
     def default_scratchpad(self) -> str:
         """The scratchpad mode of cases that do not choose one: "user" if primitives are created in
         parallel, as these cannot share a scratchpad of the library."""
-        return "user" if "P" in self.mode_modifier or self._is_fast_gpu else "library"
-
-    @property
-    def budget_ms(self) -> int:
-        """The milliseconds for timing one problem."""
-        return 10 if self._is_fast_gpu else self.max_ms_per_prb
+        return "user" if "P" in self.mode_modifier else "library"
 
     @property
     def engine_text(self) -> str:
@@ -118,10 +108,14 @@ def _mode(text: str, what: str) -> str:
 
 
 def _modifier(text: str, what: str) -> str:
-    letters = text.upper()
-    if set(letters) - set("PM"):
-        raise UsageError(f"{what}: '{text}' has letters other than P and M")
-    return "".join(sorted(set(letters), reverse=True))
+    if set(text.upper()) - set("PM"):
+        raise UsageError(f"{what}: '{text}' has letters other than P and M", 2)
+    return _letters(text)
+
+
+def _letters(modifiers: str) -> str:
+    """The modifiers in the order of repro lines, each once."""
+    return "".join(letter for letter in "PM" if letter in modifiers.upper())
 
 
 def _engine(text: str, what: str) -> tuple[str, int]:
@@ -138,7 +132,8 @@ def _summary(text: str, what: str) -> frozenset[str]:
 
 
 def _cold_cache(text: str, what: str) -> str:
-    if not re.fullmatch(r"none|(wei|all|custom)(\+tlb(:[1-9][0-9]*[MG])?)?", text):
+    match = re.fullmatch(r"none|(?:wei|all|custom)(?:\+tlb(?::(.+)[MGmg])?)?", text)
+    if not match or (match[1] and atoms.number(match[1], what) <= 0):
         raise UsageError(f"{what}: '{text}' is not none|wei|all|custom[+tlb[:SIZE M|G]]")
     return text
 
@@ -153,7 +148,8 @@ def _text(text: str, what: str) -> str:
 
 def impl_filter(text: str, what: str, skip: bool) -> ImplFilter:
     """The filter of a comma-separated list of substrings, which may be in quotes."""
-    return ImplFilter(tuple(name.strip("\"'") for name in text.split(",") if name.strip("\"'")), skip)
+    names = re.sub("[\"']", "", text).split(",")
+    return ImplFilter(tuple(name for name in names if name), skip)
 
 
 def _int(low: int, high: int = 2**31 - 1) -> Callable[[str, str], int]:
@@ -164,8 +160,13 @@ def _choice(*names: str) -> Callable[[str, str], str]:
     return partial(atoms.choice, choices=names)
 
 
-def _max_ms(text: str, what: str) -> int:
-    return min(max(atoms.integer(text, what), 10), 60000)
+def _at_least(low: int) -> Callable[[str, str], int]:
+    """A parser of integers that takes smaller ones as `low`."""
+    return lambda text, what: max(atoms.integer(text, what, -(2**31), 2**31 - 1), low)
+
+
+def _max_ms(text: str, what: str) -> float:
+    return min(max(atoms.number(text, what), 10.0), 60000.0)
 
 
 def _boolean_knob(name: str) -> Knob:
@@ -176,8 +177,8 @@ def _boolean_knob(name: str) -> Knob:
 _KNOBS = (
     Knob("mode", "mode", _mode),
     Knob("mode-modifier", "mode_modifier", _modifier),
-    Knob("max-ms-per-prb", "max_ms_per_prb", _max_ms),
-    Knob("fix-times-per-prb", "fix_times_per_prb", _int(0)),
+    Knob("max-ms-per-prb", "max_ms_per_prb", _max_ms, atoms.show_number),
+    Knob("fix-times-per-prb", "fix_times_per_prb", _at_least(0)),
     Knob("execution-mode", "execution_mode", _choice("direct", "graph", "native_graph")),
     _boolean_knob("canonical"),
     Knob("engine", "engine", _engine),
@@ -192,7 +193,7 @@ _KNOBS = (
     Knob("cold-cache", "cold_cache", _cold_cache),
     Knob("buffer-prefix", "buffer_prefix", _text),
     Knob("verbose", "verbose", _int(0)),
-    Knob("repeats-per-prb", "repeats_per_prb", _int(1)),
+    Knob("repeats-per-prb", "repeats_per_prb", _at_least(1)),
     Knob("num-streams", "num_streams", _int(1)),
     Knob("start", "start", _int(0)),
     Knob("jobs", "jobs", _int(1, 1024)),
@@ -207,17 +208,36 @@ _PRINTED = _KNOBS[: [knob.name for knob in _KNOBS].index("verbose")]
 NAMES = tuple(_BY_NAME)
 
 
+# What a mode sets, beside itself.
+_MODES: dict[str, dict[str, Any]] = {
+    "R": {"mode_modifier": "M"},
+    "F": {"mode_modifier": "PM", "max_ms_per_prb": 10},
+    "S": {"mode_modifier": "M", "fix_times_per_prb": 1},
+}
+# Options that a mode has set, so that they cannot be given after it.
+_FIXED = {"max-ms-per-prb": "F", "fix-times-per-prb": "S"}
+# Options that repro lines leave out, as the mode sets them.
+_IMPLIED = {"mode-modifier": "FS", **_FIXED}
+
+
 def apply(options: Options, name: str, text: str) -> Options:
     """The options after `--name=text`. An empty text sets the default. UsageError for a bad
     value."""
     knob, what = _BY_NAME[name], f"--{name}"
-    default = getattr(Options(), knob.field)
-    options = replace(options, **{knob.field: knob.parse(text, what) if text else default})
-    if name == "max-ms-per-prb" and options.mode == "F":
-        raise UsageError(f"{what}={text}: cannot be changed in mode F", 2)
-    if options.fix_times_per_prb and options.mode == "S":
-        raise UsageError(f"{what}={text}: fix-times-per-prb has no meaning in mode S", 2)
-    return options
+    value = knob.parse(text, what) if text else getattr(Options(), knob.field)
+    if options.mode == _FIXED.get(name):
+        raise UsageError(f"{what}={text}: cannot be changed in mode {options.mode}", 2)
+    changes: dict[str, Any] = {knob.field: value}
+    if name == "mode":
+        changes |= _MODES.get(value, {})
+    if changes.get("mode_modifier"):
+        # As in benchdnn modifiers are added to those before.
+        changes["mode_modifier"] = _letters(options.mode_modifier + changes["mode_modifier"])
+    changed = replace(options, **changes)
+    if changed.is_perf and changed.engine[0] == "gpu":
+        # As in benchdnn timed runs on a GPU do not fill tensors.
+        return replace(changed, mode_modifier=_letters(changed.mode_modifier + "M"))
+    return changed
 
 
 def repro(options: Options) -> str:
@@ -227,8 +247,8 @@ def repro(options: Options) -> str:
     shown = []
     for knob in _PRINTED:
         value = getattr(options, knob.field)
-        hidden = knob.name == "mode-modifier" and options.mode in "FS"
-        if not hidden and (options.canonical or value != getattr(default, knob.field)):
+        is_implied = options.mode in _IMPLIED.get(knob.name, "")
+        if options.canonical or (value != getattr(default, knob.field) and not is_implied):
             text = options.engine_text if knob.name == "engine" else knob.show(value)
             shown.append(f"--{knob.name}={text} ")
     return "".join(shown)

@@ -8,6 +8,7 @@ import numpy as np
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Job
 from zemm.benchdnn.peaks import Peaks
+from zemm.benchdnn.tags import normalized
 from zemm.benchdnn.template import Token, parse_token, substitute, tokens
 from zemm.benchdnn.verdict import PeerResult, Result
 
@@ -18,7 +19,7 @@ NONE = "n/a"
 class Row:
     """The data of one perf line: runs of zemm or of a peer. `wall_ms` are their host times,
     `other_ms` those of zemm, to which the ratio is computed. `computes`: the name of the limit of
-    its operations; empty: that of zemm."""
+    its operations; empty: that of zemm. `spans`: seconds of the stages of its creations."""
 
     job: Job
     case: Case
@@ -29,7 +30,7 @@ class Row:
     wall_ms: list[float]
     bytes_in: int
     bytes_out: int
-    stages: dict[str, float]
+    spans: dict[str, list[float]]
     peaks: Peaks | None = None
     other_ms: list[float] | None = None
     computes: str = ""
@@ -39,8 +40,8 @@ def own_row(job: Job, result: Result) -> Row:
     """The row of zemm."""
     case = job.case
     return Row(
-        job, case, "perf", case.options.engine_text, result.impl, result.times_ms, result.wall_ms,
-        result.bytes_in, result.bytes_out, result.stages, result.peaks, result.wall_ms,
+        job, case, "perf", case.options.engine[0], result.impl, result.times_ms, result.wall_ms,
+        result.bytes_in, result.bytes_out, result.spans, result.peaks, result.wall_ms,
     )  # fmt: skip
 
 
@@ -112,19 +113,20 @@ def _value(token: Token, row: Row) -> str:
 def _text(name: str, row: Row) -> str:
     case = row.case
     dt = case.dt[0] if len(set(case.dt)) == 1 else ":".join(case.dt)
+    stag, wtag, dtag = (normalized(tag, case.problem.ndims) for tag in case.tags)
     texts = {
-        "prb": case.repro(),
-        "desc": str(case.problem),
+        "prb": case.full_repro(),
+        "desc": case.descriptor,
         "engine": row.engine,
         "name": case.problem.name,
         "dt": dt,
         "sdt": dt,
         "ddt": case.dt[2],
         "bia_dt": case.bia_dt,
-        "stag": case.tags[0],
-        "wtag": case.tags[1],
-        "dtag": case.tags[2],
-        "attr": " ".join(case.attributes.changed()),
+        "stag": stag,
+        "wtag": wtag,
+        "dtag": dtag,
+        "attr": " ".join(case.shown_attributes()),
         "ctx-init": case.ctx_init,
         "ctx-exe": case.ctx_exe,
         "driver": "matmul",
@@ -142,7 +144,9 @@ def _number(token: Token, row: Row) -> float | None:
     stages = {"ctime": ("create_pd", "create_prim"), "cpdtime": ("create_pd",), "cptime": ("create_prim",)}
     name = token.name
     if name in stages:
-        return 1e3 * sum(row.stages.get(stage, 0.0) for stage in stages[name])
+        # The first creation is the longest: the others find a primitive that exists.
+        spans = (row.spans.get(stage) or [0.0] for stage in stages[name])
+        return 1e3 * sum(chosen(seconds, token.choice or "+") for seconds in spans)
     if name in sizes:
         return float(sizes[name])
     if name == "ratio":

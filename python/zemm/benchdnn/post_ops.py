@@ -101,13 +101,13 @@ class Depthwise:
 PostOp = Sum | Eltwise | Binary | Prelu | Depthwise
 
 
-def parse_post_ops(text: str, what: str, enum_tags: bool) -> tuple[PostOp, ...]:
+def parse_post_ops(text: str, what: str) -> tuple[PostOp, ...]:
     """The post-ops in one element of the option's list. UsageError names the entry that is
     wrong."""
-    return tuple(_parse_one(entry, f"{what}={text}", enum_tags) for entry in atoms.split(text, "+", what))
+    return tuple(_parse_one(entry, f"{what}={text}") for entry in atoms.split(text, "+", what))
 
 
-def _parse_one(entry: str, what: str, enum_tags: bool) -> PostOp:
+def _parse_one(entry: str, what: str) -> PostOp:
     name, *rest = atoms.split(entry, ":", what)
     name = name.lower()
     if name == "sum":
@@ -126,7 +126,7 @@ def _parse_one(entry: str, what: str, enum_tags: bool) -> PostOp:
         return Eltwise(eltwise, *map(_number(what), rest[:2]))
     short = name.removeprefix("binary_")
     if short in (*BINARY, "select"):
-        return _parse_binary(short, rest, what, enum_tags)
+        return _parse_binary(short, rest, what)
     known = ("sum", "prelu", "dw", "select", *ELTWISE, *BINARY)
     raise UsageError(f"{what}: {atoms.unknown('post-op', short.removeprefix('eltwise_'), known)}")
 
@@ -139,7 +139,7 @@ def _eltwise_name(name: str) -> str:
     return short if short in ELTWISE else ""
 
 
-def _parse_binary(name: str, rest: list[str], what: str, enum_tags: bool) -> Binary:
+def _parse_binary(name: str, rest: list[str], what: str) -> Binary:
     if not rest:
         raise UsageError(f"{what}: {name} needs a data type")
     if name == "select":
@@ -149,18 +149,18 @@ def _parse_binary(name: str, rest: list[str], what: str, enum_tags: bool) -> Bin
         condition = None
         if second:
             atoms.at_most(second[0], 2, what)
-            condition = _operand(second[0], what, enum_tags)
+            condition = _operand(second[0], what)
     else:
         first, condition = rest, None
         atoms.at_most(first, 4, what)
-    return Binary(name, _data_type(what)(first[0]), _operand(first[1:], what, enum_tags), condition)
+    return Binary(name, _data_type(what)(first[0]), _operand(first[1:], what), condition)
 
 
-def _operand(fields: list[str], what: str, enum_tags: bool) -> Operand:
+def _operand(fields: list[str], what: str) -> Operand:
     mask = parse_mask(fields[0], what) if fields else ""
     tag = "any"
     if len(fields) > 1:
-        tag = fields[1] if fields[1] == "grouped" else parse_tag(fields[1], what, enum_tags)
+        tag = fields[1] if fields[1] == "grouped" else parse_tag(fields[1], what, False, 1)
     return Operand(mask, tag, atoms.dims(fields[2], what, 1) if len(fields) > 2 else ())
 
 

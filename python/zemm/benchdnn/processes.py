@@ -15,7 +15,8 @@ from multiprocessing.connection import wait
 from zemm.benchdnn import verdict
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job
-from zemm.benchdnn.run import Announce, Outcome, needs_the_memory
+from zemm.benchdnn.footprint import needs_the_memory
+from zemm.benchdnn.run import Announce, Outcome
 from zemm.benchdnn.verdict import Result
 from zemm.benchdnn.worker import DONE, STAGE
 

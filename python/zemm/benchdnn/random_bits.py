@@ -11,11 +11,17 @@ from zemm.benchdnn.attributes import Dropout
 from zemm.benchdnn.dtypes import BY_NAME, Floats
 
 Words = NDArray[np.uint32]
+Offsets = NDArray[np.int64]  # in elements
 
 _FACTORS = (0xD2511F53, 0xCD9E8D57)
 _STEPS = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
+# The smallest normal numbers.
+_SMALLEST = {
+    "f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126, "f8_e5m2": 2.0**-14, "f8_e4m3": 2.0**-6,
+    "f4_e2m1": 1.0,
+}  # fmt: skip
 
 
 def philox(counter: list[Words], key: tuple[int, int]) -> list[Words]:
@@ -29,7 +35,7 @@ def philox(counter: list[Words], key: tuple[int, int]) -> list[Words]:
     return c
 
 
-def wide_form(index: NDArray[np.int64], seed: int, offset: int) -> Words:
+def wide_form(index: Offsets, seed: int, offset: int) -> Words:
     """A word for each index, from a 64-bit seed and offset. Four neighbours share a block, one
     output word each."""
     block = (index & ~3).astype(np.uint64)
@@ -39,7 +45,7 @@ def wide_form(index: NDArray[np.int64], seed: int, offset: int) -> Words:
     return np.choose(index & 3, lanes)
 
 
-def narrow_form(index: NDArray[np.int64], seed: int) -> Words:
+def narrow_form(index: Offsets, seed: int) -> Words:
     """A word for each index, from a 32-bit seed. Four neighbours all get output word 2 of their
     block."""
     x = (index & ~3 & 0xFFFFFFFF).astype(np.uint32)
@@ -47,42 +53,33 @@ def narrow_form(index: NDArray[np.int64], seed: int) -> Words:
     return philox([x, x + np.uint32(1), x, x + np.uint32(3)], (seed, seed))[2]
 
 
-def dropout_mask(dropout: Dropout, shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.bool_]:
-    """True for the elements of dst that dropout keeps. strides: of dst, in elements."""
-    index = offsets(shape, strides)
+def dropout_mask(dropout: Dropout, offsets: Offsets) -> NDArray[np.bool_]:
+    """True for the elements of dst that dropout keeps. offsets: where they are in memory."""
     words = (
-        wide_form(index, dropout.seed, dropout.offset) if dropout.offset else narrow_form(index, dropout.seed)
+        wide_form(offsets, dropout.seed, dropout.offset)
+        if dropout.offset
+        else narrow_form(offsets, dropout.seed)
     )
-    return words > 0xFFFFFFFF * dropout.p if dropout.p < 1 else np.zeros(shape, bool)
+    return words > 0xFFFFFFFF * dropout.p if dropout.p < 1 else np.zeros(offsets.shape, bool)
 
 
-def stochastic_rounding(x: Floats, dt: str, seed: int, strides: tuple[int, ...]) -> Floats:
+def stochastic_rounding(x: Floats, dt: str, seed: int, offsets: Offsets) -> Floats:
     """x rounded stochastically to dt: random bits are added below the last digit, and these digits
     are cut off.
 
-    Results are clamped to dt's range; those below its normal numbers become 0. strides: of dst, in
-    elements.
+    Results are clamped to dt's range; those of a floating-point type below its normal numbers become
+    0. offsets: where the elements are in dst's memory.
     """
     info = BY_NAME[dt]
     drop = 24 - info.digits
-    index = offsets(x.shape, strides)
     shift, width = (2, 8) if info.bits == 16 else (1, 16)
-    lane = (index & ((1 << shift) - 1)).astype(np.uint32) * np.uint32(width)
-    bias = narrow_form(index >> shift, seed) >> lane & np.uint32((1 << width) - 1)
+    lane = (offsets & ((1 << shift) - 1)).astype(np.uint32) * np.uint32(width)
+    bias = narrow_form(offsets >> shift, seed) >> lane & np.uint32((1 << width) - 1)
     bits = np.ascontiguousarray(x).view(np.uint32) + (bias & np.uint32((1 << drop) - 1))
     out = (bits & ~np.uint32((1 << drop) - 1)).view(np.float32)
     out = np.clip(out, np.float32(info.low), np.float32(info.high))
-    smallest = {"f16": 2.0**-14, "bf16": 2.0**-126, "f8_e5m2": 2.0**-14, "f8_e4m3": 2.0**-6}.get(dt, 0.0)
-    return np.where(np.isnan(x), x, np.where(np.abs(x) < smallest, np.float32(0), out))
-
-
-def offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
-    """The offset in memory of each element, in elements."""
-    index = np.zeros(shape, np.int64)
-    for axis, (dim, stride) in enumerate(zip(shape, strides, strict=True)):
-        axis_shape = [dim if a == axis else 1 for a in range(len(shape))]
-        index += (np.arange(dim, dtype=np.int64) * stride).reshape(axis_shape)
-    return index
+    smallest = _SMALLEST.get(dt, 0.0)
+    return np.where(np.isnan(x), x, np.where((out != 0) & (np.abs(out) < smallest), np.float32(0), out))
 
 
 def _product(factor: int, word: Words) -> tuple[Words, Words]:

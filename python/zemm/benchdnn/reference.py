@@ -15,6 +15,7 @@ from zemm.benchdnn import dynamic, random_bits
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats, rounded
 from zemm.benchdnn.eltwise import binary, eltwise, prelu
+from zemm.benchdnn.layout import Layout
 from zemm.benchdnn.post_ops import Binary, Eltwise, Prelu, Sum
 from zemm.benchdnn.product import matmul
 
@@ -31,20 +32,19 @@ class Expected:
     extra: dict[int, Floats]
 
 
-def expected(case: Case, values: Values, old_dst: Floats, dst_strides: tuple[int, ...]) -> Expected:
+def expected(case: Case, values: Values, old_dst: Floats, dst_layout: Layout) -> Expected:
     """The expected outputs of a case. old_dst: dst before the run, read as the data type of the sum
     post-op.
 
-    dst_strides: of dst, in elements. Only random numbers use them, as they depend on the offset in
-    memory.
+    dst_layout: only random numbers depend on it.
     """
     extra: dict[int, Floats] = {}
-    x = matmul(dequantized(case, values, args.SRC), dequantized(case, values, args.WEI))
+    x = _product(case, dequantized(case, values, args.SRC), dequantized(case, values, args.WEI))
     if args.BIAS in values:
-        x = x + values[args.BIAS]
+        x = x + _bias(case, values[args.BIAS])
     dropout = case.attributes.dropout
     if dropout.p > 0:
-        keep = random_bits.dropout_mask(dropout, x.shape, dst_strides)
+        keep = random_bits.dropout_mask(dropout, dst_layout.offsets())
         extra[args.DROPOUT_MASK] = keep.astype(np.float32)
         inverse = np.float32(1 / (1 - dropout.p)) if dropout.p < 1 else np.float32(0)
         x = np.where(keep, x * inverse, np.float32(0))
@@ -52,8 +52,38 @@ def expected(case: Case, values: Values, old_dst: Floats, dst_strides: tuple[int
     x = _to_dst(case, values, x, extra)
     rounding = next((r for r in case.attributes.rounding if r.arg == args.DST), None)
     if rounding and rounding.mode == "stochastic":
-        x = random_bits.stochastic_rounding(x, case.dt[2], rounding.seed, dst_strides)
+        x = random_bits.stochastic_rounding(x, case.dt[2], rounding.seed, dst_layout.offsets())
     return Expected(x, rounded(x, case.dt[2]), extra)
+
+
+def _product(case: Case, src: Floats, wei: Floats) -> Floats:
+    """src times weights; with groups each group of src times its own weights."""
+    if not case.grouped:
+        return matmul(src, wei)
+    grouped = case.grouped
+    groups = [slice(end - size, end) for size, end in zip(grouped.sizes, grouped.ends, strict=True)]
+    if grouped.dim == 0:
+        return np.concatenate([_matrix(src[group], w) for group, w in zip(groups, wei, strict=True)])
+    return np.stack([_matrix(src[:, group], wei[group]) for group in groups])
+
+
+def _matrix(src: Floats, wei: Floats) -> Floats:
+    """The product of two matrices; zeros if one of them is empty."""
+    return matmul(src, wei) if src.size and wei.size else np.zeros((src.shape[0], wei.shape[1]), np.float32)
+
+
+def _bias(case: Case, bias: Floats) -> Floats:
+    """bias, so that it broadcasts to dst: with groups of rows it has a row for each group."""
+    grouped = case.grouped
+    return np.repeat(bias, grouped.sizes, axis=0) if grouped and grouped.dim == 0 else bias
+
+
+def _operand(case: Case, operand: Floats) -> Floats:
+    """The operand of a binary post-op, so that it broadcasts to dst. With groups of rows one of
+    dims [groups, 1] has a value for each group, as in oneDNN, also if dst has as many rows."""
+    grouped = case.grouped
+    is_per_group = grouped and grouped.dim == 0 and operand.shape == (grouped.count, 1)
+    return np.repeat(operand, grouped.sizes, axis=0) if grouped and is_per_group else operand
 
 
 def dequantized(case: Case, values: Values, arg: int) -> Floats:
@@ -91,7 +121,7 @@ def _after_post_ops(case: Case, values: Values, x: Floats, old_dst: Floats) -> F
         elif isinstance(op, Eltwise):
             x = eltwise(op.name, x, op.alpha, op.beta)
         elif isinstance(op, Binary):
-            s = values[args.post_op_arg(index, 2)]
+            s = _operand(case, values[args.post_op_arg(index, 2)])
             if op.name == "select":
                 x = np.where(values[args.post_op_arg(index, 3)] != 0, x, s)
             else:

@@ -11,6 +11,7 @@ import numpy as np
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import peaks, peers, timing
 from zemm.benchdnn.case import Case
+from zemm.benchdnn.cold_cache import tlb_bytes
 from zemm.benchdnn.contest import SLOW_MS, SLOW_ROUNDS, alternate
 from zemm.benchdnn.dtypes import BY_NAME
 from zemm.benchdnn.peaks import Peaks
@@ -56,7 +57,7 @@ class Rivals:
             next(submits)()
             stream.wait()
 
-        evict = np.zeros(timing.tlb_bytes(case.options.cold_cache), np.uint8)
+        evict = np.zeros(tlb_bytes(case.options.cold_cache), np.uint8)
         run()
         if profiled:
             stream.reset_profiling()
@@ -69,7 +70,7 @@ class Rivals:
                     prepared[index - 1][1].cool()
                 np.add(evict, 1, out=evict)
 
-            turns = alternate(runs, options.fix_times_per_prb, options.budget_ms, before)
+            turns = alternate(runs, options.fix_times_per_prb, options.max_ms_per_prb, before)
         if result.peaks:
             result.peaks = self._peaks_after(engine, result.peaks)
         result.wall_ms = turns[0].times_ms

@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one case: decides whether it is skipped, opens the engine, creates the primitive and
-executes it."""
+"""Runs cases: decides whether a case is skipped, opens the engine, creates the primitive and executes
+it."""
 
 import importlib
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple
 
-from zemm.benchdnn import build, data, verdict
+from zemm.benchdnn import create, footprint, verdict
 from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.case import Case, Encoding
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.encodings import Encoding
 from zemm.benchdnn.execution import Execution
 from zemm.benchdnn.expand import Job
 from zemm.benchdnn.rivals import Rivals
 from zemm.benchdnn.verdict import Result
-
-_RAM_SHARE = 0.7
-
 
 Announce = Callable[[Job, str], None]
 
@@ -31,12 +34,44 @@ class Outcome(NamedTuple):
     milliseconds: float
 
 
+@dataclass
+class Task:
+    """A job between creation and execution. `primitive` is the descriptor and the primitive; None if
+    the job ends without an execution."""
+
+    job: Job
+    result: Result = field(default_factory=Result)
+    engine: Any = None
+    primitive: tuple[Any, Any] | None = None
+    seconds: float = 0.0
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """A context whose seconds count for the job, and whose errors are its result."""
+        begin, case = time.perf_counter(), self.job.case
+        try:
+            yield
+        except MemoryError as error:
+            self.primitive = None
+            self.result.end(verdict.SKIPPED, verdict.NOT_ENOUGH_RAM, str(error))
+        except UsageError:
+            raise
+        except Exception as error:
+            self.primitive = None
+            if case.options.verbose >= 2:
+                self.result.lines.append(traceback.format_exc().rstrip())
+            self.result.end(verdict.FAILED, sentence=f"{type(error).__name__}: {error}")
+        finally:
+            self.seconds += time.perf_counter() - begin
+
+
 class Runner:
-    """Runs jobs one after the other. It opens each engine once."""
+    """Runs jobs. It opens each engine once."""
 
     def __init__(self, announce: Announce) -> None:
         self._announce = announce
         self._engines: dict[tuple[str, int], Any] = {}
+        self._lock = threading.Lock()
         self._rivals = Rivals()
 
     def timed(self, job: Job) -> Outcome:
@@ -47,40 +82,56 @@ class Runner:
 
     def run(self, job: Job) -> Result:
         """Run a job and return its result. UsageError if its engine cannot be opened."""
-        case, result = job.case, Result()
-        if job.index < case.options.start:
-            return result.end(verdict.SKIPPED, verdict.SKIP_START)
-        if case.options.mode == "L":
-            return result.end(verdict.LISTED)
-        reason = skip_reason(case)
-        if reason:
-            if reason == verdict.INVALID_CASE and case.options.verbose >= 1:
-                result.lines.append(f"[INVALID]: {runtime_masks_error(case)}")
-            return result.end(verdict.SKIPPED, reason)
-        engine = self._engine(case.options.engine)
-        try:
-            self._announce(job, "create")
-            primitive = _create(case, engine, result)
-            if primitive is None or result.state:
-                return result
+        return self._execute(self._create(job, self._announce)).result
+
+    def together(self, jobs: list[Job]) -> Iterator[Outcome]:
+        """Create the primitives of several jobs at the same time, then execute one after the other.
+        As in benchdnn creations are not announced, as it is not clear which one is slow."""
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            tasks = list(pool.map(lambda job: self._create(job, lambda job, word: None), jobs))
+        for task in tasks:
+            result = self._execute(task).result
+            yield Outcome(task.job, result, 1e3 * task.seconds)
+
+    def _create(self, job: Job, announce: Announce) -> Task:
+        """Do all that comes before the execution. UsageError if the engine cannot be opened."""
+        task, case = Task(job), job.case
+        with task.timed():
+            if job.index < case.options.start:
+                task.result.end(verdict.SKIPPED, verdict.SKIP_START)
+            elif case.options.mode == "L":
+                task.result.end(verdict.LISTED)
+            elif reason := skip_reason(case):
+                if reason == verdict.INVALID_CASE and case.options.verbose >= 1:
+                    task.result.lines.append(f"[INVALID]: {runtime_masks_error(case)}")
+                task.result.end(verdict.SKIPPED, reason)
+            else:
+                task.engine = self._engine(case.options.engine)
+                announce(job, "create")
+                task.primitive = create.primitive(case, task.engine, task.result)
+        return task
+
+    def _execute(self, task: Task) -> Task:
+        case = task.job.case
+        with task.timed():
+            if task.primitive is None or task.result.state:
+                return task
             if case.options.mode == "I":
-                return result.end(verdict.INITIALIZED)
-            self._announce(job, "run")
-            return Execution(case, engine, primitive, result, self._rivals).run()
-        except MemoryError as error:
-            return result.end(verdict.SKIPPED, verdict.NOT_ENOUGH_RAM, str(error))
-        except Exception as error:
-            if case.options.verbose >= 2:
-                result.lines.append(traceback.format_exc().rstrip())
-            return result.end(verdict.FAILED, sentence=f"{type(error).__name__}: {error}")
+                task.result.end(verdict.INITIALIZED)
+            elif _fits(case, task, task.primitive[0]):
+                self._announce(task.job, "run")
+                Execution(case, task.engine, task.primitive, task.result, self._rivals).run()
+        return task
 
     def _engine(self, wanted: tuple[str, int]) -> Any:
-        if wanted not in self._engines:
-            try:
-                self._engines[wanted] = importlib.import_module("zemm").Engine(*wanted)
-            except (ImportError, ValueError, RuntimeError, NotImplementedError) as error:
-                raise UsageError(f"err: --engine={wanted[0]}:{wanted[1]} cannot be used: {error}") from None
-        return self._engines[wanted]
+        with self._lock:
+            if wanted not in self._engines:
+                try:
+                    self._engines[wanted] = importlib.import_module("zemm").Engine(*wanted)
+                except (ImportError, ValueError, RuntimeError, NotImplementedError) as error:
+                    text = f"err: --engine={wanted[0]}:{wanted[1]} cannot be used: {error}"
+                    raise UsageError(text) from None
+            return self._engines[wanted]
 
 
 class InTurn:
@@ -96,8 +147,15 @@ class InTurn:
         pass
 
     def in_order(self) -> Iterator[Outcome]:
-        """Run the jobs, and give each outcome at once."""
-        return map(self._runner.timed, self._jobs)
+        """Run the jobs, and give each outcome at once. Those with modifier P are created together, as
+        many as the machine has processors."""
+        for is_parallel, jobs in groupby(self._jobs, lambda job: "P" in job.case.options.mode_modifier):
+            if not is_parallel:
+                yield from map(self._runner.timed, jobs)
+                continue
+            waiting, processors = list(jobs), len(os.sched_getaffinity(0))
+            for start in range(0, len(waiting), processors):
+                yield from self._runner.together(waiting[start : start + processors])
 
     def rest(self) -> Iterator[Outcome]:
         """After an interrupt: no outcome had to wait."""
@@ -105,21 +163,12 @@ class InTurn:
 
 
 def skip_reason(case: Case) -> str:
-    """The reason why benchdnn would skip a case, or ''."""
+    """The reason why benchdnn would skip a case before it creates anything, or ''."""
     if case.options.execution_mode != "direct":
         return verdict.EXECUTION_MODE
     if isinstance(case.layout, Encoding) and any(entry.kind == "packed" for entry in case.layout.tensors):
         return verdict.NOT_SUPPORTED
-    if case.is_dense and runtime_masks_error(case):
-        return verdict.INVALID_CASE
-    if case.options.mem_check and needs_the_memory(case, 1):
-        return verdict.NOT_ENOUGH_RAM
-    return ""
-
-
-def needs_the_memory(case: Case, count: int) -> bool:
-    """Whether the machine has too little memory for `count` such cases at the same time."""
-    return count * data.estimated_bytes(case) > _RAM_SHARE * _memory()
+    return verdict.INVALID_CASE if runtime_masks_error(case) else ""
 
 
 def runtime_masks_error(case: Case) -> str:
@@ -140,38 +189,16 @@ def runtime_masks_error(case: Case) -> str:
     return ""
 
 
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _create(case: Case, engine: Any, result: Result) -> Any:
-    """The primitive descriptor and primitive of a case. None if there are none; the result then has
-    the state."""
-    zemm = importlib.import_module("zemm")
-    try:
-        with result.timed("create_pd"):
-            pd = build.primitive_desc(zemm, engine, case)
-        while not case.impl_filter.accepts(pd.impl_info):
-            if not pd.next_impl():
-                result.end(verdict.SKIPPED, verdict.SKIP_IMPL)
-                return None
-        result.impl = pd.impl_info
-        if case.options.attr_same_pd_check:
-            _check_same_impl(build.primitive_desc(zemm, engine, case, False).impl_info, result)
-        if case.options.check_ref_impl and "ref" in result.impl:
-            result.end(verdict.FAILED, verdict.REF_IMPL)
-        with result.timed("create_prim"):
-            primitive = zemm.Primitive(pd)
-        result.impl = primitive.impl_info
-        return pd, primitive
-    except NotImplementedError as error:
-        result.end(verdict.UNIMPLEMENTED, sentence=str(error))
-    except ValueError as error:
-        result.end(verdict.INVALID_ARGUMENTS, sentence=str(error))
-    return None
-
-
-def _check_same_impl(plain: str, result: Result) -> None:
-    if plain != result.impl:
-        sentence = f"attributes changed the implementation from '{plain}' to '{result.impl}'"
-        result.end(verdict.FAILED, sentence=sentence)
+def _fits(case: Case, task: Task, pd: Any) -> bool:
+    """Whether there is memory for a case; if not, it is skipped."""
+    options = case.options
+    if not options.mem_check:
+        return True
+    needed = footprint.footprint(case, pd.query_md("scratchpad_md").size)
+    there_is = footprint.capacity(task.engine)
+    what = footprint.shortage(needed, there_is)
+    if options.verbose >= (1 if what else 6):
+        task.result.lines.append(footprint.line(needed, there_is, what))
+    if what:
+        task.result.end(verdict.SKIPPED, verdict.NOT_ENOUGH_RAM)
+    return not what

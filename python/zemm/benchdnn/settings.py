@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from zemm.benchdnn import atoms
-from zemm.benchdnn.arguments import SRC
 from zemm.benchdnn.atoms import VERIFICATION as ERROR
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.attributes import Attributes, Dropout, Fpmath, Quantization, Rounding
-from zemm.benchdnn.case import Case, Encoding, Grouped, PeerChanges, Strides
+from zemm.benchdnn.case import ANY_THREADS, Case, PeerChanges, Strides
 from zemm.benchdnn.descriptor import Descriptor
+from zemm.benchdnn.encodings import Encoding, Grouped
 from zemm.benchdnn.options import ImplFilter, Options
 from zemm.benchdnn.post_ops import PostOp
+from zemm.benchdnn.verify import verify
 
 _DEFAULT_BIAS = ("undef", 2)
 _ANY_IMPL = ImplFilter()
-_TENSORS = ("src", "wei", "dst")
 
 
 @dataclass
@@ -43,8 +42,8 @@ class Settings:
     deterministic: list[bool | None] = field(default_factory=lambda: [None])
     dropout: list[Dropout] = field(default_factory=lambda: [Dropout()])
     rounding: list[tuple[Rounding, ...]] = field(default_factory=lambda: [()])
-    ctx_init: list[str] = field(default_factory=lambda: ["auto"])
-    ctx_exe: list[str] = field(default_factory=lambda: ["auto"])
+    ctx_init: list[str] = field(default_factory=lambda: [ANY_THREADS])
+    ctx_exe: list[str] = field(default_factory=lambda: [ANY_THREADS])
     bia_dt: list[str] = field(default_factory=lambda: [_DEFAULT_BIAS[0]])
     bia_mask: list[int] = field(default_factory=lambda: [_DEFAULT_BIAS[1]])
     impl_filter: ImplFilter = _ANY_IMPL
@@ -87,14 +86,11 @@ class Settings:
             bia_dt,
             bia_mask,
         ) in loops:
-            tags = (stag, wtag, dtag)
-            _check_strides(strides, tags, problem)
-            _check_groups(layout, problem)
             case = Case(
-                options, problem, three_types(dt, "--dt"), tags, strides, layout, masks, bia_dt, bia_mask,
-                attributes, ctx_init, ctx_exe, impl_filter, self.quantize, self.peer,
+                options, problem, three_types(dt, "--dt"), (stag, wtag, dtag), strides, layout, masks, bia_dt,
+                bia_mask, attributes, ctx_init, ctx_exe, impl_filter, self.quantize, self.peer,
             )  # fmt: skip
-            _check_quantize(case)
+            verify(case)
             yield case
 
 
@@ -105,42 +101,3 @@ def three_types(dt: tuple[str, ...], what: str) -> tuple[str, str, str]:
     if len(dt) != 3:
         raise UsageError(f"{ERROR}{what}={':'.join(dt)}: {len(dt)} data types are given, 1 or 3 are needed")
     return dt[0], dt[1], dt[2]
-
-
-def _check_strides(strides: Strides, tags: tuple[str, str, str], problem: Descriptor) -> None:
-    for name, values, tag in zip(_TENSORS, strides, tags, strict=True):
-        if not values:
-            continue
-        text = f"{ERROR}--strides: {atoms.show_dims(values)} for {name}"
-        if tag != "any":
-            raise UsageError(f"{text} clashes with its tag '{tag}': give one of the two")
-        if len(values) != problem.ndims:
-            raise UsageError(f"{text} are {len(values)} numbers, problem {problem} has {problem.ndims} dims")
-
-
-def _check_quantize(case: Case) -> None:
-    """UsageError for --quantize unless src is s8 or u8 and has scales."""
-    given = case.attributes.find("scales", SRC) is not None
-    if case.quantize and not (case.dt[0] in ("s8", "u8") and given):
-        raise UsageError(
-            f"{ERROR}--quantize={case.quantize} makes an s8 or u8 src with scales: --dt has {case.dt[0]} for "
-            f"src, --attr-scales has {'its scales' if given else 'none for it'}"
-        )
-
-
-def _check_groups(layout: Encoding | Grouped, problem: Descriptor) -> None:
-    has_batch_of_weights = (
-        isinstance(layout, Grouped) and len(problem.wei) == 3 and problem.wei[0] == len(layout.sizes)
-    )
-    if len(problem.wei) > problem.ndims and not has_batch_of_weights:
-        raise UsageError(
-            f"{ERROR}problem '{problem}': weights have {len(problem.wei)} dims, src has {problem.ndims}"
-        )
-    if not isinstance(layout, Grouped):
-        return
-    total = sum(layout.sizes)
-    if problem.src[layout.dim] != total:
-        raise UsageError(
-            f"{ERROR}{layout}: the sizes sum up to {total}, dim {layout.dim} of src in {problem} is "
-            f"{problem.src[layout.dim]}"
-        )

@@ -1,65 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format tags: which names are valid, and the expansion of benchdnn's meta tags (`abx`, `xba`)."""
+"""Format tags: which names are valid, and what meta tags (`abx`, `xba`) and tags with the letters of
+other primitives (`nchw`, `OI16i16o`) stand for."""
 
 import re
 
+from zemm._library import names_of
 from zemm.benchdnn.atoms import UsageError, unknown
 
 _LETTERS = "abcdefghijkl"
-# The permutations in oneDNN's public enum, without the identities a .. abcdefghijkl.
-_PERMUTATIONS = (
-    "ba", "acb", "bac", "bca", "cab", "cba", "abdc", "acbd", "acdb", "adbc", "adcb", "bacd", "bcda", "cdab",
-    "cdba", "dcab", "abced", "abdec", "acbde", "acdeb", "adecb", "bacde", "bcdea", "cdeab", "cdeba",
-    "decab", "abcdfe", "abdefc", "abdfce", "acbdef", "adefcb", "defcab", "abcdegf", "abcdefhg", "abcdefgih",
-    "abcdefghji", "abcdefghikj", "abcdefghijlk", "bcad", "cabd", "dabc",
-)  # fmt: skip
-# The blocked layouts in zemm's public enum.
-_BLOCKED_NAMES = (
-    "AB16b16a",
-    *(f"BA16a{n}b{inner}" for inner in ("", "2a", "4a") for n in (16, 32, 48, 64)),
-    *(f"aCB16b{n}c{inner}" for inner in ("", "2b", "4b") for n in (16, 32, 48, 64)),
-)
-_ALIASES = {
-    "x": "a", "nc": "ab", "oi": "ab", "tn": "ab", "cn": "ba", "io": "ba", "nt": "ba", "ncw": "abc",
-    "oiw": "abc", "tnc": "abc", "nwc": "acb", "owi": "acb", "ntc": "bac", "nchw": "abcd", "oihw": "abcd",
-    "ldnc": "abcd", "nhwc": "acdb", "ohwi": "acdb", "ncdhw": "abcde", "ndhwc": "acdeb",
-}  # fmt: skip
-_IDENTITIES = tuple(_LETTERS[:count] for count in range(1, len(_LETTERS) + 1))
-_KNOWN = (
-    "any", "undef", *_IDENTITIES, "abx", "axb", "xab", "xba", *_PERMUTATIONS, *_BLOCKED_NAMES, *_ALIASES
-)  # fmt: skip
-_BLOCKED = re.compile(r"(?=.*[A-L])[a-lA-L]+([1-9][0-9]*[a-l])+")
-_META = re.compile(r"[a-l]*x[a-l]*")
+_ENUM = frozenset(names_of("format_tag")) - {"last"}
+_META_NAMES = ("abx", "axb", "xab", "xba")
+_LAYOUT = re.compile("([a-lA-L]+)((?:[1-9][0-9]*[a-l])*)")
+_META = re.compile("[a-l]*x[a-l]*")
+# Names of the dimensions of tensors, in their logical order. Those in lower case may be missing.
+_DOMAINS = ("GOIdhw", "OIdhw", "NCdhw", "TNc", "LDNC", "LDigO")
 
 
-def parse_tag(text: str, what: str, enum_only: bool) -> str:
+def parse_tag(text: str, what: str, enum_only: bool, exit_code: int = 2) -> str:
     """`text` if it is a format tag, else UsageError. enum_only: the tag must be in the public
     enum."""
-    if text in ("any", "undef") or text in _ALIASES:
+    tag = normalized(text)
+    if tag in _ENUM:
         return text
-    letters = text.replace("x", "")
-    if _META.fullmatch(text) and len(set(letters)) == len(letters):
-        return text
-    if not _is_permutation(text) and not _BLOCKED.fullmatch(text):
-        raise UsageError(f"{what}: {unknown('format tag', text, _KNOWN)}", 2)
-    if enum_only and text != _LETTERS[: len(text)] and text not in _PERMUTATIONS + _BLOCKED_NAMES:
+    if not _is_layout(tag):
+        known = (*_META_NAMES, *sorted(_ENUM, key=len))
+        raise UsageError(f"{what}: {unknown('format tag', text, known)}", exit_code)
+    if enum_only:
         raise UsageError(
-            f"{what}: tag '{text}' is not in the public enum; --allow-enum-tags-only=0 before it takes it", 2
+            f"{what}: tag '{text}' is not in the public enum; --allow-enum-tags-only=0 before it takes it",
+            exit_code,
         )
     return text
 
 
-def normalized(tag: str, ndims: int) -> str:
-    """The tag with aliases and meta letters resolved for `ndims` dims: `abx` becomes `abcd` for
-    four."""
-    if tag in _ALIASES and tag != "x":
-        return _ALIASES[tag]
-    if "x" not in tag:
-        return tag
+def normalized(tag: str, ndims: int = 0) -> str:
+    """The tag with the letters a, b, c, ... of `ndims` dims: `abx` becomes `abcd` for four. ndims 0: the
+    least number of dims that x can stand for."""
+    if tag == "x":
+        return "a"
+    if not _META.fullmatch(tag):
+        return _with_plain_letters(tag)
     first = max([_LETTERS.index(c) + 1 for c in tag if c in _LETTERS[1:]], default=2)
     expanded = tag.replace("x", _LETTERS[first:])
-    return "".join(c for c in expanded if c in _LETTERS[:ndims])
+    return "".join(c for c in expanded if c in _LETTERS[: ndims or first + 1])
 
 
-def _is_permutation(tag: str) -> bool:
-    return bool(tag) and sorted(tag) == list(_LETTERS[: len(tag)])
+def _with_plain_letters(tag: str) -> str:
+    """The tag with the letters of its domain replaced; unchanged if it has none."""
+    letters = {c for c in tag.lower() if c.isalpha()}
+    for domain in _DOMAINS:
+        if {c.lower() for c in domain if c.isupper()} <= letters <= set(domain.lower()):
+            plain = dict(zip([c for c in domain.lower() if c in letters], _LETTERS, strict=False))
+            plain |= {letter.upper(): own.upper() for letter, own in plain.items()}
+            return "".join(plain.get(c, c) for c in tag)
+    return tag
+
+
+def _is_layout(tag: str) -> bool:
+    """Whether the tag has each dimension once, and blocks of the dimensions in upper case only."""
+    match = _LAYOUT.fullmatch(tag)
+    if not match:
+        return False
+    outer, blocks = match[1], {c for c in match[2] if c.isalpha()}
+    return sorted(outer.lower()) == list(_LETTERS[: len(outer)]) and blocks == {
+        c.lower() for c in outer if c.isupper()
+    }

@@ -2,21 +2,20 @@
 """Times a primitive by benchdnn's rules for the number of runs and for which runs count."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from itertools import cycle, pairwise
+from typing import Any
 
 import numpy as np
 
-from zemm.benchdnn.arguments import WEI
+from zemm.benchdnn.cold_cache import tlb_bytes
 from zemm.benchdnn.options import Options
 
 _MIN_RUNS = 5
-CACHE_BYTES = 256 * 2**20
-_MAX_COPIES = 256
-_OUTLIER = 2.0
-_UNITS = {"M": 2**20, "G": 2**30}
-T = TypeVar("T")
+# Of the sorted times up to a tenth are dropped from the fast end, before a step of 4 %, and before a
+# hundredth of the times is the same.
+_CHECKED_SHARE, _STEP, _SAME_SHARE = 0.10, 1.04, 0.01
+Memories = dict[int, Any]
 
 
 @dataclass
@@ -27,43 +26,45 @@ class Measured:
     source: str
 
 
-def measure(zemm: Any, engine: Any, primitive: Any, sets: list[dict[int, Any]], options: Options) -> Measured:
-    """Time a primitive after one untimed run. Run i uses the memories sets[i % len(sets)]."""
-    stream, profiled = stream_of(zemm, engine)
-    evict = np.zeros(tlb_bytes(options.cold_cache), np.uint8)
-    primitive.execute(stream, sets[0])
-    stream.wait()
-    if profiled:
-        stream.reset_profiling()
+class Lane:
+    """Runs of a primitive on a stream of its own. Run i uses the memories sets[i % len(sets)]."""
+
+    def __init__(self, zemm: Any, engine: Any, primitive: Any, sets: list[Memories]) -> None:
+        self.stream, self._profiled = stream_of(zemm, engine)
+        self._primitive, self._sets = primitive, cycle(sets)
+
+    def submit(self) -> None:
+        self._primitive.execute(self.stream, next(self._sets))
+
+    def restart(self) -> None:
+        """Wait, and forget the device times so far."""
+        self.stream.wait()
+        if self._profiled:
+            self.stream.reset_profiling()
+
+    def device_times(self) -> tuple[list[float], str]:
+        return device_times(self.stream, steps_of(self._primitive), self._profiled)
+
+
+def measure(
+    zemm: Any, engine: Any, primitive: Any, sets_of_streams: list[list[Memories]], options: Options
+) -> Measured:
+    """Time a primitive on as many streams as there are sets of memories, after one untimed run on each
+    (none in mode S)."""
+    lanes = [Lane(zemm, engine, primitive, sets) for sets in sets_of_streams]
+    if options.mode != "S":
+        for lane in lanes:
+            lane.submit()
+            lane.restart()
     runs = _gpu_runs if engine.kind == "gpu" else _cpu_runs
-    wall = runs(primitive, stream, sets, options, evict)
-    device, missing = device_times(stream, steps_of(primitive), profiled)
+    wall = runs(lanes, options)
+    found = [lane.device_times() for lane in lanes]
+    device, missing = [ms for times, _ in found for ms in times], found[0][1]
+    if engine.kind == "cpu" and len(lanes) > 1:
+        device, missing = [], f"{len(lanes)} streams at once"
     has_device = len(device) == len(wall) and min(device) > 0
     times, source = (device, "device clock") if has_device else (wall, f"host clock ({missing})")
-    return Measured(_kept(times) if engine.kind == "gpu" else times, source)
-
-
-def sets_of(
-    cold_cache: str, tensors: dict[int, T], size: Callable[[T], int], copied: Callable[[T], T]
-) -> list[dict[int, T]]:
-    """Sets of tensors, by argument, for runs to take one after the other: the given ones and, with
-    --cold-cache, copies of the weights (`wei`) or of all. There are enough copies to fill the
-    caches, so that each set is cold at its turn; at most _MAX_COPIES, as small tensors would need
-    very many."""
-    if cold_cache == "none":
-        return [tensors]
-    chosen = {arg: t for arg, t in tensors.items() if arg == WEI or not cools_weights_only(cold_cache)}
-    total = sum(map(size, chosen.values()))
-    count = min(-(-CACHE_BYTES // total), _MAX_COPIES) if total else 0
-    return [
-        tensors,
-        *(tensors | {arg: copied(tensor) for arg, tensor in chosen.items()} for _ in range(count)),
-    ]
-
-
-def cools_weights_only(cold_cache: str) -> bool:
-    """Whether src and dst may stay in the caches."""
-    return cold_cache.startswith("wei")
+    return Measured(kept(times) if engine.kind == "gpu" else times, source)
 
 
 def stream_of(zemm: Any, engine: Any) -> tuple[Any, bool]:
@@ -91,55 +92,61 @@ def device_times(stream: Any, steps: int, profiled: bool) -> tuple[list[float], 
         return [], str(error)
 
 
-def _cpu_runs(
-    primitive: Any, stream: Any, sets: list[dict[int, Any]], options: Options, evict: np.ndarray
-) -> list[float]:
+def kept(times: list[float]) -> list[float]:
+    """The times that count of runs on a GPU, sorted: those of the second half, without the fastest ones
+    if these are far from the others or too few."""
+    late = sorted(times[len(times) // 2 :])
+    checked = max(1, int(_CHECKED_SHARE * len(late)))
+    wanted = max(1, int(_SAME_SHARE * len(late)))
+    first, same = 0, 1
+    for i, (time_ms, after) in enumerate(pairwise(late[: checked + 1])):
+        if after >= time_ms * _STEP:
+            first, same = i + 1, 1
+        elif after == time_ms:
+            same += 1
+        elif same < wanted:
+            first, same = i + 1, 1
+    return late[first:]
+
+
+def _cpu_runs(lanes: list[Lane], options: Options) -> list[float]:
     """Host times in ms. There are at least five runs, until the budget is used up, or exactly as
-    many as --fix-times-per-prb asks for."""
+    many as --fix-times-per-prb asks for. With several streams each runs at the same time, and a run
+    gets its share of the time."""
     times: list[float] = []
-    while not _enough(times, options):
+    evict = np.zeros(tlb_bytes(options.cold_cache), np.uint8)
+    while not _enough(times, len(lanes), options):
         evict += 1
         begin = time.perf_counter()
-        primitive.execute(stream, sets[len(times) % len(sets)])
-        stream.wait()
-        times.append(1e3 * (time.perf_counter() - begin))
+        for lane in lanes:
+            lane.submit()
+        for lane in lanes:
+            lane.stream.wait()
+        times.append(1e3 * (time.perf_counter() - begin) / len(lanes))
     return times
 
 
-def _enough(times: list[float], options: Options) -> bool:
+def _enough(times: list[float], streams: int, options: Options) -> bool:
     if options.fix_times_per_prb:
         return len(times) >= options.fix_times_per_prb
-    return len(times) >= _MIN_RUNS and sum(times) >= options.budget_ms
+    return len(times) >= _MIN_RUNS and sum(times) * streams >= options.max_ms_per_prb
 
 
-def _gpu_runs(
-    primitive: Any, stream: Any, sets: list[dict[int, Any]], options: Options, evict: np.ndarray
-) -> list[float]:
+def _gpu_runs(lanes: list[Lane], options: Options) -> list[float]:
     """Host times in ms. After one run for an estimate, as many runs as fit into the budget are
-    submitted with one wait at the end; each gets their mean time."""
+    submitted to each stream with one wait at the end; each gets their mean time."""
+    count = options.fix_times_per_prb
+    if not count:
+        begin = time.perf_counter()
+        lanes[0].submit()
+        lanes[0].restart()
+        estimate = 1e3 * (time.perf_counter() - begin)
+        count = max(_MIN_RUNS, int(options.max_ms_per_prb / max(estimate, 1e-3)))
     begin = time.perf_counter()
-    primitive.execute(stream, sets[0])
-    stream.wait()
-    estimate = 1e3 * (time.perf_counter() - begin)
-    count = options.fix_times_per_prb or max(_MIN_RUNS, int(options.budget_ms / max(estimate, 1e-3)))
-    begin = time.perf_counter()
-    for run in range(count):
-        primitive.execute(stream, sets[run % len(sets)])
-    stream.wait()
-    return [estimate] + [1e3 * (time.perf_counter() - begin) / count] * count
-
-
-def _kept(times: list[float]) -> list[float]:
-    """The second half of the times, without those above twice its median."""
-    late = times[len(times) // 2 :]
-    limit = _OUTLIER * float(np.median(late))
-    return [value for value in late if value <= limit]
-
-
-def tlb_bytes(cold_cache: str) -> int:
-    """The bytes of memory that `+tlb[:SIZE]` writes between runs; 1 GB by default, 0 without the
-    option."""
-    _, found, size = cold_cache.partition("+tlb")
-    if not found:
-        return 0
-    return int(size[1:-1]) * _UNITS[size[-1]] if size else _UNITS["G"]
+    for _ in range(count):
+        for lane in lanes:
+            lane.submit()
+    for lane in lanes:
+        lane.stream.wait()
+    runs = count * len(lanes)
+    return [1e3 * (time.perf_counter() - begin) / runs] * runs

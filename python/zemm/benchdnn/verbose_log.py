@@ -56,20 +56,43 @@ def matmuls(lines: Iterable[str], engine: str = "") -> Matmuls:
 def _case(fields: list[str]) -> list[str]:
     """implementation, propagation, descriptors, attributes, auxiliary, dimensions -> arguments."""
     types, strides, options = {}, {"src": "", "wei": "", "dst": ""}, ["--reset"]
+    encodings: dict[str, list[str]] = {}
     for descriptor in fields[2].split():
-        name, data_type, flags, _, layout, stride, *rest = descriptor.split(":")
+        name, data_type, flags, kind, layout, *rest = descriptor.split(":")
         if name in _NAMES:
-            types[name], strides[name] = data_type, stride
+            types[name] = data_type
+            if kind == "sparse":
+                encodings[name] = [layout, *rest]
+                continue
+            strides[name] = rest[0]
             options.append(f"--{_NAMES[name]}tag={'any' if 'a' in flags else layout}")
         elif name == "bia" and data_type != "undef":
-            mask = "".join(rest).partition("_mask")[2]
+            mask = "".join(rest[1:]).partition("_mask")[2]
             options += [f"--bia-dt={data_type}", f"--bia_mask={mask}"]
     options.append("--dt=" + ":".join(types.get(name, "f32") for name in _NAMES))
     if any(strides.values()):
         options = [option for option in options if not _is_strided(option, strides)]
         options.append("--strides=" + ":".join(strides.values()))
+    if encodings:
+        options = _with_encodings(options, encodings, fields[5])
     options += [_attribute(entry) for entry in fields[3].split()]
     return [*options, fields[5]]
+
+
+def _with_encodings(options: list[str], encodings: dict[str, list[str]], problem: str) -> list[str]:
+    """The options with `--encoding` or `--grouped`. The log has no sizes of groups, so that all are
+    about equal, and no numbers of stored elements."""
+    if encodings["src" if "src" in encodings else "wei"][0] != "grouped":
+        kinds = (encodings[name][0] if name in encodings else "" for name in _NAMES)
+        return [*options, "--encoding=" + ":".join(kinds)]
+    _, dim, groups, *_ = encodings["src"]
+    count = int(groups)
+    size, larger = divmod(int(problem.partition(":")[0].split("x")[int(dim)]), count)
+    sizes = "+".join(str(size + (group < larger)) for group in range(count))
+    # A bias has a row for each group, which the option says otherwise.
+    return [re.sub("--bia_mask=.*", "--bia_mask=2", o) for o in options] + [
+        f"--grouped={dim}:{count}:{sizes}"
+    ]
 
 
 def _is_strided(option: str, strides: dict[str, str]) -> bool:

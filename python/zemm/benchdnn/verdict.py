@@ -24,6 +24,7 @@ REF_IMPL = "Ref Impl Not Expected"
 NOT_ENOUGH_RAM = "Not enough RAM"
 SKIP_IMPL = "Skip-impl option hit"
 NOT_SUPPORTED = "Case not supported"
+TYPE_NOT_SUPPORTED = "Data type not supported"
 SKIP_START = "Skip-start option hit"
 EXECUTION_MODE = "Execution mode not supported"
 
@@ -48,7 +49,8 @@ class PeerResult:
 @dataclass
 class Result:
     """The result of a case. `reason` is one of benchdnn's, which it prints in parentheses;
-    `sentence` is an explanation from the library or from zemm-benchdnn."""
+    `sentence` is an explanation from the library or from zemm-benchdnn. `spans` are the seconds of
+    each time that a stage ran. `has_files`: a tensor was read from a file."""
 
     state: str = ""
     reason: str = ""
@@ -57,22 +59,28 @@ class Result:
     total: int = 0
     impl: str = ""
     lines: list[str] = field(default_factory=list)
-    stages: dict[str, float] = field(default_factory=dict)
+    spans: dict[str, list[float]] = field(default_factory=dict)
     times_ms: list[float] = field(default_factory=list)
     wall_ms: list[float] = field(default_factory=list)
     peaks: Peaks | None = None
     peers: list[PeerResult] = field(default_factory=list)
     bytes_in: int = 0
     bytes_out: int = 0
+    has_files: bool = False
+
+    @property
+    def stages(self) -> dict[str, float]:
+        """The seconds of each stage."""
+        return {stage: sum(spans) for stage, spans in self.spans.items()}
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """A context that adds the seconds spent in it to a stage."""
+        """A context whose seconds are a span of the stage."""
         begin = time.perf_counter()
         try:
             yield
         finally:
-            self.stages[stage] = self.stages.get(stage, 0.0) + time.perf_counter() - begin
+            self.spans.setdefault(stage, []).append(time.perf_counter() - begin)
 
     def end(self, state: str, reason: str = "", sentence: str = "") -> "Result":
         """Set the state and its explanation."""

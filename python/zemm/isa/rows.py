@@ -117,6 +117,15 @@ def weights_only(fpmath: str) -> str:
     )
 
 
+def weights_mx() -> str:
+    return "--attr-scales=wei:per_tensor:e8m0:32x1"
+
+
+def both_mx(dt: str = "e8m0", group: int = 32) -> str:
+    """MX, or with f8_e4m3 and 16 NVFP4: scales of src and weights."""
+    return f"--attr-scales=src:per_tensor:{dt}:1x{group}+wei:per_tensor:{dt}:{group}x1"
+
+
 PROBLEMS = [
     *(
         Problem("s8:u8 groups", tag, f"--dt=s8:u8:f16 --wtag={tag} {GROUPED} {_SHAPE}", 128)
@@ -140,6 +149,27 @@ PROBLEMS = [
     Problem("f32:u8 groups bf16", "any", f"--dt=f32:u8:f32 --wtag=any {weights_only('bf16')} {_SHAPE}", 128),
     Problem("f32:u8 groups tf32", "any", f"--dt=f32:u8:f32 --wtag=any {weights_only('tf32')} {_SHAPE}", 128),
     Problem("f32:u4 groups tf32", "any", f"--dt=f32:u4:f32 --wtag=any {weights_only('tf32')} {_SHAPE}", 128),
+    *(
+        Problem(f"{src}:{wei}", "any", f"--dt={src}:{wei}:f16 --wtag=any {_SHAPE}", 0)
+        for src, wei in (("f16", "f8_e5m2"), ("f16", "f8_e4m3"), ("f8_e4m3", "f8_e4m3"), ("bf16", "f8_e4m3"))
+    ),
+    *(
+        Problem(f"{src}:{wei} mx", "any", f"--dt={src}:{wei}:f16 --wtag=any {scales} {_SHAPE}", 32)
+        for src, wei, scales in (
+            ("f16", "f4_e2m1", weights_mx()),
+            ("bf16", "f4_e2m1", weights_mx()),
+            ("f16", "s4", f"{weights_mx()} --attr-fpmath=f16:true"),
+            ("f8_e4m3", "f8_e4m3", both_mx()),
+            ("f4_e2m1", "f4_e2m1", both_mx()),
+            ("s8", "s4", both_mx()),
+        )
+    ),
+    Problem(
+        "f4_e2m1:f4_e2m1 nvfp4",
+        "any",
+        f"--dt=f4_e2m1:f4_e2m1:f16 --wtag=any {both_mx('f8_e4m3', 16)} {_SHAPE}",
+        16,
+    ),
 ]
 
 FEW_ROWS = 16  # a row with a tile of at most this height is analysed with as many rows of src

@@ -3,8 +3,6 @@
 // are in registers. Registers cannot be indexed, so all loops over them are unrolled.
 #pragma once
 
-#define WITHOUT_SMALL_FLOATS
-
 #include "owner/sub_group/choices.h"
 #include "owner/sub_group/columns.h"
 #include "owner/sub_group/place.h"
@@ -20,7 +18,7 @@
 
 #define OWN_COLUMN get_sub_group_local_id()
 #define SHARES_TILES HAS(FLAG_SLICES)
-#define OWN_TILES
+#define OWN_TILES uint nan[NV]; // of all panels, if a policy LOSES_NAN
 #define EACH_TILE(p, t)
 #define SUM_ROW(t, i) (i)
 #define TILE_VALUES(t, values) (values)

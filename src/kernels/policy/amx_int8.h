@@ -68,17 +68,16 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
     const int rows = (length + 3) / 4, padded = (length + STEP - 1) / STEP * 16;
-    const long packed = w->begin + w->n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
+    const long first = block_begin(w, p, k0);
     if (spec_wei_unit() == UNIT_PACKED)
         for (int k = wei_in_place() ? length / STEP * 16 : 0; k < rows; ++k)
             for (int v = 0; v < NV; ++v)
-                panel[k * NV + v] = load_packed_quads(w->wei, packed + 4 * (k * PACKED_N + v * LANES));
+                panel[k * NV + v] = load_packed_quads(w->wei, first + 4 * (k * PACKED_N + v * LANES));
     else
-        pack_panel(w->wei, &p->wei, w->begin + w->n0 * p->wei.column + k0 * p->wei.row, length, w->columns,
-                   (__private int *)panel);
+        pack_panel(w->wei, &p->wei, first, length, w->columns, (__private int *)panel);
     for (int i = rows * NV; i < padded * NV; ++i)
         panel[i] = 0;
-    const struct b_panel b = {wei_in_place() ? (ulong)(w->wei + packed) : (ulong)panel, panel};
+    const struct b_panel b = {wei_in_place() ? (ulong)(w->wei + first) : (ulong)panel, panel};
     return b;
 }
 

@@ -6,4 +6,10 @@
 #error "512 bits are 16 lanes"
 #endif
 
+// Packed f8 and f4 become f32 by tables of bf16 (policy/small_words.h).
+#define WITH_TABLES
+#define CAN_LOOK_UP (wei_bits() == 4 || spec_look_up())
+#include "policy/bf16.h"
+#include "policy/small_words.h"
+
 #include "policy/fma.h"

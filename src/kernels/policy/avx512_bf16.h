@@ -6,9 +6,14 @@
 
 #include "owner/work_item.h"
 
+#define WITH_TABLES
+#define CAN_LOOK_UP true // CPUs with the feature have AVX512_VBMI, too (src/cpu_driver/isa.cpp)
+
 #include "policy/all_columns.h"
 #include "policy/bf16.h"
+#include "policy/next_block.h"
 #include "policy/no_ahead.h"
+#include "policy/words.h"
 
 #if LANES != 16 || TILE_N != PACKED_N || TILE_K % STEP != 0
 #error "whole steps, and the 64 columns of packed weights in vectors of 512 bits"
@@ -23,20 +28,32 @@ typedef vec_i panel_vec;
 vec_f __attribute__((overloadable))
 vdpbf16ps(vec_f sum, vec_i a, vec_i b) __asm("llvm.x86.avx512bf16.dpbf16ps.512");
 
-// The weights of a block: words, as load_words() leaves them.
+// Whether packed weights of 8 and 4 bits, which are used only once here, become words in registers.
+static inline bool wei_in_registers() {
+    return HAS(FLAG_ONE_GROUP) && spec_wei_unit() == UNIT_PACKED && wei_in_tables();
+}
+
+// The weights of a block: words, as load_words() leaves them, or packed ones in memory.
 struct b_panel {
     __private const vec_i *panel;
+    bytes wei;
+    tensor plain;
+    long first; // the element at which the block begins
 };
 
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    load_words(w, p, k0, length, wei_zp, panel);
-    return (struct b_panel){panel};
+    if (!wei_in_registers())
+        load_words(w, p, k0, length, wei_zp, panel);
+    return (struct b_panel){panel, w->wei, &p->wei, block_begin(w, p, k0)};
 }
 
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {}
-static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {}
+static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
+    if (!wei_in_registers())
+        prefetch_next_block(b.wei, b.plain, b.first, TILE_N, length, part, parts, false);
+}
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {}
 
 // A row of src from element i on as bf16, with zeros up to a whole step.
@@ -46,6 +63,30 @@ static __attribute__((noinline)) void copy_row(bytes src, long i, int length, __
         copy_src_row((__private uchar *)(to + k / 2), src, i + k, min(STEP, length - k));
 }
 
+// Adds the products of `count` rows of words and packed weights.
+static inline __attribute__((always_inline)) void multiply_quads(const int count, __private const ulong *row,
+                                                                 struct b_panel b, int length,
+                                                                 __private vec_f *sum) {
+#pragma unroll 1
+    for (int k = 0; k < length; k += 4) {
+        // The block after this one follows in memory.
+#pragma unroll
+        for (int i = 0; i < 4 * PACKED_N * wei_bits() / 8; i += 64)
+            prefetch_line(b.wei + (b.first + (length + k) * PACKED_N) * wei_bits() / 8 + i);
+#pragma unroll
+        for (int v = 0; v < NV; ++v) {
+            vec_i wei[2];
+            look_up_quads(b.wei, b.first + k * PACKED_N + v * LANES * 4, length - k, wei);
+#pragma unroll
+            for (int i = 0; i < count; ++i) {
+                __private const int *words = (__private const int *)row[i] + k / 2;
+                sum[i * NV + v] = vdpbf16ps(sum[i * NV + v], (vec_i)words[0], wei[0]);
+                sum[i * NV + v] = vdpbf16ps(sum[i * NV + v], (vec_i)words[1], wei[1]);
+            }
+        }
+    }
+}
+
 // sum[i * NV + v] += row i of the group times column vector v of the panel.
 static inline __attribute__((always_inline)) void multiply(const int count, int first,
                                                            __private const struct a_group *group, int length,
@@ -53,7 +94,7 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
                                                            __private vec_f *sum) {
     int copy[ROWS * TILE_K / 2];
     ulong row[ROWS]; // addresses: to x86 private and global memory are the same
-    const bool in_place = src_in_place() && length % 2 == 0;
+    const bool in_place = src_in_place() && length % (wei_in_registers() ? 4 : 2) == 0;
     __private const long *rows = group->rows->src + group->i0;
 #pragma unroll 1
     for (int i = 0; i < (in_place ? 0 : count); ++i)
@@ -61,6 +102,10 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll
     for (int i = 0; i < count; ++i)
         row[i] = in_place ? (ulong)group->src + (rows[i] + group->k0) * 2 : (ulong)(copy + i * TILE_K / 2);
+    if (wei_in_registers()) {
+        multiply_quads(count, row, b, length, sum);
+        return;
+    }
 #pragma unroll 1
     for (int k = 0; k < (length + 1) / 2; ++k) {
         vec_i wei[NV];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few rows of floats by packed integer weights (AVX512F), limited by reading the weights. There is
-// one instruction less for each 16 weights than in policy/fma.h, and often two:
+// A few rows of floats by packed weights of 8 and 4 bits (AVX512F), limited by reading the weights.
+// There is one instruction less for each 16 weights than in policy/fma.h, and often two:
 // - 4 bits: vpermps looks an f32 up in a table of 16. It takes the low four bits of each element as
 //   the index and ignores the others, so no bits are masked. The panel has the weights twice: as they
 //   are, and shifted by four bits. Loads at byte offsets 0 to 3 bring every other four bits down.
@@ -9,15 +9,24 @@
 // - 8 bits: vpmovsxbd or vpmovzxbd loads the four elements of K of four columns, in the order of
 //   memory. Each is added to a sum of its own. Zero points are subtracted in the loop, for they may be
 //   far from the centre of the type.
+// - f8: policy/f8_pairs.h.
+// f8 and f4 have no zero points here.
 #pragma once
 
 #include "owner/work_item.h"
 
+#define WITH_TABLES
+#define CAN_LOOK_UP (wei_bits() == 4 || spec_look_up())
+
 #include "policy/all_columns.h"
+#include "policy/bf16.h"
 #include "policy/float_panel.h"
 #include "policy/float_src.h"
 #include "policy/no_ahead.h"
 #include "policy/prefetch.h"
+#include "policy/small_words.h"
+
+#include "policy/f8_pairs.h"
 #include "transpose.h"
 
 #if LANES != 16 || TILE_N != PACKED_N || ROWS != 4 || TILE_K % 16 != 0
@@ -33,8 +42,6 @@ typedef vec_i panel_vec;
 // behind the last step, because loads begin up to three bytes later than a vector.
 #define STEP_VECTORS 4
 #define PANEL_VECTORS (TILE_K / 4 * STEP_VECTORS + 1)
-
-vec_f __attribute__((overloadable)) vpermps(vec_f table, vec_i index) __asm("llvm.x86.avx512.permvar.sf.512");
 
 // The weights of a block. wei: where they are in memory. panel: those of 4 bits as they are multiplied;
 // for bytes the zero points, in the order of the bytes of a step.
@@ -69,9 +76,9 @@ static inline void spread_zero_points(vec_i zp, __private vec_i *to) {
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const long first = w->begin + w->n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
-    const struct b_panel b = {w->wei + (wei_is_int4() ? first >> 1 : first), panel, wei_zp};
-    if (!wei_is_int4()) {
+    const long first = block_begin(w, p, k0);
+    const struct b_panel b = {w->wei + first * wei_bits() / 8, panel, wei_zp};
+    if (wei_bits() == 8) {
         if (HAS(FLAG_WEI_ZP))
             for (int v = 0; v < NV; ++v)
                 spread_zero_points(wei_zp[v], panel + 4 * v);
@@ -105,6 +112,8 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
 
 static inline vec_f four_bit_values() {
     const vec_i numbers = (vec_i)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    if (wei_is_small_float())
+        return values_of_codes(numbers);
     return to_vec_f(spec_wei_dt() == DT_S4 ? (numbers ^ 8) - 8 : numbers - wei_centre());
 }
 
@@ -246,7 +255,12 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
         __private float *row = a + i * TILE_K;
-        load_row(group->src, group->rows->src[group->i0 + i] + group->k0 * stride, stride, length, row);
+        const long begin = group->rows->src[group->i0 + i] + group->k0 * stride;
+        if (wei_is_f8()) {
+            load_row_in_pairs(group->src, begin, stride, length, row);
+            continue;
+        }
+        load_row(group->src, begin, stride, length, row);
         for (int k = length; k % 16 != 0; ++k)
             row[k] = 0.f;
         if (wei_is_int4() && HAS(FLAG_WEI_ZP)) {
@@ -254,7 +268,11 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
             is_finite &= isfinite(total[i]) != 0;
         }
     }
-    if (!wei_is_int4()) {
+    if (wei_is_f8()) {
+        multiply_pairs(count, a, length, b.wei, sum);
+        return;
+    }
+    if (wei_bits() == 8) {
         multiply_int8(count, a, length, b, sum);
         return;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "owner/work_item.h"
+#include "policy/float_panel.h"
 
 #define WORD_DT DT_F16
 
@@ -13,6 +14,15 @@ static inline uint16 half_bits(float16 x) {
     return convert_uint16(halves);
 }
 
+// e5m2 is the upper half of an f16. Values of the other types but 0 and NaN are normal.
+static inline uint16 halves_of_codes(int16 codes) {
+    if (spec_wei_dt() == DT_F8_E5M2)
+        return as_uint16(codes) << 8;
+    const uint16 bits = as_uint16(values_of_codes(codes)), magnitude = bits & 0x7fffffff;
+    const uint16 finite = magnitude == (uint16)0 ? (uint16)0 : (magnitude >> 13) - (112 << 10);
+    return (magnitude > (uint16)0x7f800000 ? (uint16)0x7e00 : finite) | (bits >> 16 & 0x8000);
+}
+
 static inline float16 first_of_words(int16 words) {
     const ushort16 halves = convert_ushort16(as_uint16(words) & 0xffff);
     return vload_half16(0, (__private const half *)&halves);
@@ -21,5 +31,3 @@ static inline float16 second_of_words(int16 words) {
     const ushort16 halves = convert_ushort16(as_uint16(words) >> 16);
     return vload_half16(0, (__private const half *)&halves);
 }
-
-#include "policy/words.h"

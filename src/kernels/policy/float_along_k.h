@@ -4,11 +4,52 @@
 // read once for all rows of a group.
 #pragma once
 
+#include "policy/float_panel.h"
 #include "policy/sums_of_lanes.h"
 #include "spec.h"
 #include "tensor.h"
 
 #if LANES == 16
+
+// Whether 64 codes of a column are looked up at once (policy/small_words.h).
+static inline bool wei_in_64s() {
+    return wei_in_tables() && wei_is_f8();
+}
+
+// Where a row of src has 64 neighbours, brings them into the order of the vectors of look_up_pairs(): in
+// each 16, the even and the odd elements of the first 8, then those of the last 8.
+static __attribute__((noinline)) void order_row(bytes src, long i, int length, __private float *a) {
+#pragma unroll 1
+    for (int k = 0; k + 64 <= length; k += 64)
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+            const float16 x = load_wide16(src, spec_src_dt(), i + k + 16 * q);
+            vstore4(x.lo.even, 0, a + k + 4 * q);
+            vstore4(x.lo.odd, 0, a + k + 16 + 4 * q);
+            vstore4(x.hi.even, 0, a + k + 32 + 4 * q);
+            vstore4(x.hi.odd, 0, a + k + 48 + 4 * q);
+        }
+}
+
+// own[i * abreast + j] += row i times column j, over `length` elements, a multiple of 64.
+static inline __attribute__((always_inline)) void multiply_64s(const int count, const int abreast,
+                                                               __private const float *a, bytes wei,
+                                                               __private const long *column, int length,
+                                                               __private float16 *own) {
+#pragma unroll 1
+    for (int k = 0; k < length; k += 64)
+#pragma unroll
+        for (int j = 0; j < abreast; ++j) {
+            float16 w[4];
+            look_up_pairs(vload16(0, (global const int *)(wei + column[j] + k)), w);
+#pragma unroll
+            for (int i = 0; i < count; ++i)
+#pragma unroll
+                for (int q = 0; q < 4; ++q)
+                    own[i * abreast + j] =
+                        fma(vload16(q, a + i * BLOCK_ALONG_K + k), w[q], own[i * abreast + j]);
+        }
+}
 
 // Loads `count` elements, fewer than 16, and zeros behind them.
 static __attribute__((noinline)) float16 load_part(bytes p, int data_type, long i, int count) {
@@ -26,6 +67,14 @@ multiply_along_k(const int count, bytes src, __private const long *rows, long k0
                  long first, int columns, int length, __private vec_f *sum) {
     const int abreast = count <= 4 ? 4 : 2; // columns at once: their sums stay in registers
     const int whole = length & ~15;
+    int begin = 0; // elements from there on are multiplied 16 at a time
+    float ordered[MOST_ROWS_ALONG_K * BLOCK_ALONG_K];
+    if (wei_in_64s()) {
+        begin = length & ~63;
+#pragma unroll 1
+        for (int i = 0; i < count; ++i)
+            order_row(src, rows[i] + k0, length, ordered + i * BLOCK_ALONG_K);
+    }
 #pragma unroll 1
     for (int v = 0; v < NV; ++v) {
         float16 lanes[ROWS * 16];
@@ -39,14 +88,16 @@ multiply_along_k(const int count, bytes src, __private const long *rows, long k0
 #pragma unroll
             for (int i = 0; i < count * abreast; ++i)
                 own[i] = 0.f;
+            if (wei_in_64s())
+                multiply_64s(count, abreast, ordered, wei, column, begin, own);
 #pragma unroll 1
-            for (int k = 0; k < whole; k += 16) {
+            for (int k = begin; k < whole; k += 16) {
 #pragma unroll
                 for (int j = 0; j < abreast; ++j)
-                    w[j] = load_float16(wei, spec_wei_dt(), column[j] + k);
+                    w[j] = load_wei16(wei, column[j] + k);
 #pragma unroll
                 for (int i = 0; i < count; ++i) {
-                    const float16 a = load_float16(src, spec_src_dt(), rows[i] + k0 + k);
+                    const float16 a = load_wide16(src, spec_src_dt(), rows[i] + k0 + k);
 #pragma unroll
                     for (int j = 0; j < abreast; ++j)
                         own[i * abreast + j] = fma(a, w[j], own[i * abreast + j]);

@@ -2,12 +2,22 @@
 // Weights of any type and layout as f32.
 #pragma once
 
+#include "policy/f8_halves.h"
 #include "policy/prefetch.h"
 #include "policy/work_item_wei.h"
 #include "spec.h"
 #include "tensor.h"
 #if LANES > 1
 #include "transpose.h"
+
+// A policy whose ISA looks f4 up in a register defines LOOK_UP_F4(codes), and CAN_LOOK_UP: whether the CPU
+// does. With WITH_TABLES f4_table.h defines LOOK_UP_F4, and the policy includes small_words.h.
+#ifdef WITH_TABLES
+#include "policy/f4_table.h"
+#elif !defined(CAN_LOOK_UP)
+#define CAN_LOOK_UP false
+#define LOOK_UP_F4(codes) from_f4_e2m1_vec(codes)
+#endif
 
 // Element j of each quad that load_packed() returns: an integer as s32, or the code of a float.
 static inline vec_i of_quads(vec_i quads, int j) {
@@ -17,29 +27,72 @@ static inline vec_i of_quads(vec_i quads, int j) {
     return (quads >> (bits * j)) & ((1 << bits) - 1);
 }
 
-static inline vec_f values_of_quads(vec_i quads, int j) {
-    const vec_i elements = of_quads(quads, j);
+// Elements of the weights' type: integers, or codes of floats of 8 and 4 bits.
+static inline vec_f values_of_codes(vec_i elements) {
     switch (spec_wei_dt()) {
     case DT_F8_E5M2:
         return from_f8_e5m2_vec(elements);
     case DT_F8_E4M3:
         return from_f8_e4m3_vec(elements);
     case DT_F4_E2M1:
-        return from_f4_e2m1_vec(elements);
+        return CAN_LOOK_UP ? LOOK_UP_F4(elements) : from_f4_e2m1_vec(elements);
     }
     return to_vec_f(elements);
+}
+
+static inline vec_f values_of_quads(vec_i quads, int j) {
+    return values_of_codes(of_quads(quads, j));
+}
+
+// 16 neighbours of plain weights, from element i on. For 4-bit types i is even.
+static inline float16 load_wei16(bytes wei, long i) {
+#ifdef WITH_TABLES
+    if (CAN_LOOK_UP && spec_wei_dt() == DT_F4_E2M1)
+        return load_f4_16(wei + (i >> 1));
+#endif
+    return load_wide16(wei, spec_wei_dt(), i);
+}
+
+// 32 bytes of plain weights, from element i on. For 4-bit types i is even.
+static inline int8 load_8_words(bytes wei, long i) {
+    return vload8(0, (global const int *)(wei + i * wei_bits() / 8));
+}
+
+// load_along_k() for types of 8 and 4 bits. Words of 4 or 8 elements are transposed as they are and converted
+// then. column: the element at which each of the 16 columns begins.
+static inline int load_words_along_k(bytes wei, __private const long *column, int n, int length,
+                                     __private float *panel) {
+    const int each = 32 / wei_bits(); // elements in a word
+    int k = 0;
+    for (; k + 8 * each <= length; k += 8 * each) {
+        int16 r[8];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const int first = first_of_pair(i);
+            r[i] = (int16)(load_8_words(wei, column[first] + k), load_8_words(wei, column[first + 4] + k));
+        }
+        transpose_pairs(r);
+        __private const vec_i *words = (__private const vec_i *)r;
+        for (int j = 0; j < 8 * each; ++j)
+            for (int v = 0; v < 16 / LANES; ++v)
+                *(__private vec_f *)(panel + (k + j) * TILE_N + n + v * LANES) =
+                    values_of_quads(words[j / each * (16 / LANES) + v], j % each);
+    }
+    return k;
 }
 
 // Loads a panel's columns n .. n + 15 from weights that are contiguous along K. Columns past the
 // end repeat the last one. Returns how many elements of K it loaded, a multiple of 16.
 static inline int load_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
                                __private float *panel) {
-    int16 r[16];
-    int k = 0;
+    long column[16];
+    for (int i = 0; i < 16; ++i)
+        column[i] = begin + min(n + i, columns - 1) * t->column + k0;
+    int k = wei_bits() <= 8 ? load_words_along_k(wei, column, n, length, panel) : 0;
     for (; k + 16 <= length; k += 16) {
+        int16 r[16];
         for (int i = 0; i < 16; ++i)
-            r[i] = as_int16(
-                load_float16(wei, spec_wei_dt(), begin + min(n + i, columns - 1) * t->column + k0 + k));
+            r[i] = as_int16(load_wei16(wei, column[i] + k));
         transpose16(r);
         for (int i = 0; i < 16; ++i)
             vstore16(as_float16(r[i]), 0, panel + (k + i) * TILE_N + n);
@@ -56,7 +109,7 @@ static inline void load_along_n(bytes wei, tensor t, long begin, long k0, int le
         for (int line = 0; line < TILE_N * wei_bits() / 8; line += 64)
             prefetch_line(wei + (row + 8 * t->row) * wei_bits() / 8 + line);
         for (int n = 0; n < TILE_N; n += 16)
-            vstore16(load_float16(wei, spec_wei_dt(), row + n), 0, panel + k * TILE_N + n);
+            vstore16(load_wei16(wei, row + n), 0, panel + k * TILE_N + n);
     }
 }
 #endif
@@ -76,8 +129,7 @@ static inline void load_columns(bytes wei, tensor t, long begin, long k0, int le
             k = load_along_k(wei, t, begin, n, columns, k0, length, panel);
         else if (spec_wei_unit() == UNIT_COLUMN && n + 16 <= columns)
             for (; k < length; ++k)
-                vstore16(load_float16(wei, spec_wei_dt(), begin + (k0 + k) * t->row + n), 0,
-                         panel + k * TILE_N + n);
+                vstore16(load_wei16(wei, begin + (k0 + k) * t->row + n), 0, panel + k * TILE_N + n);
         for (; k < length; ++k)
             for (int i = n; i < n + 16; ++i)
                 panel[k * TILE_N + i] = load_float(

@@ -4,6 +4,7 @@
 
 #include OWNER
 
+#include "policy/f8_halves.h"
 #include "spec.h"
 
 // a[k]: one row of src from element i on, as f32. A function that is not inlined: inlined into
@@ -14,7 +15,7 @@ static __attribute__((noinline)) void load_row(bytes src, long i, long stride, i
     if (stride == 1 && is_whole_byte(spec_src_dt(), i))
 #pragma unroll 1
         for (; k + 16 <= length; k += 16)
-            vstore16(load_float16(src, spec_src_dt(), i + k), 0, a + k);
+            vstore16(load_wide16(src, spec_src_dt(), i + k), 0, a + k);
     for (; k < length; ++k)
         a[k] = load_float(src, spec_src_dt(), i + k * stride);
 }

@@ -6,12 +6,19 @@
 
 #include "matmul_args.h"
 #include "policy/all_columns.h"
+#ifndef WITH_TABLES
+#include "policy/no_tables.h"
+#endif
 #include "policy/float_along_k.h"
 #include "policy/float_panel.h"
 #include "policy/float_src.h"
+#include "policy/next_block.h"
 #include "policy/no_ahead.h"
 #include "policy/prefetch.h"
 #include "spec.h"
+#ifdef WITH_F8_PAIRS
+#include "policy/f8_pairs.h"
+#endif
 
 #if TILE_K > 256
 #error "TILE_K: more than 256 products of 8-bit integers do not fit into the 24 bits of an f32"
@@ -39,15 +46,29 @@ static inline bool wei_in_rows() {
     return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_COLUMN;
 }
 
+// Packed weights, whose block begins at element `packed`, as a panel of f32 by tables.
+static inline void look_up_panel(bytes wei, long packed, int length, __private vec_f *panel) {
+#pragma unroll 1
+    for (int k = 0; k < length; k += 4)
+#pragma unroll
+        for (int v = 0; v < NV; ++v) {
+            vec_i words[2];
+            look_up_quads(wei, packed + k * PACKED_N + v * LANES * 4, length - k, words);
+            for (int j = 0; j < 4 && k + j < length; ++j)
+                panel[(k + j) * NV + v] =
+                    j % 2 == 0 ? first_of_words(words[j / 2]) : second_of_words(words[j / 2]);
+        }
+}
+
 // Whether packed weights, which are used only once here, are converted in registers, without a
 // panel.
 static inline bool wei_in_registers() {
-    return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_PACKED;
+    return HAS(FLAG_ONE_GROUP) && !HAS(FLAG_INTEGER) && spec_wei_unit() == UNIT_PACKED && !wei_in_tables();
 }
 
-// The weights of a block. Row k of the columns from n on is panel[k * NV + n / LANES]. If they are
-// read from wei: a row begins at element first + k * PACKED_N, and one in quads at element first +
-// (k & ~3) * PACKED_N, with the four of K of each column side by side.
+// The weights of a block. Row k of the columns from n on is panel[k * NV + n / LANES]. In memory they begin
+// at element `first`. If packed ones are read from wei: a row begins at element first + k * PACKED_N, and one
+// in quads at element first + (k & ~3) * PACKED_N, with the four of K of each column side by side.
 struct b_panel {
     bytes wei;
     long first;
@@ -100,24 +121,14 @@ static inline vec_f load_b_row(struct b_panel b, int k, int v) {
 static inline struct b_panel load_b(const struct wei_source *w, global const struct matmul_problem *p,
                                     long k0, int length, __private const column_i *wei_zp,
                                     __private panel_vec *panel) {
-    const int unit = wei_in_quads() ? 4 : 1;
-    struct b_panel b = {
-        w->wei,  w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N,
-        panel,   wei_zp,
-        &p->wei, w->columns};
-    if (wei_in_rows()) {
-        b.first = w->begin + w->n0 + k0 * p->wei.row;
-        return b;
-    }
-    if (HAS(FLAG_ALONG_K)) {
-        b.first = w->begin + w->n0 * p->wei.column + k0;
-        return b;
-    }
-    if (wei_in_place() || wei_in_registers())
+    const struct b_panel b = {w->wei, block_begin(w, p, k0), panel, wei_zp, &p->wei, w->columns};
+    if (wei_in_rows() || HAS(FLAG_ALONG_K) || wei_in_place() || wei_in_registers())
         return b;
 #if LANES > 1
     if (spec_wei_unit() == UNIT_PACKED) {
-        if (wei_in_quads())
+        if (wei_in_tables())
+            look_up_panel(w->wei, b.first, length, panel);
+        else if (wei_in_quads())
             unpack_quads(b, length, panel);
         else
             for (int k = 0; k < length; ++k)
@@ -135,17 +146,13 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
     return b;
 }
 
-// Prefetches one of `parts` parts of the weights of the next block, which follows this one in
-// memory.
+// Prefetches one of `parts` parts of the weights of the next block; a part is for a group of rows. Weights
+// that become a panel go into the L2 cache, because the L1 cache has the panel of this block. With few groups
+// the loads of this block limit the speed: prefetches would delay them.
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
-    if (!wei_in_place() || parts <= 8) // else the prefetches would outrun the products
+    if (HAS(FLAG_ONE_GROUP) || (parts <= 3 && (wei_in_place() || spec_wei_unit() == UNIT_ROW)))
         return;
-    const int lines = length * PACKED_N / 16;
-    const int each = (lines + parts - 1) / parts;
-    const int end = min((part + 1) * each, lines);
-    global const float *next = (global const float *)b.wei + b.first + length * PACKED_N;
-    for (int i = part * each; i < end; ++i)
-        prefetch_line((bytes)(next + 16 * i));
+    prefetch_next_block(b.wei, b.plain, b.first, b.columns, length, part, parts, wei_in_place() && parts > 8);
 }
 
 // Prefetches the next group of rows of src: their pieces are too short for the hardware's
@@ -182,6 +189,15 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     }
 #endif
     float a[ROWS * TILE_K];
+#ifdef WITH_F8_PAIRS
+    if (wei_in_registers() && wei_is_f8() && !HAS(FLAG_WEI_ZP)) {
+#pragma unroll 1
+        for (int i = 0; i < count; ++i)
+            load_row_in_pairs(src, rows[i] + k0 * stride, stride, length, a + i * TILE_K);
+        multiply_pairs(count, a, length, b.wei + b.first, fsum);
+        return;
+    }
+#endif
     global const float *row[ROWS];
     vec_f sum[ROWS * NV];
     if (!src_in_place())

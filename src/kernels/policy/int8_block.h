@@ -5,6 +5,7 @@
 
 #include "policy/all_columns.h"
 #include "policy/int8_panel.h"
+#include "policy/next_block.h"
 #include "policy/no_ahead.h"
 #include "policy/prefetch.h"
 
@@ -19,7 +20,7 @@ typedef vec_i panel_vec;
 // panel[k * NV + n / LANES].
 struct b_panel {
     bytes wei;
-    long first; // of plain weights: the block's first element
+    long first; // the element at which the block begins
     __private const vec_i *panel;
     tensor plain;
     int columns;
@@ -35,7 +36,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     __private panel_vec *panel) {
     struct b_panel b;
     b.wei = w->wei;
-    b.first = w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * 4 + k0 * PACKED_N;
+    b.first = block_begin(w, p, k0);
     b.panel = panel;
     b.plain = &p->wei;
     b.columns = w->columns;
@@ -45,11 +46,8 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
         for (int k = 0; k < (length + 3) / 4; ++k)
             for (int v = 0; v < NV; ++v)
                 panel[k * NV + v] = load_packed_quads(w->wei, b.first + 4 * (k * PACKED_N + v * LANES));
-    else {
-        b.first = w->begin + w->n0 * p->wei.column + k0 * p->wei.row;
-        if (!HAS(FLAG_ALONG_K))
-            pack_panel(w->wei, &p->wei, b.first, length, w->columns, (__private int *)panel);
-    }
+    else if (!HAS(FLAG_ALONG_K))
+        pack_panel(w->wei, &p->wei, b.first, length, w->columns, (__private int *)panel);
     return b;
 }
 
@@ -63,27 +61,13 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
             prefetch_line(src + rows[i] + k0 + k);
 }
 
-// Prefetches one of `parts` parts of the weights of the next block, which follows this one in
-// memory.
+// Prefetches one of `parts` parts of the weights of the next block. A part is for a group of rows. Weights
+// that become a panel go into the L2 cache only, if rows are few: the L1 cache has the panel of this block,
+// and there is little time for both. So do those along N: a line of each row would displace the panel's in a
+// few sets of the L1 cache.
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
-    const int line = wei_is_int4() ? 128 : 64; // elements in a cache line
-    const int pieces = spec_wei_unit() == UNIT_PACKED ? length * PACKED_N / line
-                       : spec_wei_unit() == UNIT_ROW  ? b.columns
-                                                      : length;
-    const int each = (pieces + parts - 1) / parts;
-    const int end = min((part + 1) * each, pieces);
-    for (int i = part * each; i < end; ++i)
-        switch (spec_wei_unit()) {
-        case UNIT_PACKED:
-            if (parts > 3) // else it would delay the loads of this block
-                prefetch_line(b.wei + ((b.first + length * PACKED_N) >> wei_is_int4()) + 64 * i);
-            break;
-        case UNIT_ROW:
-            for (int k = length; k < 2 * length; k += line)
-                prefetch_line(b.wei + ((b.first + i * b.plain->column + k) >> wei_is_int4()));
-            break;
-        case UNIT_COLUMN:
-            prefetch_line(b.wei + ((b.first + (length + i) * b.plain->row) >> wei_is_int4()));
-            break;
-        }
+    if (wei_in_place() && parts <= 3) // it would delay the loads of this block
+        return;
+    const bool into_l1 = wei_in_place() || (parts > 8 && spec_wei_unit() != UNIT_COLUMN);
+    prefetch_next_block(b.wei, b.plain, b.first, b.columns, length, part, parts, into_l1);
 }

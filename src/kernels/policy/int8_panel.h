@@ -79,7 +79,7 @@ static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int colum
         int16 r[8];
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-            const int first = (i & 3) + 2 * (i & 4);
+            const int first = first_of_pair(i);
             r[i] = load_two_columns(wei, column[first] + k, column[first + 4] + k);
         }
         transpose_pairs(r);
@@ -90,13 +90,21 @@ static inline int pack_along_k(bytes wei, tensor t, long begin, int n, int colum
     return k;
 }
 
-// Turns four rows of K of 64 bytes into 64 quads. First the 4 x 4 bytes of each four columns are
+// Loads 64 contiguous elements of one row of K as bytes. Of 4-bit types those of even columns come first.
+static inline int16 load_64_along_n(bytes wei, long i) {
+    if (!wei_is_int4())
+        return vload16(0, (global const int *)(wei + i));
+    const int8 pairs = vload8(0, (global const int *)(wei + (i >> 1))), nibbles = 0x0f0f0f0f;
+    return (int16)(pairs & nibbles, (pairs >> 4) & nibbles);
+}
+
+// Turns four rows of K of 64 elements into 64 quads. First the 4 x 4 bytes of each four columns are
 // transposed, then the columns are put into order.
 static inline void quads_of_rows(bytes wei, long i, long stride, __private int16 *quads) {
     int16 r[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j)
-        r[j] = vload16(0, (global const int *)(wei + i + j * stride));
+        r[j] = load_64_along_n(wei, i + j * stride);
     const int16 even = 0x00ff00ff, odd = ~0x00ff00ff, low = 0xffff, high = ~0xffff;
     int16 pairs[4]; // columns 0 and 2, 1 and 3 of rows 0 and 1; then of rows 2 and 3
 #pragma unroll
@@ -110,10 +118,13 @@ static inline void quads_of_rows(bytes wei, long i, long stride, __private int16
     const int16 column3 = as_int16(as_uint16(pairs[1]) >> 16) | (pairs[3] & high);
     const int16 a = LOWER_HALVES(column0, column2), b = LOWER_HALVES(column1, column3);
     const int16 c = UPPER_HALVES(column0, column2), d = UPPER_HALVES(column1, column3);
-    quads[0] = LOWER_HALVES(a, b);
-    quads[1] = UPPER_HALVES(a, b);
-    quads[2] = LOWER_HALVES(c, d);
-    quads[3] = UPPER_HALVES(c, d);
+    const int16 q[4] = {LOWER_HALVES(a, b), UPPER_HALVES(a, b), LOWER_HALVES(c, d), UPPER_HALVES(c, d)};
+    const bool in_order = !wei_is_int4();
+#pragma unroll
+    for (int v = 0; v < 4; v += 2) {
+        quads[v] = in_order ? q[v] : LOWER_HALVES(q[v / 2], q[v / 2 + 2]);
+        quads[v + 1] = in_order ? q[v + 1] : UPPER_HALVES(q[v / 2], q[v / 2 + 2]);
+    }
 }
 
 // Packs the panel's columns from n on, 64 if `wide`, else 16, from weights that are contiguous
@@ -142,7 +153,7 @@ static inline int pack_along_n(bytes wei, tensor t, long begin, int n, bool wide
 // Packs the panel of a block. begin: element offset of the block in wei.
 static inline void pack_panel(bytes wei, tensor t, long begin, int length, int columns,
                               __private int *panel) {
-    const bool wide = TILE_N == 64 && !wei_is_int4() && spec_wei_unit() == UNIT_COLUMN && columns == 64;
+    const bool wide = TILE_N == 64 && spec_wei_unit() == UNIT_COLUMN && columns == 64;
     const int step = wide ? 64 : 16;
     for (int n = 0; n < TILE_N; n += step) {
         int k = 0;

@@ -10,6 +10,12 @@ static inline int wei_bits() {
 static inline bool wei_is_integer() {
     return type_is_integer(spec_wei_dt());
 }
+static inline bool wei_is_small_float() {
+    return !wei_is_integer() && wei_bits() <= 8;
+}
+static inline bool wei_is_f8() {
+    return !wei_is_integer() && wei_bits() == 8;
+}
 static inline bool wei_is_int4() {
     return wei_is_integer() && wei_bits() == 4;
 }
@@ -18,10 +24,14 @@ static inline bool wei_is_signed() {
     return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
 }
 
+static inline uint lowest_bits(int count) { // count: up to 32
+    return count == 32 ? 0xffffffff : (1u << count) - 1;
+}
+
 // packed_row_length: elements of K in a row of a packed panel. packed_rows: rows of a panel that
 // have elements of K. A panel may have more rows if the weights are part of a larger tensor.
 static inline int packed_row_length() {
-    return wei_is_integer() ? 4 : 1;
+    return wei_bits() <= 8 ? 4 : 1;
 }
 static inline int packed_rows(global const struct matmul_problem *p) {
     return (int)((p->k + packed_row_length() - 1) / packed_row_length());

@@ -5,9 +5,11 @@
 //   WORD_DT             the type of the halves of a word
 //   half_bits(x)        the bits of f32 as that type, in the low halves of words
 //   first_of_words(w), second_of_words(w)   the halves of words as f32
+//   halves_of_codes(c)  the bits of codes of 8-bit and 4-bit floats, which are exact as that type
 #pragma once
 
 #include "policy/float_panel.h"
+#include "policy/small_words.h"
 
 #define STEP 32 // elements of K in 64 bytes of a row of src
 
@@ -18,9 +20,9 @@ static inline bool src_in_place() {
 // One step of a row of src from element i on, with zeros behind `length` elements.
 static inline void copy_src_row(__private uchar *to, bytes src, long i, int length) {
     float elements[STEP];
-    if (length == STEP) {
+    if (length == STEP && is_whole_byte(spec_src_dt(), i)) {
         for (int k = 0; k < STEP; k += 16)
-            vstore16(load_float16(src, spec_src_dt(), i + k), 0, elements + k);
+            vstore16(load_wide16(src, spec_src_dt(), i + k), 0, elements + k);
     } else {
         for (int k = 0; k < STEP; ++k)
             elements[k] = k < length ? load_float(src, spec_src_dt(), i + k) : 0.f;
@@ -47,22 +49,55 @@ static inline void load_packed_words(bytes wei, long packed, int length, __priva
         }
 }
 
-// The same for weights that have the type already.
-static inline void copy_packed_words(bytes wei, long packed, int length, __private vec_i *panel) {
-    global const ushort *from = (global const ushort *)wei + packed;
-    for (int k = 0; k < length; k += 2, from += 2 * PACKED_N)
+// The same for weights that have the type already. Rows of TILE_N elements begin `row` elements apart.
+static inline void copy_words(global const ushort *from, long row, int length, __private vec_i *panel) {
+    for (int k = 0; k < length; k += 2, from += 2 * row)
         for (int v = 0; v < NV; ++v) {
             const uint16 first = convert_uint16(vload16(v, from));
-            const uint16 second = k + 1 < length ? convert_uint16(vload16(v, from + PACKED_N)) : (uint16)0;
+            const uint16 second = k + 1 < length ? convert_uint16(vload16(v, from + row)) : (uint16)0;
             panel[k / 2 * NV + v] = as_int16(first | second << 16);
         }
+}
+
+// Those of plain weights that have the type: whole words of 16 columns from n on, contiguous along K, while
+// there are 16. Returns the elements of K.
+static inline int copy_words_along_k(bytes wei, tensor t, long begin, int n, int columns, long k0, int length,
+                                     __private vec_i *panel) {
+    int16 r[16];
+    int k = 0;
+    for (; k + 32 <= length; k += 32) {
+        for (int i = 0; i < 16; ++i) {
+            global const ushort *from =
+                (global const ushort *)wei + begin + min(n + i, columns - 1) * t->column + k0 + k;
+            r[i] = (int16)(as_int8(vload16(0, from)), as_int8(vload16(1, from)));
+        }
+        transpose16(r);
+        for (int i = 0; i < 16; ++i)
+            panel[(k / 2 + i) * NV + n / LANES] = r[i];
+    }
+    return k;
+}
+
+// Returns the elements of K that have words now.
+static inline int copy_plain_words(const struct wei_source *w, tensor t, long begin, long k0, int length,
+                                   __private vec_i *panel) {
+    int k = 0;
+    if (spec_wei_unit() == UNIT_ROW)
+        for (int n = 0; n < TILE_N; n += 16)
+            k = copy_words_along_k(w->wei, t, begin, n, w->columns, k0, length, panel);
+    if (spec_wei_unit() == UNIT_COLUMN && w->columns == TILE_N) {
+        copy_words((global const ushort *)w->wei + begin + k0 * t->row, t->row, length, panel);
+        k = length;
+    }
+    return k;
 }
 
 // begin: element offset of the tile's first column.
 static inline void load_plain_words(const struct wei_source *w, tensor t, long begin, long k0, int length,
                                     __private const column_i *wei_zp, __private vec_i *panel) {
     float16 rows[STEP * NV];
-    for (int k = 0; k < length; k += STEP) {
+    const bool copies = spec_wei_dt() == WORD_DT && !HAS(FLAG_WEI_ZP);
+    for (int k = copies ? copy_plain_words(w, t, begin, k0, length, panel) : 0; k < length; k += STEP) {
         const int count = min(STEP, length - k);
         load_columns(w->wei, t, begin, k0 + k, count, w->columns, (__private float *)rows);
         for (int i = 0; i < count; i += 2)
@@ -79,11 +114,13 @@ static inline void load_plain_words(const struct wei_source *w, tensor t, long b
 // on. An odd `length` leaves zeros in the last words.
 static inline void load_words(const struct wei_source *w, global const struct matmul_problem *p, long k0,
                               int length, __private const column_i *wei_zp, __private vec_i *panel) {
-    const long packed = w->begin + w->n0 / PACKED_N * p->wei_panel + k0 * PACKED_N;
+    const long packed = block_begin(w, p, k0);
     if (spec_wei_unit() != UNIT_PACKED)
         load_plain_words(w, &p->wei, w->begin + w->n0 * p->wei.column, k0, length, wei_zp, panel);
     else if (spec_wei_dt() == WORD_DT && !HAS(FLAG_WEI_ZP))
-        copy_packed_words(w->wei, packed, length, panel);
+        copy_words((global const ushort *)w->wei + packed, PACKED_N, length, panel);
+    else if (wei_in_tables())
+        look_up_words(w->wei, packed, length, panel);
     else
         load_packed_words(w->wei, packed, length, wei_zp, panel);
 }

@@ -24,6 +24,14 @@ static inline bool wei_in_quads() {
     return wei_bits() <= 8;
 }
 
+// The element at which the block of the tile's weights from k0 on begins.
+static inline long block_begin(const struct wei_source *w, global const struct matmul_problem *p, long k0) {
+    if (spec_wei_unit() != UNIT_PACKED)
+        return w->begin + w->n0 * p->wei.column + k0 * p->wei.row;
+    const int unit = wei_in_quads() ? 4 : 1;
+    return w->begin + w->n0 / PACKED_N * p->wei_panel + w->n0 % PACKED_N * unit + k0 * PACKED_N;
+}
+
 #if LANES > 1
 // Loads the quads (four elements of K) of LANES columns, from element i on: four bytes each, or
 // four nibbles each in the low 16 bits.

@@ -31,7 +31,7 @@ static inline void load_a(bytes src, global const struct matmul_problem *p,
                 a[s] = gather_rows(src, p, rows->src, rows->first + i0, (int)k0 + s * STEP_K);
         return;
     }
-    const bool whole = is_whole(p, k0, spec_panel_k());
+    const bool whole = HAS(FLAG_ARRANGED) || is_whole(p, k0, spec_panel_k());
     const int left = (int)(p->k - k0) * size - lane * 4; // bytes of a row from this lane's word on
     uint words[STEPS][8];
 #pragma unroll

@@ -43,7 +43,7 @@ static inline struct ahead look_ahead(global const struct matmul_problem *p,
         a.wei = (bytes)w->matrix.base + w->matrix.x0 + w->first * pitch +
                 line_at(y, columns, block * bits / 8, pitch);
     } else {
-        const int per_row = spec_wei_unit() == UNIT_PACKED && wei_is_integer() ? 4 : 1; // of K
+        const int per_row = spec_wei_unit() == UNIT_PACKED ? packed_row_length() : 1; // of K
         a.wei_step = (long)(block / per_row) * pitch;
         a.wei = (bytes)w->matrix.base + w->x * per_row * bits / 8 +
                 line_at(y, block / per_row, TILE_N * per_row * bits / 8, pitch);

@@ -7,7 +7,7 @@
 #include "policy/xe_steps.h"
 
 // The weights of a tile as a matrix. Of packed weights it is the panel of 64 columns: a row has
-// four elements of K for integers, one for floats, and 2-D block loads count in columns.
+// four elements of K for types of 8 and 4 bits, one for others, and 2-D block loads count in columns.
 struct wei_source {
     struct surface matrix;
     // The x coordinate for 2-D block loads of the tile's first column (packed, tag ab) or of the

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// f16 or bf16 src by DPAS, sums in f32. Weights have the type of src, or they are integers.
-// Integers minus their zero points are converted to exact values of src's type, or rounded to it if
-// the zero points are floats; scales are applied to sums. A policy includes its loads before this, and
-// defines
+// f16 or bf16 src by DPAS, sums in f32. Weights have the type of src, or they are integers or small
+// floats. Integers minus their zero points are converted to exact values of src's type, or rounded to it
+// if the zero points are floats; small floats are exact in it (xe_small_floats.h). Scales are applied to
+// sums. A policy includes its loads before this, and defines
 //   DPAS_F16, DPAS_BF16(src, wei, sum)   the instructions
 //   LOAD_A, SPLITS_F32                   see xe_multiply.h
 //   load_b                               load_halves() does most of it
 #pragma once
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+
+#include "policy/xe_small_floats.h"
 
 static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
     return spec_src_dt() == DT_F16 ? DPAS_F16(src, wei, sum) : DPAS_BF16(src, wei, sum);
@@ -17,9 +19,9 @@ static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
 // Integers are converted to f16 by their bits: as an f16, the bits of u are the denormal u * 2^-24.
 // One fma makes (u - zero point) * 2^-9 of it, which is exact. SUM_FACTOR makes up for the 2^-9.
 static inline bool is_widened_to_f16() {
-    return wei_bits() != 16 && spec_src_dt() == DT_F16;
+    return wei_is_integer() && spec_src_dt() == DT_F16;
 }
-#define SUM_FACTOR (is_widened_to_f16() ? 512.f : 1.f)
+#define SUM_FACTOR (is_widened_to_f16() ? 512.f : small_float_factor())
 
 #define SUMS fsum
 #include "policy/xe_multiply.h"
@@ -78,25 +80,52 @@ static inline void widen_step(int8 step, int less, __private int8 *first, __priv
     }
 }
 
-// Loads a panel of weights that have src's type or are integers.
-static inline struct b_panel load_halves(const struct wei_source *w, global const struct matmul_problem *p,
-                                         long k0, __private const column_i *wei_zp,
-                                         __private panel_vec *panel) {
+// Converts 32 elements of K of a column to two steps of the panel, `to` and the one that is NV vectors
+// after it. left: elements of K until the end. A part of packed weights may be followed by NaN, which would
+// spoil the products with zeros of src behind K.
+static inline void convert_step(int8 from, int left, column_i wei_zp, __private panel_vec *to,
+                                __private int *nan) {
+    if (wei_is_integer()) {
+        widen_step(from, subtrahend(wei_zp), &to[0], &to[NV]);
+        return;
+    }
+    if (HAS(FLAG_PANEL_TAIL))
+        from = first_elements(from, left);
+    if (LOSES_NAN)
+        *nan = note_nan(from, *nan);
+    convert_small_floats(from, &to[0], &to[NV]);
+}
+
+// Loads a panel of weights that have src's type, or become it. Inlined, and columns are unrolled by hand:
+// otherwise newer compilers keep the panel in memory.
+static inline __attribute__((always_inline)) struct b_panel
+load_halves(const struct wei_source *w, global const struct matmul_problem *p, long k0,
+            __private const column_i *wei_zp, __private panel_vec *panel) {
     if (wei_bits() == 16)
         return load_steps(w, p, (int)k0, panel);
+    int nan[NV] = {0};
 #pragma unroll
     for (int s = 0; s < STEPS; s += 4)
         if (has_step(s)) {
             int8 first[NV], second[NV];
             read_steps(w, p, (int)k0 + s * STEP_K, has_step(s + 2), first, second);
-#pragma unroll
-            for (int v = 0; v < NV; ++v) {
-                const int less = subtrahend(wei_zp[v]);
-                widen_step(first[v], less, &panel[s * NV + v], &panel[(s + 1) * NV + v]);
-                if (has_step(s + 2))
-                    widen_step(second[v], less, &panel[(s + 2) * NV + v], &panel[(s + 3) * NV + v]);
-            }
+            const int left = (int)(p->k - k0) - s * STEP_K;
+#define CONVERT_COLUMN(v)                                                                                    \
+    if ((v) < NV) {                                                                                          \
+        convert_step(first[v], left, wei_zp[v], &panel[s * NV + (v)], &nan[v]);                              \
+        if (has_step(s + 2))                                                                                 \
+            convert_step(second[v], left - 32, wei_zp[v], &panel[(s + 2) * NV + (v)], &nan[v]);              \
+    }
+            CONVERT_COLUMN(0)
+            CONVERT_COLUMN(1)
+            CONVERT_COLUMN(2)
+            CONVERT_COLUMN(3)
+#undef CONVERT_COLUMN
         }
+    if (LOSES_NAN)
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            NAN_OF(panel, v) = nan[v];
     return (struct b_panel){panel};
 }
 

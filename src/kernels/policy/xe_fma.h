@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any Intel GPU: float src with float or integer weights, multiplied as f32. Each lane has its
-// columns of the panel as f32, minus their zero points. src is read by block loads, one element a
-// lane, and broadcast.
+// Any Intel GPU: float src with float or integer weights, multiplied as f32. src of f8 and f4 becomes f16
+// first (arrange_src.cl). Each lane has its columns of the panel as f32, minus their zero points. src is
+// read by block loads, one element a lane, and broadcast.
 #pragma once
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable

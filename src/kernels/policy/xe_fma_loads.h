@@ -86,8 +86,19 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     return w;
 }
 
+static inline float from_code(uint code) {
+    return spec_wei_dt() == DT_F8_E5M2   ? from_f8_e5m2(code)
+           : spec_wei_dt() == DT_F8_E4M3 ? from_f8_e4m3(code)
+                                         : from_f4_e2m1(code);
+}
+
 // Converts four elements of K of a column to f32.
 static inline float4 widen(uint four) {
+    if (wei_is_small_float()) {
+        const uint bits = wei_bits(), mask = (1 << bits) - 1;
+        return (float4)(from_code(four & mask), from_code(four >> bits & mask),
+                        from_code(four >> 2 * bits & mask), from_code(four >> 3 * bits & mask));
+    }
     if (wei_is_int4()) {
         const int4 top = (int4)((int)four) << (int4)(28, 24, 20, 16);
         return spec_wei_dt() == DT_S4 ? convert_float4(top >> 28)
@@ -100,7 +111,7 @@ static inline float4 widen(uint four) {
 // Floats may be NaN there, so they are set to 0.
 static inline void read_packed(const struct wei_source *w, global const struct matmul_problem *p, int k0,
                                __private float *panel) {
-    if (!wei_is_integer()) {
+    if (wei_bits() > 8) {
         const int row = PACKED_N * wei_bits() / 8;
 #pragma unroll
         for (int k = 0; k < TILE_K; ++k) {
@@ -112,9 +123,11 @@ static inline void read_packed(const struct wei_source *w, global const struct m
 #pragma unroll
     for (int k = 0; k < TILE_K; k += 4) {
         bytes at = w->panel + (long)(k0 + k) * PACKED_N * wei_bits() / 8;
-        const uint2 fours = wei_is_int4()
-                                ? convert_uint2(intel_sub_group_block_read_us2((global const ushort *)at))
-                                : intel_sub_group_block_read2((global const uint *)at);
+        uint2 fours = wei_bits() == 4
+                          ? convert_uint2(intel_sub_group_block_read_us2((global const ushort *)at))
+                          : intel_sub_group_block_read2((global const uint *)at);
+        if (HAS(FLAG_PANEL_TAIL) && wei_is_small_float())
+            fours &= lowest_bits(clamp((int)(p->k - k0) - k, 0, 4) * wei_bits());
         const float4 x = widen(fours.x), y = widen(fours.y);
         panel[k * NV] = x.s0;
         panel[k * NV + 1] = y.s0;

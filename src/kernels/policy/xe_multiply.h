@@ -8,6 +8,9 @@
 //   SPLITS_F32   whether f32 may be split into two values (xe_narrow.h). The second values, the
 //                rests, of src are after its STEPS; those of weights are in the second half of the
 //                panel
+//   LOSES_NAN    optional: whether load_b makes numbers of NaN in the weights. Then it sets some of
+//                NAN_BITS in NAN_OF(panel, v) if column v has a NaN, and the owner makes the column's sums
+//                NaN in the end
 #pragma once
 
 #include "policy/xe.h"
@@ -21,7 +24,12 @@
 
 // A step of this lane's column: elements of K side by side in each int.
 typedef int8 panel_vec;
+#ifdef LOSES_NAN
+#define PANEL_VECTORS (STEPS * NV + NV)
+#define NAN_OF(panel, v) ((panel)[STEPS * NV + (v)].s0)
+#else
 #define PANEL_VECTORS (STEPS * NV)
+#endif
 
 struct b_panel {
     __private const panel_vec *steps; // [step][v]

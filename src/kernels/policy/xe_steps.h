@@ -67,8 +67,8 @@ static inline int ones_of(int count) {
     return count < 1 ? 0 : 0x01010101 >> (32 - 8 * min(count, 4));
 }
 
-// Elements of K in a step of weights: 32 of integers (4-bit ones are in the first four ints), 16 of
-// halves, 8 of f32.
+// Elements of K in a step of weights: 32 of types of 8 and 4 bits (the latter are in the first four
+// ints), 16 of halves, 8 of f32.
 static inline int wei_step() {
     return wei_bits() == 32 ? 8 : wei_bits() == 16 ? 16 : 32;
 }
@@ -88,7 +88,8 @@ static __attribute__((noinline)) int8 gather_column(bytes wei, global const stru
             const long at = column + k * p->wei.row;
             const int value = wei_bits() == 32   ? ((global const int *)wei)[at]
                               : wei_bits() == 16 ? ((global const ushort *)wei)[at]
-                                                 : load_int(wei, spec_wei_dt(), at) & ((1 << wei_bits()) - 1);
+                              : wei_bits() == 8  ? wei[at]
+                                                 : load_nibble(wei, at);
             words[j] |= value << i;
         }
     }

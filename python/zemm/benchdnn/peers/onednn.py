@@ -10,13 +10,13 @@ from zemm.benchdnn import arguments as args
 from zemm.benchdnn import build
 from zemm.benchdnn.arguments import Argument
 from zemm.benchdnn.case import Case
+from zemm.benchdnn.cold_cache import sets_of
 from zemm.benchdnn.dtypes import Floats, encode
 from zemm.benchdnn.layout import Layout
 from zemm.benchdnn.peers import PeerError, onednn_binding
 from zemm.benchdnn.peers.onednn_binding import Binding, with_bytes
 from zemm.benchdnn.peers.onednn_library import open_library
 from zemm.benchdnn.peers.tensors import tensors
-from zemm.benchdnn.timing import sets_of
 from zemm.dtypes import dtype_name
 from zemm.memory_desc import MemoryDesc
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn.case import Case
+from zemm.benchdnn.cold_cache import sets_of
 from zemm.benchdnn.dtypes import Codes, Floats
 from zemm.benchdnn.peers import PeerError, missing, thread_count
 from zemm.benchdnn.peers.weight_only import matrices
-from zemm.benchdnn.timing import sets_of
 
 _FLOATS = ("f32", "bf16", "f16")
 # What f32 may be multiplied in: `medium` allows bf16, `high` tf32.

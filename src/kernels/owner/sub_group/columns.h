@@ -6,6 +6,10 @@
 #include "owner/sub_group/walk.h"
 #include "parameters.h"
 
+#if TILE_N > 4 * LANES
+#error "load_column_scales has four columns of a lane"
+#endif
+
 // Scales or zero points for each of the work-item's columns.
 struct column_source {
     parameter_index at[NV]; // element offsets in the first group of K
@@ -34,14 +38,22 @@ static inline void walk_columns(ulong address, int data_type, tensor t, k_index 
                                           from->at[v] + (parameter_index)(segment * from->step), from->step);
 }
 
-static inline void load_column_scales(__private column_f *scale, ulong address, tensor t, int data_type,
-                                      float host, __private struct column_source *from, parameter_index row) {
-#pragma unroll
-    for (int v = 0; v < NV; ++v)
-        if (HAS(FLAG_WEI_SCALE_K) && can_walk(data_type))
-            scale[v] = walk_scale(&from->current[v], data_type, from->step);
-        else
-            scale[v] = load_scale(address, data_type, host, from->at[v] + row);
+// Inlined and unrolled by force: newer compilers do neither with so many types of scales, and would keep
+// the tile in memory.
+static inline __attribute__((always_inline)) void load_column_scales(__private column_f *scale, ulong address,
+                                                                     tensor t, int data_type, float host,
+                                                                     __private struct column_source *from,
+                                                                     parameter_index row) {
+#define LOAD_SCALE(v)                                                                                        \
+    if ((v) < NV)                                                                                            \
+        scale[v] = HAS(FLAG_WEI_SCALE_K) && can_walk(data_type)                                              \
+                       ? walk_scale(&from->current[v], data_type, from->step)                                \
+                       : load_scale(address, data_type, host, from->at[v] + row);
+    LOAD_SCALE(0)
+    LOAD_SCALE(1)
+    LOAD_SCALE(2)
+    LOAD_SCALE(3)
+#undef LOAD_SCALE
 }
 
 static inline void load_column_zero_points(__private column_i *zero_point, ulong address, tensor t,

@@ -20,19 +20,39 @@ static inline void walk_tile_columns(const struct matmul_arguments *args,
         walk_columns(args->wei_scale, spec_wei_scale_dt(), &p->wei_scale, segment, &t->wei_scale_at);
 }
 
-static inline void clear_sums(__private struct tile *t) {
+static inline void clear_sums(global const struct matmul_problem *p, __private struct tile *t) {
 #pragma unroll
     for (int i = 0; i < TILE_VECTORS; ++i) {
         t->sum[i] = (vec_i)0;
         t->result[i] = (vec_f)0.f;
     }
+#pragma unroll
+    for (int v = 0; v < NV; ++v)
+        t->nan[v] = 0;
 }
+
+#ifdef LOSES_NAN
+static inline void keep_nan(struct b_panel b, __private struct tile *t) {
+    if (LOSES_NAN)
+#pragma unroll
+        for (int v = 0; v < NV; ++v)
+            t->nan[v] |= NAN_OF(b.steps, v);
+}
+// The sums x of column vector v, or NaN if its column of weights has one.
+static inline vec_f with_nan(vec_f x, int v, __private const struct tile *t) {
+    const int nan = LOSES_NAN && (t->nan[v] & NAN_BITS) != 0 ? 0x7fc00000 : 0;
+    return as_vec_f(as_vec_i(x) | (vec_i)nan);
+}
+#else
+#define keep_nan(b, t)
+#define with_nan(x, v, t) (x)
+#endif
 
 // Copies the sums of the tile from registers to an array, row by row, so that they can be indexed.
 static inline void store_values(__private const struct tile *t, __private column_f *values) {
 #pragma unroll
     for (int i = 0; i < TILE_VECTORS; ++i) {
-        const vec_f x = SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]);
+        const vec_f x = with_nan(SEGMENTS_ARE_SCALED ? t->result[i] : as_vec_f(t->sum[i]), i % NV, t);
 #pragma unroll
         for (int r = 0; r < VEC_ROWS; ++r)
             values[(i / NV * VEC_ROWS + r) * NV + i % NV] = ((__private const float *)&x)[r];
@@ -78,6 +98,7 @@ multiply_panel(const int i, struct k_block block, bytes src, global const struct
         leave_first_panel(&t->rows);
     }
     const struct b_panel b = load_b(source, p, block.k0, block.length, t->wei_zp, panel);
+    keep_nan(b, t);
     if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
         add_wei_sums(b, block.length, t->wei_sum);
     multiply_tile(src, p, args, t, &block, b);

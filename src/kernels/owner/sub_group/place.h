@@ -19,7 +19,8 @@ static inline int sub_groups(void) {
     return (int)get_local_size(1) * ((int)get_local_size(0) / LANES);
 }
 
-static inline struct place find_place(global const struct matmul_problem *p) {
+static inline struct place find_place(global const struct matmul_problem *p,
+                                      const struct matmul_arguments *args) {
     struct place at;
     at.slice = 0;
     at.slices = 1;
@@ -46,6 +47,6 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     const int strip = group / in_strip, rest = group % in_strip;
     const int height = min(p->strip, p->groups_m - strip * p->strip);
     at.n0 = ((long)(rest / height) * p->group_x + x) * TILE_N;
-    at.row0 = ((long)(strip * p->strip + rest % height) * p->group_y + y) * TILE_M;
+    place_rows(p, args, (long)(strip * p->strip + rest % height) * p->group_y + y, TILE_M, &at);
     return at;
 }

@@ -42,7 +42,8 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     const struct row_index origin = row_at(p, first), top = row_at(p, first - in_matrix);
     rows->src = row_offset(p, &p->src, &top);
     const int size = src_bytes();
-    rows->matrix = make_surface(src + rows->src * size, p->k * size, p->rows, p->src.row * size);
+    const long width = HAS(FLAG_ARRANGED) ? p->src.row : p->k;
+    rows->matrix = make_surface(src + rows->src * size, width * size, p->rows, p->src.row * size);
     rows->first = (int)in_matrix;
 #pragma unroll
     for (int v = 0; v < ROW_VECTORS; ++v) {

@@ -18,6 +18,9 @@
 // Whether groups of so many elements of K are the segments.
 #define HAS_EQUAL_GROUPS(p, group) (HAS(FLAG_EQUAL_GROUPS) || (group) == (p)->segment)
 
+#define HAS_ROW_GROUPS(p) ((p)->grouping == ROW_GROUPS)
+#define HAS_K_GROUPS(p) ((p)->grouping == K_GROUPS)
+
 // Whether a segment may be shorter than the others: the last one where ranges of K are segments.
 #define MAY_CUT_SEGMENTS true
 #define IS_PARTIAL(p) (spec_stage() != STAGE_FINISH && (p)->k_range < (p)->k)

@@ -17,8 +17,8 @@ static __attribute__((noinline)) void store_element(global uchar *to, int data_t
         store_float(to, data_type, i, x);
 }
 
-// Small floats have no vectors here: their elements are loaded and stored one by one, as conversions
-// of vectors would take a tenth of the compile time of a module.
+// f8 has vectors for stores only. Other small floats are loaded and stored one by one, as conversions of
+// vectors would take a tenth of the compile time of a module.
 #define WITHOUT_SMALL_FLOATS
 static inline bool has_vectors(int data_type) {
     switch (data_type) {
@@ -56,6 +56,15 @@ static inline void store_vector(global uchar *to, int data_type, long i, column_
 }
 #undef WITHOUT_SMALL_FLOATS
 
+#if LANES > 1
+// Two constants: the compiler drops the code of all other types.
+static __attribute__((noinline)) void store_f8_vector(global uchar *to, int data_type, long i, column_f x) {
+    store_column_f(to, data_type == DT_F8_E5M2 ? DT_F8_E5M2 : DT_F8_E4M3, i, x);
+}
+#else
+static inline void store_f8_vector(global uchar *to, int data_type, long i, column_f x) {}
+#endif
+
 // to[n]: column n0 + n of a row, for the tile's columns; 0 for those behind them, or the same as the
 // others if the tensor is broadcast. row: the element offset where the row begins in the tensor.
 static __attribute__((noinline)) void load_elements(bytes from, tensor t, int data_type, long row, long n0,
@@ -85,11 +94,15 @@ static __attribute__((noinline)) void load_elements(bytes from, tensor t, int da
 static __attribute__((noinline)) void store_elements(global uchar *dst, tensor t, long row, long n0,
                                                      int columns, __private const column_f *x) {
     const int data_type = t->data_type;
-    const bool vectors = has_vectors(data_type) && t->column == 1;
+    const bool is_f8 = LANES > 1 && (data_type == DT_F8_E5M2 || data_type == DT_F8_E4M3);
+    const bool vectors = (is_f8 || has_vectors(data_type)) && t->column == 1;
 #pragma unroll 1
     for (int n = 0; n < columns;) {
         if (vectors && n + LANES <= columns) {
-            store_vector(dst, data_type, row + n0 + n, x[n / LANES]);
+            if (is_f8)
+                store_f8_vector(dst, data_type, row + n0 + n, x[n / LANES]);
+            else
+                store_vector(dst, data_type, row + n0 + n, x[n / LANES]);
             n += LANES;
         } else {
             store_element(dst, data_type, row + (n0 + n) * t->column, ((__private const float *)x)[n]);

@@ -34,7 +34,7 @@ static inline int go_to_tile(global const struct matmul_problem *p, __private st
     return HAS(FLAG_ABREAST) ? go_to_tile_abreast(p, t, own) : 1;
 }
 
-static inline void clear_sums(__private struct tile *t) {
+static inline void clear_sums(global const struct matmul_problem *p, __private struct tile *t) {
     const int rows = HAS(FLAG_ABREAST) ? TILE_M : t->count;
     const int vectors = (rows + ROWS - 1) / ROWS * ROWS * NV;
     if (HAS(FLAG_ABREAST)) {
@@ -43,6 +43,9 @@ static inline void clear_sums(__private struct tile *t) {
     }
     for (int i = 0; i < (SEGMENTS_ARE_SCALED ? vectors : 0); ++i)
         t->result[i] = (vec_f)0.f;
+    // The first block of K begins the sums, but a group may have no block.
+    for (int i = 0; i < (HAS_K_GROUPS(p) ? vectors : 0); ++i)
+        t->sum[i] = (vec_i)0;
 }
 
 static inline __private column_f *values_of(__private struct tile *t, __private column_f *apart) {

@@ -6,7 +6,8 @@
 
 #include "tile_place.h"
 
-static inline struct place find_place(global const struct matmul_problem *p) {
+static inline struct place find_place(global const struct matmul_problem *p,
+                                      const struct matmul_arguments *args) {
     const int columns = HAS(FLAG_ABREAST) ? TILE_N * p->abreast : TILE_N;
     const long groups_along_n = (p->n + columns * GROUP_X - 1) / (columns * GROUP_X);
     const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
@@ -16,10 +17,11 @@ static inline struct place find_place(global const struct matmul_problem *p) {
     const long groups_along_m = (p->rows + tile_rows - 1) / tile_rows;
     const long in_strip = p->strip * groups_along_n;
     const long strip = get_group_id(0) / in_strip, rest = get_group_id(0) % in_strip;
-    const long height = min((long)p->strip, groups_along_m - strip * p->strip);
+    const long left = HAS_ROW_GROUPS(p) ? p->strip : groups_along_m - strip * p->strip;
+    const long height = min((long)p->strip, left);
     struct place at;
     at.n0 = (rest / height * GROUP_X + get_local_id(0)) * columns;
-    at.row0 = (strip * p->strip + rest % height) * tile_rows;
+    place_rows(p, args, strip * p->strip + rest % height, tile_rows, &at);
     at.slice = 0;
     at.slices = 1;
     return at;

@@ -52,7 +52,8 @@ static inline void load_row_factors(global const struct matmul_problem *p,
                                     __private struct tile_rows *rows) {
     const int type = SRC_SCALE_DT(p);
     const bool has_halves = HAS(FLAG_SRC_SCALE_K) && (type == DT_F16 || type == DT_BF16);
-    column_us halves;
+    const bool has_bytes = HAS(FLAG_SRC_SCALE_K) && (type == DT_E8M0 || type == DT_F8_E4M3);
+    column_us codes;
 #pragma unroll 1
     for (int i = 0; i < rows->padded; ++i) {
         const int v = i / LANES, lane = i % LANES;
@@ -61,7 +62,9 @@ static inline void load_row_factors(global const struct matmul_problem *p,
                 load_correction(p, args, block, rows->reductions[i], HAS(FLAG_SRC_ZP) ? rows->zp[i] : 0);
         const long scale = rows->src_scale[i] + block->src_scale;
         if (has_halves)
-            ((__private ushort *)&halves)[lane] = ((global const ushort *)args->src_scale)[scale];
+            ((__private ushort *)&codes)[lane] = ((global const ushort *)args->src_scale)[scale];
+        else if (has_bytes)
+            ((__private ushort *)&codes)[lane] = ((bytes)args->src_scale)[scale];
         else if (HAS(FLAG_SRC_SCALE_K))
             ((__private float *)rows->scale)[i] =
                 load_scale(args->src_scale, type, args->host_src_scale, scale);
@@ -71,7 +74,10 @@ static inline void load_row_factors(global const struct matmul_problem *p,
             rows->correction[v] = to_column_f(as_column_i(rows->correction[v]));
         if (has_halves)
             rows->scale[v] =
-                type == DT_F16 ? halves_to_column_f(&halves) : as_column_f(to_column_i(halves) << 16);
+                type == DT_F16 ? halves_to_column_f(&codes) : as_column_f(to_column_i(codes) << 16);
+        if (has_bytes)
+            rows->scale[v] =
+                type == DT_E8M0 ? from_e8m0_vec(to_column_i(codes)) : from_f8_e4m3_vec(to_column_i(codes));
         if (spec_zp_term() == ZP_TERM_LAST) {
             const column_i sums = as_column_i(rows->correction[v]);
             rows->correction[v] = as_column_f(sums * -rows->mean_zp);

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--grouped`: the reference compared with loops, and whole runs on a matmul that is these loops."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import create, data, run, verdict
+from zemm.benchdnn.arguments import Argument
+from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import rounded
+from zemm.benchdnn.encodings import Groups
+from zemm.benchdnn.expand import expand
+from zemm.benchdnn.ranges import filling
+from zemm.benchdnn.reference import expected
+
+ROWS = "--matmul --grouped=0:3:2+0+3 5x4:3x4x6"
+ALONG_K = "--matmul --grouped=1:3:2+0+3 4x5:5x6"
+MUL = args.post_op_arg(0, 2)
+
+
+def case_of(line: str) -> Case:
+    ((job,), _) = expand(line.split())
+    return job.case
+
+
+def arguments_of(case: Case) -> dict[int, Argument]:
+    found = [*args.matrices(case), *args.quantizations(case), *args.post_op_tensors(case), *args.hints(case)]
+    return {argument.arg: argument for argument in found}
+
+
+def drawn(case: Case) -> dict[int, np.ndarray]:
+    """The values of all inputs of a case."""
+    found = {}
+    for arg, argument in arguments_of(case).items():
+        if argument.role not in ("dst", "number"):
+            found[arg] = data.values(case, argument, filling(case))
+    return found
+
+
+def at(tensor: np.ndarray, dims: Sequence[int], index: Sequence[int]) -> float:
+    """The element of a quantisation tensor for an element of a tensor of `dims`."""
+    return float(
+        tensor[tuple(i * have // want for i, have, want in zip(index, tensor.shape, dims, strict=True))]
+    )
+
+
+def in_loops(case: Case, values: dict[int, np.ndarray]) -> np.ndarray:
+    """dst of a case by its definition, an element after the other."""
+    grouped, problem = case.grouped, case.problem
+    assert grouped
+    dst = np.zeros(case.dst_dims)
+    flags = {"scale": args.SCALES, "point": args.ZERO_POINTS}
+
+    def real(arg: int, index: Sequence[int]) -> float:
+        tensor = values[arg]
+        found = {name: values.get(flag | arg) for name, flag in flags.items()}
+        scale, point = (
+            at(t, tensor.shape, index) if t is not None else default
+            for t, default in zip(found.values(), (1.0, 0.0), strict=True)
+        )
+        return (float(tensor[tuple(index)]) - point) * scale
+
+    def finished(x: float, row: int, column: int, group: int) -> float:
+        if args.BIAS in values:
+            x += float(values[args.BIAS][group, column])
+        for index in range(len(case.attributes.post_ops)):
+            s = values[args.post_op_arg(index, 2)]
+            place = group if s.shape == (grouped.count, 1) else min(row, s.shape[0] - 1)
+            x *= float(s[place, min(column, s.shape[1] - 1)])
+        return x
+
+    for group, (size, end) in enumerate(zip(grouped.sizes, grouped.ends, strict=True)):
+        for column in range(problem.n):
+            if grouped.dim == 0:
+                for row in range(end - size, end):
+                    products = (
+                        real(args.SRC, (row, k)) * real(args.WEI, (group, k, column))
+                        for k in range(problem.k)
+                    )
+                    dst[row, column] = finished(sum(products), row, column, group)
+            else:
+                for row in range(problem.m):
+                    products = (
+                        real(args.SRC, (row, k)) * real(args.WEI, (k, column)) for k in range(end - size, end)
+                    )
+                    dst[group, row, column] = sum(products)
+    return rounded(dst.astype(np.float32), case.dt[2])
+
+
+LINES = [
+    ROWS,
+    ALONG_K,
+    "--matmul --grouped=0:1:5 5x4:1x4x6",
+    "--matmul --grouped=1:1:5 4x5:5x6",
+    "--matmul --grouped=0:6:0+1+2+0+3+0 --bia-dt=f32 6x24:6x24x20",
+    "--matmul --grouped=1:6:0+1+2+0+3+0 --dtag=acb 24x6:6x20",
+    "--matmul --dt=f16:f16:f32 --grouped=0:3:2+0+3 --wtag=acb --attr-post-ops=mul:f32:0+mul:f16:1 5x4:3x4x6",
+    "--matmul --grouped=0:3:2+0+3 --attr-post-ops=mul:f32:3:grouped+mul:bf16:3:ab+mul:f32:2 5x4:3x4x6",
+    "--matmul --dt=u8:s8:f32 --grouped=0:3:2+0+3 --attr-scales=src:1+wei:5 --attr-zero-points=wei:5:s8 "
+    "5x4:3x4x6",
+    "--matmul --dt=s8:u4:bf16 --grouped=0:3:2+0+3 --attr-scales=src:3:f16:1x8+wei:7:f16:16x1 "
+    "--attr-zero-points=src:3:s8:1x8+wei:7:u4:16x1 5x32:3x32x6",
+    "--matmul --dt=f4_e2m1:f4_e2m1:bf16 --grouped=0:3:2+0+3 --attr-scales=src:3:e8m0:1x16+wei:7:e8m0:16x1 "
+    "5x32:3x32x6",
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_reference(line: str) -> None:
+    case = case_of(line)
+    values = drawn(case)
+    want = in_loops(case, values)
+    got = expected(case, values, np.zeros(1, np.float32), (1,)).dst
+    assert np.count_nonzero(want) > want.size / 4
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_an_operand_for_each_group_wins_over_one_for_each_row() -> None:
+    """Both have dims [3, 1] here. oneDNN cannot tell them apart, and takes the first."""
+    case = case_of("--matmul --grouped=0:3:2+0+1 --attr-post-ops=mul:f32:1 3x1:3x1x1")
+    ones = np.ones((3, 1), np.float32)
+    values = {args.SRC: ones, args.WEI: ones.reshape(3, 1, 1), MUL: np.array([[2], [3], [5]], np.float32)}
+    assert expected(case, values, ones, (1, 1)).dst.tolist() == [[2], [2], [5]]
+
+
+class Faked:
+    """The primitive descriptor and the primitive of a case, computed by loops."""
+
+    impl_info = "loops:any"
+
+    def __init__(self, case: Case, damage: Any = None) -> None:
+        self._case, self._damage = case, damage
+        self.passed: dict[int, Any] = {}
+
+    def query_md(self, what: str, arg: int = 0) -> zemm.MemoryDesc:
+        """Tensors with tag any are row-major."""
+        if what == "scratchpad_md":
+            return zemm.MemoryDesc.zero()
+        argument = arguments_of(self._case)[arg]
+        return zemm.MemoryDesc(argument.memory_dims, argument.data_type)
+
+    def execute(self, stream: Any, memories: dict[int, Any]) -> None:
+        self.passed = dict(memories)
+        arguments = arguments_of(self._case)
+        values = {
+            arg: self._loaded(memories[arg], argument)
+            for arg, argument in arguments.items()
+            if argument.role not in ("dst", "number")
+        }
+        dst, argument = memories[args.DST], arguments[args.DST]
+        self._stored(dst, argument, in_loops(self._case, values))
+        if self._damage:
+            self._damage(dst)
+
+    @staticmethod
+    def _order(argument: Argument) -> tuple[int, ...]:
+        """The order of dims in memory, the outermost first."""
+        tag = argument.encoding.tag() if isinstance(argument.encoding, Groups) else argument.tag
+        plain = "abc"[: len(argument.memory_dims)]
+        return tuple("abc".index(letter) for letter in (plain if tag in ("", "any") else tag))
+
+    def _loaded(self, memory: Any, argument: Argument) -> np.ndarray:
+        if isinstance(argument.encoding, Groups):
+            assert memory.read(1).view(np.int32).tolist() == list(argument.encoding.ends)
+        dtype = {"f32": np.float32, "f16": np.float16, "s8": np.int8, "u8": np.uint8}[argument.data_type]
+        order = self._order(argument)
+        dims = argument.memory_dims
+        stored = memory.read().view(dtype).reshape([dims[d] for d in order])
+        return stored.transpose(np.argsort(order)).astype(np.float32).reshape(argument.dims)
+
+    def _stored(self, memory: Any, argument: Argument, values: np.ndarray) -> None:
+        raw = np.ascontiguousarray(values.transpose(self._order(argument)))
+        memory.write(raw.reshape(-1).view(np.uint8) if argument.encoding else raw.view(np.uint8).reshape(-1))
+
+
+def outcome(
+    monkeypatch: pytest.MonkeyPatch, engine: zemm.Engine, line: str, damage: Any = None
+) -> tuple[verdict.Result, Faked]:
+    """The result of a case that a fake of the library computes."""
+    (job,) = expand(line.split())[0]
+    faked = Faked(job.case, damage)
+    monkeypatch.setattr(create, "primitive", lambda case, engine, result: (faked, faked))
+    runner = run.Runner(lambda job, word: None)
+    monkeypatch.setattr(runner, "_engine", lambda wanted: engine)
+    return runner.run(job), faked
+
+
+WHOLE = [line for line in LINES if "u4" not in line and "f4" not in line and "bf16" not in line]
+
+
+@pytest.mark.parametrize("line", WHOLE)
+def test_whole_runs(monkeypatch: pytest.MonkeyPatch, engine: zemm.Engine, line: str) -> None:
+    """Filling, buffers, reference and comparison of all forms."""
+    result, faked = outcome(monkeypatch, engine, line)
+    assert (result.state, result.sentence) == (verdict.PASSED, "")
+    assert args.HINT_MAX_GROUP_SIZE in faked.passed
+
+
+def test_a_wrong_element_fails(monkeypatch: pytest.MonkeyPatch, engine: zemm.Engine) -> None:
+    def damage(dst: Any) -> None:
+        raw = dst.read()
+        raw.view(np.float32)[7] += 1
+        dst.write(raw)
+
+    result, _ = outcome(monkeypatch, engine, ROWS, damage)
+    assert (result.state, result.errors, result.total) == (verdict.FAILED, 1, 30)
+    assert result.lines[0].startswith("[7][1:1] exp_f32:")
+
+
+def test_changed_ends_fail(monkeypatch: pytest.MonkeyPatch, engine: zemm.Engine) -> None:
+    result, _ = outcome(monkeypatch, engine, ROWS, lambda dst: dst.write(np.zeros(12, np.uint8), 1))
+    assert result.state == verdict.FAILED
+    assert result.sentence == "buffer 1, which is an input, of the tensor 'dst' (argument 17) was written"
+
+
+@pytest.mark.parametrize("mode", ["R", "B"])
+def test_other_modes(monkeypatch: pytest.MonkeyPatch, engine: zemm.Engine, mode: str) -> None:
+    result, faked = outcome(monkeypatch, engine, f"--mode={mode} {ROWS}")
+    assert result.state == {"R": verdict.EXECUTED, "B": verdict.PASSED}[mode]
+    assert faked.passed[args.SRC].read(1).view(np.int32).tolist() == [2, 2, 5]
+
+
+def test_bytes_of_groups_count_as_moved(monkeypatch: pytest.MonkeyPatch, engine: zemm.Engine) -> None:
+    result, _ = outcome(monkeypatch, engine, ROWS)
+    ends = 3 * 4
+    assert result.bytes_in == 4 * (5 * 4 + 3 * 4 * 6) + ends
+    assert result.bytes_out == 4 * 5 * 6 + ends

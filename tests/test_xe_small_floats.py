@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small floats on the rows for Intel GPUs that multiply floats: every code of src, weights and scales, in
+every place of a group of elements that are converted together.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from support_problem import SMALL_FLOATS, Problem, Quant
+from support_rows import BY_NAME, XE_ROWS
+from support_run import make_pd
+from support_xe import PACKED, pad_of, tile_of
+from test_small_floats import as_f32, check_values, codes, finite, force, result
+
+Array = np.ndarray[Any, Any]
+ROWS = [row for row in XE_ROWS if BY_NAME[row].src in ("half", "float")]
+SMALLEST = [row for row in ROWS if tile_of(row).m == 8]
+K = 64
+LAYOUTS = {"packed": {"wei_tag": PACKED}, "ab": {}, "ba": {"wei_order": "ba"}}
+
+
+def rotated(values: Array) -> Array:
+    """K rows with all values, each row moved on by one: each value is in each place."""
+    return np.stack([np.roll(values, k) for k in range(K)]).astype(np.float64)
+
+
+@pytest.mark.quick(
+    cases=lambda row, dt, layout, src: row in SMALLEST and (layout == "packed" or src == "f16")
+)
+@pytest.mark.parametrize("src", ["f16", "bf16"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+@pytest.mark.parametrize("row", ROWS)
+def test_every_code_of_weights(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, layout: str, src: str
+) -> None:
+    """The identity by weights with every finite code gives the weights, subnormal ones, too."""
+    values = np.resize(finite(dt), 256)
+    wei = rotated(values)
+    p = Problem((K, K), (K, values.size), src, dt, "f32", **LAYOUTS[layout])
+    force(engine, monkeypatch, row, p)
+    check_values(result(engine, p, np.eye(K), wei), wei + 0.0)
+
+
+@pytest.mark.quick(cases=lambda row, dt, wei: row in SMALLEST and dt == wei)
+@pytest.mark.parametrize("wei", SMALL_FLOATS)
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+@pytest.mark.parametrize("row", ROWS)
+def test_every_code_of_src(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, wei: str
+) -> None:
+    src = rotated(np.resize(finite(dt), 256)).T
+    p = Problem(src.shape, (K, K), dt, wei, "f32", wei_tag=PACKED)
+    force(engine, monkeypatch, row, p)
+    check_values(result(engine, p, src, np.eye(K)), src + 0.0)
+
+
+def specials(dt: str) -> Array:
+    """NaN of both signs, and infinities if the type has them."""
+    every = as_f32(codes(dt))
+    return every[~np.isfinite(every)]
+
+
+@pytest.mark.quick(cases=lambda row, dt, scaled: row in SMALLEST)
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("dt", ["f8_e5m2", "f8_e4m3"])
+@pytest.mark.parametrize("row", ROWS)
+def test_nan_and_infinities(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, scaled: bool
+) -> None:
+    """One of src makes a row NaN or infinite, one of the weights a column, wherever it is along K. The
+    columns between them stay as they are. Without scales K ends inside a quad of packed weights.
+    """
+    kinds, k, n = specials(dt), 96 if scaled else 70, 2 * K
+    scale = Quant(3, (32, 1), "e8m0") if scaled else None
+    quants = {"wei_scale": np.ones((k // 32, n))} if scaled else {}
+
+    p = Problem((9, k), (k, n), "f16", dt, "f32", wei_tag=PACKED, wei_scale=scale)
+    force(engine, monkeypatch, row, p)
+    src, wei = np.ones((9, k)), np.zeros((k, n))
+    for i in range(n // 2):
+        wei[7 * i % k, 2 * i] = kinds[i % kinds.size]
+    with np.errstate(invalid="ignore"):
+        check_values(result(engine, p, src, wei, quants=quants), (src @ wei).astype(np.float32))
+
+    p = Problem((9, k), (k, n), dt, dt, "f32", wei_tag=PACKED, wei_scale=scale)
+    src, wei = np.zeros((9, k)), np.ones((k, n))
+    for i, row_of_src in enumerate(src):
+        row_of_src[11 * i % k] = kinds[i % kinds.size] if i % 2 else 1.5
+    with np.errstate(invalid="ignore"):
+        check_values(result(engine, p, src, wei, quants=quants), (src @ wei).astype(np.float32))
+
+
+@pytest.mark.parametrize("dt", SMALL_FLOATS)
+@pytest.mark.parametrize("row", SMALLEST)
+def test_nan_behind_a_part_of_packed_weights(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str
+) -> None:
+    """What follows a part along K belongs to others: NaN there do not count. K ends inside of a group of
+    elements that are converted together.
+    """
+    k = 41
+    p = Problem((9, k), (k, 64), "f16", dt, "f32", wei_tag=PACKED, wei_within=((192, 128), (64, 64)))
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    src, wei = np.ones((9, k)), np.full((k, 64), 0.5)
+    check_values(result(engine, p, src, wei), np.full((9, 64), k / 2))
+
+
+@pytest.mark.parametrize("dt", ["e8m0", "f8_e4m3"])
+@pytest.mark.parametrize("row", SMALLEST)
+def test_every_scale_of_groups(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str
+) -> None:
+    """Each code as the scale of a group along K of weights, and of src. Weights are f8_e5m2, which have no
+    factor for their scales (small_float_factor())."""
+    scales = as_f32(codes(dt)).astype(np.float64)
+    n = scales.size
+    src, wei = np.zeros((9, 64)), np.ones((64, n))
+    src[:, 32:] = 1 / 32
+    p = Problem((9, 64), (64, n), "bf16", "f8_e5m2", "f32", wei_tag=PACKED, wei_scale=Quant(3, (32, 1), dt))
+    force(engine, monkeypatch, row, p)
+    two = np.stack([np.ones(n), scales])
+    want = np.broadcast_to(scales.astype(np.float32), (9, n))
+    check_values(result(engine, p, src, wei, quants={"wei_scale": two}), want + 0.0)
+    p = Problem((n, 64), (64, 33), "f8_e4m3", "f4_e2m1", "f32", src_scale=Quant(3, (1, 32), dt))
+    src = np.zeros((n, 64))
+    src[:, 40] = 1
+    want = np.broadcast_to(scales.astype(np.float32)[:, None], (n, 33))
+    got = result(engine, p, src, np.ones((64, 33)), quants={"src_scale": np.stack([np.ones(n), scales], 1)})
+    check_values(got, want + 0.0)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 63, 65])
+@pytest.mark.parametrize("row", SMALLEST)
+def test_padding_of_src(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, k: int) -> None:
+    """src of any strides, batches that share it, and K that fills no group."""
+    p = Problem(
+        (2, 1, 3, k),
+        (2, 2, k, 34),
+        "f8_e4m3",
+        "f4_e2m1",
+        "f32",
+        src_order="dcba",
+        src_pad=1,
+        wei_pad=pad_of(34, "f4_e2m1"),
+    )
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    src = np.arange(2 * 3 * k).reshape(2, 1, 3, k) % 7 / 2
+    wei = np.arange(2 * 2 * k * 34).reshape(2, 2, k, 34) % 5 / 2
+    np.testing.assert_array_equal(result(engine, p, src, wei), (src @ wei).astype(np.float32))
+
+
+@pytest.mark.parametrize("row", SMALLEST)
+def test_scratchpad_has_room_for_padding(
+    engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """A row of src in the scratchpad is as long as blocks of 64 elements, however small K is."""
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    p = Problem((1, 1), (1, 64), "f8_e4m3", "f8_e4m3", "f32", scratchpad="user")
+    assert make_pd(engine, p).query_md("scratchpad_md").size >= 64 * 2
