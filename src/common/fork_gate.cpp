@@ -52,9 +52,9 @@ void before() {
         return;
     closed = true;
     const auto end = clock_type::now() + longest;
-    while (inside.load() && clock_type::now() < end)
+    // Asked once per turn: a thread that comes to the closed gate is counted for a moment.
+    while (!(is_quiet = !inside.load()) && clock_type::now() < end)
         std::this_thread::sleep_for(std::chrono::microseconds(50));
-    is_quiet = !inside.load();
 }
 
 void open_again() {

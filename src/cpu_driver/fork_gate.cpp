@@ -6,9 +6,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -49,31 +52,44 @@ bool are_all_out() {
     return true;
 }
 
-/// A thread's state in /proc: 'R' means that it runs or is ready to run.
-char state_of(const std::filesystem::path &task) {
-    std::string stat;
-    std::getline(std::ifstream(task / "stat"), stat);
-    const size_t name_end = stat.rfind(')');
-    return name_end + 2 < stat.size() ? stat[name_end + 2] : '?';
-}
-
-bool do_others_run() {
-    std::error_code failure;
+/// How often each of the process's other threads has stopped running, by its number. Nothing if one
+/// runs, is ready to run, or waits for the kernel (states 'R' and 'D' of /proc/<pid>/task/<tid>/status).
+using Stops = std::map<std::string, std::string>;
+std::optional<Stops> stops_of_others() {
     const std::string own = std::to_string(gettid());
+    Stops stops;
+    std::error_code failure;
     for (std::filesystem::directory_iterator at("/proc/self/task", failure), end; !failure && at != end;
-         at.increment(failure))
-        if (at->path().filename() != own && state_of(at->path()) == 'R')
-            return true;
-    return false;
+         at.increment(failure)) {
+        const std::string thread = at->path().filename();
+        if (thread == own)
+            continue;
+        std::ifstream status(at->path() / "status");
+        for (std::string line; std::getline(status, line);)
+            if (line.starts_with("State:\tR") || line.starts_with("State:\tD"))
+                return std::nullopt;
+            else if (line.find("ctxt_switches:") != std::string::npos)
+                stops[thread] += line;
+    }
+    return stops;
 }
 
 /// Waits until the runtime's threads sleep, which they do when they have no work; they hold none of
 /// the runtime's locks then. They cannot be told from the program's threads, which may run for
 /// ever, so the wait has a limit.
+///
+/// The threads are looked at one after the other, and one may have woken another meanwhile. If none
+/// has stopped between two looks that found all of them asleep, they slept at the same time.
 void let_runtime_sleep() {
     const Deadline deadline(100'000'000);
-    while (do_others_run() && !deadline.passed())
+    auto before = stops_of_others();
+    while (!deadline.passed()) {
+        auto now = stops_of_others();
+        if (now && now == before)
+            return;
+        before = std::move(now);
         std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
 }
 
 /// The limit of the wait before a fork. Enqueued commands complete by themselves, unless a kernel
@@ -84,9 +100,11 @@ void before_fork() {
     forking().lock();
     closed = true;
     const Deadline deadline(longest_ns);
-    while (!are_all_out() && !deadline.passed())
+    // Asked once per turn: a thread that comes to the closed gate is counted for a moment.
+    bool all_out = are_all_out();
+    for (; !all_out && !deadline.passed(); all_out = are_all_out())
         std::this_thread::sleep_for(std::chrono::microseconds(50));
-    is_quiet = are_all_out() && finish_queues(deadline);
+    is_quiet = all_out && finish_queues(deadline);
     if (is_quiet)
         let_runtime_sleep();
 }

@@ -103,7 +103,9 @@ std::unique_ptr<zemm_primitive_desc> grouped_desc::of_sizes(const group_sizes &s
 }
 
 std::unique_ptr<zemm_primitive> grouped_desc::create(cache_result &found) const {
-    return std::make_unique<grouped_primitive>(clone(), likely_sizes(problem_.asked), likely().create(found));
+    std::shared_ptr<const zemm_primitive> first = likely().create(found);
+    enter_cache();
+    return std::make_unique<grouped_primitive>(clone(), likely_sizes(problem_.asked), std::move(first));
 }
 
 grouped_primitive::grouped_primitive(std::unique_ptr<const zemm_primitive_desc> desc, group_sizes sizes,

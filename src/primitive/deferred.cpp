@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "primitive/compiled.hpp"
 #include "primitive/fallback.hpp"
 
 namespace zemm {
@@ -17,6 +18,12 @@ bool deferred_desc::next_impl() {
         return false;
     passed_.push_back(current);
     return true;
+}
+
+cache_result deferred_desc::enter_cache() const {
+    cache_result found;
+    get_compiled(*this, found, [&] { return std::make_shared<cached>(engine->device); });
+    return found;
 }
 
 std::unique_ptr<zemm_primitive_desc> deferred_desc::settle(std::unique_ptr<zemm_primitive_desc> best) const {

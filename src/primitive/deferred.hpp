@@ -30,6 +30,9 @@ protected:
 
     const zemm_primitive_desc &likely() const { return *likely_; }
     zemm_primitive_desc &likely() { return *likely_; }
+    // Shows the primitive cache that it knows this primitive. The entry has no content: what executions
+    // need is in the entries of the ordinary primitives.
+    cache_result enter_cache() const;
     // Moves the descriptor of an execution past implementations that next_impl() has passed over, unless
     // no other takes the problem, and past those that the driver failed to build.
     std::unique_ptr<zemm_primitive_desc> settle(std::unique_ptr<zemm_primitive_desc> best) const;

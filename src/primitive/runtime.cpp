@@ -6,7 +6,6 @@
 
 #include "common/error.hpp"
 #include "common/md_runtime.hpp"
-#include "primitive/compiled.hpp"
 
 namespace zemm {
 
@@ -81,9 +80,7 @@ std::vector<const memory_desc *> runtime_primitive_desc::key_tensors() const {
 }
 
 std::unique_ptr<zemm_primitive> runtime_primitive_desc::create(cache_result &found) const {
-    // An entry without content shows that the cache knows the primitive. What executions need is in
-    // the entries of the shapes.
-    get_compiled(*this, found, [&] { return std::make_shared<cached>(engine->device); });
+    found = enter_cache();
     std::unique_ptr<zemm_primitive_desc> copy = clone();
     return std::make_unique<runtime_primitive>(
         std::unique_ptr<const runtime_primitive_desc>(static_cast<runtime_primitive_desc *>(copy.release())));

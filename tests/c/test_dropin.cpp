@@ -304,6 +304,31 @@ void test_cache_functions() {
     CHECK(zemm_engine_destroy(engine) == zemm_success);
 }
 
+// The cache knows a grouped matmul, too, whose kernels are those of an ordinary one.
+void test_cache_of_grouped() {
+    const zemm_dims_t rows = {8, 4}, experts = {2, 4, 4};
+    zemm_engine_t engine;
+    zemm_memory_desc_t grouped, weights;
+    zemm_primitive_desc_t pd;
+    zemm_primitive_t primitive;
+    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
+    CHECK(zemm_memory_desc_create_with_grouped_encoding(&grouped, 2, rows, zemm_f32, 0, 2, zemm_s32) ==
+          zemm_success);
+    CHECK(zemm_memory_desc_create_with_tag(&weights, 3, experts, zemm_f32, zemm_abc) == zemm_success);
+    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, grouped, weights, nullptr, grouped, nullptr) ==
+          zemm_success);
+    const auto *const dnnl_pd = reinterpret_cast<const dnnl_primitive_desc *>(pd);
+    CHECK(!dnnl_test_is_pd_in_cache(dnnl_pd));
+    CHECK(zemm_primitive_create(&primitive, pd) == zemm_success);
+    CHECK(dnnl_test_is_pd_in_cache(dnnl_pd));
+    CHECK(dnnl_test_is_primitive_in_cache(reinterpret_cast<const dnnl_primitive *>(primitive)));
+    CHECK(zemm_primitive_destroy(primitive) == zemm_success);
+    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
+    CHECK(zemm_memory_desc_destroy(weights) == zemm_success);
+    CHECK(zemm_memory_desc_destroy(grouped) == zemm_success);
+    CHECK(zemm_engine_destroy(engine) == zemm_success);
+}
+
 // Objects of the forwards are those of zemm.
 void test_forwards() {
     const zemm_dims_t dims = {3, 5};
@@ -358,5 +383,6 @@ int main() {
     test_queries();
     test_execution_without_wait();
     test_cache_functions();
+    test_cache_of_grouped();
     return 0;
 }
