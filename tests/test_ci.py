@@ -94,10 +94,10 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     ]
     assert calls[-12].endswith(" doxygen chromium")
     assert calls[-9].startswith("pip install torch==")
-    assert calls[-6] == "meson test -C build-asan -t 4"
-    assert calls[-4] == "meson test -C build-tsan -t 4 --suite threads"
+    assert calls[-6] == "meson test -C build-asan -t 4 --print-errorlogs"
+    assert calls[-4] == "meson test -C build-tsan -t 4 --suite threads --print-errorlogs"
     assert calls[-3] == "python tests/newest_level_zero.py build/newest"
-    assert calls[-1] == "meson test -C build --suite newest"
+    assert calls[-1] == "meson test -C build --suite newest --print-errorlogs"
 
 
 @pytest.mark.parametrize(

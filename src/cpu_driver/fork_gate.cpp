@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -31,6 +32,7 @@ struct alignas(64) Slot {
 std::array<Slot, 16> slots;
 
 std::atomic<bool> closed{false}, child{false}, broken{false};
+std::atomic<pid_t> exiting{0}; // the thread that ends the process, if one does
 bool is_quiet = false;
 
 /// One fork at a time.
@@ -96,15 +98,20 @@ void let_runtime_sleep() {
 /// waits for the host. After that time the child cannot use the driver.
 constexpr uint64_t longest_ns = 5'000'000'000;
 
-void before_fork() {
+/// Closes the gate and returns whether all threads are out, or false at the deadline.
+bool close(const Deadline &deadline) {
     forking().lock();
     closed = true;
-    const Deadline deadline(longest_ns);
     // Asked once per turn: a thread that comes to the closed gate is counted for a moment.
     bool all_out = are_all_out();
     for (; !all_out && !deadline.passed(); all_out = are_all_out())
         std::this_thread::sleep_for(std::chrono::microseconds(50));
-    is_quiet = all_out && finish_queues(deadline);
+    return all_out;
+}
+
+void before_fork() {
+    const Deadline deadline(longest_ns);
+    is_quiet = close(deadline) && finish_queues(deadline);
     if (is_quiet)
         let_runtime_sleep();
 }
@@ -113,6 +120,14 @@ void open_again() {
     closed = false;
     closed.notify_all();
     forking().unlock();
+}
+
+/// The thread that ends the process goes on to use the runtime: static objects of the program may
+/// release what they have. Others get errors, and may be waited for.
+void before_exit() {
+    exiting = gettid();
+    close(Deadline(1'000'000'000)); // a thread may wait for a kernel that never ends
+    open_again();
 }
 
 void in_child() {
@@ -145,6 +160,10 @@ void ForkGate::watch_forks() {
     pthread_atfork(before_fork, open_again, in_child);
 }
 
+void ForkGate::watch_exit() {
+    std::atexit(before_exit);
+}
+
 bool ForkGate::is_child() noexcept {
     return child.load(std::memory_order_relaxed);
 }
@@ -155,8 +174,9 @@ void ForkGate::finish_in_child(cl::Queue queue) {
     opencl().clFinish(queue);
 }
 
-bool ForkGate::is_broken() noexcept {
-    return broken.load(std::memory_order_relaxed);
+bool ForkGate::refuses() noexcept {
+    const pid_t ends = exiting.load(std::memory_order_relaxed);
+    return broken.load(std::memory_order_relaxed) || (ends != 0 && ends != gettid());
 }
 
 } // namespace ze_cpu

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes fork() safe. The child has only the thread that forked. So while the process is copied, no
+// Makes fork() and exit() safe. The child has only the thread that forked. So while the process is copied, no
 // other thread may hold a lock of the driver or be inside the OpenCL runtime. And no command may be
 // under way, because only threads of the parent could finish it.
 //
 // The gate counts the threads that are inside an entry point. A fork lets no more threads in, waits
 // until the others are out and the OpenCL queues are empty, and then proceeds. A thread that waits
 // for something outside of the driver does not count during that wait.
+//
+// exit() destroys the OpenCL runtime while other threads of the program go on. The gate lets them out
+// before, and refuses their calls from then on.
 #pragma once
 
 #include <type_traits>
@@ -40,15 +43,19 @@ public:
 
     /// Registers the handlers of fork(). Called once, before the OpenCL runtime is opened.
     static void watch_forks();
+    /// Registers the handler of exit(). Called once, after the OpenCL runtime is opened, so that it runs
+    /// before the runtime's own.
+    static void watch_exit();
     /// Whether this process is a child of fork(). The runtime's threads do not exist there, so a
     /// thread that enqueues a command has to run it with finish_in_child().
     static bool is_child() noexcept;
     /// Runs everything in the queue, on this thread. One thread at a time does so, because the
     /// runtime may not be prepared for a second one.
     static void finish_in_child(cl::Queue queue);
-    /// True in a child whose parent had commands or threads under way when it forked: the state of
-    /// the runtime is unknown there.
-    static bool is_broken() noexcept;
+    /// Whether the calling thread may not use the runtime: in a child whose parent had commands or
+    /// threads under way when it forked, because the state of the runtime is unknown there; and while
+    /// another thread ends the process.
+    static bool refuses() noexcept;
 
 private:
     static void enter() noexcept;
@@ -63,7 +70,7 @@ template <class Result, class... Parameters, Result (*function)(Parameters...)> 
         if constexpr (std::is_same_v<Result, ze_result_t>) {
             const Uncancelled until_done;
             const ForkGate::Pass pass;
-            return ForkGate::is_broken() ? ZE_RESULT_ERROR_UNINITIALIZED : function(parameters...);
+            return ForkGate::refuses() ? ZE_RESULT_ERROR_UNINITIALIZED : function(parameters...);
         } else {
             return function(parameters...);
         }

@@ -171,9 +171,10 @@ ze_result_t open_runtime() {
     std::string reason;
     const ze_result_t result = open(*fresh, reason);
     set_reason(reason);
-    if (result == ZE_RESULT_SUCCESS)
+    if (result == ZE_RESULT_SUCCESS) {
         the_runtime = fresh.release();
-    else if (result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE)
+        ForkGate::watch_exit();
+    } else if (result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE)
         o.missing = std::move(reason);
     return result;
 }

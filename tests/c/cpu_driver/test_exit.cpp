@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A process that used the driver ends by itself with its own exit code: with everything freed, with
-// nothing freed, with commands running or held back, from a second thread, and with objects in
-// static variables of the program.
-#include <chrono>
+// nothing freed, with commands running or held back, from a second thread, with objects in static
+// variables of the program, and beside threads that go on to launch kernels.
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ze_test.h"
 
-enum Way { freed, nothing_freed, running, held_back, from_thread, in_static, quick, way_count };
+enum Way {
+    freed,
+    nothing_freed,
+    running,
+    held_back,
+    from_thread,
+    in_static,
+    beside_launches,
+    quick,
+    way_count
+};
 
 struct Holder {
     ze_command_list_handle_t list = nullptr;
@@ -24,6 +35,35 @@ struct Holder {
     }
 };
 static Holder holder;
+
+/// Threads of the program, which launch until the driver refuses. Static, so exit() waits for them.
+struct Launching {
+    std::vector<std::thread> threads;
+    std::atomic<size_t> prepared{0};
+
+    void start(ze_module_handle_t module) {
+        for (int t = 0; t < 3; t++)
+            threads.emplace_back([this, module] {
+                ze_command_list_handle_t list = immediate_list();
+                ze_kernel_handle_t kernel = make_kernel(module, "add_one");
+                set_arg(kernel, 0, shared(4096));
+                const ze_group_count_t groups = {16, 1, 1};
+                OK(ze.zeKernelSetGroupSize(kernel, 64, 1, 1));
+                prepared++;
+                while (ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr) ==
+                           ZE_RESULT_SUCCESS &&
+                       ze.zeCommandListHostSynchronize(list, UINT64_MAX) == ZE_RESULT_SUCCESS) {
+                }
+            });
+        while (prepared < threads.size())
+            std::this_thread::yield();
+    }
+    ~Launching() {
+        for (std::thread &thread : threads)
+            thread.join();
+    }
+};
+static Launching launching;
 
 [[noreturn]] static void use(int argc, char **argv, Way way) {
     open_driver(argc, argv);
@@ -53,6 +93,8 @@ static Holder holder;
         holder.list = list;
         holder.memory = out;
     }
+    if (way == beside_launches)
+        launching.start(module);
     if (way == from_thread)
         std::thread([] { std::exit(40 + from_thread); }).join();
     if (way == quick)

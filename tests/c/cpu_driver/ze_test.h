@@ -43,11 +43,18 @@ void open_driver(int argc, char **argv);
 /// where the loader is too old.
 void *newer_function(const char *name, const char *getter, unsigned index);
 
+/// Ends a test that has failed. Without the handlers of exit(), because other threads of the test may still
+/// use the driver.
+[[noreturn]] inline void fail() {
+    std::fflush(stdout);
+    std::_Exit(1);
+}
+
 #define CHECK(condition)                                                                                     \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
             std::printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                              \
-            std::exit(1);                                                                                    \
+            fail();                                                                                          \
         }                                                                                                    \
     } while (0)
 
@@ -57,7 +64,7 @@ void *newer_function(const char *name, const char *getter, unsigned index);
         if (result_ != (expected)) {                                                                         \
             std::printf("%s:%d: %s gave 0x%x and not %s\n", __FILE__, __LINE__, #call, unsigned(result_),    \
                         #expected);                                                                          \
-            std::exit(1);                                                                                    \
+            fail();                                                                                          \
         }                                                                                                    \
     } while (0)
 #define OK(call) CHECK_RESULT(call, ZE_RESULT_SUCCESS)
