@@ -11,7 +11,7 @@ import zemm
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support_layout import Buffer, Layout, unpack
-from test_reorder import layouts, run
+from test_reorder import check_refusal, layouts, run
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_SRC, ARG_WEIGHTS
 
 Array = np.ndarray[Any, Any]
@@ -239,12 +239,7 @@ REFUSALS: dict[str, tuple[Any, Any, list[Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusals(engine: zemm.Engine, name: str) -> None:
-    src, dst, calls, error, words = REFUSALS[name]
-    attr = zemm.Attr()
-    for what, *args in calls:
-        getattr(attr, f"set_{what}")(*args)
-    with pytest.raises(error, match=words):
-        zemm.ReorderPrimitiveDesc(engine, src, dst, attr)
+    check_refusal(engine, *REFUSALS[name])
 
 
 @pytest.mark.parametrize("scaling", ["mx", "nvfp4"])

@@ -423,14 +423,25 @@ REFUSALS: dict[str, tuple[Any, Any, list[tuple[Any, ...]], type[Exception], str]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_refusals(engine: zemm.Engine, name: str) -> None:
-    src, dst, calls, error, words = REFUSALS[name]
+def check_refusal(
+    engine: zemm.Engine,
+    src: zemm.MemoryDesc,
+    dst: zemm.MemoryDesc,
+    calls: list[Any],
+    error: type[Exception],
+    words: str,
+) -> None:
+    """calls: of the attribute, each a name without set_ and the arguments."""
     attr = zemm.Attr()
     for what, *args in calls:
         getattr(attr, f"set_{what}")(*args)
     with pytest.raises(error, match=words):
         zemm.ReorderPrimitiveDesc(engine, src, dst, attr)
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(engine: zemm.Engine, name: str) -> None:
+    check_refusal(engine, *REFUSALS[name])
 
 
 def test_odd_nibbles(engine: zemm.Engine) -> None:

@@ -244,14 +244,8 @@ bool is_grouped(const memory_desc &md) {
 grouped_problem make_grouped_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
                                      const memory_desc &dst, const zemm_primitive_attr *attr) {
     grouped_problem made;
+    made.asked = unchecked_problem(src, wei, bias, dst, attr);
     problem &asked = made.asked;
-    asked.src = src;
-    asked.wei = wei;
-    asked.dst = dst;
-    if (bias)
-        asked.bias = *bias;
-    if (attr)
-        asked.attr = *attr;
     check_tensors(asked);
     check_grouped_attributes(asked);
     const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };

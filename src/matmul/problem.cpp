@@ -102,8 +102,8 @@ const quant_entry *problem::reduction() const {
     return find_entry(attr.precomputed_reductions, ZEMM_ARG_SRC);
 }
 
-problem make_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
-                     const memory_desc &dst, const zemm_primitive_attr *attr) {
+problem unchecked_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
+                          const memory_desc &dst, const zemm_primitive_attr *attr) {
     problem p;
     p.src = src;
     p.wei = wei;
@@ -112,6 +112,12 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
         p.bias = *bias;
     if (attr)
         p.attr = *attr;
+    return p;
+}
+
+problem make_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
+                     const memory_desc &dst, const zemm_primitive_attr *attr) {
+    problem p = unchecked_problem(src, wei, bias, dst, attr);
     check_shapes(p);
     check_attributes(p);
     check_sparse(p); // after these, as in oneDNN

@@ -49,6 +49,10 @@ struct problem {
     const quant_entry *reduction() const; // of src
 };
 
+// As the caller gives it. bias and attr may be NULL.
+problem unchecked_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
+                          const memory_desc &dst, const zemm_primitive_attr *attr);
+
 // Validates as oneDNN does. Throws invalid_arguments if the descriptors do not make a matmul, and
 // unimplemented if oneDNN does not define the problem or zemm does not have it yet. bias and attr
 // may be NULL.
