@@ -133,6 +133,7 @@ void before_exit() {
 void in_child() {
     child = true;
     broken = broken || !is_quiet;
+    exiting = 0; // no other thread is left
     for (Slot &slot : slots)
         slot.inside = 0;
     forget_host_waits();
