@@ -58,8 +58,6 @@ constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
 zemm_dim_t k_range(const facts &f, zemm_dim_t ranges);
 // Work-groups along M in a strip, of `along_m`: `best`, or the chosen number, which has to fit.
 zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_m, const kernel_row &row);
-// Whether f32 holds a segment's zero-point term exactly.
-bool zero_points_fit_f32(const facts &f);
 // Takes scratchpad for the sums of all ranges, in rows of `columns` elements. p.group_count must be
 // set.
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges);

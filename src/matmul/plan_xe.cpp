@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "matmul/constants.hpp"
 #include "matmul/split.hpp"
 #include "matmul/sums.hpp"
 
