@@ -27,6 +27,18 @@ def tag_of(data: st.DataObject, ndims: int, blocked: bool) -> str:
     return "".join(c.upper() if c in inner else c for c in letters) + "".join(f"4{c}" for c in inner)
 
 
+def check_conversion(engine: zemm.Engine, src: Buffer, dst: Buffer, values: np.ndarray[Any, Any]) -> None:
+    """A reorder of these values, which src gets first."""
+    dst_dt = dst.layout.data_type
+    src.put(values)
+    exact = values.astype(
+        np.int64 if values.dtype.kind in "iu" and dst_dt in ("s32", "s8", "u4") else np.float32
+    )
+    want = dst.with_tensor(converted(exact, dst_dt))
+    run(engine, src, dst)
+    dst.check(want)
+
+
 @FEW
 @given(st.data())
 def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
@@ -43,14 +55,7 @@ def test_many_dims(engine: zemm.Engine, data: st.DataObject) -> None:
         Buffer(Layout(tuple(dims), dt, tag), engine, seed)
         for dt, tag in zip((src_dt, dst_dt), tags, strict=True)
     )
-    values = values_of(tuple(dims), src_dt, seed)
-    src.put(values)
-    exact = values.astype(
-        np.int64 if values.dtype.kind in "iu" and dst_dt in ("s32", "s8", "u4") else np.float32
-    )
-    want = dst.with_tensor(converted(exact, dst_dt))
-    run(engine, src, dst)
-    dst.check(want)
+    check_conversion(engine, src, dst, values_of(tuple(dims), src_dt, seed))
 
 
 @FEW
@@ -72,13 +77,7 @@ def test_repeated_elements(engine: zemm.Engine, data: st.DataObject) -> None:
     src = Buffer(Layout(dims, src_dt, strides=tuple(strides)), engine, seed)
     dst = Buffer(data.draw(layouts(dims, dst_dt)), engine, seed + 1)
     values = np.broadcast_to(values_of(stored, src_dt, seed), dims)
-    src.put(values)
-    exact = values.astype(
-        np.int64 if values.dtype.kind in "iu" and dst_dt in ("s32", "s8", "u4") else np.float32
-    )
-    want = dst.with_tensor(converted(exact, dst_dt))
-    run(engine, src, dst)
-    dst.check(want)
+    check_conversion(engine, src, dst, values)
 
 
 def test_repeated_elements_of_dst(engine: zemm.Engine) -> None:

@@ -135,28 +135,27 @@ def test_weight_only(engine: zemm.Engine, src_dt: Any) -> None:
     )
 
 
-def test_rows_without_packed_layouts(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The row that reads plain weights only gets them plain."""
-    monkeypatch.setenv("ZEMM_KERNEL", "matmul_any_any_any_8x1x16_generic")
+def check_row(engine: zemm.Engine, k: int, n: int) -> zemm.MatmulPrimitiveDesc:
+    """Five rows of s8 by packed weights [k, n], on the row that ZEMM_KERNEL names."""
     rng = np.random.default_rng(4)
-    weights = weights_of(rng, (70, 66), 0.3)
-    src = rng.integers(-128, 128, (5, 70)).astype(np.int8)
-    packed = pack(engine, src, weights, zemm.MemoryDesc((5, 66), "s32"))
-    assert packed[0].impl_info == "matmul_any_any_any_8x1x16_generic"
+    weights = weights_of(rng, (k, n), 0.3)
+    src = rng.integers(-128, 128, (5, k)).astype(np.int8)
+    packed = pack(engine, src, weights, zemm.MemoryDesc((5, n), "s32"))
     np.testing.assert_array_equal(
         multiply(engine, packed, src), src.astype(np.int32) @ weights.astype(np.int32)
     )
+    return packed[0]
+
+
+def test_rows_without_packed_layouts(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The row that reads plain weights only gets them plain."""
+    monkeypatch.setenv("ZEMM_KERNEL", "matmul_any_any_any_8x1x16_generic")
+    assert check_row(engine, 70, 66).impl_info == "matmul_any_any_any_8x1x16_generic"
 
 
 def test_rows_for_gpus(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZEMM_KERNEL", "matmul_int8_any_any_8x16x128_xe_int8")
-    rng = np.random.default_rng(4)
-    weights = weights_of(rng, (128, 64), 0.3)
-    src = rng.integers(-128, 128, (5, 128)).astype(np.int8)
-    packed = pack(engine, src, weights, zemm.MemoryDesc((5, 64), "s32"))
-    np.testing.assert_array_equal(
-        multiply(engine, packed, src), src.astype(np.int32) @ weights.astype(np.int32)
-    )
+    check_row(engine, 128, 64)
 
 
 def test_runtime_rows(engine: zemm.Engine) -> None:

@@ -70,17 +70,14 @@ def matrix_of(rng: np.random.Generator, dims: tuple[int, int], dt: str, density:
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 dims = st.tuples(st.integers(1, 40), st.integers(1, 40))
 densities = st.sampled_from([0.0, 0.1, 0.5, 1.0])
+sparse_tensors = st.tuples(dims, st.sampled_from(KINDS), st.sampled_from(list(INDICES)))
 
 
 @FEW
 @given(st.data())
 def test_dense_to_sparse(engine: zemm.Engine, data: st.DataObject) -> None:
     """From any layout and type: the conversion comes first."""
-    shape, kind, indices = (
-        data.draw(dims),
-        data.draw(st.sampled_from(KINDS)),
-        data.draw(st.sampled_from(list(INDICES))),
-    )
+    shape, kind, indices = data.draw(sparse_tensors)
     dst_dt = data.draw(st.sampled_from(VALUES))
     src_dt = "s64" if dst_dt == "s64" else data.draw(st.sampled_from([v for v in VALUES if v != "s64"]))
     seed = data.draw(st.integers(0, 2**32))
@@ -96,11 +93,7 @@ def test_dense_to_sparse(engine: zemm.Engine, data: st.DataObject) -> None:
 @FEW
 @given(st.data())
 def test_sparse_to_dense(engine: zemm.Engine, data: st.DataObject) -> None:
-    shape, kind, indices = (
-        data.draw(dims),
-        data.draw(st.sampled_from(KINDS)),
-        data.draw(st.sampled_from(list(INDICES))),
-    )
+    shape, kind, indices = data.draw(sparse_tensors)
     src_dt = data.draw(st.sampled_from(VALUES))
     dst_dt = "s64" if src_dt == "s64" else data.draw(st.sampled_from([v for v in VALUES if v != "s64"]))
     seed = data.draw(st.integers(0, 2**32))

@@ -122,8 +122,8 @@ void open_again() {
     forking().unlock();
 }
 
-/// The thread that ends the process goes on to use the runtime: static objects of the program may
-/// release what they have. Others get errors, and may be waited for.
+/// The thread that ends the process may still use the runtime: static objects of the program release
+/// what they have. Calls of other threads fail, so that they end and a static object can join them.
 void before_exit() {
     exiting = gettid();
     close(Deadline(1'000'000'000)); // a thread may wait for a kernel that never ends

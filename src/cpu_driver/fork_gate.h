@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes fork() and exit() safe. The child has only the thread that forked. So while the process is copied, no
-// other thread may hold a lock of the driver or be inside the OpenCL runtime. And no command may be
-// under way, because only threads of the parent could finish it.
+// Makes fork() and exit() safe.
+//
+// The child of a fork has only the thread that forked. So while the process is copied, no other thread
+// may hold a lock of the driver or be inside the OpenCL runtime. And no command may be under way,
+// because only threads of the parent could finish it.
 //
 // The gate counts the threads that are inside an entry point. A fork lets no more threads in, waits
 // until the others are out and the OpenCL queues are empty, and then proceeds. A thread that waits
 // for something outside of the driver does not count during that wait.
 //
-// exit() destroys the OpenCL runtime while other threads of the program go on. The gate lets them out
-// before, and refuses their calls from then on.
+// exit() destroys the OpenCL runtime while other threads of the program go on. Before that the gate
+// waits until they are out of the driver. From then on it refuses their calls.
 #pragma once
 
 #include <type_traits>

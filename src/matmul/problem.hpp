@@ -49,7 +49,7 @@ struct problem {
     const quant_entry *reduction() const; // of src
 };
 
-// As the caller gives it. bias and attr may be NULL.
+// The caller's tensors and attributes, not checked. bias and attr may be NULL.
 problem unchecked_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
                           const memory_desc &dst, const zemm_primitive_attr *attr);
 

@@ -30,8 +30,8 @@ protected:
 
     const zemm_primitive_desc &likely() const { return *likely_; }
     zemm_primitive_desc &likely() { return *likely_; }
-    // Shows the primitive cache that it knows this primitive. The entry has no content: what executions
-    // need is in the entries of the ordinary primitives.
+    // Adds this primitive to the primitive cache if it is not there. The entry has no content: what
+    // executions need is in the entries of the ordinary primitives. Returns whether it was there.
     cache_result enter_cache() const;
     // Moves the descriptor of an execution past implementations that next_impl() has passed over, unless
     // no other takes the problem, and past those that the driver failed to build.
