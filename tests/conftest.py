@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for all tests, and the two tiers of tests.
 
-The fixtures are the CPU engine, which every machine must have, and a stream on it.
+The fixtures are the CPU engine, which every machine must have, a stream on it, and what processes
+of a test inherit.
 
 Without an option pytest runs the quick tier: each kernel, type and attribute (test_tiers.py checks
 that). `--full` runs all cases. A test marked `full` is not in the quick tier. A test marked
@@ -11,10 +12,12 @@ parameters by name.
 
 import inspect
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import support_signals
 import zemm
 
 LEFT_OUT = pytest.StashKey[int]()
@@ -98,3 +101,10 @@ def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def stream(engine: zemm.Engine) -> zemm.Stream:
     return zemm.Stream(engine)
+
+
+@pytest.fixture
+def default_signals() -> Iterator[None]:
+    """Processes that the test starts ignore and block no signals, whatever pytest's parent does."""
+    with support_signals.default_signals():
+        yield

@@ -137,6 +137,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert os.listdir(tmp_path) == ["a.json"]
 
 
+@pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("knob", ["--jobs=1", "--jobs=2"])
 def test_ctrl_c_leaves_a_file_of_what_has_run(tmp_path: Path, knob: str) -> None:
     file = tmp_path / "a.json"

@@ -63,6 +63,7 @@ def test_lines_are_those_of_one_process(capsys: Capture) -> None:
     assert any("21:SKIPPED" in line for line in expected)
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_a_crash_fails_its_case_only(capsys: Capture, log: Path) -> None:
     names = ["a", "crash", "b", "c", "crash", *"defgh"]
     cases = [f"2x3:3x4_n{name}" for name in names]
@@ -95,6 +96,7 @@ def test_a_case_that_needs_the_memory_runs_alone(
     assert sorted(name for word, name in before if word == "end") == ["a", "b"]
 
 
+@pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("knob", ["--jobs=1", "--jobs=2"])
 def test_ctrl_c_ends_all_and_prints_the_summary(knob: str, log: Path) -> None:
     command = [sys.executable, "-m", "zemm.benchdnn", knob, "--mode=I", "--repeats-per-prb=50000"]
@@ -136,6 +138,7 @@ with Interrupts() as interrupts:
 """
 
 
+@pytest.mark.usefixtures("default_signals")
 def test_ctrl_c_where_nothing_can_be_raised() -> None:
     done = subprocess.run([sys.executable, "-c", SIGNAL_IN_DEL], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
