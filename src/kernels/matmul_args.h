@@ -66,7 +66,9 @@ struct matmul_problem {
     // the others, `slices` sub-groups share a tile, each with k_slice elements of K.
     arg_i32 whole_groups, slices;
     arg_i64 k_slice;
-    arg_i64 k_range; // elements of K in a range: one index of the third grid dimension
+    // Elements of K in a range: one index of the third grid dimension. With K_GROUPS each group is cut into
+    // ranges from its first element on; those behind its last one are empty.
+    arg_i64 k_range;
     // In STAGE_PARTIAL: elements from row to row, and from range to range, of the sums in the
     // scratchpad. Their rows are those of the whole batch of dst.
     arg_i64 partial_row, partial_range;

@@ -31,14 +31,15 @@ static inline void place_rows(global const struct matmul_problem *p, const struc
     }
 }
 
-// The part of K of this owner: its group, its range, or its slice of the range. It may be empty.
+// The part of K of this owner: its range of K, or of its group of K, or its slice of the range. It may be
+// empty.
 static inline struct k_part find_k_part(global const struct matmul_problem *p,
                                         const struct matmul_arguments *args, const struct place *at) {
     long begin = get_group_id(2) * p->k_range, end = min(begin + p->k_range, p->k);
     if (HAS_K_GROUPS(p)) {
         const struct group_part part = ((global const struct group_part *)args->groups)[at->matrix];
-        begin = part.begin;
-        end = begin + part.count;
+        begin = part.begin + min(begin, (long)part.count);
+        end = min(begin + p->k_range, (long)part.begin + part.count);
     }
     if (HAS(FLAG_SLICES) && at->slices > 1) {
         begin = min(begin + at->slice * p->k_slice, end);

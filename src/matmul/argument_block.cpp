@@ -91,8 +91,8 @@ matmul_problem make_argument_block(const facts &f) {
     block.segment = f.empty ? 1 : f.segment;
     if (f.family.is_xe())
         block.rows = f.matrix_rows;
-    else // if the batch shares the weights, all its rows count as rows of one matrix
-        block.rows = p.shares_weights() ? p.batch() * block.m : block.m;
+    else // a matrix with groups of rows has all rows, of any group
+        block.rows = p.grouped == grouping::rows ? block.m : p.rows_of_weights();
     block.grouping = p.grouped == grouping::rows ? kernels::ROW_GROUPS
                      : p.grouped == grouping::k  ? kernels::K_GROUPS
                                                  : kernels::NO_GROUPS;

@@ -39,8 +39,7 @@ constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
 // mean each.
 bool may_end_with_term(const facts &f) {
     const problem &p = f.problem();
-    const bool may_be_abreast = f.laid_out->wei_unit == UNIT_COLUMN && p.m() <= most_rows_abreast;
-    return !f.family.is_xe() && !may_be_abreast &&
+    return !f.family.is_xe() && !f.may_be_abreast &&
            (p.dst.data_type == zemm_f16 || p.dst.data_type == zemm_bf16) &&
            !changes_along_k(p, p.zero_point(ZEMM_ARG_WEIGHTS), true) &&
            !changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true);

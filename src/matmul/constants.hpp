@@ -10,8 +10,6 @@
 
 namespace zemm::matmul {
 
-constexpr zemm_dim_t most_rows_abreast = 16; // of a problem whose work-items compute several tiles
-
 // Whether quads are multiplied by vector instructions.
 bool multiplies_quads(const facts &f);
 // Whether the policy can multiply float weights that lie along N from where they are in memory.

@@ -49,12 +49,14 @@ zemm_dim_t segment_of(const problem &p) {
 }
 
 // Along which of the last two dimensions sixteen elements can be loaded at a time. Runs of a 4-bit
-// type must begin at a whole byte. Runs along K begin at each segment.
-uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
+// type must begin at a whole byte. Runs along K, the dimension k_dim, begin where parts of K do.
+uint32_t unit_dim(const memory_desc &md, int k_dim, const problem_facts &f) {
     const int row = md.ndims - 2, column = md.ndims - 1;
     const auto whole_bytes = [&](int inner) {
         if (data_type_bits(md.data_type) >= 8)
             return true;
+        if (inner == k_dim && !f.begins_at(2))
+            return false;
         for (int d = 0; d < md.ndims; ++d)
             if (d != inner && md.dims[d] > 1 && md.strides[d] % 2 != 0)
                 return false;
@@ -62,9 +64,7 @@ uint32_t unit_dim(const memory_desc &md, zemm_dim_t segment) {
     };
     if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
         return UNIT_COLUMN;
-    const bool whole_segments =
-        data_type_bits(md.data_type) >= 8 || segment % 2 == 0 || segment == md.dims[row];
-    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row) && whole_segments)
+    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row))
         return UNIT_ROW;
     return UNIT_NONE;
 }
@@ -104,15 +104,20 @@ bool multiplies_along_k(const facts &f) {
     if (!f.family.multiplies_along_k || f.empty || f.laid_out->wei_unit != UNIT_ROW ||
         f.src_unit != UNIT_COLUMN)
         return false;
-    const zemm_dim_t rows = p.grouped == grouping::rows ? p.likely_rows : p.rows_of_dst();
+    const zemm_dim_t rows = p.grouped == grouping::rows ? p.rows_of_weights() : p.rows_of_dst();
     // With more rows, making a panel of the weights pays. Adding up the lanes at the end of a segment
     // takes about as long for two rows as making a panel of 128 elements of K.
     if (f.row->multiplies == operands::int8)
-        return f.segment % 64 == 0 && rows <= std::min<zemm_dim_t>(6, f.segment / 64);
-    // Vectors of a 4-bit src begin at whole bytes.
-    const bool is_whole = data_type_bits(p.src.data_type) >= 8 || f.segment % 2 == 0 || f.is_one_segment;
+        return f.begins_at(64) && f.segment % 64 == 0 && rows <= std::min<zemm_dim_t>(6, f.segment / 64);
     return rows <= MOST_ROWS_ALONG_K && is_floating(p.src.data_type) && is_floating(p.wei.data_type) &&
-           is_whole && !p.zero_point(ZEMM_ARG_WEIGHTS);
+           !p.zero_point(ZEMM_ARG_WEIGHTS);
+}
+
+// More rows of bytes and plain weights hide the time in which the weights are read.
+bool has_few_rows_along_n(const facts &f) {
+    constexpr zemm_dim_t most_rows = 16;
+    return !f.family.is_xe() && f.laid_out->wei_unit == UNIT_COLUMN &&
+           f.problem().rows_of_weights() <= most_rows;
 }
 
 // f32 is split into two bf16 where the fpmath mode wants more digits than one bf16 has. Integers
@@ -155,7 +160,7 @@ std::shared_ptr<const problem> arranged_for(const kernel_row &row, const problem
 
 // What depends on the layout of src.
 void derive_from_src(problem_facts &f, const problem &p) {
-    f.src_unit = unit_dim(p.src, f.segment);
+    f.src_unit = unit_dim(p.src, p.ndims() - 1, f);
     f.matrix_rows = p.shares_weights() && src_rows_are_linear(p) ? p.batch() * p.m() : p.m();
     f.src_in_blocks_1d = can_read_src_1d(p);
     f.src_in_blocks_2d = can_read_src_2d(p, f.matrix_rows);
@@ -179,7 +184,7 @@ problem_facts facts_of(const problem &p) {
     f.empty = p.empty();
     f.segment = segment_of(p);
     f.is_one_segment = f.segment == p.k();
-    f.has_quads = f.segment % 4 == 0 || f.is_one_segment;
+    f.part_unit = p.grouped == grouping::k ? 1 : f.is_one_segment ? 0 : f.segment;
     f.scales_along_k = changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) ||
                        changes_along_k(p, p.scale(ZEMM_ARG_WEIGHTS), true) || subtracts_floats(p);
     f.longest_range = f.empty || f.scales_along_k ? p.k() : longest_range(p, f.segment);
@@ -191,7 +196,7 @@ laid_out_problem::laid_out_problem(const struct problem &p, const memory_desc &w
                                    const problem_facts &of_problem, bool reads_packed)
     : problem(with_weights(p, wei)), is_packed(reads_packed && is_packed_weights(wei)),
       is_foreign(!is_packed && !md_is_plain(wei)),
-      wei_unit(is_packed ? UNIT_PACKED : unit_dim(wei, of_problem.segment)),
+      wei_unit(is_packed ? UNIT_PACKED : unit_dim(wei, wei.ndims - 2, of_problem)),
       wei_in_blocks_2d(md_is_plain(wei) && can_read_wei_2d(wei)) {}
 
 facts facts_of(const kernel_row &row, const problem_facts &of_problem,
@@ -210,6 +215,7 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.src = src_reading(f);
     f.wei = wei_reading(f);
     f.is_without_panel = multiplies_along_k(f);
+    f.may_be_abreast = has_few_rows_along_n(f);
     f.range_unit = f.segment < f.problem().k() || f.scales_along_k ? f.segment : row.tile_k;
     if (!f.family.is_xe())
         return f;

@@ -19,7 +19,9 @@ struct problem_facts {
     // an f32 the sum from which float zero points are subtracted.
     zemm_dim_t segment;
     bool is_one_segment;
-    bool has_quads; // every segment begins at a multiple of 4
+    // Parts of K that are multiplied apart begin at multiples of this: segments, or groups of K, which begin
+    // at any element. 0: all of K is one part.
+    zemm_dim_t part_unit;
     // The sum of each segment is scaled: scales change along K, or integers have float zero points.
     bool scales_along_k;
     zemm_dim_t longest_range; // elements of K that one s32 may sum (sums.hpp)
@@ -28,6 +30,11 @@ struct problem_facts {
     // or batch * M if the batch shares the weights and all rows of src are equally far apart.
     zemm_dim_t matrix_rows;
     bool src_in_blocks_1d, src_in_blocks_2d; // block loads can read src
+
+    // Whether parts of K that are multiplied apart begin at multiples of the unit. Ranges of K begin at whole
+    // panels or segments.
+    bool begins_at(zemm_dim_t unit) const { return part_unit % unit == 0; }
+    bool has_quads() const { return begins_at(4); }
 };
 
 // A problem with its weights in one layout. Rows that want this layout share it.
@@ -61,6 +68,9 @@ struct facts : problem_facts {
     reading src = reading::elements, wei = reading::elements;
     // The kernel multiplies a few rows by weights that lie along K, without making a panel.
     bool is_without_panel = false;
+    // CPU rows: a few likely rows of dst, and plain weights that lie along N. Only then may a work-item
+    // compute several neighbouring tiles (FLAG_ABREAST).
+    bool may_be_abreast = false;
     // Ranges and slices of K are multiples of this: a segment, or a panel if all of K is one
     // segment.
     zemm_dim_t range_unit = 0;

@@ -13,7 +13,7 @@ namespace {
 bool is_worth_it_on_cpu(const facts &f) {
     constexpr zemm_dim_t fewest_tiles = 2; // tiles of full height along M
     const problem &p = f.problem();
-    return f.row->weights == weights_layout::packed && f.has_quads && p.shares_weights() &&
+    return f.row->weights == weights_layout::packed && f.has_quads() && p.shares_weights() &&
            p.rows_of_weights() >= fewest_tiles * f.row->tile_m;
 }
 
@@ -72,7 +72,7 @@ std::shared_ptr<const laid_out_problem> layouts::wanted(const kernel_row &row) {
 }
 
 bool layouts::wants_packed(const kernel_row &row) const {
-    return row.weights == weights_layout::packed && of_problem.has_quads && !of_problem.empty &&
+    return row.weights == weights_layout::packed && of_problem.has_quads() && !of_problem.empty &&
            !converts_packed_;
 }
 

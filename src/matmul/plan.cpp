@@ -50,11 +50,10 @@ bool may_split(const facts &f) {
 }
 
 // How many neighbouring tiles a work-item computes (FLAG_ABREAST): as many as leave enough
-// work-items, for few rows of bytes and plain weights that lie along N. More rows hide the time in
-// which their weights are read.
+// work-items, for few rows of bytes and plain weights that lie along N.
 zemm_dim_t tiles_abreast(const facts &f, zemm_dim_t rows, zemm_dim_t tiles, zemm_dim_t enough) {
-    if (f.row->multiplies != operands::int8 || f.family.has_tiles() || f.row->rows_at_once > 8 ||
-        f.laid_out->wei_unit != UNIT_COLUMN || rows > most_rows_abreast)
+    if (!f.may_be_abreast || f.row->multiplies != operands::int8 || f.family.has_tiles() ||
+        f.row->rows_at_once > 8)
         return 1;
     const zemm_dim_t most = std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / rows);
     zemm_dim_t abreast = 1;
@@ -71,8 +70,8 @@ zemm_dim_t tiles_abreast(const facts &f, zemm_dim_t rows, zemm_dim_t tiles, zemm
 void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *f.row;
     matmul_problem &block = result.argument_block;
-    const grouping grouped = f.problem().grouped;
-    const zemm_dim_t rows = grouped == grouping::rows ? f.problem().likely_rows : block.rows;
+    const bool by_rows = f.problem().grouped == grouping::rows;
+    const zemm_dim_t rows = f.problem().rows_of_weights();
     if (chosen.slices != 0)
         fail(zemm_unimplemented, "%s does not cut ranges of K into slices", row.name);
     if (chosen.rows > row.tile_m)
@@ -102,7 +101,6 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
     block.tile_rows = int32_t(chosen.rows != 0 ? chosen.rows : groups(rows, tiles, "M"));
     if (f.family.has_tiles()) // it multiplies whole groups of rows, so that only the last may be cut
         block.tile_rows = int32_t(up(block.tile_rows, row.rows_at_once));
-    const bool by_rows = grouped == grouping::rows;
     const zemm_dim_t along_m = by_rows ? 1 : groups(rows, block.tile_rows, "M");
     block.strip = int32_t(strip_of(chosen, 1, along_m, row));
     result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(by_rows ? 1 : batch),
@@ -188,7 +186,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
                                                     : row.tile_k;
     if (block.segment <= block_k)
         flags |= FLAG_WHOLE_SEGMENTS;
-    if (multiplies_quads(f) && p.k() % 4 != 0)
+    // A part of K ends where another one begins, or where K ends.
+    if (multiplies_quads(f) && (!f.has_quads() || p.k() % 4 != 0))
         flags |= FLAG_QUAD_TAIL;
     if (!is_xe && (f.wei == reading::packed || is_read_in_rows(f)) && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;

@@ -27,19 +27,21 @@ bool is_integer(const facts &f, std::string &why) {
     return false;
 }
 
-// The reason of a row that needs every K group to be a multiple of unit.
-std::string unit_of_groups(const facts &f, zemm_dim_t unit) {
-    return text("it needs groups of K that are multiples of %lld, the greatest common divisor here is %lld",
-                (long long)unit, (long long)f.segment);
+// Whether parts of K that are multiplied apart begin at multiples of the unit. who: wants that.
+bool begins_at(const facts &f, zemm_dim_t unit, const char *who, std::string &why) {
+    if (f.begins_at(unit))
+        return true;
+    if (f.problem().grouped == grouping::k)
+        why = text("groups of K may begin at any element, %s parts of K that begin at multiples of %lld", who,
+                   (long long)unit);
+    else
+        why = text("%s groups of K that are multiples of %lld, the greatest common divisor here is %lld", who,
+                   (long long)unit, (long long)f.segment);
+    return false;
 }
 
 bool reads_weights(const facts &f, std::string &why) {
-    if (f.wei != reading::packed || f.has_quads)
-        return true;
-    why = text(
-        "packed weights need groups of K that are multiples of 4, the greatest common divisor here is %lld",
-        (long long)f.segment);
-    return false;
+    return f.wei != reading::packed || begins_at(f, 4, "packed weights need", why);
 }
 
 bool has_packed_weights(const facts &f, std::string &why) {
@@ -85,10 +87,7 @@ bool takes_steps(const facts &f, std::string &why) {
     }
     if (!parameters_are_small(f, why))
         return false;
-    if (f.empty || f.segment % f.step == 0 || f.is_one_segment)
-        return true;
-    why = unit_of_groups(f, f.step);
-    return false;
+    return f.empty || begins_at(f, f.step, "it needs", why);
 }
 
 bool has_dpas(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {
@@ -231,13 +230,7 @@ bool has_neighbours(const facts &f, std::string &why) {
 
 // What rows that multiply bytes by quads require.
 bool reads_quads(const facts &f, std::string &why) {
-    if (!is_integer(f, why) || !has_neighbours(f, why))
-        return false;
-    if (!f.has_quads) {
-        why = unit_of_groups(f, 4);
-        return false;
-    }
-    return true;
+    return is_integer(f, why) && has_neighbours(f, why) && begins_at(f, 4, "it needs", why);
 }
 
 // f8 and f4 weights are exact in 16 bits. Less their zero points they may need more: rows of f32 take these.
