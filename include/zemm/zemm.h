@@ -37,7 +37,7 @@ const zemm_version_t ZEMM_API *zemm_version(void);
 /* What the library logs on stdout. level 0: nothing; 1: errors, warnings and executions; 2: these
  * and the creation of primitives. Any other level: invalid_arguments. The environment variable
  * ZEMM_VERBOSE sets what is logged at the start; it is a comma-separated list of none, error, warn,
- * check, dispatch, profile_create, profile_exec, profile, all, 0, 1 and 2. */
+ * check, dispatch, profile_create, profile_exec, profile, plan, all (all but plan), 0, 1 and 2. */
 zemm_status_t ZEMM_API zemm_set_verbose(int level);
 
 /* How many primitives the process keeps for reuse; 0 turns the cache off, a negative capacity is

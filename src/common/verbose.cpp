@@ -32,6 +32,7 @@ constexpr token tokens[] = {
     {"profile_create", profile_create},
     {"profile_exec", profile_exec},
     {"profile", profile_create | profile_exec},
+    {"plan", plan},
     {"all", error | warn | check | dispatch | profile_create | profile_exec},
     {"1", level_flags[1]},
     {"2", level_flags[2]},

@@ -17,6 +17,7 @@ enum flag : unsigned {
     dispatch = 8, // why an implementation was skipped
     profile_create = 16,
     profile_exec = 32,
+    plan = 64, // how the chosen kernel runs a matmul
 };
 
 bool enabled(unsigned flags); // whether any of these flags is on

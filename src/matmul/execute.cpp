@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/error.hpp"
 #include "matmul/compiled.hpp"
+#include "matmul/plan_text.hpp"
 
 namespace zemm::matmul {
 
@@ -28,6 +29,7 @@ void primitive::submit(ze::stream &stream, const std::map<int, zemm_memory_t> &m
     const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.argument_block->data();
     check_alignment(ZEMM_ARG_SRC, src, plan.src_alignment, *plan.row);
     check_alignment(ZEMM_ARG_WEIGHTS, wei, plan.wei_alignment, *plan.row);
+    log_plan("exec", pd.problem(), plan);
     stream.keep(compiled_);
     const char *scratchpad = nullptr;
     if (plan.scratchpad_size != 0)

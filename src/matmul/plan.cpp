@@ -197,6 +197,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         flags |= FLAG_ABREAST;
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
+    result.flags = flags;
     const bool is_split = block.k_range < block.k;
     if (is_xe) {
         result.constants = xe_constants(f, flags, is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);

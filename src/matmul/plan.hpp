@@ -17,6 +17,7 @@ namespace zemm::matmul {
 struct plan {
     const kernel_row *row;
     std::vector<ze::spec_constant> constants;
+    uint32_t flags = 0;                     // FLAG_..., also those that the constants leave out
     kernels::matmul_problem argument_block; // copied to the device at creation
     std::array<uint32_t, 3> group_size;     // work-items of a work-group
     // Work-groups: tiles, batch, ranges of K. With groups of rows the tiles are those of tiles_along_m

@@ -2,6 +2,7 @@
 #include "matmul/primitive_desc.hpp"
 
 #include "common/error.hpp"
+#include "matmul/plan_text.hpp"
 #include "matmul/tuning.hpp"
 #include "zemm/zemm.h"
 
@@ -17,6 +18,7 @@ void primitive_desc::choose(size_t index) {
     struct plan new_plan = make_plan(c, *engine->device);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
     argument_map new_arguments = arguments_of(c.facts.of_caller(), new_scratchpad);
+    log_plan("create", c.facts.of_caller(), new_plan);
     // Nothing below throws: a failure above leaves the descriptor as it was.
     arguments = std::move(new_arguments);
     scratchpad = new_scratchpad;
