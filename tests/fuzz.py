@@ -3,7 +3,8 @@
 
     python tests/fuzz.py [TARGET ...] [--seconds=60] [--seed=N]
 
-Each target runs in a process of its own, which writes an input to a file before it takes it. So an
+The target arithmetic has options of its own, which fuzz_arithmetic.py explains. Each target runs in a
+process of its own, which writes an input to a file before it takes it. So an
 input that ends or hangs the process is kept, and `python tests/fuzz.py TARGET --input=FILE` runs it
 again. Inputs that once failed are in tests/fuzz_seeds/TARGET and run first, every time. Damaged
 SPIR-V has a program of its own:
@@ -19,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import fuzz_arithmetic
 from fuzz_targets import TARGETS
 
 SEEDS = Path(__file__).parent / "fuzz_seeds"
@@ -68,22 +70,39 @@ def fuzz(name: str, seconds: float, seed: int, folder: Path) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("target", nargs="*", choices=[*TARGETS, []], help="all of them by default")
+    known = [*TARGETS, "arithmetic"]
+    parser.add_argument("target", nargs="*", choices=[*known, []], help="all of them by default")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--input", type=Path, help="one input, in this process")
+    parser.add_argument("--only", default="", help="arithmetic: a part of the names of the kernels to force")
+    parser.add_argument("--mask", default="", help="arithmetic: features that the device must not report")
+    parser.add_argument("--failures", type=Path, help="arithmetic: the file of failing cases")
+    parser.add_argument("--log", default="", help="arithmetic: the log of tests")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    names = args.target or list(TARGETS)
+    names = args.target or known
     if args.input:
         TARGETS[names[0]]().take(args.input.read_bytes())
     elif args.worker:
         work(names[0], args.seconds, args.seed, args.worker)
     else:
         folder = Path(tempfile.mkdtemp(prefix="zemm-fuzz-"))
-        failures = [failure for name in names if (failure := fuzz(name, args.seconds, args.seed, folder))]
+        failures = [
+            failure
+            for name in TARGETS
+            if name in names and (failure := fuzz(name, args.seconds, args.seed, folder))
+        ]
         print("\n".join(failures))
-        return len(failures)
+        status = len(failures)
+        if "arithmetic" in names:
+            kept = args.failures or folder / "arithmetic"
+            report = fuzz_arithmetic.fuzz(args.seconds, args.seed, args.only, args.mask, kept, args.log)
+            print("\n".join([*report.missing(), report.summary(), *report.failures]))
+            if report.failures:
+                print(f"arithmetic: the lines are in {kept}, the seed is {args.seed}")
+            status += len(report.failures)
+        return min(status, 100)
     return 0
 
 

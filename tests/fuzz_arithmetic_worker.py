@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that runs the cases of `fuzz.py arithmetic`. It writes a line of JSON for each step, so that
+the other side knows which case ends or hangs it.
+"""
+
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fuzz_decisions import Decision, Log, executed_and_cases
+from fuzz_forms import Form, Forms, Sizes, line_of
+from fuzz_sizes import SizeDrawer
+
+SIZES = 32  # that are planned at random for a form
+BUILDS = 2  # lists of constants, for which kernels are built
+LATER = 3  # cases of a list that run though their decision is not new
+SHRINKS = 40  # attempts to make a failing case smaller
+
+
+class Worker:
+    """The steps are {"start": line}, then {"end": state, ...}, and {"planned": decisions}."""
+
+    def __init__(self, seed: int, only: str, seen: set[Decision]) -> None:
+        self.out = os.fdopen(os.dup(1), "w")
+        self.log = Log()  # before zemm reads the environment
+        import zemm
+        from zemm import _building
+        from zemm.benchdnn.run import Runner
+
+        _building.is_quiet = True
+        self.zemm, self.rng, self.seen = zemm, random.Random(seed), seen
+        self.engine = zemm.Engine("cpu")
+        self.forms = Forms(self.rng, tuple(self.engine.features), only)
+        self.runner = Runner(lambda job, word: None)
+        self.shrunk: set[tuple[str, ...]] = set()
+
+    def say(self, **step: Any) -> None:
+        self.out.write(json.dumps(step) + "\n")
+        self.out.flush()
+
+    # ---- one case
+
+    def case(self, form: Form, sizes: Sizes) -> Any:
+        return self.case_of(form.kernel, form.tokens(sizes))
+
+    def case_of(self, kernel: str, tokens: list[str]) -> Any:
+        """The driver's job of a case. None: the driver does not take the line."""
+        from zemm.benchdnn.atoms import UsageError
+        from zemm.benchdnn.expand import expand
+
+        os.environ["ZEMM_KERNEL"] = kernel
+        try:
+            return expand(tokens)[0][0]
+        except UsageError:
+            return None
+
+    def plan(self, form: Form, sizes: Sizes) -> Decision | None:
+        """What the planner decides. None: no kernel takes the case."""
+        static = replace(form, options=tuple(o for o in form.options if "runtime" not in o))
+        job = self.case(static, sizes)
+        return self.plan_of(job.case) if job else None
+
+    def plan_of(self, case: Any) -> Decision | None:
+        from zemm.benchdnn import build
+
+        try:
+            build.primitive_desc(self.zemm, self.engine, case)
+        except (NotImplementedError, ValueError):
+            return None
+        finally:
+            plans = self.log.plans()
+        return plans[-1].decision if plans else None
+
+    def run(self, line: str, job: Any) -> bool:
+        """Run a case, and say what came of it. True: it failed."""
+        self.say(start=line)
+        begin = time.monotonic()
+        self.log.plans()
+        result = self.runner.run(job)
+        decisions = [planned.decision for planned in self.log.plans() if planned.event == "exec"]
+        self.seen.update(decisions)
+        self.say(
+            end=result.state, decisions=decisions, seconds=time.monotonic() - begin,
+            errors=[result.errors, result.total], why=result.sentence or "; ".join(result.lines[:2]),
+        )  # fmt: skip
+        return bool(result.state == "FAILED")
+
+    # ---- forms
+
+    def form(self) -> None:
+        """Draw a form, plan it with many sizes, and run those whose decisions are new, then some others."""
+        form = self.forms.draw()
+        draw = SizeDrawer(self.rng, form)
+        sizes = [draw.size() for _ in range(SIZES)]
+        planned = [(s, decision) for s in sizes if (decision := self.plan(form, s))]
+        if not planned:
+            self.say(planned=[])
+            return
+        start = self.rng.choice(planned)[0]
+        for name in self.rng.sample("mnk", 2):
+            for s in draw.thresholds(start, name, lambda s: self.plan(form, s)):
+                if decision := self.plan(form, s):
+                    planned.append((s, decision))
+        self.say(planned=sorted({decision for _, decision in planned}))
+        failures = 0
+        for s in self.chosen(planned):
+            uneven = draw.uneven(s)
+            job = self.case(form, uneven)
+            if job is None:
+                continue
+            if self.run(form.line(uneven), job):
+                failures += 1
+                self.shrink(form, uneven)
+            if failures == 2:
+                return
+
+    def chosen(self, planned: list[tuple[Sizes, Decision]]) -> Iterator[Sizes]:
+        """Sizes of which as few kernels as possible have to be built: those of some lists of constants, of
+        each list several, and those first whose decision has not run yet.
+        """
+        self.rng.shuffle(planned)
+        by_constants: dict[tuple[str, str], list[tuple[Sizes, Decision]]] = {}
+        for s, decision in planned:
+            by_constants.setdefault(decision[:2], []).append((s, decision))
+        built = {decision[:2] for decision in self.seen}
+        new = 0
+        for constants, cases in by_constants.items():
+            new += constants not in built
+            if constants not in built and new > BUILDS:
+                continue
+            times: dict[Decision, int] = {}
+            later = []
+            for s, decision in cases:
+                times[decision] = times.get(decision, 0) + 1
+                if decision in self.seen or times[decision] > 2:
+                    later.append(s)
+                else:
+                    yield s
+            yield from later[:LATER]
+
+    # ---- problems of tests
+
+    def of_log(self, path: Path) -> Iterator[tuple[str, Any]]:
+        """Plan the matmuls of a log on each row, and say which decisions no execution of the log had. The
+        lines and jobs of one case for each of them.
+        """
+        executed, cases = executed_and_cases(path)
+        found: dict[Decision, tuple[str, Any]] = {}
+        planned = set()
+        for tokens in cases:
+            arguments = ["--engine=cpu", "--allow-enum-tags-only=0", "--matmul", *tokens[1:]]
+            if (job := self.case_of("", arguments)) is None:
+                continue
+            for kernel in ("", *self.forms.rows()):
+                os.environ["ZEMM_KERNEL"] = kernel
+                if decision := self.plan_of(job.case):
+                    planned.add(decision)
+                    found.setdefault(decision, (line_of(kernel, arguments), job))
+        missing = {decision: found[decision] for decision in sorted(planned - executed)}
+        self.say(
+            problems=len(cases), reachable=len(planned), tested=len(executed),
+            missing=[[*decision, line] for decision, (line, _) in missing.items()],
+        )  # fmt: skip
+        self.seen |= executed
+        return iter(missing.values())
+
+    # ---- failures
+
+    def shrink(self, form: Form, sizes: Sizes) -> None:
+        """Say a smaller case that fails, too. Only once for each kind of failure."""
+        kind = (form.grouping, *form.dt, form.kernel.split(":")[0], *(o.split("=")[0] for o in form.options))
+        if kind in self.shrunk:
+            return
+        self.shrunk.add(kind)
+        left = SHRINKS
+
+        def fails(smaller: Form, s: Sizes) -> bool:
+            nonlocal left
+            left -= 1
+            job = self.case(smaller, s) if left >= 0 else None
+            if job is None:
+                return False
+            self.say(start=smaller.line(s), shrinking=True)
+            state = self.runner.run(job).state
+            self.say(end=state, shrinking=True)
+            return bool(state == "FAILED")
+
+        changed = True
+        while changed and left > 0:
+            changed = False
+            for smaller, s in smaller_cases(form, sizes):
+                if fails(smaller, s):
+                    form, sizes, changed = smaller, s, True
+                    break
+        self.say(smallest=form.line(sizes))
+
+
+def smaller_cases(form: Form, s: Sizes) -> Iterator[tuple[Form, Sizes]]:
+    """Cases that are simpler by one step."""
+    if len(s.groups) > 1:
+        for at in range(len(s.groups)):
+            groups = s.groups[:at] + s.groups[at + 1 :]
+            axis = "m" if form.grouping == "rows" else "k"
+            yield form, replace(s, groups=groups, **{axis: sum(groups)})
+    for at in range(len(form.options)):
+        yield replace(form, options=form.options[:at] + form.options[at + 1 :]), s
+    if any(form.strides):
+        yield replace(form, strides=()), s
+    if form.batch:
+        yield replace(form, batch=form.batch[1:]), s
+    of_groups = {"rows": "m", "k": "k"}.get(form.grouping)
+    for name, unit in (("m", 1), ("n", form.unit_n), ("k", form.unit)):
+        value = getattr(s, name)
+        smaller = (value // 2 // unit * unit, value - unit) if name != of_groups else ()
+        yield from ((form, replace(s, **{name: less})) for less in smaller if less > 0)
+
+
+def lines_of(path: Path) -> list[tuple[str, list[str]]]:
+    """The kernel and the arguments of each line of a file of failures."""
+    found = []
+    for line in path.read_text().splitlines():
+        words = line.split("#")[0].split()
+        if "zemm-benchdnn" in words:
+            at = words.index("zemm-benchdnn")
+            kernel = [word.partition("=")[2] for word in words[:at] if word.startswith("ZEMM_KERNEL=")]
+            found.append(("".join(kernel), words[at + 1 :]))
+    return found
+
+
+def main() -> None:
+    wanted = json.loads(sys.argv[1])
+    seen = {Decision(*decision) for decision in json.loads(sys.stdin.read() or "[]")}
+    worker = Worker(wanted["seed"], wanted["only"], seen)
+    end = time.monotonic() + wanted["seconds"]
+    for path in wanted["files"]:
+        for kernel, tokens in lines_of(Path(path)):
+            if job := worker.case_of(kernel, tokens):
+                worker.run(line_of(kernel, tokens), job)
+    if wanted["log"]:
+        for line, job in worker.of_log(Path(wanted["log"])):
+            if time.monotonic() < end:
+                os.environ["ZEMM_KERNEL"] = line.partition("zemm-benchdnn")[0].strip().partition("=")[2]
+                worker.run(line, job)
+    while time.monotonic() < end:
+        worker.form()
+
+
+if __name__ == "__main__":
+    main()

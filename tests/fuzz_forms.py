@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random forms of matmuls for `fuzz.py arithmetic`: a form is a case line of zemm-benchdnn without sizes.
+
+The constants of kernels do not depend on M, N and K, so that few builds serve many sizes of a form.
+"""
+
+import math
+import random
+from dataclasses import dataclass
+
+from support_rows import BY_NAME
+from zemm.isa.rows import Row
+
+INT8, INT4 = ("s8", "u8"), ("s4", "u4")
+FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
+DST = (*FLOATS, "f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
+SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
+POST_OPS = ("relu", "sum:0.5", "add:f32:per_oc", "mul:f32:common", "prelu:per_oc", "linear:0.5:1", "max:s8:3")
+GROUPED_POST_OPS = ("relu", "linear:0.5:1", "mul:f32:1", "mul:f32:3")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """M, N and K. groups: the sizes of the groups of rows or of K, whose sum M or K is."""
+
+    m: int
+    n: int
+    k: int
+    groups: tuple[int, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        return self.m * self.k + self.k * self.n * (len(self.groups) or 1) + self.m * self.n
+
+
+@dataclass(frozen=True)
+class Form:
+    """kernel: what ZEMM_KERNEL says. grouping: "", "rows" or "k". batch: the batch dimensions of src and
+    weights. unit: K is a multiple of it, and N of unit_n. options: with {k} for K. strides: for src,
+    weights and dst the order of the last two dimensions and a padding, or nothing.
+    """
+
+    dt: tuple[str, str, str]
+    kernel: str = ""
+    grouping: str = ""
+    batch: tuple[tuple[int, int], ...] = ()
+    unit: int = 1
+    unit_n: int = 1
+    options: tuple[str, ...] = ()
+    strides: tuple[tuple[str, int] | None, ...] = ()
+
+    def tokens(self, s: Sizes) -> list[str]:
+        """The arguments of zemm-benchdnn for the sizes."""
+        found = ["--engine=cpu", "--allow-enum-tags-only=0", "--matmul", f"--dt={':'.join(self.dt)}"]
+        found += [option.replace("{k}", str(s.k)) for option in self.options]
+        src, wei = (tuple(dims[side] for dims in self.batch) for side in (0, 1))
+        if self.grouping:
+            sizes = "+".join(map(str, s.groups))
+            found.append(f"--grouped={int(self.grouping == 'k')}:{len(s.groups)}:{sizes}")
+            wei = (len(s.groups),) if self.grouping == "rows" else ()
+        shapes = (*src, s.m, s.k), (*wei, s.k, s.n)
+        if any(self.strides):
+            dst = (*map(max, src, wei), s.m, s.n)
+            found.append("--strides=" + ":".join(map(strided, self.strides, (*shapes, dst))))
+        return [*found, ":".join("x".join(map(str, shape)) for shape in shapes)]
+
+    def line(self, s: Sizes) -> str:
+        """What a shell runs to repeat the case."""
+        return line_of(self.kernel, self.tokens(s))
+
+
+def line_of(kernel: str, tokens: list[str]) -> str:
+    """What a shell runs to repeat a case."""
+    return f"{f'ZEMM_KERNEL={kernel} ' if kernel else ''}zemm-benchdnn {' '.join(tokens)}"
+
+
+def strided(choice: tuple[str, int] | None, dims: tuple[int, ...]) -> str:
+    """The strides of a tensor; "" for those of its tag."""
+    if choice is None:
+        return ""
+    order, padding = choice
+    *batch, rows, columns = dims
+    length, count = (columns, rows) if order == "ab" else (rows, columns)
+    pitch = length + padding
+    step, strides = pitch * count + padding, [pitch, 1] if order == "ab" else [1, pitch]
+    for dim in reversed(batch):
+        strides.insert(0, step)
+        step *= dim
+    return "x".join(map(str, strides))
+
+
+class Forms:
+    """Draws forms. only: a part of the names of the rows that may be forced, by which all forms then are."""
+
+    def __init__(self, rng: random.Random, features: tuple[str, ...], only: str = "") -> None:
+        self.rng = rng
+        able = [row for row in BY_NAME.values() if only in row.name and is_able(row, features)]
+        self.cpu = [row for row in able if not row.is_xe]
+        self.xe = [row for row in able if row.is_xe]
+        self.always = bool(only)
+
+    def rows(self) -> list[str]:
+        """The names of the rows that may be forced."""
+        return [row.name for row in (*self.cpu, *self.xe)]
+
+    def maybe(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def draw(self) -> Form:
+        rng = self.rng
+        grouping = rng.choices(["", "rows", "k"], [5, 3, 2])[0]
+        kind = rng.choices(["integer", "float", "weight only", "f64"], [10, 6, 4, 0 if grouping else 0.3])[0]
+        dt = self.types(kind)
+        batch = () if grouping else tuple(self.batch_dim() for _ in range(rng.choice((0, 0, 0, 1, 2))))
+        options, unit, unit_n = self.attributes(kind, grouping, len(batch) + 2, dt)
+        strides: tuple[tuple[str, int] | None, ...] = ()
+        if not grouping and self.maybe(0.25):
+            strides = tuple(
+                (rng.choice(("ab", "ba")), rng.choice((0, 1, 2, 6, 64))) if self.maybe(0.7) else None
+                for _ in range(3)
+            )
+        options += self.tags(grouping, dt, len(batch) + 2, strides)
+        if not strides and not grouping and "any" not in "".join(options) and self.maybe(0.2):
+            masks = rng.choice(("1:0", "0:2", "1:2", "2:1", "3:3")) if not batch else "0:0"
+            options += (f"--runtime_dims_masks={masks}",)
+        even = 2 if "4" in dt[1][:2] or dt[1] == "f4_e2m1" else 1
+        if self.maybe(0.7):
+            unit_n = math.lcm(unit_n, even)
+        return Form(dt, self.kernel(kind), grouping, batch, unit, unit_n, options, strides)
+
+    def types(self, kind: str) -> tuple[str, str, str]:
+        rng = self.rng
+        if kind == "f64":
+            return "f64", "f64", rng.choice(("f64", "f32"))
+        if kind == "integer":
+            return rng.choice(INT8), rng.choice((*INT8, *INT8, *INT4)), rng.choice(DST)
+        if kind == "weight only":
+            return rng.choice(FLOATS), rng.choice((*INT8, *INT4)), rng.choice((*FLOATS, "f8_e4m3", "s8"))
+        src = rng.choice((*FLOATS, *SMALL_FLOATS))
+        wei = rng.choice((src, src, *FLOATS, *SMALL_FLOATS))
+        return src, wei, rng.choice((src, "f32", "f16", "bf16", rng.choice(DST), "f4_e2m1"))
+
+    def batch_dim(self) -> tuple[int, int]:
+        size = self.rng.choice((1, 2, 3))
+        return self.rng.choice(((size, size), (1, size), (size, 1), (size, 1)))
+
+    def kernel(self, kind: str) -> str:
+        """A row with or without a cut, or "" for the library's choice. AMX is slow in software, and so are
+        rows for GPUs.
+        """
+        rng = self.rng
+        if not self.always and self.maybe(0.55):
+            return ""
+        rows = self.xe if self.xe and (self.maybe(0.15) or not self.cpu) else self.cpu
+        of_kind = ("int8", "any") if kind == "integer" else ("any", "float", "half", "bf16", "f16", "tf32")
+        fitting = [row for row in rows if row.src in of_kind]
+        row = rng.choice(fitting or rows)
+        cuts = {"rows": (1, 2, 4, 8, 16, 32, 120), "ranges": (2, 3, 5), "strip": (2, 3), "slices": (2, 4)}
+        text = row.name
+        for name, values in cuts.items():
+            if self.maybe(0.3) and (name == "slices") <= row.is_xe and (name == "rows") <= (not row.is_xe):
+                text += f":{name}={rng.choice(values)}"
+        return text
+
+    def tags(
+        self, grouping: str, dt: tuple[str, str, str], ndims: int, strides: tuple[tuple[str, int] | None, ...]
+    ) -> tuple[str, ...]:
+        """The tags of tensors without strides and groups."""
+        plain = "abcd"[:ndims]
+        turned = plain[:-2] + plain[-1] + plain[-2]
+        of_weights = ["any", plain, plain, turned, turned]
+        if ndims == 2 and not grouping and "f64" not in dt:
+            wide = dt[1] in FLOATS
+            of_weights.append("BA16a64b" if wide else "BA16a64b4a")
+        if grouping == "rows":
+            return (f"--wtag={self.rng.choice(('any', 'abc', 'abc', 'acb'))}",)
+        if grouping == "k":
+            return (f"--dtag={self.rng.choice(('any', 'abc', 'acb'))}",)
+        choices = {"stag": [plain, plain, turned], "wtag": of_weights, "dtag": [plain, plain, plain, turned]}
+        return tuple(
+            f"--{name}={self.rng.choice(tags)}"
+            for (name, tags), given in zip(choices.items(), strides or (None,) * 3, strict=True)
+            if given is None
+        )
+
+    def attributes(
+        self, kind: str, grouping: str, ndims: int, dt: tuple[str, str, str]
+    ) -> tuple[tuple[str, ...], int, int]:
+        """The options of attributes, and the units of K and N that their groups want."""
+        rng, found = self.rng, []
+        if kind == "weight only" or (dt[0] == "f32" and self.maybe(0.3)):
+            mode = rng.choice(("any", "strict", "bf16", "f16", "tf32"))
+            found.append(f"--attr-fpmath={mode}{':true' if kind == 'weight only' else ''}")
+        if self.maybe(0.1):
+            found.append("--attr-deterministic=true")
+        if self.maybe(0.15):
+            found.append("--attr-scratchpad=user")
+        if grouping == "k" or kind == "f64":
+            return tuple(found), 1, 1
+        quantised, unit, unit_n = self.quantisation(kind, grouping, ndims, dt)
+        found += quantised
+        if self.maybe(0.35):
+            bias = rng.choice(("f32", "bf16", "s32")) if kind == "integer" else rng.choice(FLOATS)
+            mask = 2 if grouping else rng.choice((1 << (ndims - 1), 0, (1 << ndims) - 1, 1 << (ndims - 2)))
+            found += [f"--bia-dt={bias}", f"--bia_mask={mask}"]
+        if self.maybe(0.35):
+            names = GROUPED_POST_OPS if grouping else POST_OPS
+            ops = rng.sample(names, rng.choice((1, 1, 2)))
+            found.append("--attr-post-ops=" + "+".join(ops))
+        if not grouping and self.maybe(0.05):
+            found.append("--attr-dropout=0.5:12345")
+        if not grouping and dt[2] in ("f16", "bf16", "f8_e5m2", "f8_e4m3") and self.maybe(0.05):
+            found.append("--attr-rounding-mode=dst:stochastic")
+        return tuple(found), unit, unit_n
+
+    def quantisation(
+        self, kind: str, grouping: str, ndims: int, dt: tuple[str, str, str]
+    ) -> tuple[list[str], int, int]:
+        """Scales, zero points and reductions."""
+        rng = self.rng
+        base = rng.choice((16, 32, 32, 64, 64, 128, 128, 192, 256, 4, 20, 36, 7))
+        groups = [1]
+
+        def group() -> int:
+            groups.append(rng.choice((base, base, base, 2 * base, base * 4)))
+            return groups[-1]
+
+        by_rows = grouping == "rows"
+        src_ndims, wei_ndims = (2, 3) if by_rows else (ndims, ndims)
+        row, every = 1 << (src_ndims - 2), (1 << src_ndims) - 1
+        column, every_wei = 1 << (wei_ndims - 1), (1 << wei_ndims) - 1
+        per_column = column | 1 if by_rows and self.maybe(0.8) else column
+        per_group = every_wei if self.maybe(0.8) else column | 1 << (wei_ndims - 2)
+        scales, points, sums = [], [], ""
+        scale, long_scale = rng.choice(FLOATS), rng.choice(SCALE_TYPES)
+        if kind == "integer" or dt[0] in SMALL_FLOATS:
+            match rng.randrange(6):
+                case 0:
+                    scales.append(f"src:{'common' if by_rows else rng.choice(('common', 'host_scalar'))}:0.5")
+                case 1:
+                    scales.append(f"src:{row}:{scale}")
+                case 2 | 3:
+                    mask = every if self.maybe(0.8) else every & ~row if every & ~row else every
+                    scales.append(f"src:{mask}:{long_scale}:1x{group()}")
+        if kind != "float" or dt[1] in SMALL_FLOATS or self.maybe(0.2):
+            match rng.randrange(6):
+                case 0:
+                    scales.append(f"wei:{'common' if by_rows else rng.choice(('common', 'host_scalar'))}:0.5")
+                case 1 | 2:
+                    scales.append(f"wei:{per_column}:{scale}")
+                case 3 | 4:
+                    scales.append(f"wei:{per_group}:{long_scale}:{group()}x1")
+        n_group = 0
+        if kind != "float":
+            zp = rng.choice(("s32", *INT8, *INT8, *INT4, dt[1], "f32", "f16"))
+            match rng.randrange(7):
+                case 0:
+                    points.append(f"wei:common:2:{rng.choice(('s32', *INT8))}")
+                case 1 | 2:
+                    points.append(f"wei:{per_column}:{zp}")
+                case 3 | 4:
+                    points.append(f"wei:{per_group}:{zp}:{group()}x1")
+                case 5 if not by_rows:
+                    n_group = 16
+                    points.append(f"wei:{per_column}:{zp}:1x{n_group}")
+        if kind == "integer":
+            match rng.randrange(8):
+                case 0:
+                    points.append("src:common:1")
+                case 1:
+                    points.append(f"src:{row}:{rng.choice(INT8)}")
+                case 2:
+                    points.append(f"src:{every}:{rng.choice(INT8)}:1x{group()}")
+            if points and self.maybe(0.3):
+                sums = f"src:{every}:s32:1x{math.gcd(*groups[1:]) if groups[1:] else '{k}'}"
+        if not grouping and self.maybe(0.2):
+            mask = rng.choice(("common:0.5", f"{1 << (ndims - 1)}:f32", f"{1 << (ndims - 2)}:f32"))
+            scales.append(f"dst:{mask}")
+        if not grouping and dt[2] in ("s8", "u8", "s32") and self.maybe(0.3):
+            points.append("dst:common:1")
+        found = [f"--attr-scales={'+'.join(scales)}"] * bool(scales)
+        found += [f"--attr-zero-points={'+'.join(points)}"] * bool(points)
+        found += [f"--attr-precomputed-reductions={sums}"] * bool(sums)
+        return found, math.lcm(*groups), max(n_group, 1)
+
+
+def is_able(row: Row, features: tuple[str, ...]) -> bool:
+    """Whether the CPU device takes the row where it is forced."""
+    return row.is_xe or row.has_tiles or not row.feature or row.feature in features
