@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of named arrays in the safetensors format, which layers are kept in."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from types import ModuleType
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from zemm import _check
-from zemm.errors import InvalidArgumentsError, missing_package
+from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_package
 
 
 def _safetensors() -> ModuleType:
@@ -24,7 +25,7 @@ def write_arrays(path: str | PathLike[str], arrays: Mapping[str, NDArray[Any]]) 
     """Types that only ml_dtypes has are stored as integers of their size."""
     file = _check.path(path, "path")
     plain = {
-        name: array if array.dtype.isbuiltin == 1 else array.view(f"u{array.itemsize}")
+        name: array.view(f"u{array.itemsize}") if array.dtype.kind == "V" else array
         for name, array in arrays.items()
     }
     _safetensors().save_file(plain, file)
@@ -39,3 +40,12 @@ def read_arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
     except Exception as error:  # the package has exceptions of its own
         raise InvalidArgumentsError(f"path: {file} is no file of layers: {error}") from None
     return arrays
+
+
+@contextmanager
+def about_file(path: str | PathLike[str]) -> Iterator[None]:
+    """Errors of arguments that are raised inside name the file that the arguments come from."""
+    try:
+        yield
+    except (InvalidArgumentsError, UnimplementedError) as error:
+        raise type(error)(f"path: {_check.path(path, 'path')}: {error}", error.status) from None

@@ -8,9 +8,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from zemm import _check
-from zemm._array_files import read_arrays, write_arrays
-from zemm._linear_state import prefixes_of
+from zemm._array_files import about_file, read_arrays, write_arrays
+from zemm._linear_state import from_file, prefixes_of
 from zemm.engine import Engine
+from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
 
 
@@ -25,9 +26,17 @@ def save_layers(path: str | PathLike[str], layers: Mapping[str, Linear]) -> None
 
 
 def load_layers(path: str | PathLike[str], *, engine: Engine | None = None) -> dict[str, Linear]:
-    """All layers of a file that save_layers() has written, by name."""
-    state = read_arrays(path)
-    return {
-        prefix.removesuffix("."): Linear.from_state_dict(state, prefix, engine=engine)
-        for prefix in prefixes_of(state)
-    }
+    """All layers of a file that save_layers() has written, by name. OSError: the file cannot be read.
+    ValueError: it has other things than layers, or a layer is damaged."""
+    state = from_file(read_arrays(path))
+    prefixes = prefixes_of(state)
+    with about_file(path):
+        if state and not prefixes:
+            raise InvalidArgumentsError(
+                f"it holds no layers of zemm, but {len(state)} other arrays, such as {min(state)!r}: a layer"
+                " has an array 'config' after its name, as save_layers() writes it"
+            )
+        return {
+            prefix.removesuffix("."): Linear.from_state_dict(state, prefix, engine=engine)
+            for prefix in prefixes
+        }

@@ -117,6 +117,13 @@ def in_place(array: NDArray[Any], engine: Engine) -> bool:
     return True
 
 
+def owned(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy for an object that keeps it: dense, row-major, in this machine's byte order, read-only."""
+    made = np.array(array, array.dtype.newbyteorder("="), order="C")
+    made.flags.writeable = False
+    return made
+
+
 def shares_places(array: NDArray[Any]) -> bool:
     """Whether elements of the array may overlap in memory."""
     span = array.itemsize

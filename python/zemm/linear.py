@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm import _check
-from zemm._array_files import read_arrays, write_arrays
+from zemm._array_files import about_file, read_arrays, write_arrays
 from zemm._call import check_stream
 from zemm._host_tensors import Host, as_array, check_out, host_of
 from zemm._linear_calls import LinearCalls
-from zemm._linear_state import pack_state, unpack_state
+from zemm._linear_state import damaged, from_file, pack_state, unpack_state
 from zemm._numbers import as_float32
+from zemm._tensors import owned
 from zemm.dtypes import dtype_name, type_of
 from zemm.engine import Engine, Stream
-from zemm.errors import InvalidArgumentsError
+from zemm.errors import InvalidArgumentsError, NoDeviceError
 from zemm.packed_weights import PackedWeights, pack
 from zemm.quantization import quantize_weights
 from zemm.words import Activation, DataType, DType, FpmathMode, ScaleDType
@@ -164,7 +165,7 @@ class Linear:
             engine=engine,
         )
         layer.activation, layer.fpmath, layer.dst_dtype = activation, fpmath, dst_dtype
-        layer.activation_group = activation_group or layer.weights.k_group
+        layer.activation_group = int(activation_group or layer.weights.k_group)
         layer.bias = _bias(bias, layer.weights.dims) if bias is not None else None
         layer._calls = LinearCalls(
             layer.weights, layer.bias, activation == "int8", layer.activation_group, fpmath
@@ -172,7 +173,7 @@ class Linear:
         return layer
 
     def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """The layer as arrays of numpy: values (not packed), scales, zero_points, bias, and config,
+        """The layer as new arrays of numpy: values (not packed), scales, zero_points, bias, and config,
         which is JSON as bytes. prefix: of the names."""
         w = self.weights
         arrays = {
@@ -195,15 +196,20 @@ class Linear:
     def from_state_dict(
         cls, state: Mapping[str, Any], prefix: str = "", *, engine: Engine | None = None
     ) -> "Linear":
-        """The layer that state_dict() has described, packed for an engine. ValueError: there is no
-        layer with the prefix, or it is damaged."""
+        """The layer that state_dict() has described, packed for an engine. Arrays in other types than
+        state_dict() gave them are converted if no number changes.
+
+        ValueError: there is no layer with the prefix, or it is damaged: arrays are missing, or have other
+        shapes, or numbers that their type in the layer cannot hold."""
         _check.instance(state, Mapping, "state")  # type: ignore[type-abstract]
+        if engine is not None:
+            _check.instance(engine, Engine, "engine")
         arrays, settings = unpack_state(state, _check.instance(prefix, str, "prefix"))
         bias = arrays.pop("bias")
         values, scales, zero_points = arrays.values()
-        dims = settings.pop("dims", None)
+        dims = tuple(settings.pop("dims"))
         # Bytes with two values along K, see PackedWeights.unpack()
-        transposed = bool(dims) and np.ndim(values) == len(dims) and 2 * np.shape(values)[-2] == dims[-2]
+        transposed = values.ndim == len(dims) > 1 and 2 * values.shape[-2] == dims[-2]
         if transposed:
             values, scales, zero_points = (
                 a.swapaxes(-1, -2) if a is not None and a.ndim > 1 else a
@@ -213,12 +219,12 @@ class Linear:
             layer = cls.from_quantized(
                 values, scales, zero_points, bias=bias, transposed=transposed, engine=engine, **settings
             )
-        except TypeError as error:
-            raise InvalidArgumentsError(f"the layer {prefix!r} is damaged: {error}") from None
-        if layer.weights.dims != tuple(dims or ()):
-            raise InvalidArgumentsError(
-                f"the layer {prefix!r} is damaged: its values are {layer.weights.dims}, its dims {dims}"
-            )
+        except NoDeviceError:
+            raise
+        except InvalidArgumentsError as error:
+            raise damaged(prefix, error) from None
+        if layer.weights.dims != dims:
+            raise damaged(prefix, f"its values are {layer.weights.dims}, its dims {dims}")
         return layer
 
     def save(self, path: str | PathLike[str], prefix: str = "") -> None:
@@ -230,7 +236,9 @@ class Linear:
     def load(cls, path: str | PathLike[str], prefix: str = "", *, engine: Engine | None = None) -> "Linear":
         """The layer with a prefix of a file. OSError: the file cannot be read. ValueError: it has no
         such layer."""
-        return cls.from_state_dict(read_arrays(path), prefix, engine=engine)
+        state = from_file(read_arrays(path))
+        with about_file(path):
+            return cls.from_state_dict(state, prefix, engine=engine)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or a pickle has the plain values. It is packed again, on the default engine."""
@@ -375,7 +383,7 @@ class Linear:
 
 def _bias(bias: Any, dims: Shape) -> NDArray[Any]:
     """A copy of the bias, [N] or [E, N]."""
-    array = as_float32(as_array(bias, "bias"), "bias").copy()
+    array = owned(as_float32(as_array(bias, "bias"), "bias"))
     shape = (*dims[:-2], dims[-1])
     if type_of(array, "bias") not in _FLOATS:
         raise InvalidArgumentsError(f"bias has type {array.dtype}, not one of {', '.join(_FLOATS)}")

@@ -2,7 +2,7 @@
 """Weights that are kept on an engine in the layout that its kernel wants, with their quantisation
 parameters."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from zemm._lists import TYPES
 from zemm._parameters import Parameter, describe, scale_values, weights_zero_point_values
 from zemm._reorder import reorder
 from zemm._scales import group_count
-from zemm._tensors import operand, tensor, with_type
+from zemm._tensors import operand, owned, tensor, with_type
 from zemm.attributes import Attr
 from zemm.dtypes import FOUR_BIT
 from zemm.engine import Engine
@@ -37,9 +37,9 @@ class Operand:
 
     @classmethod
     def of(cls, parameter: Parameter, engine: Engine) -> "Operand":
-        values = parameter.values.copy()  # the caller may change the array later
+        values = owned(parameter.values)  # the caller may change the array later
         t = tensor(values, parameter.data_type, values.ndim, engine)
-        return cls(parameter, t.memory(engine))
+        return cls(replace(parameter, values=values), t.memory(engine))
 
     def declaration(self) -> tuple[int, int, Shape, DataType]:
         """Arguments of Attr.set_scales() and Attr.set_zero_points()."""
