@@ -325,3 +325,42 @@ def test_refusals(engine: zemm.Engine, call: Any, sentence: str) -> None:
 def test_unknown_expert(engine: zemm.Engine) -> None:
     with pytest.raises(IndexError, match="expert 3"):
         zemm.Linear.from_float(W, group=GROUP, engine=engine)(X[0], expert=3)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize(("group", "activation_group"), [(32, 192), (32, 384), (64, 96), (None, 48), (32, 3)])
+def test_activation_groups_beside_those_of_weights(
+    engine: zemm.Engine, group: int | None, activation_group: int, symmetric: bool
+) -> None:
+    """Groups of activations need neither divide those of weights nor be divided by them: the usual W4A8
+    has scales per token. zemm.matmul() gives the same bits."""
+    w = RNG.standard_normal((384, 16)).astype(np.float32)
+    x = RNG.standard_normal((3, 384)).astype(np.float32)
+    layer = zemm.Linear.from_float(
+        w,
+        bits=4,
+        group=group,
+        symmetric=symmetric,
+        activation="int8",
+        activation_group=activation_group,
+        engine=engine,
+    )
+    values, scales, reductions = zemm.quantize_activations(x, activation_group)
+    quantized = zemm.quantize_weights(w, 4, group, symmetric=symmetric)
+    dtype: Any = "s4" if symmetric else "u4"
+    sums = None if symmetric else reductions
+    names = ("weights_scales", "weights_zero_points")
+    y = zemm.matmul(
+        values,
+        quantized.values,
+        weights_dtype=dtype,
+        src_scales=scales,
+        reductions=sums,
+        engine=engine,
+        **dict(zip(names, quantized[1:], strict=True)),
+    )
+    packed = zemm.pack(
+        *quantized, weights_dtype=dtype, src_dtype="s8", src_group=activation_group, engine=engine
+    )
+    assert np.array_equal(zemm.matmul(values, packed, src_scales=scales, reductions=sums), y)
+    assert np.array_equal(layer(x), y)

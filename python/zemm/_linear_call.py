@@ -90,14 +90,17 @@ class _Step:
 
 
 class Quantizer:
-    """Quantises src to s8 with a scale and a sum for each group of K, on the engine."""
+    """Quantises src to s8 with scales and sums for groups of K, on the engine. groups: elements that
+    share a scale, and a sum."""
 
-    def __init__(self, primitive: Primitive, src: Slot, values: Slot, dims: Shape, group: int) -> None:
-        groups = (*dims[:-1], dims[-1] // group)
+    def __init__(
+        self, primitive: Primitive, src: Slot, values: Slot, dims: Shape, groups: tuple[int, int]
+    ) -> None:
         engine = primitive.engine
+        of_scales, of_sums = ((*dims[:-1], dims[-1] // group) for group in groups)
         self.values = values
-        self.scales = Slot(groups, "f32", engine)
-        self.sums = Slot(groups, "s32", engine)
+        self.scales = Slot(of_scales, "f32", engine)
+        self.sums = Slot(of_sums, "s32", engine)
         self.slots = (self.values, self.scales, self.sums)
         self.step = _Step(
             primitive,
@@ -123,8 +126,8 @@ class Quantizer:
 
 class LinearCall:
     """src_dims -> dst_dims. args: the memories of weights and bias. quantize: a reorder that
-    quantises src; None: src is multiplied as it is. groups: how many there are if the rows belong to
-    groups, else None."""
+    quantises src; None: src is multiplied as it is. k_groups: elements of K that share a scale, and a
+    sum, of the quantised src. groups: how many there are if the rows belong to groups, else None."""
 
     def __init__(
         self,
@@ -133,7 +136,7 @@ class LinearCall:
         src: tuple[Shape, DataType],
         dst: tuple[Shape, DataType],
         quantize: Primitive | None,
-        group: int,
+        k_groups: tuple[int, int],
         groups: int | None = None,
     ) -> None:
         engine = matmul.engine
@@ -149,7 +152,7 @@ class LinearCall:
         self._quantizer: Quantizer | None = None
         args = {**args, ARG["SRC"]: self._src.operand, ARG["DST"]: self._dst.operand}
         if quantize is not None:
-            q = self._quantizer = Quantizer(quantize, self._src, slot(src[0], "s8"), src[0], group)
+            q = self._quantizer = Quantizer(quantize, self._src, slot(src[0], "s8"), src[0], k_groups)
             args[ARG["SRC"]] = q.values.operand
             args[ARG["ATTR_SCALES"] | ARG["SRC"]] = q.scales.memory
             if ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"] in args:

@@ -35,6 +35,7 @@ class LinearCalls:
     ) -> None:
         self._weights, self._bias = weights, bias
         self._quantizes, self._group, self._fpmath = quantizes, group, fpmath
+        self._sums_group = weights.sums_group(group)
         self._lock = threading.Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}
         self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
@@ -77,7 +78,7 @@ class LinearCalls:
         if bias is not None:
             args[ARG["BIAS"]] = bias
         src, dst = ((*batch, rows, k), src_dtype), ((*batch, rows, n), dst_dtype)
-        return LinearCall(matmul, args, src, dst, quantize, self._group)
+        return LinearCall(matmul, args, src, dst, quantize, (self._group, self._sums_group))
 
     def _new_grouped_call(self, rows: int, src_dtype: DataType, dst_dtype: DataType) -> LinearCall:
         weights = self._weights
@@ -105,7 +106,8 @@ class LinearCalls:
         with self._lock:
             quantize = self._quantize(2, src_dtype) if self._quantizes else None
         src, dst = ((rows, k), src_dtype), ((rows, n), dst_dtype)
-        return LinearCall(Primitive(pd), args, src, dst, quantize, self._group, count)
+        groups = (self._group, self._sums_group)
+        return LinearCall(Primitive(pd), args, src, dst, quantize, groups, count)
 
     def _target(self, expert: int | None) -> tuple[PackedWeights, Memory | None]:
         """The weights and the bias of an expert, or of all."""
@@ -144,6 +146,6 @@ class LinearCalls:
             k = self._weights.dims[-2]
             batch = self._weights.dims[: ndims - 2]
             src, dst = (rows_of(batch, RUNTIME_DIM, k, name) for name in (src_dtype, "s8"))
-            attr = quantizing_attr(ndims, self._group, "f32", "s8")
+            attr = quantizing_attr(ndims, self._group, "f32", "s8", self._sums_group)
             self._primitives[key] = Primitive(ReorderPrimitiveDesc(self._weights.engine, src, dst, attr))
         return self._primitives[key]

@@ -72,15 +72,18 @@ def quantize_memory_to_floats(
     return values, scales
 
 
-def quantizing_attr(ndims: int, group: int, scale_dtype: ScaleType, dtype: QuantizedType) -> Attr:
-    """The attributes of a reorder that quantises: scales, zero points and sums are outputs."""
+def quantizing_attr(
+    ndims: int, group: int, scale_dtype: ScaleType, dtype: QuantizedType, sums_group: int | None = None
+) -> Attr:
+    """The attributes of a reorder that quantises: scales, zero points and sums are outputs. group,
+    sums_group: elements that share a scale, and a sum (by default the same)."""
     every = 2**ndims - 1
-    groups = (1, group) if ndims > 1 else ()
+    groups, of_sums = ((1, n) if ndims > 1 else () for n in (group, sums_group or group))
     attr = Attr()
     attr.set_scales(ARG["DST"], every, groups, scale_dtype, quantization_mode="dynamic_fp")
     if dtype == "u8":
         attr.set_zero_points(ARG["DST"], every)
-    attr.set_precomputed_reductions(ARG["DST"], every, groups)
+    attr.set_precomputed_reductions(ARG["DST"], every, of_sums)
     return attr
 
 
