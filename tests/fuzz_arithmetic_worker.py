@@ -13,11 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fuzz_decisions import Decision, Log, executed_and_cases
+from fuzz_decisions import Decision, Log, Pair, executed_and_cases, pairs
 from fuzz_forms import Form, Forms, Sizes, line_of
 from fuzz_sizes import SizeDrawer
+from support_rows import BY_NAME
 
-SIZES = 32  # that are planned at random for a form
+FORMS = 12  # that are planned, of which one runs
+SIZES = 12  # that are planned at random for a form
 BUILDS = 2  # lists of constants, for which kernels are built
 LATER = 3  # cases of a list that run though their decision is not new
 SHRINKS = 40  # attempts to make a failing case smaller
@@ -38,6 +40,9 @@ class Worker:
         self.engine = zemm.Engine("cpu")
         self.forms = Forms(self.rng, tuple(self.engine.features), only)
         self.runner = Runner(lambda job, word: None)
+        self.pairs: set[Pair] = set()  # of features of decisions that have run
+        for decision in seen:
+            self.pairs |= pairs(decision.features())
         self.shrunk: set[tuple[str, ...]] = set()
 
     def say(self, **step: Any) -> None:
@@ -94,13 +99,12 @@ class Worker:
     # ---- forms
 
     def form(self) -> None:
-        """Draw a form, plan it with many sizes, and run those whose decisions are new, then some others."""
-        form = self.forms.draw()
-        draw = SizeDrawer(self.rng, form)
-        sizes = [draw.size() for _ in range(SIZES)]
-        planned = [(s, decision) for s in sizes if (decision := self.plan(form, s))]
+        """Of several forms, run that whose decisions have the most pairs of features that have not run
+        yet. Planning takes less time than the build of a kernel.
+        """
+        drawn = [self.planned(self.forms.draw()) for _ in range(FORMS)]
+        form, draw, planned = max(drawn, key=lambda of: self.worth(of[0], of[2]))
         if not planned:
-            self.say(planned=[])
             return
         start = self.rng.choice(planned)[0]
         for name in self.rng.sample("mnk", 2):
@@ -109,28 +113,49 @@ class Worker:
                     planned.append((s, decision))
         self.say(planned=sorted({decision for _, decision in planned}))
         failures = 0
-        for s in self.chosen(planned):
+        for s, decision in self.chosen(form, planned):
             uneven = draw.uneven(s)
             job = self.case(form, uneven)
             if job is None:
                 continue
+            self.pairs |= pairs(self.features(form, decision))
             if self.run(form.line(uneven), job):
                 failures += 1
                 self.shrink(form, uneven)
             if failures == 2:
                 return
 
-    def chosen(self, planned: list[tuple[Sizes, Decision]]) -> Iterator[Sizes]:
-        """Sizes of which as few kernels as possible have to be built: those of some lists of constants, of
-        each list several, and those first whose decision has not run yet.
+    def planned(self, form: Form) -> tuple[Form, SizeDrawer, list[tuple[Sizes, Decision]]]:
+        """The decisions for random sizes of a form."""
+        draw = SizeDrawer(self.rng, form)
+        sizes = [draw.size() for _ in range(SIZES)]
+        return form, draw, [(s, decision) for s in sizes if (decision := self.plan(form, s))]
+
+    def features(self, form: Form, decision: Decision) -> frozenset[str]:
+        return decision.features() | {f"dst {form.dt[2]}", f"batch {len(form.batch)}"}
+
+    def new_pairs(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> set[Pair]:
+        found = {decision: None for _, decision in planned}
+        return set().union(*(pairs(self.features(form, decision)) for decision in found)) - self.pairs
+
+    def worth(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> float:
+        """How much a form tells. Kernels for GPUs, and tiles of AMX in software, take long to build."""
+        is_slow = any(
+            BY_NAME[decision.row].is_xe or BY_NAME[decision.row].has_tiles for _, decision in planned
+        )
+        return len(self.new_pairs(form, planned)) / (4 if is_slow else 1)
+
+    def chosen(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> Iterator[tuple[Sizes, Decision]]:
+        """Sizes of which few kernels have to be built: those of some lists of constants, which have the
+        most new pairs of features. Of each list several, those first whose decision has not run yet.
         """
         self.rng.shuffle(planned)
-        by_constants: dict[tuple[str, str], list[tuple[Sizes, Decision]]] = {}
+        lists: dict[tuple[str, str], list[tuple[Sizes, Decision]]] = {}
         for s, decision in planned:
-            by_constants.setdefault(decision[:2], []).append((s, decision))
+            lists.setdefault(decision[:2], []).append((s, decision))
         built = {decision[:2] for decision in self.seen}
         new = 0
-        for constants, cases in by_constants.items():
+        for constants, cases in sorted(lists.items(), key=lambda of: -len(self.new_pairs(form, of[1]))):
             new += constants not in built
             if constants not in built and new > BUILDS:
                 continue
@@ -139,9 +164,9 @@ class Worker:
             for s, decision in cases:
                 times[decision] = times.get(decision, 0) + 1
                 if decision in self.seen or times[decision] > 2:
-                    later.append(s)
+                    later.append((s, decision))
                 else:
-                    yield s
+                    yield s, decision
             yield from later[:LATER]
 
     # ---- problems of tests

@@ -5,13 +5,14 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from support_rows import BY_NAME, flag
+from support_rows import BY_NAME, constant_id, flag
 
 _LINE = re.compile(r"_verbose,(?:.*?,)?primitive,(create|exec):plan,matmul,(\w+),([^,]*),(.*)")
-_WIDE_SUMS = flag("FLAG_WIDE_SUMS")
+_WIDE_SUMS, _FLAGS = flag("FLAG_WIDE_SUMS"), str(constant_id("SPEC_FLAGS"))
 
 
 class Decision(NamedTuple):
@@ -22,6 +23,28 @@ class Decision(NamedTuple):
     row: str
     constants: str
     cut: str
+
+    def features(self) -> frozenset[str]:
+        """What kernels distinguish: the row, flags and other constants one by one, the parts of the cut."""
+        found = {self.row, *self.cut.split(", ")}
+        for launch in self.constants.split():
+            name, _, values = launch.partition(":")
+            found.add(name)
+            if name == "matmul":
+                for constant in values.split(";"):
+                    number, _, value = constant.partition("=")
+                    if number == _FLAGS:
+                        found |= {f"flag {bit}" for bit in range(32) if int(value) >> bit & 1}
+                    else:
+                        found.add(constant)
+        return frozenset(found)
+
+
+Pair = tuple[str, str]
+
+
+def pairs(features: Iterable[str]) -> set[Pair]:
+    return set(combinations(sorted(features), 2))
 
 
 class Planned(NamedTuple):

@@ -120,13 +120,15 @@ class Forms:
                 for _ in range(3)
             )
         options += self.tags(grouping, dt, len(batch) + 2, strides)
-        if not strides and not grouping and "any" not in "".join(options) and self.maybe(0.2):
+        kernel = self.kernel(kind)
+        tags = "".join(option for option in options if "tag=" in option)
+        if not (strides or grouping or "any" in tags or ":" in kernel) and self.maybe(0.2):
             masks = rng.choice(("1:0", "0:2", "1:2", "2:1", "3:3")) if not batch else "0:0"
             options += (f"--runtime_dims_masks={masks}",)
         even = 2 if "4" in dt[1][:2] or dt[1] == "f4_e2m1" else 1
         if self.maybe(0.7):
             unit_n = math.lcm(unit_n, even)
-        return Form(dt, self.kernel(kind), grouping, batch, unit, unit_n, options, strides)
+        return Form(dt, kernel, grouping, batch, unit, unit_n, options, strides)
 
     def types(self, kind: str) -> tuple[str, str, str]:
         rng = self.rng

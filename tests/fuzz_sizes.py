@@ -30,14 +30,19 @@ class SizeDrawer:
         return list(K) if form.unit == 1 else [form.unit * count for count in units]
 
     def size(self) -> Sizes:
-        """Random sizes that are not too large."""
+        """Random sizes that are not too large. The dimension that is drawn first may be the longest."""
         most = MOST if self.rng.random() < 0.03 else USUAL
-        while True:
-            m, n, k = (self.rng.choice(self.axis(name)) for name in "mnk")
-            groups = self.groups() if self.form.grouping else 0
-            drawn = self.with_groups(Sizes(m, n, k), groups)
-            if drawn.elements * max([1, *(max(dims) for dims in self.form.batch)]) <= most:
-                return drawn
+        groups = self.groups() if self.form.grouping else 0
+        found = {"m": 1, "n": self.form.unit_n, "k": self.form.unit}
+
+        def fits(name: str, value: int) -> bool:
+            drawn = self.with_groups(Sizes(**found | {name: value}), groups)
+            return drawn.elements * max([1, *(max(dims) for dims in self.form.batch)]) <= most
+
+        for name in self.rng.sample("mnk", 3):
+            values = [value for value in self.axis(name) if fits(name, value)]
+            found[name] = self.rng.choice(values or [found[name]])
+        return self.with_groups(Sizes(**found), groups)
 
     def groups(self) -> int:
         return self.rng.choice((1, 2, 3, 4, 5, 9))
