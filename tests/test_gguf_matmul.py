@@ -4,6 +4,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -197,6 +198,64 @@ def test_linear_of_experts(file: zemm.gguf.File) -> None:
     assert layer.experts == len(w)
     check(layer(X, expert=1), X, w[1])
     check(layer(np.stack([X, -X])), np.stack([X, -X]), w)
+
+
+@pytest.mark.parametrize("activation", ["f32", "int8"])
+@pytest.mark.parametrize("sizes", [(3, 4), (0, 2), (5, 0), (0, 0)])
+def test_groups_of_rows(file: zemm.gguf.File, sizes: tuple[int, int], activation: Any) -> None:
+    """Rows of all experts at once give what those of each expert give."""
+    layer = file["experts"].linear(RNG.standard_normal((2, N), np.float32), activation=activation)
+    x = RNG.standard_normal((sum(sizes), K), dtype=np.float32)
+    y = layer(x, group_sizes=sizes)
+    parts = np.split(x, [sizes[0]])
+    expected = np.concatenate([layer(part, expert=i) for i, part in enumerate(parts)])
+    np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-4)
+    if sum(sizes):
+        with pytest.raises(ValueError, match="not 2 numbers of rows"):
+            layer(x, group_sizes=[sum(sizes)])
+
+
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_1"])
+def test_no_rows(name: str, file: zemm.gguf.File) -> None:
+    assert file[name].matmul(X[:0]).shape == file[name].linear()(X[:0]).shape == (0, N)
+    assert file[name].matmul(zemm.gguf.quantize_q8_1(X[:0])).shape == (0, N)
+    assert zemm.gguf.read_q8_1(np.empty((0, K // 32 * 36), np.uint8)).values.shape == (0, K)
+
+
+@pytest.mark.parametrize("name", ["Q4_1", "Q5_1", "Q2_K", "Q4_K", "Q5_K"])
+def test_minimums_see_the_quantised_activations(name: str, file: zemm.gguf.File) -> None:
+    """The rounding of x cancels against the minimums as it does with activations of Q8_1. Sums of x
+    before it is quantised would make the error more than twice as large."""
+    tensor, x = file[name], RNG.standard_normal((32, K), dtype=np.float32)
+    # Weights around 0, as models have them: minimums are the middle of the codes' range.
+    tensor._data = tensor._data.copy()
+    blocks = tensor._data.view(FORMATS[name].block)
+    minimum = "m" if "m" in blocks.dtype.names else "dmin"
+    top = {"Q4_1": 15, "Q5_1": 31, "Q2_K": 3, "Q4_K": 15, "Q5_K": 31}[name]
+    blocks["d"] = 0.01
+    blocks[minimum] = -0.005 * top if minimum == "m" else 0.005 * top
+    expected = x.astype(np.float64) @ tensor.dequantize()
+
+    def error(y: NDArray[Any]) -> float:
+        return float(np.sqrt(np.mean((y - expected) ** 2)))
+
+    wanted = error(tensor.matmul(zemm.gguf.quantize_q8_1(x)))
+    assert error(tensor.linear(activation="int8", activation_group=32)(x)) <= 1.1 * wanted
+    values, scales, sums = zemm.quantize_activations(x, 128)
+    coarse = tensor.linear(activation="int8", activation_group=128)(x)
+    np.testing.assert_allclose(
+        coarse, tensor.matmul(values, src_scales=scales, reductions=sums), rtol=1e-4, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("activation", ["f16", "bf16"])
+def test_minimums_see_the_converted_activations(activation: Any, file: zemm.gguf.File) -> None:
+    tensor = file["Q4_K"]
+    rounded = X.astype(zemm.numpy_dtype(activation))
+    np.testing.assert_array_equal(
+        tensor.linear(activation=activation)(X),
+        tensor.linear(activation=activation, dst_dtype="f32")(rounded),
+    )
 
 
 def test_values_serve_zemm_matmul(file: zemm.gguf.File) -> None:

@@ -6,7 +6,7 @@ of the caller's tensors at each call: making new memories would take longer than
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from zemm import _library
 from zemm._call import stream_of
 from zemm._host_tensors import Host
 from zemm._library import ARG
+from zemm.dtypes import numpy_dtype
 from zemm.engine import Engine, Stream
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
@@ -25,13 +26,17 @@ Shape = tuple[int, ...]
 _ALIGNMENT = 64
 
 
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
 class Slot:
     """A memory whose bytes change with each call. On a CPU engine these are on the host, at an
     address that point_at() gives; a GPU has its own, which are copied."""
 
     def __init__(self, shape: Shape, data_type: DataType, engine: Engine) -> None:
         md = MemoryDesc(shape, data_type)
-        self.size = md.size
+        self.shape, self.data_type, self.size = shape, data_type, md.size
         self.memory = Memory.from_handle(md, engine, 0) if engine.kind == "cpu" else Memory(md, engine)
 
     @property
@@ -41,6 +46,10 @@ class Slot:
 
     def point_at(self, address: int) -> None:
         _library.call("memory_set_data_handle", self.memory._handle, _library.pointer(address))
+
+    def view(self, data: NDArray[np.uint8]) -> NDArray[Any]:
+        """The bytes of the memory as an array."""
+        return data.view(numpy_dtype(self.data_type)).reshape(self.shape)
 
 
 class GroupedSlot(Slot):
@@ -54,7 +63,7 @@ class GroupedSlot(Slot):
             return
         self._grouped = Memory(md, engine)
         plain = MemoryDesc(shape, data_type)
-        self.size = plain.size
+        self.shape, self.data_type, self.size = shape, data_type, plain.size
         self.memory = Memory.from_handle(plain, engine, self._grouped.handle, keep=self._grouped._handle)
 
     @property
@@ -112,16 +121,40 @@ class Quantizer:
             },
         )
 
+    def parameters(self, buffer: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Scales and sums, once the work is done. buffer: of allocate(), or None if the slots have bytes
+        of their own."""
+        if buffer is None:
+            return self.scales.view(self.scales.memory.read()), self.sums.view(self.sums.memory.read())
+        begin = _aligned(self.values.size)
+        scales = self.scales.view(buffer[begin : begin + self.scales.size])
+        begin += _aligned(self.scales.size)
+        return scales, self.sums.view(buffer[begin : begin + self.sums.size])
+
     def allocate(self) -> Any:
         """Point the slots at new bytes, which the caller keeps until the work is done. New ones for
         each call: work of another stream may still use those of the last one."""
-        sizes = [-(-slot.size // _ALIGNMENT) * _ALIGNMENT for slot in self.slots]
-        buffer = np.empty(sum(sizes), np.uint8)
+        buffer = np.empty(sum(_aligned(slot.size) for slot in self.slots), np.uint8)
         address = buffer.ctypes.data
-        for slot, size in zip(self.slots, sizes, strict=True):
+        for slot in self.slots:
             slot.point_at(address)
-            address += size
+            address += _aligned(slot.size)
         return buffer
+
+
+class QuantizedSums(NamedTuple):
+    """The sums of the src that a call has quantised, for callers that go on with them."""
+
+    quantizer: Quantizer
+    buffer: Any
+
+    def read(self, groups: int) -> NDArray[np.float32]:
+        """Sums over K / groups elements, times their scales, each rounded once. The call's work is done;
+        its own sums are over as many elements or fewer."""
+        scales, sums = self.quantizer.parameters(self.buffer)
+        wide = sums * np.repeat(scales.astype(np.float64), sums.shape[-1] // scales.shape[-1], axis=-1)
+        together = wide.reshape(*sums.shape[:-1], groups, sums.shape[-1] // groups)
+        return together.sum(axis=-1).astype(np.float32)
 
 
 class LinearCall:
@@ -163,9 +196,10 @@ class LinearCall:
 
     def run(
         self, host: Host, x: Any, result: Any, stream: Stream | None, ends: NDArray[np.int32] | None = None
-    ) -> None:
+    ) -> QuantizedSums | None:
         """result = layer(x), both plain. stream: submit there and do not wait, unless the engine is a
-        GPU: the host has to copy then. ends: where the groups of rows end, if there are groups."""
+        GPU: the host has to copy then. ends: where the groups of rows end, if there are groups. Returns
+        the sums of the quantised x, if it is quantised: to be read once the work is done."""
         if ends is not None:
             for slot in self._grouped:
                 slot.set_ends(ends)
@@ -186,3 +220,4 @@ class LinearCall:
             used.wait()
         if not self._on_host:
             np.copyto(host.bytes_of(result), self._dst.memory.read())
+        return QuantizedSums(quantizer, buffer) if quantizer is not None else None

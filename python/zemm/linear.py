@@ -12,6 +12,7 @@ from zemm import _check
 from zemm._array_files import about_file, read_arrays, write_arrays
 from zemm._call import check_stream
 from zemm._host_tensors import Host, as_array, check_out, host_of
+from zemm._linear_call import QuantizedSums
 from zemm._linear_calls import LinearCalls
 from zemm._linear_state import damaged, from_file, pack_state, unpack_state
 from zemm._numbers import as_float32
@@ -291,6 +292,12 @@ class Linear:
         ValueError: shapes or types do not fit, or a tensor of torch needs a gradient. IndexError:
         there is no such expert.
         """
+        return self._multiply(x, out, expert, group_sizes, stream)[0]
+
+    def _multiply(
+        self, x: Any, out: Any, expert: int | None, group_sizes: Any, stream: Stream | None
+    ) -> tuple[Any, QuantizedSums | None]:
+        """y, and what reads the sums of the quantised x, if x is quantised."""
         host = host_of(x)
         tensor = host.check(x, "x")
         data_type = host.type_name(tensor, "x")
@@ -303,20 +310,20 @@ class Linear:
         if stream is not None:
             check_stream(stream, self.engine)
         if 0 in dst_shape:
-            return out if out is not None else host.empty(dst_shape, dst_dtype)
+            return (out if out is not None else host.empty(dst_shape, dst_dtype)), None
         src_dtype = self._src_dtype(data_type)
         if data_type != src_dtype or not host.is_plain(tensor):
             tensor = host.plain(tensor, src_dtype)
         in_place = out is not None and host.is_plain(out) and not _overlap(host, tensor, out)
         result = out if in_place else host.empty(dst_shape, dst_dtype)
         call = self._calls.get(rows, src_dtype, dst_dtype, expert, ends is not None)
-        call.run(host, tensor, result, stream, ends)
+        sums = call.run(host, tensor, result, stream, ends)
         if out is None or in_place:
-            return result
+            return result, sums
         if stream is not None:
             stream.wait()
         host.copy(out, result)
-        return out
+        return out, sums
 
     def _ends(self, shape: Shape, expert: int | None, group_sizes: Any) -> NDArray[np.int32]:
         """For each expert, the number of rows of it and those before. ValueError: they do not fit."""

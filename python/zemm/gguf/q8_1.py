@@ -40,7 +40,7 @@ def read_q8_1(blocks: ArrayLike) -> Q8_1:
             f"blocks has shape {data.shape}: rows must be multiples of a block's {BLOCK.itemsize} bytes"
         )
     parts = np.ascontiguousarray(data).view(BLOCK)
-    values = parts["q"].reshape(*data.shape[:-1], -1)
+    values = parts["q"].reshape(*data.shape[:-1], parts.shape[-1] * GROUP)
     return Q8_1(values, parts["d"].astype(np.float32), parts["s"].astype(np.float32))
 
 
@@ -61,7 +61,7 @@ def quantize_q8_1(x: ArrayLike) -> Q8_1:
         )
     if array.dtype.kind in "iub":
         raise InvalidArgumentsError(f"x has type {array.dtype}, not a floating-point type")
-    groups = array.astype(np.float32).reshape(*array.shape[:-1], -1, GROUP)
+    groups = array.astype(np.float32).reshape(*array.shape[:-1], array.shape[-1] // GROUP, GROUP)
     scales = np.abs(groups).max(axis=-1) / np.float32(127)
     with np.errstate(divide="ignore"):
         inverse = np.where(scales == 0, np.float32(0), 1 / scales)

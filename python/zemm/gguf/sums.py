@@ -21,12 +21,12 @@ def group_sums(
     k, ndims = x.shape[-1], x.ndim
     if x.dtype.kind not in "iu":
         wide = x.astype(np.float64, copy=False)
-        return wide.reshape(*x.shape[:-1], -1, group).sum(axis=-1).astype(np.float32)
+        return wide.reshape(*x.shape[:-1], k // group, group).sum(axis=-1).astype(np.float32)
     factors, step = np.ones(1), gcd(k, group)
     if scales is not None:
         scale = describe_src(scale_values(scales, "src_scales"), "src_scales", x.shape, ndims, flat=False)
         factors, step = scale.values.astype(np.float64), gcd(scale.k_group, group)
-    sums = x.reshape(*x.shape[:-1], -1, step).sum(axis=-1, dtype=np.int64)
+    sums = x.reshape(*x.shape[:-1], k // step, step).sum(axis=-1, dtype=np.int64)
     if reductions is not None:
         given = reduction_values(reductions, "reductions")
         reduced = describe_src(given, "reductions", x.shape, ndims, flat=False, common=False)
@@ -34,4 +34,4 @@ def group_sums(
             sums, step = reduced.values, reduced.k_group
     if factors.size > 1:
         factors = np.repeat(factors, sums.shape[-1] // factors.shape[-1], axis=-1)
-    return (sums * factors).reshape(*x.shape[:-1], k // group, -1).sum(axis=-1).astype(np.float32)
+    return (sums * factors).reshape(*x.shape[:-1], k // group, group // step).sum(axis=-1).astype(np.float32)
