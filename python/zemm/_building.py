@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from zemm._locks import Lock
+
 PATIENCE = 0.3  # seconds of a creation before the line appears
 _TICK = 0.1
 _IDLE = 2.0  # seconds without a creation after which the thread sleeps
@@ -27,7 +29,7 @@ class Watch:
     def __init__(self) -> None:
         self.running: dict[int, tuple[float, Callable[[], str]]] = {}
         self.awake = threading.Event()
-        self.lock = threading.Lock()
+        self.lock = Lock()
         self.shown = False
         threading.Thread(target=self._look, daemon=True, name="zemm-building").start()
 
@@ -47,7 +49,7 @@ class Watch:
                 last = time.monotonic()
 
     def _show(self, name: Callable[[], str]) -> None:
-        with self.lock:
+        with self.lock.current:
             if self.running and not self.shown:
                 self.shown = True
                 sys.stderr.write(f"building kernel {name()} ...")
@@ -55,7 +57,7 @@ class Watch:
 
     def clear(self) -> None:
         """Remove the line."""
-        with self.lock:
+        with self.lock.current:
             if self.shown and not self.running:
                 self.shown = False
                 sys.stderr.write("\r\033[K")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds one matmul from numpy arrays (descriptors, attributes, memories) and runs it."""
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from zemm import _check
 from zemm._library import ARG
+from zemm._locks import Lock
 from zemm._numbers import as_float32
 from zemm._parameters import Parameter
 from zemm._post_ops import full_name, parameters
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
-_lock = threading.Lock()
+_lock = Lock()  # for the list, which gets its one element when that is ready
 _engines: list[Engine] = []
 
 
 def default_engine() -> Engine:
     """The first GPU, else the CPU. The process has one such object."""
-    with _lock:
+    with _lock.current:
         if not _engines:
             _engines.append(Engine("gpu" if Engine.count("gpu") else "cpu"))
         return _engines[0]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from zemm._library import ARG, RUNTIME_DIM
 from zemm._linear_call import LinearCall
+from zemm._locks import Lock
 from zemm._reorder import quantizing_attr
 from zemm._tensors import tensor
 from zemm.dtypes import type_of
@@ -36,7 +37,7 @@ class LinearCalls:
         self._weights, self._bias = weights, bias
         self._quantizes, self._group, self._fpmath = quantizes, group, fpmath
         self._sums_group = weights.sums_group(group)
-        self._lock = threading.Lock()  # for the two dicts; both only grow, by few entries
+        self._lock = Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}
         self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
         self._local = threading.local()
@@ -69,7 +70,7 @@ class LinearCalls:
     ) -> LinearCall:
         if in_groups:
             return self._new_grouped_call(rows, src_dtype, dst_dtype)
-        with self._lock:
+        with self._lock.current:
             weights, bias = self._target(expert)
             matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
             quantize = self._quantize(len(weights.dims), src_dtype) if self._quantizes else None
@@ -86,7 +87,7 @@ class LinearCalls:
         args = weights._memories()
         bias_md = None
         if self._bias is not None:
-            with self._lock:
+            with self._lock.current:
                 shared = self._target(None)[1]
             assert shared is not None
             bias_md = MemoryDesc((count, n), shared.md.data_type)
@@ -103,7 +104,7 @@ class LinearCalls:
             src_group=self._group,
             bias=bias_md,
         )
-        with self._lock:
+        with self._lock.current:
             quantize = self._quantize(2, src_dtype) if self._quantizes else None
         src, dst = ((rows, k), src_dtype), ((rows, n), dst_dtype)
         groups = (self._group, self._sums_group)

@@ -4,7 +4,6 @@ it."""
 
 import importlib
 import os
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from zemm._locks import Lock
 from zemm.benchdnn import create, footprint, verdict
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
@@ -71,7 +71,7 @@ class Runner:
     def __init__(self, announce: Announce) -> None:
         self._announce = announce
         self._engines: dict[tuple[str, int], Any] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._rivals = Rivals()
 
     def timed(self, job: Job) -> Outcome:
@@ -124,7 +124,7 @@ class Runner:
         return task
 
     def _engine(self, wanted: tuple[str, int]) -> Any:
-        with self._lock:
+        with self._lock.current:
             if wanted not in self._engines:
                 try:
                     self._engines[wanted] = importlib.import_module("zemm").Engine(*wanted)
