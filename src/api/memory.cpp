@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 #include "common/error.hpp"
 #include "primitive/objects.hpp"
@@ -100,6 +101,7 @@ bool is_scalar(const_zemm_memory_t memory, int index) {
 }
 
 void *map(const zemm_memory &memory, const zemm_memory::part &part, size_t size) {
+    const std::lock_guard hold(memory.mapping_lock);
     if (!part.handle || !size)
         return nullptr;
     ze::device &dev = *memory.engine->device;
@@ -119,6 +121,7 @@ void *map(const zemm_memory &memory, const zemm_memory::part &part, size_t size)
 // A CPU engine maps the buffer itself, so that there is nothing to write back. Whatever the pointer is, it
 // is not looked at, as in oneDNN.
 void unmap(const zemm_memory &memory, const zemm_memory::part &part, void *pointer, size_t size) {
+    const std::lock_guard hold(memory.mapping_lock);
     if (memory.engine->kind == zemm_cpu) {
         part.maps = std::max(0, part.maps - 1);
         return;
@@ -238,6 +241,7 @@ zemm_status_t zemm_memory_get_data_handle_v2(const_zemm_memory_t memory, void **
     return guard([&] {
         const auto &part = part_of(memory, index);
         require(handle, "handle");
+        const std::lock_guard hold(memory->mapping_lock);
         *handle = part.handle;
     });
 }
@@ -248,6 +252,7 @@ zemm_status_t zemm_memory_set_data_handle_v2(zemm_memory_t memory, void *handle,
         if (handle == ZEMM_MEMORY_ALLOCATE)
             fail(zemm_invalid_arguments,
                  "handle is ZEMM_MEMORY_ALLOCATE, which is for the creation of a memory");
+        const std::lock_guard hold(memory->mapping_lock);
         if (handle == part.handle)
             return; // it may be the buffer that the library allocated, which must not be freed
         if (part.maps)

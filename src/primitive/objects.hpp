@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common/memory_desc.hpp"
@@ -44,10 +45,13 @@ struct zemm_memory {
         std::shared_ptr<zemm::ze::buffer> owned;
         // The host copy while the buffer is mapped, if the host cannot read the device's memory,
         // and the number of current mappings. Mutable, because mapping does not change the memory.
+        // `mapping_lock` guards both.
         mutable std::unique_ptr<char[]> mapping;
         mutable int maps = 0;
     };
     std::vector<part> parts;
+    // Several threads may map a memory at once.
+    mutable std::mutex mapping_lock;
     // The value of a host scalar. Mutable, because a caller who maps a memory may write to it.
     alignas(8) mutable unsigned char scalar[8] = {};
 };
