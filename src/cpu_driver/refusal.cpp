@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "refusal.h"
 
-#include <utility>
+#include <cstdio>
 
 namespace ze_cpu {
 namespace {
 
-thread_local std::string sentence;
+// Not a std::string: static destructors of the program may still call the driver, after the
+// destructors of the main thread's variables.
+thread_local char sentence[4096] = "";
 
-}
+} // namespace
 
-ze_result_t refuse(ze_result_t result, std::string why) {
-    sentence = std::move(why);
+ze_result_t refuse(ze_result_t result, const std::string &why) {
+    std::snprintf(sentence, sizeof sentence, "%s", why.c_str());
     return result;
 }
 
 const char *last_refusal() {
-    return sentence.c_str();
+    return sentence;
 }
 
 } // namespace ze_cpu

@@ -11,7 +11,7 @@ namespace ze_cpu {
 
 /// Returns `result`, and keeps a sentence that explains it for zeDriverGetLastErrorDescription in
 /// the same thread.
-ze_result_t refuse(ze_result_t result, std::string why);
+ze_result_t refuse(ze_result_t result, const std::string &why);
 
 /// The last sentence of this thread; "" if there was none.
 const char *last_refusal();

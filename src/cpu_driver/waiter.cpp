@@ -6,35 +6,38 @@
 namespace ze_cpu {
 namespace {
 
-thread_local int depth = 0;
-thread_local std::shared_ptr<Waiter> first, *end = &first; // a list by Waiter::next_
+// A pointer needs no destructor, so that static destructors of the program may still use the driver.
+thread_local Resumption *outermost = nullptr;
 
 } // namespace
 
 Resumption::Resumption() noexcept {
-    depth++;
+    if (!outermost)
+        outermost = this;
 }
 
 Resumption::~Resumption() {
-    while (depth == 1 && first) {
-        const std::shared_ptr<Waiter> waiter = std::exchange(first, nullptr);
-        first = std::exchange(waiter->next_, nullptr);
-        if (!first)
-            end = &first;
+    if (outermost != this)
+        return;
+    while (first_) {
+        const std::shared_ptr<Waiter> waiter = std::exchange(first_, nullptr);
+        first_ = std::exchange(waiter->next_, nullptr);
+        if (!first_)
+            end_ = &first_;
         // From here on any thread may note the waiter again. What changed before is seen by
         // resume().
         waiter->noted_.store(false);
         waiter->resume();
     }
-    depth--;
+    outermost = nullptr;
 }
 
 void Resumption::note(std::shared_ptr<Waiter> waiter) noexcept {
     if (waiter->noted_.exchange(true))
         return; // it is on a thread's list, which has not resumed it yet
     Waiter &added = *waiter;
-    *end = std::move(waiter);
-    end = &added.next_;
+    *outermost->end_ = std::move(waiter);
+    outermost->end_ = &added.next_;
 }
 
 } // namespace ze_cpu

@@ -36,6 +36,10 @@ public:
 
     /// Puts a waiter on this thread's list. The thread must have a Resumption.
     static void note(std::shared_ptr<Waiter> waiter) noexcept;
+
+private:
+    // The thread's list, by Waiter::next_. Only the outermost Resumption has one.
+    std::shared_ptr<Waiter> first_, *end_ = &first_;
 };
 
 } // namespace ze_cpu

@@ -2,7 +2,7 @@
 //
 // A process that used the driver ends by itself with its own exit code: with everything freed, with
 // nothing freed, with commands running or held back, from a second thread, with objects in static
-// variables of the program, and beside threads that go on to launch kernels.
+// variables of the program, with calls that are refused, and beside threads that go on to launch kernels.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -19,6 +19,7 @@ enum Way {
     held_back,
     from_thread,
     in_static,
+    refused_in_static,
     beside_launches,
     quick,
     way_count
@@ -27,7 +28,15 @@ enum Way {
 struct Holder {
     ze_command_list_handle_t list = nullptr;
     void *memory = nullptr;
+    ze_module_handle_t module = nullptr; // has no kernel of the name
+    void be_refused() const {
+        const ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, "no_kernel_of_this_long_name"};
+        ze_kernel_handle_t kernel = nullptr;
+        CHECK_RESULT(ze.zeKernelCreate(module, &desc, &kernel), ZE_RESULT_ERROR_INVALID_KERNEL_NAME);
+    }
     ~Holder() {
+        if (module)
+            be_refused();
         if (list)
             OK(ze.zeCommandListDestroy(list));
         if (memory)
@@ -92,6 +101,10 @@ static Launching launching;
     if (way == in_static) {
         holder.list = list;
         holder.memory = out;
+    }
+    if (way == refused_in_static) {
+        holder.module = module;
+        holder.be_refused();
     }
     if (way == beside_launches)
         launching.start(module);
