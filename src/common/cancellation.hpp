@@ -12,7 +12,8 @@ namespace zemm {
 class uncancelled {
 public:
     uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    ~uncancelled() { pthread_setcancelstate(before_, nullptr); }
+    // Not noexcept: a caller with PTHREAD_CANCEL_ASYNCHRONOUS may be cancelled here.
+    ~uncancelled() noexcept(false) { pthread_setcancelstate(before_, nullptr); }
     uncancelled(const uncancelled &) = delete;
     uncancelled &operator=(const uncancelled &) = delete;
     int before() const { return before_; } // PTHREAD_CANCEL_ENABLE or _DISABLE
@@ -22,16 +23,24 @@ private:
 };
 
 // Restores the caller's cancel state within the scope of an `uncancelled`, for a wait that may be
-// cancelled because nothing is half done then.
+// cancelled because nothing is half done then. The wait is the only point where that happens, also if
+// the caller has chosen PTHREAD_CANCEL_ASYNCHRONOUS.
 class cancellable {
 public:
     explicit cancellable(int before) {
+        pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type_before_);
         pthread_setcancelstate(before, nullptr);
         pthread_testcancel();
     }
-    ~cancellable() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr); }
+    ~cancellable() {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+        pthread_setcanceltype(type_before_, nullptr);
+    }
     cancellable(const cancellable &) = delete;
     cancellable &operator=(const cancellable &) = delete;
+
+private:
+    int type_before_ = PTHREAD_CANCEL_DEFERRED;
 };
 
 } // namespace zemm

@@ -31,7 +31,10 @@ ze_result_t zeFenceDestroy(ze_fence_handle_t hFence) {
 
 ze_result_t zeFenceHostSynchronize(ze_fence_handle_t hFence, uint64_t timeout) {
     ZE_CPU_NEED_HANDLE(hFence);
-    return guarded([&] { return hFence->signal->wait(Deadline(timeout)); });
+    return guarded([&] {
+        const SignalPtr signal = hFence->signal; // another thread may destroy the fence meanwhile
+        return signal->wait(Deadline(timeout));
+    });
 }
 
 ze_result_t zeFenceQueryStatus(ze_fence_handle_t hFence) {

@@ -20,6 +20,7 @@
 #include "all_streams.h"
 #include "host_wait.h"
 #include "runtime.h"
+#include "shared_events.h"
 #include "signal_state.h"
 
 namespace ze_cpu {
@@ -31,8 +32,12 @@ struct alignas(64) Slot {
 };
 std::array<Slot, 16> slots;
 
-std::atomic<bool> closed{false}, child{false}, broken{false};
-std::atomic<pid_t> exiting{0}; // the thread that ends the process, if one does
+thread_local int depth = 0;         // Passes of this thread
+std::atomic<int> paused_threads{0}; // with a Pause
+
+std::atomic<bool> closed{false}, broken{false};
+std::atomic<unsigned> forks{0}; // between the process that loaded the driver and this one
+std::atomic<pid_t> exiting{0};  // the thread that ends the process, if one does
 bool is_quiet = false;
 
 /// One fork at a time.
@@ -126,16 +131,23 @@ void open_again() {
 /// what they have. Calls of other threads fail, so that they end and a static object can join them.
 void before_exit() {
     exiting = gettid();
-    close(Deadline(1'000'000'000)); // a thread may wait for a kernel that never ends
+    const Deadline deadline(1'000'000'000); // a thread may wait for a kernel that never ends
+    for (; paused_threads.load() != 0 && !deadline.passed();
+         std::this_thread::sleep_for(std::chrono::microseconds(50))) {
+        wake_hosts();
+        SharedEvents::wake_all();
+    }
+    close(deadline);
     open_again();
 }
 
 void in_child() {
-    child = true;
+    forks++;
     broken = broken || !is_quiet;
     exiting = 0; // no other thread is left
     for (Slot &slot : slots)
         slot.inside = 0;
+    paused_threads = 0;
     forget_host_waits();
     open_again();
 }
@@ -143,6 +155,8 @@ void in_child() {
 } // namespace
 
 void ForkGate::enter() noexcept {
+    if (depth++)
+        return;
     std::atomic<int> &inside = own_slot().inside;
     for (;;) {
         inside.fetch_add(1);
@@ -154,7 +168,18 @@ void ForkGate::enter() noexcept {
 }
 
 void ForkGate::leave() noexcept {
-    own_slot().inside.fetch_sub(1);
+    if (--depth == 0)
+        own_slot().inside.fetch_sub(1);
+}
+
+ForkGate::Pause::Pause() noexcept {
+    paused_threads.fetch_add(1);
+    leave();
+}
+
+ForkGate::Pause::~Pause() {
+    enter();
+    paused_threads.fetch_sub(1);
 }
 
 void ForkGate::watch_forks() {
@@ -166,7 +191,11 @@ void ForkGate::watch_exit() {
 }
 
 bool ForkGate::is_child() noexcept {
-    return child.load(std::memory_order_relaxed);
+    return generation() != 0;
+}
+
+unsigned ForkGate::generation() noexcept {
+    return forks.load(std::memory_order_relaxed);
 }
 
 void ForkGate::finish_in_child(cl::Queue queue) {
@@ -178,6 +207,12 @@ void ForkGate::finish_in_child(cl::Queue queue) {
 bool ForkGate::refuses() noexcept {
     const pid_t ends = exiting.load(std::memory_order_relaxed);
     return broken.load(std::memory_order_relaxed) || (ends != 0 && ends != gettid());
+}
+
+void ForkGate::check_still_open() {
+    // A thread that forks looks at the queues from outside, and the child may use the runtime.
+    if (depth && refuses())
+        throw ZE_RESULT_ERROR_UNINITIALIZED;
 }
 
 } // namespace ze_cpu

@@ -11,7 +11,8 @@
 // for something outside of the driver does not count during that wait.
 //
 // exit() destroys the OpenCL runtime while other threads of the program go on. Before that the gate
-// waits until they are out of the driver. From then on it refuses their calls.
+// waits until they are out of the driver. From then on it refuses their calls. Threads that wait inside
+// of a call are woken and refused, too.
 #pragma once
 
 #include <type_traits>
@@ -26,7 +27,7 @@ namespace ze_cpu {
 class ForkGate {
 public:
     /// A thread is inside as long as it has a Pass. The constructor waits while another thread
-    /// forks.
+    /// forks, unless the thread has a Pass already.
     class Pass {
     public:
         Pass() noexcept { enter(); }
@@ -34,11 +35,13 @@ public:
         Pass(const Pass &) = delete;
         Pass &operator=(const Pass &) = delete;
     };
-    /// Takes a thread out for a while. The thread must not hold a lock.
+    /// Takes a thread out for a while. The thread must not hold a lock. Afterwards it calls
+    /// check_still_open(). A thread with several Passes stays inside, because the driver called the
+    /// program while it held a lock.
     class Pause {
     public:
-        Pause() noexcept { leave(); }
-        ~Pause() { enter(); }
+        Pause() noexcept;
+        ~Pause();
         Pause(const Pause &) = delete;
         Pause &operator=(const Pause &) = delete;
     };
@@ -58,6 +61,11 @@ public:
     /// threads under way when it forked, because the state of the runtime is unknown there; and while
     /// another thread ends the process.
     static bool refuses() noexcept;
+    /// To be called inside, when a wait is over and before the runtime is used again. Throws
+    /// ZE_RESULT_ERROR_UNINITIALIZED if another thread has begun to end the process meanwhile.
+    static void check_still_open();
+    /// A number that differs from that of every process that this one was forked from.
+    static unsigned generation() noexcept;
 
 private:
     static void enter() noexcept;

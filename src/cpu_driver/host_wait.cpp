@@ -8,6 +8,7 @@
 
 #include "cancellation.h"
 #include "fork_gate.h"
+#include "shared_events.h"
 #include "signal_state.h"
 
 namespace ze_cpu {
@@ -18,6 +19,18 @@ struct Monitor {
     std::atomic<int> waiting{0};
     std::mutex mutex;
     std::condition_variable changed;
+
+    /// Sleeps until the generation differs from `seen` or the deadline passes. May return earlier.
+    void sleep(uint64_t seen, const Deadline &deadline) {
+        const ForkGate::Pause pause;
+        std::unique_lock lock(mutex);
+        auto is_later = [&] { return generation.load() != seen; };
+        const Cancellable here;
+        // wait() would be the only function that needs the libstdc++ of GCC 12 (docs/install.md). A day
+        // is as good.
+        const auto day = std::chrono::steady_clock::now() + std::chrono::hours(24);
+        changed.wait_until(lock, deadline.forever() ? day : deadline.at(), is_later);
+    }
 };
 
 // Never destroyed: threads may still wait on it at process exit.
@@ -28,6 +41,7 @@ std::atomic<Monitor *> the_monitor{new Monitor};
 bool host_wait(const std::function<bool()> &done, const Deadline &deadline) {
     if (done())
         return true;
+    SharedEvents::watch_in_child(); // a stream that the child inherited may be what this thread waits for
     Monitor &m = *the_monitor.load();
     struct Waiting {
         std::atomic<int> &count;
@@ -42,14 +56,8 @@ bool host_wait(const std::function<bool()> &done, const Deadline &deadline) {
             return true;
         if (deadline.passed())
             return false;
-        const ForkGate::Pause pause;
-        std::unique_lock lock(m.mutex);
-        auto is_later = [&] { return m.generation.load() != seen; };
-        const Cancellable here;
-        // wait() would be the only function that needs the libstdc++ of GCC 12 (docs/install.md). A day
-        // is as good: the loop goes on.
-        const auto day = std::chrono::steady_clock::now() + std::chrono::hours(24);
-        m.changed.wait_until(lock, deadline.forever() ? day : deadline.at(), is_later);
+        m.sleep(seen, deadline);
+        ForkGate::check_still_open();
     }
 }
 

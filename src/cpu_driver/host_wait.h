@@ -12,7 +12,8 @@ namespace ze_cpu {
 class Deadline;
 
 /// Blocks until `done()` returns true; it is called again after each wake_hosts(). The thread must
-/// not hold a lock. Returns false if the deadline passes first.
+/// not hold a lock. Returns false if the deadline passes first. Throws ZE_RESULT_ERROR_UNINITIALIZED if
+/// another thread ends the process.
 bool host_wait(const std::function<bool()> &done, const Deadline &deadline);
 
 /// To be called after each change that a thread may wait for.

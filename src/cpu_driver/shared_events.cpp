@@ -2,8 +2,10 @@
 #include "shared_events.h"
 
 #include <climits>
+#include <set>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -13,6 +15,7 @@
 
 #include <level_zero/ze_api.h>
 
+#include "cancellation.h"
 #include "fork_gate.h"
 #include "signal_state.h"
 
@@ -21,6 +24,26 @@ namespace {
 
 constexpr uint64_t magic = 0x73746e6576657a63;
 constexpr size_t states_at = 64;
+
+/// All objects of this process.
+struct Registry {
+    std::mutex mutex;
+    std::set<SharedEvents *> all;
+};
+Registry &registry() {
+    static Registry *leaked = new Registry;
+    return *leaked;
+}
+
+/// A wait on a futex is no cancellation point. So this thread may be cancelled at any instruction during
+/// it. That is safe in a function that has no object to destroy.
+[[gnu::noinline]] void cancellable_futex_wait(const std::atomic<uint32_t> *futex, uint32_t seen,
+                                              const timespec *until) {
+    int type = PTHREAD_CANCEL_DEFERRED;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    syscall(SYS_futex, futex, FUTEX_WAIT_BITSET, seen, until, nullptr, FUTEX_BITSET_MATCH_ANY);
+    pthread_setcanceltype(type, nullptr);
+}
 
 } // namespace
 
@@ -37,13 +60,24 @@ SharedEvents::SharedEvents(std::shared_ptr<MemoryFile> file)
         throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 }
 
+std::shared_ptr<SharedEvents> SharedEvents::make(std::shared_ptr<MemoryFile> file) {
+    std::shared_ptr<SharedEvents> events(new SharedEvents(std::move(file)));
+    std::lock_guard lock(registry().mutex);
+    registry().all.insert(events.get());
+    return events;
+}
+
 SharedEvents::~SharedEvents() {
+    {
+        std::lock_guard lock(registry().mutex);
+        registry().all.erase(this);
+    }
     munmap(memory_, file_->size());
 }
 
 std::shared_ptr<SharedEvents> SharedEvents::create(uint32_t count, uint32_t flags) {
     const size_t size = states_at + count * sizeof(EventState);
-    std::shared_ptr<SharedEvents> events(new SharedEvents(MemoryFile::create(size)));
+    std::shared_ptr<SharedEvents> events = make(MemoryFile::create(size));
     Header &header = events->header(); // all states are clear, as new files are zero
     header.magic = magic;
     header.count = events->count_ = count;
@@ -55,7 +89,7 @@ std::shared_ptr<SharedEvents> SharedEvents::open(std::shared_ptr<MemoryFile> fil
     if (file->size() < states_at)
         return nullptr;
     const size_t room = (file->size() - states_at) / sizeof(EventState);
-    std::shared_ptr<SharedEvents> events(new SharedEvents(std::move(file)));
+    std::shared_ptr<SharedEvents> events = make(std::move(file));
     const Header &header = events->header();
     events->count_ = header.count;
     events->flags_ = header.flags;
@@ -78,8 +112,8 @@ void SharedEvents::sleep(uint32_t seen, const Deadline &deadline) const {
     until.tv_sec = time_t(time.count() / 1'000'000'000);
     until.tv_nsec = long(time.count() % 1'000'000'000);
     const ForkGate::Pause pause;
-    syscall(SYS_futex, &header().changes, FUTEX_WAIT_BITSET, seen, deadline.forever() ? nullptr : &until,
-            nullptr, FUTEX_BITSET_MATCH_ANY);
+    const Cancellable here;
+    cancellable_futex_wait(&header().changes, seen, deadline.forever() ? nullptr : &until);
 }
 
 bool SharedEvents::wait(const std::function<bool()> &done, const Deadline &deadline) {
@@ -90,7 +124,14 @@ bool SharedEvents::wait(const std::function<bool()> &done, const Deadline &deadl
         if (deadline.passed())
             return false;
         sleep(seen, deadline);
+        ForkGate::check_still_open();
     }
+}
+
+void SharedEvents::wake_all() {
+    std::lock_guard lock(registry().mutex);
+    for (SharedEvents *events : registry().all)
+        events->wake();
 }
 
 void SharedEvents::watch(std::weak_ptr<Signal> signal) {
@@ -98,16 +139,41 @@ void SharedEvents::watch(std::weak_ptr<Signal> signal) {
     added.push_back(std::move(signal));
     {
         std::lock_guard lock(mutex_);
-        if (watcher_of_ != getpid())
+        if (!is_watched())
             start_watcher(); // its look() waits for the mutex and so sees the Signal
         watched_.splice(watched_.end(), added);
     }
     wake();
 }
 
+void SharedEvents::watch_in_child() {
+    static std::atomic<unsigned> seen{0};
+    if (seen.exchange(ForkGate::generation()) == ForkGate::generation())
+        return;
+    std::vector<std::shared_ptr<SharedEvents>> all;
+    {
+        std::lock_guard lock(registry().mutex);
+        all.reserve(registry().all.size());
+        for (SharedEvents *events : registry().all)
+            if (auto alive = events->weak_from_this().lock())
+                all.push_back(std::move(alive));
+    }
+    for (const auto &events : all) {
+        std::lock_guard lock(events->mutex_);
+        if (!events->watched_.empty() && !events->is_watched())
+            events->start_watcher();
+    }
+}
+
+/// Whether a thread of this process watches. mutex_ must be held.
+bool SharedEvents::is_watched() const {
+    return has_watcher_ && watcher_of_ == ForkGate::generation();
+}
+
 void SharedEvents::start_watcher() try {
     std::thread([self = shared_from_this()] { self->watch_changes(); }).detach();
-    watcher_of_ = getpid();
+    has_watcher_ = true;
+    watcher_of_ = ForkGate::generation();
 } catch (const std::system_error &) {
     throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; // no more threads
 }
@@ -120,6 +186,8 @@ void SharedEvents::watch_changes() noexcept {
         if (!look())
             return;
         sleep(seen, Deadline(UINT64_MAX));
+        if (ForkGate::refuses())
+            return; // the process ends
     }
 }
 
@@ -139,7 +207,7 @@ bool SharedEvents::look() {
     std::lock_guard lock(mutex_);
     watched_.splice(watched_.end(), seen);
     if (watched_.empty())
-        watcher_of_ = 0;
+        has_watcher_ = false;
     return !watched_.empty();
 }
 

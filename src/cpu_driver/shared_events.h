@@ -12,8 +12,6 @@
 #include <memory>
 #include <mutex>
 
-#include <sys/types.h>
-
 #include "memory_file.h"
 
 namespace ze_cpu {
@@ -49,17 +47,25 @@ public:
     /// To be called after each change of a state.
     void wake() noexcept;
     /// Blocks until `done()` returns true; it is called again after each change. The thread must
-    /// not hold a lock. Returns false if the deadline passes first.
+    /// not hold a lock. Returns false if the deadline passes first. Throws ZE_RESULT_ERROR_UNINITIALIZED
+    /// if another thread ends the process.
     bool wait(const std::function<bool()> &done, const Deadline &deadline);
     /// Makes a thread look at the Signal after each change, as long as a stream waits for it.
     void watch(std::weak_ptr<Signal> signal);
+
+    /// Wakes the threads of this process that wait in any of its SharedEvents. They look again.
+    static void wake_all();
+    /// In a child of fork(): starts the threads that its parent had for watch().
+    static void watch_in_child();
 
 private:
     struct Header;
 
     explicit SharedEvents(std::shared_ptr<MemoryFile> file); // maps it
+    static std::shared_ptr<SharedEvents> make(std::shared_ptr<MemoryFile> file);
     Header &header() const { return *static_cast<Header *>(memory_); }
     void sleep(uint32_t seen, const Deadline &deadline) const;
+    bool is_watched() const;
     void start_watcher();
     void watch_changes() noexcept;
     bool look();
@@ -70,7 +76,8 @@ private:
 
     std::mutex mutex_;
     std::list<std::weak_ptr<Signal>> watched_;
-    pid_t watcher_of_ = 0; // the process whose thread watches (not a child of fork()); 0: none
+    bool has_watcher_ = false;
+    unsigned watcher_of_ = 0; // the process whose thread watches, by ForkGate::generation()
 };
 
 } // namespace ze_cpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "fork_gate.h"
 #include "handover.h"
 #include "host_wait.h"
 
@@ -19,6 +20,8 @@ cl::Int execution_status(cl::Event event) {
         take_over();
     return status;
 }
+
+constexpr size_t least_looked_at = 16; // producers
 
 struct Times {
     uint64_t start = 0, end = 0;
@@ -49,6 +52,7 @@ ze_result_t wait_for(cl::Event event, const Deadline &deadline) {
     if (deadline.forever()) {
         // clWaitForEvents also returns an error if the command failed, so the status decides.
         opencl().clWaitForEvents(1, &event);
+        ForkGate::check_still_open();
         return execution_status(event) < 0 ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_SUCCESS;
     }
     // OpenCL has no wait with a time limit: look often at first, then every 50 us.
@@ -58,6 +62,7 @@ ze_result_t wait_for(cl::Event event, const Deadline &deadline) {
             return status < 0 ? ZE_RESULT_ERROR_DEVICE_LOST : ZE_RESULT_SUCCESS;
         if (deadline.passed())
             return ZE_RESULT_NOT_READY;
+        ForkGate::check_still_open();
         if (round < 100)
             std::this_thread::yield();
         else
@@ -110,6 +115,12 @@ void Signal::set_failed() {
 
 void Signal::add_producer(NewProducer &&producer) noexcept {
     std::unique_lock lock(mutex_);
+    // Perhaps nobody ever asks for the state. So this looks at the producers when they have become
+    // twice as many as were left the last time.
+    if (producers_.size() > most_producers_) {
+        status_locked();
+        most_producers_ = std::max(least_looked_at, 2 * producers_.size());
+    }
     producers_.splice(producers_.end(), producer);
     stop_being_clear(std::move(lock));
 }
@@ -170,11 +181,13 @@ bool Signal::ready_for(cl::Queue queue, const std::shared_ptr<Waiter> &waiter, O
         auto is_waiter = [&](const std::weak_ptr<Waiter> &other) {
             return !other.owner_before(waiter) && !waiter.owner_before(other);
         };
+        std::erase_if(waiters_, [](const std::weak_ptr<Waiter> &other) { return other.expired(); });
         if (std::find_if(waiters_.begin(), waiters_.end(), is_waiter) == waiters_.end())
             waiters_.push_back(waiter);
-        if (shared_ && !watched_) {
+        if (shared_ && !(watched_ && watched_in_ == ForkGate::generation())) {
             shared_->watch(weak_from_this());
             watched_ = true;
+            watched_in_ = ForkGate::generation();
         }
         return false;
     }

@@ -37,7 +37,8 @@ private:
 };
 
 /// Waits for an OpenCL event. Returns SUCCESS, NOT_READY if the deadline passes first, or
-/// DEVICE_LOST if the command failed.
+/// DEVICE_LOST if the command failed. Throws ZE_RESULT_ERROR_UNINITIALIZED if another thread ends the
+/// process.
 ze_result_t wait_for(cl::Event event, const Deadline &deadline);
 
 class Signal : public std::enable_shared_from_this<Signal> {
@@ -90,11 +91,13 @@ private:
 
     std::mutex mutex_;
     std::list<Producer> producers_; // not yet seen complete; in the order of their queue
+    size_t most_producers_ = 0;     // with more, the next add_producer() removes the complete ones
     OpenClEvent last_;              // the producer that set it last, if it holds the timestamps
     EventState own_;
     EventState *state_ = &own_;
     const std::shared_ptr<SharedEvents> shared_; // null: the Signal has its own state
     bool watched_ = false;                       // shared_ watches the Signal
+    unsigned watched_in_ = 0;                    // the process in which it does, by ForkGate::generation()
     std::vector<std::weak_ptr<Waiter>> waiters_;
 };
 

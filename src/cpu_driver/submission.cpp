@@ -258,6 +258,7 @@ ze_result_t Submission::wait(const Deadline &deadline) {
     }
     if (!finish_queue(deadline))
         return ZE_RESULT_NOT_READY;
+    ForkGate::check_still_open();
     std::lock_guard lock(mutex_);
     if (enqueued_ == seen) {
         busy_ = false;

@@ -101,7 +101,8 @@ public:
             submission_->close();
     }
     explicit operator bool() const { return submission_ != nullptr; }
-    Submission *operator->() const { return submission_.get(); }
+    /// A call of the Submission keeps it alive, because another thread may destroy the owner meanwhile.
+    std::shared_ptr<Submission> operator->() const { return submission_; }
 
 private:
     std::shared_ptr<Submission> submission_;

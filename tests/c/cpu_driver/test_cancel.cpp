@@ -4,6 +4,7 @@
 #include <functional>
 
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ze_test.h"
@@ -54,6 +55,31 @@ static void cancel_in_runtime(ze_command_list_handle_t list) {
     OK(ze.zeModuleDestroy(module));
 }
 
+/// A function of the program that the driver calls, and which calls the driver.
+static void call_driver(void *event) {
+    CHECK_RESULT(ze.zeEventQueryStatus(static_cast<ze_event_handle_t>(event)), ZE_RESULT_NOT_READY);
+}
+
+/// A thread that has left the driver can be cancelled as before, also after a call inside of a call. In a
+/// child of fork(), the thread that appends a function calls it.
+static void leave_nested_calls(ze_command_list_handle_t list, ze_event_handle_t event) {
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCommandListAppendHostFunction", &address));
+    const auto append =
+        reinterpret_cast<ze_result_t (*)(ze_command_list_handle_t, void (*)(void *), void *, const void *,
+                                         ze_event_handle_t, uint32_t, ze_event_handle_t *)>(address);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        OK(append(list, call_driver, event, nullptr, nullptr, 0, nullptr));
+        int state = PTHREAD_CANCEL_DISABLE;
+        CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state) && state == PTHREAD_CANCEL_ENABLE);
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     ze_event_pool_handle_t pool = make_pool(1);
@@ -61,6 +87,7 @@ int main(int argc, char **argv) {
     ze_command_list_handle_t list = immediate_list(),
                              synchronous = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     cancel_in_runtime(list);
+    leave_nested_calls(list, event);
     int from = 5, to = 0;
     OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, nullptr, 1, &event));
     cancel([&] { ze.zeEventHostSynchronize(event, UINT64_MAX); });

@@ -307,7 +307,8 @@ void refusals(Other &other) {
     OK(ze.zeEventPoolDestroy(plain));
 }
 
-/// A sealed file of somebody else that is shorter than a pool's header, or than what that says.
+/// A file with the name and the seals of this driver's that is shorter than a pool's header, or than what
+/// that says.
 void short_files() {
     struct {
         uint64_t magic = 0x73746e6576657a63;
@@ -315,15 +316,63 @@ void short_files() {
         uint64_t rest[64] = {};
     } header;
     for (const size_t size : {size_t(1), size_t(16), size_t(63), size_t(64), sizeof header}) {
-        const int descriptor = memfd_create("short", MFD_ALLOW_SEALING);
+        const int descriptor = memfd_create("ze_cpu", MFD_ALLOW_SEALING);
         CHECK(descriptor >= 0 && write(descriptor, &header, size) == ssize_t(size));
-        CHECK(fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+        CHECK(fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
         ze_ipc_event_pool_handle_t handle{};
         std::memcpy(handle.data, &descriptor, sizeof descriptor);
         ze_event_pool_handle_t pool = nullptr;
         CHECK_RESULT(open_pool(context, handle, &pool), ZE_RESULT_ERROR_INVALID_ARGUMENT);
         close(descriptor);
     }
+}
+
+/// A list of the child waits for the event that a list of its parent waited for at the fork. Then the child
+/// waits for its copy of the parent's list.
+void forked_with_one_event(Other &other) {
+    Test test(other);
+    ze_command_list_handle_t list = immediate_list();
+    add(list, test.with, nullptr, {test.with.event[ping]});
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        ze_command_list_handle_t own = immediate_list();
+        int from = 7, to = 0;
+        OK(ze.zeCommandListAppendMemoryCopy(own, &to, &from, sizeof to, nullptr, 1, &test.with.event[ping]));
+        OK(ze.zeEventHostSignal(test.with.event[pong]));
+        finish(own);
+        CHECK(to == 7);
+        finish(list);
+        _exit(0);
+    }
+    OK(ze.zeEventHostSynchronize(test.with.event[pong], forever));
+    OK(ze.zeEventHostSignal(test.with.event[ping]));
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    finish(list);
+    OK(ze.zeCommandListDestroy(list));
+}
+
+/// The child waits for a list of its parent and has none of its own.
+void forked_without_a_list(Other &other) {
+    Test test(other);
+    ze_command_list_handle_t list = immediate_list();
+    add(list, test.with, nullptr, {test.with.event[ping]});
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        OK(ze.zeEventHostSignal(test.with.event[pong]));
+        finish(list);
+        _exit(0);
+    }
+    OK(ze.zeEventHostSynchronize(test.with.event[pong], forever));
+    OK(ze.zeEventHostSignal(test.with.event[ping]));
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    finish(list);
+    OK(ze.zeCommandListDestroy(list));
 }
 
 /// A child of fork() shares the pool, and needs a watcher of its own.
@@ -376,6 +425,8 @@ int main(int argc, char **argv) {
         short_files();
         Test(other).ask('g');
         forked(other);
+        forked_with_one_event(other);
+        forked_without_a_list(other);
     }
     OK(ze.zeContextDestroy(context));
     std::puts("ok");
