@@ -2,9 +2,11 @@
 #include "image.h"
 
 #include <algorithm>
+#include <string>
 
 #include "border.h"
 #include "entry_points.h"
+#include "refusal.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -20,9 +22,24 @@ uint32_t limit(cl::Uint key) {
     return uint32_t(device_value<size_t>(key));
 }
 
+/// Refuses structures in the descriptor's chain: external memory, views, pitches and the like. Hints may be
+/// ignored.
+ze_result_t check_chain(const void *next) {
+    for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
+         p = static_cast<const ze_base_desc_t *>(p->pNext))
+        if (p->stype != ZE_STRUCTURE_TYPE_MEMORY_COMPRESSION_HINTS_EXT_DESC)
+            return refuse(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                          "the chain of the image's descriptor has a structure of type " +
+                              std::to_string(uint32_t(p->stype)) +
+                              ": images of this driver have neither external memory nor any extension");
+    return ZE_RESULT_SUCCESS;
+}
+
 /// Checks a descriptor and translates its format, as far as that is possible without creating the
 /// image.
 ze_result_t check(const ze_image_desc_t &desc, ImageFormat &format) {
+    if (ze_result_t bad = check_chain(desc.pNext))
+        return bad;
     if (desc.flags & ~uint32_t(ZE_IMAGE_FLAG_KERNEL_WRITE | ZE_IMAGE_FLAG_BIAS_UNCACHED))
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     const cl::Uint type = translate_image_type(desc.type);

@@ -10,8 +10,10 @@
 #include "border.h"
 #include "driver.h"
 #include "entry_points.h"
+#include "external_memory.h"
 #include "ipc_handle.h"
 #include "memory.h"
+#include "refusal.h"
 #include "virtual_memory.h"
 
 namespace ze_cpu {
@@ -34,21 +36,26 @@ std::pair<uint64_t, uint64_t> key(const MemoryFile::Identity &file) {
 
 ze_result_t get_handle(const void *pointer, ze_ipc_mem_handle_t &to) {
     std::shared_ptr<MemoryFile> file = find_physical(pointer);
+    const bool is_physical = file != nullptr;
     Allocation found;
-    if (!file && find_allocation(pointer, found))
+    if (!is_physical && find_allocation(pointer, found)) {
+        if (ze_result_t bad = check_shareable(found))
+            return bad;
         file = share_allocation(pointer);
+    }
     if (!file)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                      "ptr is neither in an allocation of this driver, nor in a mapped range, nor the handle "
+                      "of a physical memory");
     {
         std::lock_guard lock(exports().mutex);
         auto &entry = exports().files[key(file->identity())];
         entry.first = file;
         entry.second++;
     }
-    const bool whole = found.type == ZE_MEMORY_TYPE_UNKNOWN || found.origin == Allocation::virtual_range;
     IpcHandle handle = IpcHandle::make(IpcHandle::of_memory, *file);
-    handle.type = uint32_t(whole ? ZE_MEMORY_TYPE_DEVICE : found.type);
-    handle.size = whole ? file->size() : found.size;
+    handle.type = uint32_t(is_physical ? ZE_MEMORY_TYPE_DEVICE : found.type);
+    handle.size = is_physical ? file->size() : found.size;
     to = handle.write<ze_ipc_mem_handle_t>();
     return ZE_RESULT_SUCCESS;
 }
@@ -91,7 +98,8 @@ ze_result_t zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t 
         const IpcHandle data = IpcHandle::read(handle, IpcHandle::of_memory);
         std::shared_ptr<MemoryFile> file = data.resolve();
         if (!file)
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+            return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                          "the IPC handle means no memory of this driver any more, or never did");
         const size_t size = data.size ? data.size : file->size();
         const auto type = data.kind ? ze_memory_type_t(data.type) : ZE_MEMORY_TYPE_DEVICE;
         *pptr = map_allocation(std::move(file), size, type, hDevice, Allocation::from_ipc);
@@ -139,7 +147,7 @@ ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext,
     return guarded([&]() -> ze_result_t {
         std::shared_ptr<MemoryFile> file = handle <= INT32_MAX ? MemoryFile::open(int(handle)) : nullptr;
         if (!file)
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+            return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, no_memory_of_driver(int64_t(handle)));
         IpcHandle made = IpcHandle::make(IpcHandle::of_memory, *file);
         made.descriptor = int32_t(handle); // the caller's, as ours closes with `file`
         made.type = ZE_MEMORY_TYPE_DEVICE;

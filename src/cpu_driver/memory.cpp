@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,6 +17,8 @@
 #include "border.h"
 #include "driver.h"
 #include "entry_points.h"
+#include "external_memory.h"
+#include "refusal.h"
 #include "runtime.h"
 #include "virtual_memory.h"
 
@@ -34,15 +37,6 @@ Registry &registry() {
     // Leaked: static destructors of the program may free memory.
     static Registry *leaked = new Registry;
     return *leaked;
-}
-
-/// Finds the structure of this type in a pNext chain; null if there is none.
-template <class T> const T *find_next(const void *next, ze_structure_type_t type) {
-    for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
-         p = static_cast<const ze_base_desc_t *>(p->pNext))
-        if (p->stype == type)
-            return reinterpret_cast<const T *>(p);
-    return nullptr;
 }
 
 bool relaxed_limits(const void *next) {
@@ -78,37 +72,23 @@ void *allocate_pages(size_t size, size_t alignment, void *&block) {
     return block;
 }
 
-/// Allocates memory from a file descriptor of another API or process, or memory that can be
-/// exported as a file descriptor.
-ze_result_t allocate_external(ze_memory_type_t type, const ze_external_memory_import_fd_t *import,
-                              const ze_external_memory_export_desc_t *wanted, size_t size,
-                              ze_device_handle_t device, void **pointer) {
-    const uint32_t flags = (import ? import->flags : 0) | (wanted ? wanted->flags : 0);
-    if (flags & ~uint32_t(ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD))
-        return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
-    std::shared_ptr<MemoryFile> file = import ? MemoryFile::open(import->fd) : MemoryFile::create(size);
-    if (!file || file->size() < size)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    *pointer = map_allocation(std::move(file), size, type, device, Allocation::mapped);
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t allocate(ze_memory_type_t type, const void *desc_next, size_t size, size_t alignment,
-                     ze_device_handle_t device, void **pointer) {
-    const size_t limit =
-        relaxed_limits(desc_next) ? runtime().info.global_size : runtime().info.max_alloc_size;
+/// Allocates memory of this type. The chains are those of the call's descriptors.
+ze_result_t allocate(ze_memory_type_t type, std::initializer_list<const void *> chains, size_t size,
+                     size_t alignment, ze_device_handle_t device, void **pointer) {
+    const bool is_relaxed = std::any_of(chains.begin(), chains.end(), relaxed_limits);
+    const size_t limit = is_relaxed ? runtime().info.global_size : runtime().info.max_alloc_size;
     if (size == 0 || size > limit)
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     if ((alignment & (alignment - 1)) != 0 || alignment > most_alignment)
         return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
-    auto *import =
-        find_next<ze_external_memory_import_fd_t>(desc_next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD);
-    auto *wanted =
-        find_next<ze_external_memory_export_desc_t>(desc_next, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC);
     return guarded([&]() -> ze_result_t {
-        if (import || (wanted && wanted->flags))
-            return alignment > page_size() ? ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT
-                                           : allocate_external(type, import, wanted, size, device, pointer);
+        const ExternalMemory external(chains);
+        if (external.is_asked_for()) {
+            if (alignment > page_size())
+                return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
+            *pointer = map_allocation(external.file(size), size, type, device, Allocation::mapped);
+            return ZE_RESULT_SUCCESS;
+        }
         void *block = nullptr, *memory = allocate_pages(size, alignment, block);
         if (!memory)
             return type == ZE_MEMORY_TYPE_DEVICE ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
@@ -185,7 +165,11 @@ ze_result_t export_descriptor(const Allocation &allocation, ze_external_memory_e
     if (to.flags != ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD)
         return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
     if (!allocation.file)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT; // not allocated for export
+        return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                      "the memory was not allocated for export: its descriptor's chain has no "
+                      "ze_external_memory_export_desc_t");
+    if (ze_result_t bad = check_shareable(allocation))
+        return bad;
     to.fd = fcntl(allocation.file->descriptor(), F_DUPFD_CLOEXEC, 3);
     return to.fd < 0 ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_SUCCESS;
 }
@@ -202,6 +186,15 @@ bool find_allocation(const void *pointer, Allocation &found) {
         }
     }
     return find_mapping(pointer, found);
+}
+
+ze_result_t check_shareable(const Allocation &allocation) {
+    if (allocation.offset == 0)
+        return ZE_RESULT_SUCCESS;
+    return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                  "the memory is mapped from byte " + std::to_string(allocation.offset) +
+                      " of its physical memory on, but a receiver gets physical memory from its start: "
+                      "share the handle of the physical memory");
 }
 
 void *map_allocation(std::shared_ptr<MemoryFile> file, size_t size, ze_memory_type_t type,
@@ -255,7 +248,8 @@ ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_a
     ZE_CPU_NEED_POINTER(device_desc);
     ZE_CPU_NEED_POINTER(host_desc);
     ZE_CPU_NEED_POINTER(pptr);
-    return allocate(ZE_MEMORY_TYPE_SHARED, device_desc->pNext, size, alignment, hDevice, pptr);
+    return allocate(ZE_MEMORY_TYPE_SHARED, {device_desc->pNext, host_desc->pNext}, size, alignment, hDevice,
+                    pptr);
 }
 
 ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
@@ -264,7 +258,7 @@ ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_a
     ZE_CPU_NEED_HANDLE(hDevice);
     ZE_CPU_NEED_POINTER(device_desc);
     ZE_CPU_NEED_POINTER(pptr);
-    return allocate(ZE_MEMORY_TYPE_DEVICE, device_desc->pNext, size, alignment, hDevice, pptr);
+    return allocate(ZE_MEMORY_TYPE_DEVICE, {device_desc->pNext}, size, alignment, hDevice, pptr);
 }
 
 ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t *host_desc,
@@ -272,7 +266,7 @@ ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc
     ZE_CPU_NEED_HANDLE(hContext);
     ZE_CPU_NEED_POINTER(host_desc);
     ZE_CPU_NEED_POINTER(pptr);
-    return allocate(ZE_MEMORY_TYPE_HOST, host_desc->pNext, size, alignment, nullptr, pptr);
+    return allocate(ZE_MEMORY_TYPE_HOST, {host_desc->pNext}, size, alignment, nullptr, pptr);
 }
 
 ze_result_t zeMemFree(ze_context_handle_t hContext, void *ptr) {
@@ -312,6 +306,8 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *pt
         *phDevice = found.device;
     auto *wanted = find_next<ze_external_memory_export_fd_t>(pMemAllocProperties->pNext,
                                                              ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD);
+    if (find_next<ze_base_desc_t>(pMemAllocProperties->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_WIN32))
+        return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
     return wanted ? export_descriptor(found, const_cast<ze_external_memory_export_fd_t &>(*wanted))
                   : ZE_RESULT_SUCCESS;
 }

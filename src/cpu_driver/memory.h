@@ -24,6 +24,7 @@ struct Allocation {
     std::shared_ptr<MemoryFile> file; // the file that is mapped there, if any
     enum Origin { heap, mapped, from_ipc, virtual_range } origin = heap;
     void *block = nullptr; // heap only: the pointer that free() takes
+    size_t offset = 0;     // virtual_range only: where in the file it begins
 };
 
 /// Finds the allocation or the mapping in a reserved range that contains this address. Returns
@@ -38,6 +39,10 @@ void *map_allocation(std::shared_ptr<MemoryFile> file, size_t size, ze_memory_ty
 /// call: its contents move into the file, at the same address, while no kernel runs. Null if the
 /// address is not in an allocation.
 std::shared_ptr<MemoryFile> share_allocation(const void *pointer);
+
+/// Refuses to hand out the file of this memory if that begins with other bytes than the memory does.
+/// Receivers map files from their start.
+ze_result_t check_shareable(const Allocation &allocation);
 
 /// Unmaps and forgets an allocation that was mapped from an IPC handle.
 ze_result_t unmap_ipc(const void *pointer);

@@ -2,6 +2,7 @@
 #include "memory_file.h"
 
 #include <cerrno>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,6 +12,25 @@
 #include <level_zero/ze_api.h>
 
 namespace ze_cpu {
+namespace {
+
+constexpr const char *name = "ze_cpu";
+constexpr int own_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+/// Whether the descriptor is of a memfd as this driver makes them: with its name and its seals, and for
+/// reading and writing.
+bool is_own(int descriptor) {
+    const int flags = fcntl(descriptor, F_GETFL), seals = fcntl(descriptor, F_GET_SEALS);
+    if (flags < 0 || (flags & O_ACCMODE) != O_RDWR || seals < 0 ||
+        (seals & own_seals) != own_seals) // the system may have added others
+        return false;
+    char target[64] = "";
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    const ssize_t length = readlink(link.c_str(), target, sizeof target);
+    return length > 0 && std::string(target, size_t(length)) == std::string("/memfd:") + name + " (deleted)";
+}
+
+} // namespace
 
 size_t page_size() {
     static const size_t size = size_t(sysconf(_SC_PAGESIZE));
@@ -34,11 +54,11 @@ MemoryFile::~MemoryFile() {
 }
 
 std::shared_ptr<MemoryFile> MemoryFile::create(size_t size) {
-    const int descriptor = memfd_create("ze_cpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor < 0)
         throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY; // no file descriptors or no memory left
     if (ftruncate(descriptor, off_t(round_to_pages(size))) != 0 ||
-        fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        fcntl(descriptor, F_ADD_SEALS, own_seals) != 0) {
         close(descriptor);
         throw ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     }
@@ -46,9 +66,7 @@ std::shared_ptr<MemoryFile> MemoryFile::create(size_t size) {
 }
 
 std::shared_ptr<MemoryFile> MemoryFile::open(int descriptor) {
-    // Only memfds have seals, and this driver seals its own against shrinking.
-    const int seals = fcntl(descriptor, F_GET_SEALS);
-    if (seals < 0 || !(seals & F_SEAL_SHRINK))
+    if (!is_own(descriptor))
         return nullptr;
     const int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
     if (own < 0)

@@ -17,7 +17,7 @@ public:
     static std::shared_ptr<MemoryFile> create(size_t size);
 
     /// Opens the memory that this process or another has created, from a file descriptor, which
-    /// stays the caller's. Null if the descriptor is of anything else.
+    /// stays the caller's. Null if the descriptor is of anything else, or not for reading and writing.
     static std::shared_ptr<MemoryFile> open(int descriptor);
 
     ~MemoryFile();

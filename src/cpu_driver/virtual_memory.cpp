@@ -13,6 +13,7 @@
 
 #include "border.h"
 #include "entry_points.h"
+#include "external_memory.h"
 #include "runtime.h"
 
 struct _ze_physical_mem_handle_t {
@@ -29,6 +30,7 @@ struct Piece {
     size_t size = 0;
     ze_memory_access_attribute_t access = ZE_MEMORY_ACCESS_ATTRIBUTE_NONE;
     std::shared_ptr<MemoryFile> file; // null: reserved only
+    size_t offset = 0;                // of the piece in its file
     ze_memory_type_t type = ZE_MEMORY_TYPE_UNKNOWN;
     ze_device_handle_t device = nullptr;
     uint64_t id = 0;
@@ -80,6 +82,7 @@ void split(State &s, uintptr_t address) {
         return;
     Piece tail = piece->second;
     tail.size -= head;
+    tail.offset += head;
     s.pieces.emplace(address, std::move(tail));
     piece->second.size = head;
 }
@@ -138,7 +141,8 @@ bool find_mapping(const void *pointer, Allocation &found) {
     if (address - piece->first >= piece->second.size || !piece->second.file)
         return false;
     const Piece &p = piece->second;
-    found = {piece->first, p.size, p.type, p.id, p.device, p.file, Allocation::virtual_range, nullptr};
+    found = {piece->first, p.size,  p.type, p.id, p.device, p.file, Allocation::virtual_range,
+             nullptr,      p.offset};
     return true;
 }
 
@@ -215,8 +219,8 @@ ze_result_t zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     return guarded([&] {
         auto physical = std::make_unique<_ze_physical_mem_handle_t>();
-        *physical = {MemoryFile::create(desc->size), on_host ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE,
-                     hDevice};
+        *physical = {ExternalMemory({desc->pNext}).file(desc->size),
+                     on_host ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE, hDevice};
         std::lock_guard lock(state().mutex);
         state().physical.insert(physical.get());
         *phPhysicalMemory = physical.release();
@@ -253,7 +257,7 @@ ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_
         if (!physical.file->map(offset, size, protection(access), const_cast<void *>(ptr)))
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
         const auto first = s.pieces.find(start);
-        first->second = {size, access, physical.file, physical.type, physical.device, s.next_id++};
+        first->second = {size, access, physical.file, offset, physical.type, physical.device, s.next_id++};
         s.pieces.erase(std::next(first), s.pieces.lower_bound(start + size));
         return ZE_RESULT_SUCCESS;
     });
@@ -266,7 +270,7 @@ ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void *ptr, siz
     return change_range(ptr, size, [&](State &s, uintptr_t start) {
         if (mmap(const_cast<void *>(ptr), size, PROT_NONE, reserve_flags | MAP_FIXED, -1, 0) == MAP_FAILED)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-        change_pieces(s, start, size, [](Piece &piece) { piece = Piece{piece.size, {}, {}, {}, {}, 0}; });
+        change_pieces(s, start, size, [](Piece &piece) { piece = Piece{piece.size, {}, {}, {}, {}, {}, 0}; });
         return ZE_RESULT_SUCCESS;
     });
 }

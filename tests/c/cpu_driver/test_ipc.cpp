@@ -6,6 +6,9 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "other_process.h"
 
@@ -134,6 +137,26 @@ void freed_first(Other &other) {
     other.ask({'r', handle, {}});
 }
 
+/// A handle that means a FIFO of this process. The other process must not open it: that would count as a
+/// writer, which this process sees.
+void of_a_fifo(Other &other, ze_ipc_mem_handle_t handle) {
+    char folder[] = "/tmp/ze_cpu_test_XXXXXX";
+    CHECK(mkdtemp(folder));
+    const std::string path = std::string(folder) + "/fifo";
+    CHECK(mkfifo(path.c_str(), 0600) == 0);
+    const int fifo = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat info {};
+    CHECK(fifo >= 0 && fstat(fifo, &info) == 0);
+    const uint64_t identity[2] = {uint64_t(info.st_dev), uint64_t(info.st_ino)};
+    std::memcpy(handle.data, &fifo, sizeof fifo);
+    std::memcpy(handle.data + 24, identity, sizeof identity);
+    other.ask({'r', handle, {}});
+    pollfd seen{fifo, POLLIN, 0};
+    CHECK(poll(&seen, 1, 0) == 0);
+    close(fifo);
+    CHECK(unlink(path.c_str()) == 0 && rmdir(folder) == 0);
+}
+
 /// What is no handle, or means something else, is refused in both processes.
 void forged(Other &other) {
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
@@ -148,6 +171,7 @@ void forged(Other &other) {
     }
     ze_ipc_mem_handle_t wrong{};
     other.ask({'r', wrong, {}}); // descriptor 0
+    of_a_fifo(other, handle);
     const int null = open("/dev/null", O_RDWR);
     CHECK(null >= 0);
     other.ask({'r', {}, {}}, null);
@@ -287,12 +311,119 @@ void external() {
     CHECK(static_cast<char *>(second)[bytes - 1] == 1);
     OK(ze.zeMemFree(context, second));
 
-    in.fd = 0; // no memory of this driver
-    CHECK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
     wanted.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
     desc.pNext = &wanted;
     CHECK_RESULT(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second),
                  ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION);
+}
+
+/// The calls that may import a file descriptor. Each maps the memory and returns its address.
+using Importer = ze_result_t (*)(const ze_external_memory_import_fd_t &, void *&);
+const Importer importers[] = {
+    [](const ze_external_memory_import_fd_t &in, void *&p) {
+        const ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &in, 0, 0};
+        return ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &p);
+    },
+    [](const ze_external_memory_import_fd_t &in, void *&p) {
+        const ze_host_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &in, 0};
+        return ze.zeMemAllocHost(context, &desc, bytes, 0, &p);
+    },
+    [](const ze_external_memory_import_fd_t &in, void *&p) {
+        const ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &in, 0, 0};
+        return ze.zeMemAllocShared(context, &desc, &host_desc, bytes, 0, device, &p);
+    },
+    [](const ze_external_memory_import_fd_t &in, void *&p) {
+        const ze_host_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &in, 0};
+        return ze.zeMemAllocShared(context, &device_desc, &desc, bytes, 0, device, &p);
+    },
+    [](const ze_external_memory_import_fd_t &in, void *&p) {
+        ze_physical_mem_desc_t desc{};
+        desc.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+        desc.pNext = &in;
+        OK(ze.zeVirtualMemQueryPageSize(context, device, bytes, &desc.size));
+        ze_physical_mem_handle_t memory = nullptr;
+        const ze_result_t result = ze.zePhysicalMemCreate(context, device, &desc, &memory);
+        if (result != ZE_RESULT_SUCCESS)
+            return result;
+        OK(ze.zeVirtualMemReserve(context, nullptr, desc.size, &p));
+        OK(ze.zeVirtualMemMap(context, p, desc.size, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+        return ze.zePhysicalMemDestroy(context, memory);
+    },
+    [](const ze_external_memory_import_fd_t &in, void *&p) {
+        ze_ipc_mem_handle_t handle{};
+        const ze_result_t result = from_descriptor(context, uint64_t(in.fd), &handle);
+        return result == ZE_RESULT_SUCCESS ? ze.zeMemOpenIpcHandle(context, device, handle, 0, &p) : result;
+    },
+};
+
+ze_result_t create_image(const void *next) {
+    ze_image_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
+    desc.pNext = next;
+    desc.type = ZE_IMAGE_TYPE_2D;
+    desc.format = {ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UINT, ZE_IMAGE_FORMAT_SWIZZLE_R,
+                   ZE_IMAGE_FORMAT_SWIZZLE_G,      ZE_IMAGE_FORMAT_SWIZZLE_B, ZE_IMAGE_FORMAT_SWIZZLE_A};
+    desc.width = desc.height = 16;
+    ze_image_handle_t image = nullptr;
+    return ze.zeImageCreate(context, device, &desc, &image);
+}
+
+/// Memory of this driver is the same memory after each kind of import. Any other descriptor is refused.
+void imports() {
+    ze_ipc_mem_handle_t handle{};
+    void *const memory = allocate(ZE_MEMORY_TYPE_DEVICE);
+    OK(ze.zeMemGetIpcHandle(context, memory, &handle));
+    ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
+                                      ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
+    std::memcpy(&in.fd, handle.data, sizeof in.fd);
+    const int own = in.fd;
+    char value = 0;
+    for (const Importer import : importers) {
+        void *again = nullptr;
+        OK(import(in, again));
+        CHECK(again && again != memory);
+        *static_cast<char *>(memory) = ++value;
+        CHECK(*static_cast<char *>(again) == value);
+    }
+    CHECK_RESULT(create_image(&in), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    CHECK(last_refusal().find("external memory") != std::string::npos);
+
+    constexpr int all_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    auto sealed = [](const char *name, int seals) {
+        const int fd = memfd_create(name, MFD_ALLOW_SEALING);
+        CHECK(fd >= 0 && ftruncate(fd, 1 << 20) == 0 && fcntl(fd, F_ADD_SEALS, seals) == 0);
+        return fd;
+    };
+    const std::string path = "/proc/self/fd/" + std::to_string(own);
+    for (const int foreign : {sealed("other", F_SEAL_SHRINK), sealed("other", all_seals),
+                              sealed("ze_cpu", F_SEAL_SHRINK), open(path.c_str(), O_RDONLY | O_CLOEXEC),
+                              open(path.c_str(), O_PATH | O_CLOEXEC), open("/dev/null", O_RDWR), -1}) {
+        in.fd = foreign;
+        for (const Importer import : importers) {
+            void *p = nullptr;
+            CHECK_RESULT(import(in, p), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+            CHECK(last_refusal().find("file descriptor " + std::to_string(foreign)) != std::string::npos);
+        }
+        close(foreign);
+    }
+    in.fd = own;
+
+    ze_external_memory_import_fd_t second = in;
+    second.fd = dup(own);
+    const ze_device_mem_alloc_desc_t on_device{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &in, 0, 0};
+    const ze_host_mem_alloc_desc_t on_host{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &second, 0};
+    void *p = nullptr;
+    CHECK_RESULT(ze.zeMemAllocShared(context, &on_device, &on_host, bytes, 0, device, &p),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    CHECK(last_refusal().find("two file descriptors") != std::string::npos);
+    CHECK_RESULT(ze.zeMemAllocDevice(context, &on_device, bytes + (1 << 20), 0, device, &p),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    CHECK(last_refusal().find(std::to_string(bytes + (1 << 20))) != std::string::npos);
+    close(second.fd);
+    in.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32;
+    CHECK_RESULT(ze.zeMemAllocDevice(context, &on_device, bytes, 0, device, &p),
+                 ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION);
+    OK(put(context, handle));
 }
 
 } // namespace
@@ -316,6 +447,7 @@ int main(int argc, char **argv) {
     export_under_way();
     export_during_a_long_kernel();
     external();
+    imports();
     OK(ze.zeContextDestroy(context));
     std::puts("ok");
 }

@@ -131,14 +131,6 @@ static void globals(bool from_native) {
     OK(ze.zeModuleDestroy(second));
 }
 
-static std::string why() {
-    void *address = nullptr;
-    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeDriverGetLastErrorDescription", &address));
-    const char *text = nullptr;
-    OK(reinterpret_cast<ze_result_t (*)(ze_driver_handle_t, const char **)>(address)(driver, &text));
-    return text;
-}
-
 /// Calls a function that counts its calls in a variable of its module. Functions that the runtime
 /// would call wrongly are refused.
 static void function_pointers(bool from_native) {
@@ -165,7 +157,7 @@ static void function_pointers(bool from_native) {
     for (const char *name : {"with_id", "calls_with_id", "with_barrier", "with_printf"}) {
         CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, name, &function),
                      ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-        CHECK(why().find(name) != std::string::npos);
+        CHECK(last_refusal().find(name) != std::string::npos);
     }
     CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", nullptr),
                  ZE_RESULT_ERROR_INVALID_NULL_POINTER);
@@ -190,7 +182,7 @@ static void two_modules(bool from_native) {
     }
     CHECK(has_imports(importer) && !has_imports(exporter));
     CHECK_RESULT(try_kernel(importer, "use"), unlinked);
-    CHECK(why().find(sentence) == 0);
+    CHECK(last_refusal().find(sentence) == 0);
     uint32_t count = 0;
     OK(ze.zeModuleGetKernelNames(importer, &count, nullptr));
     std::vector<const char *> names(count);

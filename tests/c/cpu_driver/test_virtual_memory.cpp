@@ -208,6 +208,41 @@ void shared_with_others() {
     OK(ze.zePhysicalMemDestroy(context, memory));
 }
 
+/// Receivers map physical memory from its start, so a mapping that begins elsewhere has no handle.
+void handles_of_mappings() {
+    uint8_t *range = reserve(2 * page);
+    ze_physical_mem_handle_t memory = physical(2 * page);
+    OK(ze.zeVirtualMemMap(context, range, page, memory, page, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    OK(ze.zeVirtualMemMap(context, range + page, page, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    range[0] = 2, range[page] = 1;
+    ze_ipc_mem_handle_t handle{};
+    CHECK_RESULT(ze.zeMemGetIpcHandle(context, range, &handle), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    const std::string why = last_refusal();
+    CHECK(why.find("byte " + std::to_string(page)) != std::string::npos);
+    ze_external_memory_export_fd_t out{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
+                                       ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
+    ze_memory_allocation_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    properties.pNext = &out;
+    CHECK_RESULT(ze.zeMemGetAllocProperties(context, range, &properties, nullptr),
+                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zeMemGetIpcHandle(context, range + page, &handle));
+    void *opened = nullptr, *base = nullptr;
+    size_t size = 0;
+    OK(ze.zeMemOpenIpcHandle(context, device, handle, 0, &opened));
+    CHECK(*static_cast<uint8_t *>(opened) == 1);
+    OK(ze.zeMemGetAddressRange(context, opened, &base, &size));
+    CHECK(base == opened && size == page);
+    OK(ze.zeMemCloseIpcHandle(context, opened));
+
+    // A change of access splits a mapping in two.
+    OK(ze.zeVirtualMemMap(context, range, 2 * page, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    OK(ze.zeVirtualMemSetAccessAttribute(context, range + page, page, ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY));
+    CHECK_RESULT(ze.zeMemGetIpcHandle(context, range + page, &handle), ZE_RESULT_ERROR_INVALID_ARGUMENT);
+    OK(ze.zePhysicalMemDestroy(context, memory));
+    OK(ze.zeVirtualMemFree(context, range, 2 * page));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -221,6 +256,7 @@ int main(int argc, char **argv) {
     wishes();
     bad_input();
     shared_with_others();
+    handles_of_mappings();
     OK(ze.zeCommandListDestroy(list));
     OK(ze.zeModuleDestroy(module));
     std::puts("ok");

@@ -127,6 +127,14 @@ void *newer_function(const char *name, const char *getter, unsigned index) {
     return address;
 }
 
+std::string last_refusal() {
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeDriverGetLastErrorDescription", &address));
+    const char *text = nullptr;
+    OK(reinterpret_cast<ze_result_t (*)(ze_driver_handle_t, const char **)>(address)(driver, &text));
+    return text;
+}
+
 std::vector<uint8_t> read_file(const std::string &name) {
     const char *folder = std::getenv("ZE_CPU_TEST_DIR");
     const std::string path = std::string(folder ? folder : ".") + "/" + name;

@@ -69,6 +69,7 @@ void *newer_function(const char *name, const char *getter, unsigned index);
     } while (0)
 #define OK(call) CHECK_RESULT(call, ZE_RESULT_SUCCESS)
 
+std::string last_refusal(); // the driver's sentence for the last call that it refused in this thread
 std::vector<uint8_t> read_file(const std::string &name); // from the folder in ZE_CPU_TEST_DIR
 ze_module_handle_t load_module(const char *file);
 ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name);
