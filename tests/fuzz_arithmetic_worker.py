@@ -18,8 +18,8 @@ from fuzz_forms import Form, Forms, Sizes, line_of
 from fuzz_sizes import SizeDrawer
 from support_rows import BY_NAME
 
-FORMS = 12  # that are planned, of which one runs
-SIZES = 12  # that are planned at random for a form
+FORMS, FEW_SIZES = 40, 4  # forms that are planned, of which one runs; sizes of each
+SIZES = 20  # more that are planned for the form that runs
 BUILDS = 2  # lists of constants, for which kernels are built
 LATER = 3  # cases of a list that run though their decision is not new
 SHRINKS = 40  # attempts to make a failing case smaller
@@ -102,10 +102,12 @@ class Worker:
         """Of several forms, run that whose decisions have the most pairs of features that have not run
         yet. Planning takes less time than the build of a kernel.
         """
-        drawn = [self.planned(self.forms.draw()) for _ in range(FORMS)]
+        category = self.forms.category()
+        drawn = [self.planned(self.forms.draw(*category), FEW_SIZES) for _ in range(FORMS)]
         form, draw, planned = max(drawn, key=lambda of: self.worth(of[0], of[2]))
         if not planned:
             return
+        planned += self.planned(form, SIZES)[2]
         start = self.rng.choice(planned)[0]
         for name in self.rng.sample("mnk", 2):
             for s in draw.thresholds(start, name, lambda s: self.plan(form, s)):
@@ -125,10 +127,10 @@ class Worker:
             if failures == 2:
                 return
 
-    def planned(self, form: Form) -> tuple[Form, SizeDrawer, list[tuple[Sizes, Decision]]]:
-        """The decisions for random sizes of a form."""
+    def planned(self, form: Form, count: int) -> tuple[Form, SizeDrawer, list[tuple[Sizes, Decision]]]:
+        """The decisions for so many random sizes of a form."""
         draw = SizeDrawer(self.rng, form)
-        sizes = [draw.size() for _ in range(SIZES)]
+        sizes = [draw.size() for _ in range(count)]
         return form, draw, [(s, decision) for s in sizes if (decision := self.plan(form, s))]
 
     def features(self, form: Form, decision: Decision) -> frozenset[str]:

@@ -13,7 +13,7 @@ from zemm.isa.rows import Row
 
 INT8, INT4 = ("s8", "u8"), ("s4", "u4")
 FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
-DST = (*FLOATS, "f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
+DST = (*FLOATS, *FLOATS, "f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
 SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
 POST_OPS = ("relu", "sum:0.5", "add:f32:per_oc", "mul:f32:common", "prelu:per_oc", "linear:0.5:1", "max:s8:3")
 GROUPED_POST_OPS = ("relu", "linear:0.5:1", "mul:f32:1", "mul:f32:3")
@@ -106,10 +106,14 @@ class Forms:
     def maybe(self, probability: float) -> bool:
         return self.rng.random() < probability
 
-    def draw(self) -> Form:
+    def category(self) -> tuple[str, str]:
+        """How a form is grouped, and the kind of its types."""
+        grouping = self.rng.choices(["", "rows", "k"], [5, 3, 2])[0]
+        weights = [10, 6, 4, 0 if grouping else 0.3]
+        return grouping, self.rng.choices(["integer", "float", "weight only", "f64"], weights)[0]
+
+    def draw(self, grouping: str, kind: str) -> Form:
         rng = self.rng
-        grouping = rng.choices(["", "rows", "k"], [5, 3, 2])[0]
-        kind = rng.choices(["integer", "float", "weight only", "f64"], [10, 6, 4, 0 if grouping else 0.3])[0]
         dt = self.types(kind)
         batch = () if grouping else tuple(self.batch_dim() for _ in range(rng.choice((0, 0, 0, 1, 2))))
         options, unit, unit_n = self.attributes(kind, grouping, len(batch) + 2, dt)
@@ -241,7 +245,7 @@ class Forms:
                     scales.append(f"src:{'common' if by_rows else rng.choice(('common', 'host_scalar'))}:0.5")
                 case 1:
                     scales.append(f"src:{row}:{scale}")
-                case 2 | 3:
+                case 2 | 3 | 4:
                     mask = every if self.maybe(0.8) else every & ~row if every & ~row else every
                     scales.append(f"src:{mask}:{long_scale}:1x{group()}")
         if kind != "float" or dt[1] in SMALL_FLOATS or self.maybe(0.2):
