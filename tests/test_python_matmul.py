@@ -307,7 +307,7 @@ F32 = np.ones((2, 4), np.float32)
     [
         ({"src": F32, "weights": np.ones((5, 3), "f4")}, ["(2, 4)", "(5, 3)", "4", "5"]),
         ({"src": F32[0], "weights": F32.T}, ["(4,)"]),
-        ({"src": np.ones((2, 0)), "weights": np.ones((0, 2))}, ["(2, 0)"]),
+        ({"src": np.ones((2, 0)), "weights": np.ones((1, 2))}, ["(2, 0)", "(1, 2)"]),
         ({"src": np.ones((2, 3, 4)), "weights": np.ones((3, 4, 5))}, ["(2, 3, 4)", "(3, 4, 5)"]),
         ({"src": F32.astype(np.complex64), "weights": F32.T}, ["complex64"]),
         ({"src": F32, "weights": F32.T, "bias": np.ones(3, "f4")}, ["bias", "(3,)", "(2, 2)"]),

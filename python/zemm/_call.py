@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
+_INSTEAD_OF_0 = 2  # a number of elements that 4-bit types can have, too
+
 _lock = Lock()  # for the list, which gets its one element when that is ready
 _engines: list[Engine] = []
 
@@ -80,6 +82,9 @@ class Call:
         self._inputs: list[NDArray[Any]] = []
         self._adds_old_dst = False
         self._k_groups: list[int] = []
+        # For K = 0 the library writes nothing. Zeros are multiplied instead. Then scales and
+        # zero points of src and weights belong to nothing.
+        self._k_is_0 = False
 
     def _add(self, arg: int, t: Tensor) -> None:
         self._mds[arg] = t.md()
@@ -87,6 +92,9 @@ class Call:
         self._inputs.append(t.array)
 
     def set_src(self, array: NDArray[Any], data_type: DataType) -> None:
+        if array.shape[-1] == 0:
+            self._k_is_0 = True
+            array = np.zeros((*array.shape[:-1], _INSTEAD_OF_0), array.dtype)
         if self.flat:
             array = array.reshape(-1, array.shape[-1])
         self._add(ARG["SRC"], tensor(array, data_type, len(self.dims), self.engine))
@@ -97,9 +105,12 @@ class Call:
         if self.flat:
             array = array.reshape(array.shape[-2:])
         axis = -1 if packed_axis is None else packed_axis
+        if self._k_is_0:
+            rows = _INSTEAD_OF_0 // 2 if packed_axis == -2 else _INSTEAD_OF_0
+            array = np.zeros((*array.shape[:-2], rows, array.shape[-1]), array.dtype)
         t = tensor(array, data_type, len(self.dims), self.engine, axis)
         self._add(ARG["WEIGHTS"], t)
-        return t.dims
+        return (*t.dims[:-2], 0, t.dims[-1]) if self._k_is_0 else t.dims
 
     def set_packed_weights(self, packed: "PackedWeights") -> None:
         """Add weights with their scales and zero points."""
@@ -147,15 +158,19 @@ class Call:
         return ARG[of], parameter.mask, parameter.groups, parameter.data_type
 
     def scales(self, of: str, parameter: Parameter) -> None:
+        if self._k_is_0 and of != "DST":
+            return
         self.attr.set_scales(*self._parameter("ATTR_SCALES", of, parameter))
 
     def zero_points(self, of: str, parameter: Parameter) -> None:
+        if self._k_is_0 and of != "DST":
+            return
         self.attr.set_zero_points(*self._parameter("ATTR_ZERO_POINTS", of, parameter))
 
     def reductions(self, parameter: Parameter) -> None:
         """Add precomputed reductions, after scales and zero points. Sums that span several groups
         of one of these cannot be used, so they are left out."""
-        if any(group % parameter.k_group for group in self._k_groups):
+        if self._k_is_0 or any(group % parameter.k_group for group in self._k_groups):
             return
         self.attr.set_precomputed_reductions(
             *self._parameter("ATTR_PRECOMPUTED_REDUCTIONS", "SRC", parameter)

@@ -57,9 +57,9 @@ def matmul(
         y = zemm.matmul(values, wq, src_scales=scales, weights_scales=ws, weights_zero_points=wz,
                         reductions=reductions, dst_dtype="f16")
 
-    src: [.., M, K]. weights: [.., K, N]. Leading dimensions broadcast as in numpy. The data type is
-    that of the array: float16, float32, int8, uint8, or bfloat16, float8_e5m2 and float8_e4m3fn of
-    ml_dtypes. Transposed views are not copied.
+    src: [.., M, K]. weights: [.., K, N]. Leading dimensions broadcast as in numpy, and a sum over
+    K = 0 products is 0. The data type is that of the array: float16, float32, int8, uint8, or bfloat16,
+    float8_e5m2 and float8_e4m3fn of ml_dtypes. Transposed views are not copied.
 
     weights_dtype: "u4", "s4" or "f4_e2m1" if the weights are bytes with two 4-bit values each, low
     nibble first. Their shape is [.., K, N / 2], or they are the transpose of [.., N, K / 2]. Arrays
@@ -225,8 +225,6 @@ def _unpacked(shape: Shape, packed_axis: int | None) -> Shape:
 def _dst_shape(src: Shape, weights: Shape) -> Shape:
     if src[-1] != weights[-2]:
         raise InvalidArgumentsError(f"src {src} has K = {src[-1]}, weights {weights} have K = {weights[-2]}")
-    if src[-1] == 0:
-        raise InvalidArgumentsError(f"src {src} and weights {weights} have K = 0: nothing to sum")
     try:
         batch = np.broadcast_shapes(src[:-2], weights[:-2])
     except ValueError:

@@ -91,9 +91,9 @@ def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parame
     divides K. With groups there must be a value for each column: otherwise [N, 1] would be taken
     for N groups. A single value has mask 0. ValueError if the shape does not fit.
     """
-    if values.size == 0:
-        raise _misfit(values, name, owner, dims)
     k = dims[-2]
+    if values.size == 0 and (k or owner != "weights"):
+        raise _misfit(values, name, owner, dims)
     if values.size == 1:
         return Parameter(values.reshape(1), 0, (), k)
     shape = (1,) * (len(dims) - values.ndim) + values.shape
@@ -113,7 +113,7 @@ def describe(values: NDArray[Any], name: str, owner: str, dims: Shape) -> Parame
             groups[d - len(dims)] = full // have
         elif have != 1:
             raise _misfit(values, name, owner, dims)
-    k_group = k // shape[-2]
+    k_group = k // max(shape[-2], 1)
     dense = np.ascontiguousarray(values).reshape(shape)
     return Parameter(dense, mask, tuple(groups) if groups != [1, 1] else (), k_group)
 
@@ -129,8 +129,11 @@ def describe_src(
     """
     if common and values.size == 1:
         return Parameter(values.reshape(1), 0, (), dims[-1])
-    groups = values.shape[-1] if values.ndim == len(dims) else 0
-    if groups == 0 or values.shape[:-1] != dims[:-1] or dims[-1] % groups:
+    fits = values.ndim == len(dims) and values.shape[:-1] == dims[:-1]
+    if fits and dims[-1] == 0:
+        return Parameter(values, 0, (), 0)
+    groups = values.shape[-1] if fits else 0
+    if groups == 0 or dims[-1] % groups:
         raise _misfit(values, name, "src", dims)
     values = np.ascontiguousarray(values)
     leading = (-1,) if flat else (*(1,) * (ndims - len(dims)), *dims[:-1])

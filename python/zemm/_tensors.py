@@ -126,6 +126,8 @@ def owned(array: NDArray[Any]) -> NDArray[Any]:
 
 def shares_places(array: NDArray[Any]) -> bool:
     """Whether elements of the array may overlap in memory."""
+    if array.size < 2:  # numpy gives arrays without elements strides of 0
+        return False
     span = array.itemsize
     for stride, count in sorted(
         (abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1
