@@ -27,6 +27,15 @@ def test_from_numpy(engine: zemm.Engine, dtype: Any, view: Any) -> None:
     assert back[0, 0] == 99
 
 
+@pytest.mark.parametrize("value", [np.float32(2.5), np.int8(-3)])
+def test_tensors_without_dimensions(engine: zemm.Engine, value: Any) -> None:
+    array = np.array(value)
+    memory = zemm.from_dlpack(array, engine=engine)
+    assert (memory.md.dims, memory.handle) == ((1,), array.ctypes.data)
+    assert memory.as_numpy() == [value]
+    assert np.from_dlpack(memory) == [value]
+
+
 def test_results_are_the_matmuls(engine: zemm.Engine, stream: zemm.Stream) -> None:
     dst = np.zeros((3, 3), np.float32)
     memories = [zemm.from_dlpack(array, engine=engine) for array in (A, A.T, dst)]

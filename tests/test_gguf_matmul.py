@@ -258,6 +258,18 @@ def test_minimums_see_the_converted_activations(activation: Any, file: zemm.gguf
     )
 
 
+@pytest.mark.parametrize("name", FLOATS)
+def test_unaligned_floats(name: str, file: zemm.gguf.File) -> None:
+    """A tensor may begin at any byte of the file. The result has the bits of an aligned one."""
+    aligned = file[name]
+    data = np.concatenate([np.zeros(1, np.uint8), aligned._data])[1:]
+    tensor = zemm.gguf.Tensor(name, name, (K, N), data)
+    assert not tensor.values.flags.aligned
+    np.testing.assert_array_equal(tensor.dequantize(), aligned.dequantize())
+    np.testing.assert_array_equal(tensor.matmul(X), aligned.matmul(X))
+    np.testing.assert_array_equal(tensor.linear()(X), aligned.linear()(X))
+
+
 def test_values_serve_zemm_matmul(file: zemm.gguf.File) -> None:
     w = file["Q4_0"]
     y = zemm.matmul(X, w.values, weights_dtype=w.data_type, weights_scales=w.scales)

@@ -236,6 +236,16 @@ def test_layouts(engine: zemm.Engine, src_layout: str, weights_layout: str) -> N
     assert np.array_equal(zemm.matmul(src, weights, engine=engine), a @ b)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("layout", ["big-endian", "unaligned"])
+def test_copies_have_the_order_of_the_array(engine: zemm.Engine, layout: str, order: Any) -> None:
+    """An array that must be copied gives the bits that its values give in place."""
+    a, b = RNG.standard_normal((3, 512)).astype(np.float32), RNG.standard_normal((512, 24)).astype(np.float32)
+    expected = zemm.matmul(a, np.array(b, order=order), engine=engine)
+    weights = LAYOUTS[layout](b) if order == "C" else LAYOUTS[layout](b.T.copy()).T
+    assert np.array_equal(zemm.matmul(a, weights, engine=engine), expected)
+
+
 def test_broadcast_view(engine: zemm.Engine) -> None:
     a, b = np.broadcast_to(np.float32(2), (3, 4)), integers(-4, 4, (4, 5), np.float32)
     assert np.array_equal(zemm.matmul(a, b, engine=engine), a @ b)

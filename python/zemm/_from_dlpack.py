@@ -21,6 +21,8 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
     Level Zero context must be the one that x was allocated in. engine: for host memory by default
     the CPU.
 
+    A tensor without dimensions becomes a memory of dims (1,), as no memory has none.
+
     memory.readonly is True if x says that it is read-only: write() and executions that would write
     to the memory refuse it.
 
@@ -56,8 +58,8 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
         raise InvalidArgumentsError(
             f"x has DLPack's type code {tensor.code} of {tensor.bits} bits, which is no data type of zemm"
         )
-    dims = tuple(tensor.shape[: tensor.ndim])
-    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
+    dims = tuple(tensor.shape[: tensor.ndim]) or (1,)
+    strides = tuple(tensor.strides[: tensor.ndim]) or (1,) if tensor.strides else None
     if strides is not None and any(s < 0 for s in strides):
         raise InvalidArgumentsError(f"x has negative strides {strides}: copy it first")
     address = (tensor.data or 0) + tensor.byte_offset

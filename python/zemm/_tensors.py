@@ -88,12 +88,15 @@ def tensor(
     packed_axis: the axis (-1 or -2) along which a byte holds two elements of a 4-bit type. An array
     that a memory descriptor cannot describe is copied to a dense one: overlapping, reversed,
     unaligned or with foreign byte order. So is an array with gaps for a GPU, as its bytes are
-    copied as a whole.
+    copied as a whole. A copy keeps the order of the axes: it gives the bits that the array would.
     """
     array = array.reshape((1,) * (ndims - array.ndim) + array.shape)
     if not in_place(array, engine):
         swap = packed_axis != -1
-        array = np.array(array.swapaxes(-1, -2) if swap else array, array.dtype.newbyteorder("="), order="C")
+        array = array.swapaxes(-1, -2) if swap else array
+        # Bytes with two values need their axis innermost, and broadcast axes have no order.
+        row_major = data_type in FOUR_BIT or 0 in array.strides
+        array = np.array(array, array.dtype.newbyteorder("="), order="C" if row_major else "K")
         array = array.swapaxes(-1, -2) if swap else array
     dims = list(array.shape)
     strides = _element_strides(array)
