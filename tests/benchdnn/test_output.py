@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import zemm
 from support_results import contest
-from zemm.benchdnn import output, rivals
+from zemm.benchdnn import output, rivals, whole_file
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.peaks import Peaks
@@ -135,6 +135,23 @@ def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         output.write(contest(), [str(file)], [])
     assert file.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_links_of_others_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Someone who may write to the folder lays a link where the temporary file would be made."""
+    (tmp_path / "mine").write_text("mine")
+    (folder := tmp_path / "shared").mkdir()
+    (folder / f".a.json.{os.getpid()}").symlink_to(tmp_path / "mine")
+    output.check([str(folder / "a.json")], [], is_timed=False)
+    output.write(contest(), [str(folder / "a.json")], [])
+    assert json.loads((folder / "a.json").read_text())["rows"]
+    assert (tmp_path / "mine").read_text() == "mine"
+    # A name that was guessed all the same is an error.
+    monkeypatch.setattr(whole_file.secrets, "token_hex", lambda size: "0" * size)
+    (folder / f".zemm-{whole_file.secrets.token_hex(12)}").symlink_to(tmp_path / "mine")
+    with pytest.raises(UsageError, match=r"--output=.*a.json: File exists"):
+        output.write(contest(), [str(folder / "a.json")], [])
+    assert (tmp_path / "mine").read_text() == "mine"
 
 
 @pytest.mark.usefixtures("default_signals")

@@ -2,6 +2,7 @@
 """Files that appear whole or not at all, as a reader may look at any time."""
 
 import os
+import secrets
 from pathlib import Path
 
 from zemm.benchdnn.atoms import UsageError
@@ -25,12 +26,17 @@ def write_whole(path: Path, content: bytes, option: str) -> None:
 
 
 def _temporary(path: Path, content: bytes, option: str) -> Path:
-    """Write a file beside `path`, to be renamed."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file beside `path`, to be renamed. Its name is new: in a folder where others may write, a
+    name that they can guess may be their link to a file of the user."""
+    temporary = path.with_name(f".zemm-{secrets.token_hex(12)}")
+    made = False
     try:
-        temporary.write_bytes(content)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        made = True
+        with open(descriptor, "wb") as file:
+            file.write(content)
     except BaseException as error:
-        if temporary.parent.is_dir():
+        if made:
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise UsageError(f"err: {option}={path}: {error.strerror}") from None
