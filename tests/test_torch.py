@@ -101,48 +101,9 @@ def test_state_dict(engine: zemm.Engine) -> None:
         other.load_state_dict(state)
 
 
-def test_no_gradient(engine: zemm.Engine) -> None:
-    module = zemm.torch.QuantLinear.from_linear(linear(torch.float32), group=GROUP, engine=engine)
-    x = x_of(torch.float32, 2).requires_grad_()
-    with pytest.raises(ValueError, match="gradient"):
-        module(x)
-    with torch.no_grad():
-        assert module(x).shape == (2, N)
-
-
 def test_module_refusals(engine: zemm.Engine) -> None:
     with pytest.raises(ValueError, match="linear is a Conv1d"):
         zemm.torch.QuantLinear.from_linear(torch.nn.Conv1d(1, 1, 1))
     experts = zemm.Linear.from_float(np.ones((2, K, N), np.float32), group=GROUP, engine=engine)
     with pytest.raises(ValueError, match="experts"):
         zemm.torch.QuantLinear(experts)
-
-
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compile_keeps_the_graph(engine: zemm.Engine, backend: str) -> None:
-    modules = [
-        zemm.torch.QuantLinear.from_linear(linear(torch.float32), group=GROUP, engine=engine)
-        for _ in range(10)
-    ]
-    modules[-1].load_state_dict(
-        zemm.torch.QuantLinear.from_linear(
-            linear(torch.float32, bias=False), group=GROUP, engine=engine
-        ).state_dict()
-    )
-    x = x_of(torch.float32, 3)
-    torch._dynamo.reset()
-    model = torch.nn.Sequential(modules[0], torch.nn.ReLU())
-    assert torch.equal(torch.compile(model, fullgraph=True, backend=backend)(x), model(x))
-    # More modules than torch.compile makes versions of one function: they must share one.
-    for module in modules:
-        assert torch.equal(torch.compile(module, fullgraph=True, backend=backend)(x), module(x))
-
-
-def test_operator(engine: zemm.Engine) -> None:
-    module = zemm.torch.QuantLinear.from_linear(linear(torch.float32), group=GROUP, engine=engine)
-    args = (x_of(torch.float32, 2), module._number, N, None)
-    assert set(torch.library.opcheck(torch.ops.zemm.linear, args).values()) == {"SUCCESS"}
-    number = module._number
-    del module
-    with pytest.raises(ValueError, match="its module is gone"):
-        torch.ops.zemm.linear(x_of(torch.float32, 2), number, N, None)

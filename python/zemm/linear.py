@@ -128,8 +128,8 @@ class Linear:
         converted. "int8": x is quantised at each call, with a scale for each row and group of
         activation_group elements (by default the group of the weights); it needs integer weights.
 
-        dst_dtype: of the result; None: that of x. fpmath: as in zemm.matmul(). engine: by default a
-        GPU if there is one, else the CPU.
+        dst_dtype: of the result; None: that of x, "f32" for f64. fpmath: as in zemm.matmul(). engine:
+        by default a GPU if there is one, else the CPU.
 
         ValueError: shapes or types do not fit. NotImplementedError: no implementation takes the
         combination.

@@ -9,10 +9,13 @@ import torch
 from zemm._torch_tensors import dtype_of, from_array
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear
-from zemm.torch._operator import linear, register
+from zemm.torch._layers import remember
+from zemm.torch._operator import linear
+from zemm.torch._parts import NAMES, parts_of
 from zemm.words import Activation
 
 _NAMES: dict[torch.dtype, Activation] = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+_PARTS = tuple(f"_{name}" for name in NAMES)
 
 
 class QuantLinear(torch.nn.Module):
@@ -20,12 +23,17 @@ class QuantLinear(torch.nn.Module):
 
         module = zemm.torch.QuantLinear.from_linear(linear, bits=4, group=128)
 
-    x: CPU tensors [.., in_features] of float32, float16 or bfloat16; y has x's type. x is not copied
-    if it is contiguous and has the type of `activation`.
+    x: CPU tensors [.., in_features] of float32, float16, bfloat16 or float64, which is multiplied as
+    `activation` says. y has x's type, also under autocast, unless the layer has a dst_dtype; it is
+    row-major. x is not copied if it is contiguous and has the type of `activation`. A gradient or a
+    tangent of x is refused; torch.func.vmap works.
 
     state_dict() has the layer's plain (not packed) arrays as tensors; load_state_dict() packs them
     for this machine, whatever the module had before. The module has no parameters, and to() and
     its relatives change nothing.
+
+    A program of torch.export has the packed weights. Another process needs only `import zemm.torch`
+    to load and run it; a machine that wants another layout packs them again at the first call.
     """
 
     def __init__(self, layer: Linear) -> None:
@@ -67,16 +75,19 @@ class QuantLinear(torch.nn.Module):
         self.layer = layer
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._dtype = dtype_of(layer.dst_dtype) if layer.dst_dtype is not None else None
-        self.register_buffer("_number", register(layer), persistent=False)
+        parts = parts_of(layer)
+        remember(parts, layer)
+        for name, part in zip(_PARTS, parts, strict=True):
+            self.register_buffer(name, part, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """ValueError: x does not fit, is not on the host, or requires a gradient."""
-        if x.requires_grad and torch.is_grad_enabled():
-            raise InvalidArgumentsError(
-                "x requires a gradient, which zemm does not compute: call the module under torch.no_grad()"
-            )
-        y: torch.Tensor = linear(x, self._number, self.out_features, self._dtype)
-        return y
+        """ValueError: x does not fit, is not on the host, or has a gradient."""
+        parts = [getattr(self, name) for name in _PARTS]
+        return linear(x, parts, self.in_features, self.out_features, self._dtype)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "QuantLinear":
+        """What to(), half(), cuda() and their relatives call: the layer stays on its engine."""
+        return self
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         for name, array in self.layer.state_dict(prefix).items():
@@ -101,6 +112,11 @@ class QuantLinear(torch.nn.Module):
             error_msgs.append(str(error))
             return
         self._set(layer)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy or a pickle has the layer, which makes its parts anew."""
+        buffers = {name: buffer for name, buffer in self._buffers.items() if name not in _PARTS}
+        return {**self.__dict__, "_buffers": buffers}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

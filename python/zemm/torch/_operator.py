@@ -1,45 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator torch.ops.zemm.linear, which torch.compile keeps as one node of its graph.
+"""The operator torch.ops.zemm.linear, which torch.compile and torch.export keep as one node.
 
-An operator takes tensors and numbers, so a layer is given by a number. The number is in a tensor:
-torch.compile would compile once for every value of a plain number, that is for every layer.
+Its result depends on its arguments alone: it takes the layer as tensors of bytes (zemm.torch._parts),
+and nothing of the process. So a program that was exported and saved is right in every process.
 """
 
-import itertools
-import weakref
+from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from zemm.errors import InvalidArgumentsError
-from zemm.linear import Linear
+from zemm.torch._layers import find
 
-_numbers = itertools.count()
-_layers: "weakref.WeakValueDictionary[int, Linear]" = weakref.WeakValueDictionary()
+TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+_NAME = "zemm::linear"
 
-
-def register(layer: Linear) -> torch.Tensor:
-    """A number for the layer, as long as it lives: int64, without dimensions."""
-    number = next(_numbers)
-    _layers[number] = layer
-    return torch.tensor(number)
-
-
-def _layer(number: int) -> Linear:
-    layer = _layers.get(number)
-    if layer is None:
-        raise InvalidArgumentsError(f"layer {number} is none of this process: its module is gone")
-    return layer
+_library = torch.library.Library("zemm", "FRAGMENT")
+_library.define(
+    "linear(Tensor x, Tensor[] layer, int in_features, SymInt out_features, ScalarType? dtype) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
 
 
-@torch.library.custom_op("zemm::linear", mutates_args=(), device_types="cpu")
-def linear(
-    x: torch.Tensor, layer: torch.Tensor, out_features: int, dtype: torch.dtype | None
-) -> torch.Tensor:
-    """y = layer(x), [.., out_features]. dtype: of y; None: x's."""
-    y: torch.Tensor = _layer(int(layer))(x)
+def result_of(
+    x: torch.Tensor, in_features: int, out_features: int, dtype: torch.dtype | None
+) -> tuple[tuple[int, ...], torch.dtype]:
+    """Shape and type of y, which is row-major. dtype: what the caller wants; None: x's type.
+
+    Shape propagation and the real operator both ask this function, so that they agree. ValueError: x
+    does not fit.
+    """
+    if x.dtype not in TYPES:
+        raise InvalidArgumentsError(
+            f"x has type {x.dtype}, not one of {', '.join(map(str, TYPES))}: convert it, as in x.float()"
+        )
+    if x.ndim == 0 or x.shape[-1] != in_features:
+        raise InvalidArgumentsError(f"x has shape {tuple(x.shape)}, the layer takes [.., {in_features}]")
+    return (*x.shape[:-1], out_features), dtype if dtype is not None else x.dtype
+
+
+def _run(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tensor:
+    shape, dtype = result_of(x, *args)
+    y: torch.Tensor = find(layer)(x)
+    if y.shape != shape:
+        raise InvalidArgumentsError(f"the layer gives {tuple(y.shape)}, not {shape} as the operator was told")
+    return y if y.dtype == dtype else y.to(dtype)
+
+
+def _fake(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tensor:
+    shape, dtype = result_of(x, *args)
+    return x.new_empty(shape, dtype=dtype)
+
+
+def _refuse_gradients(keyset: Any, x: torch.Tensor, *args: Any) -> torch.Tensor:
+    """What runs before the operator where gradients are recorded, in either direction."""
+    if x.requires_grad and torch.is_grad_enabled():
+        raise InvalidArgumentsError(
+            "x requires a gradient, which zemm does not compute: call the module under torch.no_grad()"
+        )
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
+        raise InvalidArgumentsError(
+            "x has a tangent (torch.func.jvp or torch.autograd.forward_ad), and zemm computes no derivatives:"
+            " give x without it"
+        )
+    after = keyset & torch._C._after_autograd_keyset
+    y: torch.Tensor = torch.ops.zemm.linear.default.redispatch(after, x, *args)
     return y
 
 
-@linear.register_fake
-def _(x: torch.Tensor, layer: torch.Tensor, out_features: int, dtype: torch.dtype | None) -> torch.Tensor:
-    return x.new_empty((*x.shape[:-1], out_features), dtype=dtype)
+def _batched(info: Any, in_dims: Any, x: torch.Tensor, layer: Any, *args: Any) -> tuple[torch.Tensor, int]:
+    """torch.func.vmap: one more leading dimension."""
+    if any(dim is not None for dim in in_dims[1]):
+        raise InvalidArgumentsError("torch.func.vmap goes over the bytes of a layer: let it go over x alone")
+    return torch.ops.zemm.linear.default(x.movedim(in_dims[0], 0), layer, *args), 0
+
+
+# All devices and layouts come here: what zemm does not take is refused with a sentence.
+_library.impl("linear", _run, "CompositeExplicitAutograd")
+_library.impl("linear", _refuse_gradients, "Autograd", with_keyset=True)
+torch.library.register_fake(_NAME, _fake, lib=_library)
+torch.library.register_vmap(_NAME, _batched, lib=_library)
+
+
+def linear(
+    x: torch.Tensor,
+    layer: list[torch.Tensor],
+    in_features: int,
+    out_features: int,
+    dtype: torch.dtype | None,
+) -> torch.Tensor:
+    """y = layer(x), [.., out_features]. layer: its parts (zemm.torch._parts). dtype: of y; None: x's."""
+    y: torch.Tensor = torch.ops.zemm.linear.default(x, layer, in_features, out_features, dtype)
+    return y

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A layer as tensors of bytes: what the operator takes, and what a program of torch saves.
+
+They are a description (JSON), the packed weights, scales, zero points and the bias. A part that the
+layer lacks has no bytes. On a CPU engine the tensors are the very bytes that the engine multiplies,
+so a layer is in memory once. All are uint8, so that no to() of a module converts them.
+"""
+
+import ctypes
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from zemm import _check, _layouts
+from zemm._call import default_engine
+from zemm._linear_calls import LinearCalls
+from zemm._parameters import describe
+from zemm._reorder import reorder
+from zemm._tensors import in_place, tensor
+from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, type_of
+from zemm.engine import Engine
+from zemm.errors import InvalidArgumentsError
+from zemm.linear import Linear
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.packed_weights import Operand, PackedWeights, matmul_desc
+from zemm.words import Activation, DataType
+
+NAMES = ("config", "weights", "scales", "zero_points", "bias")
+_FORMAT = 1
+_ALIGNMENT = 64  # of weights, as kernels like it
+
+
+def parts_of(layer: Linear) -> list[torch.Tensor]:
+    """The layer as tensors, in the order of NAMES. They keep its bytes alive, not the layer."""
+    weights = layer.weights
+    memory, tag = weights.memory, _tag_of(weights.md)
+    if tag is None:
+        tag = _plain_tag(weights.dims, weights.data_type)
+        memory = reorder(memory, MemoryDesc(weights.dims, weights.data_type, tag))
+    arrays = {
+        "scales": weights.scales.parameter.values if weights.scales is not None else None,
+        "zero_points": weights.zero_points.parameter.values if weights.zero_points is not None else None,
+        "bias": layer.bias,
+    }
+    config = {
+        "format": _FORMAT,
+        "dims": weights.dims,
+        "weights_dtype": weights.data_type,
+        "tag": tag,
+        "activation": layer.activation,
+        "activation_group": layer.activation_group,
+        "dst_dtype": layer.dst_dtype,
+        "fpmath": layer.fpmath,
+        "arrays": {
+            name: [dtype_name(array.dtype), array.shape]
+            for name, array in arrays.items()
+            if array is not None
+        },
+    }
+    return [
+        torch.frombuffer(bytearray(json.dumps(config).encode()), dtype=torch.uint8),
+        _bytes_of_memory(memory),
+        _bytes_of_operand(weights.scales),
+        _bytes_of_operand(weights.zero_points),
+        _empty()
+        if layer.bias is None
+        else _tensor(_bytes_at(layer.bias.ctypes.data, layer.bias.nbytes, layer.bias)),
+    ]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A layer made of parts. borrows: it reads the bytes of the parts at each call, and does not keep
+    them alive. Otherwise it has copies."""
+
+    layer: Linear
+    borrows: bool
+
+
+def layer_of(parts: list[torch.Tensor]) -> Found:
+    """The layer whose parts these are, for the engine of this process. ValueError: they are damaged.
+
+    The weights stay where they are if their layout is what this machine wants. Otherwise they were
+    packed for another machine, and are packed again.
+    """
+    try:
+        config = json.loads(parts[0].numpy().tobytes())
+        if config["format"] != _FORMAT:
+            raise InvalidArgumentsError(
+                f"the layer of the program has format {config['format']}, this zemm reads {_FORMAT}: export"
+                " the program again with this zemm"
+            )
+        return _found(config, dict(zip(NAMES, parts, strict=True)))
+    except InvalidArgumentsError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidArgumentsError(f"the parts of a layer are damaged: {error!r}") from None
+
+
+def _found(config: dict[str, Any], parts: dict[str, torch.Tensor]) -> Found:
+    engine = default_engine()
+    arrays = {name: _array(parts[name], *about) for name, about in config["arrays"].items()}
+    layer = Linear.__new__(Linear)
+    layer.activation = cast(Activation, _check.choice(config["activation"], Activation, "activation"))
+    layer.activation_group, layer.fpmath = config["activation_group"], config["fpmath"]
+    layer.dst_dtype = dtype_name(config["dst_dtype"]) if config["dst_dtype"] is not None else None
+    quantizes = layer.activation == "int8"
+    layer.weights = _weights(config, parts["weights"], arrays, engine)
+    layer.weights.src_dtype = "s8" if layer.activation == "int8" else layer.activation
+    layer.bias = bias = arrays.get("bias")
+    if bias is not None and (bias.shape != layer.weights.dims[1:] or type_of(bias, "bias") not in FLOATING):
+        raise ValueError(f"bias is {bias.dtype} {bias.shape}")
+    layer._calls = LinearCalls(layer.weights, bias, quantizes, layer.activation_group, layer.fpmath)
+    if _serves_in_place(layer, parts["weights"], arrays):
+        return Found(layer, borrows=True)
+    return Found(Linear.from_state_dict(layer.state_dict(), engine=engine), borrows=False)
+
+
+def _weights(
+    config: dict[str, Any], part: torch.Tensor, arrays: dict[str, NDArray[Any]], engine: Engine
+) -> PackedWeights:
+    weights = PackedWeights.__new__(PackedWeights)
+    weights.engine, weights.data_type = engine, dtype_name(config["weights_dtype"])
+    md = MemoryDesc(config["dims"], weights.data_type, config["tag"])
+    if md.ndims != 2 or md.size != part.nbytes or not md.size:
+        raise ValueError(f"weights have {part.nbytes} bytes, {md!r} needs {md.size}")
+    weights.dims = md.dims
+    weights.memory = _memory(md, engine, part)
+    weights.scales, weights.zero_points = (
+        _operand(arrays[name], name, md.dims, engine) if name in arrays else None
+        for name in ("scales", "zero_points")
+    )
+    return weights
+
+
+def _serves_in_place(layer: Linear, part: torch.Tensor, arrays: dict[str, NDArray[Any]]) -> bool:
+    """Whether this machine would choose the layout of the weights, and all parts are aligned."""
+    weights = layer.weights
+    if weights.engine.kind != "cpu" or part.data_ptr() % _ALIGNMENT:
+        return False
+    pd = matmul_desc(
+        weights,
+        MemoryDesc(weights.dims, weights.data_type, tag="any"),
+        weights.src_dtype,
+        "f32",
+        fpmath=layer.fpmath,
+        src_group=layer.activation_group if layer.activation == "int8" else None,
+    )
+    return weights.md == pd.query_md("weights_md") and all(
+        in_place(array, weights.engine) for array in arrays.values()
+    )
+
+
+def _operand(array: NDArray[Any], name: str, dims: tuple[int, ...], engine: Engine) -> Operand:
+    parameter = describe(array, name, "weights", dims)
+    values = parameter.values
+    return Operand(parameter, tensor(values, parameter.data_type, values.ndim, engine).memory(engine))
+
+
+def _memory(md: MemoryDesc, engine: Engine, part: torch.Tensor) -> Memory:
+    if engine.kind == "cpu":
+        return Memory.from_handle(md, engine, part.data_ptr())
+    memory = Memory(md, engine)
+    memory.write(part.numpy())
+    return memory
+
+
+def _tag_of(md: MemoryDesc) -> str | None:
+    """The tag of the layout. None: it has gaps, which no tag says."""
+    tag = _layouts.tag(md.padded_dims, md.strides, md.inner_blks, md.inner_idxs)
+    return tag if md._has_tag(tag) else None
+
+
+def _plain_tag(dims: tuple[int, ...], data_type: DataType) -> str:
+    """A dense layout without blocks, whose rows end with a byte."""
+    return "ba" if data_type in FOUR_BIT and dims[-1] % 2 else "ab"
+
+
+def _array(part: torch.Tensor, data_type: DataType, shape: list[int]) -> NDArray[Any]:
+    """The values of a part, which stay where they are."""
+    return _bytes_at(part.data_ptr(), part.nbytes).view(numpy_dtype(data_type)).reshape(shape)
+
+
+def _bytes_of_memory(memory: Memory) -> torch.Tensor:
+    assert memory.engine is not None
+    if memory.engine.kind == "cpu":
+        return _tensor(_bytes_at(memory.handle, memory.md.size, memory._handle))
+    return _tensor(memory.read())
+
+
+def _bytes_of_operand(operand: Operand | None) -> torch.Tensor:
+    return _bytes_of_memory(operand.memory) if operand is not None else _empty()
+
+
+def _bytes_at(address: int, size: int, keep: Any = None) -> NDArray[np.uint8]:
+    """The bytes at an address. keep: an object to keep alive as long as the array."""
+    buffer = (ctypes.c_uint8 * size).from_address(address)
+    buffer._keep = keep  # type: ignore[attr-defined]
+    return np.frombuffer(buffer, np.uint8)  # type: ignore[call-overload]
+
+
+def _tensor(array: NDArray[np.uint8]) -> torch.Tensor:
+    return torch.from_numpy(array)
+
+
+def _empty() -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules of zemm.torch for tests, one for each kind of layer."""
+
+from typing import Any
+
+import pytest
+import zemm
+
+torch = pytest.importorskip("torch", reason="needs the package torch")
+
+import zemm.torch  # noqa: E402 (after the check for torch)
+
+K, N, GROUP = 64, 48, 16
+
+# Arguments of QuantLinear.from_linear().
+QUANTIZED: dict[str, dict[str, Any]] = {
+    "u8": {"bits": 8},
+    "u4, int8": {"bits": 4, "activation": "int8"},
+    "s8, one scale a column": {"bits": 8, "group": None, "symmetric": True},
+    "s4, bf16": {"bits": 4, "symmetric": True, "activation": "bf16", "scale_dtype": "bf16"},
+    "u8, f16 dst": {"bits": 8, "scale_dtype": "f16", "dst_dtype": "f16"},
+    "no bias": {"bits": 8, "bias": False},
+}
+KINDS = [*QUANTIZED, "u4 with an odd N", "f8 with one scale", "f32"]
+
+
+def module_of(kind: str, seed: int = 1) -> Any:
+    """A module of K inputs and N outputs (or N + 1). seed: of its weights."""
+    if kind in QUANTIZED:
+        arguments = {"group": GROUP, **QUANTIZED[kind]}
+        plain = linear(seed, arguments.pop("bias", True))
+        return zemm.torch.QuantLinear.from_linear(plain, **arguments)
+    w = linear(seed).weight
+    if kind == "f32":
+        return zemm.torch.QuantLinear(zemm.Linear.from_quantized(w, transposed=True))
+    if kind == "f8 with one scale":
+        values = w.to(torch.float8_e4m3fn)
+        return zemm.torch.QuantLinear(zemm.Linear.from_quantized(values, 0.5, transposed=True))
+    generator = torch.Generator().manual_seed(seed)
+    n, groups = N + 1, K // GROUP
+    layer = zemm.Linear.from_quantized(
+        torch.randint(0, 256, (n, K // 2), generator=generator, dtype=torch.uint8),
+        torch.rand((n, groups), generator=generator) + 0.1,
+        torch.randint(0, 16, (n, groups), generator=generator, dtype=torch.uint8),
+        weights_dtype="u4",
+        transposed=True,
+    )
+    return zemm.torch.QuantLinear(layer)
+
+
+def linear(seed: int = 1, bias: bool = True) -> Any:
+    generator = torch.Generator().manual_seed(seed)
+    plain = torch.nn.Linear(K, N, bias=bias).requires_grad_(False)
+    for parameter in plain.parameters():
+        parameter.normal_(generator=generator)
+    return plain
+
+
+def x_of(*leading: int, dtype: Any = torch.float32) -> Any:
+    return torch.randn(*leading, K, generator=torch.Generator().manual_seed(2)).to(dtype)
+
+
+def parts_of(module: Any) -> list[Any]:
+    """The tensors by which the module gives its layer to the operator."""
+    return list(module.buffers())
