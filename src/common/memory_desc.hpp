@@ -68,6 +68,13 @@ bool md_has_packed_layout(const memory_desc &md);
 // The blocked descriptor of a packed tensor that has its zeros.
 memory_desc md_unpacked(const memory_desc &md);
 bool md_equal(const memory_desc &a, const memory_desc &b);
+// Whether both descriptors have the same elements at the same places of a buffer, so that a tensor of one is
+// a tensor of the other: equal descriptors, apart from dimensions of 1, and reshaped or permuted ones. To
+// find these, the dimensions are ordered by their strides, and neighbours that are dense are joined; the
+// resulting lists of dims and strides, and the offsets, must be equal. Blocked dimensions are not joined:
+// their blocks must be equal, too. Descriptors whose dims are equal but whose strides are not have different
+// layouts (`ab` and `ba` of a square matrix): their elements are at the places of other elements.
+bool md_same_places(const memory_desc &a, const memory_desc &b);
 // The stride of dimension d, or 0 if the dimension is 1: coordinates of a larger tensor then
 // broadcast.
 zemm_dim_t broadcast_stride(const memory_desc &md, int d);
