@@ -11,12 +11,20 @@
 using namespace zemm;
 
 void zemm_compat_speak_as_onednn(void) {
-    read_onednn_variables();
-    verbose::speak_as_onednn();
+    guard([] {
+        read_onednn_variables();
+        verbose::speak_as_onednn();
+    });
 }
 
 zemm_status_t zemm_compat_refuse(zemm_status_t status, const char *sentence) {
     return guard([&] { fail(status, "%s", sentence); });
+}
+
+zemm_status_t zemm_compat_guard(zemm_status_t (*body)(void *), void *context) {
+    zemm_status_t of_body = zemm_success;
+    const zemm_status_t status = guard([&] { of_body = body(context); });
+    return status == zemm_success ? of_body : status;
 }
 
 int zemm_compat_logs_executions(void) {
@@ -33,7 +41,9 @@ int zemm_compat_is_cached(const_zemm_primitive_desc_t pd) {
 }
 
 int zemm_compat_count_cached(void) {
-    return int(count_cached());
+    int count = 0;
+    guard([&] { count = int(count_cached()); });
+    return count;
 }
 
 zemm_status_t zemm_compat_replace_cache_capacity(int capacity, int *old_capacity) {

@@ -14,6 +14,11 @@ void ZEMM_API zemm_compat_speak_as_onednn(void);
 // Keeps the sentence for zemm_last_error(), logs it like any refusal, and returns the status.
 zemm_status_t ZEMM_API zemm_compat_refuse(zemm_status_t status, const char *sentence);
 
+// Runs body(context) as the body of an entry point: it returns what body returns, or the status of the
+// exception that leaves body, whose sentence it keeps. The thread cannot be cancelled meanwhile, and forks of
+// other threads wait.
+zemm_status_t ZEMM_API zemm_compat_guard(zemm_status_t (*body)(void *context), void *context);
+
 // Whether the log has executions (profile_exec).
 int ZEMM_API zemm_compat_logs_executions(void);
 

@@ -7,37 +7,14 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 #include <vector>
 
-#include "api/compat.hpp"
+#include "compat/guard.hpp"
+
+using namespace zemm_compat;
 
 namespace {
-
-struct failure {
-    zemm_status_t status; // of a function of zemm, which has kept its sentence
-};
-
-void check(zemm_status_t status) {
-    if (status != zemm_success)
-        throw failure{status};
-}
-
-[[noreturn]] void refuse(const std::string &sentence) {
-    throw failure{zemm_compat_refuse(zemm_invalid_arguments, sentence.c_str())};
-}
-
-template <typename F> zemm_status_t guarded(F &&body) {
-    try {
-        body();
-        return zemm_success;
-    } catch (const failure &f) {
-        return f.status;
-    } catch (const std::bad_alloc &) {
-        return zemm_compat_refuse(zemm_out_of_memory, "out of host memory");
-    }
-}
 
 template <auto destroy> struct destroyer {
     template <typename T> void operator()(T *object) const { destroy(object); }
@@ -206,6 +183,7 @@ zemm_status_t integer_gemm(char transa, char transb, char offsetc, zemm_dim_t m,
         weights.zero_point = bo;
         if (k > 0 && alpha == 1 && beta == 0 && added.are_zero(m, n))
             return multiply(src, weights, dst);
+        descriptor(dst); // refuses more elements than can be counted
         // A post-op of the matmul would round the product to f32, so the rest is done here.
         std::vector<int32_t> product(size_t(m) * size_t(n));
         if (k > 0)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of oneDNN about the library itself (the version, the log, the instruction set), and those
 // that answer in another way than their namesakes in zemm.
+#include <algorithm>
 #include <atomic>
-#include <string>
+#include <cstdio>
+#include <string_view>
 
 #include "api/compat.hpp"
 
@@ -49,11 +51,33 @@ template <size_t count> const char *find(const name (&names)[count], int value, 
     return unknown;
 }
 
-int isa_of(const char *name) {
+int isa_of(std::string_view name) {
+    constexpr std::string_view prefix = "cpu_isa_";
     for (const auto &[value, text] : cpu_isas)
-        if (text == std::string("cpu_isa_") + name)
+        if (std::string_view(text).substr(prefix.size()) == name)
             return value;
     return 0;
+}
+
+// features: their names, with commas between them.
+bool has(std::string_view features, std::string_view name) {
+    while (!features.empty()) {
+        const std::string_view first = features.substr(0, features.find(','));
+        if (first == name)
+            return true;
+        features.remove_prefix(std::min(first.size() + 1, features.size()));
+    }
+    return false;
+}
+
+int isa_with(const char *features) {
+    if (has(features, "amx_int8") && has(features, "amx_bf16"))
+        return isa_of("avx10_1_512_amx");
+    if (has(features, "avx512"))
+        return isa_of(has(features, "avx512_vnni") ? "avx512_core_vnni" : "avx512_core");
+    if (has(features, "avx2"))
+        return isa_of(has(features, "avx_vnni") ? "avx2_vnni" : "avx2");
+    return isa_of("sse41");
 }
 
 std::atomic<int> hints{0};
@@ -77,14 +101,16 @@ extern "C" {
 // The release whose functions and rules zemm has, so that programs see what they can call. The hash
 // names the library that answers.
 const zemm_version_t ZEMM_API *dnnl_version(void) {
-    static const std::string hash = [] {
-        const zemm_version_t &v = *zemm_version();
-        return "zemm " + std::to_string(v.major) + "." + std::to_string(v.minor) + "." +
-               std::to_string(v.patch);
-    }();
-    static const zemm_version_t version = {
-        3, 14, 0, hash.c_str(), zemm_version()->cpu_runtime, zemm_version()->gpu_runtime};
-    return &version;
+    static const struct own_version {
+        char hash[40];
+        zemm_version_t version;
+        own_version() {
+            const zemm_version_t &v = *zemm_version();
+            std::snprintf(hash, sizeof hash, "zemm %d.%d.%d", v.major, v.minor, v.patch);
+            version = {3, 14, 0, hash, v.cpu_runtime, v.gpu_runtime};
+        }
+    } own;
+    return &own.version;
 }
 
 // On CPU engines the results are there when the call returns, as in oneDNN, whose programs may read
@@ -120,20 +146,13 @@ zemm_status_t ZEMM_API dnnl_verbose_profiling_enabled(int *enabled) {
 // The best instruction set that zemm's kernels use on this CPU.
 int ZEMM_API dnnl_get_effective_cpu_isa(void) {
     zemm_engine_t engine = nullptr;
-    const char *text = nullptr;
     if (zemm_engine_create(&engine, zemm_cpu, 0) != zemm_success)
         return isa_of("default");
-    const bool known = zemm_engine_get_features(engine, &text) == zemm_success;
-    const std::string features = known ? "," + std::string(text) + "," : "";
+    const char *features = "";
+    zemm_engine_get_features(engine, &features);
+    const int isa = isa_with(features);
     zemm_engine_destroy(engine);
-    const auto has = [&](const char *feature) { return features.find(feature) != std::string::npos; };
-    if (has(",amx_int8,") && has(",amx_bf16,"))
-        return isa_of("avx10_1_512_amx");
-    if (has(",avx512,"))
-        return isa_of(has(",avx512_vnni,") ? "avx512_core_vnni" : "avx512_core");
-    if (has(",avx2,"))
-        return isa_of(has(",avx_vnni,") ? "avx2_vnni" : "avx2");
-    return isa_of("sse41");
+    return isa;
 }
 
 // Hints have no effect, but programs may read what they have set.

@@ -175,6 +175,13 @@ void test_refusals_of_gemms() {
           zemm_invalid_arguments);
     CHECK(says("co is NULL"));
     CHECK(s32[0] == 7 && s32[3] == 7);
+    for (const zemm_dim_t huge :
+         {zemm_dim_t{1} << 31, zemm_dim_t{1} << 32}) // more than a vector, or size_t, takes
+        for (const zemm_dim_t depth : {0, 1})
+            CHECK(dnnl_gemm_s8s8s32('N', 'N', 'F', huge, huge, depth, 2, s8, std::max<zemm_dim_t>(depth, 1),
+                                    0, s8, huge, 0, 0, s32, huge, co) == zemm_invalid_arguments);
+    CHECK(says("elements"));
+    CHECK(s32[0] == 7 && s32[3] == 7);
 }
 
 // A call with arguments of any kind is refused, and the output stays as it is.

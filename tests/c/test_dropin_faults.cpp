@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of libdnnl.so.3 that do more than forward, with one allocation after the other that fails:
+// no exception leaves them, and the same call succeeds afterwards.
+#include <cstdint>
+#include <string>
+
+#include "check.h"
+#include "faults.h"
+
+extern "C" {
+zemm_status_t dnnl_sgemm(char, char, zemm_dim_t, zemm_dim_t, zemm_dim_t, float, const float *, zemm_dim_t,
+                         const float *, zemm_dim_t, float, float *, zemm_dim_t);
+zemm_status_t dnnl_gemm_u8s8s32(char, char, char, zemm_dim_t, zemm_dim_t, zemm_dim_t, float, const uint8_t *,
+                                zemm_dim_t, uint8_t, const int8_t *, zemm_dim_t, int8_t, float, int32_t *,
+                                zemm_dim_t, const int32_t *);
+zemm_status_t dnnl_gemm_s8s8s32(char, char, char, zemm_dim_t, zemm_dim_t, zemm_dim_t, float, const int8_t *,
+                                zemm_dim_t, int8_t, const int8_t *, zemm_dim_t, int8_t, float, int32_t *,
+                                zemm_dim_t, const int32_t *);
+const zemm_version_t *dnnl_version(void);
+zemm_status_t dnnl_verbose_profiling_enabled(int *);
+zemm_status_t dnnl_set_cpu_isa_hints(int);
+int dnnl_get_effective_cpu_isa(void);
+zemm_status_t dnnl_convolution_forward_primitive_desc_create(void *, ...);
+zemm_status_t dnnl_primitive_execute(const_zemm_primitive_t, zemm_stream_t, int, const zemm_exec_arg_t *);
+zemm_status_t dnnl_primitive_desc_query(const_zemm_primitive_desc_t, zemm_query_t, int, void *);
+}
+
+struct dnnl_primitive_desc;
+struct dnnl_primitive;
+int dnnl_test_is_pd_in_cache(const dnnl_primitive_desc *);
+int dnnl_test_is_primitive_in_cache(const dnnl_primitive *);
+zemm_status_t dnnl_test_get_primitive_cache_size(int *);
+size_t dnnl_test_set_primitive_cache_capacity_without_clearing(size_t);
+
+namespace {
+
+// Makes each allocation of the call fail, up to the first `most`. An exception that leaves it ends the test.
+template <typename F> void walk(const char *name, zemm_status_t expected, F call, int most = 400) {
+    for (int n = 0; n < most; ++n) {
+        zemm_status_t status;
+        faults::plan(faults::kind::allocation, n);
+        {
+            const faults::inside marked;
+            status = call();
+        }
+        const bool failed = faults::has_failed();
+        faults::plan(faults::kind::allocation, -1);
+        if (status != expected && status != zemm_out_of_memory) {
+            std::fprintf(stderr, "%s gave %d with allocation %d failing: %s\n", name, int(status), n,
+                         zemm_last_error());
+            std::exit(1);
+        }
+        if (!failed) {
+            CHECK(status == expected);
+            return;
+        }
+    }
+    CHECK(call() == expected);
+}
+
+void walk_gemms() {
+    const float f[4] = {1, 2, 3, 4};
+    const uint8_t u8[4] = {1, 2, 3, 4};
+    const int8_t s8[4] = {1, 2, 3, 4};
+    const int32_t co[1] = {5};
+    float out[4];
+    int32_t sums[4];
+    const auto sgemm = [&] { return dnnl_sgemm('N', 'N', 2, 2, 2, 0.5f, f, 2, f, 2, 0, out, 2); };
+    const auto scaled = [&] {
+        return dnnl_gemm_s8s8s32('N', 'N', 'F', 2, 2, 2, 2, s8, 2, 1, s8, 2, 0, 0, sums, 2, co);
+    };
+    CHECK(sgemm() == zemm_success && scaled() == zemm_success); // the modules are built
+    walk("dnnl_sgemm", zemm_success, sgemm);
+    CHECK(out[0] == 3.5f && out[3] == 11);
+    walk("dnnl_gemm_s8s8s32", zemm_success, scaled);
+    CHECK(sums[0] == 11 && sums[3] == 37);
+    walk("dnnl_gemm_u8s8s32", zemm_invalid_arguments,
+         [&] { return dnnl_gemm_u8s8s32('N', 'N', 'F', 2, 2, 2, 1, u8, 1, 0, s8, 2, 0, 0, sums, 2, co); });
+}
+
+void walk_the_others() {
+    int number = 0;
+    walk("dnnl_version", zemm_success,
+         [] { return dnnl_version() && dnnl_version()->hash[0] ? zemm_success : zemm_runtime_error; });
+    walk("dnnl_verbose_profiling_enabled", zemm_success,
+         [&] { return dnnl_verbose_profiling_enabled(&number); });
+    walk("dnnl_set_cpu_isa_hints", zemm_invalid_arguments, [] { return dnnl_set_cpu_isa_hints(7); });
+    walk("dnnl_get_effective_cpu_isa", zemm_success, [&] {
+        dnnl_get_effective_cpu_isa();
+        return zemm_success;
+    });
+    walk("dnnl_convolution_forward_primitive_desc_create", zemm_unimplemented,
+         [] { return dnnl_convolution_forward_primitive_desc_create(nullptr); });
+    walk("dnnl_primitive_execute", zemm_invalid_arguments,
+         [] { return dnnl_primitive_execute(nullptr, nullptr, 0, nullptr); });
+    walk("dnnl_primitive_desc_query", zemm_invalid_arguments,
+         [&] { return dnnl_primitive_desc_query(nullptr, zemm_query_exec_arg_md, 1, &number); });
+    walk("dnnl_test_...", zemm_success, [&] {
+        dnnl_test_is_pd_in_cache(nullptr);
+        dnnl_test_is_primitive_in_cache(nullptr);
+        dnnl_test_set_primitive_cache_capacity_without_clearing(7);
+        return dnnl_test_get_primitive_cache_size(&number);
+    });
+}
+
+} // namespace
+
+int main() {
+    walk_gemms();
+    walk_the_others();
+    return 0;
+}
