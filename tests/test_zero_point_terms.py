@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Zero-point terms of weights that kernels compute in f32 (ZP_TERM_F32): where, and that this is exact."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import zemm
@@ -28,6 +30,14 @@ def along_src(dst: str, rows: int = 5, k: int = 512, zp: str = "u8", **settings:
     return Problem((rows, k), (k, 66), "s8", "u8", dst, src_scale=src_scale, wei_zp=wei_zp, **settings)  # type: ignore[arg-type]
 
 
+def batch(own_weights: bool) -> Problem:
+    """Two matrices of nine rows, each with weights of its own or not."""
+    return Problem(
+        (2, 9, 512), (2 if own_weights else 1, 512, 66), "s8", "u8", "f16", src_scale=Quant(7, (1, 128)),
+        wei_zp=zero_point(4, (), "u8"),
+    )  # fmt: skip
+
+
 TERMS = {
     "u8": (grouped("s8", "u8", 128, "u8"), "ZP_TERM_F32"),
     "256": (grouped("u8", "u8", 256, "s8"), "ZP_TERM_F32"),
@@ -38,6 +48,8 @@ TERMS = {
     "same_along_k": (along_src("f16", any_tags=True), "ZP_TERM_LAST"),
     "same_along_k_plain": (along_src("f16", rows=17), "ZP_TERM_LAST"),
     "same_along_k_abreast": (along_src("f16", rows=16), "ZP_TERM_F32"),
+    "batch_of_few_rows": (batch(own_weights=True), "ZP_TERM_F32"),
+    "batch_that_shares_weights": (batch(own_weights=False), "ZP_TERM_LAST"),
     "same_along_k_to_f32": (along_src("f32"), "ZP_TERM_F32"),
     "nothing_to_subtract": (grouped("s8", "u8", 128, None), "ZP_TERM_S32"),
     "not_scaled_along_k": (
@@ -131,3 +143,9 @@ def test_terms_at_the_end(
         pytest.skip(f"{row}: not on this device")
     monkeypatch.setenv("ZEMM_KERNEL", row)
     run(engine, stream, problem)
+
+
+@pytest.mark.parametrize("own_weights", [False, True])
+def test_terms_of_a_batch(engine: zemm.Engine, stream: zemm.Stream, own_weights: bool) -> None:
+    """The rows of a batch that shares its weights are rows of one matrix."""
+    run(engine, stream, replace(batch(own_weights), rough=True))
