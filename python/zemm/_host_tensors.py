@@ -117,5 +117,11 @@ def check_out(host: Host, out: Any, shape: Shape, data_type: str) -> None:
         raise InvalidArgumentsError(f"out has type {own}, y has {data_type}")
 
 
+def overlap(host: Host, x: Any, out: Any) -> bool:
+    """Whether two plain tensors share bytes."""
+    a, b = host.address(x), host.address(out)
+    return a < b + out.nbytes and b < a + x.nbytes
+
+
 def element_size(data_type: DataType) -> int:
     return numpy_dtype(dtype_name(data_type)).itemsize

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from zemm import _check
 from zemm._array_files import about_file, read_arrays, write_arrays
 from zemm._call import check_stream
-from zemm._host_tensors import Host, as_array, check_out, host_of
+from zemm._host_tensors import as_array, check_out, host_of, overlap
 from zemm._linear_call import QuantizedSums
 from zemm._linear_calls import LinearCalls
 from zemm._linear_state import damaged, from_file, pack_state, unpack_state
@@ -314,7 +314,7 @@ class Linear:
         src_dtype = self._src_dtype(data_type)
         if data_type != src_dtype or not host.is_plain(tensor):
             tensor = host.plain(tensor, src_dtype)
-        in_place = out is not None and host.is_plain(out) and not _overlap(host, tensor, out)
+        in_place = out is not None and host.is_plain(out) and not overlap(host, tensor, out)
         result = out if in_place else host.empty(dst_shape, dst_dtype)
         call = self._calls.get(rows, src_dtype, dst_dtype, expert, ends is not None)
         sums = call.run(host, tensor, result, stream, ends)
@@ -397,9 +397,3 @@ def _bias(bias: Any, dims: Shape) -> NDArray[Any]:
     if array.shape != shape:
         raise InvalidArgumentsError(f"bias has shape {array.shape}, weights {dims} need {shape}")
     return array
-
-
-def _overlap(host: Host, x: Any, out: Any) -> bool:
-    """Whether two plain tensors share bytes."""
-    a, b = host.address(x), host.address(out)
-    return a < b + out.nbytes and b < a + x.nbytes
