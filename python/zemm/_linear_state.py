@@ -45,7 +45,7 @@ def unpack_state(state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any],
             f"state has no layer with the prefix {prefix!r}; prefixes: {prefixes_of(state) or 'none'}"
         )
     try:
-        config = _config_of(state[prefix + "config"])
+        config = config_of(state[prefix + "config"])
         given = {name: state[prefix + name] for name in _ARRAYS if state.get(prefix + name) is not None}
         arrays = _checked(given, config["types"], config["shapes"])
     except InvalidArgumentsError as error:
@@ -62,7 +62,7 @@ def from_file(arrays: Mapping[str, NDArray[Any]]) -> State:
     state = dict(arrays)
     for prefix in prefixes_of(arrays):
         try:
-            types = _config_of(arrays[prefix + "config"])["types"]
+            types = config_of(arrays[prefix + "config"])["types"]
         except InvalidArgumentsError:
             continue  # whoever asks for this layer gets the error
         for name, dtype in types.items():
@@ -77,7 +77,7 @@ def prefixes_of(names: Iterable[str]) -> list[str]:
     return sorted(name.removesuffix("config") for name in map(str, names) if name.endswith("config"))
 
 
-def _config_of(values: Any) -> dict[str, Any]:
+def config_of(values: Any) -> dict[str, Any]:
     """The settings of a layer, "types" as types of numpy and "shapes" as tuples."""
     data = _as_type(as_array(values, "config"), np.dtype(np.uint8), "config")
     try:

@@ -7,11 +7,12 @@ from typing import Any
 import torch
 
 from zemm._torch_tensors import dtype_of, from_array
-from zemm.errors import InvalidArgumentsError
+from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch._layers import remember
 from zemm.torch._operator import linear
 from zemm.torch._parts import NAMES, parts_of
+from zemm.torch._state import faults_of
 from zemm.words import Activation
 
 _NAMES: dict[torch.dtype, Activation] = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
@@ -28,9 +29,10 @@ class QuantLinear(torch.nn.Module):
     row-major. x is not copied if it is contiguous and has the type of `activation`. A gradient or a
     tangent of x is refused; torch.func.vmap works.
 
-    state_dict() has the layer's plain (not packed) arrays as tensors; load_state_dict() packs them
-    for this machine, whatever the module had before. The module has no parameters, and to() and
-    its relatives change nothing.
+    state_dict() has the layer's plain (not packed) arrays as tensors. load_state_dict() packs them
+    for this machine. The layer must have the module's in_features and out_features, and the shapes
+    that it had when it was saved; its bits, groups, bias and activation may be others than the
+    module's. The module has no parameters, and to() and its relatives change nothing.
 
     A program of torch.export has the packed weights. Another process needs only `import zemm.torch`
     to load and run it; a machine that wants another layout packs them again at the first call.
@@ -103,14 +105,21 @@ class QuantLinear(torch.nn.Module):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        if prefix + "config" not in state_dict:
-            missing_keys.append(prefix + "config")
-            return
-        try:
-            layer = Linear.from_state_dict(state_dict, prefix, engine=self.layer.engine)
-        except InvalidArgumentsError as error:
-            error_msgs.append(str(error))
-            return
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        with torch.no_grad():  # tensors of a checkpoint may require gradients
+            found = faults_of(state_dict, prefix, self.in_features, self.out_features)
+            if strict:
+                missing_keys += found.missing
+                unexpected_keys += found.unexpected
+            error_msgs += found.errors
+            if found.missing or found.errors:
+                return  # the module keeps the layer that it has
+            try:
+                layer = Linear.from_state_dict(state_dict, prefix, engine=self.layer.engine)
+            except ZemmError as error:
+                error_msgs.append(str(error))
+                return
         self._set(layer)
 
     def __getstate__(self) -> dict[str, Any]:

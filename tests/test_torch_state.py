@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State dicts of zemm.torch.QuantLinear: what load_state_dict() takes, and that every saved form of a
+module is the module."""
+
+import copy
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import zemm
+from support_torch import GROUP, KINDS, K, N, linear, module_of, torch, x_of
+
+State = dict[str, Any]
+
+
+def model_of(kind: str, seed: int = 1) -> Any:
+    return torch.nn.Sequential(module_of(kind, seed), torch.nn.ReLU())
+
+
+def cut(name: str, groups: int) -> Callable[[State], None]:
+    def change(state: State) -> None:
+        state[name] = state[name][:groups]
+
+    return change
+
+
+def cut_alike(state: State) -> None:
+    cut("0.scales", 2)(state)
+    cut("0.zero_points", 2)(state)
+
+
+def cut_layer(state: State) -> None:
+    """The layer of a model with half of the inputs."""
+    half = torch.nn.Sequential(
+        zemm.torch.QuantLinear.from_linear(torch.nn.Linear(K // 2, N).requires_grad_(False), group=GROUP)
+    )
+    state.clear()
+    state.update(half.state_dict())
+
+
+def as_type(name: str, dtype: Any) -> Callable[[State], None]:
+    def change(state: State) -> None:
+        state[name] = state[name].to(dtype)
+
+    return change
+
+
+def without(name: str) -> Callable[[State], None]:
+    return lambda state: state.pop(name)
+
+
+def replaced(name: str, value: Any) -> Callable[[State], None]:
+    return lambda state: state.update({name: value})
+
+
+def on_meta(state: State) -> None:
+    state["0.scales"] = state["0.scales"].to("meta")
+
+
+REFUSED: dict[str, tuple[Callable[[State], None], str]] = {
+    "fewer groups of scales": (cut("0.scales", 2), r"size mismatch for 0.scales: .*\[2, 48\].*\[4, 48\]"),
+    "one group of zero points": (cut("0.zero_points", 1), r"size mismatch for 0.zero_points: .*\[1, 48\]"),
+    "fewer groups of both": (cut_alike, r"size mismatch for 0.scales[^$]*size mismatch for 0.zero_points"),
+    "one zero point": (replaced("0.zero_points", torch.ones(1)), "size mismatch for 0.zero_points"),
+    "fewer values": (cut("0.values", 32), r"size mismatch for 0.values: .*\[32, 48\].*\[64, 48\]"),
+    "shorter bias": (cut("0.bias", 5), "size mismatch for 0.bias"),
+    "other in_features": (
+        cut_layer,
+        r"size mismatch for 0.values: .*\[32, 48\].*current model is .*\[64, 48\]",
+    ),
+    "scales that need more digits": (as_type("0.scales", torch.int32), "scales has type int32"),
+    "values in a narrow type": (as_type("0.values", torch.int8), "values has type int8"),
+    "complex scales": (as_type("0.scales", torch.complex64), "complex64"),
+    "another device": (on_meta, "on the device meta"),
+    "no scales": (without("0.scales"), r'Missing key\(s\) in state_dict: "0.scales"'),
+    "no config": (without("0.config"), r'Missing key\(s\) in state_dict: "0.config"'),
+    "one key more": (replaced("0.more", torch.ones(1)), r'Unexpected key\(s\) in state_dict: "0.more"'),
+    "config of another kind": (replaced("0.config", torch.ones(3)), "0.config does not describe a layer"),
+    "no tensor": (replaced("0.scales", [1.0]), "0.scales is a list, not a tensor"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_states_that_are_refused(name: str) -> None:
+    """The module keeps its layer, except where torch loads what fits and then refuses other keys."""
+    change, sentence = REFUSED[name]
+    model, x = model_of("u8"), x_of(3)
+    y = model(x)
+    state = model_of("u8", seed=3).state_dict()
+    change(state)
+    with pytest.raises(RuntimeError, match=sentence):
+        model.load_state_dict(state)
+    if name != "one key more":
+        assert torch.equal(model(x), y)
+
+
+def test_strict_false() -> None:
+    """Keys that are missing or unexpected are returned, as torch does. Shapes are checked all the
+    same."""
+    model, other, x = model_of("u8"), model_of("u8", seed=3), x_of(3)
+    y = model(x)
+    state = other.state_dict()
+    del state["0.scales"]
+    state["0.more"] = torch.ones(1)
+    keys = model.load_state_dict(state, strict=False)
+    assert (keys.missing_keys, keys.unexpected_keys) == (["0.scales"], ["0.more"])
+    assert torch.equal(model(x), y)
+    state = other.state_dict()
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        model.load_state_dict({**state, "0.scales": state["0.scales"][:2]}, strict=False)
+    keys = model.load_state_dict({**state, "0.more": torch.ones(1)}, strict=False)
+    assert keys.unexpected_keys == ["0.more"]
+    assert torch.equal(model(x), other(x))
+
+
+@pytest.mark.parametrize("assign", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_load(kind: str, assign: bool) -> None:
+    """Whatever kind of layer the module had before. What happens to the tensors later is nothing to
+    it."""
+    other = model_of(kind, seed=3)
+    before = "u4 with an odd N" if kind == "u4 with an odd N" else "u8"
+    model, x = model_of(before), x_of(3)
+    state = other.state_dict()
+    assert str(model.load_state_dict(state, assign=assign)) == "<All keys matched successfully>"
+    for tensor in state.values():
+        tensor.zero_()
+    assert torch.equal(model(x), other(x))
+    assert model[0].extra_repr() == other[0].extra_repr()
+
+
+def test_types_are_converted_by_value() -> None:
+    model, other, x = model_of("u8"), model_of("u8, f16 dst", seed=3), x_of(3)
+    state = other.state_dict()
+    assert state["0.scales"].dtype == torch.float16
+    state["0.scales"] = state["0.scales"].double()
+    state["0.zero_points"] = state["0.zero_points"].int()
+    state["0.values"] = torch.nn.Parameter(state["0.values"].float())
+    model.load_state_dict(state)
+    assert torch.equal(model(x), other(x))
+
+
+def test_same_size_types_are_not_mixed_up() -> None:
+    """bf16 and f16 have two bytes each: the bytes of one are not numbers of the other."""
+    model, other, x = model_of("s4, bf16"), model_of("s4, bf16", seed=3), x_of(3)
+    state = other.state_dict()
+    scales = state["0.scales"]
+    assert scales.dtype == torch.bfloat16
+    state["0.scales"] = torch.full_like(scales, 0.5, dtype=torch.float16)
+    model.load_state_dict(state)
+    expected = other.state_dict()
+    expected["0.scales"].fill_(0.5)
+    other.load_state_dict(expected)
+    assert torch.equal(model(x), other(x))
+    state["0.scales"] = torch.full_like(scales, 0.3, dtype=torch.float16)  # bf16 lacks the digits
+    with pytest.raises(RuntimeError, match="scales has type float16"):
+        model.load_state_dict(state)
+
+
+def test_hooks() -> None:
+    """torch calls them before a module loads its part, and they may change the state."""
+    model, other, x = model_of("u8"), model_of("u8", seed=3), x_of(3)
+    state = {f"{name}_": tensor for name, tensor in other.state_dict().items()}
+
+    def rename(module: Any, state: State, prefix: str, *_: Any) -> None:
+        for name in list(state):
+            state[name.removesuffix("_")] = state.pop(name)
+
+    model[0].register_load_state_dict_pre_hook(rename)
+    model.load_state_dict(state)
+    assert torch.equal(model(x), other(x))
+
+
+def by_torch_save(module: Any) -> Any:
+    file = io.BytesIO()
+    torch.save(module, file)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+def by_state_dict(module: Any) -> Any:
+    file = io.BytesIO()
+    torch.save(module.state_dict(), file)
+    file.seek(0)
+    made = zemm.torch.QuantLinear.from_linear(linear(seed=9), group=GROUP)
+    made.load_state_dict(torch.load(file))
+    return made
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda module: pickle.loads(pickle.dumps(module)),
+    "torch.save": by_torch_save,
+    "state_dict": by_state_dict,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scales", [torch.float32, torch.float16, torch.bfloat16])
+def test_saved_forms(form: str, scales: Any) -> None:
+    """Of layers that were made of a caller's tensors, to which the caller writes afterwards."""
+    x = x_of(3)
+    for zero_points in (torch.uint8, torch.float32):
+        tensors = {
+            "values": torch.randint(0, 256, (K, N), dtype=torch.uint8),
+            "scales": (torch.rand(K // GROUP, N) + 0.1).to(scales),
+            "zero_points": torch.randint(0, 256, (K // GROUP, N)).to(zero_points),
+            "bias": torch.rand(N, dtype=torch.float32).to(scales),
+        }
+        module = zemm.torch.QuantLinear(zemm.Linear.from_quantized(**tensors))
+        y = module(x)
+        for tensor in tensors.values():
+            tensor.fill_(1)
+        made = FORMS[form](module)
+        for name, value in module.state_dict().items():
+            assert torch.equal(value, made.state_dict()[name]), name
+            value.zero_()
+        assert torch.equal(module(x), y)
+        assert torch.equal(made(x), y)
+
+
+def test_state_of_big_endian_arrays() -> None:
+    generator = np.random.default_rng(0)
+    arrays = {
+        "values": generator.integers(0, 256, (K, N)).astype(np.uint8),
+        "scales": generator.random((K // GROUP, N)).astype(np.float32),
+        "zero_points": generator.random((K // GROUP, N)).astype(np.float32),
+        "bias": generator.random(N).astype(np.float32),
+    }
+    module = zemm.torch.QuantLinear(zemm.Linear.from_quantized(**arrays))
+    for name in ("scales", "zero_points", "bias"):
+        arrays[name] = arrays[name].astype(">f4")
+    foreign = zemm.torch.QuantLinear(zemm.Linear.from_quantized(**arrays))
+    for form in FORMS.values():
+        assert torch.equal(form(foreign)(x_of(3)), module(x_of(3)))
+
+
+def test_to_changes_nothing() -> None:
+    module, x = module_of("u8"), x_of(3)
+    y = module(x)
+    for moved in (module.half(), module.double(), module.to("meta"), module.to_empty(device="meta")):
+        assert moved is module
+        assert torch.equal(module(x), y)
