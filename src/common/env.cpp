@@ -24,7 +24,7 @@ void read_onednn_variables() {
 }
 
 std::string env(const char *name) {
-    if (const char *value = std::getenv(name))
+    if (const char *value = secure_getenv(name))
         return value;
     if (!reads_onednn_variables)
         return "";
@@ -32,7 +32,7 @@ std::string env(const char *name) {
         if (std::strcmp(name, (std::string("ZEMM_") + setting).c_str()))
             continue;
         for (const char *prefix : {"ONEDNN_", "DNNL_"})
-            if (const char *value = std::getenv((std::string(prefix) + setting).c_str()))
+            if (const char *value = secure_getenv((std::string(prefix) + setting).c_str()))
                 return value;
     }
     return "";

@@ -10,6 +10,7 @@
 #include "isa.h"
 #include "refusal.h"
 #include "runtime.h"
+#include "runtime_settings.h"
 
 namespace ze_cpu {
 namespace {
@@ -88,10 +89,14 @@ const NamedFunction *functions(size_t &count) {
 bool answers_as_gpu() {
     // Read once: a device whose type changes would confuse every program.
     static const bool answer = [] {
-        const char *value = std::getenv("ZE_CPU_AS_GPU");
+        const char *value = secure_getenv("ZE_CPU_AS_GPU");
         return value && std::strcmp(value, "1") == 0;
     }();
     return answer;
+}
+
+uint32_t own_version() {
+    return ZE_MAKE_VERSION(2, uint32_t((build_id ^ runtime_settings_hash()) >> 48));
 }
 
 ze_driver_handle_t the_driver() {

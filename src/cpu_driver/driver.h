@@ -18,11 +18,10 @@ namespace ze_cpu {
 /// Binaries carry it.
 extern const uint64_t build_id;
 
-/// The driver's version. The major number grows with releases. The minor number is 16 bits of
-/// build_id: caches of native binaries see by it that this driver would make other binaries.
-inline uint32_t own_version() {
-    return ZE_MAKE_VERSION(2, uint32_t(build_id >> 48));
-}
+/// The driver's version. The major number grows with releases. The minor number is 16 bits of a hash
+/// of build_id and of the runtime's settings: caches of native binaries see by it that this driver
+/// would make other binaries. Only to be called once the runtime is open.
+uint32_t own_version();
 
 /// True if ZE_CPU_AS_GPU=1 is in the environment: the device then says that it is a GPU. Programs
 /// that use no other kind of device (SYCL's runtime, most samples) can then run on it.

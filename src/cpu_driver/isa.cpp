@@ -32,7 +32,7 @@ bool may_use_tiles() {
 /// names. Without FP16, which all CPUs with tiles have, it might take the CPU for an older one.
 bool runtime_knows_tiles(unsigned leaf_7_edx) {
     constexpr unsigned avx512_fp16_bit = 1u << 23;
-    if (const char *target = std::getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
+    if (const char *target = secure_getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
         return std::string_view(target).ends_with("rapids"); // sapphirerapids and later
     return leaf_7_edx & avx512_fp16_bit;
 }
@@ -40,7 +40,7 @@ bool runtime_knows_tiles(unsigned leaf_7_edx) {
 /// The same for tiles of f16. The runtime's target that has them is Granite Rapids. It might take a
 /// later CPU for an older one, so only this one counts.
 bool runtime_knows_f16_tiles() {
-    if (const char *target = std::getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
+    if (const char *target = secure_getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
         return std::string_view(target) == "graniterapids";
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d))
@@ -52,7 +52,7 @@ bool runtime_knows_f16_tiles() {
 /// The same for AVX512_BF16. Cooper Lake, the only CPU that has it without VBMI2, is left out: the
 /// runtime has no target of that name.
 bool runtime_knows_bf16() {
-    if (const char *target = std::getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
+    if (const char *target = secure_getenv("CL_CONFIG_CPU_TARGET_ARCH"); target && *target)
         return std::string_view(target).ends_with("rapids");
     return __builtin_cpu_supports("avx512vbmi2");
 }

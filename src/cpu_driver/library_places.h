@@ -13,6 +13,7 @@ namespace ze_cpu {
 struct Place {
     std::filesystem::path folder;
     std::filesystem::path prefix;
+    bool of_linker = false; // the dynamic linker looks there, whatever environment it belongs to
 };
 
 /// The path of this library (libze_cpu.so); empty if the dynamic linker does not tell it.

@@ -19,13 +19,11 @@
 #include "module.h"
 
 #include <cstring>
-#include <set>
-
-#include <unistd.h>
 
 #include "driver.h"
 #include "isa.h"
 #include "runtime.h"
+#include "runtime_settings.h"
 
 namespace ze_cpu {
 namespace {
@@ -52,15 +50,9 @@ uint64_t checksum(const uint8_t *data, size_t size, uint64_t sum = 0xcbf29ce4842
 uint64_t stamp() {
     const DeviceInfo &d = runtime().info;
     std::string text = d.driver_version + "|" + d.name + "|" + std::to_string(d.vector_width_int) + "|" +
-                       std::to_string(d.compute_units);
+                       std::to_string(d.compute_units) + "|" + runtime_settings();
     for (const char *isa : isa_extensions())
         text += std::string("|") + isa;
-    std::set<std::string> settings; // sorted
-    for (char **variable = environ; variable && *variable; variable++)
-        if (std::strncmp(*variable, "CL_CONFIG_", 10) == 0)
-            settings.insert(*variable);
-    for (const std::string &setting : settings)
-        text += "|" + setting;
     return checksum(reinterpret_cast<const uint8_t *>(text.data()), text.size());
 }
 

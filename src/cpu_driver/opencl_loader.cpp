@@ -8,8 +8,12 @@
 
 #include <dlfcn.h>
 
+#include "dependencies.h"
 #include "library_places.h"
-#include "trust.h"
+#include "private_copy.h"
+#include "runtime_imports.h"
+#include "trust/search_path.h"
+#include "trust/trust.h"
 
 namespace ze_cpu {
 namespace {
@@ -39,38 +43,127 @@ ze_result_t meaning_of(const std::string &reason) {
 /// Opens a library with RTLD_LOCAL: the runtime's cl* functions must not replace those of an OpenCL
 /// loader in the same process. And as a loader's functions must not get into the driver's table,
 /// every function is looked up in this one handle.
-ze_result_t open_library(const std::string &path, void *&handle, std::string &reasons) {
+bool open_library(const fs::path &path, void *&handle, std::string &reason) {
     handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle)
-        return ZE_RESULT_SUCCESS;
+        return true;
     const char *said = dlerror();
-    const std::string reason = said ? said : path + " cannot be opened";
-    add_reason(reasons, reason);
-    return meaning_of(reason);
+    reason = said ? said : path.string() + " cannot be opened";
+    return false;
+}
+
+/// Opens the runtime and what it needs.
+class Opener {
+public:
+    Opener(const trust::SearchPath &system, fs::path file, Dependencies::Check check)
+        : system_(system), file_(std::move(file)), folder_(file_.parent_path()), check_(std::move(check)) {
+        std::error_code error;
+        const fs::path real = fs::canonical(file_, error).parent_path();
+        real_folder_ = error ? folder_ : real;
+    }
+
+    /// On failure, `reasons` grows by a reason.
+    ze_result_t open(void *&handle, std::string &reasons) {
+        std::string reason;
+        fs::path foreign = foreign_tbb(folder_);
+        if (foreign.empty()) {
+            if (open_original(handle, reason))
+                return ZE_RESULT_SUCCESS;
+            foreign = foreign_tbb(folder_); // another thread may have opened one just now
+        }
+        if (!foreign.empty()) {
+            std::string ignored; // a TBB that is no older than the runtime's may do
+            if (open_beside(foreign, handle, reason) || open_original(handle, ignored))
+                return ZE_RESULT_SUCCESS;
+            add_reason(reasons, reason);
+            return ZE_RESULT_ERROR_UNKNOWN; // the next attempt may find a folder for the copy
+        }
+        add_reason(reasons, reason);
+        return meaning_of(reason);
+    }
+
+private:
+    bool open_original(void *&handle, std::string &reason) {
+        Dependencies needed(system_, {folder_, real_folder_}, check_);
+        return needed.open_companions(reason) && needed.open_for(file_, reason) &&
+               open_library(file_, handle, reason);
+    }
+
+    /// Opens a copy of the runtime that does not know the foreign TBB.
+    bool open_beside(const fs::path &foreign, void *&handle, std::string &reason) {
+        std::string problems;
+        const auto use = [&](const fs::path &copy) {
+            const fs::path copies = copy.parent_path();
+            const auto check = [&](const fs::path &file) {
+                return file.parent_path() == copies ? "" : check_(file);
+            };
+            Dependencies needed(system_, {copies, folder_, real_folder_}, check);
+            std::string why;
+            if (needed.open_companions(why) && needed.open_for(copy, why) && open_library(copy, handle, why))
+                return true;
+            add_reason(problems, why);
+            return false;
+        };
+        if (with_private_copy(file_, use, problems))
+            return true;
+        reason = "the process has another TBB, " + foreign.string() +
+                 ", and no copy of the runtime could be made that does without it (" + problems +
+                 "): let ZE_CPU_CACHE_DIR name a folder with 110 MB of space from which code may be loaded, "
+                 "or open the CPU device before that library";
+        return false;
+    }
+
+    const trust::SearchPath &system_;
+    const fs::path file_, folder_;
+    fs::path real_folder_;
+    const Dependencies::Check check_;
+};
+
+/// The file that the user names. It is loaded without checks.
+ze_result_t open_named(const trust::SearchPath &system, const std::string &name, void *&handle,
+                       std::string &error) {
+    std::error_code ignored;
+    fs::path file = fs::absolute(name, ignored);
+    if (name.find('/') == std::string::npos)
+        if (file = system.find(name); file.empty()) {
+            error = "ZE_CPU_OPENCL_LIBRARY names a library that cannot be opened: " + name + ": " +
+                    std::strerror(ENOENT) + (system.problem().empty() ? "" : "; " + system.problem());
+            return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+        }
+    std::string reasons;
+    const auto no_check = [](const fs::path &) { return std::string(); };
+    const ze_result_t result = Opener(system, file, no_check).open(handle, reasons);
+    if (result != ZE_RESULT_SUCCESS)
+        error = "ZE_CPU_OPENCL_LIBRARY names a library that cannot be opened: " + reasons;
+    return result;
 }
 
 /// Returns DEPENDENCY_UNAVAILABLE if no library can be opened, and another error if a later attempt
 /// may succeed.
 ze_result_t find_library(void *&handle, std::string &error) {
-    if (const char *path = secure_getenv("ZE_CPU_OPENCL_LIBRARY"); path && *path) {
-        std::string reasons;
-        const ze_result_t result = open_library(path, handle, reasons);
-        if (result != ZE_RESULT_SUCCESS)
-            error = "ZE_CPU_OPENCL_LIBRARY names a library that cannot be opened: " + reasons;
-        return result;
-    }
-    const Trust trust(own_library());
+    const trust::Trust trust(own_library());
+    const trust::SearchPath system(trust);
+    if (const char *path = secure_getenv("ZE_CPU_OPENCL_LIBRARY"); path && *path)
+        return open_named(system, path, handle, error);
+    std::vector<Place> places = library_places();
+    // The last resort is a folder that the dynamic linker knows.
+    if (const fs::path file = system.find(library_name); !file.empty())
+        places.push_back({file.parent_path(), file.parent_path(), true});
     std::string refusals, reasons;
-    for (const Place &place : library_places()) {
+    for (const Place &place : places) {
         std::error_code ignored;
         const fs::path file = place.folder / library_name;
         if (!fs::is_regular_file(file, ignored))
             continue;
-        if (const std::string problem = trust.problem_of(file, place.prefix); !problem.empty()) {
+        const auto check = [&](const fs::path &path) {
+            return place.of_linker ? trust.problem_of_search_folder(path.parent_path())
+                                   : trust.problem_of(path, place.prefix);
+        };
+        if (const std::string problem = check(file); !problem.empty()) {
             add_reason(refusals, problem);
             continue;
         }
-        const ze_result_t result = open_library(file.string(), handle, reasons);
+        const ze_result_t result = Opener(system, file, check).open(handle, reasons);
         if (result == ZE_RESULT_SUCCESS)
             return result;
         if (result != ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE) {
@@ -78,11 +171,7 @@ ze_result_t find_library(void *&handle, std::string &error) {
             return result;
         }
     }
-    const bool found_but_unusable = !reasons.empty();
-    const ze_result_t result = open_library(library_name, handle, reasons);
-    if (result == ZE_RESULT_SUCCESS)
-        return result;
-    if (found_but_unusable)
+    if (!reasons.empty())
         error = "Intel's OpenCL CPU runtime was found but cannot be opened (" + reasons +
                 "); it needs the libraries of the pip package intel-cmplr-lib-rt in the same folder "
                 "(pip install intel-opencl-rt intel-cmplr-lib-rt)";
@@ -90,9 +179,11 @@ ze_result_t find_library(void *&handle, std::string &error) {
         error = "Intel's OpenCL CPU runtime was found but is not loaded, as others could have changed it: " +
                 refusals + "; ZE_CPU_OPENCL_LIBRARY can name the file all the same";
     else
-        error = std::string("Intel's OpenCL CPU runtime (") + library_name + ") was not found: " + packages +
-                "; ZE_CPU_OPENCL_LIBRARY can name the file (" + reasons + ")";
-    return result;
+        error =
+            std::string("Intel's OpenCL CPU runtime (") + library_name + ") was not found: " + packages +
+            "; ZE_CPU_OPENCL_LIBRARY can name the file" +
+            (system.problem().empty() ? "" : " (" + system.problem() + ", so it is not looked for there)");
+    return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
 }
 
 } // namespace
@@ -112,6 +203,12 @@ ze_result_t load_opencl(cl::Api &api, std::string &error) {
     if (missing) {
         error = std::string("the OpenCL library found lacks the function ") + missing + ": " + packages;
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+    }
+    if (!guard_imports(reinterpret_cast<const void *>(api.clGetPlatformIDs))) {
+        error = "the OpenCL runtime's table of imports cannot be changed, so it could read its configuration "
+                "from "
+                "the current directory";
+        return ZE_RESULT_ERROR_UNKNOWN;
     }
     return ZE_RESULT_SUCCESS;
 }

@@ -10,6 +10,8 @@
 
 #include "fork_gate.h"
 #include "opencl_loader.h"
+#include "room.h"
+#include "runtime_settings.h"
 #include "signal_handlers.h"
 
 namespace ze_cpu {
@@ -101,6 +103,9 @@ bool is_out_of_memory(ze_result_t result) {
 ze_result_t open(Runtime &r, std::string &error) {
     if (ze_result_t result = load_opencl(r.api, error); result != ZE_RESULT_SUCCESS)
         return result;
+    error = lack_of_room();
+    if (!error.empty())
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     cl::Platform platforms[8] = {};
     cl::Uint count = 0;
     cl::Int status = r.api.clGetPlatformIDs(8, platforms, &count);
@@ -136,6 +141,7 @@ ze_result_t open(Runtime &r, std::string &error) {
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
     read_info(r);
+    read_runtime_settings(reinterpret_cast<const void *>(r.api.clCreateContext));
     const SignalHandlers handlers(reinterpret_cast<const void *>(r.api.clCreateContext));
     // The context is created last: nothing after it throws or fails, so a failed attempt leaves no
     // context behind.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "signal_handlers.h"
 
+#include <chrono>
 #include <initializer_list>
 
 #include <dlfcn.h>
@@ -20,21 +21,59 @@ const void *code_of(const struct sigaction &action) {
                                         : reinterpret_cast<const void *>(action.sa_handler);
 }
 
-} // namespace
+constexpr std::chrono::seconds longest_call{3};
 
-SignalHandlers::SignalHandlers(const void *library) noexcept : library_(library_of(library)) {
-    // A signal that comes while the runtime installs its handlers could meet none at all. Faults
-    // of this thread itself must not be blocked.
+sigset_t signals_of_others() {
     sigset_t sent;
     sigemptyset(&sent);
     for (int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU})
         sigaddset(&sent, number);
+    return sent;
+}
+
+} // namespace
+
+SignalHandlers::SignalHandlers(const void *library) : library_(library_of(library)) {
+    // A signal that comes while the runtime installs its handlers could meet none at all. Faults
+    // of this thread itself must not be blocked.
+    const sigset_t sent = signals_of_others();
     pthread_sigmask(SIG_BLOCK, &sent, &mask_);
     for (int number = 1; number < end; number++)
         sigaction(number, nullptr, &actions_[number]);
+    sigset_t all, blocked;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &blocked); // the receiver begins with this mask
+    try {
+        receiver_ = std::thread([this] { receive_late(); });
+    } catch (...) {
+        pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+        throw;
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
+/// Receives what the thread that made the object would receive but for this object.
+void SignalHandlers::receive_late() {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, longest_call, [this] { return returned_; }))
+        return;
+    lock.unlock();
+    sigset_t received = signals_of_others();
+    for (int number = 1; number < end; number++)
+        if (sigismember(&mask_, number) == 1)
+            sigdelset(&received, number);
+    pthread_sigmask(SIG_UNBLOCK, &received, nullptr);
+    lock.lock();
+    changed_.wait(lock, [this] { return returned_; });
 }
 
 SignalHandlers::~SignalHandlers() {
+    {
+        const std::lock_guard lock(mutex_);
+        returned_ = true;
+    }
+    changed_.notify_one();
+    receiver_.join();
     for (int number = 1; number < end; number++) {
         struct sigaction now {};
         if (sigaction(number, nullptr, &now) != 0 || code_of(now) == code_of(actions_[number]))

@@ -7,26 +7,30 @@
 
 #include "common/env.hpp"
 #include "common/error.hpp"
+#include "trust/search_path.h"
+#include "trust/trust.h"
 #include "ze/provider.hpp"
 
 namespace zemm::ze {
 namespace {
 
-// Paths to try: ZEMM_CPU_DRIVER alone if it is set, else beside this library, else in the build
-// tree.
-std::vector<std::string> cpu_driver_candidates() {
+struct candidate {
+    std::filesystem::path file;
+    std::filesystem::path prefix; // the folders up to this one must be trusted; empty: the user's choice
+};
+
+// Files to try: the one that ZEMM_CPU_DRIVER names if it is set, else beside this library, else in the
+// build tree.
+std::vector<candidate> cpu_driver_candidates() {
     if (const std::string path = env("ZEMM_CPU_DRIVER"); !path.empty())
-        return {path};
-    std::vector<std::string> candidates;
-    Dl_info here;
-    if (dladdr(reinterpret_cast<void *>(&cpu_driver_api), &here) && here.dli_fname) {
-        std::error_code ignored;
-        const auto file = std::filesystem::weakly_canonical(here.dli_fname, ignored);
-        const auto folder = (ignored ? std::filesystem::path(here.dli_fname) : file).parent_path();
-        candidates = {folder / "libze_cpu.so", folder / "cpu_driver" / "libze_cpu.so",
-                      folder.parent_path() / "cpu_driver" / "libze_cpu.so"};
-    }
-    return candidates;
+        return {{path, {}}};
+    std::error_code ignored;
+    const std::filesystem::path here = trust::this_library();
+    const std::filesystem::path file = std::filesystem::weakly_canonical(here, ignored);
+    const std::filesystem::path folder = (ignored ? here : file).parent_path(), above = folder.parent_path();
+    return {{folder / "libze_cpu.so", folder},
+            {folder / "cpu_driver" / "libze_cpu.so", folder},
+            {above / "cpu_driver" / "libze_cpu.so", above}};
 }
 
 std::shared_ptr<const provider> open_cpu_driver() {
@@ -34,14 +38,21 @@ std::shared_ptr<const provider> open_cpu_driver() {
     void *lib = nullptr;
     std::string tried;
     zemm_status_t status = zemm_invalid_arguments;
-    for (const std::string &path : cpu_driver_candidates()) {
+    const trust::Trust trust(trust::this_library());
+    for (const auto &[path, prefix] : cpu_driver_candidates()) {
         std::error_code ignored;
         const bool exists = std::filesystem::exists(path, ignored);
+        const std::string problem = exists && !prefix.empty() ? trust.problem_of(path, prefix) : "";
+        if (!problem.empty()) {
+            tried += (tried.empty() ? "" : "; ") + ("others could have changed it: " + problem);
+            break;
+        }
         lib = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (lib)
             break;
         // Stop at a file that exists but does not open: its error is the one that helps.
-        tried += (tried.empty() ? "" : "; ") + (exists ? dl_reason(status) : path + " does not exist");
+        tried +=
+            (tried.empty() ? "" : "; ") + (exists ? dl_reason(status) : path.string() + " does not exist");
         if (exists)
             break;
     }

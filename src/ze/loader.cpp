@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the system's Level Zero loader, libze_loader.so.1.
+#include <cstdlib>
+
 #include <dlfcn.h>
 
 #include "common/error.hpp"
+#include "trust/search_path.h"
+#include "trust/trust.h"
 #include "ze/provider.hpp"
 
 namespace zemm::ze {
 namespace {
 
+// Why the loader, or a driver that it looks for by name, could be a file that somebody else has
+// chosen; "" if not.
+std::string problem_of_loader() {
+    const trust::Trust trust(trust::this_library());
+    if (const std::string problem = trust::SearchPath(trust).problem(); !problem.empty())
+        return problem + ", and drivers are looked for there: take it out of LD_LIBRARY_PATH";
+    for (const char *name : {"ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_ALT_LAYERS"})
+        if (std::getenv(name) && !secure_getenv(name))
+            return text("this program has other rights than the user who has set %s: unset it", name);
+    return "";
+}
+
 std::shared_ptr<const provider> open_loader() {
     auto p = std::make_shared<provider>();
+    if (const std::string problem = problem_of_loader(); !problem.empty()) {
+        p->fail(zemm_invalid_arguments, "the Level Zero loader is not opened: " + problem);
+        return p;
+    }
     void *lib = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
         zemm_status_t status;

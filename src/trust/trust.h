@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-namespace ze_cpu {
+namespace trust {
 
 class Trust {
 public:
@@ -23,12 +23,22 @@ public:
     /// folder.
     std::string problem_of(const std::filesystem::path &file, const std::filesystem::path &prefix) const;
 
-private:
+    /// Returns "" if the folder can be trusted as a place in which the dynamic linker looks for
+    /// libraries, else what is wrong with it. The user has chosen it, so it may belong to anybody
+    /// and any group may write to it. But not all users may write to it or be able to put another
+    /// folder in its place. A relative path means the current directory, which must belong to one of
+    /// the owners above.
+    std::string problem_of_search_folder(const std::filesystem::path &folder) const;
+
+    /// The same for a file or folder alone.
     std::string problem_of(const std::filesystem::path &path) const;
+
+private:
+    std::string problem_of_chain(const std::filesystem::path &folder) const;
 
     std::vector<uid_t> owners_;
     std::vector<gid_t> groups_;
     bool all_users_ = false; // they may write to our own library
 };
 
-} // namespace ze_cpu
+} // namespace trust

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trust.h"
+#include "trust/trust.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace ze_cpu {
+namespace trust {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,6 +57,11 @@ Trust::Trust(const fs::path &own_library) : owners_{0, geteuid()} {
         add_writers();
     if (stat("/proc/self/exe", &s) == 0)
         owners_.push_back(s.st_uid);
+    // In a user namespace the files of the system may belong to somebody else than user 0.
+    Dl_info c_library{};
+    if (dladdr(reinterpret_cast<const void *>(&gnu_get_libc_version), &c_library) && c_library.dli_fname &&
+        stat(c_library.dli_fname, &s) == 0)
+        owners_.push_back(s.st_uid);
 }
 
 std::string Trust::problem_of(const fs::path &path) const {
@@ -86,4 +93,38 @@ std::string Trust::problem_of(const fs::path &file, const fs::path &prefix) cons
     }
 }
 
-} // namespace ze_cpu
+std::string Trust::problem_of_chain(const fs::path &folder) const {
+    for (fs::path at = folder, below;; below = at, at = at.parent_path()) {
+        struct stat s;
+        const bool exists = lstat(at.c_str(), &s) == 0;
+        if (!exists && errno != ENOENT)
+            return at.string() + ": " + std::strerror(errno);
+        if (exists && !S_ISLNK(s.st_mode) && (s.st_mode & S_IWOTH) && !all_users_) {
+            struct stat inner;
+            if (below.empty() || !(s.st_mode & S_ISVTX))
+                return at.string() + " is writable by all users";
+            if (lstat(below.c_str(), &inner) != 0)
+                return below.string() + " does not exist, and all users may make it";
+            if (!contains(owners_, inner.st_uid))
+                return below.string() + " belongs to user " + std::to_string(inner.st_uid);
+        }
+        if (at == at.root_path())
+            return "";
+    }
+}
+
+std::string Trust::problem_of_search_folder(const fs::path &folder) const {
+    std::error_code error;
+    const fs::path path = fs::absolute(folder, error).lexically_normal();
+    const fs::path real = error ? fs::path() : fs::weakly_canonical(path, error);
+    if (error)
+        return folder.string() + ": " + error.message();
+    // Nobody has chosen the current directory as a place of libraries.
+    if (!folder.is_absolute())
+        if (std::string problem = problem_of(real); !problem.empty())
+            return problem;
+    std::string problem = problem_of_chain(path);
+    return problem.empty() ? problem_of_chain(real) : problem;
+}
+
+} // namespace trust

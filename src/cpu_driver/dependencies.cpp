@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dependencies.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "elf_file.h"
+
+namespace ze_cpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Search {
+    const char *name;
+    char path[4096]; // nothing may throw in the dynamic linker's loop
+    bool found;
+};
+
+/// The name that a loaded library gives itself; null if it has none.
+const char *own_name(const dl_phdr_info &library) {
+    const ElfW(Dyn) *dynamic = nullptr;
+    for (int i = 0; i < library.dlpi_phnum; i++)
+        if (library.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = reinterpret_cast<const ElfW(Dyn) *>(library.dlpi_addr + library.dlpi_phdr[i].p_vaddr);
+    uintptr_t strings = 0;
+    bool has_name = false;
+    size_t offset = 0;
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+        if (dynamic->d_tag == DT_STRTAB)
+            strings = dynamic->d_un.d_ptr;
+        else if (dynamic->d_tag == DT_SONAME) {
+            has_name = true;
+            offset = dynamic->d_un.d_val;
+        }
+    }
+    if (!has_name || !strings)
+        return nullptr;
+    if (strings < library.dlpi_addr) // a library of the kernel: its addresses are relative
+        strings += library.dlpi_addr;
+    return reinterpret_cast<const char *>(strings + offset);
+}
+
+int compare(dl_phdr_info *library, size_t, void *data) {
+    auto &search = *static_cast<Search *>(data);
+    const char *name = own_name(*library);
+    if (!name || std::strcmp(name, search.name) != 0)
+        return 0;
+    search.found = true;
+    std::strncpy(search.path, library->dlpi_name, sizeof search.path - 1);
+    return 1;
+}
+
+/// Opens a file so that it stays in the process.
+bool open_for_ever(const std::string &file, std::string &problem) {
+    if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL))
+        return true;
+    const char *said = dlerror();
+    problem = said ? said : file + " cannot be opened";
+    return false;
+}
+
+} // namespace
+
+fs::path loaded_library(const std::string &name) {
+    Search search{name.c_str(), {}, false};
+    dl_iterate_phdr(compare, &search);
+    return search.found ? fs::path(search.path[0] ? search.path : "/proc/self/exe") : fs::path();
+}
+
+/// The file that is to be opened under this name; empty if there is none. `refusal` says which files
+/// are not taken, and why.
+fs::path Dependencies::find(const std::string &name, std::string &refusal) const {
+    for (const fs::path &folder : folders_) {
+        const fs::path file = folder / name;
+        std::error_code ignored;
+        if (!fs::is_regular_file(file, ignored))
+            continue;
+        refusal = check_(file);
+        if (refusal.empty())
+            return file;
+    }
+    return system_.find(name);
+}
+
+bool Dependencies::open(const std::string &name, std::string &problem) {
+    if (!done_.insert(name).second || !loaded_library(name).empty())
+        return true;
+    std::string refusal;
+    const fs::path file = find(name, refusal);
+    if (!file.empty()) {
+        if (!open_for(file, problem) || !open_for_ever(file.string(), problem))
+            return false;
+        // If the library has another name inside, the dynamic linker looks for it once more.
+        if (!loaded_library(name).empty() || system_.problem().empty())
+            return true;
+        problem = file.string() + " has another name inside, and " + system_.problem();
+        return false;
+    }
+    if (refusal.empty() && system_.problem().empty())
+        return open_for_ever(name, problem); // the dynamic linker also knows the folders of its cache
+    problem = name + ": " + std::strerror(ENOENT) + " (" + (refusal.empty() ? system_.problem() : refusal) +
+              ", so nothing is loaded from there)";
+    return false;
+}
+
+bool Dependencies::open_companions(std::string &problem) {
+    if (system_.problem().empty())
+        return true;
+    for (const char *name : {"libtbbmalloc.so.2", "libtcm.so.1"})
+        if (!open(name, problem))
+            return false;
+    return true;
+}
+
+bool Dependencies::open_for(const fs::path &file, std::string &problem) {
+    std::vector<std::string> names;
+    if (const auto elf = ElfFile::open(file)) {
+        for (const std::string_view name : elf->needed())
+            names.emplace_back(name);
+    } else {
+        problem = file.string() + ": " + (errno == ENOEXEC ? "invalid ELF header" : std::strerror(errno));
+        return false;
+    }
+    for (const std::string &name : names)
+        if (!open(name, problem))
+            return false;
+    return true;
+}
+
+} // namespace ze_cpu

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The OpenCL runtime beside another TBB. The runtime's threads come from its libtbb.so.12. If the
+// process has another library of that name, or one whose functions are visible to all libraries, the
+// dynamic linker binds the runtime to that one, which lacks functions or behaves in another way. Then
+// the driver loads copies of libintelocl.so and libtbb.so.12, made on this machine for this user, in
+// which the library and its functions have names of their own.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace ze_cpu {
+
+/// The file of the other TBB that is in the process; empty if there is none. `folder` is the
+/// runtime's.
+std::filesystem::path foreign_tbb(const std::filesystem::path &folder);
+
+/// Calls `use` with the path of the runtime's copy in each folder in which one can be made, until it
+/// returns true. Returns false if it never did; `problem` says why no copy could be made.
+bool with_private_copy(const std::filesystem::path &runtime,
+                       const std::function<bool(const std::filesystem::path &)> &use, std::string &problem);
+
+} // namespace ze_cpu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "room.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+namespace ze_cpu {
+namespace {
+
+constexpr size_t stack_bytes = size_t(8) << 20;    // of each thread of the runtime
+constexpr size_t working_bytes = size_t(96) << 20; // for building a small module
+
+/// The threads that the runtime has: one for each CPU that the process may use.
+unsigned number_of_threads() {
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+        return 1; // more than 1024 CPUs
+    return unsigned(std::max(1, CPU_COUNT(&cpus)));
+}
+
+/// A thread that exists until the gate is opened.
+void *wait_at(void *gate) {
+    auto *mutex = static_cast<pthread_mutex_t *>(gate);
+    pthread_mutex_lock(mutex);
+    pthread_mutex_unlock(mutex);
+    return nullptr;
+}
+
+} // namespace
+
+std::string lack_of_room() {
+    const unsigned wanted = number_of_threads();
+    std::vector<pthread_t> threads;
+    threads.reserve(wanted);
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_attr_t attributes;
+    if (int error = pthread_attr_init(&attributes))
+        return std::string("no thread can be described: ") + std::strerror(error);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    // The program's handlers of signals must not run on these threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&gate);
+    int error = 0;
+    for (pthread_t thread; threads.size() < wanted && error == 0;)
+        if (error = pthread_create(&thread, &attributes, wait_at, &gate); error == 0)
+            threads.push_back(thread);
+    void *reserved =
+        mmap(nullptr, working_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved != MAP_FAILED)
+        munmap(reserved, working_bytes);
+    pthread_mutex_unlock(&gate);
+    for (const pthread_t thread : threads)
+        pthread_join(thread, nullptr);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    pthread_mutex_destroy(&gate);
+    if (error != 0)
+        return "the OpenCL CPU runtime needs " + std::to_string(wanted) + " threads, and only " +
+               std::to_string(threads.size()) + " can be started (" + std::strerror(error) +
+               "): raise the limit of processes (ulimit -u, or pids of the container) or of address space "
+               "(ulimit -v), or let the process use fewer CPUs (taskset)";
+    if (reserved == MAP_FAILED)
+        return "the OpenCL CPU runtime needs " + std::to_string(working_bytes >> 20) +
+               " MB of address space beside its libraries, which the process may not have: raise the limit "
+               "(ulimit -v)";
+    return "";
+}
+
+} // namespace ze_cpu
