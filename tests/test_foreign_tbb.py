@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CPU device beside another TBB: an older one with the name of the OpenCL runtime's own, as
+OpenVINO, PaddlePaddle and the package tbb bring.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support_planted import clean_environment, compile_library, compile_program
+
+# A few functions that the runtime calls, and not all. None of them may be called.
+SYMBOLS = (
+    "TBB_runtime_interface_version",
+    "_ZN3tbb6detail2r110initializeERNS0_2d115task_arena_baseE",
+    "_ZN3tbb6detail2r115max_concurrencyEPKNS0_2d115task_arena_baseE",
+    "_ZN3tbb6detail2r122cache_aligned_allocateEm",
+    "_ZN3tbb6detail2r17executeERNS0_2d115task_arena_baseERNS2_13delegate_baseE",
+    "_ZN3tbb6detail2r17enqueueERNS0_2d14taskEPNS2_15task_arena_baseE",
+)
+FOREIGN = "#include <stdlib.h>\n" + "".join(f"void {name}(void) {{ abort(); }}\n" for name in SYMBOLS)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("foreign_tbb")
+    yield folder
+    shutil.rmtree(folder)  # the copies take 105 MB each
+
+
+@pytest.fixture(scope="module")
+def program(folder: Path) -> Path:
+    return compile_program(folder)
+
+
+@pytest.fixture(scope="module")
+def foreign(folder: Path) -> Path:
+    return compile_library(FOREIGN, folder / "libtbb.so.12", "libtbb.so.12")
+
+
+def run(program: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = clean_environment(**variables)
+    return subprocess.run([program], env=env, capture_output=True, text=True, timeout=100)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"FIRST": "{}"},
+        {"FIRST": "{}", "GLOBAL": "1"},
+        {"LD_PRELOAD": "{}"},
+        {"LAST": "{}", "GLOBAL": "1"},
+    ],
+    ids=["before", "before and global", "preloaded", "afterwards"],
+)
+def test_order(program: Path, foreign: Path, folder: Path, way: dict[str, str]) -> None:
+    variables = {name: value.format(foreign) for name, value in way.items()}
+    done = run(program, ZE_CPU_CACHE_DIR=str(folder / "copies"), **variables)
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+
+
+def test_another_name_with_the_same_functions(program: Path, folder: Path) -> None:
+    library = compile_library(FOREIGN, folder / "libother.so", "libother.so")
+    done = run(program, ZE_CPU_CACHE_DIR=str(folder / "copies"), FIRST=str(library), GLOBAL="1")
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+
+
+def test_copies_are_kept_and_made_again(program: Path, foreign: Path, folder: Path) -> None:
+    cache = folder / "kept"
+
+    def use() -> Path:
+        done = run(program, ZE_CPU_CACHE_DIR=str(cache), FIRST=str(foreign))
+        assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+        (copies,) = cache.iterdir()
+        assert copies.stat().st_mode & 0o777 == 0o700
+        return copies / "libintelocl.so"
+
+    copy = use()
+    first = copy.stat().st_ino
+    assert use() == copy
+    assert copy.stat().st_ino == first
+    copy.chmod(0o666)  # others may have written to it
+    assert use() == copy
+    assert copy.stat().st_mode & 0o777 == 0o600
+
+
+def test_folder_that_cannot_be_used(program: Path, foreign: Path, folder: Path) -> None:
+    """The next place is taken: the user's folder of run time files."""
+    file, run_time = folder / "file", folder / "run"
+    file.touch()
+    variables = {"ZE_CPU_CACHE_DIR": str(file / "cache"), "HOME": "/proc", "XDG_RUNTIME_DIR": str(run_time)}
+    done = run(program, FIRST=str(foreign), **variables)
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+    assert list((run_time / "ze_cpu").iterdir())
+
+
+def test_no_room_for_the_copies(foreign: Path, folder: Path) -> None:
+    """As on a full disk. The runtime is another one than that of which this machine may have copies."""
+    code = (
+        "import ctypes, resource, sys, zemm\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "ctypes.CDLL(sys.argv[1])\n"
+        "try: zemm.Engine('cpu')\n"
+        "except Exception as error: print(error)"
+    )
+    (folder / "runtime").mkdir()
+    for file in (Path(sys.prefix) / "lib").glob("lib*.so*"):
+        (folder / "runtime" / file.name).symlink_to(file)
+    library = folder / "runtime" / "libintelocl.so"
+    if not library.exists():
+        pytest.skip("the OpenCL runtime is not in this environment")
+    env = clean_environment(ZE_CPU_CACHE_DIR=str(folder / "full"), ZE_CPU_OPENCL_LIBRARY=str(library))
+    command = [sys.executable, "-c", code, str(foreign)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100)
+    assert f"the process has another TBB, {foreign}" in done.stdout, done.stderr
+    assert "let ZE_CPU_CACHE_DIR name a folder" in done.stdout
+    assert not list((folder / "full").iterdir())
