@@ -37,7 +37,7 @@ FIRST_ENGINE = {
     "call": "zemm.matmul(np.ones((2, 4), np.float32), np.ones((4, 3), np.float32))",
 }
 LAYER = {
-    "setup": "import zemm._linear_calls\nlayer = zemm.Linear.from_float(np.ones((4, 32)), bits=8)",
+    "setup": "import zemm._linear_calls\nlayer = zemm.Linear.from_float(np.ones((32, 4)), group=None)",
     "owner": "zemm._linear_calls.matmul_desc",
     "call": "layer(np.ones((2, 32), np.float32))",
 }

@@ -74,6 +74,15 @@ def test_system_libraries() -> None:
             assert tuple(map(int, version.split("."))) <= limits[name], f"{library.name}: {name}_{version}"
 
 
+def test_no_thread_has_destructors() -> None:
+    """Those of the main thread would run before the static destructors of the program, which may still
+    call the libraries."""
+    folder = Path(zemm.get_lib())
+    for library in (*folder.glob("*.so*"), *folder.glob("dnnl/*.so*")):
+        symbols = run("nm", "-D", "--undefined-only", library, env=dict(os.environ), cwd=ROOT)
+        assert "__cxa_thread_atexit" not in symbols, library.name
+
+
 def other_python() -> Path:
     """A Python of another version that this machine has, else this one."""
     found = [shutil.which(f"python3.{minor}") for minor in range(10, 16)]

@@ -3,7 +3,6 @@
 // Every kind of wait of a host thread x what may happen meanwhile: the thread is cancelled, the process
 // forks, the process exits, the objects are destroyed. docs/reliability.md has the table.
 #include <atomic>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../asleep.h"
 #include "ze_test.h"
 
 namespace {
@@ -114,6 +114,7 @@ struct Kind {
         shares_state = 2,  // with a child of fork(): what the child signals is signalled in the parent
         only_direct = 4,   // loaders are too old
         has_no_timeout = 8,
+        submits = 16, // the wait is part of the call that submits the work
     };
     int traits;
 };
@@ -164,13 +165,13 @@ const Kind kinds[] = {
          w.make_gate();
          w.make_list(synchronous);
      },
-     [](Work &w) { return w.append(); }, Kind::has_no_timeout},
+     [](Work &w) { return w.append(); }, Kind::has_no_timeout | Kind::submits},
     {"zeCommandQueueExecuteCommandLists, synchronous queue",
      [](Work &w) {
          w.make_gate();
          w.make_queue(synchronous);
      },
-     [](Work &w) { return w.execute(); }, Kind::has_no_timeout},
+     [](Work &w) { return w.execute(); }, Kind::has_no_timeout | Kind::submits},
     {"zeMemFreeExt that waits",
      [](Work &w) {
          w.make_gate();
@@ -199,9 +200,9 @@ public:
     Waiting(const Kind &kind, Work &work, int cancel_type = PTHREAD_CANCEL_DEFERRED)
         : kind_(kind), work_(work), cancel_type_(cancel_type) {
         CHECK(!pthread_create(&thread_, nullptr, run, this));
-        // Twice: the thread may sleep for a moment because this thread has a lock of the C library.
-        for (std::string before = "-", now; (now = sleep()).empty() || now != before; before = now)
+        while (!tid_)
             std::this_thread::yield();
+        wait_until_asleep(tid_);
     }
     ze_result_t join() {
         CHECK(!pthread_join(thread_, nullptr));
@@ -222,18 +223,6 @@ private:
         w.result_ = w.kind_.wait(w.work_);
         return nullptr;
     }
-    /// Tells which sleep of the thread this is. Empty if it does not sleep.
-    std::string sleep() const {
-        std::string count;
-        std::ifstream status(tid_ ? "/proc/self/task/" + std::to_string(tid_) + "/status" : "");
-        for (std::string line; std::getline(status, line);)
-            if (line.starts_with("State:") && !line.starts_with("State:\tS"))
-                return "";
-            else if (line.starts_with("voluntary_ctxt_switches:"))
-                count = line;
-        return count;
-    }
-
     const Kind &kind_;
     Work &work_;
     const int cancel_type_;
@@ -270,12 +259,10 @@ void fork(const Kind &kind, Work &w) {
     if (child == 0) {
         alarm(60);
         w.open();
+        if (!(kind.traits & Kind::submits))
+            OK(kind.wait(w));
         w.finish();
         CHECK(w.to == 5);
-        if (w.target)
-            OK(ze.zeEventHostSynchronize(w.target, forever));
-        if (w.fence)
-            OK(ze.zeFenceHostSynchronize(w.fence, forever));
         _exit(0);
     }
     int status = -1;
