@@ -313,13 +313,17 @@ def matmul(p: Problem, data: Data) -> tuple[Array, Array]:
         return convert(x - error, p.dst_dt), convert(x + error, p.dst_dt)
 
 
+# NaN in integer types; 0 in those of 4 bits.
+NAN_AS = {"s32": -(2**31), "s8": -128, "u8": 255}
+
+
 def convert(x: Array, dt: str) -> Array:
     """Step 10 of oneDNN: conversion to dst's type.
 
-    For integers values saturate, then round half to even, and NaN becomes 0. For floats they round
-    half to even. A value that would be a denormal bf16 becomes 0.
+    For integers values saturate, then round half to even, and NaN becomes what oneDNN's kernels for
+    CPUs make of it. For floats they round half to even. A value that would be a denormal bf16 becomes 0.
     """
     values = f32(x).astype(np.float32)
     if dt in RANGES:
-        values = np.where(np.isnan(values), np.float32(0), values)
+        values = np.where(np.isnan(values), np.float32(NAN_AS.get(dt, 0)), values)
     return encode(values, dt).astype(NUMPY[dt], copy=False)

@@ -9,6 +9,7 @@ import pytest
 import zemm
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reference import NAN_AS
 from support_layout import Buffer, Layout
 from test_reorder import RANGES, layouts, run, shapes, storage, values_of
 from zemm import ARG_ATTR_SCALES, ARG_ATTR_ZERO_POINTS, ARG_DST, ARG_SRC
@@ -43,7 +44,7 @@ def stored(x: Array, data_type: str) -> Array:
     if data_type in RANGES:
         low, high = RANGES[data_type]
         return (
-            np.rint(np.nan_to_num(x, nan=0, posinf=high, neginf=low))
+            np.rint(np.nan_to_num(x, nan=NAN_AS.get(data_type, 0), posinf=high, neginf=low))
             .clip(low, high)
             .astype(storage(data_type))
         )

@@ -152,7 +152,15 @@ static inline float load_scale_element(bytes p, int data_type, long i) {
     return 0.f;
 }
 
-// Stores of f32 x. Integers saturate and round half to even; NaN becomes 0. Floats round half to
+// What NaN becomes in integers: what oneDNN's kernels for CPUs make of it. Types of 4 bits get 0.
+#define NAN_AS_S32 (-2147483648.f)
+#define NAN_AS_S8 (-128.f)
+#define NAN_AS_U8 255.f
+static inline float saturated(float x, float low, float high, float of_nan) {
+    return isnan(x) ? of_nan : clamp(x, low, high);
+}
+
+// Stores of f32 x. Integers saturate and round half to even. Floats round half to
 // even; f16 and f8_e5m2 overflow to infinity, f8_e4m3 to NaN. f4_e2m1 saturates, and NaN becomes 6.
 static inline void store_f32(global uchar *p, long i, float x) {
     ((global float *)p)[i] = x;
@@ -182,19 +190,19 @@ static inline void store_e8m0(global uchar *p, long i, float x) {
 }
 static inline void store_s32(global uchar *p, long i, float x) {
     // 2147483520 is the largest float below 2^31.
-    ((global int *)p)[i] = isnan(x) ? 0 : convert_int_rte(clamp(x, -2147483648.f, 2147483520.f));
+    ((global int *)p)[i] = convert_int_rte(saturated(x, -2147483648.f, 2147483520.f, NAN_AS_S32));
 }
 static inline void store_s8(global uchar *p, long i, float x) {
-    ((global char *)p)[i] = isnan(x) ? 0 : convert_char_rte(clamp(x, -128.f, 127.f));
+    ((global char *)p)[i] = convert_char_rte(saturated(x, -128.f, 127.f, NAN_AS_S8));
 }
 static inline void store_u8(global uchar *p, long i, float x) {
-    p[i] = isnan(x) ? 0 : convert_uchar_rte(clamp(x, 0.f, 255.f));
+    p[i] = convert_uchar_rte(saturated(x, 0.f, 255.f, NAN_AS_U8));
 }
 static inline void store_s4(global uchar *p, long i, float x) {
-    store_nibble(p, i, isnan(x) ? 0 : convert_int_rte(clamp(x, -8.f, 7.f)));
+    store_nibble(p, i, convert_int_rte(saturated(x, -8.f, 7.f, 0.f)));
 }
 static inline void store_u4(global uchar *p, long i, float x) {
-    store_nibble(p, i, isnan(x) ? 0 : convert_int_rte(clamp(x, 0.f, 15.f)));
+    store_nibble(p, i, convert_int_rte(saturated(x, 0.f, 15.f, 0.f)));
 }
 
 static inline void store_float(global uchar *p, int data_type, long i, float x) {
@@ -346,17 +354,19 @@ static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
     static inline void store##N##_f4_e2m1(global uchar *p, long i, float##N x) {                             \
         store_nibbles##N(p + (i >> 1), convert_uchar##N(to_f4_e2m1##N(x)));                                  \
     }                                                                                                        \
-    static inline float##N clamp##N(float##N x, float low, float high) {                                     \
-        return clamp(select(x, (float##N)0.f, isnan(x)), low, high);                                         \
+    static inline float##N saturated##N(float##N x, float low, float high, float of_nan) {                   \
+        return clamp(select(x, (float##N)of_nan, isnan(x)), low, high);                                      \
     }                                                                                                        \
     static inline void store##N##_s32(global uchar *p, long i, float##N x) {                                 \
-        vstore##N(convert_int##N##_rte(clamp##N(x, -2147483648.f, 2147483520.f)), 0, (global int *)p + i);   \
+        vstore##N(convert_int##N##_rte(saturated##N(x, -2147483648.f, 2147483520.f, NAN_AS_S32)), 0,         \
+                  (global int *)p + i);                                                                      \
     }                                                                                                        \
     static inline void store##N##_s8(global uchar *p, long i, float##N x) {                                  \
-        vstore##N(convert_char##N##_rte(clamp##N(x, -128.f, 127.f)), 0, (global char *)p + i);               \
+        vstore##N(convert_char##N##_rte(saturated##N(x, -128.f, 127.f, NAN_AS_S8)), 0,                       \
+                  (global char *)p + i);                                                                     \
     }                                                                                                        \
     static inline void store##N##_u8(global uchar *p, long i, float##N x) {                                  \
-        vstore##N(convert_uchar##N##_rte(clamp##N(x, 0.f, 255.f)), 0, p + i);                                \
+        vstore##N(convert_uchar##N##_rte(saturated##N(x, 0.f, 255.f, NAN_AS_U8)), 0, p + i);                 \
     }
 DEFINE_STORES(8)
 DEFINE_STORES(16)
