@@ -77,6 +77,16 @@ def test_few_rows_of_many(engine: zemm.Engine, stream: zemm.Stream, dst: str, si
     run(engine, stream, few_rows(sizes, dst))
 
 
+@pytest.mark.parametrize("row", [GENERIC, "matmul_float_any_any_8x32x16_xe_fma"])
+def test_chosen_strip(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    """Each entry of the table is a strip."""
+    monkeypatch.setenv("ZEMM_KERNEL", f"{row}:strip=2")
+    with pytest.raises(NotImplementedError, match=f"M has 1 work-groups for {row}, a strip has no 2"):
+        run(engine, stream, Groups((200, 200), Problem((1, 64), (64, 64))))
+
+
 # ---- groups of K
 
 UNEVEN = (3, 0, 29, 5, 1)
@@ -120,7 +130,7 @@ def test_long_groups(engine: zemm.Engine, stream: zemm.Stream, types: str, m: in
         sums_of_groups(engine, stream, types, sizes, m, 3, largest(src_dt, wei_dt, m, sum(sizes), 3))
 
 
-@pytest.mark.parametrize("types", ["f32:f32:f32", "s8:u8:f32", "f32:u4:f32"])
+@pytest.mark.parametrize("types", ["f32:f32:f32", "s8:u8:f32", "u8:u8:s32", "f32:u4:f32"])
 def test_chosen_ranges(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, types: str
 ) -> None:

@@ -37,7 +37,8 @@ void xe_cut(const split &s, const cut_choice &chosen, const ze::device &dev, zem
     // With groups of rows each entry of the table is a strip, however many there will be.
     const bool by_rows = result.has_row_groups();
     block.groups_m = by_rows ? INT32_MAX : int32_t(s.along_m);
-    block.strip = by_rows ? 1 : int32_t(strip_of(chosen, zemm_dim_t(std::lround(high)), s.along_m, row));
+    block.strip =
+        int32_t(strip_of(chosen, zemm_dim_t(std::lround(high)), by_rows ? zemm_dim_t(1) : s.along_m, row));
     block.whole_groups = int32_t(s.whole);
     block.slices = int32_t(s.slices);
     block.k_range = s.k_range;
