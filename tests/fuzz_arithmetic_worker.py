@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fuzz_decisions import Decision, Log, Pair, executed_and_cases, pairs
+from fuzz_decisions import Decision, Log, Pair, executed_and_cases, pairs, weight
 from fuzz_forms import Form, Forms, Sizes, line_of
 from fuzz_sizes import SizeDrawer
 from support_rows import BY_NAME
 
-FORMS, FEW_SIZES = 40, 4  # forms that are planned, of which one runs; sizes of each
+FORMS, FEW_SIZES = 60, 4  # forms that are planned, of which one runs; sizes of each
 SIZES = 20  # more that are planned for the form that runs
 BUILDS = 2  # lists of constants, for which kernels are built
 LATER = 3  # cases of a list that run though their decision is not new
@@ -43,6 +43,7 @@ class Worker:
         self.pairs: set[Pair] = set()  # of features of decisions that have run
         for decision in seen:
             self.pairs |= pairs(decision.features())
+        self.base: tuple[Form | None, Any] = None, None  # the last form that was planned, and a case of it
         self.shrunk: set[tuple[str, ...]] = set()
 
     def say(self, **step: Any) -> None:
@@ -67,9 +68,21 @@ class Worker:
 
     def plan(self, form: Form, sizes: Sizes) -> Decision | None:
         """What the planner decides. None: no kernel takes the case."""
+        from zemm.benchdnn.descriptor import Descriptor
+        from zemm.benchdnn.encodings import Grouped
+
         static = replace(form, options=tuple(o for o in form.options if "runtime" not in o))
-        job = self.case(static, sizes)
-        return self.plan_of(job.case) if job else None
+        has_sizes = any(form.strides) or "{k}" in "".join(form.options)
+        if has_sizes or static != self.base[0]:
+            job = self.case(static, sizes)
+            self.base = static, job.case if job else None
+        case = self.base[1]
+        if case and not has_sizes:  # reading the line takes longer than planning
+            os.environ["ZEMM_KERNEL"] = form.kernel
+            case = replace(case, problem=Descriptor(*form.shapes(sizes)))
+            if case.grouped:
+                case = replace(case, layout=Grouped(case.grouped.dim, sizes.groups))
+        return self.plan_of(case) if case else None
 
     def plan_of(self, case: Any) -> Decision | None:
         from zemm.benchdnn import build
@@ -145,7 +158,7 @@ class Worker:
         is_slow = any(
             BY_NAME[decision.row].is_xe or BY_NAME[decision.row].has_tiles for _, decision in planned
         )
-        return len(self.new_pairs(form, planned)) / (4 if is_slow else 1)
+        return sum(map(weight, self.new_pairs(form, planned))) / (4 if is_slow else 1)
 
     def chosen(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> Iterator[tuple[Sizes, Decision]]:
         """Sizes of which few kernels have to be built: those of some lists of constants, which have the

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from support_rows import BY_NAME, constant_id, flag
 
 _LINE = re.compile(r"_verbose,(?:.*?,)?primitive,(create|exec):plan,matmul,(\w+),([^,]*),(.*)")
+_KINDS = {str(constant_id(f"SPEC_{name}")): name for name in ("ZP_TERM", "WEI_UNIT", "SRC_UNIT", "SRC_LOAD")}
 _WIDE_SUMS, _FLAGS = flag("FLAG_WIDE_SUMS"), str(constant_id("SPEC_FLAGS"))
 
 
@@ -35,12 +36,19 @@ class Decision(NamedTuple):
                     number, _, value = constant.partition("=")
                     if number == _FLAGS:
                         found |= {f"flag {bit}" for bit in range(32) if int(value) >> bit & 1}
+                    elif number in _KINDS:
+                        found.add(f"{_KINDS[number]} {value}")
                     else:
-                        found.add(constant)
+                        found.add(constant)  # a type
         return frozenset(found)
 
 
 Pair = tuple[str, str]
+
+
+def weight(pair: Pair) -> int:
+    """How much a pair tells: types of tensors tell less, as there are many."""
+    return 1 if any("=" in feature or feature.startswith("dst ") for feature in pair) else 4
 
 
 def pairs(features: Iterable[str]) -> set[Pair]:

@@ -49,20 +49,25 @@ class Form:
     options: tuple[str, ...] = ()
     strides: tuple[tuple[str, int] | None, ...] = ()
 
+    def shapes(self, s: Sizes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The dimensions of src and weights."""
+        src, wei = (tuple(dims[side] for dims in self.batch) for side in (0, 1))
+        if self.grouping == "rows":
+            wei = (len(s.groups),)
+        return (*src, s.m, s.k), (*wei, s.k, s.n)
+
     def tokens(self, s: Sizes) -> list[str]:
         """The arguments of zemm-benchdnn for the sizes."""
         found = ["--engine=cpu", "--allow-enum-tags-only=0", "--matmul", f"--dt={':'.join(self.dt)}"]
         found += [option.replace("{k}", str(s.k)) for option in self.options]
-        src, wei = (tuple(dims[side] for dims in self.batch) for side in (0, 1))
         if self.grouping:
             sizes = "+".join(map(str, s.groups))
             found.append(f"--grouped={int(self.grouping == 'k')}:{len(s.groups)}:{sizes}")
-            wei = (len(s.groups),) if self.grouping == "rows" else ()
-        shapes = (*src, s.m, s.k), (*wei, s.k, s.n)
+        src, wei = self.shapes(s)
         if any(self.strides):
-            dst = (*map(max, src, wei), s.m, s.n)
-            found.append("--strides=" + ":".join(map(strided, self.strides, (*shapes, dst))))
-        return [*found, ":".join("x".join(map(str, shape)) for shape in shapes)]
+            dst = (*map(max, src[:-2], wei[:-2]), s.m, s.n)
+            found.append("--strides=" + ":".join(map(strided, self.strides, (src, wei, dst))))
+        return [*found, ":".join("x".join(map(str, shape)) for shape in (src, wei))]
 
     def line(self, s: Sizes) -> str:
         """What a shell runs to repeat the case."""
