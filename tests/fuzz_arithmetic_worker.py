@@ -26,7 +26,9 @@ SHRINKS = 40  # attempts to make a failing case smaller
 
 
 class Worker:
-    """The steps are {"start": line}, then {"end": state, ...}, and {"planned": decisions}."""
+    """The steps are {"start": line}, then {"end": state, ...}, and {"planned": decisions} of a form. Others
+    are in Report of fuzz_arithmetic.py.
+    """
 
     def __init__(self, seed: int, only: str, seen: set[Decision]) -> None:
         self.out = os.fdopen(os.dup(1), "w")
@@ -194,6 +196,7 @@ class Worker:
         found: dict[Decision, tuple[str, Any]] = {}
         planned = set()
         for tokens in cases:
+            self.say(alive=True)
             arguments = ["--engine=cpu", "--allow-enum-tags-only=0", "--matmul", *tokens[1:]]
             if (job := self.case_of("", arguments)) is None:
                 continue
