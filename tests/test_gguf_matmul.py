@@ -248,6 +248,14 @@ def test_minimums_see_the_quantised_activations(name: str, file: zemm.gguf.File)
     )
 
 
+def test_int8_activations_on_a_stream(file: zemm.gguf.File) -> None:
+    layer = file["Q4_1"].linear(activation="int8")
+    stream, out = zemm.Stream(layer.engine), np.empty((M, 2 * N), np.float32)[:, ::2]
+    for x in (X, -X, X):
+        layer(x, out, stream=stream)
+        np.testing.assert_array_equal(out, layer(x))
+
+
 @pytest.mark.parametrize("activation", ["f16", "bf16"])
 def test_minimums_see_the_converted_activations(activation: Any, file: zemm.gguf.File) -> None:
     tensor = file["Q4_K"]

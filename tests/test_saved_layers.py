@@ -225,6 +225,16 @@ def test_states_of_torch(engine: zemm.Engine) -> None:
         assert np.array_equal(zemm.Linear.from_state_dict(tensors, engine=engine)(x), layer(x))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, BF16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_files_with_the_types_themselves(engine: zemm.Engine, tmp_path: Path, dtype: Any) -> None:
+    """As safetensors writes a state of torch: zemm's own files have integers for types of ml_dtypes."""
+    numpy_files = pytest.importorskip("safetensors.numpy")
+    layer, _ = make(Form(values=dtype, scales=None, zero_points=None, bias=BF16), engine)
+    numpy_files.save_file(layer.state_dict("a."), tmp_path / "file")
+    loaded = zemm.load_layers(tmp_path / "file", engine=engine)["a"]
+    assert np.array_equal(loaded(input_of(layer)), layer(input_of(layer)))
+
+
 @pytest.mark.parametrize("name", ["Q4_0", "Q4_1", "experts"])
 def test_layers_of_gguf(engine: zemm.Engine, tmp_path: Path, name: str) -> None:
     pytest.importorskip("safetensors")

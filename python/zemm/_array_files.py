@@ -4,13 +4,32 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from zemm import _check
+from zemm.dtypes import numpy_dtype
 from zemm.errors import InvalidArgumentsError, UnimplementedError, missing_package
+from zemm.words import DataType
+
+# safetensors' names of the types that a layer may have
+_TYPES: dict[str, DataType] = {
+    "F64": "f64",
+    "F32": "f32",
+    "F16": "f16",
+    "BF16": "bf16",
+    "F8_E4M3": "f8_e4m3",
+    "F8_E5M2": "f8_e5m2",
+    "F8_E8M0": "e8m0",
+    "I64": "s64",
+    "I32": "s32",
+    "I8": "s8",
+    "U8": "u8",
+}
 
 
 def _safetensors() -> ModuleType:
@@ -32,13 +51,29 @@ def write_arrays(path: str | PathLike[str], arrays: Mapping[str, NDArray[Any]]) 
 
 
 def read_arrays(path: str | PathLike[str]) -> dict[str, NDArray[Any]]:
+    """OSError: the file cannot be read. ValueError: it has another format, or is damaged."""
     file, module = _check.path(path, "path"), _safetensors()
     try:
-        arrays: dict[str, NDArray[Any]] = module.load_file(file)
+        return dict(module.load_file(file))
     except OSError:
         raise
+    except (AttributeError, KeyError, TypeError):
+        pass  # types that numpy does not know by itself
     except Exception as error:  # the package has exceptions of its own
         raise InvalidArgumentsError(f"path: {file} is no file of layers: {error}") from None
+    return _with_more_types(file)
+
+
+def _with_more_types(file: str) -> dict[str, NDArray[Any]]:
+    """Arrays of a valid file in which safetensors finds types that torch has written."""
+    import safetensors
+
+    arrays = {}
+    for name, entry in safetensors.deserialize(Path(file).read_bytes()):
+        if entry["dtype"] not in _TYPES:
+            raise InvalidArgumentsError(f"path: {file} has {name!r} in the type {entry['dtype']}")
+        array = np.frombuffer(entry["data"], numpy_dtype(_TYPES[entry["dtype"]]))
+        arrays[name] = array.reshape(entry["shape"])
     return arrays
 
 

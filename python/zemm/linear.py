@@ -126,7 +126,7 @@ class Linear:
 
         activation: the type in which x is multiplied. "f32", "f16" and "bf16": x of another type is
         converted. "int8": x is quantised at each call, with a scale for each row and group of
-        activation_group elements (by default the group of the weights); it needs integer weights.
+        activation_group elements, a divisor of K (by default the weights' group). It needs integer weights.
 
         dst_dtype: of the result; None: that of x, "f32" for f64. fpmath: as in zemm.matmul(). engine:
         by default a GPU if there is one, else the CPU.
