@@ -36,6 +36,13 @@ def test_tensors_without_dimensions(engine: zemm.Engine, value: Any) -> None:
     assert np.from_dlpack(memory) == [value]
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (2, 0, 4)])
+def test_tensors_without_elements(engine: zemm.Engine, shape: tuple[int, ...]) -> None:
+    memory = zemm.from_dlpack(np.ones(shape, np.float32), engine=engine)
+    assert memory.md == zemm.MemoryDesc(shape, "f32")
+    assert np.from_dlpack(memory).shape == shape
+
+
 def test_results_are_the_matmuls(engine: zemm.Engine, stream: zemm.Stream) -> None:
     dst = np.zeros((3, 3), np.float32)
     memories = [zemm.from_dlpack(array, engine=engine) for array in (A, A.T, dst)]

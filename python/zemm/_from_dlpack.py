@@ -60,6 +60,8 @@ def from_dlpack(x: Any, *, engine: Engine | None = None) -> Memory:
         )
     dims = tuple(tensor.shape[: tensor.ndim]) or (1,)
     strides = tuple(tensor.strides[: tensor.ndim]) or (1,) if tensor.strides else None
+    if 0 in dims:
+        strides = None  # numpy's are 0, which would be elements that share a place
     if strides is not None and any(s < 0 for s in strides):
         raise InvalidArgumentsError(f"x has negative strides {strides}: copy it first")
     address = (tensor.data or 0) + tensor.byte_offset

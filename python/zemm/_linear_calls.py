@@ -36,7 +36,7 @@ class LinearCalls:
     ) -> None:
         self._weights, self._bias = weights, bias
         self._quantizes, self._group, self._fpmath = quantizes, group, fpmath
-        self._sums_group = weights.sums_group(group)
+        self._sums_group = weights._sums_group(group)
         self._lock = Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}
         self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}

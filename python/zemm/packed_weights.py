@@ -89,7 +89,7 @@ class PackedWeights:
         groups = [o.parameter.k_group for o in (self.scales, self.zero_points) if o is not None]
         return int(np.gcd.reduce([self.dims[-2], *groups]))
 
-    def sums_group(self, src_group: int) -> int:
+    def _sums_group(self, src_group: int) -> int:
         """The elements of K that share a sum of src. src_group: those that share a scale of src. A
         sum must lie within one group of src and of the weights."""
         return int(np.gcd(self.k_group, src_group))
@@ -273,7 +273,7 @@ def matmul_desc(
     bias: MemoryDesc | None = None,
 ) -> MatmulPrimitiveDesc:
     """The matmul of any number of rows. An 8-bit src has a scale for each group of src_group
-    elements and, if the weights have zero points, reductions in groups of sums_group()."""
+    elements and, if the weights have zero points, reductions in groups of _sums_group()."""
     *batch, k, n = packed.dims
     attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, fpmath, src_group)
     src, dst = (rows_of(batch, RUNTIME_DIM, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
@@ -315,7 +315,7 @@ def _matmul_attr(
         group = src_group if src_group is not None else packed.k_group
         attr.set_scales(ARG["SRC"], src_mask, (1, group))
         if packed.zero_points is not None:
-            attr.set_precomputed_reductions(ARG["SRC"], src_mask, (1, packed.sums_group(group)))
+            attr.set_precomputed_reductions(ARG["SRC"], src_mask, (1, packed._sums_group(group)))
     return attr
 
 
