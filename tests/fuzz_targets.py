@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The targets of fuzz.py. A target makes an input, takes it, and checks what must hold then."""
 
+import json
 import os
 import random
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+import safetensors.numpy
 import zemm
 from fuzz_calls import Calls
 from zemm._zemm import ffi, lib
@@ -205,4 +207,67 @@ class Cache:
         return f"{dict(self.outcomes)}"
 
 
-TARGETS: dict[str, type[Target]] = {"blob": Blob, "line": Line, "cache": Cache, "calls": Calls}
+class Layers:
+    """Files of layers. Each gives layers that can be called, or a sentence of zemm."""
+
+    def __init__(self) -> None:
+        self.outcomes = Counter[str]()
+        self.engine = zemm.Engine("cpu")
+        self.path = Path(tempfile.mkdtemp(prefix="zemm-fuzz-layers-")) / "file"
+        w, bias = np.ones((64, 32), np.float32), np.ones(32, np.float32)
+        self.states = [
+            zemm.Linear.from_float(
+                w, bias, bits=bits, group=16, activation=activation, scale_dtype=scales, engine=self.engine
+            ).state_dict("a.")
+            for bits, activation, scales in ((4, "f32", "bf16"), (4, "int8", "f32"), (8, "bf16", "f16"))
+        ]
+
+    def make(self, rng: random.Random) -> bytes:
+        state = dict(rng.choice(self.states))
+        config = json.loads(state["a.config"].tobytes())
+        for _ in range(rng.choice((0, 1, 1, 2))):
+            part = rng.choice((config, config, config["types"], config["shapes"]))
+            part[rng.choice([*part, "more"])] = rng.choice(
+                (None, True, 0, -1, 64, 1 << 70, 0.5, "f32", "u4", "int8", [], [64, 32], [[]], {}, {"a": 1})
+            )
+            config |= {name: {} for name in ("types", "shapes") if not isinstance(config[name], dict)}
+        text = json.dumps(config).encode()
+        state["a.config"] = np.frombuffer(text if rng.random() < 0.8 else damaged(text, rng), np.uint8)
+        name = rng.choice([*state])
+        match rng.randrange(8):
+            case 0:
+                del state[name]
+            case 1:
+                state[name] = state[name][: rng.randrange(5)]
+            case 2:
+                state[name] = state[name].astype(rng.choice((np.float64, np.int64, np.bool_, np.float16)))
+            case _:
+                pass
+        content = safetensors.numpy.save(state)
+        return content if rng.random() < 0.8 else damaged(content, rng)
+
+    def take(self, data: bytes) -> None:
+        self.path.write_bytes(data)
+        try:
+            layers = zemm.load_layers(self.path, engine=self.engine)
+        except (zemm.InvalidArgumentsError, zemm.UnimplementedError) as error:
+            self.outcomes["refused"] += 1
+            sentence = str(error)
+        else:
+            self.outcomes["loaded"] += 1
+            for layer in layers.values():
+                layer(np.ones((2, layer.in_features), np.float32))
+            return
+        assert str(self.path) in sentence
+
+    def summary(self) -> str:
+        return f"{dict(self.outcomes)}"
+
+
+TARGETS: dict[str, type[Target]] = {
+    "blob": Blob,
+    "line": Line,
+    "cache": Cache,
+    "calls": Calls,
+    "layers": Layers,
+}
