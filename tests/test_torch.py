@@ -12,6 +12,8 @@ import zemm
 torch = pytest.importorskip("torch", reason="needs the package torch")
 
 import zemm.torch  # noqa: E402 (after the check for torch)
+from torch.autograd import forward_ad  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
 K, N, GROUP = 64, 48, 32
 TYPES = [torch.float32, torch.bfloat16, torch.float16]
@@ -107,3 +109,46 @@ def test_module_refusals(engine: zemm.Engine) -> None:
     experts = zemm.Linear.from_float(np.ones((2, K, N), np.float32), group=GROUP, engine=engine)
     with pytest.raises(ValueError, match="experts"):
         zemm.torch.QuantLinear(experts)
+
+
+def test_tangents_are_refused(engine: zemm.Engine) -> None:
+    """By layers and by zemm.matmul(), whose results have none."""
+    layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP, engine=engine)
+    x = x_of(torch.float32, 2)
+    calls = [
+        layer,
+        lambda x: layer(x_of(torch.float32, 2), x),
+        lambda x: zemm.matmul(x, np.ones((K, N), np.float32)),
+    ]
+    with forward_ad.dual_level():
+        for call in calls:
+            with pytest.raises(ValueError, match=r"(x|src|out) has a tangent"):
+                call(forward_ad.make_dual(x, x))
+        assert torch.equal(layer(x), layer(forward_ad.unpack_dual(x).primal))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda layer, x: torch.func.vmap(layer)(x),
+        lambda layer, x: torch.func.functionalize(layer)(x),
+        lambda layer, x: make_fx(layer, tracing_mode="fake", _allow_non_fake_inputs=True)(x),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
+def test_tensors_without_bytes_are_refused(engine: zemm.Engine, call: Any) -> None:
+    """What torch gives to a function that it traces. A module has an operator for that."""
+    layer = zemm.Linear.from_float(np.ones((K, N), np.float32), group=GROUP, engine=engine)
+    with pytest.raises(ValueError, match="QuantLinear is for programs that do this"):
+        call(layer, x_of(torch.float32, 2))
+    call(zemm.torch.QuantLinear(layer), x_of(torch.float32, 2))
+
+
+def test_default_device(engine: zemm.Engine) -> None:
+    """Where torch makes tensors by default is nothing to a layer."""
+    plain, x = linear(torch.float32, bias=False), x_of(torch.float32, 2)
+    expected = zemm.torch.QuantLinear.from_linear(plain, group=GROUP, engine=engine)(x)
+    with torch.device("meta"):
+        module = zemm.torch.QuantLinear.from_linear(plain, group=GROUP, engine=engine)
+        assert torch.equal(module(x), expected)
+        assert torch.equal(copy.deepcopy(module)(x), expected)

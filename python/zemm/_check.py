@@ -4,6 +4,7 @@ must be."""
 
 import operator
 import os
+import sys
 from collections.abc import Mapping, Set
 from typing import Any, TypeVar, get_args
 
@@ -138,6 +139,10 @@ def text(value: Any, name: str) -> bytes:
 
 def array(value: Any, name: str) -> NDArray[Any]:
     """An array of the value: of an array, a number or nested lists of numbers."""
+    if type(value) is not np.ndarray and isinstance(value, getattr(sys.modules.get("torch"), "Tensor", ())):
+        from zemm._torch_tensors import refuse_tangent
+
+        refuse_tangent(value, name)
     try:
         made = np.asarray(value)
     except Exception as error:  # numpy calls methods of the value, which may raise anything

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.autograd import forward_ad
 
 from zemm.dtypes import numpy_dtype
 from zemm.errors import InvalidArgumentsError
@@ -31,6 +32,16 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, torch.Tensor)
 
 
+def refuse_tangent(x: Any, name: str) -> None:
+    """ValueError: forward-mode differentiation goes through x, which reading its values would end without
+    a word."""
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
+        raise InvalidArgumentsError(
+            f"{name} has a tangent (torch.func.jvp or torch.autograd.forward_ad), and zemm computes no"
+            f" derivatives: give {name} without it"
+        )
+
+
 class _Torch:
     def check(self, x: Any, name: str) -> Any:
         if x.device.type != "cpu":
@@ -42,6 +53,7 @@ class _Torch:
                 f"{name} requires a gradient, which zemm does not compute: call it under torch.no_grad(), or"
                 f" give {name}.detach()"
             )
+        refuse_tangent(x, name)
         return x.detach()
 
     def type_name(self, x: Any, name: str) -> DataType:
@@ -59,10 +71,19 @@ class _Torch:
         return bool(x.is_contiguous()) and not x.is_neg()
 
     def empty(self, shape: tuple[int, ...], data_type: DataType) -> Any:
-        return torch.empty(shape, dtype=_DTYPES[data_type])
+        return torch.empty(shape, dtype=_DTYPES[data_type], device="cpu")
 
     def address(self, x: Any) -> int:
-        return int(x.data_ptr())
+        try:
+            address = int(x.data_ptr())
+        except RuntimeError:  # of the wrappers of torch.func
+            address = 0
+        if not address and x.numel():
+            raise InvalidArgumentsError(
+                f"a {type(x).__name__} that torch traces or transforms has no bytes: zemm.torch.QuantLinear"
+                " is for programs that do this"
+            )
+        return address
 
     def check_writable(self, out: Any) -> None:
         if not isinstance(out, torch.Tensor):

@@ -8,8 +8,8 @@ and nothing of the process. So a program that was exported and saved is right in
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 
+from zemm._torch_tensors import refuse_tangent
 from zemm.errors import InvalidArgumentsError
 from zemm.torch._layers import find
 
@@ -59,11 +59,7 @@ def _refuse_gradients(keyset: Any, x: torch.Tensor, *args: Any) -> torch.Tensor:
         raise InvalidArgumentsError(
             "x requires a gradient, which zemm does not compute: call the module under torch.no_grad()"
         )
-    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
-        raise InvalidArgumentsError(
-            "x has a tangent (torch.func.jvp or torch.autograd.forward_ad), and zemm computes no derivatives:"
-            " give x without it"
-        )
+    refuse_tangent(x, "x")
     after = keyset & torch._C._after_autograd_keyset
     y: torch.Tensor = torch.ops.zemm.linear.default.redispatch(after, x, *args)
     return y

@@ -63,7 +63,7 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
         },
     }
     return [
-        torch.frombuffer(bytearray(json.dumps(config).encode()), dtype=torch.uint8),
+        _tensor(np.frombuffer(bytearray(json.dumps(config).encode()), np.uint8)),
         _bytes_of_memory(memory),
         _bytes_of_operand(weights.scales),
         _bytes_of_operand(weights.zero_points),
@@ -209,4 +209,4 @@ def _tensor(array: NDArray[np.uint8]) -> torch.Tensor:
 
 
 def _empty() -> torch.Tensor:
-    return torch.empty(0, dtype=torch.uint8)
+    return _tensor(np.empty(0, np.uint8))
