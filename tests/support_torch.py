@@ -16,6 +16,7 @@ K, N, GROUP = 64, 48, 16
 QUANTIZED: dict[str, dict[str, Any]] = {
     "u8": {"bits": 8},
     "u4, int8": {"bits": 4, "activation": "int8"},
+    "u8, int8 in one group": {"bits": 8, "activation": "int8", "activation_group": 64},
     "s8, one scale a column": {"bits": 8, "group": None, "symmetric": True},
     "s4, bf16": {"bits": 4, "symmetric": True, "activation": "bf16", "scale_dtype": "bf16"},
     "u8, f16 dst": {"bits": 8, "scale_dtype": "f16", "dst_dtype": "f16"},

@@ -27,7 +27,7 @@ class _Entry:
     def __init__(self, layer: Linear, parts: Parts, borrows: bool, owned: bool) -> None:
         self._reference = weakref.ref(layer)
         self._keep = None if owned else layer
-        self._storages = [StorageWeakRef(part.untyped_storage()) for part in parts[1:] if part.nbytes]
+        self._storages = [StorageWeakRef(part.untyped_storage()) for part in parts[1:]]
         self._versions = None if borrows else _versions(parts)
 
     def layer(self, parts: Parts) -> Linear | None:

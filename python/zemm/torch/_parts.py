@@ -2,8 +2,9 @@
 """A layer as tensors of bytes: what the operator takes, and what a program of torch saves.
 
 They are a description (JSON), the packed weights, scales, zero points and the bias. A part that the
-layer lacks has no bytes. On a CPU engine the tensors are the very bytes that the engine multiplies,
-so a layer is in memory once. All are uint8, so that no to() of a module converts them.
+layer lacks is one byte, as torch.export.save() fails at some tensors without bytes. On a CPU engine
+the tensors are the very bytes that the engine multiplies, so a layer is in memory once. All are
+uint8, so that no to() of a program converts them.
 """
 
 import ctypes
@@ -67,7 +68,7 @@ def parts_of(layer: Linear) -> list[torch.Tensor]:
         _bytes_of_memory(memory),
         _bytes_of_operand(weights.scales),
         _bytes_of_operand(weights.zero_points),
-        _empty()
+        _nothing()
         if layer.bias is None
         else _tensor(_bytes_at(layer.bias.ctypes.data, layer.bias.nbytes, layer.bias)),
     ]
@@ -194,7 +195,7 @@ def _bytes_of_memory(memory: Memory) -> torch.Tensor:
 
 
 def _bytes_of_operand(operand: Operand | None) -> torch.Tensor:
-    return _bytes_of_memory(operand.memory) if operand is not None else _empty()
+    return _bytes_of_memory(operand.memory) if operand is not None else _nothing()
 
 
 def _bytes_at(address: int, size: int, keep: Any = None) -> NDArray[np.uint8]:
@@ -208,5 +209,5 @@ def _tensor(array: NDArray[np.uint8]) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
-def _empty() -> torch.Tensor:
-    return _tensor(np.empty(0, np.uint8))
+def _nothing() -> torch.Tensor:
+    return _tensor(np.zeros(1, np.uint8))
