@@ -152,6 +152,12 @@ def test_what_is_tested_has_tests() -> None:
             assert "-Dtests=true" in command or "-Dnewest_level_zero" in command, f"{name}: {command}"
 
 
+def test_all_tests_of_torch_run() -> None:
+    """They are skipped where the package is missing, so the step that installs it names them."""
+    for path in (ROOT / "tests").glob("test_torch*.py"):
+        assert f" tests/{path.name} " in SCRIPT.read_text()
+
+
 def test_packages_are_names() -> None:
     """xargs takes every word of the file, so the file cannot have comments."""
     words = (ROOT / "apt-packages.txt").read_text().split()
