@@ -91,8 +91,10 @@ def compile_c(source: str, output: Path, *flags: str) -> Path:
     return output
 
 
-def compile_program(folder: Path) -> Path:
-    library = Path(zemm.__file__).parent / "libzemm.so.0"
+LIBRARY = Path(zemm.__file__).parent / "libzemm.so.0"
+
+
+def compile_program(folder: Path, library: Path = LIBRARY) -> Path:
     include = Path(__file__).resolve().parents[1] / "include"
     run_path = f"-Wl,-rpath,{library.parent}"
     return compile_c(PROGRAM, folder / "program", f"-I{include}", str(library), run_path, "-ldl")

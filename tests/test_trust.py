@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support_planted import PLANTED, clean_environment, compile_library, compile_program
+from support_planted import LIBRARY, PLANTED, clean_environment, compile_library, compile_program
 
 
 @pytest.fixture
@@ -88,6 +88,27 @@ def test_own_library_path_is_used(program: Path, tmp_path: Path) -> None:
     variables = clean_environment(LD_LIBRARY_PATH=str(planted.parent), MARKER=str(marker))
     subprocess.run([program], env=variables, check=True, capture_output=True, timeout=100)
     assert marker.read_text() == f"{planted}\n"
+
+
+def test_missing_driver(open_folder: Path) -> None:
+    """The driver's place in a build tree is not used if strangers may have put something there."""
+    installed = open_folder / "lib" / "zemm"
+    installed.mkdir(parents=True)
+    library = Path(shutil.copy(LIBRARY, installed))
+    planted = open_folder / "lib" / "cpu_driver" / "libze_cpu.so"
+    planted.parent.mkdir()
+    compile_library(PLANTED, planted, "libze_cpu.so")
+    program = compile_program(installed, library)
+    marker = open_folder / "marker"
+    for folder in (planted.parent, planted.parent.parent):
+        folder.chmod(0o777)
+        done = subprocess.run(
+            [program], env=clean_environment(MARKER=str(marker)), capture_output=True, text=True
+        )
+        assert done.returncode == 1
+        assert f"{folder} is writable by all users" in done.stdout
+        assert not marker.exists()
+        folder.chmod(0o755)
 
 
 def test_gpu_beside_a_hostile_library_path(open_folder: Path) -> None:

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -118,15 +117,12 @@ bool Dependencies::open_companions(std::string &problem) {
 }
 
 bool Dependencies::open_for(const fs::path &file, std::string &problem) {
-    std::vector<std::string> names;
-    if (const auto elf = ElfFile::open(file)) {
-        for (const std::string_view name : elf->needed())
-            names.emplace_back(name);
-    } else {
+    const auto elf = ElfFile::open(file);
+    if (!elf) {
         problem = file.string() + ": " + (errno == ENOEXEC ? "invalid ELF header" : std::strerror(errno));
         return false;
     }
-    for (const std::string &name : names)
+    for (const std::string &name : elf->needed())
         if (!open(name, problem))
             return false;
     return true;

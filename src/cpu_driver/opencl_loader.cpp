@@ -104,7 +104,7 @@ private:
             add_reason(problems, why);
             return false;
         };
-        if (with_private_copy(file_, use, problems))
+        if (with_private_copy(file_, system_.trust(), use, problems))
             return true;
         reason = "the process has another TBB, " + foreign.string() +
                  ", and no copy of the runtime could be made that does without it (" + problems +
@@ -204,7 +204,10 @@ ze_result_t load_opencl(cl::Api &api, std::string &error) {
         error = std::string("the OpenCL library found lacks the function ") + missing + ": " + packages;
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
-    if (!guard_imports(reinterpret_cast<const void *>(api.clGetPlatformIDs))) {
+    // The runtime, and the library that compiles OpenCL C for it.
+    const void *compile = dlsym(handle, "Compile");
+    if (!guard_imports(reinterpret_cast<const void *>(api.clGetPlatformIDs)) ||
+        (compile && !guard_imports(compile))) {
         error = "the OpenCL runtime's table of imports cannot be changed, so it could read its configuration "
                 "from "
                 "the current directory";

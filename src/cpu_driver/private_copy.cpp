@@ -88,10 +88,10 @@ bool make_changed(const fs::path &original, const fs::path &copy) {
     struct stat s;
     bool made = from >= 0 && to >= 0 && fstat(from, &s) == 0 && copy_content(from, to, s.st_size);
     if (made) {
-        auto elf = ElfFile::open(copy, ElfFile::Access::change);
-        made = elf.has_value();
-        if (made)
-            rename_all(elf->strings());
+        auto elf = ElfFile::open(copy);
+        if (elf)
+            rename_all(elf->names());
+        made = elf && elf->write_names(to);
     }
     made = made && fsync(to) == 0;
     const int reason = errno;
@@ -210,9 +210,17 @@ bool make_parent(const fs::path &parent) {
     return is_own(parent.has_filename() ? parent : parent.parent_path(), S_IFDIR);
 }
 
-/// The folder of the copies in `parent`; empty, with the reason in errno, if they cannot be made.
-fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path &tbb) {
+/// The folder of the copies in `parent`; empty, with the reason, if they cannot be made.
+fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path &tbb,
+                 const trust::Trust &trust, std::string &problem) {
+    const auto fail = [&](int reason) {
+        problem = parent.string() + ": " + std::strerror(reason);
+        return fs::path();
+    };
     if (!make_parent(parent))
+        return fail(errno);
+    // Nobody may be able to put another folder in its place.
+    if (problem = trust.problem_of_search_folder(parent); !problem.empty())
         return {};
     const fs::path folder = parent / name_for(runtime, tbb);
     if (is_usable(folder, runtime, tbb)) {
@@ -221,7 +229,7 @@ fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path
     }
     std::string fresh = (parent / ".new-XXXXXX").string();
     if (!mkdtemp(fresh.data())) // mode 0700
-        return {};
+        return fail(errno);
     std::error_code ignored;
     const bool filled = fill(fresh, runtime, tbb);
     int reason = errno;
@@ -235,8 +243,7 @@ fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path
     }
     fs::remove_all(fresh, ignored);
     remove_old(parent, folder);
-    errno = reason;
-    return is_usable(folder, runtime, tbb) ? folder : fs::path();
+    return is_usable(folder, runtime, tbb) ? folder : fail(reason);
 }
 
 } // namespace
@@ -256,16 +263,17 @@ fs::path foreign_tbb(const fs::path &folder) {
     return {};
 }
 
-bool with_private_copy(const fs::path &runtime, const std::function<bool(const fs::path &)> &use,
-                       std::string &problem) {
+bool with_private_copy(const fs::path &runtime, const trust::Trust &trust,
+                       const std::function<bool(const fs::path &)> &use, std::string &problems) {
     std::error_code error;
     const fs::path original = fs::canonical(runtime, error), tbb = runtime.parent_path() / tbb_name;
     for (const fs::path &parent : parents()) {
-        const fs::path folder = copy_in(parent, original, tbb);
+        std::string problem;
+        const fs::path folder = copy_in(parent, original, tbb, trust, problem);
         if (!folder.empty() && use(folder / runtime_name))
             return true;
         if (folder.empty())
-            problem += (problem.empty() ? "" : ", ") + parent.string() + ": " + std::strerror(errno);
+            problems += (problems.empty() ? "" : ", ") + problem;
     }
     return false;
 }

@@ -11,6 +11,8 @@
 #include <functional>
 #include <string>
 
+#include "trust/trust.h"
+
 namespace ze_cpu {
 
 /// The file of the other TBB that is in the process; empty if there is none. `folder` is the
@@ -18,8 +20,8 @@ namespace ze_cpu {
 std::filesystem::path foreign_tbb(const std::filesystem::path &folder);
 
 /// Calls `use` with the path of the runtime's copy in each folder in which one can be made, until it
-/// returns true. Returns false if it never did; `problem` says why no copy could be made.
-bool with_private_copy(const std::filesystem::path &runtime,
-                       const std::function<bool(const std::filesystem::path &)> &use, std::string &problem);
+/// returns true. Returns false if it never did; `problems` says where no copy could be made, and why.
+bool with_private_copy(const std::filesystem::path &runtime, const trust::Trust &trust,
+                       const std::function<bool(const std::filesystem::path &)> &use, std::string &problems);
 
 } // namespace ze_cpu

@@ -55,7 +55,7 @@ SearchPath::SearchPath(const Trust &trust) : trust_(trust) {
         std::string problem = trust.problem_of_search_folder(folder);
         std::error_code error;
         if (problem.empty())
-            folders_.push_back(fs::absolute(folder, error));
+            folders_.push_back((fs::absolute(folder, error) / "").lexically_normal().parent_path());
         else if (problem_.empty())
             problem_ = std::move(problem);
     }

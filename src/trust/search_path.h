@@ -20,6 +20,8 @@ class SearchPath {
 public:
     explicit SearchPath(const Trust &trust);
 
+    const Trust &trust() const { return trust_; }
+
     /// Why the dynamic linker could find a library that somebody else has put there; "" if all its
     /// folders can be trusted.
     const std::string &problem() const { return problem_; }

@@ -305,6 +305,32 @@ void test_variables() {
     }
 }
 
+/// The folders in which the dynamic linker looks, unless everybody may write there.
+void test_library_path() {
+    const Tree tree;
+    const fs::path library = tree.driver("somewhere/zemm"), file = tree.plant("path/lib"),
+                   folder = file.parent_path();
+    const auto with = [&](const std::string &path) {
+        return Caller{library, {}, {}, folder, {{"LD_LIBRARY_PATH", path}}};
+    };
+    expect_loaded(with(folder), file);
+    expect_loaded(with("/nowhere:" + folder.string()), file);
+    expect_loaded(with("."), file); // the current directory, which is the user's own
+    for (const fs::path &path : {folder, folder.parent_path(), file}) {
+        const mode_t mode = fs::is_directory(path) ? 0777 : 0666;
+        set_mode(path, mode);
+        for (const std::string &named : {folder.string(), std::string("."), std::string(":/nowhere")})
+            expect_refused(with(named), not_found);
+        set_mode(path, 0755);
+    }
+    if (geteuid() == 0) {
+        set_owner(folder, 54321, 54321);
+        expect_loaded(with(folder), file); // chosen by the user
+        expect_refused(with("."), not_found);
+        set_owner(folder, 0, 0);
+    }
+}
+
 /// The driver was opened by a relative path, and the current directory has changed since.
 void test_relative_driver() {
     const Tree tree;
@@ -332,5 +358,6 @@ int main(int argc, char **argv) {
     test_program();
     test_variables();
     test_relative_driver();
+    test_library_path();
     std::puts("ok");
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver where the process may start no threads or has no address space left, and where the
+// runtime never returns. To be called as: test_room direct stuck_runtime.so.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ze_test.h"
+
+static std::atomic<int> allowed{1000}; // threads that may still be started
+
+extern "C" int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                              void *argument) {
+    static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+    return allowed-- > 0 ? real(thread, attributes, run, argument) : EAGAIN;
+}
+
+using Getter = ze_result_t (*)(ze_api_version_t, void *);
+
+struct Driver {
+    Driver() {
+        void *library = dlopen(std::getenv("ZE_CPU_TEST_LIBRARY"), RTLD_NOW);
+        CHECK(library);
+        void *table[8] = {};
+        OK(reinterpret_cast<Getter>(dlsym(library, "zeGetGlobalProcAddrTable"))(ZE_API_VERSION_1_0, table));
+        init = reinterpret_cast<decltype(&zeInit)>(table[0]);
+        why = reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"));
+    }
+    decltype(&zeInit) init;
+    const char *(*why)();
+};
+
+static void refuses(const Driver &driver, const char *because) {
+    CHECK_RESULT(driver.init(0), ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
+    if (!std::strstr(driver.why(), because))
+        std::printf("%s\n", driver.why());
+    CHECK(std::strstr(driver.why(), because));
+}
+
+static void without_threads() {
+    const Driver driver;
+    allowed = 0;
+    refuses(driver, "only 0 can be started");
+    allowed = 1000;
+    OK(driver.init(0));
+}
+
+static size_t address_space() {
+    std::FILE *file = std::fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    CHECK(file && std::fscanf(file, "%lu", &pages) == 1);
+    std::fclose(file);
+    return pages * size_t(sysconf(_SC_PAGESIZE));
+}
+
+static void without_address_space() {
+    const Driver driver;
+    allowed = 0; // the first attempt loads the runtime's libraries
+    refuses(driver, "threads");
+    allowed = 1000;
+    rlimit limit{};
+    CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+    limit.rlim_cur = address_space() + (size_t(4) << 20);
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    refuses(driver, "ulimit -v");
+    limit.rlim_cur = limit.rlim_max;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+    OK(driver.init(0));
+}
+
+/// A signal without a handler ends a process whose runtime never returns.
+static void with_stuck_runtime() {
+    Driver().init(0);
+    _exit(1);
+}
+
+/// Runs this program again, as an open driver cannot be opened another time. Returns how it ended.
+static int run(const char *way, int signal_after_a_moment = 0) {
+    const pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "test_room", way, nullptr);
+        _exit(127);
+    }
+    if (signal_after_a_moment) {
+        sleep(1);
+        kill(child, signal_after_a_moment);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    CHECK(argc >= 2);
+    const std::string way = argv[1];
+    if (argc == 2) {
+        alarm(60);
+        if (way == "threads")
+            without_threads();
+        else if (way == "space")
+            without_address_space();
+        else
+            with_stuck_runtime();
+        return 0;
+    }
+    open_driver(argc, argv); // skips the test where there is no runtime
+    for (const char *other : {"threads", "space"})
+        CHECK(run(other) == 0);
+    setenv("ZE_CPU_OPENCL_LIBRARY", argv[2], 1);
+    const int status = run("stuck", SIGTERM);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    std::puts("ok");
+}
