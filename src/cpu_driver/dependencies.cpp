@@ -86,46 +86,64 @@ fs::path Dependencies::find(const std::string &name, std::string &refusal) const
     return system_.find(name);
 }
 
-bool Dependencies::open(const std::string &name, std::string &problem) {
+bool Dependencies::plan(const std::string &name, std::string &problem) {
     if (!done_.insert(name).second || !loaded_library(name).empty())
         return true;
     std::string refusal;
     const fs::path file = find(name, refusal);
     if (!file.empty()) {
-        if (!open_for(file, problem) || !open_for_ever(file.string(), problem))
+        if (!plan_for(file, problem))
             return false;
-        // If the library has another name inside, the dynamic linker looks for it once more.
-        if (!loaded_library(name).empty() || system_.problem().empty())
-            return true;
-        problem = file.string() + " has another name inside, and " + system_.problem();
-        return false;
+        planned_.push_back(file.string());
+        return true;
     }
-    if (refusal.empty() && system_.problem().empty())
-        return open_for_ever(name, problem); // the dynamic linker also knows the folders of its cache
+    if (refusal.empty() && system_.problem().empty()) {
+        planned_.push_back(name); // the dynamic linker also knows the folders of its cache
+        return true;
+    }
     problem = name + ": " + std::strerror(ENOENT) + " (" + (refusal.empty() ? system_.problem() : refusal) +
               ", so nothing is loaded from there)";
     return false;
 }
 
-bool Dependencies::open_companions(std::string &problem) {
-    if (system_.problem().empty())
-        return true;
-    for (const char *name : {"libtbbmalloc.so.2", "libtcm.so.1"})
-        if (!open(name, problem))
-            return false;
-    return true;
-}
-
-bool Dependencies::open_for(const fs::path &file, std::string &problem) {
+bool Dependencies::plan_for(const fs::path &file, std::string &problem) {
     const auto elf = ElfFile::open(file);
     if (!elf) {
         problem = file.string() + ": " + (errno == ENOEXEC ? "invalid ELF header" : std::strerror(errno));
         return false;
     }
     for (const std::string &name : elf->needed())
-        if (!open(name, problem))
+        if (!plan(name, problem))
             return false;
     return true;
+}
+
+bool Dependencies::open_planned(std::string &problem) {
+    for (const std::string &file : planned_)
+        if (!open_for_ever(file, problem))
+            return false;
+    planned_.clear();
+    // A library that has another name inside is looked for once more by the dynamic linker.
+    for (const std::string &name : done_)
+        if (loaded_library(name).empty() && !system_.problem().empty()) {
+            problem = "the library with the file name " + name + " has another name inside, and " +
+                      system_.problem();
+            return false;
+        }
+    return true;
+}
+
+bool Dependencies::open_companions(std::string &problem) {
+    if (system_.problem().empty())
+        return true;
+    for (const char *name : {"libtbbmalloc.so.2", "libtcm.so.1"})
+        if (!plan(name, problem))
+            return false;
+    return open_planned(problem);
+}
+
+bool Dependencies::open_for(const fs::path &file, std::string &problem) {
+    return plan_for(file, problem) && open_planned(problem);
 }
 
 } // namespace ze_cpu

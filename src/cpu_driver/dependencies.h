@@ -27,7 +27,8 @@ public:
         : system_(system), folders_(std::move(folders)), check_(std::move(check)) {}
 
     /// Opens all libraries that the file needs, and those that these need. They stay open. Returns
-    /// false if one cannot be found or opened; `problem` is the reason then.
+    /// false if one cannot be opened, or, before any is opened, if one cannot be found; `problem` is
+    /// the reason then.
     bool open_for(const std::filesystem::path &file, std::string &problem);
 
     /// Opens the libraries that the runtime's TBB asks for while it is opened, if strangers could
@@ -35,13 +36,16 @@ public:
     bool open_companions(std::string &problem);
 
 private:
-    bool open(const std::string &name, std::string &problem);
+    bool plan(const std::string &name, std::string &problem);
+    bool plan_for(const std::filesystem::path &file, std::string &problem);
+    bool open_planned(std::string &problem);
     std::filesystem::path find(const std::string &name, std::string &refusal) const;
 
     const trust::SearchPath &system_;
     const std::vector<std::filesystem::path> folders_;
     const Check check_;
-    std::set<std::string> done_; // names
+    std::set<std::string> done_;       // names
+    std::vector<std::string> planned_; // files, or names for the dynamic linker, in their order
 };
 
 /// The file of the library that is in the process under this name; empty if there is none.

@@ -60,16 +60,21 @@ public:
         std::error_code error;
         const fs::path real = fs::canonical(file_, error).parent_path();
         real_folder_ = error ? folder_ : real;
+        for (const fs::path &folder : {folder_, real_folder_})
+            if (tbb_.empty() && fs::is_regular_file(folder / tbb_name, error))
+                tbb_ = folder / tbb_name;
+        if (tbb_.empty())
+            tbb_ = system_.find(tbb_name);
     }
 
     /// On failure, `reasons` grows by a reason.
     ze_result_t open(void *&handle, std::string &reasons) {
         std::string reason;
-        fs::path foreign = foreign_tbb(folder_);
+        fs::path foreign = this->foreign();
         if (foreign.empty()) {
             if (open_original(handle, reason))
                 return ZE_RESULT_SUCCESS;
-            foreign = foreign_tbb(folder_); // another thread may have opened one just now
+            foreign = this->foreign(); // another thread may have opened one just now
         }
         if (!foreign.empty()) {
             std::string ignored; // a TBB that is no older than the runtime's may do
@@ -83,6 +88,9 @@ public:
     }
 
 private:
+    /// A TBB in the process that is not the runtime's; empty if there is none, or if it has to do.
+    fs::path foreign() const { return tbb_.empty() ? fs::path() : foreign_tbb(tbb_); }
+
     bool open_original(void *&handle, std::string &reason) {
         Dependencies needed(system_, {folder_, real_folder_}, check_);
         return needed.open_companions(reason) && needed.open_for(file_, reason) &&
@@ -104,7 +112,7 @@ private:
             add_reason(problems, why);
             return false;
         };
-        if (with_private_copy(file_, system_.trust(), use, problems))
+        if (with_private_copy(file_, tbb_, system_.trust(), use, problems))
             return true;
         reason = "the process has another TBB, " + foreign.string() +
                  ", and no copy of the runtime could be made that does without it (" + problems +
@@ -116,6 +124,7 @@ private:
     const trust::SearchPath &system_;
     const fs::path file_, folder_;
     fs::path real_folder_;
+    fs::path tbb_; // the runtime's; empty if it has none
     const Dependencies::Check check_;
 };
 

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *tbb_name = "libtbb.so.12", *own_tbb_name = "libuAb.so.12";
+constexpr const char *own_tbb_name = "libuAb.so.12";
 constexpr const char *runtime_name = "libintelocl.so";
 constexpr const char *prefix = "runtime-";
 constexpr time_t unused_seconds = 30 * 24 * 3600;
@@ -248,11 +248,7 @@ fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path
 
 } // namespace
 
-fs::path foreign_tbb(const fs::path &folder) {
-    const fs::path own = folder / tbb_name;
-    std::error_code ignored;
-    if (!fs::is_regular_file(own, ignored))
-        return {};
+fs::path foreign_tbb(const fs::path &own) {
     if (const fs::path loaded = loaded_library(tbb_name); !loaded.empty() && !is_same_file(loaded, own))
         return loaded;
     // Another name, or part of the program, but visible to all libraries.
@@ -263,10 +259,10 @@ fs::path foreign_tbb(const fs::path &folder) {
     return {};
 }
 
-bool with_private_copy(const fs::path &runtime, const trust::Trust &trust,
+bool with_private_copy(const fs::path &runtime, const fs::path &tbb, const trust::Trust &trust,
                        const std::function<bool(const fs::path &)> &use, std::string &problems) {
     std::error_code error;
-    const fs::path original = fs::canonical(runtime, error), tbb = runtime.parent_path() / tbb_name;
+    const fs::path original = fs::canonical(runtime, error);
     for (const fs::path &parent : parents()) {
         std::string problem;
         const fs::path folder = copy_in(parent, original, tbb, trust, problem);

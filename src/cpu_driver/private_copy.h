@@ -15,13 +15,17 @@
 
 namespace ze_cpu {
 
-/// The file of the other TBB that is in the process; empty if there is none. `folder` is the
-/// runtime's.
-std::filesystem::path foreign_tbb(const std::filesystem::path &folder);
+/// The file name of the runtime's TBB.
+inline constexpr const char *tbb_name = "libtbb.so.12";
 
-/// Calls `use` with the path of the runtime's copy in each folder in which one can be made, until it
-/// returns true. Returns false if it never did; `problems` says where no copy could be made, and why.
-bool with_private_copy(const std::filesystem::path &runtime, const trust::Trust &trust,
+/// The file of a TBB in the process that is not the runtime's `own`; empty if there is none.
+std::filesystem::path foreign_tbb(const std::filesystem::path &own);
+
+/// Calls `use` with the path of the copy of the runtime and its TBB in each folder in which one can be made,
+/// until it returns true. Returns false if it never did; `problems` says where no copy could be made, and
+/// why.
+bool with_private_copy(const std::filesystem::path &runtime, const std::filesystem::path &tbb,
+                       const trust::Trust &trust,
                        const std::function<bool(const std::filesystem::path &)> &use, std::string &problems);
 
 } // namespace ze_cpu

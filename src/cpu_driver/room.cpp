@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "room.h"
 
-#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <vector>
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/mman.h>
 
 namespace ze_cpu {
@@ -15,14 +13,6 @@ namespace {
 
 constexpr size_t stack_bytes = size_t(8) << 20;    // of each thread of the runtime
 constexpr size_t working_bytes = size_t(96) << 20; // for building a small module
-
-/// The threads that the runtime has: one for each CPU that the process may use.
-unsigned number_of_threads() {
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0)
-        return 1; // more than 1024 CPUs
-    return unsigned(std::max(1, CPU_COUNT(&cpus)));
-}
 
 /// A thread that exists until the gate is opened.
 void *wait_at(void *gate) {
@@ -34,8 +24,7 @@ void *wait_at(void *gate) {
 
 } // namespace
 
-std::string lack_of_room() {
-    const unsigned wanted = number_of_threads();
+std::string lack_of_room(unsigned wanted) {
     std::vector<pthread_t> threads;
     threads.reserve(wanted);
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

@@ -8,8 +8,8 @@
 
 namespace ze_cpu {
 
-/// Tries to start as many threads as the runtime does, and to reserve address space. Returns "" if
+/// Tries to start this number of threads at the same time, and to reserve address space. Returns "" if
 /// both work, else a sentence that says which limit is in the way.
-std::string lack_of_room();
+std::string lack_of_room(unsigned threads);
 
 } // namespace ze_cpu
