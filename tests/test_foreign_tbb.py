@@ -97,6 +97,17 @@ def test_folder_that_cannot_be_used(program: Path, foreign: Path, folder: Path) 
     assert list((run_time / "ze_cpu").iterdir())
 
 
+def test_folder_that_others_can_replace(program: Path, foreign: Path, folder: Path) -> None:
+    everybody, own = folder / "everybody", folder / "own"
+    everybody.mkdir()
+    everybody.chmod(0o777)
+    variables = {"ZE_CPU_CACHE_DIR": str(everybody / "cache"), "HOME": "/proc", "XDG_RUNTIME_DIR": str(own)}
+    done = run(program, FIRST=str(foreign), **variables)
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+    assert not list((everybody / "cache").iterdir())
+    assert list((own / "ze_cpu").iterdir())
+
+
 def test_no_room_for_the_copies(foreign: Path, folder: Path) -> None:
     """As on a full disk. The runtime is another one than that of which this machine may have copies."""
     code = (

@@ -8,6 +8,7 @@
 #include <link.h>
 
 #include "elf_file.h"
+#include "room.h"
 
 namespace ze_cpu {
 namespace {
@@ -143,7 +144,18 @@ bool Dependencies::open_companions(std::string &problem) {
 }
 
 bool Dependencies::open_for(const fs::path &file, std::string &problem) {
-    return plan_for(file, problem) && open_planned(problem);
+    if (!plan_for(file, problem))
+        return false;
+    size_t bytes = 0;
+    std::vector<fs::path> files(planned_.begin(), planned_.end());
+    files.push_back(file);
+    for (const fs::path &path : files) {
+        std::error_code unknown;
+        const auto size = fs::file_size(path, unknown);
+        bytes += unknown ? 0 : size;
+    }
+    problem = lack_of_address_space(bytes);
+    return problem.empty() && open_planned(problem);
 }
 
 } // namespace ze_cpu

@@ -103,9 +103,6 @@ bool is_out_of_memory(ze_result_t result) {
 ze_result_t open(Runtime &r, std::string &error) {
     if (ze_result_t result = load_opencl(r.api, error); result != ZE_RESULT_SUCCESS)
         return result;
-    error = lack_of_room(0);
-    if (!error.empty())
-        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     cl::Platform platforms[8] = {};
     cl::Uint count = 0;
     cl::Int status = r.api.clGetPlatformIDs(8, platforms, &count);
@@ -142,7 +139,7 @@ ze_result_t open(Runtime &r, std::string &error) {
     }
     read_info(r);
     // The runtime starts its threads with the context.
-    error = lack_of_room(r.info.compute_units);
+    error = lack_of_threads(r.info.compute_units);
     if (!error.empty())
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     read_runtime_settings(reinterpret_cast<const void *>(r.api.clCreateContext));
