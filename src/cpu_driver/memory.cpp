@@ -308,8 +308,10 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *pt
                                                              ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD);
     if (find_next<ze_base_desc_t>(pMemAllocProperties->pNext, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_WIN32))
         return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
-    return wanted ? export_descriptor(found, const_cast<ze_external_memory_export_fd_t &>(*wanted))
-                  : ZE_RESULT_SUCCESS;
+    if (!wanted)
+        return ZE_RESULT_SUCCESS;
+    return guarded(
+        [&] { return export_descriptor(found, const_cast<ze_external_memory_export_fd_t &>(*wanted)); });
 }
 
 ze_result_t zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize) {

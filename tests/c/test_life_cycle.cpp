@@ -87,7 +87,8 @@ const kind kinds[] = {
 // A thread that waits. The test goes on when it sleeps.
 class waiting {
 public:
-    waiting(const kind &k, work &w) : kind_(k), stream_(w.stream) {
+    waiting(const kind &k, work &w, int cancel_type = PTHREAD_CANCEL_DEFERRED)
+        : kind_(k), stream_(w.stream), cancel_type_(cancel_type) {
         CHECK(!pthread_create(&thread_, nullptr, run, this));
         while (!id_)
             std::this_thread::yield();
@@ -105,6 +106,7 @@ public:
 private:
     static void *run(void *self) {
         auto &w = *static_cast<waiting *>(self);
+        CHECK(!pthread_setcanceltype(w.cancel_type_, nullptr));
         w.id_ = gettid();
         w.status_ = w.kind_.wait(w.stream_);
         pthread_testcancel();
@@ -113,6 +115,7 @@ private:
 
     const kind &kind_;
     const zemm_stream_t stream_;
+    const int cancel_type_;
     pthread_t thread_{};
     std::atomic<pid_t> id_{0};
     zemm_status_t status_ = zemm_last_impl_reached; // while the call has not returned
@@ -126,18 +129,28 @@ void finish(const kind &k, work &w) {
         OK(zemm_stream_destroy(w.stream));
 }
 
-void cancel(const kind &k, work &w) {
-    waiting thread(k, w);
+void cancel(const kind &k, work &w, int type) {
+    waiting thread(k, w, type);
     bool cancelled = false;
     thread.cancel();
     if (!k.can_be_cancelled)
         w.closed->open();
     const zemm_status_t status = thread.join(cancelled);
-    CHECK(cancelled && status == (k.can_be_cancelled ? zemm_last_impl_reached : zemm_success));
+    const bool returns = !k.can_be_cancelled && type == PTHREAD_CANCEL_DEFERRED;
+    CHECK(cancelled && status == (returns ? zemm_success : zemm_last_impl_reached));
     if (k.can_be_cancelled)
         w.closed->open();
     finish(k, w);
     w.destroy_objects();
+}
+
+void cancel(const kind &k, work &w) {
+    cancel(k, w, PTHREAD_CANCEL_DEFERRED);
+}
+
+// The thread has said that it may be cancelled at any instruction. The library still chooses where.
+void cancel_asynchronously(const kind &k, work &w) {
+    cancel(k, w, PTHREAD_CANCEL_ASYNCHRONOUS);
 }
 
 // The child has a copy of the work, and may wait for it, too.
@@ -213,7 +226,7 @@ int main() {
     for (const kind &k : kinds)
         test_exit(k);
     for (const kind &k : kinds)
-        for (auto *happens : {cancel, fork, destroy}) {
+        for (void (*happens)(const kind &, work &) : {cancel, cancel_asynchronously, fork, destroy}) {
             work w(k.flags);
             happens(k, w);
         }
