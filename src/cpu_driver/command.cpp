@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command.h"
 
+#include "fork_gate.h"
 #include "handover.h"
 #include "runtime.h"
 
@@ -27,7 +28,10 @@ cl::Int FunctionCommand::enqueue(cl::Queue queue, cl::Uint wait_count, const cl:
 void FunctionCommand::call(void *argument) {
     take_over();
     auto *self = *static_cast<std::shared_ptr<FunctionCommand> **>(argument);
-    (*self)->function_();
+    {
+        const ForkGate::Callback callback;
+        (*self)->function_();
+    }
     delete self;
     hand_over();
 }

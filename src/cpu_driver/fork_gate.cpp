@@ -32,7 +32,7 @@ struct alignas(64) Slot {
 };
 std::array<Slot, 16> slots;
 
-thread_local int depth = 0;         // Passes of this thread
+thread_local int depth = 0;         // Passes and Callbacks of this thread; the first Pass is counted
 std::atomic<int> paused_threads{0}; // with a Pause
 
 std::atomic<bool> closed{false}, broken{false};
@@ -170,6 +170,14 @@ void ForkGate::enter() noexcept {
 void ForkGate::leave() noexcept {
     if (--depth == 0)
         own_slot().inside.fetch_sub(1);
+}
+
+ForkGate::Callback::Callback() noexcept {
+    depth++;
+}
+
+ForkGate::Callback::~Callback() {
+    depth--;
 }
 
 ForkGate::Pause::Pause() noexcept {

@@ -46,6 +46,16 @@ public:
         Pause &operator=(const Pause &) = delete;
     };
 
+    /// A thread that runs a function of the program for a command has one. The function may call the driver
+    /// while another thread forks, because the fork waits for the command.
+    class Callback {
+    public:
+        Callback() noexcept;
+        ~Callback();
+        Callback(const Callback &) = delete;
+        Callback &operator=(const Callback &) = delete;
+    };
+
     /// Registers the handlers of fork(). Called once, before the OpenCL runtime is opened.
     static void watch_forks();
     /// Registers the handler of exit(). Called once, after the OpenCL runtime is opened, so that it runs

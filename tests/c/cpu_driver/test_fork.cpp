@@ -152,11 +152,48 @@ static void beside_an_endless_kernel() {
     OK(ze.zeMemFree(context, const_cast<int *>(flag)));
 }
 
+/// A function of the program that a command calls, and which calls the driver again and again.
+struct Calls {
+    ze_event_handle_t event = nullptr;
+    std::atomic<bool> begun{false};
+    static void make(void *self) {
+        auto &calls = *static_cast<Calls *>(self);
+        for (int i = 0; i < 200000; i++) {
+            CHECK_RESULT(ze.zeEventQueryStatus(calls.event), ZE_RESULT_NOT_READY);
+            calls.begun = true;
+        }
+    }
+};
+
+/// The fork waits for the function, and the function does not wait for the fork.
+static void beside_a_host_function() {
+    using Append = ze_result_t (*)(ze_command_list_handle_t, void (*)(void *), void *, const void *,
+                                   ze_event_handle_t, uint32_t, ze_event_handle_t *);
+    void *append = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCommandListAppendHostFunction", &append));
+    ze_event_pool_handle_t pool = make_pool(1);
+    Calls calls;
+    calls.event = make_event(pool, 0);
+    ze_command_list_handle_t list = immediate_list();
+    OK(reinterpret_cast<Append>(append)(list, Calls::make, &calls, nullptr, nullptr, 0, nullptr));
+    while (!calls.begun)
+        std::this_thread::yield();
+    CHECK(in_child([] {
+              uint32_t drivers = 0;
+              OK(ze.zeDriverGet(&drivers, nullptr));
+          }) == 0);
+    finish(list);
+    OK(ze.zeCommandListDestroy(list));
+    OK(ze.zeEventDestroy(calls.event));
+    OK(ze.zeEventPoolDestroy(pool));
+}
+
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     module = load_module("kernels.spv");
     beside_running_threads();
     beside_a_waiting_thread();
+    beside_a_host_function();
     beside_an_endless_kernel();
     std::puts("ok");
 }
