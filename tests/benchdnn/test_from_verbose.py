@@ -2,6 +2,7 @@
 """zemm-benchdnn from-verbose: logs of zemm and oneDNN become case files."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -101,6 +102,37 @@ def test_damaged_lines(tmp_path: Path, at: int, text: str, cut: int) -> None:
     damaged = line[:at] + text.replace("\n", "") + line[at + cut :]
     (tmp_path / "log").write_text(f"{line}\n{damaged}\n", encoding="utf-8", errors="replace")
     assert from_verbose.case_file(tmp_path / "log")[0].startswith("# log: ")
+
+
+LINES = [
+    "src:f32::sparse:grouped:0:2:f0 wei:f32::blocked:abc::f0 dst:f32::sparse:grouped:0:2:f0,,,5x32:2x32x16",
+    "src:f32::sparse:grouped:1:2:f0 wei:f32::sparse:grouped:0:2:f0 dst:f32::blocked:abc::f0,,,5x32:32x16",
+    "src:f32::sparse:csr:f0 wei:f32::blocked:ab::f0 dst:f32::blocked:ab::f0,,,5x32:32x16",
+    "src:s8::blocked:ab:40x1:f0 wei:s8::blocked:ab::f0 bia:f32:a:blocked:ab::f0_mask2 "
+    "dst:f32::blocked:ab::f0,attr-scales:src:3:f32:1x16+wei:2:f32 attr-post-ops:binary_add:f32:2:ab,,"
+    "5x32:32x16",
+]
+
+
+@pytest.mark.parametrize("number", ["0", "300000000", "9" * 30])
+@pytest.mark.parametrize("line", LINES)
+def test_numbers_out_of_range(tmp_path: Path, line: str, number: str) -> None:
+    """Each number of a line in turn: the line becomes a case, or one that cannot be run, or is damaged."""
+    log = tmp_path / "log"
+    begin = EXECUTION.format("zemm", "s8") + "\nzemm_verbose,v1,primitive,exec,cpu,matmul,x,undef,"
+    for match in re.finditer(r"(?<![a-z])\d+", line):
+        log.write_text(f"{begin}{line[: match.start()]}{number}{line[match.end() :]},0.01\n")
+        lines = from_verbose.case_file(log)
+        assert lines[0].startswith("# log: ")
+        assert sum(map(len, lines)) < 1000
+
+
+def test_a_log_of_damaged_lines_only(tmp_path: Path, capsys: Capture) -> None:
+    log = tmp_path / "log"
+    line = LINES[0].replace(":0:2", ":0:0")
+    log.write_text(f"zemm_verbose,v1,primitive,exec,cpu,matmul,x,undef,{line},0.1\n")
+    assert main(["from-verbose", str(log)]) == 1
+    assert "no matmul (ZEMM_VERBOSE=profile writes one a line; 1 lines" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from zemm.benchdnn.atoms import UsageError
 _LINE = re.compile(r"(?:zemm|onednn|dnnl)_verbose,(?:.*?,)?(exec|create:\w+),(cpu|gpu)[^,]*,matmul,(.*)")
 _QUANTISED = {"attr-scales": "0.5", "attr-zero-points": "2", "attr-precomputed-reductions": ""}
 _NAMES = {"src": "s", "wei": "w", "dst": "d"}
+_MOST_GROUPS = 2**16  # a case line has the size of each
 
 
 @dataclass
@@ -49,7 +50,10 @@ def matmuls(lines: Iterable[str], engine: str = "") -> Matmuls:
             found.damaged += 1
     if not found.executions:
         kind = f" of a {engine} engine" if engine else ""
-        raise UsageError(f"err: the log has no matmul{kind} (ZEMM_VERBOSE=profile writes one a line)")
+        damaged = f"; {found.damaged} lines about matmuls are damaged" if found.damaged else ""
+        raise UsageError(
+            f"err: the log has no matmul{kind} (ZEMM_VERBOSE=profile writes one a line{damaged})"
+        )
     return found
 
 
@@ -87,6 +91,8 @@ def _with_encodings(options: list[str], encodings: dict[str, list[str]], problem
         return [*options, "--encoding=" + ":".join(kinds)]
     _, dim, groups, *_ = encodings["src"]
     count = int(groups)
+    if not 0 < count <= _MOST_GROUPS:
+        raise ValueError(f"{count} groups")
     size, larger = divmod(int(problem.partition(":")[0].split("x")[int(dim)]), count)
     sizes = "+".join(str(size + (group < larger)) for group in range(count))
     # A bias has a row for each group, which the option says otherwise.

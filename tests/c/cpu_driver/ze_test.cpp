@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ze_test.h"
 
+#include <csignal>
+
 #include <dlfcn.h>
 
 Functions ze;
@@ -12,6 +14,18 @@ ze_context_handle_t context = nullptr;
 ze_init_flags_t first_init_flags = 0;
 
 namespace {
+
+/// Before main: a test neither ignores nor blocks signals, whatever its parent does (nohup, CI systems).
+[[gnu::constructor]] void take_default_signals() {
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction found {};
+        if (sigaction(number, nullptr, &found) == 0 && found.sa_handler == SIG_IGN)
+            signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+}
 
 using Getter = ze_result_t (*)(ze_api_version_t, void *);
 constexpr auto newest = ze_api_version_t(ZE_MAKE_VERSION(1, 17));
