@@ -81,9 +81,33 @@ def test_unreadable_batch_file(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="cannot read"):
         expand(["--matmul", f"--batch={tmp_path / 'binary'}"])
-    (tmp_path / "loop").write_text("--batch=loop")
+    for i in range(40):
+        (tmp_path / str(i)).write_text(f"--batch={i + 1}")
     with pytest.raises(UsageError, match="nested deeper"):
+        expand(["--matmul", f"--batch={tmp_path / '0'}"])
+
+
+@pytest.mark.parametrize("name", ["loop", "./loop", "link"])
+def test_a_file_that_reads_itself(tmp_path: Path, name: str) -> None:
+    """Twice at each level would be 2^32 times."""
+    (tmp_path / "link").symlink_to("loop")
+    (tmp_path / "loop").write_text("--batch=other\n--batch=other")
+    (tmp_path / "other").write_text(f"1x1:1x1\n--batch={name}")
+    with pytest.raises(UsageError, match=r"read by itself: \S+/loop -> \S+/other -> \S+/loop"):
         expand(["--matmul", f"--batch={tmp_path / 'loop'}"])
+
+
+def test_files_that_multiply(tmp_path: Path) -> None:
+    for i in range(30):
+        (tmp_path / str(i)).write_text(f"--batch={i + 1}\n--batch={i + 1}")
+    (tmp_path / "30").write_text("1x1:1x1")
+    with pytest.raises(UsageError, match="more than 10000 files"):
+        expand(["--matmul", f"--batch={tmp_path / '0'}"])
+
+
+def test_more_cases_than_can_be_kept() -> None:
+    with pytest.raises(UsageError, match=r"2x2:2x2.*more than 1000000 cases"):
+        expand(["--matmul", "--repeats-per-prb=2000000000", "2x2:2x2"])
 
 
 def test_an_error_names_its_file(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from zemm.benchdnn.options import Options
 from zemm.benchdnn.settings import Settings
 
 _MAX_DEPTH = 32
+_MAX_FILES, _MAX_JOBS = 10_000, 1_000_000  # files may name others, and lists multiply
 _MAX_DISTANCE = 6  # of names that are suggested instead of an unknown one
 _OPEN_END = "No problem found for a given option!"
 
@@ -40,6 +41,8 @@ class Walker:
         self.notes: list[str] = []
         self.files: dict[str, list[str]] = {"output": [], "plot": []}
         self._opened_from: list[Path] = []
+        self._open: list[Path] = []  # the files that are being read, each named by the one before
+        self._count_of_files = 0
         self._in_driver = False
         self._open_end = False
 
@@ -112,14 +115,28 @@ class Walker:
         if depth >= _MAX_DEPTH:
             raise UsageError(f"--batch={name}: files are nested deeper than {_MAX_DEPTH}")
         path = batch.find(name, self._opened_from)
+        self._check_files(path)
         if path.parent not in self._opened_from:
             self._opened_from.append(path.parent)
         if self.options.verbose >= 50:
             self.notes.append(f"batch file: {path}")
+        self._open.append(path.resolve())
         try:
             self._take(batch.tokens(path), depth + 1)
         except UsageError as error:
             raise UsageError(f"{error} (in --batch={name})", error.exit_code) from None
+        finally:
+            self._open.pop()
+
+    def _check_files(self, path: Path) -> None:
+        """UsageError if a file names itself, or if there are too many files."""
+        if path.resolve() in self._open:
+            chain = self._open[self._open.index(path.resolve()) :]
+            names = " -> ".join(str(file) for file in (*chain, path.resolve()))
+            raise UsageError(f"err: --batch={path}: the file is read by itself: {names}")
+        self._count_of_files += 1
+        if self._count_of_files > _MAX_FILES:
+            raise UsageError(f"err: --batch={path}: more than {_MAX_FILES} files are to be read")
 
     def _expand(self, token: str) -> None:
         problem = parse_descriptor(token)
@@ -129,6 +146,8 @@ class Walker:
         for case in self.settings.cases(self.options, problem):
             if pattern and not pattern.search(case.repro()):
                 return
+            if len(self.jobs) + self.options.repeats_per_prb > _MAX_JOBS:
+                raise UsageError(f"err: problem '{token}': these are more than {_MAX_JOBS} cases")
             for _ in range(self.options.repeats_per_prb):
                 self.jobs.append(Job(len(self.jobs), case, self.settings.perf_template))
 
