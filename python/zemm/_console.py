@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the package's programs end when nobody reads their output any more, as in `zemm-doctor | head -1`."""
+"""How the package's programs print: characters that the terminal has not, and what happens when nobody reads
+their output any more, as in `zemm-doctor | head -1`."""
 
 import os
 import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+from io import TextIOWrapper
 from typing import ParamSpec
 
 P = ParamSpec("P")
@@ -14,14 +17,15 @@ UNREAD = 141  # the code that a shell gives for a program that SIGPIPE has ended
 
 
 def program(main: Callable[P, int]) -> Callable[P, int]:
-    """The same function, for which it is no error that the reader of stdout has gone: it ends, prints
-    nothing, and returns UNREAD."""
+    """The same function, which prints any text. It is no error for it that the reader of stdout has gone: it
+    ends, prints nothing, and returns UNREAD."""
 
     @wraps(main)
     def run(*args: P.args, **kwargs: P.kwargs) -> int:
         try:
             try:
-                return main(*args, **kwargs)
+                with _any_text():
+                    return main(*args, **kwargs)
             finally:
                 if sys.stdout:
                     sys.stdout.flush()
@@ -33,6 +37,21 @@ def program(main: Callable[P, int]) -> Callable[P, int]:
             return UNREAD
 
     return run
+
+
+@contextmanager
+def _any_text() -> Iterator[None]:
+    """Prints characters that stdout or stderr cannot encode as escapes. Arguments that are no UTF-8 have
+    some."""
+    streams = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, TextIOWrapper)]
+    before = [stream.errors for stream in streams]
+    for stream in streams:
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        for stream, errors in zip(streams, before, strict=True):
+            stream.reconfigure(errors=errors)
 
 
 def _is_unread() -> bool:

@@ -2,6 +2,8 @@
 """--output and --plot: what the files contain, when they are written, and what is refused."""
 
 import csv
+import dataclasses
+import io
 import json
 import os
 import signal
@@ -152,6 +154,40 @@ def test_links_of_others_are_not_followed(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(UsageError, match=r"--output=.*a.json: File exists"):
         output.write(contest(), [str(folder / "a.json")], [])
     assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_one_file_that_fails_is_not_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [str(tmp_path / "nowhere" / "a.json"), str(tmp_path / "a.json")]
+    with pytest.raises(UsageError, match="No such file or directory"):
+        output.write(contest(), files, [])
+    assert json.loads((tmp_path / "a.json").read_text())
+
+
+def test_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
+    """It is printed and written with escapes, and no file of a run that has finished is lost."""
+    files = [tmp_path / f"a.{kind}" for kind in ("json", "csv", "html")]
+    command = [sys.executable, "-m", "zemm.benchdnn", *(f"--output={file}" for file in files)]
+    command += ["--mode=I", "--matmul", b"2x3:3x4_n\xff\xe9"]
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2x3:3x4_n\\udcff\\udce9" in done.stdout
+    for file in files:
+        assert "\\udcff" in file.read_text(encoding="utf-8")
+
+
+def test_cells_that_are_no_formulas(tmp_path: Path) -> None:
+    """Spreadsheets would compute a text that begins with one of these. Numbers stay numbers."""
+    for name in ("=1+2", "+1", "-1", "@SUM(1)", "\t=1"):
+        record = dataclasses.replace(contest().records[0], name=name, gops=-1.5)
+        run = dataclasses.replace(contest(), records=[record])
+        (line,) = csv.DictReader(io.StringIO(output.as_csv(run), newline=""))
+        assert line["name"] == f"'{name}"
+        assert line["gops"] == "-1.5"
+        assert line["problem"] == record.problem
+    returns = dataclasses.replace(contest(), records=[dataclasses.replace(record, name="a\r=1")])
+    (line,) = csv.DictReader(io.StringIO(output.as_csv(returns), newline=""))
+    assert line["name"] == "a\\r=1"
 
 
 @pytest.mark.usefixtures("default_signals")

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from dataclasses import asdict, fields
 from importlib import util
 from pathlib import Path
+from typing import Any
 
 from zemm.benchdnn import page
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.records import Record, Run
 from zemm.benchdnn.whole_file import check_writable, write_whole
+
+_FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def check(outputs: list[str], plots: list[str], is_timed: bool) -> None:
@@ -29,13 +32,24 @@ def check(outputs: list[str], plots: list[str], is_timed: bool) -> None:
 
 
 def write(run: Run, outputs: list[str], plots: list[str]) -> None:
-    """Write all files. UsageError if one cannot be written."""
-    for name in outputs:
-        write_whole(Path(name), _WRITERS[Path(name).suffix.lower()](run).encode(), "--output")
-    for name in plots:
-        from zemm.benchdnn.plot import png
+    """Write all files. UsageError if one cannot be written; the others are."""
+    failures = []
+    for option, names in (("--output", outputs), ("--plot", plots)):
+        for name in names:
+            try:
+                write_whole(Path(name), _content(run, Path(name).suffix.lower()), option)
+            except UsageError as error:
+                failures.append(str(error))
+    if failures:
+        raise UsageError("\n".join(failures))
 
-        write_whole(Path(name), png(run), "--plot")
+
+def _content(run: Run, kind: str) -> bytes:
+    if kind != ".png":
+        return _WRITERS[kind](run).encode()
+    from zemm.benchdnn.plot import png
+
+    return png(run)
 
 
 def as_json(run: Run) -> str:
@@ -45,7 +59,8 @@ def as_json(run: Run) -> str:
 
 
 def as_csv(run: Run) -> str:
-    """A line for each record, with the facts of the run in each line."""
+    """A line for each record, with the facts of the run in each line. A text that begins as a formula does
+    has a ' before it."""
     facts = {
         "date": run.date,
         "processor": run.processor,
@@ -59,8 +74,17 @@ def as_csv(run: Run) -> str:
     names = [field.name for field in fields(Record)]
     writer = csv.DictWriter(text, [*names, *facts], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(record) | facts for record in run.records)
+    for record in run.records:
+        writer.writerow({name: _cell(value) for name, value in (asdict(record) | facts).items()})
     return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value for a cell. A text that a spreadsheet would take for a formula gets a ' before it."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", "\\r")  # csv.writer does not quote it, and readers end the line there
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 _WRITERS: dict[str, Callable[[Run], str]] = {".json": as_json, ".csv": as_csv, ".html": page.html}

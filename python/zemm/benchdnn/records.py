@@ -3,7 +3,7 @@
 
 import os
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -78,11 +78,17 @@ class Run:
         return {name: value for name, value in asdict(self).items() if name != "records"}
 
 
+def _encodable(text: str) -> str:
+    """The text with escapes for what UTF-8 cannot encode. Arguments that are no UTF-8 have such
+    characters."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class Records:
     """Collects the records of a run."""
 
     def __init__(self, command: str) -> None:
-        self._command = command
+        self._command = _encodable(command)
         self._date = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self._records: list[Record] = []
         self._engines: dict[tuple[str, int], None] = {}
@@ -96,16 +102,20 @@ class Records:
         reason = ": ".join(filter(None, (result.reason, result.sentence)))
         own = own_row(job, result)
         line = job.case.full_repro()
-        self._records.append(
-            _record(own, "zemm", zemm.__version__, line, result.state, reason, result.errors)
-        )
+        self._keep(_record(own, "zemm", zemm.__version__, line, result.state, reason, result.errors))
         for peer in result.peers:
-            self._records.append(_peer_record(job, result, peer))
+            self._keep(_peer_record(job, result, peer))
             self._peers[peer.name.split(" ")[0]] = peer.version
         if result.impl:
             self._engines[job.case.options.engine] = None
         if result.peaks:
             self._peaks |= {name: value / 1e9 for name, value in result.peaks.values.items()}
+
+    def _keep(self, record: Record) -> None:
+        texts: dict[str, Any] = {
+            name: _encodable(value) for name, value in asdict(record).items() if isinstance(value, str)
+        }
+        self._records.append(replace(record, **texts))
 
     def run(self, interrupted: bool) -> Run:
         """The run with the records so far."""
