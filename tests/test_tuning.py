@@ -224,5 +224,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
     assert not warnings
     has_choice = f"\n{GENERIC} src:f32" in file.read_text()
     assert (names[0] == GENERIC) == has_choice
-    assert cli.main([f"--out={file}", "--budget=0", *line]) == 1
+    for wrong in ("--budget=0", "--budget=²", "--out=/nowhere/file", "--match=nothing"):
+        assert cli.main([f"--out={file}", wrong, *line]) == 1
+        assert capsys.readouterr().err.startswith("err: ")
     assert cli.main([f"--out={file}", "--log=/nowhere"]) == 1

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import cast
 
 from zemm._console import program
+from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Walker
 from zemm.benchdnn.run import skip_reason
 from zemm.benchdnn.verbose_log import matmuls, read
-from zemm.benchdnn.whole_file import write_whole
+from zemm.benchdnn.whole_file import check_writable, write_whole
 from zemm.tune.search import Found, search
 from zemm.words import EngineKind
 
@@ -47,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         out = _taken(arguments, "--out", "zemm.tuning")
         budget = _taken(arguments, "--budget", "300")
-        if not budget.isdigit() or int(budget) == 0:
-            raise UsageError(f"err: --budget={budget}: milliseconds from 1 on")
+        atoms.integer(budget, "err: --budget", 1, 10**9)
+        check_writable(Path(out), "--out")
         return _tune(_cases(arguments), Path(out), float(budget))
     except UsageError as error:
         print(error, file=sys.stderr)
@@ -80,6 +81,8 @@ def _cases(arguments: list[str]) -> list[Case]:
 def _tune(cases: list[Case], out: Path, budget_ms: float) -> int:
     import zemm
 
+    if not cases:
+        raise UsageError("err: there is no problem to tune")
     kind, index = cases[0].options.engine
     if any(case.options.engine != (kind, index) for case in cases):
         raise UsageError("err: one file is for one --engine")
@@ -106,7 +109,7 @@ def _tune(cases: list[Case], out: Path, budget_ms: float) -> int:
         if found.tuning:
             choices.append(f"# {line}: {_sentence(found)}")
             choices += _body(found.tuning)
-    write_whole(out, "\n".join([*header, *choices, "end", ""]).encode(), "--out")
+    write_whole(out, "\n".join([*header, *choices, "end", ""]).encode("utf-8", "backslashreplace"), "--out")
     count = sum(choice.startswith("# ") for choice in choices)
     print(f"{out}: choices for {count} of {len(cases)} problems; ZEMM_TUNING={out.resolve()} uses them")
     return 1 if refused else 0

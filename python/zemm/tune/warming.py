@@ -13,7 +13,7 @@ from zemm.benchdnn import batch, build, verdict
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker
 from zemm.benchdnn.processes import Pool
-from zemm.benchdnn.verbose_log import matmuls
+from zemm.benchdnn.verbose_log import matmuls, read
 from zemm.primitive import PrimitiveDesc
 
 
@@ -42,7 +42,7 @@ def _arguments(cases: str | os.PathLike[str] | Iterable[str], kind: str) -> list
     if not isinstance(cases, str | os.PathLike):
         return [word for line in cases for word in _check.instance(line, str, "a line of cases").split()]
     path = batch.find(_check.path(cases, "cases"), [])
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = read(path, "")
     if any("_verbose," in line for line in lines):
         return [word for case in matmuls(lines, kind).executions for word in case]
     return [f"--batch={path}"]
