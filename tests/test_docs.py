@@ -138,7 +138,9 @@ def sources() -> str:
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     kinds = {".c", ".cpp", ".h", ".hpp", ".cl", ".def", ".py"}
     own = {Path(__file__).name}
-    return "\n".join(path.read_text() for path in files if path.suffix in kinds and path.name not in own)
+    return "\n".join(
+        path.read_text(encoding="utf-8") for path in files if path.suffix in kinds and path.name not in own
+    )
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -184,7 +186,7 @@ def test_kernels_are_those_of_the_list() -> None:
 
 
 def test_variables_of_the_sources_are_documented() -> None:
-    code = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.cpp"))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.cpp"))
     read = set(re.findall(r'(?:getenv|env\w*)\("((?:ZEMM|ZE_CPU)_[A-Z_]+)"', code))
     assert {"ZEMM_KERNEL", "ZEMM_CPU_DRIVER"} <= read
     assert {name for name in read if f"`{name}`" not in text_of("README.md")} == set()
