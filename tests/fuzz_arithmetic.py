@@ -8,7 +8,8 @@ A form (types, attributes, layouts, groups, a forced kernel with its cut) is pla
 library says in its log what it decides for each: the row, the constants of its kernels, the cut. Sizes on
 both sides of a change of the decision are run and compared, those first whose decision has not run yet.
 A case that fails, or ends or hangs its process, is a line of the file of failures, which a shell can run.
-Lines of tests/fuzz_seeds/arithmetic run first.
+Where sums stay exact, some cases have any bytes instead of the driver's small values, in files that
+--buffer-prefix names. Lines of tests/fuzz_seeds/arithmetic run first.
 
 With --log, the log of tests (ZEMM_VERBOSE=plan,profile pytest -rP >FILE), the report names decisions that
 problems of these tests lead to on some row and that no execution of the tests had.
@@ -19,6 +20,7 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -102,6 +104,7 @@ def fuzz(
 ) -> Report:
     """Run for so many seconds. failures: a file to which lines of failing cases are added at once."""
     report, end, round_ = Report(), time.monotonic() + seconds, 0
+    folder = failures.parent if failures else Path(tempfile.mkdtemp(prefix="zemm-fuzz-"))
     files = [str(path) for path in sorted(SEEDS.glob("*"))]
 
     def fail(line: str, why: str) -> None:
@@ -113,7 +116,7 @@ def fuzz(
     while files or time.monotonic() < end:
         wanted = {
             "seed": seed + 1_000_003 * round_, "only": only, "files": files, "log": "" if round_ else log,
-            "seconds": max(0.0, end - time.monotonic()),
+            "seconds": max(0.0, end - time.monotonic()), "folder": str(folder),
         }  # fmt: skip
         watched = Watched([*WORKER, json.dumps(wanted)], json.dumps(sorted(report.executed)), mask)
         current, files, round_ = "", [], round_ + 1

@@ -22,6 +22,8 @@ FORMS, FEW_SIZES = 60, 4  # forms that are planned, of which one runs; sizes of 
 SIZES = 20  # more that are planned for the form that runs
 BUILDS = 2  # lists of constants, for which kernels are built
 LATER = 3  # cases of a list that run though their decision is not new
+ENDS = (0, 0x7F, 0x80, 0x81, 0xFF)  # bytes of the largest and smallest values
+MANY_ENDS = bytes(ENDS[byte % 7 % 5] if byte % 5 == 0 else byte for byte in range(256))
 SHRINKS = 40  # attempts to make a failing case smaller
 
 
@@ -30,7 +32,7 @@ class Worker:
     are in Report of fuzz_arithmetic.py.
     """
 
-    def __init__(self, seed: int, only: str, seen: set[Decision]) -> None:
+    def __init__(self, seed: int, only: str, seen: set[Decision], folder: Path) -> None:
         self.out = os.fdopen(os.dup(1), "w")
         self.log = Log()  # before zemm reads the environment
         import zemm
@@ -46,6 +48,8 @@ class Worker:
         for decision in seen:
             self.pairs |= pairs(decision.features())
         self.base: tuple[Form | None, Any] = None, None  # the last form that was planned, and a case of it
+        self.folder, self.files = folder, 0  # for bytes of tensors; how many cases have had them
+        self.smallest = ""  # the line of the last failing case that shrink() has run
         self.shrunk: set[tuple[str, ...]] = set()
 
     def say(self, **step: Any) -> None:
@@ -97,6 +101,31 @@ class Worker:
             plans = self.log.plans()
         return plans[-1].decision if plans else None
 
+    def case_with_bytes(self, form: Form, sizes: Sizes) -> tuple[str, Any]:
+        """The line and the job of a case. If the form wants that, files are written with any bytes for its
+        tensors, and named by the line. They stay if the case fails.
+        """
+        from zemm.benchdnn import arguments, build
+
+        tokens = form.tokens(sizes)
+        if form.has_bytes and sizes.k <= form.longest_k:
+            self.files += 1
+            prefix = self.folder / f"bytes-{os.getpid()}-{self.files}"
+            job = self.case_of(form.kernel, tokens)
+            for argument in (*arguments.matrices(job.case), *arguments.quantizations(job.case)):
+                is_read = argument.role in ("src", "wei", "zero_points") and not argument.on_host
+                if is_read and argument.data_type != "s32":
+                    size = build.memory_desc(self.zemm, argument).part_size(0)
+                    data = self.rng.randbytes(size).translate(MANY_ENDS)
+                    Path(f"{prefix}.{argument.arg}.bin").write_bytes(data)
+            tokens.insert(0, f"--buffer-prefix={prefix}")
+        return line_of(form.kernel, tokens), self.case_of(form.kernel, tokens)
+
+    def remove_bytes(self) -> None:
+        """Remove the files of the last case."""
+        for path in self.folder.glob(f"bytes-{os.getpid()}-{self.files}.*"):
+            path.unlink()
+
     def run(self, line: str, job: Any) -> bool:
         """Run a case, and say what came of it. True: it failed."""
         self.say(start=line)
@@ -123,6 +152,7 @@ class Worker:
         if not planned:
             return
         planned += self.planned(form, SIZES)[2]
+        planned = [(s, decision) for s, decision in planned if s.k <= form.longest_k] or planned
         start = self.rng.choice(planned)[0]
         for name in self.rng.sample("mnk", 2):
             for s in draw.thresholds(start, name, lambda s: self.plan(form, s)):
@@ -132,13 +162,15 @@ class Worker:
         failures = 0
         for s, decision in self.chosen(form, planned):
             uneven = draw.uneven(s)
-            job = self.case(form, uneven)
-            if job is None:
+            if self.case(form, uneven) is None:
                 continue
             self.pairs |= pairs(self.features(form, decision))
-            if self.run(form.line(uneven), job):
+            line, job = self.case_with_bytes(form, uneven)
+            if self.run(line, job):
                 failures += 1
                 self.shrink(form, uneven)
+            elif "--buffer-prefix" in line:
+                self.remove_bytes()
             if failures == 2:
                 return
 
@@ -221,17 +253,18 @@ class Worker:
         if kind in self.shrunk:
             return
         self.shrunk.add(kind)
-        left = SHRINKS
+        left, self.smallest = SHRINKS, ""
 
         def fails(smaller: Form, s: Sizes) -> bool:
             nonlocal left
             left -= 1
-            job = self.case(smaller, s) if left >= 0 else None
-            if job is None:
+            if left < 0 or self.case(smaller, s) is None:
                 return False
-            self.say(start=smaller.line(s), shrinking=True)
+            line, job = self.case_with_bytes(smaller, s)
+            self.say(start=line, shrinking=True)
             state = self.runner.run(job).state
             self.say(end=state, shrinking=True)
+            self.smallest = line if state == "FAILED" else self.smallest
             return bool(state == "FAILED")
 
         changed = True
@@ -241,7 +274,8 @@ class Worker:
                 if fails(smaller, s):
                     form, sizes, changed = smaller, s, True
                     break
-        self.say(smallest=form.line(sizes))
+        if self.smallest:
+            self.say(smallest=self.smallest)
 
 
 def smaller_cases(form: Form, s: Sizes) -> Iterator[tuple[Form, Sizes]]:
@@ -279,7 +313,7 @@ def lines_of(path: Path) -> list[tuple[str, list[str]]]:
 def main() -> None:
     wanted = json.loads(sys.argv[1])
     seen = {Decision(*decision) for decision in json.loads(sys.stdin.read() or "[]")}
-    worker = Worker(wanted["seed"], wanted["only"], seen)
+    worker = Worker(wanted["seed"], wanted["only"], seen, Path(wanted["folder"]))
     end = time.monotonic() + wanted["seconds"]
     for path in wanted["files"]:
         for kernel, tokens in lines_of(Path(path)):

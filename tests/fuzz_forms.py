@@ -37,7 +37,8 @@ class Sizes:
 class Form:
     """kernel: what ZEMM_KERNEL says. grouping: "", "rows" or "k". batch: the batch dimensions of src and
     weights. unit: K is a multiple of it, and N of unit_n. options: with {k} for K. strides: for src,
-    weights and dst the order of the last two dimensions and a padding, or nothing.
+    weights and dst the order of the last two dimensions and a padding, or nothing. has_bytes: src, weights
+    and zero points have any values of their types, not the small ones of the driver.
     """
 
     dt: tuple[str, str, str]
@@ -48,6 +49,13 @@ class Form:
     unit_n: int = 1
     options: tuple[str, ...] = ()
     strides: tuple[tuple[str, int] | None, ...] = ()
+    has_bytes: bool = False
+
+    @property
+    def longest_k(self) -> int:
+        """The most elements of K with which sums are exact."""
+        scaled = "x" in "".join(option for option in self.options if "attr-scales" in option)
+        return (4 * self.unit if scaled else 4096) if self.has_bytes else 1 << 31
 
     def shapes(self, s: Sizes) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The dimensions of src and weights."""
@@ -137,7 +145,26 @@ class Forms:
         even = 2 if "4" in dt[1][:2] or dt[1] == "f4_e2m1" else 1
         if self.maybe(0.7):
             unit_n = math.lcm(unit_n, even)
-        return Form(dt, kernel, grouping, batch, unit, unit_n, options, strides)
+        has_bytes = kind == "integer" and self.sums_are_exact(dt, options, unit) and self.maybe(0.5)
+        return Form(dt, kernel, grouping, batch, unit, unit_n, options, strides, has_bytes)
+
+    def sums_are_exact(self, dt: tuple[str, str, str], options: tuple[str, ...], unit: int) -> bool:
+        """Whether dst holds sums of any values where K is short: there are only scales, by powers of two, and
+        integer zero points of src and weights.
+        """
+        given = dict(option.lstrip("-").split("=", 1) for option in options)
+        scales, points = given.get("attr-scales", ""), given.get("attr-zero-points", "")
+        allowed = {"attr-scales", "attr-zero-points", "attr-precomputed-reductions", "attr-scratchpad"}
+        allowed |= {"attr-deterministic", "stag", "wtag", "dtag", "runtime_dims_masks"}
+        return (
+            set(given) <= allowed
+            and "dst" not in scales + points
+            and "f" not in points
+            and (dt[2] == "f32" or (dt[2] == "s32" and not scales))
+            and given.get("wtag", "ab").isalpha()
+            and given.get("wtag", "ab") != "any"
+            and unit <= 64
+        )
 
     def types(self, kind: str) -> tuple[str, str, str]:
         rng = self.rng
