@@ -20,6 +20,7 @@ def test_bar(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.delenv("NO_COLOR", raising=False)
     with Progress(total) as progress:
         assert _building.is_quiet == shown
