@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fuzz_decisions import Decision, Log, Pair, executed_and_cases, pairs, weight
+from fuzz_decisions import Decision, Group, Log, executed_and_cases, groups_of
 from fuzz_forms import Form, Forms, Sizes, line_of
 from fuzz_sizes import SizeDrawer
 from support_rows import BY_NAME
@@ -44,9 +44,9 @@ class Worker:
         self.engine = zemm.Engine("cpu")
         self.forms = Forms(self.rng, tuple(self.engine.features), only)
         self.runner = Runner(lambda job, word: None)
-        self.pairs: set[Pair] = set()  # of features of decisions that have run
+        self.tested: set[Group] = set()  # of features of decisions that have run
         for decision in seen:
-            self.pairs |= pairs(decision.features())
+            self.tested |= groups_of(decision.features())
         self.base: tuple[Form | None, Any] = None, None  # the last form that was planned, and a case of it
         self.folder, self.files = folder, 0  # for bytes of tensors; how many cases have had them
         self.smallest = ""  # the line of the last failing case that shrink() has run
@@ -143,8 +143,8 @@ class Worker:
     # ---- forms
 
     def form(self) -> None:
-        """Of several forms, run that whose decisions have the most pairs of features that have not run
-        yet. Planning takes less time than the build of a kernel.
+        """Of several forms, run that whose decisions have the most groups of features that have not run yet.
+        Planning takes less time than the build of a kernel.
         """
         category = self.forms.category()
         drawn = [self.planned(self.forms.draw(*category), FEW_SIZES) for _ in range(FORMS)]
@@ -164,7 +164,7 @@ class Worker:
             uneven = draw.uneven(s)
             if self.case(form, uneven) is None:
                 continue
-            self.pairs |= pairs(self.features(form, decision))
+            self.tested |= groups_of(self.features(form, decision))
             line, job = self.case_with_bytes(form, uneven)
             if self.run(line, job):
                 failures += 1
@@ -183,20 +183,20 @@ class Worker:
     def features(self, form: Form, decision: Decision) -> frozenset[str]:
         return decision.features() | {f"dst {form.dt[2]}", f"batch {len(form.batch)}"}
 
-    def new_pairs(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> set[Pair]:
+    def new_groups(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> set[Group]:
         found = {decision: None for _, decision in planned}
-        return set().union(*(pairs(self.features(form, decision)) for decision in found)) - self.pairs
+        return set().union(*(groups_of(self.features(form, decision)) for decision in found)) - self.tested
 
     def worth(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> float:
         """How much a form tells. Kernels for GPUs, and tiles of AMX in software, take long to build."""
         is_slow = any(
             BY_NAME[decision.row].is_xe or BY_NAME[decision.row].has_tiles for _, decision in planned
         )
-        return sum(map(weight, self.new_pairs(form, planned))) / (4 if is_slow else 1)
+        return len(self.new_groups(form, planned)) / (4 if is_slow else 1)
 
     def chosen(self, form: Form, planned: list[tuple[Sizes, Decision]]) -> Iterator[tuple[Sizes, Decision]]:
         """Sizes of which few kernels have to be built: those of some lists of constants, which have the
-        most new pairs of features. Of each list several, those first whose decision has not run yet.
+        most new groups of features. Of each list several, those first whose decision has not run yet.
         """
         self.rng.shuffle(planned)
         lists: dict[tuple[str, str], list[tuple[Sizes, Decision]]] = {}
@@ -204,7 +204,7 @@ class Worker:
             lists.setdefault(decision[:2], []).append((s, decision))
         built = {decision[:2] for decision in self.seen}
         new = 0
-        for constants, cases in sorted(lists.items(), key=lambda of: -len(self.new_pairs(form, of[1]))):
+        for constants, cases in sorted(lists.items(), key=lambda of: -len(self.new_groups(form, of[1]))):
             new += constants not in built
             if constants not in built and new > BUILDS:
                 continue

@@ -5,6 +5,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +13,10 @@ from typing import NamedTuple
 from support_rows import BY_NAME, constant_id, flag
 
 _LINE = re.compile(r"_verbose,(?:.*?,)?primitive,(create|exec):plan,matmul,(\w+),([^,]*),(.*)")
-_KINDS = {str(constant_id(f"SPEC_{name}")): name for name in ("ZP_TERM", "WEI_UNIT", "SRC_UNIT", "SRC_LOAD")}
+_KINDS = {
+    str(constant_id(f"SPEC_{name}")): name.replace("_", " ")
+    for name in ("ZP_TERM", "WEI_UNIT", "SRC_UNIT", "SRC_LOAD")
+}
 _WIDE_SUMS, _FLAGS = flag("FLAG_WIDE_SUMS"), str(constant_id("SPEC_FLAGS"))
 
 
@@ -43,16 +47,19 @@ class Decision(NamedTuple):
         return frozenset(found)
 
 
-Pair = tuple[str, str]
+Group = tuple[str, ...]
 
 
-def weight(pair: Pair) -> int:
-    """How much a pair tells: types of tensors tell less, as there are many."""
-    return 1 if any("=" in feature or feature.startswith("dst ") for feature in pair) else 4
+def is_kind(feature: str) -> bool:
+    """Whether a feature is a flag or a part of the cut: no type of a tensor and no name of a kernel."""
+    return "=" not in feature and "_" not in feature and not feature.startswith("dst ")
 
 
-def pairs(features: Iterable[str]) -> set[Pair]:
-    return set(combinations(sorted(features), 2))
+@lru_cache(50_000)
+def groups_of(features: frozenset[str]) -> frozenset[Group]:
+    """All pairs of features, and all triples of flags and parts of the cut."""
+    kinds = sorted(filter(is_kind, features))
+    return frozenset(combinations(sorted(features), 2)) | frozenset(combinations(kinds, 3))
 
 
 class Planned(NamedTuple):

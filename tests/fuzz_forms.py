@@ -271,6 +271,12 @@ class Forms:
         per_group = every_wei if self.maybe(0.8) else column | 1 << (wei_ndims - 2)
         scales, points, sums = [], [], ""
         scale, long_scale = rng.choice(FLOATS), rng.choice(SCALE_TYPES)
+        if kind == "integer" and self.maybe(0.3):  # the usual one: src by groups, weights by columns
+            found = [f"--attr-scales=src:{every}:{scale}:1x{group()}+wei:{per_column}:{scale}"]
+            found.append(f"--attr-zero-points=wei:{per_column}:{rng.choice((*INT8, dt[1]))}")
+            if self.maybe(0.5):
+                found.append(f"--attr-precomputed-reductions=src:{every}:s32:1x{groups[-1]}")
+            return found, groups[-1], 1
         if kind == "integer" or dt[0] in SMALL_FLOATS:
             match rng.randrange(6):
                 case 0:
