@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "other_process.h"
@@ -284,148 +283,6 @@ void export_during_a_long_kernel() {
     OK(ze.zeModuleDestroy(module));
 }
 
-/// File descriptors for other APIs: exported with an allocation's properties, and imported by an
-/// allocation.
-void external() {
-    ze_external_memory_export_desc_t wanted{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC, nullptr,
-                                            ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD};
-    ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &wanted, 0, 0};
-    void *first = nullptr, *second = nullptr;
-    OK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &first));
-    ze_external_memory_export_fd_t out{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD, nullptr,
-                                       ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
-    ze_memory_allocation_properties_t properties{};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-    properties.pNext = &out;
-    OK(ze.zeMemGetAllocProperties(context, first, &properties, nullptr));
-    CHECK(out.fd >= 0);
-    ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
-                                      ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, out.fd};
-    desc.pNext = &in;
-    OK(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second));
-    close(out.fd); // the program's own; the allocations have theirs
-    CHECK(first != second);
-    std::memset(first, 1, bytes);
-    CHECK(std::memcmp(first, second, bytes) == 0);
-    OK(ze.zeMemFree(context, first));
-    CHECK(static_cast<char *>(second)[bytes - 1] == 1);
-    OK(ze.zeMemFree(context, second));
-
-    wanted.flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_DMA_BUF;
-    desc.pNext = &wanted;
-    CHECK_RESULT(ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &second),
-                 ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION);
-}
-
-/// The calls that may import a file descriptor. Each maps the memory and returns its address.
-using Importer = ze_result_t (*)(const ze_external_memory_import_fd_t &, void *&);
-const Importer importers[] = {
-    [](const ze_external_memory_import_fd_t &in, void *&p) {
-        const ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &in, 0, 0};
-        return ze.zeMemAllocDevice(context, &desc, bytes, 0, device, &p);
-    },
-    [](const ze_external_memory_import_fd_t &in, void *&p) {
-        const ze_host_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &in, 0};
-        return ze.zeMemAllocHost(context, &desc, bytes, 0, &p);
-    },
-    [](const ze_external_memory_import_fd_t &in, void *&p) {
-        const ze_device_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &in, 0, 0};
-        return ze.zeMemAllocShared(context, &desc, &host_desc, bytes, 0, device, &p);
-    },
-    [](const ze_external_memory_import_fd_t &in, void *&p) {
-        const ze_host_mem_alloc_desc_t desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &in, 0};
-        return ze.zeMemAllocShared(context, &device_desc, &desc, bytes, 0, device, &p);
-    },
-    [](const ze_external_memory_import_fd_t &in, void *&p) {
-        ze_physical_mem_desc_t desc{};
-        desc.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
-        desc.pNext = &in;
-        OK(ze.zeVirtualMemQueryPageSize(context, device, bytes, &desc.size));
-        ze_physical_mem_handle_t memory = nullptr;
-        const ze_result_t result = ze.zePhysicalMemCreate(context, device, &desc, &memory);
-        if (result != ZE_RESULT_SUCCESS)
-            return result;
-        OK(ze.zeVirtualMemReserve(context, nullptr, desc.size, &p));
-        OK(ze.zeVirtualMemMap(context, p, desc.size, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
-        return ze.zePhysicalMemDestroy(context, memory);
-    },
-    [](const ze_external_memory_import_fd_t &in, void *&p) {
-        ze_ipc_mem_handle_t handle{};
-        const ze_result_t result = from_descriptor(context, uint64_t(in.fd), &handle);
-        return result == ZE_RESULT_SUCCESS ? ze.zeMemOpenIpcHandle(context, device, handle, 0, &p) : result;
-    },
-};
-
-ze_result_t create_image(const void *next) {
-    ze_image_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
-    desc.pNext = next;
-    desc.type = ZE_IMAGE_TYPE_2D;
-    desc.format = {ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UINT, ZE_IMAGE_FORMAT_SWIZZLE_R,
-                   ZE_IMAGE_FORMAT_SWIZZLE_G,      ZE_IMAGE_FORMAT_SWIZZLE_B, ZE_IMAGE_FORMAT_SWIZZLE_A};
-    desc.width = desc.height = 16;
-    ze_image_handle_t image = nullptr;
-    return ze.zeImageCreate(context, device, &desc, &image);
-}
-
-/// Memory of this driver is the same memory after each kind of import. Any other descriptor is refused.
-void imports() {
-    ze_ipc_mem_handle_t handle{};
-    void *const memory = allocate(ZE_MEMORY_TYPE_DEVICE);
-    OK(ze.zeMemGetIpcHandle(context, memory, &handle));
-    ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
-                                      ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
-    std::memcpy(&in.fd, handle.data, sizeof in.fd);
-    const int own = in.fd;
-    char value = 0;
-    for (const Importer import : importers) {
-        void *again = nullptr;
-        OK(import(in, again));
-        CHECK(again && again != memory);
-        *static_cast<char *>(memory) = ++value;
-        CHECK(*static_cast<char *>(again) == value);
-    }
-    CHECK_RESULT(create_image(&in), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-    CHECK(last_refusal().find("external memory") != std::string::npos);
-
-    constexpr int all_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    auto sealed = [](const char *name, int seals) {
-        const int fd = memfd_create(name, MFD_ALLOW_SEALING);
-        CHECK(fd >= 0 && ftruncate(fd, 1 << 20) == 0 && fcntl(fd, F_ADD_SEALS, seals) == 0);
-        return fd;
-    };
-    const std::string path = "/proc/self/fd/" + std::to_string(own);
-    for (const int foreign : {sealed("other", F_SEAL_SHRINK), sealed("other", all_seals),
-                              sealed("ze_cpu", F_SEAL_SHRINK), open(path.c_str(), O_RDONLY | O_CLOEXEC),
-                              open(path.c_str(), O_PATH | O_CLOEXEC), open("/dev/null", O_RDWR), -1}) {
-        in.fd = foreign;
-        for (const Importer import : importers) {
-            void *p = nullptr;
-            CHECK_RESULT(import(in, p), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-            CHECK(last_refusal().find("file descriptor " + std::to_string(foreign)) != std::string::npos);
-        }
-        close(foreign);
-    }
-    in.fd = own;
-
-    ze_external_memory_import_fd_t second = in;
-    second.fd = dup(own);
-    const ze_device_mem_alloc_desc_t on_device{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &in, 0, 0};
-    const ze_host_mem_alloc_desc_t on_host{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &second, 0};
-    void *p = nullptr;
-    CHECK_RESULT(ze.zeMemAllocShared(context, &on_device, &on_host, bytes, 0, device, &p),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    CHECK(last_refusal().find("two file descriptors") != std::string::npos);
-    CHECK_RESULT(ze.zeMemAllocDevice(context, &on_device, bytes + (1 << 20), 0, device, &p),
-                 ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    CHECK(last_refusal().find(std::to_string(bytes + (1 << 20))) != std::string::npos);
-    close(second.fd);
-    in.stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32;
-    CHECK_RESULT(ze.zeMemAllocDevice(context, &on_device, bytes, 0, device, &p),
-                 ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION);
-    OK(put(context, handle));
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -446,8 +303,6 @@ int main(int argc, char **argv) {
     freed_pages();
     export_under_way();
     export_during_a_long_kernel();
-    external();
-    imports();
     OK(ze.zeContextDestroy(context));
     std::puts("ok");
 }

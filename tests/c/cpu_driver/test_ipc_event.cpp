@@ -327,43 +327,24 @@ void short_files() {
     }
 }
 
-/// A list of the child waits for the event that a list of its parent waited for at the fork. Then the child
-/// waits for its copy of the parent's list.
-void forked_with_one_event(Other &other) {
+/// At the fork a list of the parent waits. The child waits for its copy of that list, and before for a list
+/// of its own, if it has one, that waits for the same event.
+void forked_with_one_event(Other &other, bool has_own_list) {
     Test test(other);
     ze_command_list_handle_t list = immediate_list();
     add(list, test.with, nullptr, {test.with.event[ping]});
-    std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        ze_command_list_handle_t own = immediate_list();
         int from = 7, to = 0;
-        OK(ze.zeCommandListAppendMemoryCopy(own, &to, &from, sizeof to, nullptr, 1, &test.with.event[ping]));
+        ze_command_list_handle_t own = has_own_list ? immediate_list() : nullptr;
+        if (own)
+            OK(ze.zeCommandListAppendMemoryCopy(own, &to, &from, sizeof to, nullptr, 1,
+                                                &test.with.event[ping]));
         OK(ze.zeEventHostSignal(test.with.event[pong]));
-        finish(own);
-        CHECK(to == 7);
-        finish(list);
-        _exit(0);
-    }
-    OK(ze.zeEventHostSynchronize(test.with.event[pong], forever));
-    OK(ze.zeEventHostSignal(test.with.event[ping]));
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
-    finish(list);
-    OK(ze.zeCommandListDestroy(list));
-}
-
-/// The child waits for a list of its parent and has none of its own.
-void forked_without_a_list(Other &other) {
-    Test test(other);
-    ze_command_list_handle_t list = immediate_list();
-    add(list, test.with, nullptr, {test.with.event[ping]});
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        OK(ze.zeEventHostSignal(test.with.event[pong]));
+        if (own)
+            finish(own);
+        CHECK(to == (own ? from : 0));
         finish(list);
         _exit(0);
     }
@@ -425,8 +406,8 @@ int main(int argc, char **argv) {
         short_files();
         Test(other).ask('g');
         forked(other);
-        forked_with_one_event(other);
-        forked_without_a_list(other);
+        for (const bool has_own_list : {true, false})
+            forked_with_one_event(other, has_own_list);
     }
     OK(ze.zeContextDestroy(context));
     std::puts("ok");
