@@ -185,6 +185,8 @@ def test_cells_that_are_no_formulas(tmp_path: Path) -> None:
         assert line["name"] == f"'{name}"
         assert line["gops"] == "-1.5"
         assert line["problem"] == record.problem
+        assert line["line"] == record.line
+        assert record.line.startswith("--matmul ")
     returns = dataclasses.replace(contest(), records=[dataclasses.replace(record, name="a\r=1")])
     (line,) = csv.DictReader(io.StringIO(output.as_csv(returns), newline=""))
     assert line["name"] == "a\\r=1"

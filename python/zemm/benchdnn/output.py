@@ -16,6 +16,7 @@ from zemm.benchdnn.records import Record, Run
 from zemm.benchdnn.whole_file import check_writable, write_whole
 
 _FORMULA = ("=", "+", "-", "@", "\t")
+_CASE = "--matmul "  # what the line of a case begins with: no formula, and a shell can run it
 
 
 def check(outputs: list[str], plots: list[str], is_timed: bool) -> None:
@@ -84,7 +85,7 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value.replace("\r", "\\r")  # csv.writer does not quote it, and readers end the line there
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(_FORMULA) and not text.startswith(_CASE) else text
 
 
 _WRITERS: dict[str, Callable[[Run], str]] = {".json": as_json, ".csv": as_csv, ".html": page.html}
