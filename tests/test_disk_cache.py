@@ -4,6 +4,7 @@
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -206,6 +207,28 @@ def test_settings_of_the_runtime_have_entries_of_their_own(folder: Path) -> None
     assert run(folder, CL_CONFIG_ZEMM_TEST="1") == HIT
     assert run(folder) == HIT
     assert len(entries(folder)) == 2 * MODULES
+
+
+def test_the_runtime_s_own_settings_are_part_of_the_key(folder: Path, tmp_path: Path) -> None:
+    """The runtime in another folder has the same entries, unless its cl.cfg there says something else."""
+    runtime = Path(sys.prefix) / "lib"
+    if not (runtime / "libintelocl.so").exists():
+        pytest.skip("the OpenCL runtime is not in this environment")
+    for file in runtime.iterdir():
+        if file.name not in ("cl.cfg", "libintelocl.so"):
+            (tmp_path / file.name).symlink_to(file)
+    chosen = str(tmp_path / "libintelocl.so")
+    try:
+        os.link(runtime / "libintelocl.so", chosen)
+    except OSError:  # another file system
+        shutil.copy(runtime / "libintelocl.so", chosen)
+    text = (runtime / "cl.cfg").read_text()
+    (tmp_path / "cl.cfg").write_text(f"# a comment\n{text}")
+    assert run(folder, ZE_CPU_OPENCL_LIBRARY=chosen) == HIT
+    (tmp_path / "cl.cfg").write_text(f"{text}\nCL_CONFIG_ZEMM_TEST = 1\n")
+    assert run(folder, ZE_CPU_OPENCL_LIBRARY=chosen) == MISS
+    assert run(folder, ZE_CPU_OPENCL_LIBRARY=chosen) == HIT
+    assert run(folder) == HIT
 
 
 def test_configuration_in_the_current_directory_is_not_read(folder: Path, tmp_path: Path) -> None:
