@@ -184,7 +184,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
                                : f.is_without_panel ? BLOCK_ALONG_K
                                : block.abreast > 1  ? BLOCK_ABREAST
                                                     : row.tile_k;
-    if (block.segment <= block_k)
+    // If K is one segment, it may be cut into ranges.
+    if (block.segment <= std::min<zemm_dim_t>(block_k, block.k_range))
         flags |= FLAG_WHOLE_SEGMENTS;
     // A part of K ends where another one begins, or where K ends.
     if (multiplies_quads(f) && (!f.has_quads() || p.k() % 4 != 0))
