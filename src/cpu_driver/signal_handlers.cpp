@@ -64,7 +64,8 @@ void SignalHandlers::receive_late() {
             sigdelset(&received, number);
     pthread_sigmask(SIG_UNBLOCK, &received, nullptr);
     lock.lock();
-    changed_.wait(lock, [this] { return returned_; });
+    while (!returned_) // wait() would need the libstdc++ of GCC 12 (docs/install.md)
+        changed_.wait_for(lock, std::chrono::hours(24));
 }
 
 SignalHandlers::~SignalHandlers() {

@@ -90,27 +90,13 @@ static inline float cut_to_f32(real x) {
     return as_float(as_uint(cut) | (cut != x));
 }
 
-// NaN as an element of dst, as for f32 x.
-static inline long nan_as_int(void) {
-    switch (spec_dst_dt()) {
-    case DT_S32:
-        return (long)NAN_AS_S32;
-    case DT_S8:
-        return (long)NAN_AS_S8;
-    case DT_U8:
-        return (long)NAN_AS_U8;
-    default:
-        return 0;
-    }
-}
-
 static inline void store_real(global uchar *dst, long to, real x) {
     if (spec_dst_dt() == DT_F64)
         ((global double *)dst)[to] = x;
     else if (spec_dst_dt() == DT_F32)
         ((global float *)dst)[to] = convert_float_rte(x);
-    else if (type_is_integer(spec_dst_dt()))
-        store_int(dst, to, isnan(x) ? nan_as_int() : convert_long_rte(clamp(x, -0x1p40, 0x1p40)));
+    else if (type_is_integer(spec_dst_dt()) && !isnan(x))
+        store_int(dst, to, convert_long_rte(clamp(x, -0x1p40, 0x1p40)));
     else
         store_float(dst, spec_dst_dt(), to, cut_to_f32(x));
 }
