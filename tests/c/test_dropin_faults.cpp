@@ -4,33 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "check.h"
+#include "dropin.h"
 #include "faults.h"
-
-extern "C" {
-zemm_status_t dnnl_sgemm(char, char, zemm_dim_t, zemm_dim_t, zemm_dim_t, float, const float *, zemm_dim_t,
-                         const float *, zemm_dim_t, float, float *, zemm_dim_t);
-zemm_status_t dnnl_gemm_u8s8s32(char, char, char, zemm_dim_t, zemm_dim_t, zemm_dim_t, float, const uint8_t *,
-                                zemm_dim_t, uint8_t, const int8_t *, zemm_dim_t, int8_t, float, int32_t *,
-                                zemm_dim_t, const int32_t *);
-zemm_status_t dnnl_gemm_s8s8s32(char, char, char, zemm_dim_t, zemm_dim_t, zemm_dim_t, float, const int8_t *,
-                                zemm_dim_t, int8_t, const int8_t *, zemm_dim_t, int8_t, float, int32_t *,
-                                zemm_dim_t, const int32_t *);
-const zemm_version_t *dnnl_version(void);
-zemm_status_t dnnl_verbose_profiling_enabled(int *);
-zemm_status_t dnnl_set_cpu_isa_hints(int);
-int dnnl_get_effective_cpu_isa(void);
-zemm_status_t dnnl_convolution_forward_primitive_desc_create(void *, ...);
-zemm_status_t dnnl_primitive_execute(const_zemm_primitive_t, zemm_stream_t, int, const zemm_exec_arg_t *);
-zemm_status_t dnnl_primitive_desc_query(const_zemm_primitive_desc_t, zemm_query_t, int, void *);
-}
-
-struct dnnl_primitive_desc;
-struct dnnl_primitive;
-int dnnl_test_is_pd_in_cache(const dnnl_primitive_desc *);
-int dnnl_test_is_primitive_in_cache(const dnnl_primitive *);
-zemm_status_t dnnl_test_get_primitive_cache_size(int *);
-size_t dnnl_test_set_primitive_cache_capacity_without_clearing(size_t);
 
 namespace {
 
