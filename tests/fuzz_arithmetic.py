@@ -4,12 +4,15 @@
     python tests/fuzz.py arithmetic [--seconds=60] [--seed=N] [--only=ROW] [--mask=FEATURES]
                                     [--failures=FILE] [--log=FILE]
 
-A form (types, attributes, layouts, groups, a forced kernel with its cut) is planned with many sizes. The
-library says in its log what it decides for each: the row, the constants of its kernels, the cut. Sizes on
-both sides of a change of the decision are run and compared, those first whose decision has not run yet.
-A case that fails, or ends or hangs its process, is a line of the file of failures, which a shell can run.
-Where sums stay exact, some cases have any bytes instead of the driver's small values, in files that
---buffer-prefix names. Lines of tests/fuzz_seeds/arithmetic run first.
+Each category of forms (no groups, groups of rows or of K; integers of 8 or 4 bits or floats; few or many
+rows) has its turn. A form (types, attributes, layouts, groups, a forced kernel with its cut) is planned
+with many sizes. The library says in its log what it decides for each: the row, the constants of its
+kernels, the cut. Of many forms of a category, that with the most new combinations of decisions is chosen.
+Sizes of it on both sides of a change of the decision are run and compared, those first whose decision has
+not run yet, and some of the other forms for which kernels are built already. A case that fails, or ends or
+hangs its process, is a line of the file of failures, which a shell can run. Where sums stay exact, some
+cases have any bytes instead of the driver's small values, in files that --buffer-prefix names. Lines of
+tests/fuzz_seeds/arithmetic run first. The last tenth of the time makes failing cases smaller.
 
 With --log, the log of tests (ZEMM_VERBOSE=plan,profile pytest -rP >FILE), the report names decisions that
 problems of these tests lead to on some row and that no execution of the tests had.

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,18 @@ from fuzz_forms import Form, Forms, Sizes, line_of
 from fuzz_sizes import SizeDrawer
 from support_rows import BY_NAME
 
-FORMS, FEW_SIZES = 60, 4  # forms that are planned, of which one runs; sizes of each
+FORMS, FEW_SIZES = 100, 4  # forms that are planned, of which one runs; sizes of each
 SIZES = 20  # more that are planned for the form that runs
 BUILDS = 2  # lists of constants, for which kernels are built
 LATER = 3  # cases of a list that run though their decision is not new
+OTHERS = 8  # cases of other forms that run, for whose decisions kernels are built already
 ENDS = (0, 0x7F, 0x80, 0x81, 0xFF)  # bytes of the largest and smallest values
 MANY_ENDS = bytes(ENDS[byte % 7 % 5] if byte % 5 == 0 else byte for byte in range(256))
 SHRINKS = 40  # attempts to make a failing case smaller
+SHRINKING = 0.1  # of the time, after which failing cases are made smaller
+
+
+Drawn = tuple[Form, SizeDrawer, list[tuple[Sizes, Decision]]]  # a form, and decisions for sizes of it
 
 
 class Worker:
@@ -50,6 +56,7 @@ class Worker:
         self.base: tuple[Form | None, Any] = None, None  # the last form that was planned, and a case of it
         self.folder, self.files = folder, 0  # for bytes of tensors; how many cases have had them
         self.smallest = ""  # the line of the last failing case that shrink() has run
+        self.failed: list[tuple[Form, Sizes]] = []
         self.shrunk: set[tuple[str, ...]] = set()
 
     def say(self, **step: Any) -> None:
@@ -147,10 +154,11 @@ class Worker:
         Planning takes less time than the build of a kernel.
         """
         category = self.forms.category()
-        drawn = [self.planned(self.forms.draw(*category), FEW_SIZES) for _ in range(FORMS)]
+        drawn = [self.planned(self.forms.draw(category), FEW_SIZES) for _ in range(FORMS)]
         form, draw, planned = max(drawn, key=lambda of: self.worth(of[0], of[2]))
         if not planned:
             return
+        drawn = [of for of in drawn if of[0] is not form]
         planned += self.planned(form, SIZES)[2]
         planned = [(s, decision) for s, decision in planned if s.k <= form.longest_k] or planned
         start = self.rng.choice(planned)[0]
@@ -161,20 +169,36 @@ class Worker:
         self.say(planned=sorted({decision for _, decision in planned}))
         failures = 0
         for s, decision in self.chosen(form, planned):
-            uneven = draw.uneven(s)
-            if self.case(form, uneven) is None:
-                continue
-            self.tested |= groups_of(self.features(form, decision))
-            line, job = self.case_with_bytes(form, uneven)
-            if self.run(line, job):
-                failures += 1
-                self.shrink(form, uneven)
-            elif "--buffer-prefix" in line:
-                self.remove_bytes()
+            failures += self.run_uneven(form, draw, s, decision)
             if failures == 2:
-                return
+                break
+        for form, draw, s, decision in islice(self.without_builds(drawn), OTHERS):
+            self.run_uneven(form, draw, s, decision)
 
-    def planned(self, form: Form, count: int) -> tuple[Form, SizeDrawer, list[tuple[Sizes, Decision]]]:
+    def run_uneven(self, form: Form, draw: SizeDrawer, s: Sizes, decision: Decision) -> bool:
+        """Run a case with uneven groups. True: it failed."""
+        uneven = draw.uneven(s)
+        if self.case(form, uneven) is None:
+            return False
+        self.tested |= groups_of(self.features(form, decision))
+        line, job = self.case_with_bytes(form, uneven)
+        failed = self.run(line, job)
+        if failed:
+            self.failed.append((form, uneven))
+        elif "--buffer-prefix" in line:
+            self.remove_bytes()
+        return failed
+
+    def without_builds(self, drawn: list[Drawn]) -> Iterator[tuple[Form, SizeDrawer, Sizes, Decision]]:
+        """Cases of forms whose decisions have not run yet, but have kernels that did."""
+        built = {decision[:2] for decision in self.seen}
+        cases = [(form, draw, s, decision) for form, draw, planned in drawn for s, decision in planned]
+        self.rng.shuffle(cases)
+        for form, draw, s, decision in cases:
+            if decision[:2] in built and decision not in self.seen and s.k <= form.longest_k:
+                yield form, draw, s, decision
+
+    def planned(self, form: Form, count: int) -> Drawn:
         """The decisions for so many random sizes of a form."""
         draw = SizeDrawer(self.rng, form)
         sizes = [draw.size() for _ in range(count)]
@@ -324,8 +348,11 @@ def main() -> None:
             if time.monotonic() < end:
                 os.environ["ZEMM_KERNEL"] = line.partition("zemm-benchdnn")[0].strip().partition("=")[2]
                 worker.run(line, job)
-    while time.monotonic() < end:
+    while time.monotonic() < end - (worker.failed != []) * wanted["seconds"] * SHRINKING:
         worker.form()
+    for form, sizes in worker.failed:
+        if time.monotonic() < end:
+            worker.shrink(form, sizes)
 
 
 if __name__ == "__main__":

@@ -50,9 +50,14 @@ class Decision(NamedTuple):
 Group = tuple[str, ...]
 
 
+_OF_SIZES = ("along", "finish", "slices", "dst", "batch")
+
+
 def is_kind(feature: str) -> bool:
-    """Whether a feature is a flag or a part of the cut: no type of a tensor and no name of a kernel."""
-    return "=" not in feature and "_" not in feature and not feature.startswith("dst ")
+    """Whether a feature is a flag or a part of the cut: no type of a tensor, no name of a kernel, and not
+    what most sizes change.
+    """
+    return "=" not in feature and "_" not in feature and not feature.startswith(_OF_SIZES)
 
 
 @lru_cache(50_000)

@@ -7,15 +7,18 @@ The constants of kernels do not depend on M, N and K, so that few builds serve m
 import math
 import random
 from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
 
 from support_rows import BY_NAME
 from zemm.isa.rows import Row
 
 INT8, INT4 = ("s8", "u8"), ("s4", "u4")
 FLOATS, SMALL_FLOATS = ("f32", "f16", "bf16"), ("f8_e5m2", "f8_e4m3", "f4_e2m1")
-DST = (*FLOATS, *FLOATS, "f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
+OTHER_DST = ("f8_e5m2", "f8_e4m3", "s32", "s8", "u8")
 SCALE_TYPES = ("f32", "f16", "bf16", "e8m0", "f8_e4m3")
 POST_OPS = ("relu", "sum:0.5", "add:f32:per_oc", "mul:f32:common", "prelu:per_oc", "linear:0.5:1", "max:s8:3")
+KINDS = ("int8", "int4", "weight only", "float")
 GROUPED_POST_OPS = ("relu", "linear:0.5:1", "mul:f32:1", "mul:f32:3")
 
 
@@ -38,7 +41,8 @@ class Form:
     """kernel: what ZEMM_KERNEL says. grouping: "", "rows" or "k". batch: the batch dimensions of src and
     weights. unit: K is a multiple of it, and N of unit_n. options: with {k} for K. strides: for src,
     weights and dst the order of the last two dimensions and a padding, or nothing. has_bytes: src, weights
-    and zero points have any values of their types, not the small ones of the driver.
+    and zero points have any values of their types, not the small ones of the driver. has_few_rows: sizes
+    are those of a model that writes a word at a time, whose groups of rows are small, too.
     """
 
     dt: tuple[str, str, str]
@@ -50,6 +54,7 @@ class Form:
     options: tuple[str, ...] = ()
     strides: tuple[tuple[str, int] | None, ...] = ()
     has_bytes: bool = False
+    has_few_rows: bool = False
 
     @property
     def longest_k(self) -> int:
@@ -102,6 +107,16 @@ def strided(choice: tuple[str, int] | None, dims: tuple[int, ...]) -> str:
     return "x".join(map(str, strides))
 
 
+class Category(NamedTuple):
+    """What a share of the time is for: how forms are grouped, the kind of their types (KINDS), and whether
+    they have few rows.
+    """
+
+    grouping: str
+    kind: str
+    has_few_rows: bool
+
+
 class Forms:
     """Draws forms. only: a part of the names of the rows that may be forced, by which all forms then are."""
 
@@ -111,6 +126,7 @@ class Forms:
         self.cpu = [row for row in able if not row.is_xe]
         self.xe = [row for row in able if row.is_xe]
         self.always = bool(only)
+        self.categories: list[Category] = []  # whose turns come next
 
     def rows(self) -> list[str]:
         """The names of the rows that may be forced."""
@@ -119,15 +135,20 @@ class Forms:
     def maybe(self, probability: float) -> bool:
         return self.rng.random() < probability
 
-    def category(self) -> tuple[str, str]:
-        """How a form is grouped, and the kind of its types."""
-        grouping = self.rng.choices(["", "rows", "k"], [5, 3, 2])[0]
-        weights = [10, 6, 4, 0 if grouping else 0.3]
-        return grouping, self.rng.choices(["integer", "float", "weight only", "f64"], weights)[0]
+    def category(self) -> Category:
+        """The category whose turn it is. All have theirs in a random order, then in another one."""
+        if not self.categories:
+            groupings = ("", "", "rows", "rows", "k")  # groups of K have few attributes
+            self.categories = [Category(*of) for of in product(groupings, KINDS, (False, True))]
+            self.rng.shuffle(self.categories)
+        return self.categories.pop()
 
-    def draw(self, grouping: str, kind: str) -> Form:
-        rng = self.rng
-        dt = self.types(kind)
+    def draw(self, category: Category) -> Form:
+        rng, grouping = self.rng, category.grouping
+        kind = {"int8": "integer", "int4": "integer"}.get(category.kind, category.kind)
+        if category.kind == "float" and not grouping and self.maybe(0.04):
+            kind = "f64"
+        dt = self.types(kind, INT4 if category.kind == "int4" else INT8)
         batch = () if grouping else tuple(self.batch_dim() for _ in range(rng.choice((0, 0, 0, 1, 2))))
         options, unit, unit_n = self.attributes(kind, grouping, len(batch) + 2, dt)
         strides: tuple[tuple[str, int] | None, ...] = ()
@@ -146,7 +167,9 @@ class Forms:
         if self.maybe(0.7):
             unit_n = math.lcm(unit_n, even)
         has_bytes = kind == "integer" and self.sums_are_exact(dt, options, unit) and self.maybe(0.5)
-        return Form(dt, kernel, grouping, batch, unit, unit_n, options, strides, has_bytes)
+        return Form(
+            dt, kernel, grouping, batch, unit, unit_n, options, strides, has_bytes, category.has_few_rows
+        )
 
     def sums_are_exact(self, dt: tuple[str, str, str], options: tuple[str, ...], unit: int) -> bool:
         """Whether dst holds sums of any values where K is short: there are only scales, by powers of two, and
@@ -166,17 +189,18 @@ class Forms:
             and unit <= 64
         )
 
-    def types(self, kind: str) -> tuple[str, str, str]:
+    def types(self, kind: str, integers: tuple[str, ...]) -> tuple[str, str, str]:
+        """The types of src, weights and dst. integers: those of the weights of an integer matmul."""
         rng = self.rng
         if kind == "f64":
             return "f64", "f64", rng.choice(("f64", "f32"))
         if kind == "integer":
-            return rng.choice(INT8), rng.choice((*INT8, *INT8, *INT4)), rng.choice(DST)
+            return rng.choice(INT8), rng.choice(integers), rng.choice((*FLOATS, rng.choice(OTHER_DST)))
         if kind == "weight only":
             return rng.choice(FLOATS), rng.choice((*INT8, *INT4)), rng.choice((*FLOATS, "f8_e4m3", "s8"))
         src = rng.choice((*FLOATS, *SMALL_FLOATS))
         wei = rng.choice((src, src, *FLOATS, *SMALL_FLOATS))
-        return src, wei, rng.choice((src, "f32", "f16", "bf16", rng.choice(DST), "f4_e2m1"))
+        return src, wei, rng.choice((src, "f32", "f16", "bf16", rng.choice(OTHER_DST), "f4_e2m1"))
 
     def batch_dim(self) -> tuple[int, int]:
         size = self.rng.choice((1, 2, 3))
@@ -271,11 +295,17 @@ class Forms:
         per_group = every_wei if self.maybe(0.8) else column | 1 << (wei_ndims - 2)
         scales, points, sums = [], [], ""
         scale, long_scale = rng.choice(FLOATS), rng.choice(SCALE_TYPES)
-        if kind == "integer" and self.maybe(0.3):  # the usual one: src by groups, weights by columns
-            found = [f"--attr-scales=src:{every}:{scale}:1x{group()}+wei:{per_column}:{scale}"]
-            found.append(f"--attr-zero-points=wei:{per_column}:{rng.choice((*INT8, dt[1]))}")
-            if self.maybe(0.5):
-                found.append(f"--attr-precomputed-reductions=src:{every}:s32:1x{groups[-1]}")
+        if kind == "integer" and self.maybe(0.5):  # as models have them
+            along_k, by_groups = f":1x{group()}", f"{per_column}:{scale}"
+            weights = rng.choice((by_groups, by_groups, f"{every_wei}:{long_scale}:{groups[-1]}x1"))
+            src = rng.choice((f"{every}:{scale}{along_k}", f"{every}:{scale}{along_k}", f"{row}:{scale}"))
+            found = [f"--attr-scales=src:{src}+wei:{weights}"]
+            zp = rng.choice((*INT8, dt[1]))
+            if self.maybe(0.8):
+                points = [f"{per_column}:{zp}", f"{per_column}:{zp}", f"{every_wei}:{zp}:{groups[-1]}x1"]
+                found.append(f"--attr-zero-points=wei:{rng.choice(points)}")
+                if self.maybe(0.3):
+                    found.append(f"--attr-precomputed-reductions=src:{every}:s32{along_k}")
             return found, groups[-1], 1
         if kind == "integer" or dt[0] in SMALL_FLOATS:
             match rng.randrange(6):
@@ -297,14 +327,16 @@ class Forms:
         n_group = 0
         if kind != "float":
             zp = rng.choice(("s32", *INT8, *INT8, *INT4, dt[1], "f32", "f16"))
-            match rng.randrange(7):
+            match rng.randrange(8):
                 case 0:
                     points.append(f"wei:common:2:{rng.choice(('s32', *INT8))}")
-                case 1 | 2:
+                case 1 | 2 | 6:
                     points.append(f"wei:{per_column}:{zp}")
                 case 3 | 4:
                     points.append(f"wei:{per_group}:{zp}:{group()}x1")
-                case 5 if not by_rows:
+                case 5 if by_rows:
+                    points.append(f"wei:{per_column}:{zp}")
+                case 5:
                     n_group = 16
                     points.append(f"wei:{per_column}:{zp}:1x{n_group}")
         if kind == "integer":

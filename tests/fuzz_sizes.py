@@ -11,6 +11,7 @@ M = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, 31, 32, 33, 48, 64, 100, 120
 N = (1, 2, 8, 15, 16, 17, 32, 33, 48, 63, 64, 65, 112, 128, 130, 192, 256, 257, 512, 1024, 1040, 2048, 4100)
 K = (1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 32, 33, 63, 64, 65, 127, 128, 130, 255, 256, 257, 512, 513, 1000, 1024,
      1030, 2048, 2059, 4096, 8200, 20000, 33030, 70000)  # fmt: skip
+FEW = 16  # rows of a form that has few, or of its largest group
 USUAL, MOST = 600_000, 2_500_000  # elements of all tensors
 Ask = Callable[[Sizes], Hashable]
 
@@ -30,8 +31,11 @@ class SizeDrawer:
         return list(K) if form.unit == 1 else [form.unit * count for count in units]
 
     def size(self) -> Sizes:
-        """Random sizes that are not too large. The dimension that is drawn first may be the longest."""
-        most = MOST if self.rng.random() < 0.03 else USUAL
+        """Random sizes that are not too large. The dimension that is drawn first may be the longest. With
+        few rows it is N or K, and often long.
+        """
+        few = self.form.has_few_rows
+        most = MOST if self.rng.random() < 0.03 else 2 * USUAL if few else USUAL
         groups = self.groups() if self.form.grouping else 0
         found = {"m": 1, "n": self.form.unit_n, "k": self.form.unit}
 
@@ -39,8 +43,12 @@ class SizeDrawer:
             drawn = self.with_groups(Sizes(**found | {name: value}), groups)
             return drawn.elements * max([1, *(max(dims) for dims in self.form.batch)]) <= most
 
-        for name in self.rng.sample("mnk", 3):
+        if few:
+            found["m"] = self.rng.choice([value for value in M if value <= FEW])
+        for at, name in enumerate(self.rng.sample("nk" if few else "mnk", 2 if few else 3)):
             values = [value for value in self.axis(name) if fits(name, value)]
+            if few and at == 0 and self.rng.random() < 0.6:
+                values = values[len(values) * 2 // 3 :]
             found[name] = self.rng.choice(values or [found[name]])
         return self.with_groups(Sizes(**found), groups)
 
