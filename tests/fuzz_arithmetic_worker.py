@@ -56,6 +56,7 @@ class Worker:
         self.base: tuple[Form | None, Any] = None, None  # the last form that was planned, and a case of it
         self.folder, self.files = folder, 0  # for bytes of tensors; how many cases have had them
         self.smallest = ""  # the line of the last failing case that shrink() has run
+        self.executed: list[Decision] = []  # by the last case
         self.failed: list[tuple[Form, Sizes]] = []
         self.shrunk: set[tuple[str, ...]] = set()
 
@@ -141,6 +142,7 @@ class Worker:
         result = self.runner.run(job)
         decisions = [planned.decision for planned in self.log.plans() if planned.event == "exec"]
         self.seen.update(decisions)
+        self.executed = decisions
         self.say(
             end=result.state, decisions=decisions, seconds=time.monotonic() - begin,
             errors=[result.errors, result.total], why=result.sentence or "; ".join(result.lines[:2]),
@@ -176,18 +178,24 @@ class Worker:
             self.run_uneven(form, draw, s, decision)
 
     def run_uneven(self, form: Form, draw: SizeDrawer, s: Sizes, decision: Decision) -> bool:
-        """Run a case with uneven groups. True: it failed."""
-        uneven = draw.uneven(s)
-        if self.case(form, uneven) is None:
-            return False
-        self.tested |= groups_of(self.features(form, decision))
-        line, job = self.case_with_bytes(form, uneven)
-        failed = self.run(line, job)
-        if failed:
-            self.failed.append((form, uneven))
-        elif "--buffer-prefix" in line:
-            self.remove_bytes()
-        return failed
+        """Run a case with uneven groups. If an execution for these decides otherwise than the descriptor, run
+        the even ones, too. True: a case failed.
+        """
+        for sizes in dict.fromkeys((draw.uneven(s), s)):
+            if self.case(form, sizes) is None:
+                continue
+            line, job = self.case_with_bytes(form, sizes)
+            failed = self.run(line, job)
+            for tested in (decision, *self.executed):
+                self.tested |= groups_of(self.features(form, tested))
+            if failed:
+                self.failed.append((form, sizes))
+                return True
+            if "--buffer-prefix" in line:
+                self.remove_bytes()
+            if decision in self.executed:
+                break
+        return False
 
     def without_builds(self, drawn: list[Drawn]) -> Iterator[tuple[Form, SizeDrawer, Sizes, Decision]]:
         """Cases of forms whose decisions have not run yet, but have kernels that did."""
