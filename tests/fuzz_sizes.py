@@ -26,7 +26,9 @@ class SizeDrawer:
         if name == "m":
             return list(M)
         if name == "n":
-            return sorted({-(-n // form.unit_n) * form.unit_n for n in N})
+            # One column of 4 bits is as good as an even number of columns: its elements lie along K.
+            alone = {1} if form.unit_n <= 2 else set()
+            return sorted(alone | {-(-n // form.unit_n) * form.unit_n for n in N})
         units = (1, 2, 3, 4, 5, 8, 9, 16, 32, 64, 128)
         return list(K) if form.unit == 1 else [form.unit * count for count in units]
 
