@@ -7,6 +7,7 @@
 #include "device_extensions.h"
 #include "driver.h"
 #include "entry_points.h"
+#include "hash.h"
 #include "runtime.h"
 
 namespace ze_cpu {
@@ -21,13 +22,7 @@ template <class T> uint32_t clamp32(T value) {
 /// Stable for a device and an OpenCL runtime: one half is a hash of the device's name, the other a
 /// hash of the runtime's version.
 void make_uuid(const DeviceInfo &d, uint8_t (&id)[ZE_MAX_DEVICE_UUID_SIZE]) {
-    auto hash = [](const std::string &text) {
-        uint64_t sum = 0xcbf29ce484222325ull;
-        for (unsigned char c : text)
-            sum = (sum ^ c) * 0x100000001b3ull;
-        return sum;
-    };
-    const uint64_t halves[2] = {hash("ze_cpu " + d.name), hash(d.driver_version)};
+    const uint64_t halves[2] = {hash_of("ze_cpu " + d.name), hash_of(d.driver_version)};
     std::memcpy(id, halves, sizeof id);
 }
 

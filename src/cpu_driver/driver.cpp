@@ -7,6 +7,7 @@
 #include "border.h"
 #include "entry_points.h"
 #include "fork_gate.h"
+#include "hash.h"
 #include "isa.h"
 #include "refusal.h"
 #include "runtime.h"
@@ -96,7 +97,7 @@ bool answers_as_gpu() {
 }
 
 uint32_t own_version() {
-    return ZE_MAKE_VERSION(2, uint32_t((build_id ^ runtime_settings_hash()) >> 48));
+    return ZE_MAKE_VERSION(2, uint32_t((build_id ^ hash_of(runtime_settings())) >> 48));
 }
 
 ze_driver_handle_t the_driver() {

@@ -6,14 +6,13 @@
 // prefix, because anybody may own the folders there.
 #include "library_places.h"
 
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
-#include <dlfcn.h>
 #include <sys/stat.h>
+
+#include "trust/search_path.h"
 
 namespace ze_cpu {
 namespace {
@@ -74,35 +73,11 @@ fs::path program_folder() {
     return {};
 }
 
-/// The file that is mapped at this address. For a library that was opened by a relative path, as
-/// the current directory may have changed since.
-fs::path mapped_file(const void *address) {
-    std::ifstream maps("/proc/self/maps");
-    const auto wanted = reinterpret_cast<uintptr_t>(address);
-    for (std::string line; std::getline(maps, line);) {
-        // 7f00a000-7f00b000 r-xp 00000000 08:01 1234   /path
-        unsigned long begin = 0, end = 0;
-        const size_t path = line.find('/');
-        if (path != std::string::npos && std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) == 2 &&
-            begin <= wanted && wanted < end)
-            return line.substr(path);
-    }
-    return {};
-}
-
 } // namespace
-
-fs::path own_library() {
-    Dl_info info{};
-    if (!dladdr(reinterpret_cast<const void *>(&own_library), &info) || !info.dli_fname)
-        return {};
-    const fs::path path = fs::path(info.dli_fname).lexically_normal();
-    return path.is_absolute() ? path : mapped_file(reinterpret_cast<const void *>(&own_library));
-}
 
 std::vector<Place> library_places() {
     std::vector<Place> places;
-    if (const fs::path own = own_library().parent_path(); !own.empty()) {
+    if (const fs::path own = trust::this_library().parent_path(); !own.empty()) {
         const fs::path prefix = prefix_of(own);
         for (fs::path folder = own;; folder = folder.parent_path()) {
             places.push_back({folder / "lib", prefix});

@@ -16,8 +16,8 @@ struct Place {
     bool of_linker = false; // the dynamic linker looks there, whatever environment it belongs to
 };
 
-/// The path of this library (libze_cpu.so); empty if the dynamic linker does not tell it.
-std::filesystem::path own_library();
+/// The file name of the runtime.
+inline constexpr const char *runtime_name = "libintelocl.so";
 
 /// The places in the order of the search: this library's environment, the active virtual
 /// environment, the program's environment, the system. All paths are absolute; none need exist.

@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *library_name = "libintelocl.so";
 constexpr const char *packages = "the pip packages intel-opencl-rt and intel-cmplr-lib-rt have it "
                                  "(pip install intel-opencl-rt intel-cmplr-lib-rt)";
 
@@ -150,18 +149,18 @@ ze_result_t open_named(const trust::SearchPath &system, const std::string &name,
 /// Returns DEPENDENCY_UNAVAILABLE if no library can be opened, and another error if a later attempt
 /// may succeed.
 ze_result_t find_library(void *&handle, std::string &error) {
-    const trust::Trust trust(own_library());
+    const trust::Trust trust(trust::this_library());
     const trust::SearchPath system(trust);
     if (const char *path = secure_getenv("ZE_CPU_OPENCL_LIBRARY"); path && *path)
         return open_named(system, path, handle, error);
     std::vector<Place> places = library_places();
     // The last resort is a folder that the dynamic linker knows.
-    if (const fs::path file = system.find(library_name); !file.empty())
+    if (const fs::path file = system.find(runtime_name); !file.empty())
         places.push_back({file.parent_path(), file.parent_path(), true});
     std::string refusals, reasons;
     for (const Place &place : places) {
         std::error_code ignored;
-        const fs::path file = place.folder / library_name;
+        const fs::path file = place.folder / runtime_name;
         if (!fs::is_regular_file(file, ignored))
             continue;
         const auto check = [&](const fs::path &path) {
@@ -189,7 +188,7 @@ ze_result_t find_library(void *&handle, std::string &error) {
                 refusals + "; ZE_CPU_OPENCL_LIBRARY can name the file all the same";
     else
         error =
-            std::string("Intel's OpenCL CPU runtime (") + library_name + ") was not found: " + packages +
+            std::string("Intel's OpenCL CPU runtime (") + runtime_name + ") was not found: " + packages +
             "; ZE_CPU_OPENCL_LIBRARY can name the file" +
             (system.problem().empty() ? "" : " (" + system.problem() + ", so it is not looked for there)");
     return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
@@ -218,8 +217,7 @@ ze_result_t load_opencl(cl::Api &api, std::string &error) {
     if (!guard_imports(reinterpret_cast<const void *>(api.clGetPlatformIDs)) ||
         (compile && !guard_imports(compile))) {
         error = "the OpenCL runtime's table of imports cannot be changed, so it could read its configuration "
-                "from "
-                "the current directory";
+                "from the current directory";
         return ZE_RESULT_ERROR_UNKNOWN;
     }
     return ZE_RESULT_SUCCESS;

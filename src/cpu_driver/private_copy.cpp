@@ -21,6 +21,8 @@
 
 #include "dependencies.h"
 #include "elf_file.h"
+#include "hash.h"
+#include "library_places.h"
 
 namespace ze_cpu {
 namespace {
@@ -28,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *own_tbb_name = "libuAb.so.12";
-constexpr const char *runtime_name = "libintelocl.so";
 constexpr const char *prefix = "runtime-";
 constexpr time_t unused_seconds = 30 * 24 * 3600;
 
@@ -113,25 +114,19 @@ bool is_opened(const std::string &name) {
 
 /// A name that changes with the files and with the way in which they are changed.
 std::string name_for(const fs::path &runtime, const fs::path &tbb) {
-    uint64_t sum = 0xcbf29ce484222325ull;
-    const auto add = [&sum](uint64_t value) {
-        sum = (sum ^ value) * 0x100000001b3ull;
-        sum ^= sum >> 29;
-    };
+    std::string all;
     for (const fs::path &path : {runtime, tbb}) {
         struct stat s {};
         stat(path.c_str(), &s);
+        all += path.string() + '|';
         for (const uint64_t value : {uint64_t(s.st_size), uint64_t(s.st_mtim.tv_sec),
                                      uint64_t(s.st_mtim.tv_nsec), uint64_t(s.st_ino), uint64_t(s.st_dev)})
-            add(value);
-        for (const char c : path.string())
-            add(uint8_t(c));
+            all += std::to_string(value) + '|';
     }
     for (const Renaming &renaming : renamings)
-        for (const char c : renaming.to)
-            add(uint8_t(c));
+        all += renaming.to;
     char text[32];
-    std::snprintf(text, sizeof text, "%s%016llx", prefix, static_cast<unsigned long long>(sum));
+    std::snprintf(text, sizeof text, "%s%016llx", prefix, static_cast<unsigned long long>(hash_of(all)));
     return text;
 }
 

@@ -55,11 +55,4 @@ const std::string &runtime_settings() {
     return settings();
 }
 
-uint64_t runtime_settings_hash() {
-    uint64_t sum = 0xcbf29ce484222325ull; // FNV-1a
-    for (const char c : settings())
-        sum = (sum ^ uint8_t(c)) * 0x100000001b3ull;
-    return sum;
-}
-
 } // namespace ze_cpu

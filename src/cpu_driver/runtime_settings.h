@@ -4,7 +4,6 @@
 // it, and variables of the environment.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 namespace ze_cpu {
@@ -13,8 +12,5 @@ namespace ze_cpu {
 /// the runtime. Only the first call reads them.
 void read_runtime_settings(const void *function);
 const std::string &runtime_settings();
-
-/// A hash of that text.
-uint64_t runtime_settings_hash();
 
 } // namespace ze_cpu

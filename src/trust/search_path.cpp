@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trust/search_path.h"
 
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
@@ -44,10 +48,28 @@ std::vector<fs::path> folders_of_linker() {
     return folders;
 }
 
+/// The file that is mapped at this address. For a library that was opened by a relative path, as
+/// the current directory may have changed since.
+fs::path mapped_file(const void *address) {
+    std::ifstream maps("/proc/self/maps");
+    const auto wanted = reinterpret_cast<uintptr_t>(address);
+    for (std::string line; std::getline(maps, line);) {
+        // 7f00a000-7f00b000 r-xp 00000000 08:01 1234   /path
+        unsigned long begin = 0, end = 0;
+        const size_t path = line.find('/');
+        if (path != std::string::npos && std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) == 2 &&
+            begin <= wanted && wanted < end)
+            return line.substr(path);
+    }
+    return {};
+}
+
 } // namespace
 
 fs::path this_library() {
-    return library_of(reinterpret_cast<const void *>(&this_library)).path;
+    const auto *here = reinterpret_cast<const void *>(&this_library);
+    const fs::path path = library_of(here).path.lexically_normal();
+    return path.empty() || path.is_absolute() ? path : mapped_file(here);
 }
 
 SearchPath::SearchPath(const Trust &trust) : trust_(trust) {

@@ -12,8 +12,7 @@
 
 namespace trust {
 
-/// The path of the library that this code is part of. It may be relative if the library was opened
-/// by a relative path. Empty if the dynamic linker does not tell it.
+/// The absolute path of the library that this code is part of; empty if the system does not tell it.
 std::filesystem::path this_library();
 
 class SearchPath {
