@@ -32,6 +32,15 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, torch.Tensor)
 
 
+def refuse_gradient(x: Any, name: str) -> None:
+    """ValueError: torch records what is done with x, to differentiate it later."""
+    if x.requires_grad and torch.is_grad_enabled():
+        raise InvalidArgumentsError(
+            f"{name} requires a gradient, which zemm does not compute: call it under torch.no_grad(), or"
+            f" give {name}.detach()"
+        )
+
+
 def refuse_tangent(x: Any, name: str) -> None:
     """ValueError: forward-mode differentiation goes through x, which reading its values would end without
     a word."""
@@ -48,11 +57,7 @@ class _Torch:
             raise InvalidArgumentsError(f"{name} is on the device {x.device}: call {name}.cpu() first")
         if x.layout != torch.strided:
             raise InvalidArgumentsError(f"{name} has the layout {x.layout}: call {name}.to_dense() first")
-        if x.requires_grad and torch.is_grad_enabled():
-            raise InvalidArgumentsError(
-                f"{name} requires a gradient, which zemm does not compute: call it under torch.no_grad(), or"
-                f" give {name}.detach()"
-            )
+        refuse_gradient(x, name)
         refuse_tangent(x, name)
         return x.detach()
 

@@ -22,11 +22,16 @@ from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError, NoDeviceError
 from zemm.packed_weights import PackedWeights, pack
 from zemm.quantization import quantize_weights
-from zemm.words import Activation, DataType, DType, FpmathMode, ScaleDType
+from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, ScaleDType
 
 Shape = tuple[int, ...]
 _FLOATS = ("f32", "f16", "bf16")
 _INTEGERS = ("u8", "s8", "u4", "s4")
+
+
+def multiplied_type(activation: Activation) -> PackedFor:
+    """The type of src in the matmul of a layer."""
+    return "s8" if activation == "int8" else activation
 
 
 class Linear:
@@ -153,24 +158,38 @@ class Linear:
                 f"activation_group {_check.shown(activation_group)} is for activation 'int8', not"
                 f" {activation!r}"
             )
-        layer = cls.__new__(cls)
-        layer.weights = pack(
+        weights = pack(
             array,
             as_array(scales, "scales") if scales is not None else None,
             as_array(zero_points, "zero_points") if zero_points is not None else None,
-            src_dtype="s8" if activation == "int8" else activation,
+            src_dtype=multiplied_type(activation),
             src_group=activation_group,
             weights_dtype=weights_dtype,
             transposed=transposed,
             fpmath=fpmath,
             engine=engine,
         )
-        layer.activation, layer.fpmath, layer.dst_dtype = activation, fpmath, dst_dtype
-        layer.activation_group = int(activation_group or layer.weights.k_group)
-        layer.bias = _bias(bias, layer.weights.dims) if bias is not None else None
-        layer._calls = LinearCalls(
-            layer.weights, layer.bias, activation == "int8", layer.activation_group, fpmath
-        )
+        group = int(activation_group or weights.k_group)
+        own_bias = _bias(bias, weights.dims) if bias is not None else None
+        return cls._of(weights, own_bias, activation, group, dst_dtype, fpmath)
+
+    @classmethod
+    def _of(
+        cls,
+        weights: PackedWeights,
+        bias: NDArray[Any] | None,
+        activation: Activation,
+        activation_group: int,
+        dst_dtype: DataType | None,
+        fpmath: FpmathMode | None,
+    ) -> "Linear":
+        """The layer of checked parts, which it keeps as they are. weights: packed for src of
+        multiplied_type(activation)."""
+        layer = cls.__new__(cls)
+        layer.weights, layer.bias = weights, bias
+        layer.activation, layer.activation_group = activation, activation_group
+        layer.dst_dtype, layer.fpmath = dst_dtype, fpmath
+        layer._calls = LinearCalls(weights, bias, activation == "int8", activation_group, fpmath)
         return layer
 
     def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:

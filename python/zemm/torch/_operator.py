@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from zemm._torch_tensors import refuse_tangent
+from zemm._torch_tensors import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
 from zemm.torch._layers import find
 
@@ -55,10 +55,7 @@ def _fake(x: torch.Tensor, layer: list[torch.Tensor], *args: Any) -> torch.Tenso
 
 def _refuse_gradients(keyset: Any, x: torch.Tensor, *args: Any) -> torch.Tensor:
     """What runs before the operator where gradients are recorded, in either direction."""
-    if x.requires_grad and torch.is_grad_enabled():
-        raise InvalidArgumentsError(
-            "x requires a gradient, which zemm does not compute: call the module under torch.no_grad()"
-        )
+    refuse_gradient(x, "x")
     refuse_tangent(x, "x")
     after = keyset & torch._C._after_autograd_keyset
     y: torch.Tensor = torch.ops.zemm.linear.default.redispatch(after, x, *args)

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from zemm import _check, _layouts
 from zemm._call import default_engine
-from zemm._linear_calls import LinearCalls
 from zemm._parameters import describe
 from zemm._reorder import reorder
 from zemm._tensors import in_place, tensor
 from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, type_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
-from zemm.linear import Linear
+from zemm.linear import Linear, multiplied_type
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import Operand, PackedWeights, matmul_desc
@@ -106,17 +105,14 @@ def layer_of(parts: list[torch.Tensor]) -> Found:
 def _found(config: dict[str, Any], parts: dict[str, torch.Tensor]) -> Found:
     engine = default_engine()
     arrays = {name: _array(parts[name], *about) for name, about in config["arrays"].items()}
-    layer = Linear.__new__(Linear)
-    layer.activation = cast(Activation, _check.choice(config["activation"], Activation, "activation"))
-    layer.activation_group, layer.fpmath = config["activation_group"], config["fpmath"]
-    layer.dst_dtype = dtype_name(config["dst_dtype"]) if config["dst_dtype"] is not None else None
-    quantizes = layer.activation == "int8"
-    layer.weights = _weights(config, parts["weights"], arrays, engine)
-    layer.weights.src_dtype = "s8" if layer.activation == "int8" else layer.activation
-    layer.bias = bias = arrays.get("bias")
-    if bias is not None and (bias.shape != layer.weights.dims[1:] or type_of(bias, "bias") not in FLOATING):
+    activation = cast(Activation, _check.choice(config["activation"], Activation, "activation"))
+    dst_dtype = dtype_name(config["dst_dtype"]) if config["dst_dtype"] is not None else None
+    weights = _weights(config, parts["weights"], arrays, engine)
+    weights.src_dtype = multiplied_type(activation)
+    bias = arrays.get("bias")
+    if bias is not None and (bias.shape != weights.dims[1:] or type_of(bias, "bias") not in FLOATING):
         raise ValueError(f"bias is {bias.dtype} {bias.shape}")
-    layer._calls = LinearCalls(layer.weights, bias, quantizes, layer.activation_group, layer.fpmath)
+    layer = Linear._of(weights, bias, activation, config["activation_group"], dst_dtype, config["fpmath"])
     if _serves_in_place(layer, parts["weights"], arrays):
         return Found(layer, borrows=True)
     return Found(Linear.from_state_dict(layer.state_dict(), engine=engine), borrows=False)
