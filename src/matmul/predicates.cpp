@@ -27,7 +27,8 @@ bool is_integer(const facts &f, std::string &why) {
     return false;
 }
 
-// Whether parts of K that are multiplied apart begin at multiples of the unit. who: wants that.
+// Whether parts of K that are multiplied apart begin at multiples of the unit. who: how the reason names what
+// wants that, with its verb ("it needs").
 bool begins_at(const facts &f, zemm_dim_t unit, const char *who, std::string &why) {
     if (f.begins_at(unit))
         return true;
