@@ -5,11 +5,12 @@ are compared with its reference.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import reference
 import zemm
-from support_problem import NUMPY, Data, Problem, Quant, make_data
+from support_problem import NUMPY, Data, Problem, Quant, make_data, values
 from support_run import ARGS, SCALES, ZERO_POINTS, compare, get, memory, places, put
 
 SRC_1 = zemm.ARG["SRC_1"]
@@ -179,3 +180,44 @@ def check_dst(g: Groups, problems: list[Problem], datas: list[Data], args: dict[
         if end > begin:
             compare(got[begin:end], *reference.matmul(problem, data))
         begin = end
+
+
+def run_groups_of_k(
+    engine: zemm.Engine,
+    stream: zemm.Stream,
+    types: str,
+    sizes: tuple[int, ...],
+    m: int,
+    n: int,
+    data: tuple[np.ndarray, np.ndarray] | None = None,
+    behind: int = 0,
+    tag: str = "abc",
+) -> zemm.MatmulPrimitiveDesc:
+    """Multiply groups of K, and check dst.
+
+    types: of src, weights and dst. data: src and weights; random ones without. behind: elements of K behind
+    the last group, which belong to none. tag: of dst.
+    """
+    src_dt, wei_dt, dst_dt = types.split(":")
+    total, count = sum(sizes) + behind, len(sizes)
+    rng = np.random.default_rng(total + n)
+    if data is None:
+        data = values(rng, src_dt, (m, total)), values(rng, wei_dt, (total, n))
+    src, wei = (x.astype(np.float64) for x in data)
+    md = grouped_md((m, total), src_dt, count, 1), grouped_md((total, n), wei_dt, count)
+    attr = zemm.Attr()
+    attr.set_fpmath_mode("any" if wei_dt in ("u4", "s4") else "strict", True)
+    pd = zemm.MatmulPrimitiveDesc(engine, *md, zemm.MemoryDesc((count, m, n), dst_dt, tag), None, attr)
+    args = {ARGS["src"]: zemm.Memory(md[0], engine), ARGS["wei"]: zemm.Memory(md[1], engine)}
+    write_groups(args[ARGS["src"]], src.T, src_dt, ends_of(sizes))
+    write_groups(args[ARGS["wei"]], wei, wei_dt, ends_of(sizes))
+    args[ARGS["dst"]] = dst = zemm.Memory(pd.query_md("dst_md"), engine)
+    dst.write(np.full(dst.md.size, 0xFF, np.uint8))
+    zemm.Primitive(pd).execute(stream, args)
+    stream.wait()
+    plain_dt, got_dt = ("s32", np.int32) if dst_dt == "s32" else ("f32", np.float32)
+    plain = zemm.reorder(dst, zemm.MemoryDesc((count, m, n), plain_dt))
+    got = plain.read().view(got_dt).reshape(count, m, n)
+    expected = np.stack([src[:, a:b] @ wei[a:b] for a, b in pairwise([0, *ends_of(sizes)])])
+    np.testing.assert_array_equal(got, expected.astype(got_dt))
+    return pd

@@ -2,13 +2,19 @@
 """Grouped matmuls: groups of rows with weights each (mixtures of experts), and groups of K."""
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
-from support_grouped import Groups, ends_of, grouped_md, make_args, make_pd, run, write_groups
+from support_grouped import (
+    Groups,
+    grouped_md,
+    make_args,
+    make_pd,
+    run,
+    run_groups_of_k,
+)
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
 from support_rows import CPU_ROWS, XE_ROWS
 from support_run import ARGS
@@ -121,23 +127,10 @@ def test_row(
 def by_k(
     engine: zemm.Engine, stream: zemm.Stream, sizes: tuple[int, ...], m: int, n: int, dt: str, tag: str
 ) -> None:
-    total, count = sum(sizes), len(sizes)
     rng = np.random.default_rng(m + n)
-    src, wei = (rng.integers(-1, 2, dims).astype(np.float64) for dims in ((m, total), (total, n)))
-    md = grouped_md((m, total), dt, count, 1), grouped_md((total, n), dt, count)
+    src, wei = (rng.integers(-1, 2, dims) for dims in ((m, sum(sizes)), (sum(sizes), n)))
     dst_dt = "f32" if dt == "f8_e4m3" else dt  # holds the sums
-    pd = zemm.MatmulPrimitiveDesc(engine, *md, zemm.MemoryDesc((count, m, n), dst_dt, tag))
-    args = {ARGS["src"]: zemm.Memory(md[0], engine), ARGS["wei"]: zemm.Memory(md[1], engine)}
-    write_groups(args[ARGS["src"]], src.T, dt, ends_of(sizes))
-    write_groups(args[ARGS["wei"]], wei, dt, ends_of(sizes))
-    args[ARGS["dst"]] = dst = zemm.Memory(pd.query_md("dst_md"), engine)
-    dst.write(np.full(dst.md.size, 0xFF, np.uint8))
-    zemm.Primitive(pd).execute(stream, args)
-    stream.wait()
-    got = zemm.reorder(dst, zemm.MemoryDesc((count, m, n), "f32")).read().view(np.float32)
-    ends = [0, *ends_of(sizes)]
-    parts = [src[:, a:b] @ wei[a:b] for a, b in pairwise(ends)]
-    np.testing.assert_array_equal(got.reshape(count, m, n), np.stack(parts))
+    run_groups_of_k(engine, stream, f"{dt}:{dt}:{dst_dt}", sizes, m, n, (src, wei), tag=tag)
 
 
 @pytest.mark.parametrize("tag", ["any", "abc", "acb"])
