@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of the matmul primitive descriptor.
 #include "common/error.hpp"
-#include "matmul/runtime_desc.hpp"
+#include "matmul/desc/runtime_desc.hpp"
 #include "primitive/fallback.hpp"
 #include "zemm/zemm.h"
 

@@ -47,7 +47,7 @@ struct zemm_primitive_desc {
     virtual std::vector<const zemm::memory_desc *> key_tensors() const = 0;
     // What else tells them apart; "" if nothing does.
     virtual std::string key_text() const { return ""; }
-    // A tuning file (matmul/tuning.hpp) with the choices of this descriptor. Throws unimplemented for
+    // A tuning file (matmul/choose/tuning.hpp) with the choices of this descriptor. Throws unimplemented for
     // kinds of primitives that cannot be tuned.
     virtual std::string tuning_text() const;
 

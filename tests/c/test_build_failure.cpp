@@ -17,7 +17,7 @@
 
 #include "check.h"
 #include "kernels/spirv.hpp"
-#include "matmul/plan.hpp"
+#include "matmul/plan/plan.hpp"
 #include "refusing_driver.h"
 
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "common/md_ops.hpp"
-#include "matmul/choice.hpp"
-#include "matmul/cost.hpp"
-#include "matmul/facts.hpp"
-#include "matmul/split.hpp"
+#include "matmul/choose/choice.hpp"
+#include "matmul/choose/cost.hpp"
+#include "matmul/choose/facts.hpp"
+#include "matmul/choose/split.hpp"
 #include "same.hpp"
 
 using namespace zemm;

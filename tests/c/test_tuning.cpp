@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/error.hpp"
-#include "matmul/kernel_row.hpp"
-#include "matmul/tuning.hpp"
+#include "matmul/choose/kernel_row.hpp"
+#include "matmul/choose/tuning.hpp"
 #include "same.hpp"
 
 using namespace zemm;

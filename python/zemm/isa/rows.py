@@ -29,9 +29,9 @@ class Row:
     policy: str
     owner: str  # of a tile: work_item or sub_group
     work_items: int  # of an owner
-    family: str  # of ISAs, in src/matmul/family.hpp
+    family: str  # of ISAs, in src/matmul/choose/family.hpp
     weights: str
-    predicate: str  # in src/matmul/predicates.hpp
+    predicate: str  # in src/matmul/choose/predicates.hpp
     feature: str | None  # that the predicate wants of the device
 
     @property

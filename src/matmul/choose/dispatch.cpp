@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/choose/dispatch.hpp"
+
+#include <algorithm>
+
+#include "common/env.hpp"
+#include "common/error.hpp"
+#include "common/verbose.hpp"
+#include "matmul/choose/cost.hpp"
+#include "matmul/choose/layouts.hpp"
+#include "matmul/problem/packed_weights.hpp"
+#include "matmul/plan/plan.hpp"
+#include "matmul/choose/predicates.hpp"
+#include "matmul/choose/tuning.hpp"
+#include "primitive/refusals.hpp"
+#include "zemm/zemm.h"
+
+namespace zemm::matmul {
+
+namespace {
+
+// ---- the list
+
+using enum ze::feature;
+
+const kernel_row list[] = {
+#define ZEMM_MATMUL(src, tile_m, tile_n, tile_k, policy, rows_at_once, lanes, group_x, wide_n, family,       \
+                    multiplies, weights, supports)                                                           \
+    {"matmul_" #src "_any_any_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                                 \
+     tile_m,                                                                                                 \
+     tile_n,                                                                                                 \
+     tile_k,                                                                                                 \
+     rows_at_once,                                                                                           \
+     lanes,                                                                                                  \
+     group_x,                                                                                                \
+     1,                                                                                                      \
+     wide_n,                                                                                                 \
+     0,                                                                                                      \
+     isa_family::family,                                                                                     \
+     operands::multiplies,                                                                                   \
+     weights_layout::weights,                                                                                \
+     supports},
+#define ZEMM_XE_MATMUL(src, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,            \
+                       multiplies, supports)                                                                 \
+    {"matmul_" #src "_any_any_" #tile_m "x" #tile_n "x" #tile_k "_" #policy,                                 \
+     tile_m,                                                                                                 \
+     tile_n,                                                                                                 \
+     tile_k,                                                                                                 \
+     8,                                                                                                      \
+     lanes,                                                                                                  \
+     group_x,                                                                                                \
+     group_y,                                                                                                \
+     0,                                                                                                      \
+     grf,                                                                                                    \
+     isa_family::family,                                                                                     \
+     operands::multiplies,                                                                                   \
+     weights_layout::packed,                                                                                 \
+     supports},
+#define ZEMM_HELPER(name)
+#include "kernels/kernels.def"
+#undef ZEMM_XE_MATMUL
+#undef ZEMM_MATMUL
+};
+
+// A sub-group has one lane for each column of a vector.
+#define ZEMM_MATMUL(...)
+#define ZEMM_XE_MATMUL(src, tile_m, tile_n, tile_k, policy, lanes, group_x, group_y, grf, family,            \
+                       multiplies, supports)                                                                 \
+    static_assert(traits_of(isa_family::family).sub_group == lanes);
+#include "kernels/kernels.def"
+#undef ZEMM_XE_MATMUL
+#undef ZEMM_MATMUL
+#undef ZEMM_HELPER
+
+// Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
+// rows of the list are as fast or faster.
+bool fills_tiles(const facts &f, std::string &why) {
+    constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
+    const problem &p = f.problem();
+    const zemm_dim_t rows = p.rows_of_weights();
+    const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
+    if (rows >= fewest_rows && f.segment >= fewest_k)
+        return true;
+    why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
+               (long long)fewest_rows, (long long)fewest_k, (long long)rows, (long long)f.segment);
+    return false;
+}
+
+// bf16 rows: fewer rows of dst are limited by reading the weights, or by converting them to bf16.
+zemm_dim_t fewest_rows_as_bf16(const facts &f) {
+    const zemm_data_type_t wei = f.problem().wei.data_type;
+    const bool is_packed = f.wei == reading::packed;
+    if (is_small_float(wei))
+        return is_packed ? 1 : MOST_ROWS_ALONG_K + 1;
+    return is_packed && wei == zemm_bf16 ? 5 : 7;
+}
+
+// Refuses problems that are better for another row: those that do not fill tiles of AMX, many rows
+// for a kernel that is for few or the other way round, and those for the wide tile after this narrow
+// one, where the narrow tiles would compute more than three quarters of the columns that wide ones
+// would. A narrow tile without a panel is kept, but for small floats and more than one row.
+bool suits(const facts &f, std::string &why) {
+    const kernel_row &row = *f.row;
+    if (row.traits().has_tiles() && !fills_tiles(f, why))
+        return false;
+    const problem &p = f.problem();
+    const zemm_dim_t n = p.n(), rows = p.rows_of_weights();
+    if (row.is_for_few_rows() && rows > row.tile_m) {
+        why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
+        return false;
+    }
+    // 16 vectors of sums leave no register for converting weights.
+    constexpr zemm_dim_t most_widened = 2;
+    if (row.family == isa_family::avx2 && row.is_for_few_rows() && p.weight_only() && rows > most_widened) {
+        why = text("it is for up to %lld rows where the weights are integers, here are %lld",
+                   (long long)most_widened, (long long)rows);
+        return false;
+    }
+    if (row.family == isa_family::avx512_bf16 && rows < fewest_rows_as_bf16(f)) {
+        why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows_as_bf16(f));
+        return false;
+    }
+    // Small floats are converted once for each group of rows. Groups of the narrow tile have 1, 2, 4, 8 or
+    // 12 rows, those of the wide tile any number up to 6.
+    const bool stays_narrow = f.is_without_panel && (!is_small_float(p.wei.data_type) || rows == 1);
+    if (row.wide_n == 0 || stays_narrow || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
+        return true;
+    why = text("a tile of %d columns is better", row.wide_n);
+    return false;
+}
+
+// Finds the cheapest way to deal tiles and K. Packs the weights first if that is cheaper than
+// reading them element by element, or if the row cannot do the latter.
+cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
+    cost best = {};
+    const bool can_gather = c.facts.row->can_gather() && !c.facts.laid_out->is_foreign;
+    if (!c.facts.packing || can_gather) {
+        c.dealt = best_split(c.facts, model, c.cut);
+        best = estimate(c.facts, model, c.dealt);
+    }
+    if (c.facts.packing) {
+        const facts packed = facts_of(*c.facts.row, in.of_problem, c.facts.packing->packed);
+        const split dealt = best_split(packed, model, c.cut);
+        cost with_packing = estimate(packed, model, dealt);
+        with_packing.pack_first(c.facts.problem().wei, packed.problem().wei, model);
+        if (!can_gather || with_packing.clocks < best.clocks) {
+            c.packed = packed;
+            c.dealt = dealt;
+            best = with_packing;
+        }
+    }
+    if (c.runs().arranged)
+        best.arrange_first(c.facts.of_caller().src, c.runs().problem().src, model);
+    c.clocks = best.clocks;
+    return best;
+}
+
+// Sorts the rows for GPUs by their estimated clocks.
+void sort_tiles(const problem &p, const ze::device &dev, const layouts &in, std::vector<candidate> &found) {
+    if (in.of_problem.empty)
+        return;
+    const auto is_xe = [](const candidate &c) { return c.facts.family.is_xe(); };
+    const auto end = std::partition_point(found.begin(), found.end(), is_xe);
+    const ze::gpu_model model = xe_model(dev);
+    for (auto c = found.begin(); c != end; ++c) {
+        const cost estimated = deal(*c, in, model);
+        if (verbose::enabled(verbose::dispatch))
+            verbose::print(text("primitive,create:cost,matmul,%s,%s%s,%s", c->facts.row->name,
+                                estimated.text().c_str(), c->dealt.text().c_str(), dims_line(p).c_str()));
+    }
+    std::stable_sort(found.begin(), end,
+                     [](const candidate &a, const candidate &b) { return a.clocks < b.clocks; });
+}
+
+// The row as a candidate. If it does not take the problem: nothing, and the reason in why.
+std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::device &dev, bool is_forced,
+                                  std::string &why) {
+    try {
+        facts f = facts_of(row, in.of_problem, in.wanted(row));
+        if (!row.supports(f, dev, why))
+            return std::nullopt;
+        in.pack_first(f);
+        if (f.laid_out->is_foreign && !f.empty && !f.packing) {
+            why = f.why_not_packed;
+            return std::nullopt;
+        }
+        if (!fits_sub_group(f, dev, why) || (!is_forced && !suits(f, why)))
+            return std::nullopt;
+        candidate c = {std::move(f)};
+        if (c.facts.packing && !row.is_xe()) // for GPUs, deal() decides by cost
+            c.packed = facts_of(row, in.of_problem, c.facts.packing->packed);
+        c.widening = widen_first(c.runs(), dev);
+        return c;
+    } catch (const error &e) { // the layout does not exist, such as for a 4-bit type with odd rows
+        why = e.what();
+        return std::nullopt;
+    }
+}
+
+// Why the row takes no problem of the device unless ZEMM_KERNEL names it; "" if it may.
+std::string why_only_forced(const kernel_row &row, const ze::device &dev) {
+    if (row.is_xe() && dev.kind == zemm_cpu)
+        return "it is for GPUs; on the CPU device, which has its instructions in software, only "
+               "ZEMM_KERNEL takes it";
+    if (row.traits().has_tiles() && !dev.features.has(row.tiles()))
+        return text("the device does not report %s; only ZEMM_KERNEL takes it, with tiles in software",
+                    ze::feature_name(row.tiles()));
+    return "";
+}
+
+// The choice as a candidate. If it does not fit the problem: nothing, and the reason in why.
+std::optional<candidate> consider(const choice &chosen, layouts &in, const ze::device &dev,
+                                  std::string &why) {
+    std::optional<candidate> c = consider(*chosen.row, in, dev, true, why);
+    if (!c || in.of_problem.empty || chosen.cut == cut_choice())
+        return c;
+    c->cut = chosen.cut;
+    try {
+        if (chosen.row->is_xe())
+            deal(*c, in, xe_model(dev));
+        make_plan(*c, dev);
+    } catch (const error &e) {
+        why = e.what();
+        return std::nullopt;
+    }
+    return c;
+}
+
+// Moves the choice of a tuning file to the front. It must neither ask callers for more than the
+// others do, nor need much more scratchpad.
+void prefer_tuned(const problem &p, const ze::device &dev, layouts &in, std::vector<candidate> &found) {
+    const choice *chosen = p.grouped == grouping::none ? tuned(p, dev) : nullptr;
+    if (!chosen || in.of_problem.empty)
+        return;
+    constexpr size_t surplus = 64 << 20; // bytes of scratchpad
+    std::string why = why_only_forced(*chosen->row, dev);
+    std::optional<candidate> c = why.empty() ? consider(*chosen, in, dev, why) : std::nullopt;
+    if (c) {
+        const plan usual = make_plan(found.front(), dev), wanted = make_plan(*c, dev);
+        if (wanted.src_alignment > usual.src_alignment || wanted.wei_alignment > usual.wei_alignment)
+            why = "it reads tensors in blocks, which have to be aligned";
+        else if (wanted.scratchpad_size > usual.scratchpad_size + surplus)
+            why = text("it needs %zu bytes of scratchpad, the usual kernel %zu", wanted.scratchpad_size,
+                       usual.scratchpad_size);
+    }
+    const std::string name = chosen->row->name + chosen->cut.text();
+    if (!why.empty()) {
+        verbose::print_once(verbose::warn,
+                            text("primitive,warn,matmul,the choice of ZEMM_TUNING is not used: %s: %s,%s",
+                                 name.c_str(), why.c_str(), dims_line(p).c_str()));
+        return;
+    }
+    if (verbose::enabled(verbose::dispatch))
+        verbose::print(text("primitive,create:tuned,matmul,%s,%s", name.c_str(), dims_line(p).c_str()));
+    std::erase_if(found, [&](const candidate &other) { return other.facts.row == chosen->row; });
+    found.insert(found.begin(), std::move(*c));
+}
+
+// The rows that take the problem, the best one first. Those that do not are in `refused`, with their reasons.
+std::vector<candidate> find_rows(const problem &p, const ze::device &dev, layouts &in, refusals &refused) {
+    const std::string forced = env("ZEMM_KERNEL");
+    std::string no_choice;
+    const std::optional<choice> asked = forced.empty() ? std::nullopt : parse_choice(forced, no_choice);
+    std::vector<candidate> result;
+    for (const kernel_row &row : list) {
+        std::string why;
+        std::optional<candidate> c;
+        if (asked && asked->row == &row)
+            c = consider(*asked, in, dev, why);
+        else if (!forced.empty())
+            why = no_choice.empty() || forced.find(':') == std::string::npos
+                      ? "ZEMM_KERNEL asks for another kernel"
+                      : "ZEMM_KERNEL: " + no_choice;
+        else if (why = why_only_forced(row, dev); why.empty())
+            c = consider(row, in, dev, false, why);
+        if (c)
+            result.push_back(std::move(*c));
+        else
+            refused.add(row.name, std::move(why));
+    }
+    sort_tiles(p, dev, in, result);
+    if (forced.empty() && !result.empty())
+        prefer_tuned(p, dev, in, result);
+    return result;
+}
+
+} // namespace
+
+const kernel_row *find_row(std::string_view name) {
+    const auto found = std::ranges::find_if(list, [&](const kernel_row &row) { return name == row.name; });
+    return found == std::end(list) ? nullptr : found;
+}
+
+std::vector<candidate> candidates(const problem &p, const ze::device &dev) {
+    const auto find = [&](bool converts_packed) {
+        layouts in(p, dev, converts_packed);
+        refusals refused("matmul", [&p] { return dims_line(p); });
+        std::vector<candidate> found = find_rows(p, dev, in, refused);
+        if (found.empty() && (converts_packed || !is_packed_weights(p.wei)))
+            refused.fail();
+        return found;
+    };
+    std::vector<candidate> found = find(false);
+    return found.empty() ? find(true) : found; // weights that no row reads as they are packed
+}
+
+} // namespace zemm::matmul

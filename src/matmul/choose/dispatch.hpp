@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the kernels that can run a problem.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "matmul/choose/choice.hpp"
+#include "matmul/choose/facts.hpp"
+#include "matmul/choose/split.hpp"
+#include "matmul/choose/widening.hpp"
+#include "ze/device.hpp"
+
+namespace zemm::matmul {
+
+// A row that takes a problem.
+struct candidate {
+    struct facts facts; // with the weights in the layout that the row wants
+    // If the weights are packed first: the facts of the problem that the kernel then runs.
+    std::optional<struct facts> packed = std::nullopt;
+    std::shared_ptr<const src_widening> widening = nullptr; // how src becomes wider first, if it does
+    // For rows where a sub-group owns a tile: how tiles and K are dealt to sub-groups, and the
+    // estimated clocks.
+    split dealt = {};
+    double clocks = 0;
+    cut_choice cut = {}; // what ZEMM_KERNEL or a tuning file asks for
+
+    const struct facts &runs() const { return widening ? widening->wide : packed ? *packed : facts; }
+};
+
+// nullptr if kernels.def has no matmul of that name.
+const kernel_row *find_row(std::string_view name);
+
+// The rows that take the problem, best first: the one of a tuning file, then those for GPUs by
+// estimated clocks, then the others in the order of kernels.def. Refusals go to the log
+// (ZEMM_VERBOSE=dispatch). ZEMM_KERNEL=<choice> keeps only that row. Throws unimplemented if no row
+// is left.
+std::vector<candidate> candidates(const problem &p, const ze::device &dev);
+
+} // namespace zemm::matmul

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from a problem and a row of kernels.def. It is derived here, once; predicates, cost,
+// split and plan read it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "matmul/choose/kernel_row.hpp"
+#include "matmul/problem/problem.hpp"
+
+namespace zemm::matmul {
+
+// What is the same for every row and for every layout of the weights.
+struct problem_facts {
+    bool empty; // a tensor has no elements: nothing is computed
+    // Elements of K in a segment, in which no scale or zero point changes. It is the greatest
+    // common divisor of all K groups, or a divisor of that if an s32 cannot hold the sum over it, or
+    // an f32 the sum from which float zero points are subtracted.
+    zemm_dim_t segment;
+    bool is_one_segment;
+    // Parts of K that are multiplied apart begin at multiples of this: segments, or groups of K, which begin
+    // at any element. 0: all of K is one part.
+    zemm_dim_t part_unit;
+    // The sum of each segment is scaled: scales change along K, or integers have float zero points.
+    bool scales_along_k;
+    zemm_dim_t longest_range; // elements of K that one s32 may sum (sums.hpp)
+    uint32_t src_unit;        // UNIT_...: the dimension in which src is contiguous
+    // For rows where a sub-group owns a tile: rows of the matrix that tiles are cut from. It is M,
+    // or batch * M if the batch shares the weights and all rows of src are equally far apart.
+    zemm_dim_t matrix_rows;
+    bool src_in_blocks_1d, src_in_blocks_2d; // block loads can read src
+
+    // Whether parts of K that are multiplied apart begin at multiples of the unit. Ranges of K begin at whole
+    // panels or segments.
+    bool begins_at(zemm_dim_t unit) const { return part_unit % unit == 0; }
+    bool has_quads() const { return begins_at(4); }
+};
+
+// A problem with its weights in one layout. Rows that want this layout share it.
+struct laid_out_problem {
+    // reads_packed: whether kernels read the weights if they are packed.
+    laid_out_problem(const struct problem &p, const memory_desc &wei, const problem_facts &of_problem,
+                     bool reads_packed = true);
+
+    const struct problem problem;
+    const bool is_packed; // the weights are, and kernels read them
+    // The weights have a layout with blocks that no kernel reads: they are converted first.
+    const bool is_foreign;
+    const uint32_t wei_unit;     // UNIT_...: their contiguous dimension, or packed
+    const bool wei_in_blocks_2d; // 2-D block loads can read the weights
+};
+
+struct weights_packing; // layouts.hpp
+
+// How a kernel reads a matrix.
+enum class reading {
+    elements,  // one by one, or in vectors on a CPU where elements are contiguous
+    blocks_1d, // 1-D block loads
+    blocks_2d, // 2-D block loads
+    packed,    // whole panels (packed_weights.hpp)
+};
+
+struct facts : problem_facts {
+    const kernel_row *row = nullptr;
+    family_traits family = {};
+    std::shared_ptr<const laid_out_problem> laid_out = nullptr;
+    reading src = reading::elements, wei = reading::elements;
+    // The kernel multiplies a few rows by weights that lie along K, without making a panel.
+    bool is_without_panel = false;
+    // CPU rows: a few likely rows of dst, and plain weights that lie along N. Only then may a work-item
+    // compute several neighbouring tiles (FLAG_ABREAST).
+    bool may_be_abreast = false;
+    // Ranges and slices of K are multiples of this: a segment, or a panel if all of K is one
+    // segment.
+    zemm_dim_t range_unit = 0;
+
+    // Only for rows where a sub-group owns a tile:
+    bool narrows_f32 = false; // f32 src is multiplied as bf16
+    int step = 0;             // elements of K that are multiplied at once
+    // The problem with src as the row multiplies it, if that is not as the caller has it (arranged_src.hpp).
+    std::shared_ptr<const struct problem> arranged = nullptr;
+    // Products of bf16 for one product of the problem. Where f32 is split into two bf16: 3 if both
+    // operands are f32, 2 if the weights are integers.
+    int products = 1;
+    int panel_k = 0;   // elements of K in a panel: whole steps that divide the segment
+    int panels = 1;    // in a block, the part of K whose scales and zero points are read together
+    int registers = 0; // registers that a thread needs
+
+    // How the weights are packed into the scratchpad before the matmul runs. nullptr if the row
+    // reads them as they are.
+    std::shared_ptr<const weights_packing> packing = nullptr;
+    // Why not, if the weights should be packed but cannot be.
+    std::string why_not_packed = {};
+
+    // What the kernel computes: the caller's problem, unless src is arranged first.
+    const struct problem &problem() const { return arranged ? *arranged : laid_out->problem; }
+    const struct problem &of_caller() const { return laid_out->problem; }
+    // Whether weights become another type before they are multiplied. It is that of src.
+    bool converts_weights() const;
+    bool gathers_weights() const { return family.is_xe() && wei == reading::elements; }
+    bool splits_f32() const { return products > 1; }
+};
+
+problem_facts facts_of(const problem &p);
+// Derives everything but packing and why_not_packed, which layouts::pack_first() sets.
+facts facts_of(const kernel_row &row, const problem_facts &of_problem,
+               std::shared_ptr<const laid_out_problem> laid_out);
+
+} // namespace zemm::matmul

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/choose/split.hpp"
+
+#include <algorithm>
+
+#include "common/error.hpp"
+#include "matmul/choose/choice.hpp"
+#include "matmul/choose/cost.hpp"
+#include "matmul/choose/facts.hpp"
+#include "matmul/plan/plan.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+constexpr zemm_dim_t shortest_range = 1024; // elements of K; shorter ones move too many sums
+constexpr double worth_splitting = 0.95;    // a split must save 5 %: estimates are no more exact
+
+// Cuts K into at least so many ranges.
+void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
+    const zemm_dim_t k = f.problem().k();
+    ranges = std::max(ranges, groups(k, f.longest_range, "K"));
+    s.k_range = k_range(f, ranges);
+    s.ranges = groups(k, s.k_range, "K");
+}
+
+// Deals tiles in groups of group_x x at most group_y, without slices.
+split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
+    const problem &p = f.problem();
+    const kernel_row &row = *f.row;
+    const bool by_rows = p.grouped == grouping::rows;
+    // With groups of rows: about as many as an execution has.
+    const zemm_dim_t tiles_m = by_rows ? p.likely_groups * groups(p.likely_rows, row.tile_m, "M")
+                                       : groups(f.matrix_rows, row.tile_m, "M");
+    split s = {};
+    s.slices = 1;
+    s.group_x = group_x;
+    s.group_y = std::min(group_y, tiles_m);
+    s.along_n = groups(p.n(), row.tile_n * group_x, "N");
+    s.along_m = groups(tiles_m, s.group_y, "M");
+    s.batch = by_rows ? 1 : p.batch() * p.m() / f.matrix_rows;
+    s.fill = double(tiles_m * groups(p.n(), row.tile_n, "N")) / double(s.groups() * s.tiles());
+    s.whole = s.groups();
+    cut_k(s, f, 1);
+    s.k_slice = s.k_range;
+    return s;
+}
+
+} // namespace
+
+zemm_dim_t split::sub_groups() const {
+    return std::max(tiles(), slices);
+}
+
+zemm_dim_t split::sliced() const {
+    return (groups() - whole) * (tiles() * slices / sub_groups());
+}
+
+std::string split::text() const {
+    std::string words;
+    if (ranges > 1)
+        words = zemm::text(", K in %lld ranges", (long long)ranges);
+    if (slices > 1 && whole > 0)
+        words += zemm::text(", the last %lld of %lld groups of %lld tiles in %lld slices of K",
+                            (long long)(groups() - whole), (long long)groups(), (long long)tiles(),
+                            (long long)slices);
+    else if (slices > 1)
+        words += zemm::text(ranges > 1 ? " of %lld slices" : ", K in %lld slices", (long long)slices);
+    return words;
+}
+
+size_t local_bytes(const split &s, const kernel_row &row) {
+    const int elements = row.rows_at_once * row.tile_n;
+    return s.slices == 1 ? 0 : size_t(s.sub_groups()) * size_t(elements) * sizeof(float);
+}
+
+ze::gpu_model xe_model(const ze::device &dev) {
+    if (dev.kind == zemm_gpu)
+        return dev.model;
+    ze::gpu_model small = {};
+    small.xmx_int8_ops = 512;
+    small.xmx_f16_ops = 256;
+    small.threads_128 = small.threads_256 = 4;
+    small.xe_cores = 2;
+    small.xves_per_core = 8;
+    small.l1_bytes_per_clock = 128;
+    small.slm_per_core = small.slm_per_group = 64 << 10;
+    return small;
+}
+
+split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &chosen) {
+    const kernel_row &row = *f.row;
+    if (chosen.rows != 0)
+        fail(zemm_unimplemented, "%s has tiles of %d rows: they cannot be chosen", row.name, row.tile_m);
+    const zemm_dim_t on_core = std::max<zemm_dim_t>(1, model.xves_per_core * model.threads(row.grf));
+    const zemm_dim_t cores = std::max<zemm_dim_t>(1, model.xe_cores);
+    const zemm_dim_t k = f.problem().k(), unit = f.range_unit;
+
+    split best = deal(f, row.group_x, row.group_y);
+    const auto is_allowed = [&](const split &s) {
+        return (chosen.ranges == 0 || chosen.ranges == s.ranges) &&
+               (chosen.slices == 0 || chosen.slices == s.slices);
+    };
+    bool found = is_allowed(best);
+    double fewest = found ? estimate(f, model, best).clocks : 0;
+    const auto consider = [&](split s, zemm_dim_t ranges, zemm_dim_t slices) {
+        cut_k(s, f, ranges);
+        s.slices = slices;
+        s.k_slice = std::min(s.k_range, up(groups(s.k_range, slices, "K"), unit));
+        const size_t bytes = local_bytes(s, row);
+        const size_t at_once = size_t(std::max<zemm_dim_t>(1, on_core / s.sub_groups()));
+        if (bytes > model.slm_per_group || at_once * bytes > model.slm_per_core || !is_allowed(s))
+            return;
+        const double clocks = estimate(f, model, s).clocks;
+        if (!found || clocks < worth_splitting * fewest) {
+            best = s;
+            fewest = clocks;
+            found = true;
+        }
+    };
+    for (const bool in_groups : {true, false}) {
+        if (f.problem().grouped == grouping::rows) // no kernel adds up parts of K of such tiles
+            break;
+        split s = in_groups ? best : deal(f, 1, 1);
+        const zemm_dim_t tiles = s.groups() * s.tiles() * s.batch;
+        if (!in_groups && tiles > cores * on_core) // enough tiles: keep groups, which share reads
+            break;
+        const zemm_dim_t wave = cores * std::max<zemm_dim_t>(1, on_core / s.tiles());
+        for (zemm_dim_t slices = 2; slices <= on_core; slices *= 2) {
+            if (slices >= 2 * groups(k, unit, "K") || (in_groups && s.tiles() % slices != 0))
+                break;
+            s.whole = in_groups && s.batch == 1 ? s.groups() / wave * wave : 0;
+            if (s.whole < s.groups())
+                consider(s, 1, slices);
+            s.whole = 0;
+            zemm_dim_t ranges = std::min(cores * on_core / (tiles * slices), k / shortest_range);
+            if (chosen.ranges != 0)
+                ranges = chosen.ranges;
+            if (ranges > 1)
+                consider(s, ranges, slices);
+        }
+    }
+    if (!found)
+        fail(zemm_unimplemented, "%s does not split the problem so:%s", row.name, chosen.text().c_str());
+    return best;
+}
+
+} // namespace zemm::matmul

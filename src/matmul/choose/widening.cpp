@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/choose/widening.hpp"
+
+#include <algorithm>
+
+#include "common/error.hpp"
+#include "kernels/widen_args.h"
+#include "primitive/launch.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+static_assert(sizeof(kernels::widen_problem) == 8 * (4 + 2 * (MATMUL_MAX_BATCH_NDIMS + 1)) + 8);
+
+// The type of floats that the row multiplies.
+zemm_data_type_t multiplied_type(const kernel_row &row) {
+    if (row.multiplies == operands::f32)
+        return zemm_f32;
+    return row.family == isa_family::amx_fp16 ? zemm_f16 : zemm_bf16;
+}
+
+// Converting src takes about as long here as in the tiles of one column of tiles. A launch takes as long
+// as some millions of multiply-adds. The wide src must not fill the memory.
+bool is_worth_it(const facts &f, const ze::device &dev) {
+    constexpr zemm_dim_t fewest_products = 1 << 22, most_elements = 1 << 27;
+    const problem &p = f.problem();
+    if (f.empty || f.family.is_xe() || dev.kind != zemm_cpu || !is_small_float(p.src.data_type))
+        return false;
+    return p.n() > f.row->tile_n && md_nelems(p.src) <= most_elements &&
+           p.rows_of_dst() * p.n() >= fewest_products / p.k();
+}
+
+reorder::plan plan_move(const memory_desc &src, const memory_desc &wide) {
+    constexpr zemm_dim_t piece = 1024; // elements that make a work-item worth its launch
+    kernels::widen_problem block = {};
+    const int column = src.ndims - 1;
+    zemm_dim_t rows = 1;
+    for (int d = 0; d < column; ++d) {
+        block.dims[d] = src.dims[d];
+        block.strides[d] = src.strides[d];
+        rows *= src.dims[d];
+    }
+    block.ndims = column;
+    block.k = src.dims[column];
+    block.column = src.strides[column];
+    block.offset0 = src.offset0;
+    block.piece = piece;
+    reorder::plan plan;
+    plan.kernel = "widen_src";
+    plan.constants = {{SPEC_SRC_DT, uint32_t(src.data_type)}, {SPEC_DST_DT, uint32_t(wide.data_type)}};
+    plan.block = reorder::to_bytes(block);
+    plan.group_count = {uint32_t(groups(block.k, piece, "K")), uint32_t(groups(rows, 1, "M")), 1};
+    return plan;
+}
+
+} // namespace
+
+std::shared_ptr<const src_widening> widen_first(const facts &f, const ze::device &dev) {
+    if (!is_worth_it(f, dev))
+        return nullptr;
+    auto result = std::make_shared<src_widening>();
+    problem wide = f.problem();
+    wide.src = md_with_strides(wide.ndims(), wide.src.dims, multiplied_type(*f.row), nullptr);
+    const problem_facts of_problem = facts_of(wide);
+    result->wide =
+        facts_of(*f.row, of_problem, std::make_shared<const laid_out_problem>(wide, wide.wei, of_problem));
+    result->move = plan_move(f.problem().src, wide.src);
+    return result;
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/desc/grouped_desc.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "common/error.hpp"
+#include "matmul/plan/arguments.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+// Sizes that stand for all of a range: powers of two. Each has its own choice of a kernel.
+group_sizes round_up(const group_sizes &sizes) {
+    const auto up = [](int32_t x) {
+        return x <= 1 ? 1 : int32_t(std::min<uint32_t>(std::bit_ceil(uint32_t(x)), INT32_MAX));
+    };
+    return {up(sizes.largest), up(sizes.count)};
+}
+
+std::string key_of(const group_sizes &sizes) {
+    return text("%d,%d", sizes.largest, sizes.count);
+}
+
+// Sizes of groups if all had the same number of rows.
+group_sizes likely_sizes(const problem &asked) {
+    constexpr zemm_dim_t most = INT32_MAX;
+    const zemm_dim_t rows = asked.src.dims[0], count = asked.src.group_count;
+    return round_up(
+        {int32_t(std::min(most, (rows + count - 1) / count)), int32_t(std::min({most, rows, count}))});
+}
+
+problem with_sizes(problem p, const group_sizes &sizes) {
+    p.likely_rows = sizes.largest;
+    p.likely_groups = sizes.count;
+    return p;
+}
+
+std::unique_ptr<zemm_primitive_desc> likely_desc(zemm_engine_t engine, const grouped_problem &p) {
+    return std::make_unique<primitive_desc>(engine, with_sizes(p.batched, likely_sizes(p.asked)));
+}
+
+struct grouped_values : static_primitive::values {
+    std::string log_text() const override { return log; }
+
+    std::shared_ptr<const zemm_primitive> inner; // computes the batch
+    group_table table;
+    std::string log;
+};
+
+} // namespace
+
+grouped_desc::grouped_desc(zemm_engine_t e, grouped_problem p)
+    : deferred_desc(e, likely_desc(e, p)), problem_(std::move(p)) {
+    take_from_likely();
+}
+
+// Takes over the layout of the weights. The caller's tensors take the places of those of the batch.
+void grouped_desc::take_from_likely() {
+    const auto &chosen = static_cast<const primitive_desc &>(likely());
+    problem &asked = problem_.asked;
+    problem_.batched.wei = chosen.problem().wei;
+    if (!is_grouped(asked.wei))
+        asked.wei = problem_.batched.wei;
+    scratchpad_size = chosen.scratchpad_size;
+    arguments = arguments_of(problem_.batched, {});
+    arguments.at(ZEMM_ARG_SRC).md = asked.src;
+    arguments.at(ZEMM_ARG_WEIGHTS).md = asked.wei;
+    arguments.at(ZEMM_ARG_DST).md = asked.dst;
+    if (asked.has_bias())
+        arguments.at(ZEMM_ARG_BIAS).md = asked.bias;
+    int index = 0;
+    for (const post_op &op : asked.attr.post_ops.entries) {
+        const int arg = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index++) | ZEMM_ARG_SRC_1;
+        if (op.kind == zemm_binary)
+            arguments.at(arg).md = op.src1;
+    }
+}
+
+std::unique_ptr<zemm_primitive_desc> grouped_desc::clone() const {
+    return std::make_unique<grouped_desc>(*this);
+}
+
+bool grouped_desc::next_impl() {
+    if (!deferred_desc::next_impl())
+        return false;
+    take_from_likely();
+    return true;
+}
+
+std::string grouped_desc::tuning_text() const {
+    fail(zemm_unimplemented,
+         "a grouped matmul cannot be tuned: its kernel depends on the sizes of the groups");
+}
+
+std::string grouped_desc::log_text_of_impl(const char *impl_name) const {
+    return log_text_of(problem_.asked, engine->kind, impl_name, "");
+}
+
+std::unique_ptr<zemm_primitive_desc> grouped_desc::of_sizes(const group_sizes &sizes) const {
+    return settle(std::make_unique<primitive_desc>(engine.get(), with_sizes(problem_.batched, sizes)));
+}
+
+std::unique_ptr<zemm_primitive> grouped_desc::create(cache_result &found) const {
+    std::shared_ptr<const zemm_primitive> first = likely().create(found);
+    enter_cache();
+    return std::make_unique<grouped_primitive>(clone(), likely_sizes(problem_.asked), std::move(first));
+}
+
+grouped_primitive::grouped_primitive(std::unique_ptr<const zemm_primitive_desc> desc, group_sizes sizes,
+                                     std::shared_ptr<const zemm_primitive> likely)
+    : static_primitive(std::move(desc)) {
+    by_sizes_.add(key_of(sizes), std::move(likely));
+}
+
+// Earlier work may write the offsets, so it has to be done first.
+std::unique_ptr<const static_primitive::values>
+grouped_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                               std::span<const ze_event_handle_t> waits) const {
+    const auto &desc = static_cast<const grouped_desc &>(*pd);
+    stream.wait_for(waits);
+    stream.wait();
+    const group_ends ends = read_ends("src", *memories.at(ZEMM_ARG_SRC));
+    for (const auto &[arg, argument] : desc.arguments)
+        if (arg != ZEMM_ARG_SRC && is_grouped(argument.md)) {
+            const std::string name = argument_name(arg);
+            check_same_ends("src", ends, name, read_ends(name, *memories.at(arg)));
+        }
+    auto read = std::make_unique<grouped_values>();
+    const group_sizes sizes = round_up(sizes_of(ends));
+    read->inner = by_sizes_.get(key_of(sizes), [&] { return desc.of_sizes(sizes); });
+    const plan &plan = static_cast<const primitive &>(*read->inner).plan();
+    const bool in_groups = plan.row->traits().has_tiles(); // of rows, of which only the last may be cut
+    read->table = make_table(pd->engine->device, plan.has_row_groups()
+                                                     ? parts_of_rows(ends, plan.argument_block.tile_rows,
+                                                                     in_groups ? plan.row->rows_at_once : 1,
+                                                                     int(plan.tiles_along_m))
+                                                     : parts_of_k(ends));
+    read->log = desc.log_text_of_impl(read->inner->pd->impl_name());
+    return read;
+}
+
+void grouped_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                            const values *read, std::span<const ze_event_handle_t> waits) const {
+    const auto &v = static_cast<const grouped_values &>(*read);
+    stream.keep(v.inner);
+    if (v.table.count != 0)
+        static_cast<const primitive &>(*v.inner).submit(stream, memories, &v.table, waits);
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/problem/problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "common/error.hpp"
+#include "common/md_check.hpp"
+#include "common/md_runtime.hpp"
+#include "common/names.hpp"
+#include "common/quant_md.hpp"
+#include "matmul/problem/sparse.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+void resolve_any(const char *name, memory_desc &md) {
+    try {
+        md_resolve_any(md);
+    } catch (const error &e) {
+        fail(e.status(), "%s %s %s: %s", name, data_type_name(md.data_type), dims_text(md).c_str(), e.what());
+    }
+}
+
+} // namespace
+
+void resolve_like(memory_desc &md, const memory_desc &dst) {
+    const bool is_any = md.format_kind == zemm_format_kind_any;
+    md_resolve_any(md);
+    if (!is_any || !md_is_plain(dst))
+        return;
+    const auto stride_of = [&](int d) { // a runtime stride is at least as large as the known ones
+        return dst.strides[d] == runtime_dim ? INT64_MAX : dst.strides[d];
+    };
+    std::array<int, ZEMM_MAX_NDIMS> order; // innermost first
+    std::iota(order.begin(), order.begin() + md.ndims, 0);
+    std::stable_sort(order.begin(), order.begin() + md.ndims, [&](int a, int b) {
+        return stride_of(a) != stride_of(b) ? stride_of(a) < stride_of(b) : a > b;
+    });
+    zemm_dim_t stride = 1;
+    for (int i = 0; i < md.ndims; ++i) {
+        md.strides[order[i]] = stride;
+        stride *= md.dims[order[i]];
+    }
+}
+
+zemm_dim_t problem::batch() const {
+    zemm_dim_t product = 1;
+    for (int d = 0; d < ndims() - 2; ++d)
+        product *= dst.dims[d];
+    return product;
+}
+
+bool problem::has_runtime() const {
+    return md_has_runtime(src) || md_has_runtime(wei) || md_has_runtime(bias) || md_has_runtime(dst);
+}
+
+bool problem::shares_weights() const {
+    return std::all_of(wei.dims, wei.dims + ndims() - 2, [](zemm_dim_t d) { return d == 1; });
+}
+
+zemm_dim_t problem::rows_of_dst() const {
+    return grouped == grouping::rows ? m() : batch() * m();
+}
+
+zemm_dim_t problem::rows_of_weights() const {
+    if (grouped == grouping::rows)
+        return likely_rows;
+    return shares_weights() ? batch() * m() : m();
+}
+
+bool problem::empty() const {
+    return md_nelems(src) == 0 || md_nelems(wei) == 0 || md_nelems(dst) == 0;
+}
+
+const memory_desc &problem::tensor(int arg) const {
+    switch (arg) {
+    case ZEMM_ARG_SRC:
+        return src;
+    case ZEMM_ARG_WEIGHTS:
+        return wei;
+    case ZEMM_ARG_BIAS:
+        return bias;
+    default:
+        return dst;
+    }
+}
+
+const quant_entry *problem::scale(int arg) const {
+    return find_entry(attr.scales, arg);
+}
+const quant_entry *problem::zero_point(int arg) const {
+    return find_entry(attr.zero_points, arg);
+}
+bool problem::has_float_zero_points() const {
+    const quant_entry *entry = zero_point(ZEMM_ARG_WEIGHTS);
+    return entry && is_floating(entry->data_type);
+}
+const quant_entry *problem::reduction() const {
+    return find_entry(attr.precomputed_reductions, ZEMM_ARG_SRC);
+}
+
+problem unchecked_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
+                          const memory_desc &dst, const zemm_primitive_attr *attr) {
+    problem p;
+    p.src = src;
+    p.wei = wei;
+    p.dst = dst;
+    if (bias)
+        p.bias = *bias;
+    if (attr)
+        p.attr = *attr;
+    return p;
+}
+
+problem make_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
+                     const memory_desc &dst, const zemm_primitive_attr *attr) {
+    problem p = unchecked_problem(src, wei, bias, dst, attr);
+    check_shapes(p);
+    check_attributes(p);
+    check_sparse(p); // after these, as in oneDNN
+    const auto is_any = [](const memory_desc &md) { return md.format_kind == zemm_format_kind_any; };
+    p.was_any = {is_any(p.src), is_any(p.wei), is_any(p.bias), is_any(p.dst)};
+    resolve_any("src", p.src);
+    // Weights keep format any: each kernel chooses a layout. Packed ones get theirs, whatever the caller's
+    // is.
+    if (is_sparse_packed(p.wei))
+        p.wei = with_packed_layout(p.wei);
+    resolve_any("bias", p.bias);
+    resolve_any("dst", p.dst);
+    if (!md_is_zero(p.attr.dropout_mask))
+        resolve_like(p.attr.dropout_mask, p.dst);
+    for (post_op &op : p.attr.post_ops.entries) {
+        resolve_like(op.src1, p.dst);
+        resolve_like(op.src2, p.dst);
+    }
+    check_support(p);
+    return p;
+}
+
+memory_desc prelu_md(const memory_desc &dst, int mask) {
+    zemm_dims_t dims = {}, strides = {};
+    for (int d = 0; d < dst.ndims; ++d)
+        dims[d] = mask >> d & 1 ? dst.dims[d] : 1;
+    // axb: dimension 1 is innermost.
+    zemm_dim_t stride = dims[1];
+    strides[1] = 1;
+    for (int d = dst.ndims - 1; d >= 0; --d) {
+        if (d == 1)
+            continue;
+        strides[d] = stride;
+        stride = runtime_product(stride, dims[d]);
+    }
+    return md_with_strides(dst.ndims, dims, zemm_f32, strides);
+}
+
+zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
+    return k_is_row ? group_along(p.wei, entry, p.ndims() - 2) : group_along(p.src, entry, p.ndims() - 1);
+}
+
+bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row) {
+    return entry && k_group(p, *entry, k_is_row) != p.k();
+}
+
+std::string dims_line(const problem &p) {
+    // A grouped tensor is a batch to the kernels, but not to the caller.
+    const auto line = [](const memory_desc &md, bool is_grouped) {
+        return is_grouped ? dims_text(md.ndims - 1, md.dims + 1) : dims_text(md);
+    };
+    return line(p.src, p.grouped != grouping::none) + ":" + line(p.wei, p.grouped == grouping::k);
+}
+
+} // namespace zemm::matmul
