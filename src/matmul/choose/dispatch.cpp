@@ -8,10 +8,10 @@
 #include "common/verbose.hpp"
 #include "matmul/choose/cost.hpp"
 #include "matmul/choose/layouts.hpp"
-#include "matmul/problem/packed_weights.hpp"
-#include "matmul/plan/plan.hpp"
 #include "matmul/choose/predicates.hpp"
 #include "matmul/choose/tuning.hpp"
+#include "matmul/plan/plan.hpp"
+#include "matmul/problem/packed_weights.hpp"
 #include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
 

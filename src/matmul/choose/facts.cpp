@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "kernels/matmul_args.h"
-#include "matmul/plan/arranged_src.hpp"
 #include "matmul/choose/block_loads.hpp"
-#include "matmul/problem/packed_weights.hpp"
 #include "matmul/choose/registers.hpp"
+#include "matmul/plan/arranged_src.hpp"
+#include "matmul/problem/packed_weights.hpp"
 #include "matmul/problem/sums.hpp"
 
 namespace zemm::matmul {

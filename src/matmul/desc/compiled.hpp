@@ -3,8 +3,8 @@
 // the device. The primitive that runs them.
 #pragma once
 
-#include "matmul/plan/group_table.hpp"
 #include "matmul/desc/primitive_desc.hpp"
+#include "matmul/plan/group_table.hpp"
 #include "primitive/primitive_cache.hpp"
 
 namespace zemm::matmul {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "common/error.hpp"
-#include "matmul/plan/arguments.hpp"
 #include "matmul/desc/compiled_steps.hpp"
+#include "matmul/plan/arguments.hpp"
 #include "matmul/plan/finish.hpp"
 #include "matmul/problem/sparse.hpp"
 

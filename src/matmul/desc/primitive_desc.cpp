@@ -2,8 +2,8 @@
 #include "matmul/desc/primitive_desc.hpp"
 
 #include "common/error.hpp"
-#include "matmul/plan/plan_text.hpp"
 #include "matmul/choose/tuning.hpp"
+#include "matmul/plan/plan_text.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {

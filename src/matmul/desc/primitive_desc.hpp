@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "matmul/plan/arguments.hpp"
 #include "matmul/choose/dispatch.hpp"
+#include "matmul/plan/arguments.hpp"
 #include "matmul/plan/plan.hpp"
 #include "matmul/problem/problem.hpp"
 #include "primitive/primitive_desc.hpp"

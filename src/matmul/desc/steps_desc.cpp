@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "common/error.hpp"
-#include "matmul/plan/arguments.hpp"
 #include "matmul/desc/compiled_steps.hpp"
+#include "matmul/plan/arguments.hpp"
 #include "matmul/problem/sparse.hpp"
 #include "primitive/compiled.hpp"
 #include "primitive/launch.hpp"

@@ -5,11 +5,11 @@
 
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
+#include "matmul/choose/block_loads.hpp"
+#include "matmul/choose/layouts.hpp"
 #include "matmul/plan/argument_block.hpp"
 #include "matmul/plan/arranged_src.hpp"
-#include "matmul/choose/block_loads.hpp"
 #include "matmul/plan/constants.hpp"
-#include "matmul/choose/layouts.hpp"
 #include "matmul/plan/plan_xe.hpp"
 #include "matmul/problem/sums.hpp"
 #include "primitive/primitive_desc.hpp"

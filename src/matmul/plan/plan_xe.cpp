@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "matmul/plan/constants.hpp"
 #include "matmul/choose/split.hpp"
+#include "matmul/plan/constants.hpp"
 #include "matmul/problem/sums.hpp"
 
 namespace zemm::matmul {
