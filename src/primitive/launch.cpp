@@ -6,12 +6,16 @@
 
 namespace zemm {
 
-zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
+zemm_dim_t checked_ceil_div(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
     const zemm_dim_t count = (items + per_group - 1) / per_group;
     if (count > UINT32_MAX)
         fail(zemm_unimplemented, "%s needs %lld groups, a launch has at most 2^32 - 1", what,
              (long long)count);
     return count;
+}
+
+uint32_t work_groups(zemm_dim_t items, zemm_dim_t per_group, const char *what) {
+    return uint32_t(checked_ceil_div(items, per_group, what));
 }
 
 bool is_large(const memory_desc &md) {

@@ -6,9 +6,11 @@
 
 namespace zemm {
 
-// The number of groups of per_group items each. Throws unimplemented if a launch cannot have as
-// many. what: the subject of the sentence.
-zemm_dim_t groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
+// items / per_group, rounded up. Throws unimplemented if a launch cannot have as many groups. what: the
+// subject of the sentence.
+zemm_dim_t checked_ceil_div(zemm_dim_t items, zemm_dim_t per_group, const char *what);
+// The same, as a number of work-groups of a launch.
+uint32_t work_groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
 
 // Whether the tensor has 4 GiB or more, so that kernels for GPUs need 64-bit offsets.
 bool is_large(const memory_desc &md);

@@ -6,7 +6,6 @@
 
 #include "common/env.hpp"
 #include "common/md_check.hpp"
-#include "primitive/launch.hpp"
 #include "primitive/refusals.hpp"
 
 namespace zemm::reorder {
@@ -75,10 +74,6 @@ kernels::reorder_tensor tensor_of(const memory_desc &md) {
     std::copy(md.inner_idxs, md.inner_idxs + md.inner_nblks, t.inner_idxs);
     t.inner_nblks = md.inner_nblks;
     return t;
-}
-
-uint32_t group_count(zemm_dim_t items, zemm_dim_t per_group) {
-    return uint32_t(groups(items, per_group, "the reorder"));
 }
 
 } // namespace zemm::reorder

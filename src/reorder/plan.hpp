@@ -50,8 +50,4 @@ template <typename T> std::vector<uint8_t> to_bytes(const T &block) {
     return bytes;
 }
 
-// The number of work-groups for so many items. Throws unimplemented if a launch cannot have as
-// many; see groups().
-uint32_t group_count(zemm_dim_t items, zemm_dim_t per_group);
-
 } // namespace zemm::reorder

@@ -4,6 +4,7 @@
 
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
+#include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {
@@ -119,7 +120,7 @@ bool make_plan(const problem &p, const ze::device &dev, const char *kernel, plan
     block.dst_zp = parameter(p.dst, p.zero_point(ZEMM_ARG_DST));
     result.block = to_bytes(block);
     if (!p.empty())
-        result.group_count = {group_count(block.runs, block.runs_per_item), 1, 1};
+        result.group_count = {work_groups(block.runs, block.runs_per_item, "the reorder"), 1, 1};
     return true;
 }
 

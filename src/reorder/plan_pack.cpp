@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/md_check.hpp"
+#include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {
@@ -101,8 +102,9 @@ void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_di
     if (in_lanes)
         result.group_size = {uint32_t(block.columns), 1, 1};
     if (!p.empty())
-        result.group_count = {group_count(dst.padded_dims[n], block.columns),
-                              group_count(block.k_blocks, block.k_blocks_per_item), group_count(batch, 1)};
+        result.group_count = {work_groups(dst.padded_dims[n], block.columns, "the reorder"),
+                              work_groups(block.k_blocks, block.k_blocks_per_item, "the reorder"),
+                              work_groups(batch, 1, "the reorder")};
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // Plans quantize.cl, the kernel of dynamic quantisation.
 #include <algorithm>
 
+#include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {
@@ -50,7 +51,7 @@ bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::s
         // enough to occupy all cores.
         const zemm_dim_t worth = dev.kind == zemm_cpu ? 8192 : 1;
         block.units_per_item = std::max<zemm_dim_t>(1, worth / unit);
-        result.group_count = {group_count(block.units, block.units_per_item), 1, 1};
+        result.group_count = {work_groups(block.units, block.units_per_item, "the reorder"), 1, 1};
     }
     result.block = to_bytes(block);
     return true;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/quant_md.hpp"
+#include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {
@@ -68,7 +69,7 @@ bool plan_quantize_floats(const problem &p, const ze::device &dev, plan &result,
     block.groups_per_item = std::max<zemm_dim_t>(1, worth / group);
     result.block = to_bytes(block);
     if (!p.empty())
-        result.group_count = {group_count(block.groups, block.groups_per_item), 1, 1};
+        result.group_count = {work_groups(block.groups, block.groups_per_item, "the reorder"), 1, 1};
     return true;
 }
 

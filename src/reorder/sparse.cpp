@@ -62,7 +62,7 @@ plan plan_of(const memory_desc &md, const char *kernel) {
     made.kernel = kernel;
     made.block = to_bytes(problem_of(md));
     if (md_nelems(md) != 0)
-        made.group_count = {group_count(sparse_rows(md), 1), 1, 1};
+        made.group_count = {work_groups(sparse_rows(md), 1, "the reorder"), 1, 1};
     return made;
 }
 

@@ -19,9 +19,9 @@ constexpr double worth_splitting = 0.95;    // a split must save 5 %: estimates 
 // Cuts K into at least so many ranges.
 void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
     const zemm_dim_t k = f.problem().k();
-    ranges = std::max(ranges, groups(k, f.longest_range, "K"));
+    ranges = std::max(ranges, checked_ceil_div(k, f.longest_range, "K"));
     s.k_range = k_range(f, ranges);
-    s.ranges = groups(k, s.k_range, "K");
+    s.ranges = checked_ceil_div(k, s.k_range, "K");
 }
 
 // Deals tiles in groups of group_x x at most group_y, without slices.
@@ -30,16 +30,16 @@ split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
     const kernel_row &row = *f.row;
     const bool by_rows = p.grouped == grouping::rows;
     // With groups of rows: about as many as an execution has.
-    const zemm_dim_t tiles_m = by_rows ? p.likely_groups * groups(p.likely_rows, row.tile_m, "M")
-                                       : groups(f.matrix_rows, row.tile_m, "M");
+    const zemm_dim_t tiles_m = by_rows ? p.likely_groups * checked_ceil_div(p.likely_rows, row.tile_m, "M")
+                                       : checked_ceil_div(f.matrix_rows, row.tile_m, "M");
     split s = {};
     s.slices = 1;
     s.group_x = group_x;
     s.group_y = std::min(group_y, tiles_m);
-    s.along_n = groups(p.n(), row.tile_n * group_x, "N");
-    s.along_m = groups(tiles_m, s.group_y, "M");
+    s.along_n = checked_ceil_div(p.n(), row.tile_n * group_x, "N");
+    s.along_m = checked_ceil_div(tiles_m, s.group_y, "M");
     s.batch = by_rows ? 1 : p.batch() * p.m() / f.matrix_rows;
-    s.fill = double(tiles_m * groups(p.n(), row.tile_n, "N")) / double(s.groups() * s.tiles());
+    s.fill = double(tiles_m * checked_ceil_div(p.n(), row.tile_n, "N")) / double(s.groups() * s.tiles());
     s.whole = s.groups();
     cut_k(s, f, 1);
     s.k_slice = s.k_range;
@@ -106,7 +106,7 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
     const auto consider = [&](split s, zemm_dim_t ranges, zemm_dim_t slices) {
         cut_k(s, f, ranges);
         s.slices = slices;
-        s.k_slice = std::min(s.k_range, up(groups(s.k_range, slices, "K"), unit));
+        s.k_slice = std::min(s.k_range, up(checked_ceil_div(s.k_range, slices, "K"), unit));
         const size_t bytes = local_bytes(s, row);
         const size_t at_once = size_t(std::max<zemm_dim_t>(1, on_core / s.sub_groups()));
         if (bytes > model.slm_per_group || at_once * bytes > model.slm_per_core || !is_allowed(s))
@@ -127,7 +127,7 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
             break;
         const zemm_dim_t wave = cores * std::max<zemm_dim_t>(1, on_core / s.tiles());
         for (zemm_dim_t slices = 2; slices <= on_core; slices *= 2) {
-            if (slices >= 2 * groups(k, unit, "K") || (in_groups && s.tiles() % slices != 0))
+            if (slices >= 2 * checked_ceil_div(k, unit, "K") || (in_groups && s.tiles() % slices != 0))
                 break;
             s.whole = in_groups && s.batch == 1 ? s.groups() / wave * wave : 0;
             if (s.whole < s.groups())

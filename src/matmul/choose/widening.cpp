@@ -50,7 +50,7 @@ reorder::plan plan_move(const memory_desc &src, const memory_desc &wide) {
     plan.kernel = "widen_src";
     plan.constants = {{SPEC_SRC_DT, uint32_t(src.data_type)}, {SPEC_DST_DT, uint32_t(wide.data_type)}};
     plan.block = reorder::to_bytes(block);
-    plan.group_count = {uint32_t(groups(block.k, piece, "K")), uint32_t(groups(rows, 1, "M")), 1};
+    plan.group_count = {work_groups(block.k, piece, "K"), work_groups(rows, 1, "M"), 1};
     return plan;
 }
 

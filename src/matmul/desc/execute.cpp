@@ -91,7 +91,7 @@ void primitive::submit(ze::stream &stream, const std::map<int, zemm_memory_t> &m
                                        {sizeof(values), &values}, {plan.local_bytes, nullptr}};
     const std::span<const ze::kernel_argument> args(all, plan.row->is_xe() ? 6 : 5);
     const auto all_tiles = [&](std::array<uint32_t, 3> group_count) {
-        group_count[0] = uint32_t(zemm::groups(zemm_dim_t(group_count[0]) * times, 1, "M x N"));
+        group_count[0] = work_groups(zemm_dim_t(group_count[0]) * times, 1, "M x N");
         return group_count;
     };
     launch(*c.matmul, plan.group_size, all_tiles(plan.group_count), args);

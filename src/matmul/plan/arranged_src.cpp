@@ -41,7 +41,7 @@ problem arranged_problem(const problem &p) {
     const int column = p.ndims() - 1;
     zemm_dims_t strides;
     strides[column] = 1;
-    strides[column - 1] = groups(p.k(), pitch_unit, "K") * pitch_unit;
+    strides[column - 1] = checked_ceil_div(p.k(), pitch_unit, "K") * pitch_unit;
     for (int d = column - 2; d >= 0; --d)
         strides[d] = strides[d + 1] * p.src.dims[d + 1];
     const zemm_data_type_t type = p.src.data_type == zemm_bf16 ? zemm_bf16 : zemm_f16;
@@ -81,7 +81,7 @@ reorder::plan plan_arranging(const problem &p, const kernel_row &row, const memo
     result.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
                         {SPEC_SRC_SCALE_DT, uint32_t(block.scale.data_type)}};
     result.block = reorder::to_bytes(block);
-    result.group_count = {uint32_t(groups(block.pitch, at_once, "K")), uint32_t(groups(rows, 1, "M")), 1};
+    result.group_count = {work_groups(block.pitch, at_once, "K"), work_groups(rows, 1, "M"), 1};
     return result;
 }
 

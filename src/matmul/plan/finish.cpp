@@ -75,8 +75,8 @@ reorder::plan plan_finish(const problem &p, const memory_desc &dst, bool sums_ar
     plan.constants = {{SPEC_FLAGS, p.attr.post_ops.entries.empty() ? 0 : FLAG_POST_OPS}};
     plan.block = reorder::to_bytes(block);
     if (!p.empty())
-        plan.group_count = {uint32_t(groups(p.n(), block.piece, "N")),
-                            uint32_t(groups(p.batch() * p.m(), 1, "batch x M")), 1};
+        plan.group_count = {work_groups(p.n(), block.piece, "N"),
+                            work_groups(p.batch() * p.m(), 1, "batch x M"), 1};
     return plan;
 }
 
@@ -88,9 +88,8 @@ reorder::plan plan_f64(const problem &p, const ze::device &dev) {
     plan.kernel = "matmul_f64";
     plan.block = reorder::to_bytes(make_whole_block(p));
     if (!p.empty())
-        plan.group_count = {uint32_t(groups(p.n(), tile_columns, "N")),
-                            uint32_t(groups(p.m(), tile_rows, "M")),
-                            uint32_t(groups(p.batch(), 1, "the batch"))};
+        plan.group_count = {work_groups(p.n(), tile_columns, "N"), work_groups(p.m(), tile_rows, "M"),
+                            work_groups(p.batch(), 1, "the batch")};
     return plan;
 }
 

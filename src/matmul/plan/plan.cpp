@@ -25,7 +25,7 @@ using kernels::matmul_problem;
 memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
     zemm_dims_t dims;
     std::copy(p.src.dims, p.src.dims + p.ndims(), dims);
-    dims[p.ndims() - 1] = groups(p.k(), segment, "K");
+    dims[p.ndims() - 1] = checked_ceil_div(p.k(), segment, "K");
     return md_dense(p.ndims(), dims, zemm_s32);
 }
 
@@ -79,39 +79,39 @@ void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_d
              (long long)chosen.rows);
     result.group_size = {uint32_t(row.group_x), 1, 1};
     const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
-    const zemm_dim_t tiles_along_n = groups(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
+    const zemm_dim_t tiles_along_n = checked_ceil_div(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
     block.abreast = int32_t(tiles_abreast(f, rows, tiles_along_n, enough));
-    const zemm_dim_t along_n = groups(tiles_along_n, block.abreast, "N");
-    const zemm_dim_t wanted = groups(enough, along_n * batch, "a device");
-    const zemm_dim_t fewest = groups(rows, row.tile_m, "M");
+    const zemm_dim_t along_n = checked_ceil_div(tiles_along_n, block.abreast, "N");
+    const zemm_dim_t wanted = checked_ceil_div(enough, along_n * batch, "a device");
+    const zemm_dim_t fewest = checked_ceil_div(rows, row.tile_m, "M");
     const auto tiles_of = [&](zemm_dim_t height) {
-        return std::max(fewest, std::min(wanted, groups(rows, height, "M")));
+        return std::max(fewest, std::min(wanted, checked_ceil_div(rows, height, "M")));
     };
     zemm_dim_t tiles = tiles_of(up(16, row.rows_at_once)), ranges = 1;
     if (may_split(f) && std::max<zemm_dim_t>(rows, 16) * batch * block.n >= worth_splitting / block.k)
-        ranges = std::min(groups(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
-    ranges = std::max(chosen.ranges != 0 ? chosen.ranges : ranges, groups(block.k, f.longest_range, "K"));
+        ranges = std::min(checked_ceil_div(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
+    ranges = std::max(chosen.ranges != 0 ? chosen.ranges : ranges,
+                      checked_ceil_div(block.k, f.longest_range, "K"));
     block.k_range = k_range(f, ranges);
-    ranges = groups(block.k, block.k_range, "K");
+    ranges = checked_ceil_div(block.k, block.k_range, "K");
     if (chosen.ranges != 0 && chosen.ranges != ranges)
         fail(zemm_unimplemented, "K of %lld has %lld ranges for %s, not %lld", (long long)block.k,
              (long long)ranges, row.name, (long long)chosen.ranges);
     if (ranges == 1)
         tiles = tiles_of(row.rows_at_once);
-    block.tile_rows = int32_t(chosen.rows != 0 ? chosen.rows : groups(rows, tiles, "M"));
+    block.tile_rows = int32_t(chosen.rows != 0 ? chosen.rows : checked_ceil_div(rows, tiles, "M"));
     if (f.family.has_tiles()) // it multiplies whole groups of rows, so that only the last may be cut
         block.tile_rows = int32_t(up(block.tile_rows, row.rows_at_once));
-    const zemm_dim_t along_m = by_rows ? 1 : groups(rows, block.tile_rows, "M");
+    const zemm_dim_t along_m = by_rows ? 1 : checked_ceil_div(rows, block.tile_rows, "M");
     block.strip = int32_t(strip_of(chosen, 1, along_m, row));
-    result.group_count = {uint32_t(groups(along_m * along_n, 1, "M x N")), uint32_t(by_rows ? 1 : batch),
+    result.group_count = {work_groups(along_m * along_n, 1, "M x N"), uint32_t(by_rows ? 1 : batch),
                           uint32_t(ranges)};
     if (ranges == 1)
         return;
-    const zemm_dim_t finish_rows = groups(rows, std::min(rows, wanted), "M");
+    const zemm_dim_t finish_rows = checked_ceil_div(rows, std::min(rows, wanted), "M");
     block.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
-    const zemm_dim_t finish_along_m = by_rows ? 1 : groups(rows, block.finish_rows, "M");
-    result.finish_count = {uint32_t(groups(finish_along_m * tiles_along_n, 1, "M x N")),
-                           result.group_count[1], 1};
+    const zemm_dim_t finish_along_m = by_rows ? 1 : checked_ceil_div(rows, block.finish_rows, "M");
+    result.finish_count = {work_groups(finish_along_m * tiles_along_n, 1, "M x N"), result.group_count[1], 1};
     take_partials(result, tiles_along_n * row.tile_n * row.group_x, ranges);
 }
 
@@ -126,7 +126,7 @@ zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_
 
 zemm_dim_t k_range(const facts &f, zemm_dim_t ranges) {
     const zemm_dim_t k = f.problem().k();
-    return std::min(k, up(groups(k, ranges, "K"), f.range_unit));
+    return std::min(k, up(checked_ceil_div(k, ranges, "K"), f.range_unit));
 }
 
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
@@ -163,7 +163,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     uint32_t flags = common_flags(f);
     const zemm_dim_t batch = p.grouped == grouping::rows
                                  ? p.likely_groups
-                                 : groups(p.batch() * block.m / block.rows, 1, "the batch");
+                                 : checked_ceil_div(p.batch() * block.m / block.rows, 1, "the batch");
     if (is_xe) {
         flags |= xe_flags(f);
         xe_pitches(f, block);
@@ -218,8 +218,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         if (result.computes_reductions) {
             result.reduce_constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
             result.reductions_at = take(result, md_size(md));
-            result.reduce_count = {uint32_t(groups(md.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K")),
-                                   uint32_t(groups(p.rows_of_dst(), 1, "M")), 1};
+            result.reduce_count = {work_groups(md.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K"),
+                                   work_groups(p.rows_of_dst(), 1, "M"), 1};
         }
     }
     return result;

@@ -52,7 +52,7 @@ void xe_cut(const split &s, const cut_choice &chosen, const ze::device &dev, zem
         result.tiles_along_m = uint32_t(s.group_y);
         return;
     }
-    result.group_count = {uint32_t(groups(s.work_groups(), 1, "M x N")), uint32_t(batch), uint32_t(s.ranges)};
+    result.group_count = {work_groups(s.work_groups(), 1, "M x N"), uint32_t(batch), uint32_t(s.ranges)};
     if (s.ranges == 1)
         return;
     result.finish_count = {result.group_count[0], uint32_t(batch), 1};
@@ -64,7 +64,7 @@ void xe_pitches(const facts &f, kernels::matmul_problem &block) {
     // will do.
     const auto pitch_of = [](const memory_desc &md, int inner, int outer, zemm_dim_t rows) {
         const zemm_dim_t unit = 64 * 8 / data_type_bits(md.data_type);
-        return rows > 1 ? md.strides[outer] : groups(md.dims[inner], unit, "a row") * unit;
+        return rows > 1 ? md.strides[outer] : checked_ceil_div(md.dims[inner], unit, "a row") * unit;
     };
     const problem &p = f.problem();
     const int row = p.ndims() - 2, column = row + 1;
