@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DRIVER = ROOT / "src" / "cpu_driver"
+DRIVER = ROOT / "src" / "cpu_driver" / "driver"
 LIBRARY = "libze_loader.so.1"
 
 SOURCE = r"""

@@ -17,7 +17,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
-#include "cpu_driver/opencl_api.h"
+#include "cpu_driver/opencl/opencl_api.h"
 
 namespace faults {
 namespace {

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cpu_driver/spirv.h"
+#include "cpu_driver/spirv/spirv.h"
 #include "spirv_edit.h"
 #include "ze_test.h"
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/handles.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "border/border.h"
+#include "border/entry_points.h"
+#include "border/hash.h"
+#include "border/refusal.h"
+#include "device/isa.h"
+#include "opencl/runtime.h"
+#include "opencl/runtime_settings.h"
+#include "process/fork_gate.h"
+
+namespace ze_cpu {
+namespace {
+
+_ze_driver_handle_t driver;
+_ze_device_handle_t device;
+_ze_context_handle_t context_of_driver{&driver};
+
+struct Extension {
+    const char *name;
+    uint32_t version;
+};
+constexpr Extension extensions[] = {
+    {"ZE_experimental_module_program", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_global_offset", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_scheduling_hints", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_kernel_allocation_properties", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_relaxed_allocation_limits", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_event_query_timestamps", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_immediate_command_list_append", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_experimental_event_pool_counter_based", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_event_query_kernel_timestamps", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_image_copy", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_device_vector_sizes", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_subgroups", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_linkonce_odr", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_linkage_inspection", ZE_MAKE_VERSION(1, 0)},
+    {"ZE_extension_kernel_max_group_size_properties", ZE_MAKE_VERSION(1, 0)},
+};
+constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
+
+struct NamedFunction {
+    const char *name;
+    void *address;
+};
+
+/// What zeDriverGetExtensionFunctionAddress knows: functions that older loaders do not export.
+const NamedFunction *functions(size_t &count) {
+#define ZE_CPU_NAMED(function)                                                                               \
+    {                                                                                                        \
+#function, reinterpret_cast < void *>(&Gated <&function>::call)                                      \
+    }
+    static const NamedFunction table[] = {
+        ZE_CPU_NAMED(zeInitDrivers),
+        ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
+        ZE_CPU_NAMED(zeKernelSchedulingHintExp),
+        ZE_CPU_NAMED(zeEventQueryTimestampsExp),
+        ZE_CPU_NAMED(zeKernelGetAllocationPropertiesExp),
+        ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithParameters),
+        ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithArguments),
+        ZE_CPU_NAMED(zeEventQueryKernelTimestampsExt),
+        ZE_CPU_NAMED(zeCommandListHostSynchronize),
+        ZE_CPU_NAMED(zeCommandListAppendHostFunction),
+        ZE_CPU_NAMED(zeCommandListAppendMemoryCopyWithParameters),
+        ZE_CPU_NAMED(zeCommandListAppendMemoryFillWithParameters),
+        ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsWithParameters),
+        ZE_CPU_NAMED(zeDeviceSynchronize),
+        ZE_CPU_NAMED(zeEventCounterBasedCreate),
+        ZE_CPU_NAMED(zeEventGetCounterBasedFlags),
+        ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
+        ZE_CPU_NAMED(zeDeviceGetVectorWidthPropertiesExt),
+        ZE_CPU_NAMED(zeMemPutIpcHandle),
+        ZE_CPU_NAMED(zeEventPoolPutIpcHandle),
+        ZE_CPU_NAMED(zeMemGetIpcHandleWithProperties),
+        ZE_CPU_NAMED(zeMemGetFileDescriptorFromIpcHandleExp),
+        ZE_CPU_NAMED(zeMemGetIpcHandleFromFileDescriptorExp),
+        ZE_CPU_NAMED(zeDriverGetLastErrorDescription),
+    };
+#undef ZE_CPU_NAMED
+    count = sizeof table / sizeof table[0];
+    return table;
+}
+
+} // namespace
+
+bool answers_as_gpu() {
+    // Read once: a device whose type changes would confuse every program.
+    static const bool answer = [] {
+        const char *value = secure_getenv("ZE_CPU_AS_GPU");
+        return value && std::strcmp(value, "1") == 0;
+    }();
+    return answer;
+}
+
+uint32_t own_version() {
+    return ZE_MAKE_VERSION(2, uint32_t((build_id ^ hash_of(runtime_settings())) >> 48));
+}
+
+ze_driver_handle_t the_driver() {
+    return &driver;
+}
+ze_context_handle_t default_context() {
+    return &context_of_driver;
+}
+ze_device_handle_t the_device() {
+    return &device;
+}
+
+ze_result_t zeInit(ze_init_flags_t flags) {
+    // The flags restrict the kinds of device that the program wants. None of them stands for CPUs.
+    const ze_init_flags_t kinds = flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY);
+    if (kinds && !(kinds & ZE_INIT_FLAG_GPU_ONLY && answers_as_gpu()))
+        return ZE_RESULT_ERROR_UNINITIALIZED;
+    return guarded([] { return open_runtime(); });
+}
+
+ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc) {
+    ZE_CPU_NEED_POINTER(pCount);
+    ZE_CPU_NEED_POINTER(desc);
+    if (desc->flags == 0)
+        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    // No flag stands for CPUs. A program asks for them with flags beyond those of GPUs and NPUs,
+    // for example with all.
+    const uint32_t foreign = init_driver_type_npu | (answers_as_gpu() ? 0 : init_driver_type_gpu);
+    if ((desc->flags & ~foreign) == 0)
+        return ZE_RESULT_ERROR_UNINITIALIZED;
+    if (ze_result_t result = zeInit(0); result != ZE_RESULT_SUCCESS)
+        return result;
+    return answer_list(1, pCount, phDrivers,
+                       [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
+}
+
+ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
+    if (ze_result_t result = guarded([] { return open_runtime(); }); result != ZE_RESULT_SUCCESS)
+        return result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE ? ZE_RESULT_ERROR_UNINITIALIZED : result;
+    return answer_list(1, pCount, phDrivers,
+                       [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
+}
+
+ze_result_t zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t *version) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(version);
+    *version = ze_api_version_t(ZE_MAKE_VERSION(1, newest_minor));
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t *pDriverProperties) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(pDriverProperties);
+    static const uint8_t uuid[ZE_MAX_DRIVER_UUID_SIZE] = {0x7a, 0x65, 0x2d, 0x63, 0x70, 0x75, 0x2d, 0x64,
+                                                          0x72, 0x69, 0x76, 0x65, 0x72, 0x2d, 0x30, 0x31};
+    std::memcpy(pDriverProperties->uuid.id, uuid, sizeof uuid);
+    pDriverProperties->driverVersion = own_version();
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t *pCount,
+                                           ze_driver_extension_properties_t *pExtensionProperties) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    return guarded([&] {
+        const auto &isa = isa_extensions();
+        auto fill = [&](uint32_t i, ze_driver_extension_properties_t &to) {
+            const Extension of_isa = {i < extension_count ? nullptr : isa[i - extension_count],
+                                      ZE_MAKE_VERSION(1, 0)};
+            const Extension &from = i < extension_count ? extensions[i] : of_isa;
+            std::strncpy(to.name, from.name, sizeof to.name - 1);
+            to.name[sizeof to.name - 1] = '\0';
+            to.version = from.version;
+        };
+        return answer_list(uint32_t(extension_count + isa.size()), pCount, pExtensionProperties, fill);
+    });
+}
+
+ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char *name,
+                                                void **ppFunctionAddress) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(name);
+    ZE_CPU_NEED_POINTER(ppFunctionAddress);
+    *ppFunctionAddress = nullptr;
+    size_t count = 0;
+    const NamedFunction *table = functions(count);
+    for (size_t i = 0; i < count; i++)
+        if (std::strcmp(table[i].name, name) == 0)
+            *ppFunctionAddress = table[i].address;
+    return *ppFunctionAddress ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString) {
+    ZE_CPU_NEED_HANDLE(hDriver);
+    ZE_CPU_NEED_POINTER(ppString);
+    *ppString = *runtime_error() ? runtime_error() : last_refusal();
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
+    return hDriver ? default_context() : nullptr;
+}
+
+} // namespace ze_cpu
+
+/// Not part of Level Zero: why this thread's last zeInit failed, as a sentence that names what is
+/// missing and the package that has it. Empty if it succeeded. For programs that open this library
+/// without a loader.
+extern "C" __attribute__((visibility("default"))) const char *zeCpuGetLastError(void) {
+    return ze_cpu::runtime_error();
+}

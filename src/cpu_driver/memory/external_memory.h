@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the descriptor of an allocation says about memory of other APIs and processes.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+#include <level_zero/ze_api.h>
+
+#include "process/memory_file.h"
+
+namespace ze_cpu {
+
+/// Finds the structure of this type in a pNext chain; null if there is none.
+template <class T> const T *find_next(const void *next, ze_structure_type_t type) {
+    for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
+         p = static_cast<const ze_base_desc_t *>(p->pNext))
+        if (p->stype == type)
+            return reinterpret_cast<const T *>(p);
+    return nullptr;
+}
+
+/// Why a file descriptor cannot be imported.
+std::string no_memory_of_driver(int64_t descriptor);
+
+/// The requests to import or export memory in the pNext chains of a call.
+class ExternalMemory {
+public:
+    /// Throws ze_result_t, with a sentence, if they ask for what this driver does not have.
+    explicit ExternalMemory(std::initializer_list<const void *> chains);
+
+    bool is_asked_for() const { return import_ || exported_; }
+    /// The file to import, or a new one. Throws ze_result_t, with a sentence, if what is to be imported
+    /// is no memory of this driver or has less than `size` bytes.
+    std::shared_ptr<MemoryFile> file(size_t size) const;
+
+private:
+    const ze_external_memory_import_fd_t *import_ = nullptr;
+    bool exported_ = false;
+};
+
+} // namespace ze_cpu
