@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The include graph of src follows the layers of docs/design.md from higher to lower layers, and
-has no circle.
+"""The include graph of src follows the layers of docs/design.md from higher to lower layers, within a
+folder its rooms from higher to lower rooms, and has no circle.
 """
 
 import re
@@ -21,6 +21,14 @@ def layers(design: str) -> list[str]:
     section = re.search(r"^## Layers\n+```\n(.*?)^```", design, re.S | re.M)
     assert section, "docs/design.md has no list of layers"
     return re.findall(r"^src/(\w+)/", section[1], re.M)
+
+
+def rooms(design: str) -> dict[str, list[str]]:
+    """The rooms of each folder of src that has some, from the highest to the lowest: lines like
+    "src/matmul/  desc > plan > choose", which may go on in the next line.
+    """
+    found = re.findall(r"^src/(\w+)/\s+(\w+(?:\s+>\s+\w+)+)$", design, re.M)
+    return {folder: re.split(r"\s+>\s+", order) for folder, order in found}
 
 
 def include_graph(src: Path) -> Graph:
@@ -68,6 +76,29 @@ def rising(graph: Graph, order: list[str]) -> list[str]:
     return wrong
 
 
+def room_of(file: str, folder: str) -> str | None:
+    """The room of a file, "" if it is in the folder but in no room, None if it is elsewhere."""
+    parts = file.split("/")
+    return None if parts[0] != folder or file.endswith(".def") else "/".join(parts[1:-1][:1])
+
+
+def rising_rooms(graph: Graph, folder: str, order: list[str]) -> list[str]:
+    """Includes that lead to a higher room of the folder."""
+    wrong = []
+    for file, targets in graph.items():
+        room = room_of(file, folder)
+        if room is None:
+            continue
+        if room not in order:
+            wrong.append(f"{file}: {room or 'the folder'} is no room of {folder}")
+            continue
+        for target in targets:
+            to = room_of(target, folder)
+            if to in order and order.index(to) < order.index(room):
+                wrong.append(f"{file} includes {target}")
+    return wrong
+
+
 def circle(graph: Graph) -> list[str]:
     """Files of which each includes the next and the last includes the first; empty if there is no
     circle.
@@ -97,6 +128,14 @@ def test_includes_fall() -> None:
     assert not circle(graph)
 
 
+def test_includes_fall_within_folders() -> None:
+    graph = include_graph(ROOT / "src")
+    for folder, order in rooms((ROOT / "docs" / "design.md").read_text(encoding="utf-8")).items():
+        used = {room for file in graph if (room := room_of(file, folder)) is not None}
+        assert sorted(order) == sorted(used), f"the rooms of docs/design.md are not those of src/{folder}"
+        assert not rising_rooms(graph, folder, order)
+
+
 DESIGN = """# Design
 
 ## Layers
@@ -108,6 +147,12 @@ src/bottom/  knows nothing, src/top/ least of all
 src/trust/   shared
   \\
    src/cpu_driver/: apart
+```
+src/middle/ is no list of rooms. These are:
+```
+src/top/     roof > attic
+src/bottom/  floor >  carpet
+             > cellar
 ```
 """
 
@@ -167,3 +212,29 @@ def test_a_planted_circle_is_found(tmp_path: Path, target: str) -> None:
     graph = tree(tmp_path, {"middle/e.h": f'#include "{target}"\n'})
     assert not rising(graph, layers(DESIGN))  # the circle is within a layer
     assert set(circle(graph)) == {"middle/e.h", f"middle/{target}"}
+
+
+def test_rooms() -> None:
+    assert rooms(DESIGN) == {"top": ["roof", "attic"], "bottom": ["floor", "carpet", "cellar"]}
+
+
+@pytest.mark.parametrize(
+    ("file", "include", "says"),
+    [
+        ("bottom/floor/a.h", "bottom/cellar/z.h", ""),
+        ("bottom/cellar/a.h", "z.h", ""),
+        ("bottom/cellar/a.h", "floor/y.h", "bottom/cellar/a.h includes bottom/floor/y.h"),
+        ("bottom/cellar/deep/a.h", "bottom/floor/y.h", "bottom/cellar/deep/a.h includes bottom/floor/y.h"),
+        ("bottom/garden/a.h", "z.h", "bottom/garden/a.h: garden is no room of bottom"),
+        ("bottom/a.h", "cellar/z.h", "bottom/a.h: the folder is no room of bottom"),
+        ("bottom/rows.def", "", ""),
+        ("middle/a.h", "bottom/floor/y.h", ""),
+    ],
+)
+def test_rooms_of_a_folder(tmp_path: Path, file: str, include: str, says: str) -> None:
+    texts = {"bottom/floor/y.h": "", "bottom/cellar/z.h": "", file: f'#include "{include}"\n'}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = rising_rooms(include_graph(tmp_path), "bottom", rooms(DESIGN)["bottom"])
+    assert found == ([says] if says else [])

@@ -8,7 +8,6 @@
 #include "device_extensions.h"
 #include "handles.h"
 #include "opencl/runtime.h"
-#include "stream/all_streams.h"
 
 namespace ze_cpu {
 namespace {
@@ -227,11 +226,6 @@ ze_result_t zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t *ho
     ZE_CPU_NEED_POINTER(deviceTimestamp);
     *hostTimestamp = *deviceTimestamp = timestamp_now(); // host and device have one clock
     return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t zeDeviceSynchronize(ze_device_handle_t hDevice) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    return guarded(synchronize_all);
 }
 
 } // namespace ze_cpu

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/handles.h"
-
-#include <cstdlib>
 #include <cstring>
 
 #include "border/border.h"
 #include "border/entry_points.h"
-#include "border/hash.h"
 #include "border/refusal.h"
+#include "device/handles.h"
 #include "device/isa.h"
+#include "event/host_wait.h"
+#include "event/shared_events.h"
 #include "opencl/runtime.h"
-#include "opencl/runtime_settings.h"
 #include "process/fork_gate.h"
+#include "stream/all_streams.h"
 
 namespace ze_cpu {
 namespace {
-
-_ze_driver_handle_t driver;
-_ze_device_handle_t device;
-_ze_context_handle_t context_of_driver{&driver};
 
 struct Extension {
     const char *name;
@@ -85,37 +80,31 @@ const NamedFunction *functions(size_t &count) {
     return table;
 }
 
-} // namespace
-
-bool answers_as_gpu() {
-    // Read once: a device whose type changes would confuse every program.
-    static const bool answer = [] {
-        const char *value = secure_getenv("ZE_CPU_AS_GPU");
-        return value && std::strcmp(value, "1") == 0;
+/// Opens the runtime. Forks are watched from the first call on.
+ze_result_t open() {
+    static const bool watches = [] {
+        ForkGate::Watched watched;
+        watched.finish_queues = finish_queues;
+        watched.wake_waiting = [] {
+            wake_hosts();
+            SharedEvents::wake_all();
+        };
+        watched.forget_waiting = forget_host_waits;
+        ForkGate::watch_forks(watched);
+        return true;
     }();
-    return answer;
+    (void)watches;
+    return open_runtime();
 }
 
-uint32_t own_version() {
-    return ZE_MAKE_VERSION(2, uint32_t((build_id ^ hash_of(runtime_settings())) >> 48));
-}
-
-ze_driver_handle_t the_driver() {
-    return &driver;
-}
-ze_context_handle_t default_context() {
-    return &context_of_driver;
-}
-ze_device_handle_t the_device() {
-    return &device;
-}
+} // namespace
 
 ze_result_t zeInit(ze_init_flags_t flags) {
     // The flags restrict the kinds of device that the program wants. None of them stands for CPUs.
     const ze_init_flags_t kinds = flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY);
     if (kinds && !(kinds & ZE_INIT_FLAG_GPU_ONLY && answers_as_gpu()))
         return ZE_RESULT_ERROR_UNINITIALIZED;
-    return guarded([] { return open_runtime(); });
+    return guarded(open);
 }
 
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc) {
@@ -135,7 +124,7 @@ ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitD
 }
 
 ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
-    if (ze_result_t result = guarded([] { return open_runtime(); }); result != ZE_RESULT_SUCCESS)
+    if (ze_result_t result = guarded(open); result != ZE_RESULT_SUCCESS)
         return result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE ? ZE_RESULT_ERROR_UNINITIALIZED : result;
     return answer_list(1, pCount, phDrivers,
                        [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });

@@ -7,9 +7,9 @@
 
 #include <functional>
 
-namespace ze_cpu {
+#include "process/deadline.h"
 
-class Deadline;
+namespace ze_cpu {
 
 /// Blocks until `done()` returns true; it is called again after each wake_hosts(). The thread must
 /// not hold a lock. Returns false if the deadline passes first. Throws ZE_RESULT_ERROR_UNINITIALIZED if

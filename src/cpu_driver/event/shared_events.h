@@ -12,11 +12,11 @@
 #include <memory>
 #include <mutex>
 
+#include "process/deadline.h"
 #include "process/memory_file.h"
 
 namespace ze_cpu {
 
-class Deadline;
 class Signal;
 
 /// The state of an event. It is in memory that processes share, or in the event's Signal.

@@ -38,16 +38,6 @@ bool read_times(cl::Event event, Times &to) {
 
 } // namespace
 
-Deadline::Deadline(uint64_t timeout_ns) : forever_(timeout_ns == UINT64_MAX) {
-    // Anything above a century would overflow the clock's count and is as good as for ever.
-    constexpr uint64_t century = 100ull * 366 * 24 * 3600 * 1000000000ull;
-    if (timeout_ns > century)
-        forever_ = true;
-    at_ = std::chrono::steady_clock::now();
-    if (!forever_)
-        at_ += std::chrono::nanoseconds(timeout_ns);
-}
-
 ze_result_t wait_for(cl::Event event, const Deadline &deadline) {
     if (deadline.forever()) {
         // clWaitForEvents also returns an error if the command failed, so the status decides.

@@ -18,23 +18,11 @@
 #include <level_zero/ze_api.h>
 
 #include "opencl/opencl_event.h"
+#include "process/deadline.h"
 #include "shared_events.h"
 #include "waiter.h"
 
 namespace ze_cpu {
-
-/// Point in time until which a call may wait; Level Zero's UINT64_MAX means for ever.
-class Deadline {
-public:
-    explicit Deadline(uint64_t timeout_ns);
-    bool forever() const { return forever_; }
-    bool passed() const { return !forever_ && std::chrono::steady_clock::now() >= at_; }
-    std::chrono::steady_clock::time_point at() const { return at_; }
-
-private:
-    bool forever_;
-    std::chrono::steady_clock::time_point at_;
-};
 
 /// Waits for an OpenCL event. Returns SUCCESS, NOT_READY if the deadline passes first, or
 /// DEVICE_LOST if the command failed. Throws ZE_RESULT_ERROR_UNINITIALIZED if another thread ends the

@@ -172,8 +172,6 @@ ze_result_t open_runtime() {
         set_reason(o.missing);
         return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
     }
-    static const bool watches = (ForkGate::watch_forks(), true);
-    (void)watches;
     auto fresh = std::make_unique<Runtime>();
     std::string reason;
     const ze_result_t result = open(*fresh, reason);

@@ -45,8 +45,9 @@ struct Runtime {
     DeviceInfo info;
 };
 
-/// Opens the runtime, unless an earlier call has. DEPENDENCY_UNAVAILABLE: it is missing, and this
-/// process does not look for it again. After any other error the next call tries again.
+/// Opens the runtime, which the gate must watch already, unless an earlier call has. DEPENDENCY_UNAVAILABLE:
+/// it is missing, and this process does not look for it again. After any other error the next call tries
+/// again.
 ze_result_t open_runtime();
 
 /// A sentence that says why this thread's last open_runtime failed; empty if it did not.

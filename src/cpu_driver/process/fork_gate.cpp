@@ -17,12 +17,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "event/host_wait.h"
-#include "event/shared_events.h"
-#include "event/signal_state.h"
-#include "opencl/runtime.h"
-#include "stream/all_streams.h"
-
 namespace ze_cpu {
 namespace {
 
@@ -39,6 +33,7 @@ std::atomic<bool> closed{false}, broken{false};
 std::atomic<unsigned> forks{0}; // between the process that loaded the driver and this one
 std::atomic<pid_t> exiting{0};  // the thread that ends the process, if one does
 bool is_quiet = false;
+ForkGate::Watched above;
 
 /// One fork at a time.
 std::mutex &forking() {
@@ -116,7 +111,7 @@ bool close(const Deadline &deadline) {
 
 void before_fork() {
     const Deadline deadline(longest_ns);
-    is_quiet = close(deadline) && finish_queues(deadline);
+    is_quiet = close(deadline) && above.finish_queues(deadline);
     if (is_quiet)
         let_runtime_sleep();
 }
@@ -134,8 +129,7 @@ void before_exit() {
     const Deadline deadline(1'000'000'000); // a thread may wait for a kernel that never ends
     for (; paused_threads.load() != 0 && !deadline.passed();
          std::this_thread::sleep_for(std::chrono::microseconds(50))) {
-        wake_hosts();
-        SharedEvents::wake_all();
+        above.wake_waiting();
     }
     close(deadline);
     open_again();
@@ -148,7 +142,7 @@ void in_child() {
     for (Slot &slot : slots)
         slot.inside = 0;
     paused_threads = 0;
-    forget_host_waits();
+    above.forget_waiting();
     open_again();
 }
 
@@ -190,7 +184,8 @@ ForkGate::Pause::~Pause() {
     paused_threads.fetch_sub(1);
 }
 
-void ForkGate::watch_forks() {
+void ForkGate::watch_forks(const Watched &watched) {
+    above = watched;
     pthread_atfork(before_fork, open_again, in_child);
 }
 
@@ -204,12 +199,6 @@ bool ForkGate::is_child() noexcept {
 
 unsigned ForkGate::generation() noexcept {
     return forks.load(std::memory_order_relaxed);
-}
-
-void ForkGate::finish_in_child(cl::Queue queue) {
-    static std::mutex &running = *new std::mutex;
-    std::lock_guard lock(running);
-    opencl().clFinish(queue);
 }
 
 bool ForkGate::refuses() noexcept {

@@ -20,7 +20,7 @@
 #include <level_zero/ze_api.h>
 
 #include "cancellation.h"
-#include "opencl/opencl_api.h"
+#include "deadline.h"
 
 namespace ze_cpu {
 
@@ -56,17 +56,24 @@ public:
         Callback &operator=(const Callback &) = delete;
     };
 
+    /// What the gate asks of those who know the streams and the waiting threads.
+    struct Watched {
+        /// Waits until all OpenCL queues are empty, while no other thread is inside. Returns false if the
+        /// deadline passes first.
+        bool (*finish_queues)(const Deadline &deadline);
+        /// Wakes the threads that have a Pause. They look again at what they wait for.
+        void (*wake_waiting)();
+        /// In a child of fork(): forgets the threads that waited in its parent.
+        void (*forget_waiting)();
+    };
     /// Registers the handlers of fork(). Called once, before the OpenCL runtime is opened.
-    static void watch_forks();
+    static void watch_forks(const Watched &watched);
     /// Registers the handler of exit(). Called once, after the OpenCL runtime is opened, so that it runs
     /// before the runtime's own.
     static void watch_exit();
     /// Whether this process is a child of fork(). The runtime's threads do not exist there, so a
-    /// thread that enqueues a command has to run it with finish_in_child().
+    /// thread that enqueues a command has to run it.
     static bool is_child() noexcept;
-    /// Runs everything in the queue, on this thread. One thread at a time does so, because the
-    /// runtime may not be prepared for a second one.
-    static void finish_in_child(cl::Queue queue);
     /// Whether the calling thread may not use the runtime: in a child whose parent had commands or
     /// threads under way when it forked, because the state of the runtime is unknown there; and while
     /// another thread ends the process.

@@ -3,6 +3,7 @@
 #include "border/entry_points.h"
 #include "command_list.h"
 #include "event/fence.h"
+#include "stream/all_streams.h"
 
 namespace ze_cpu {
 
@@ -65,6 +66,11 @@ ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hCommand
 ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t hCommandQueue, uint64_t timeout) {
     ZE_CPU_NEED_HANDLE(hCommandQueue);
     return guarded([&] { return hCommandQueue->submission->synchronize(Deadline(timeout)); });
+}
+
+ze_result_t zeDeviceSynchronize(ze_device_handle_t hDevice) {
+    ZE_CPU_NEED_HANDLE(hDevice);
+    return guarded(synchronize_all);
 }
 
 } // namespace ze_cpu

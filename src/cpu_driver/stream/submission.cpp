@@ -12,6 +12,18 @@
 #include "process/handover.h"
 
 namespace ze_cpu {
+namespace {
+
+/// Runs everything in the queue, on this thread. One thread at a time does so, because the runtime may
+/// not be prepared for a second one.
+void finish_in_child(cl::Queue queue) {
+    static std::mutex &running = *new std::mutex;
+    std::lock_guard lock(running);
+    opencl().clFinish(queue);
+}
+
+} // namespace
+
 /// The OpenCL events that a command has to wait for.
 class WaitList {
 public:
@@ -124,7 +136,7 @@ void Submission::start() {
     busy_ = true;
     enqueued_++;
     if (ForkGate::is_child())
-        ForkGate::finish_in_child(queue_);
+        finish_in_child(queue_);
     else
         opencl().clFlush(queue_);
 }
