@@ -9,9 +9,9 @@
 
 #include "common/md_ops.hpp"
 #include "matmul/choose/choice.hpp"
-#include "matmul/choose/cost.hpp"
 #include "matmul/choose/facts.hpp"
 #include "matmul/choose/split.hpp"
+#include "matmul/choose/xe_cost.hpp"
 #include "same.hpp"
 
 using namespace zemm;

@@ -5,8 +5,8 @@
 
 #include "common/error.hpp"
 #include "matmul/choose/choice.hpp"
-#include "matmul/choose/cost.hpp"
 #include "matmul/choose/facts.hpp"
+#include "matmul/choose/xe_cost.hpp"
 #include "matmul/plan/plan.hpp"
 
 namespace zemm::matmul {

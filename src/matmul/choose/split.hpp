@@ -36,7 +36,7 @@ struct split {
 // Bytes of local memory of a work-group, where its slices meet.
 size_t local_bytes(const split &s, const kernel_row &row);
 
-// The cheapest split by cost.hpp of those that the choice allows. It depends only on the problem, the
+// The cheapest split by xe_cost.hpp of those that the choice allows. It depends only on the problem, the
 // row, the model and the choice, so that float results are always rounded alike. Throws
 // unimplemented if the problem cannot be split as chosen.
 split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &chosen);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "matmul/choose/cost.hpp"
+#include "matmul/choose/xe_cost.hpp"
 
 #include <algorithm>
 #include <cmath>
