@@ -76,7 +76,7 @@ const kernel_row list[] = {
 // rows of the list are as fast or faster.
 bool fills_tiles(const facts &f, std::string &why) {
     constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const zemm_dim_t rows = p.rows_of_weights();
     const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
     if (rows >= fewest_rows && f.segment >= fewest_k)
@@ -88,7 +88,7 @@ bool fills_tiles(const facts &f, std::string &why) {
 
 // bf16 rows: fewer rows of dst are limited by reading the weights, or by converting them to bf16.
 zemm_dim_t fewest_rows_as_bf16(const facts &f) {
-    const zemm_data_type_t wei = f.problem().wei.data_type;
+    const zemm_data_type_t wei = f.run().wei.data_type;
     const bool is_packed = f.wei == reading::packed;
     if (is_small_float(wei))
         return is_packed ? 1 : MOST_ROWS_ALONG_K + 1;
@@ -103,7 +103,7 @@ bool suits(const facts &f, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))
         return false;
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const zemm_dim_t n = p.n(), rows = p.rows_of_weights();
     if (row.is_for_few_rows() && rows > row.tile_m) {
         why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
@@ -133,24 +133,24 @@ bool suits(const facts &f, std::string &why) {
 // reading them element by element, or if the row cannot do the latter.
 cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
     cost best = {};
-    const bool can_gather = c.facts.row->can_gather() && !c.facts.laid_out->is_foreign;
-    if (!c.facts.packing || can_gather) {
-        c.dealt = best_split(c.facts, model, c.cut);
-        best = estimate(c.facts, model, c.dealt);
+    const bool can_gather = c.asked.row->can_gather() && !c.asked.laid_out->is_foreign;
+    if (!c.asked.packing || can_gather) {
+        c.dealt = best_split(c.asked, model, c.cut);
+        best = estimate(c.asked, model, c.dealt);
     }
-    if (c.facts.packing) {
-        const facts packed = facts_of(*c.facts.row, in.of_problem, c.facts.packing->packed);
+    if (c.asked.packing) {
+        const facts packed = facts_of(*c.asked.row, in.of_problem, c.asked.packing->packed);
         const split dealt = best_split(packed, model, c.cut);
         cost with_packing = estimate(packed, model, dealt);
-        with_packing.pack_first(c.facts.problem().wei, packed.problem().wei, model);
+        with_packing.pack_first(c.asked.run().wei, packed.run().wei, model);
         if (!can_gather || with_packing.clocks < best.clocks) {
             c.packed = packed;
             c.dealt = dealt;
             best = with_packing;
         }
     }
-    if (c.runs().arranged)
-        best.arrange_first(c.facts.of_caller().src, c.runs().problem().src, model);
+    if (c.run().arranged)
+        best.arrange_first(c.problem().src, c.run().run().src, model);
     c.clocks = best.clocks;
     return best;
 }
@@ -159,13 +159,13 @@ cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
 void sort_tiles(const problem &p, const ze::device &dev, const layouts &in, std::vector<candidate> &found) {
     if (in.of_problem.empty)
         return;
-    const auto is_xe = [](const candidate &c) { return c.facts.family.is_xe(); };
+    const auto is_xe = [](const candidate &c) { return c.asked.family.is_xe(); };
     const auto end = std::partition_point(found.begin(), found.end(), is_xe);
     const ze::gpu_model model = xe_model(dev);
     for (auto c = found.begin(); c != end; ++c) {
         const cost estimated = deal(*c, in, model);
         if (verbose::enabled(verbose::dispatch))
-            verbose::print(text("primitive,create:cost,matmul,%s,%s%s,%s", c->facts.row->name,
+            verbose::print(text("primitive,create:cost,matmul,%s,%s%s,%s", c->asked.row->name,
                                 estimated.text().c_str(), c->dealt.text().c_str(), dims_line(p).c_str()));
     }
     std::stable_sort(found.begin(), end,
@@ -187,9 +187,9 @@ std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::
         if (!fits_sub_group(f, dev, why) || (!is_forced && !suits(f, why)))
             return std::nullopt;
         candidate c = {std::move(f)};
-        if (c.facts.packing && !row.is_xe()) // for GPUs, deal() decides by cost
-            c.packed = facts_of(row, in.of_problem, c.facts.packing->packed);
-        c.widening = widen_first(c.runs(), dev);
+        if (c.asked.packing && !row.is_xe()) // for GPUs, deal() decides by cost
+            c.packed = facts_of(row, in.of_problem, c.asked.packing->packed);
+        c.widening = widen_first(c.run(), dev);
         return c;
     } catch (const error &e) { // the layout does not exist, such as for a 4-bit type with odd rows
         why = e.what();
@@ -252,7 +252,7 @@ void prefer_tuned(const problem &p, const ze::device &dev, layouts &in, std::vec
     }
     if (verbose::enabled(verbose::dispatch))
         verbose::print(text("primitive,create:tuned,matmul,%s,%s", name.c_str(), dims_line(p).c_str()));
-    std::erase_if(found, [&](const candidate &other) { return other.facts.row == chosen->row; });
+    std::erase_if(found, [&](const candidate &other) { return other.asked.row == chosen->row; });
     found.insert(found.begin(), std::move(*c));
 }
 

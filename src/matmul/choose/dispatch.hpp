@@ -16,9 +16,9 @@ namespace zemm::matmul {
 
 // A row that takes a problem.
 struct candidate {
-    struct facts facts; // with the weights in the layout that the row wants
+    facts asked; // of the problem as it was asked, with the weights in the layout that the row wants
     // If the weights are packed first: the facts of the problem that the kernel then runs.
-    std::optional<struct facts> packed = std::nullopt;
+    std::optional<facts> packed = std::nullopt;
     std::shared_ptr<const src_widening> widening = nullptr; // how src becomes wider first, if it does
     // For rows where a sub-group owns a tile: how tiles and K are dealt to sub-groups, and the
     // estimated clocks.
@@ -26,7 +26,9 @@ struct candidate {
     double clocks = 0;
     cut_choice cut = {}; // what ZEMM_KERNEL or a tuning file asks for
 
-    const struct facts &runs() const { return widening ? widening->wide : packed ? *packed : facts; }
+    // Of what the kernel runs.
+    const facts &run() const { return widening ? widening->wide : packed ? *packed : asked; }
+    const struct problem &problem() const { return asked.asked(); }
 };
 
 // nullptr if kernels.def has no matmul of that name.

@@ -100,7 +100,7 @@ reading wei_reading(const facts &f) {
 }
 
 bool multiplies_along_k(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (!f.family.multiplies_along_k || f.empty || f.laid_out->wei_unit != UNIT_ROW ||
         f.src_unit != UNIT_COLUMN)
         return false;
@@ -116,14 +116,13 @@ bool multiplies_along_k(const facts &f) {
 // More rows of bytes and plain weights hide the time in which the weights are read.
 bool has_few_rows_along_n(const facts &f) {
     constexpr zemm_dim_t most_rows = 16;
-    return !f.family.is_xe() && f.laid_out->wei_unit == UNIT_COLUMN &&
-           f.problem().rows_of_weights() <= most_rows;
+    return !f.family.is_xe() && f.laid_out->wei_unit == UNIT_COLUMN && f.run().rows_of_weights() <= most_rows;
 }
 
 // f32 is split into two bf16 where the fpmath mode wants more digits than one bf16 has. Integers
 // are exact as one bf16. The product of the two low parts is left out.
 int products_of_one(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const bool is_split = f.narrows_f32 && p.attr.fpmath_mode != zemm_fpmath_mode_bf16 &&
                           p.attr.fpmath_mode != zemm_fpmath_mode_any;
     return !is_split ? 1 : p.weight_only() ? 2 : 3;
@@ -142,7 +141,7 @@ int panels_of(const facts &f) {
     // With float src, scales and zero points are read for two panels at a time. Integer rows have
     // no registers for that. If all of K is one segment, a range may have an odd number of panels.
     const bool are_two = f.family.multiplies_by == multiplier::dpas && f.converts_weights() &&
-                         f.scales_along_k && f.segment < f.problem().k() && f.segment % (2 * f.panel_k) == 0;
+                         f.scales_along_k && f.segment < f.run().k() && f.segment % (2 * f.panel_k) == 0;
     return are_two ? 2 : 1;
 }
 
@@ -167,7 +166,7 @@ void derive_from_src(problem_facts &f, const problem &p) {
 }
 
 int step_of(const facts &f) {
-    if (f.problem().weight_only())
+    if (f.run().weight_only())
         return f.family.widened_step;
     return f.family.step_bytes / operand_bytes(f.row->multiplies);
 }
@@ -175,8 +174,7 @@ int step_of(const facts &f) {
 } // namespace
 
 bool facts::converts_weights() const {
-    return problem().weight_only() ||
-           (row->multiplies == operands::half && is_small_float(problem().wei.data_type));
+    return run().weight_only() || (row->multiplies == operands::half && is_small_float(run().wei.data_type));
 }
 
 problem_facts facts_of(const problem &p) {
@@ -205,7 +203,7 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.row = &row;
     f.family = row.traits();
     f.laid_out = std::move(laid_out);
-    f.arranged = arranged_for(row, f.of_caller());
+    f.arranged = arranged_for(row, f.asked());
     if (f.arranged) {
         static_cast<problem_facts &>(f) = facts_of(*f.arranged);
         struct problem padded = *f.arranged;
@@ -216,10 +214,10 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.wei = wei_reading(f);
     f.is_without_panel = multiplies_along_k(f);
     f.may_be_abreast = has_few_rows_along_n(f);
-    f.range_unit = f.segment < f.problem().k() || f.scales_along_k ? f.segment : row.tile_k;
+    f.range_unit = f.segment < f.run().k() || f.scales_along_k ? f.segment : row.tile_k;
     if (!f.family.is_xe())
         return f;
-    f.narrows_f32 = row.multiplies == operands::half && f.problem().src.data_type == zemm_f32;
+    f.narrows_f32 = row.multiplies == operands::half && f.run().src.data_type == zemm_f32;
     f.step = step_of(f);
     f.products = products_of_one(f);
     f.panel_k = panel_of(f);

@@ -93,9 +93,10 @@ struct facts : problem_facts {
     // Why not, if the weights should be packed but cannot be.
     std::string why_not_packed = {};
 
-    // What the kernel computes: the caller's problem, unless src is arranged first.
-    const struct problem &problem() const { return arranged ? *arranged : laid_out->problem; }
-    const struct problem &of_caller() const { return laid_out->problem; }
+    // The problem as it was asked, with the weights in the layout that the row wants; and the one that the
+    // kernel runs, whose src may have been arranged first.
+    const struct problem &asked() const { return laid_out->problem; }
+    const struct problem &run() const { return arranged ? *arranged : laid_out->problem; }
     // Whether weights become another type before they are multiplied. It is that of src.
     bool converts_weights() const;
     bool gathers_weights() const { return family.is_xe() && wei == reading::elements; }

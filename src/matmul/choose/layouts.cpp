@@ -12,7 +12,7 @@ namespace {
 // weights, packing them once is cheaper.
 bool is_worth_it_on_cpu(const facts &f) {
     constexpr zemm_dim_t fewest_tiles = 2; // tiles of full height along M
-    const problem &p = f.problem();
+    const problem &p = f.run();
     return f.row->weights == weights_layout::packed && f.has_quads() && p.shares_weights() &&
            p.rows_of_weights() >= fewest_tiles * f.row->tile_m;
 }
@@ -21,7 +21,7 @@ bool is_worth_it_on_cpu(const facts &f) {
 // weight is read once, and packing would only add a write and a second read. But where columns lie
 // along K, a load takes one cache line for each lane: then packing pays even so.
 bool is_worth_it_on_xe(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     return !f.row->can_gather() || p.rows_of_weights() > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
 }
 
@@ -88,7 +88,7 @@ std::shared_ptr<const weights_packing> layouts::packing_of(const facts &f) {
     try {
         result->packed = lay_out_as(to);
         reorder::problem move;
-        move.src = f.problem().wei;
+        move.src = f.run().wei;
         move.dst = result->packed->problem.wei;
         const auto plan = is_foreign         ? reorder::plan_any
                           : f.family.is_xe() ? reorder::plan_pack_lanes

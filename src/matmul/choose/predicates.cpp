@@ -20,7 +20,7 @@ bool has(const ze::device &dev, ze::feature feature, std::string &why) {
 }
 
 bool is_integer(const facts &f, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.integer())
         return true;
     why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
@@ -32,7 +32,7 @@ bool is_integer(const facts &f, std::string &why) {
 bool begins_at(const facts &f, zemm_dim_t unit, const char *who, std::string &why) {
     if (f.begins_at(unit))
         return true;
-    if (f.problem().grouped == grouping::k)
+    if (f.run().grouped == grouping::k)
         why = text("groups of K may begin at any element, %s parts of K that begin at multiples of %lld", who,
                    (long long)unit);
     else
@@ -55,7 +55,7 @@ bool has_packed_weights(const facts &f, std::string &why) {
 // Kernels of sub-groups index scales, zero points and sums of src with 32 bits.
 bool parameters_are_small(const facts &f, std::string &why) {
     constexpr size_t limit = size_t(1) << 31; // bytes: 2^32 elements of 4 bits
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const auto is_small = [&](const quant_entry *entry, const memory_desc &of) {
         return !entry || entry->is_on_host || md_size(md_of_quant(of, *entry)) <= limit;
     };
@@ -72,7 +72,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
 // What all rows where a sub-group owns a tile require.
 bool takes_steps(const facts &f, std::string &why) {
     constexpr zemm_dim_t limit = 1 << 30; // 2-D block loads and loops over K count in 32 bits
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.grouped == grouping::k) {
         why = "groups of K may begin at any element, it begins at multiples of its steps";
         return false;
@@ -110,7 +110,7 @@ bool counts_bytes(const facts &f, std::string &why) {
         return md_size(md) + size_t(md.offset0) * size_t(data_type_bits(md.data_type)) / 8;
     };
     if (f.family.loads != block_loads::one_dimension || f.empty ||
-        (end_of(f.problem().src) < UINT32_MAX && end_of(f.problem().wei) < UINT32_MAX))
+        (end_of(f.run().src) < UINT32_MAX && end_of(f.run().wei) < UINT32_MAX))
         return true;
     why = "it counts bytes of src and of the weights up to 2^32";
     return false;
@@ -135,7 +135,7 @@ bool has_threads(const facts &f, const ze::device &dev, std::string &why) {
 
 // Lanes store elements on their own, and two elements of 4 bits share a byte.
 bool stores_dst(const facts &f, std::string &why) {
-    const zemm_data_type_t dst = f.problem().dst.data_type;
+    const zemm_data_type_t dst = f.run().dst.data_type;
     if (data_type_bits(dst) >= 8)
         return true;
     why = text("it does not store %s, of which two elements share a byte", zemm_dt2str(dst));
@@ -145,7 +145,7 @@ bool stores_dst(const facts &f, std::string &why) {
 // Only the smallest tile has registers for reading element by element. Others need block loads of
 // src, and plain weights that block loads can read or that are packed first.
 bool reads_blocks(const facts &f, std::string &why) {
-    const zemm_dim_t k = f.problem().k();
+    const zemm_dim_t k = f.run().k();
     if (f.row->can_gather() || f.empty)
         return true;
     if (f.family.multiplies_by == multiplier::fma && k % f.row->tile_k != 0) {
@@ -169,7 +169,7 @@ bool reads_blocks(const facts &f, std::string &why) {
 
 // Whether the fpmath mode lets integer weights be rounded to the type that the mode names.
 bool may_round_weights(const facts &f, zemm_fpmath_mode_t to) {
-    const zemm_primitive_attr &attr = f.problem().attr;
+    const zemm_primitive_attr &attr = f.run().attr;
     return attr.fpmath_apply_to_int && (attr.fpmath_mode == to || attr.fpmath_mode == zemm_fpmath_mode_any);
 }
 
@@ -177,7 +177,7 @@ bool may_round_weights(const facts &f, zemm_fpmath_mode_t to) {
 // integers up to `most`: exactly, or, where zero points are floats, rounded. The fpmath mode has to allow
 // that, and some rows have no conversion that rounds.
 bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
     if (!p.weight_only() || !zp)
         return true;
@@ -207,7 +207,7 @@ bool widens_to_f16(const facts &f, std::string &why) {
 
 // Conditions of rows that convert f8 and f4 weights, which subtract no zero points from them.
 bool multiplies_small_floats(const facts &f, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.zero_point(ZEMM_ARG_WEIGHTS) && !p.weight_only()) {
         why = text("it has no zero points of %s weights", zemm_dt2str(p.wei.data_type));
         return false;
@@ -221,7 +221,7 @@ bool multiplies_small_floats(const facts &f, std::string &why) {
 }
 
 bool has_neighbours(const facts &f, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.src.strides[p.ndims() - 1] == 1 || f.empty)
         return true;
     why = text("it reads four neighbours of src along K, whose stride is %lld",
@@ -236,7 +236,7 @@ bool reads_quads(const facts &f, std::string &why) {
 
 // f8 and f4 weights are exact in 16 bits. Less their zero points they may need more: rows of f32 take these.
 bool has_no_zero_points(const facts &f, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.weight_only() || !p.zero_point(ZEMM_ARG_WEIGHTS))
         return true;
     why = text("%s weights less their zero points are not exact in 16 bits", zemm_dt2str(p.wei.data_type));
@@ -245,7 +245,7 @@ bool has_no_zero_points(const facts &f, std::string &why) {
 
 // What rows require that multiply bf16, and f32 as bf16.
 bool multiplies_bf16(const facts &f, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
     const bool narrows =
         p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
@@ -265,7 +265,7 @@ bool multiplies_bf16(const facts &f, std::string &why) {
 }
 
 bool multiplies_f16(const facts &f, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const auto is_exact = [](zemm_data_type_t dt) { return dt == zemm_f16 || is_small_float(dt); };
     if (!is_exact(p.src.data_type) || (!is_exact(p.wei.data_type) && !p.weight_only())) {
         why = text("it multiplies f16, f8 and f4 by these or integers, not %s by %s",
@@ -297,7 +297,7 @@ bool takes_packed_float(const facts &f, const ze::device &dev, ze::feature featu
 bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     if (!has(dev, feature, why))
         return false;
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.integer() || data_type_bits(p.wei.data_type) > 8) {
         why = text("it multiplies floats by types of 8 and 4 bits, not %s by %s",
                    zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type));
@@ -356,7 +356,7 @@ bool takes_dp4a_scaled(const facts &f, const ze::device &dev, ze::feature isa, s
 }
 
 bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
     const bool wide = f.family.loads == block_loads::two_dimensions; // multiplies f32 as tf32
     if (src == zemm_f32 && (wei == zemm_f32 || p.weight_only()) && !wide) {
@@ -383,7 +383,7 @@ bool takes_dpas_widened(const facts &f, const ze::device &dev, ze::feature loads
 }
 
 bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.src.data_type != zemm_f32 || (p.wei.data_type != zemm_f32 && !p.weight_only())) {
         why = text("it multiplies f32 by f32 or integers, not %s by %s", zemm_dt2str(p.src.data_type),
                    zemm_dt2str(p.wei.data_type));
@@ -399,7 +399,7 @@ bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, s
 }
 
 bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (p.integer()) {
         why = text("it multiplies floats, src is %s", zemm_dt2str(p.src.data_type));
         return false;
@@ -423,7 +423,7 @@ bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) 
 bool on_any(const facts &f, const ze::device &, std::string &why) {
     if (f.wei != reading::packed)
         return true;
-    why = text("it reads plain weights, not the layout %s", tag_text(f.problem().wei).c_str());
+    why = text("it reads plain weights, not the layout %s", tag_text(f.run().wei).c_str());
     return false;
 }
 

@@ -18,7 +18,7 @@ constexpr int unpacked_nibbles = 16; // a step of 4-bit weights as bytes, if reg
 constexpr int rounded_f32 = 8;       // f32 weights that are being converted to bf16
 
 int others_of(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const bool is_small = f.family.has_small_registers();
     if (f.family.multiplies_by != multiplier::dpas)
         return others_without_xmx;
@@ -45,7 +45,7 @@ int operands_of(const facts &f, int panel_k, int wei_bits, int src_bits) {
 } // namespace
 
 int registers_of(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const bool has_dpas = f.family.multiplies_by == multiplier::dpas;
     const bool keeps_nibbles =
         f.family.has_small_registers() && has_dpas && p.integer() && is_int4(p.wei.data_type);
@@ -62,7 +62,7 @@ int registers_of(const facts &f) {
 }
 
 bool has_zero_points_beside(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (!f.family.has_small_registers() || !p.integer() || f.scales_along_k ||
         !(p.zero_point(ZEMM_ARG_SRC) || p.zero_point(ZEMM_ARG_WEIGHTS)))
         return false;

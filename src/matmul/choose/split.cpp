@@ -18,7 +18,7 @@ constexpr double worth_splitting = 0.95;    // a split must save 5 %: estimates 
 
 // Cuts K into at least so many ranges.
 void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
-    const zemm_dim_t k = f.problem().k();
+    const zemm_dim_t k = f.run().k();
     ranges = std::max(ranges, checked_ceil_div(k, f.longest_range, "K"));
     s.k_range = k_range(f, ranges);
     s.ranges = checked_ceil_div(k, s.k_range, "K");
@@ -26,7 +26,7 @@ void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
 
 // Deals tiles in groups of group_x x at most group_y, without slices.
 split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const kernel_row &row = *f.row;
     const bool by_rows = p.grouped == grouping::rows;
     // With groups of rows: about as many as an execution has.
@@ -94,7 +94,7 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
         fail(zemm_unimplemented, "%s has tiles of %d rows: they cannot be chosen", row.name, row.tile_m);
     const zemm_dim_t on_core = std::max<zemm_dim_t>(1, model.xves_per_core * model.threads(row.grf));
     const zemm_dim_t cores = std::max<zemm_dim_t>(1, model.xe_cores);
-    const zemm_dim_t k = f.problem().k(), unit = f.range_unit;
+    const zemm_dim_t k = f.run().k(), unit = f.range_unit;
 
     split best = deal(f, row.group_x, row.group_y);
     const auto is_allowed = [&](const split &s) {
@@ -119,7 +119,7 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
         }
     };
     for (const bool in_groups : {true, false}) {
-        if (f.problem().grouped == grouping::rows) // no kernel adds up parts of K of such tiles
+        if (f.run().grouped == grouping::rows) // no kernel adds up parts of K of such tiles
             break;
         split s = in_groups ? best : deal(f, 1, 1);
         const zemm_dim_t tiles = s.groups() * s.tiles() * s.batch;

@@ -24,7 +24,7 @@ zemm_data_type_t multiplied_type(const kernel_row &row) {
 // as some millions of multiply-adds. The wide src must not fill the memory.
 bool is_worth_it(const facts &f, const ze::device &dev) {
     constexpr zemm_dim_t fewest_products = 1 << 22, most_elements = 1 << 27;
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (f.empty || f.family.is_xe() || dev.kind != zemm_cpu || !is_small_float(p.src.data_type))
         return false;
     return p.n() > f.row->tile_n && md_nelems(p.src) <= most_elements &&
@@ -60,12 +60,12 @@ std::shared_ptr<const src_widening> widen_first(const facts &f, const ze::device
     if (!is_worth_it(f, dev))
         return nullptr;
     auto result = std::make_shared<src_widening>();
-    problem wide = f.problem();
+    problem wide = f.run();
     wide.src = md_with_strides(wide.ndims(), wide.src.dims, multiplied_type(*f.row), nullptr);
     const problem_facts of_problem = facts_of(wide);
     result->wide =
         facts_of(*f.row, of_problem, std::make_shared<const laid_out_problem>(wide, wide.wei, of_problem));
-    result->move = plan_move(f.problem().src, wide.src);
+    result->move = plan_move(f.run().src, wide.src);
     return result;
 }
 

@@ -70,7 +70,7 @@ struct engine {
 } // namespace
 
 cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const kernel_row &row = *f.row;
     const double ops = operations(model, row) / f.products;
     const double l1_bytes =

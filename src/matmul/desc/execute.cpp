@@ -29,14 +29,14 @@ void primitive::submit(ze::stream &stream, const std::map<int, zemm_memory_t> &m
     const void *dst = bound.pointer(ZEMM_ARG_DST), *block = c.argument_block->data();
     check_alignment(ZEMM_ARG_SRC, src, plan.src_alignment, *plan.row);
     check_alignment(ZEMM_ARG_WEIGHTS, wei, plan.wei_alignment, *plan.row);
-    log_plan("exec", pd.problem(), plan);
+    log_plan("exec", pd.asked(), plan);
     stream.keep(compiled_);
     const char *scratchpad = nullptr;
     if (plan.scratchpad_size != 0)
         scratchpad = md_is_zero(pd.scratchpad)
                          ? static_cast<const char *>(stream.scratchpad(plan.scratchpad_size))
                          : aligned_scratchpad(bound.pointer(ZEMM_ARG_SCRATCHPAD));
-    kernels::matmul_arguments values = arguments_by_value(bound, pd.problem());
+    kernels::matmul_arguments values = arguments_by_value(bound, pd.asked());
     uint32_t times = 1; // what the plan's tiles along M are repeated for
     if (groups) {
         stream.keep(groups->memory);

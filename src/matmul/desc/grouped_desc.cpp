@@ -60,7 +60,7 @@ grouped_desc::grouped_desc(zemm_engine_t e, grouped_problem p)
 void grouped_desc::take_from_likely() {
     const auto &chosen = static_cast<const primitive_desc &>(likely());
     problem &asked = problem_.asked;
-    problem_.batched.wei = chosen.problem().wei;
+    problem_.batched.wei = chosen.asked().wei;
     if (!is_grouped(asked.wei))
         asked.wei = problem_.batched.wei;
     scratchpad_size = chosen.scratchpad_size;

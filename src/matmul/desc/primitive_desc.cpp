@@ -17,8 +17,8 @@ void primitive_desc::choose(size_t index) {
     const candidate &c = kernels[index];
     struct plan new_plan = make_plan(c, *engine->device);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
-    argument_map new_arguments = arguments_of(c.facts.of_caller(), new_scratchpad);
-    log_plan("create", c.facts.of_caller(), new_plan);
+    argument_map new_arguments = arguments_of(c.problem(), new_scratchpad);
+    log_plan("create", c.problem(), new_plan);
     // Nothing below throws: a failure above leaves the descriptor as it was.
     arguments = std::move(new_arguments);
     scratchpad = new_scratchpad;
@@ -61,7 +61,7 @@ std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char 
 }
 
 std::string primitive_desc::key_text() const {
-    const struct problem &p = problem();
+    const struct problem &p = asked();
     const std::string cut = kernels[chosen].cut.text();
     return p.grouped == grouping::none ? cut
                                        : cut + text(":groups=%d,%lld,%lld", int(p.grouped),
@@ -70,11 +70,11 @@ std::string primitive_desc::key_text() const {
 
 std::string primitive_desc::tuning_text() const {
     const candidate &c = kernels[chosen];
-    return matmul::tuning_text(problem(), *engine->device, {plan.row, c.cut});
+    return matmul::tuning_text(asked(), *engine->device, {plan.row, c.cut});
 }
 
 std::string primitive_desc::log_text() const {
-    return log_text_of(problem(), engine->kind, impl_name(), "");
+    return log_text_of(asked(), engine->kind, impl_name(), "");
 }
 
 } // namespace zemm::matmul

@@ -24,15 +24,15 @@ public:
     primitive_desc(zemm_engine_t engine, struct problem p);
 
     zemm_primitive_kind_t kind() const override { return zemm_matmul; }
-    const zemm_primitive_attr &attr() const override { return problem().attr; }
+    const zemm_primitive_attr &attr() const override { return asked().attr; }
     const char *impl_name() const override { return plan.row->name; }
-    bool empty() const override { return kernels[chosen].facts.empty; }
+    bool empty() const override { return kernels[chosen].asked.empty; }
     std::unique_ptr<zemm_primitive_desc> clone() const override;
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
     std::vector<ze::kernel_source> sources() const override;
     std::vector<const memory_desc *> key_tensors() const override {
-        return {&problem().src, &problem().wei, &problem().bias, &problem().dst};
+        return {&asked().src, &asked().wei, &asked().bias, &asked().dst};
     }
     std::string key_text() const override;
     std::string tuning_text() const override;
@@ -41,7 +41,7 @@ public:
     std::vector<candidate> kernels;
     size_t chosen = 0;
     struct plan plan; // for the chosen kernel
-    const struct problem &problem() const { return kernels[chosen].facts.of_caller(); }
+    const struct problem &asked() const { return kernels[chosen].problem(); }
 
 private:
     void choose(size_t index); // index into kernels; if it throws, nothing has changed

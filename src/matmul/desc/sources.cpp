@@ -14,7 +14,7 @@ bool is_for_gpu(const primitive_desc &pd) {
 const char *build_flags(const primitive_desc &pd, bool with_large_grf = false) {
     if (!is_for_gpu(pd))
         return ""; // CPU drivers have no such flags
-    const problem &p = pd.problem();
+    const problem &p = pd.asked();
     const bool large =
         is_large(p.src) || is_large(p.wei) || is_large(p.dst) || pd.plan.scratchpad_size > UINT32_MAX;
     return gpu_build_flags(large, with_large_grf);

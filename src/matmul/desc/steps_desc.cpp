@@ -61,7 +61,7 @@ steps_desc::steps_desc(const steps_desc &other)
 // of the scratchpad.
 void steps_desc::take_from_inner() {
     if (inner && !is_sparse(problem.wei))
-        problem.wei = inner->problem().wei;
+        problem.wei = inner->asked().wei;
     scratchpad_size = steps.inner_scratchpad_at + (inner ? inner->scratchpad_size : 0);
     scratchpad = scratchpad_md(scratchpad_size);
     arguments = arguments_of(problem, scratchpad);

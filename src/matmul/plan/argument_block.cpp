@@ -86,7 +86,7 @@ matmul_problem make_whole_block(const problem &p) {
 }
 
 matmul_problem make_argument_block(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     matmul_problem block = make_whole_block(p);
     block.segment = f.empty ? 1 : f.segment;
     if (f.family.is_xe())

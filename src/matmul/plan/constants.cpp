@@ -12,7 +12,7 @@ namespace {
 // Whether the policy has to flip the sign bit of the weights, because src and weights are both signed
 // or both unsigned: x86 instructions for bytes take one unsigned and one signed operand.
 bool changes_signedness(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const bool signed_src = is_signed(p.src.data_type), signed_wei = is_signed(p.wei.data_type);
     if (!multiplies_quads(f))
         return false;
@@ -23,7 +23,7 @@ bool changes_signedness(const facts &f) {
 
 // Whether every scale and zero point that changes along K has groups of exactly one segment.
 bool groups_are_equal(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const auto fits = [&](const quant_entry *entry, bool k_is_row) {
         return !changes_along_k(p, entry, k_is_row) || k_group(p, *entry, k_is_row) == f.segment;
     };
@@ -38,7 +38,7 @@ constexpr uint32_t scaled_along_k = FLAG_SRC_SCALE_K | FLAG_WEI_SCALE_K;
 // mean, and round more coarsely, but less so than f16 and bf16. Not with tiles abreast, which have a
 // mean each.
 bool may_end_with_term(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     return !f.family.is_xe() && !f.may_be_abreast &&
            (p.dst.data_type == zemm_f16 || p.dst.data_type == zemm_bf16) &&
            !changes_along_k(p, p.zero_point(ZEMM_ARG_WEIGHTS), true) &&
@@ -47,7 +47,7 @@ bool may_end_with_term(const facts &f) {
 
 // How the kernel multiplies zero points of the weights with sums of src.
 kernels::zp_term zp_term_of(const facts &f) {
-    if (f.problem().integer() && f.problem().has_float_zero_points())
+    if (f.run().integer() && f.run().has_float_zero_points())
         return kernels::ZP_TERM_F32;
     if (!zero_points_fit_f32(f))
         return kernels::ZP_TERM_S32;
@@ -72,7 +72,7 @@ constexpr uint32_t read_from_block =
 
 // Whether the policy multiplies packed weights in another way if it uses them only once.
 bool reads_one_group_otherwise(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     if (multiplies_quads(f))
         return is_int4(p.wei.data_type) || changes_signedness(f);
     if (f.row->family == isa_family::avx512_bf16)
@@ -83,7 +83,7 @@ bool reads_one_group_otherwise(const facts &f) {
 
 // Whether the policy multiplies src as it is in memory.
 bool multiplies_src_in_place(const facts &f) {
-    return f.problem().src.data_type == zemm_f32 && f.src_unit == UNIT_COLUMN;
+    return f.run().src.data_type == zemm_f32 && f.src_unit == UNIT_COLUMN;
 }
 
 // Types of scales and zero points that change along K.
@@ -92,7 +92,7 @@ struct types_along_k {
 };
 
 types_along_k types_of(const facts &f, uint32_t flags) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const auto type_if = [&](uint32_t flag, const quant_entry *entry) {
         return flags & flag ? parameter_type(entry) : uint32_t(TYPE_IN_BLOCK);
     };
@@ -110,7 +110,7 @@ bool is_usual(const facts &f, uint32_t flags, const types_along_k &types) {
     const bool one_scale_type =
         (flags & scaled_along_k) != scaled_along_k || types.src_scale == types.wei_scale;
     const bool small_zero_points =
-        !(flags & FLAG_WEI_ZP_K) || types.wei_zp == uint32_t(f.problem().wei.data_type) ||
+        !(flags & FLAG_WEI_ZP_K) || types.wei_zp == uint32_t(f.run().wei.data_type) ||
         is_int8(zemm_data_type_t(types.wei_zp)) || is_floating(zemm_data_type_t(types.wei_zp));
     constexpr uint32_t grouped_src = FLAG_SRC_ZP | FLAG_SRC_SCALE_K;
     return flags & FLAG_EQUAL_GROUPS && one_scale_type && small_zero_points &&
@@ -127,7 +127,7 @@ bool multiplies_quads(const facts &f) {
 // products of bytes. Where weights change their signedness, zero points are up to 256 beside u8 src,
 // 383 beside s8 src.
 bool zero_points_fit_f32(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
     const bool is_small =
         zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) : changes_signedness(f);
@@ -135,7 +135,7 @@ bool zero_points_fit_f32(const facts &f) {
 }
 
 bool is_read_in_rows(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const zemm_data_type_t wei = p.wei.data_type;
     return f.row->multiplies == operands::f32 && f.row->lanes > 1 && !p.integer() &&
            p.n() % f.row->tile_n == 0 && f.laid_out->wei_unit == UNIT_COLUMN &&
@@ -143,7 +143,7 @@ bool is_read_in_rows(const facts &f) {
 }
 
 uint32_t common_flags(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
     const quant_entry *src_scale = p.scale(ZEMM_ARG_SRC), *wei_scale = p.scale(ZEMM_ARG_WEIGHTS);
@@ -171,7 +171,7 @@ uint32_t common_flags(const facts &f) {
 }
 
 std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kernels::stage stage) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     return {{SPEC_SRC_DT, uint32_t(p.src.data_type)},
             {SPEC_WEI_DT, uint32_t(p.wei.data_type)},
             {SPEC_DST_DT, uint32_t(p.dst.data_type)},
@@ -189,7 +189,7 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, uint32_t flags, kern
 }
 
 std::vector<ze::spec_constant> cpu_constants(const facts &f, const ze::device &dev, uint32_t flags) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     flags &= ~(read_from_block | FLAG_WIDE_SUMS);
     types_along_k types = types_of(f, flags);
     if (!is_usual(f, flags, types)) {

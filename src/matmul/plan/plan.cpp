@@ -44,7 +44,7 @@ constexpr zemm_dim_t shortest_range = 512;      // elements of K
 // Whether K may be split for the number of a CPU's threads. Floats round otherwise with other ranges, and a
 // deterministic matmul gives the same bits with any number of threads.
 bool may_split(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const bool is_exact = p.integer() && !f.scales_along_k;
     return p.grouped != grouping::k && (is_exact || !p.attr.deterministic);
 }
@@ -70,8 +70,8 @@ zemm_dim_t tiles_abreast(const facts &f, zemm_dim_t rows, zemm_dim_t tiles, zemm
 void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *f.row;
     matmul_problem &block = result.argument_block;
-    const bool by_rows = f.problem().grouped == grouping::rows;
-    const zemm_dim_t rows = f.problem().rows_of_weights();
+    const bool by_rows = f.run().grouped == grouping::rows;
+    const zemm_dim_t rows = f.run().rows_of_weights();
     if (chosen.slices != 0)
         fail(zemm_unimplemented, "%s does not cut ranges of K into slices", row.name);
     if (chosen.rows > row.tile_m)
@@ -125,7 +125,7 @@ zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_
 }
 
 zemm_dim_t k_range(const facts &f, zemm_dim_t ranges) {
-    const zemm_dim_t k = f.problem().k();
+    const zemm_dim_t k = f.run().k();
     return std::min(k, up(checked_ceil_div(k, ranges, "K"), f.range_unit));
 }
 
@@ -138,12 +138,12 @@ void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
 
 plan make_plan(const candidate &c, const ze::device &dev) {
     plan result = {};
-    const facts &f = c.runs();
+    const facts &f = c.run();
     const kernel_row &row = *f.row;
-    const problem &p = f.problem();
+    const problem &p = f.run();
     result.row = &row;
     if (c.packed) {
-        result.pack = c.facts.packing->move;
+        result.pack = c.asked.packing->move;
         result.packed_at = take(result, md_size(p.wei));
     }
     if (c.widening) {
@@ -151,7 +151,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         result.wide_at = take(result, md_size(p.src));
     }
     if (f.arranged) {
-        result.arrange = plan_arranging(f.of_caller(), row, p.src);
+        result.arrange = plan_arranging(f.asked(), row, p.src);
         result.arranged_at = take(result, arranged_bytes(p.src));
     }
     result.argument_block = make_argument_block(f);
@@ -169,7 +169,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         xe_pitches(f, block);
         if (f.src != reading::elements && !f.arranged)
             result.src_alignment = block_load_alignment;
-        if (c.facts.wei != reading::elements) // the caller's
+        if (c.asked.wei != reading::elements) // the caller's
             result.wei_alignment = block_load_alignment;
         xe_cut(c.dealt, c.cut, dev, batch, result);
     } else {

@@ -14,7 +14,7 @@ namespace zemm::matmul {
 // must be f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy
 // 1.5 * 2^23 into each sum, which takes as long as the conversion.
 bool sums_are_bits(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const quant_entry *scale = p.scale(ZEMM_ARG_WEIGHTS);
     const bool copies = f.family.multiplies_by == multiplier::dpas && f.family.has_small_registers();
     return p.integer() && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
@@ -66,7 +66,7 @@ void xe_pitches(const facts &f, kernels::matmul_problem &block) {
         const zemm_dim_t unit = 64 * 8 / data_type_bits(md.data_type);
         return rows > 1 ? md.strides[outer] : checked_ceil_div(md.dims[inner], unit, "a row") * unit;
     };
-    const problem &p = f.problem();
+    const problem &p = f.run();
     const int row = p.ndims() - 2, column = row + 1;
     block.src.row = pitch_of(p.src, column, row, f.matrix_rows);
     if (p.k() == 1)
@@ -76,7 +76,7 @@ void xe_pitches(const facts &f, kernels::matmul_problem &block) {
 }
 
 uint32_t xe_flags(const facts &f) {
-    const problem &p = f.problem();
+    const problem &p = f.run();
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
     set(p.k() % f.panel_k != 0, FLAG_PANEL_TAIL);
