@@ -231,15 +231,23 @@ def _run_of(args: argparse.Namespace) -> tuple["_Run | CpuRun", list[str]]:
     return CpuRun(devices, args.row, args.keep), cpu_report.HEADER
 
 
+def _json(run: "_Run | CpuRun") -> str:
+    """The figures as JSON, with a line of text for each kernel, so that a diff names the kernels."""
+    lists = {
+        "skipped": run.skipped,
+        "failures": run.failures,
+        "figures": [line.json() for line in run.lines],
+    }
+    parts = [f'"compiler": {json.dumps(run.version())}']
+    for name, items in lists.items():
+        lines = ",".join(f"\n  {json.dumps(item)}" for item in items)
+        parts.append(f'"{name}": [{lines}\n ]' if items else f'"{name}": []')
+    return "{\n " + ",\n ".join(parts) + "\n}\n"
+
+
 def _write(args: argparse.Namespace, run: "_Run | CpuRun", header: list[str]) -> None:
     if args.json:
-        figures = {
-            "compiler": run.version(),
-            "skipped": run.skipped,
-            "failures": run.failures,
-            "figures": [line.json() for line in run.lines],
-        }
-        Path(args.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        Path(args.json).write_text(_json(run), encoding="utf-8")
     for failure in run.failures:
         print(f"zemm.isa: {failure}", file=sys.stderr)
     if not run.lines:
