@@ -258,15 +258,6 @@ def sum_of_another_size(draw: Draw, p: Problem) -> Wrong:
     return unimplemented(p, ["post-op 0", dt, p.dst_dt], attr=add)
 
 
-def depthwise(draw: Draw, p: Problem) -> Wrong:
-    def add(attr: zemm.Attr) -> None:
-        ops = zemm.PostOps()
-        ops.append_dw("s8", "f32", "s8", 3, 1, 1)
-        attr.set_post_ops(ops)
-
-    return unimplemented(p, ["post-op 0", "convolution"], attr=add)
-
-
 def dynamic_scales(draw: Draw, p: Problem) -> Wrong:
     every = 2**p.ndims - 1
     groups = (1, 24)

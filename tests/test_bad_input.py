@@ -158,7 +158,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "select_alone": (post_op("binary", "binary_select", zemm.MemoryDesc((1, 1), "f32")), ["src2"]),
     "prelu_mask": (post_op("prelu", -2), ["mask", "-2"]),
-    "dw_kernel": (post_op("dw", "s8", "f32", "s8", 0, 1, 0), ["kernel 0"]),
     "md_too_many": (md((1,) * 13, "f32"), ["13"]),
     "md_negative": (md((2, -3), "f32", "ab"), ["-3"]),
     "md_type": (md((2, 3), "boolean", "ab"), ["boolean"]),

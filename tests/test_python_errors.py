@@ -221,7 +221,6 @@ TABLE: dict[str, tuple[Make, list[str]]] = {
     "sum_scale": (post_op("sum", "1"), ["scale of sum is '1'"]),
     "sum_type": (post_op("sum", 1.0, 0, "f31"), ["data_type is 'f31'"]),
     "prelu_mask": (post_op("prelu", "x"), ["mask is 'x'"]),
-    "dw_kernel": (post_op("dw", "s8", "f32", "s8", "3", 1, 0), ["kernel is '3'"]),
     # Quantisers and types
     "quantize_none": (lambda _: zemm.quantize_activations(None), ["x is None"]),
     "quantize_ints": (lambda _: zemm.quantize_activations([[1, 2]], 2), ["x has type s64", "f32"]),

@@ -54,6 +54,7 @@ QUANTISING: Arguments = {"w": W, "bits": 8, "group": 4, "symmetric": False, "sca
 WEIGHTS: Arguments = {"scales": np.ones((1, 2), np.float32), "zero_points": None, "weights_dtype": None}
 # They get chosen values, as random names of files would be written to.
 OF_FILES = {"Linear.load", "Linear.save", "load_layers", "save_layers", "warm"}
+REFUSED = {"PostOps.append_dw"}  # whatever the arguments
 SPARSE: Arguments = {"dims": (2, 4), "data_type": "f32", "nnz": 3}
 
 # Each public callable with arguments that it takes.
@@ -133,10 +134,6 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
     "PostOps.append_binary": lambda _: (
         zemm.PostOps().append_binary,
         {"alg": "select", "src1_md": MDS[2], "src2_md": zemm.MemoryDesc((2, 2), "s8")},
-    ),
-    "PostOps.append_dw": lambda _: (
-        zemm.PostOps().append_dw,
-        {"weights_dt": "s8", "bias_dt": "f32", "dst_dt": "s8", "kernel": 3, "stride": 1, "padding": 1},
     ),
     "PostOps.append_eltwise": lambda _: (
         zemm.PostOps().append_eltwise,
@@ -270,7 +267,7 @@ def public_callables() -> dict[str, Callable[..., Any]]:
 
 def test_every_callable_is_tried() -> None:
     found = public_callables()
-    assert set(CALLS) == set(found) - OF_FILES
+    assert set(CALLS) == set(found) - OF_FILES - REFUSED
     objects = Objects()
     for name, make in CALLS.items():
         parameters = {p for p in inspect.signature(found[name]).parameters if p not in ("self", "what")}

@@ -413,7 +413,7 @@ zemm_status_t ZEMM_API zemm_post_ops_append_eltwise(zemm_post_ops_t post_ops, ze
                                                     float alpha, float beta);
 zemm_status_t ZEMM_API zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, int index,
                                                         zemm_alg_kind_t *alg, float *alpha, float *beta);
-/* A depthwise convolution. The primitives of zemm have none: unimplemented. */
+/* A depthwise convolution. Always unimplemented: it follows a convolution, and zemm has none. */
 zemm_status_t ZEMM_API zemm_post_ops_append_dw(zemm_post_ops_t post_ops, zemm_data_type_t weights_dt,
                                                zemm_data_type_t bias_dt, zemm_data_type_t dst_dt,
                                                zemm_dim_t kernel, zemm_dim_t stride, zemm_dim_t padding_l);

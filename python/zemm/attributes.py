@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from zemm import _check, _library
-from zemm._check import INT64
 from zemm._library import value_of
 from zemm._numbers import float32_of
 from zemm._objects import Settings
@@ -73,22 +72,9 @@ class PostOps(Settings):
         mask = _check.integer(mask, "mask")
         self._append("prelu", "prelu", mask, words=(mask,))
 
-    def append_dw(
-        self,
-        weights_dt: DType | Literal["undef"],
-        bias_dt: DType | Literal["undef"],
-        dst_dt: DType | Literal["undef"],
-        kernel: int,
-        stride: int,
-        padding: int,
-    ) -> None:
-        """Append a depthwise convolution. As in oneDNN the list accepts it, but no matmul does."""
-        types = {"weights_dt": weights_dt, "bias_dt": bias_dt, "dst_dt": dst_dt}
-        sizes = {"kernel": kernel, "stride": stride, "padding": padding}
-        numbers = [type_number(dt, name) for name, dt in types.items()]
-        numbers += [_check.integer(size, name, *INT64) for name, size in sizes.items()]
-        names = (_library.name_of("data_type", number) for number in numbers[:3])
-        self._append("dw", "dw", *numbers, words=(*names, *sizes.values()))
+    def append_dw(self, *_: Any, **__: Any) -> None:
+        """Raise UnimplementedError: a depthwise convolution follows a convolution, and zemm has none."""
+        _library.call("post_ops_append_dw", self._handle, *[0] * 6)
 
 
 class Attr(Settings):

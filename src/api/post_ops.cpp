@@ -90,26 +90,20 @@ zemm_status_t zemm_post_ops_get_params_eltwise(const_zemm_post_ops_t post_ops, i
     });
 }
 
-zemm_status_t zemm_post_ops_append_dw(zemm_post_ops_t post_ops, zemm_data_type_t weights_dt,
-                                      zemm_data_type_t bias_dt, zemm_data_type_t dst_dt, zemm_dim_t kernel,
-                                      zemm_dim_t stride, zemm_dim_t padding_l) {
-    return with_list(post_ops, [&](auto &list) {
-        append_dw(list, weights_dt, bias_dt, dst_dt, kernel, stride, padding_l);
+// oneDNN fuses a depthwise convolution into a convolution only. A list of zemm never has one.
+zemm_status_t zemm_post_ops_append_dw(zemm_post_ops_t post_ops, zemm_data_type_t, zemm_data_type_t,
+                                      zemm_data_type_t, zemm_dim_t, zemm_dim_t, zemm_dim_t) {
+    return with_list(post_ops, [](auto &) {
+        fail(zemm_unimplemented,
+             "zemm_post_ops_append_dw: a depthwise convolution follows a convolution, and zemm has none: "
+             "leave it out of the list and run it after the primitive");
     });
 }
 
-zemm_status_t zemm_post_ops_get_params_dw(const_zemm_post_ops_t post_ops, int index,
-                                          zemm_data_type_t *weights_dt, zemm_data_type_t *bias_dt,
-                                          zemm_data_type_t *dst_dt, zemm_dim_t *kernel, zemm_dim_t *stride,
-                                          zemm_dim_t *padding_l) {
-    return with_entry(post_ops, index, zemm_convolution, [&](const post_op &p) {
-        put_if(weights_dt, p.dw_wei_dt);
-        put_if(bias_dt, p.dw_bias_dt);
-        put_if(dst_dt, p.dw_dst_dt);
-        put_if(kernel, p.dw_kernel);
-        put_if(stride, p.dw_stride);
-        put_if(padding_l, p.dw_padding);
-    });
+zemm_status_t zemm_post_ops_get_params_dw(const_zemm_post_ops_t post_ops, int index, zemm_data_type_t *,
+                                          zemm_data_type_t *, zemm_data_type_t *, zemm_dim_t *, zemm_dim_t *,
+                                          zemm_dim_t *) {
+    return with_entry(post_ops, index, zemm_convolution, [](const post_op &) {});
 }
 
 zemm_status_t zemm_post_ops_append_binary(zemm_post_ops_t post_ops, zemm_alg_kind_t alg,

@@ -27,8 +27,7 @@ using quant_map = std::map<int, quant_entry>; // by ZEMM_ARG_...
 const quant_entry *find_entry(const quant_map &map, int arg);
 
 struct post_op {
-    // sum, eltwise, binary, prelu or convolution (a depthwise one)
-    zemm_primitive_kind_t kind = zemm_undefined_primitive;
+    zemm_primitive_kind_t kind = zemm_undefined_primitive; // sum, eltwise, binary or prelu
     // sum
     float scale = 1.f;
     int32_t zero_point = 0;
@@ -39,10 +38,6 @@ struct post_op {
     memory_desc src1, src2; // src2 is a zero descriptor unless alg is binary_select
     // prelu
     int mask = 0;
-    // depthwise convolution
-    zemm_data_type_t dw_wei_dt = zemm_data_type_undef, dw_bias_dt = zemm_data_type_undef,
-                     dw_dst_dt = zemm_data_type_undef;
-    zemm_dim_t dw_kernel = 0, dw_stride = 0, dw_padding = 0;
 };
 
 zemm_fpmath_mode_t default_fpmath_mode();

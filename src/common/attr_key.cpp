@@ -28,7 +28,6 @@ public:
 
     void add_post_op(const post_op &p) {
         add(p.kind, p.scale, p.zero_point, p.data_type, p.alg, p.alpha, p.beta, p.mask);
-        add(p.dw_wei_dt, p.dw_bias_dt, p.dw_dst_dt, p.dw_kernel, p.dw_stride, p.dw_padding);
         if (p.kind == zemm_binary)
             add_md(p.src1), add_md(p.src2);
     }

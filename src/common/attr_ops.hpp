@@ -35,8 +35,6 @@ constexpr size_t post_ops_limit = 32;
 
 void append_sum(zemm_post_ops &list, float scale, int32_t zero_point, zemm_data_type_t dt);
 void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float beta);
-void append_dw(zemm_post_ops &list, zemm_data_type_t weights_dt, zemm_data_type_t bias_dt,
-               zemm_data_type_t dst_dt, zemm_dim_t kernel, zemm_dim_t stride, zemm_dim_t padding);
 // src2: NULL or a zero descriptor for all algorithms but select.
 void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &src1,
                    const memory_desc *src2);

@@ -141,9 +141,6 @@ std::string post_op_text(const post_op &p) {
         return binary_text(p);
     case zemm_prelu:
         return text("prelu:%d", p.mask);
-    case zemm_convolution:
-        return text("dw:k%llds%lldp%lld:%s", (long long)p.dw_kernel, (long long)p.dw_stride,
-                    (long long)p.dw_padding, data_type_name(p.dw_dst_dt));
     default:
         return "undef";
     }

@@ -102,27 +102,6 @@ void append_eltwise(zemm_post_ops &list, zemm_alg_kind_t alg, float alpha, float
     append(caller, list, entry);
 }
 
-void append_dw(zemm_post_ops &list, zemm_data_type_t weights_dt, zemm_data_type_t bias_dt,
-               zemm_data_type_t dst_dt, zemm_dim_t kernel, zemm_dim_t stride, zemm_dim_t padding) {
-    const char *const caller = "zemm_post_ops_append_dw";
-    check_data_type(caller, "weights_dt", weights_dt);
-    if (bias_dt != zemm_data_type_undef)
-        check_data_type(caller, "bias_dt", bias_dt);
-    check_data_type(caller, "dst_dt", dst_dt);
-    if (kernel <= 0 || stride <= 0 || padding < 0 || padding >= kernel)
-        fail(zemm_invalid_arguments, "%s: kernel %lld, stride %lld, padding_l %lld make no convolution",
-             caller, (long long)kernel, (long long)stride, (long long)padding);
-    post_op entry;
-    entry.kind = zemm_convolution;
-    entry.dw_wei_dt = weights_dt;
-    entry.dw_bias_dt = bias_dt;
-    entry.dw_dst_dt = dst_dt;
-    entry.dw_kernel = kernel;
-    entry.dw_stride = stride;
-    entry.dw_padding = padding;
-    append(caller, list, entry);
-}
-
 void append_binary(zemm_post_ops &list, zemm_alg_kind_t alg, const memory_desc &src1,
                    const memory_desc *src2) {
     const char *const caller = "zemm_post_ops_append_binary";

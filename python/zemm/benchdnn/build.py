@@ -103,7 +103,7 @@ def post_ops(zemm: Any, case: Case) -> Any:
         elif isinstance(op, Prelu):
             chain.append_prelu(post_op_mask(op.mask, case.problem.ndims))
         elif isinstance(op, Depthwise):
-            chain.append_dw(op.data_type, "undef", op.data_type, op.kernel, op.stride, op.padding)
+            chain.append_dw()
     return chain
 
 

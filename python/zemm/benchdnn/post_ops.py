@@ -14,7 +14,7 @@ from zemm.benchdnn.tags import parse_tag
 ELTWISE = tuple(name.replace("_use_dst_for_bwd", "_dst") for name in algorithms_of("eltwise"))
 BINARY = tuple(name for name in algorithms_of("binary") if name != "select")
 COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
-_DEPTHWISE = re.compile(r"k([0-9]+)s([0-9]+)p([0-9]+)")
+_DEPTHWISE = re.compile(r"k[0-9]+s[0-9]+p[0-9]+(:\w+)?")
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,12 @@ class Prelu:
 
 @dataclass(frozen=True)
 class Depthwise:
-    """A depthwise convolution. A matmul refuses it."""
+    """A depthwise convolution, which zemm refuses."""
 
-    kernel: int
-    stride: int
-    padding: int
-    data_type: str = "f32"
+    text: str  # kKsSpP, perhaps with a data type
 
     def __str__(self) -> str:
-        return _trimmed(f"dw:k{self.kernel}s{self.stride}p{self.padding}", [self.data_type], ["f32"])
+        return f"dw:{self.text}"
 
 
 PostOp = Sum | Eltwise | Binary | Prelu | Depthwise
@@ -119,7 +116,7 @@ def _parse_one(entry: str, what: str) -> PostOp:
         atoms.at_most(rest, 1, what)
         return Prelu(*(parse_mask(t, what) for t in rest))
     if name == "dw":
-        return _parse_depthwise(rest, what)
+        return _parse_depthwise(":".join(rest), what)
     eltwise = _eltwise_name(name)
     if eltwise:
         atoms.at_most(rest, 3, what)
@@ -164,13 +161,10 @@ def _operand(fields: list[str], what: str) -> Operand:
     return Operand(mask, tag, atoms.dims(fields[2], what, 1) if len(fields) > 2 else ())
 
 
-def _parse_depthwise(rest: list[str], what: str) -> Depthwise:
-    atoms.at_most(rest, 2, what)
-    match = _DEPTHWISE.fullmatch(rest[0]) if rest else None
-    if match is None:
+def _parse_depthwise(text: str, what: str) -> Depthwise:
+    if not _DEPTHWISE.fullmatch(text):
         raise UsageError(f"{what}: dw needs kKsSpP, such as k3s1p1")
-    kernel, stride, padding = (atoms.integer(t, what, 0, 2**31 - 1) for t in match.groups())
-    return Depthwise(kernel, stride, padding, *map(_data_type(what), rest[1:]))
+    return Depthwise(text)
 
 
 def _number(what: str) -> Callable[[str], float]:

@@ -251,8 +251,6 @@ void check_reductions(const context &c) {
 void check_post_ops(const problem &p) {
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
-        if (op.kind == zemm_convolution)
-            fail(zemm_unimplemented, "post-op %d: a depthwise convolution cannot follow a matmul", index);
         if (op.kind == zemm_prelu && (op.mask & ~full_mask(p.ndims())))
             fail(zemm_unimplemented, "post-op %d: prelu's mask %d has bits past the %d dimensions", index,
                  op.mask, p.ndims());

@@ -124,7 +124,7 @@ class PostOps:
     def append_prelu(self, mask: int) -> None:
         self._binding.call("post_ops_append_prelu", self.handle, mask)
 
-    def append_dw(self, *parameters: Any) -> None:
+    def append_dw(self) -> None:
         raise PeerError("a depthwise convolution is no post-op of a matmul")
 
 
