@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zemm._console import program
 from zemm.isa import report
@@ -233,7 +233,7 @@ def _run_of(args: argparse.Namespace) -> tuple["_Run | CpuRun", list[str]]:
 
 def _json(run: "_Run | CpuRun") -> str:
     """The figures as JSON, with a line of text for each kernel, so that a diff names the kernels."""
-    lists = {
+    lists: dict[str, list[Any]] = {
         "skipped": run.skipped,
         "failures": run.failures,
         "figures": [line.json() for line in run.lines],
