@@ -8,7 +8,8 @@ bits (K beyond a row's tile, K % 4, tiles of few rows).
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from support_problem import Problem, Quant, zero_point
+from support_case_lines import table
+from support_problem import Problem
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
 # M around the heights of tiles (120, 64, 8) and of the groups of rows that are multiplied at once
@@ -30,141 +31,18 @@ class Variant:
 
     base: Problem
     group: int = 0  # elements of K in a group; 0: no groups
-    batch: int = 0
     units: bool = False  # whether it also runs UNIT_SHAPES
 
     def of_shape(self, m: int, n: int, k: int, seed: int) -> Problem:
-        src, wei, reduction = (m, k), (k, n), self.base.reduction_group
-        if self.batch:
-            src, wei = (self.batch, *src), (self.batch, *wei)
+        src, wei = (*self.base.src_dims[:-2], m, k), (*self.base.wei_dims[:-2], k, n)
+        reduction = self.base.reduction_group
         return replace(
             self.base, src_dims=src, wei_dims=wei, seed=seed, reduction_group=reduction and (self.group or k)
         )
 
 
-def _problem(src: str, wei: str, dst: str = "s32", **settings: object) -> Problem:
-    return Problem((1, 1), (1, 1), src, wei, dst, **settings)  # type: ignore[arg-type]
-
-
-INTEGERS = {
-    # Without groups: bytes as they are, and bytes of the other signedness with compensation.
-    "s8_s8_ab": Variant(_problem("s8", "s8"), units=True),
-    "u8_u8_ba": Variant(_problem("u8", "u8", wei_order="ba", src_pad=3, wei_pad=5, dst_pad=1)),
-    "s8_u8_packed": Variant(_problem("s8", "u8", wei_tag=PACKED)),
-    "u8_s8_packed": Variant(_problem("u8", "s8", wei_tag=PACKED)),
-    "s8_s8_packed_src_zp": Variant(_problem("s8", "s8", wei_tag=PACKED, src_zp=zero_point()), units=True),
-    "u8_u8_packed_batch": Variant(_problem("u8", "u8", wei_tag="aCB16b64c4b"), batch=2),
-    "u8_s4_packed_both_zp": Variant(
-        _problem("u8", "s4", wei_tag=PACKED, src_zp=zero_point(dt="u8"), wei_zp=zero_point(2, (), "s8"))
-    ),
-    "s8_s4_ba_reductions": Variant(
-        _problem("s8", "s4", wei_order="ba", wei_zp=zero_point(2), src_zp=zero_point(), reduction_group=1)
-    ),
-    # With groups.
-    "s8_u8_packed_groups_of_4": Variant(
-        _problem("s8", "u8", wei_tag=PACKED, wei_zp=zero_point(2, (), "u8"), reduction_group=4), group=4
-    ),
-    "u8_u4_ab_groups_of_32": Variant(
-        _problem(
-            "u8",
-            "u4",
-            "f32",
-            limit=3,
-            wei_scale=Quant(3, (32, 1)),
-            wei_zp=zero_point(3, (32, 1), "s8"),
-            src_zp=zero_point(2, (1, 32)),
-        ),
-        group=32,
-    ),
-    "s8_u8_ab_batch_groups_of_64": Variant(
-        _problem(
-            "s8",
-            "u8",
-            "f32",
-            limit=3,
-            src_pad=6,
-            wei_pad=2,
-            src_scale=Quant(7, (1, 64)),
-            wei_scale=Quant(7, (64, 1)),
-            wei_zp=zero_point(4),  # per column
-            reduction_group=64,
-        ),
-        group=64,
-        batch=3,
-    ),
-    "s8_u4_packed_groups_of_128": Variant(
-        _problem(
-            "s8",
-            "u4",
-            "f32",
-            limit=3,
-            wei_tag=PACKED,
-            src_scale=Quant(3, (1, 128)),
-            wei_scale=Quant(3, (128, 1), "f16"),
-            wei_zp=zero_point(3, (128, 1), "u8"),
-            reduction_group=128,
-        ),
-        group=128,
-    ),
-    "s8_s8_packed_groups_of_32": Variant(
-        _problem(
-            "s8",
-            "s8",
-            "f32",
-            limit=3,
-            wei_tag=PACKED,
-            src_scale=Quant(1),
-            wei_scale=Quant(3, (32, 1)),
-            src_zp=zero_point(2, (1, 32)),
-        ),
-        group=32,
-    ),
-}
-WEIGHT_ONLY = {"fpmath": ("any", True)}
-FLOATS = {
-    "f32_ab": Variant(_problem("f32", "f32", "f32")),
-    "f32_packed": Variant(_problem("f32", "f32", "f32", wei_tag=PACKED_FLOATS)),
-    "f16_ba": Variant(_problem("f16", "f16", "f32", wei_order="ba", src_pad=1, wei_pad=3)),
-    "bf16_packed_batch": Variant(_problem("bf16", "bf16", "f32", wei_tag="aCB16b64c"), batch=2),
-    "f32_u8_packed": Variant(
-        _problem("f32", "u8", "f32", wei_tag=PACKED, limit=15, wei_zp=zero_point(2), **WEIGHT_ONLY)
-    ),
-    "f32_u4_packed_groups_of_32": Variant(
-        _problem(
-            "f32",
-            "u4",
-            "f32",
-            limit=15,
-            wei_tag=PACKED,
-            wei_scale=Quant(3, (32, 1), "f16"),
-            wei_zp=zero_point(3, (32, 1), "u8"),
-            **WEIGHT_ONLY,
-        ),
-        group=32,
-    ),
-    "f16_s8_packed_groups_of_64": Variant(
-        _problem(
-            "f16",
-            "s8",
-            "f32",
-            limit=15,
-            wei_tag=PACKED,
-            wei_scale=Quant(3, (64, 1)),
-            wei_zp=zero_point(3, (64, 1), "s8"),
-            **WEIGHT_ONLY,
-        ),
-        group=64,
-    ),
-    "bf16_s4_packed_groups_of_256": Variant(
-        _problem("bf16", "s4", "f32", wei_tag=PACKED, wei_scale=Quant(3, (256, 1)), **WEIGHT_ONLY), group=256
-    ),
-    "f16_s4_ba_groups_of_64": Variant(
-        _problem("f16", "s4", "f32", wei_order="ba", wei_scale=Quant(3, (64, 1)), **WEIGHT_ONLY), group=64
-    ),
-    "bf16_s4_ab_groups_of_64": Variant(
-        _problem("bf16", "s4", "f32", wei_scale=Quant(3, (64, 1)), **WEIGHT_ONLY), group=64
-    ),
-}
+INTEGERS = table("tails of integers", Variant)
+FLOATS = table("tails of floats", Variant)
 
 
 def shapes(variants: dict[str, Variant], name: str) -> Iterator[tuple[int, int, int]]:

@@ -9,7 +9,8 @@ distance is a multiple of 16 bytes. `Variant.of_shape` pads rows accordingly. Va
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from support_problem import PostOp, Problem, Quant, zero_point
+from support_case_lines import table
+from support_problem import Problem
 from support_rows import BY_NAME
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
@@ -55,8 +56,6 @@ class Variant:
 
     base: Problem
     group: int = 0  # K is a multiple of this; 0: K is free
-    src_batch: tuple[int, ...] = ()
-    wei_batch: tuple[int, ...] = ()
     loads: bool = True
     exact: bool = True
 
@@ -65,349 +64,19 @@ class Variant:
         inner = n if p.wei_order is None else k
         return replace(
             p,
-            src_dims=(*self.src_batch, m, k),
-            wei_dims=(*self.wei_batch, k, n),
+            src_dims=(*p.src_dims[:-2], m, k),
+            wei_dims=(*p.wei_dims[:-2], k, n),
             src_pad=pad_of(k, p.src_dt) if self.loads else p.src_pad,
             wei_pad=0 if p.wei_tag else pad_of(inner, p.wei_dt) if self.loads else p.wei_pad,
             seed=seed,
         )
 
 
-def _int8(src: str, wei: str, dst: str = "s32", **settings: object) -> Problem:
-    return Problem((1, 1), (1, 1), src, wei, dst, **settings)  # type: ignore[arg-type]
-
-
-def _half(src: str, wei: str, dst: str = "f32", **settings: object) -> Problem:
-    if src != wei:
-        settings = {"fpmath": ("any", True), "limit": 15} | settings
-    return Problem((1, 1), (1, 1), src, wei, dst, **settings)  # type: ignore[arg-type]
-
-
-def _tf32(wei: str, dst: str = "f32", mode: str = "tf32", **settings: object) -> Problem:
-    if wei != "f32":
-        settings = {"limit": 15} | settings
-    fpmath = (mode, wei != "f32")
-    return Problem((1, 1), (1, 1), "f32", wei, dst, fpmath=fpmath, **settings)  # type: ignore[arg-type]
-
-
-def _groups(k: int, dt: str = "f32") -> Quant:
-    """Scales with a value for each column and group of k elements along K of the weights."""
-    return Quant(3, (k, 1), dt)
-
-
-EVERY_POST_OP = (
-    PostOp("sum", alpha=2.0, zero_point=3),
-    PostOp("eltwise", "eltwise_relu", 0.5),
-    PostOp("binary", "binary_mul", mask=4, dt="bf16"),
-    PostOp("prelu", mask=4),
-    PostOp("binary", "binary_add", mask=7, dt="f16"),
-    PostOp("binary", "binary_select", mask=2, condition_mask=4),
-)
-
-INT8 = {
-    # Nothing changes along K.
-    "s8_u8_packed_src_zero_points": Variant(_int8("s8", "u8", wei_tag=PACKED, src_zp=zero_point())),
-    "u8_s8_ab_zero_points": Variant(_int8("u8", "s8", src_zp=zero_point(), wei_zp=zero_point(2, (), "s8"))),
-    "s8_s8_ba_huge_zero_points": Variant(
-        _int8("s8", "s8", wei_order="ba", src_zp=zero_point(), wei_zp=zero_point(2), huge_zero_points=True)
-    ),
-    "u8_s4_packed_host_scalars": Variant(
-        _int8(
-            "u8",
-            "s4",
-            "f32",
-            limit=7,
-            wei_tag=PACKED,
-            src_scale=Quant(host=True),
-            wei_scale=Quant(host=True, dt="f16"),
-            src_zp=zero_point(dt="u8", host=True),
-            wei_zp=zero_point(dt="s8", host=True),
-        )
-    ),
-    "s8_s8_own_weights": Variant(
-        _int8("s8", "s8", wei_tag="aCB16b64c4b", wei_zp=zero_point(4)), src_batch=(3,), wei_batch=(3,)
-    ),
-    "u8_u8_shared_src": Variant(
-        _int8("u8", "u8", "f32", limit=15, wei_order="acb", wei_scale=Quant(5)),
-        src_batch=(1,),
-        wei_batch=(2,),
-    ),
-    "s8_u8_shared_weights_post_ops": Variant(
-        _int8(
-            "s8",
-            "u8",
-            "s8",
-            limit=3,
-            bias_dt="s8",
-            bias_mask=4,
-            src_scale=Quant(2),
-            wei_scale=Quant(4),
-            dst_scale=Quant(4),
-            dst_zp=zero_point(),
-            post_ops=EVERY_POST_OP,
-        ),
-        src_batch=(2,),
-        wei_batch=(1,),
-    ),
-    # Segments that are not scaled.
-    "s8_s4_ba_groups_of_160": Variant(
-        _int8("s8", "s4", wei_order="ba", wei_zp=zero_point(3, (160, 1)), huge_zero_points=True), group=160
-    ),
-    "u8_u8_ba_groups_of_64_and_192": Variant(
-        _int8(
-            "u8", "u8", wei_order="ba", src_zp=zero_point(3, (1, 64)), wei_zp=zero_point(3, (192, 1), "u8")
-        ),
-        group=192,
-    ),
-    "u8_u4_ba": Variant(_int8("u8", "u4", wei_order="ba", wei_zp=zero_point(2, (), "u8"))),
-    "s8_u4_shared_weights_src_zero_points": Variant(
-        _int8("s8", "u4", wei_tag="aCB16b64c4b", src_zp=zero_point(6, (1, 64))),
-        group=64,
-        src_batch=(3,),
-        wei_batch=(1,),
-    ),
-    # Scaled segments.
-    "s8_u4_packed_groups_of_128": Variant(
-        _int8(
-            "s8",
-            "u4",
-            "f32",
-            limit=3,
-            wei_tag=PACKED,
-            src_scale=Quant(3, (1, 128)),
-            wei_scale=_groups(128, "f16"),
-            wei_zp=zero_point(3, (128, 1), "u4"),
-            reduction_group=128,
-        ),
-        group=128,
-    ),
-    "u8_u4_ba_groups_of_64_and_96": Variant(
-        _int8(
-            "u8",
-            "u4",
-            "f16",
-            limit=1,
-            wei_order="ba",
-            wei_scale=_groups(64),
-            wei_zp=zero_point(3, (96, 1), "u8"),
-        ),
-        group=192,
-    ),
-    "u8_s8_ab_groups_of_32": Variant(
-        _int8("u8", "s8", "f32", limit=3, wei_scale=_groups(32), src_zp=zero_point(3, (1, 32))), group=32
-    ),
-    "s8_u8_ba_groups_of_256": Variant(
-        _int8(
-            "s8",
-            "u8",
-            "f32",
-            limit=3,
-            wei_order="ba",
-            src_scale=Quant(3, (1, 256)),
-            src_zp=zero_point(2, (1, 256)),
-            wei_zp=zero_point(3, (256, 1)),
-            reduction_group=256,
-        ),
-        group=256,
-    ),
-    # Small floats as scales, bias, dst and tensors of post-ops.
-    "s8_s4_packed_e8m0_groups_of_32": Variant(
-        _int8(
-            "s8",
-            "s4",
-            "f32",
-            limit=3,
-            wei_tag=PACKED,
-            src_scale=Quant(3, (1, 32), "e8m0"),
-            wei_scale=_groups(32, "e8m0"),
-        ),
-        group=32,
-    ),
-    "u8_s8_ab_f8_e4m3_groups_of_64": Variant(
-        _int8(
-            "u8",
-            "s8",
-            "f8_e5m2",
-            limit=3,
-            bias_dt="f8_e4m3",
-            bias_mask=2,
-            src_scale=Quant(1, dt="e8m0"),
-            wei_scale=_groups(64, "f8_e4m3"),
-            wei_zp=zero_point(2, (), "s8"),
-            dst_scale=Quant(2, dt="f8_e4m3"),
-        ),
-        group=64,
-    ),
-    # Tensors that are read element by element.
-    "u8_s8_any_strides": Variant(
-        _int8("u8", "s8", src_pad=3, wei_pad=5, wei_zp=zero_point(2), src_zp=zero_point()), loads=False
-    ),
-    "s8_u8_k_outside": Variant(_int8("s8", "u8", src_order="ba", wei_order="ba", wei_pad=3), loads=False),
-    "s8_s4_ab_groups_of_96": Variant(
-        _int8("s8", "s4", "f32", limit=3, wei_scale=_groups(96), wei_zp=zero_point(3, (96, 1), "s8")),
-        group=96,
-        loads=False,
-    ),
-}
-HALF = {
-    "f16_packed": Variant(_half("f16", "f16", wei_tag=PACKED_FLOATS)),
-    "f16_ab_post_ops": Variant(
-        _half("f16", "f16", "f16", bias_dt="f16", bias_mask=3, post_ops=(PostOp("eltwise", "eltwise_abs"),))
-    ),
-    "bf16_ba": Variant(_half("bf16", "bf16", "bf16", wei_order="ba")),
-    "bf16_ab_shared_weights": Variant(_half("bf16", "bf16"), src_batch=(3,), wei_batch=(1,)),
-    "f16_u8_ab_zero_points": Variant(_half("f16", "u8", limit=255, wei_zp=zero_point(2, (), "u8"))),
-    # The same module as blocks_f16_s4 of support_kernel_problems.py, because CPUs compile f16
-    # arithmetic slowly.
-    "f16_s4_packed_scales": Variant(_half("f16", "s4", wei_tag=PACKED, wei_scale=Quant(2))),
-    "bf16_s8_packed_own_weights": Variant(
-        _half("bf16", "s8", limit=60, wei_tag="aCB16b64c4b", src_scale=Quant(), wei_scale=Quant(5)),
-        src_batch=(2,),
-        wei_batch=(2,),
-    ),
-    "bf16_u8_ab_groups_of_32": Variant(
-        _half("bf16", "u8", wei_scale=_groups(32), wei_zp=zero_point(3, (32, 1), "u8")), group=32
-    ),
-    "f16_u4_packed_groups_of_128": Variant(
-        _half(
-            "f16", "u4", wei_tag=PACKED, wei_scale=_groups(128, "f16"), wei_zp=zero_point(3, (128, 1), "u4")
-        ),
-        group=128,
-    ),
-    "f16_s8_ba_groups_of_64_and_96": Variant(
-        _half("f16", "s8", wei_order="ba", wei_scale=_groups(64), wei_zp=zero_point(3, (96, 1), "s8")),
-        group=192,
-    ),
-    "bf16_u4_ba_groups_of_160": Variant(
-        _half("bf16", "u4", wei_order="ba", wei_scale=_groups(160), wei_zp=zero_point(2, (), "u8")), group=160
-    ),
-    "bf16_s4_packed": Variant(_half("bf16", "s4", wei_tag=PACKED, wei_zp=zero_point(0, (), "s8"))),
-    # Small floats as scales, bias, dst and tensors of post-ops.
-    "bf16_s4_packed_e8m0_groups_of_32": Variant(
-        _half("bf16", "s4", wei_tag=PACKED, wei_scale=_groups(32, "e8m0")), group=32
-    ),
-    "f16_u8_ab_f8_e4m3_groups_of_64": Variant(
-        _half(
-            "f16",
-            "u8",
-            "f8_e5m2",
-            limit=3,
-            wei_scale=_groups(64, "f8_e4m3"),
-            dst_scale=Quant(2, dt="e8m0"),
-            post_ops=(PostOp("sum", alpha=0.5), PostOp("binary", "binary_add", mask=3, dt="f4_e2m1")),
-        ),
-        group=64,
-    ),
-    # Tensors that are read element by element.
-    "f16_any_strides": Variant(_half("f16", "f16", src_pad=1, wei_pad=3), loads=False),
-    "bf16_u4_k_outside": Variant(
-        _half("bf16", "u4", src_order="ba", wei_scale=Quant(2), wei_zp=zero_point(2, (), "u4")), loads=False
-    ),
-}
-
-
-def _mx(dt: str = "e8m0", group: int = 32) -> dict[str, Quant]:
-    """Scales of src and weights as in MX; with f8_e4m3 and 16 as in NVFP4."""
-    return {"src_scale": Quant(3, (1, group), dt), "wei_scale": _groups(group, dt)}
-
-
+INT8, HALF, TF32 = (table(f"xe {kind}", Variant) for kind in ("int8", "half", "tf32"))
 # Small floats, which become f16 or bf16. src is put in the order of the weights first.
-SMALL = {
-    "f16_f8_e4m3_packed": Variant(_half("f16", "f8_e4m3", wei_tag=PACKED)),
-    "f16_f8_e5m2_ab_groups_of_32": Variant(
-        _half("f16", "f8_e5m2", "f16", wei_scale=_groups(32, "e8m0"), bias_dt="f16", bias_mask=2), group=32
-    ),
-    "bf16_f8_e4m3_ba": Variant(_half("bf16", "f8_e4m3", "bf16", wei_order="ba", wei_scale=Quant(2))),
-    "bf16_f8_e5m2_packed_shared_weights": Variant(
-        _half("bf16", "f8_e5m2", wei_tag="aCB16b64c4b"), src_batch=(3,), wei_batch=(1,)
-    ),
-    "f16_f4_e2m1_packed_groups_of_128": Variant(
-        _half("f16", "f4_e2m1", wei_tag=PACKED, wei_scale=_groups(128, "f16")), group=128
-    ),
-    "bf16_f4_e2m1_packed_groups_of_32": Variant(
-        _half("bf16", "f4_e2m1", "bf16", wei_tag=PACKED, wei_scale=_groups(32, "e8m0")), group=32
-    ),
-    "f16_f4_e2m1_ba": Variant(_half("f16", "f4_e2m1", wei_order="ba", src_scale=Quant(1, dt="f16"))),
-    "f8_e4m3_f8_e4m3_packed_mx": Variant(
-        _half("f8_e4m3", "f8_e4m3", wei_tag=PACKED, **_mx()), group=32, exact=False
-    ),
-    "f8_e5m2_f8_e4m3_ab_groups_of_64": Variant(
-        _half("f8_e5m2", "f8_e4m3", "f8_e5m2", wei_scale=_groups(64)), group=64
-    ),
-    "f8_e4m3_f8_e5m2_own_weights": Variant(
-        _half("f8_e4m3", "f8_e5m2", wei_tag="aCB16b64c4b", wei_scale=Quant(5)), src_batch=(3,), wei_batch=(3,)
-    ),
-    "f4_e2m1_f4_e2m1_packed_mx": Variant(_half("f4_e2m1", "f4_e2m1", wei_tag=PACKED, **_mx()), group=32),
-    "f4_e2m1_f4_e2m1_packed_nvfp4": Variant(
-        _half("f4_e2m1", "f4_e2m1", "f16", wei_tag=PACKED, **_mx("f8_e4m3", 16)), group=16
-    ),
-    "f8_e4m3_f8_e5m2_ba_groups_of_16": Variant(
-        _half("f8_e4m3", "f8_e5m2", wei_order="ba", wei_scale=_groups(16, "f8_e4m3")), group=16
-    ),
-    "f8_e4m3_s4_packed": Variant(
-        _half("f8_e4m3", "s4", wei_tag=PACKED, wei_scale=_groups(64), wei_zp=zero_point(2, (), "s8")),
-        group=64,
-    ),
-    "f4_e2m1_f16_packed": Variant(_half("f4_e2m1", "f16", wei_tag=PACKED_FLOATS)),
-    "f8_e4m3_f4_e2m1_packed": Variant(_half("f8_e4m3", "f4_e2m1", wei_tag=PACKED)),
-    # Tensors that block loads cannot read. src is arranged, and weights are packed, first.
-    "f8_e4m3_f8_e4m3_any_strides": Variant(
-        _half("f8_e4m3", "f8_e4m3", src_order="ba", src_pad=1, wei_pad=3), loads=False
-    ),
-    "bf16_f4_e2m1_k_outside": Variant(_half("bf16", "f4_e2m1", src_order="ba"), loads=False),
-}
-TF32 = {
-    "f32_packed": Variant(_tf32("f32", wei_tag=PACKED_FLOATS)),
-    "f32_ab_post_ops": Variant(
-        _tf32("f32", "f16", "any", bias_dt="f32", bias_mask=3, post_ops=(PostOp("eltwise", "eltwise_abs"),))
-    ),
-    "f32_ba": Variant(_tf32("f32", "bf16", "bf16", wei_order="ba")),
-    "f32_ab_shared_weights": Variant(_tf32("f32", mode="f16"), src_batch=(3,), wei_batch=(1,)),
-    "u8_ab_zero_points": Variant(_tf32("u8", limit=255, wei_zp=zero_point(2, (), "u8"))),
-    "s8_packed_own_weights": Variant(
-        _tf32("s8", limit=60, wei_tag="aCB16b64c4b", src_scale=Quant(), wei_scale=Quant(5)),
-        src_batch=(2,),
-        wei_batch=(2,),
-    ),
-    "u4_packed_groups_of_128": Variant(
-        _tf32("u4", wei_tag=PACKED, wei_scale=_groups(128, "f16"), wei_zp=zero_point(3, (128, 1), "u4")),
-        group=128,
-    ),
-    "s4_ba_groups_of_64_and_96": Variant(
-        _tf32("s4", mode="any", wei_order="ba", wei_scale=_groups(64), wei_zp=zero_point(3, (96, 1), "s8")),
-        group=192,
-    ),
-    # Tensors that are read element by element.
-    "f32_any_strides": Variant(_tf32("f32", src_pad=1, wei_pad=3), loads=False),
-    "u8_k_outside": Variant(_tf32("u8", src_order="ba", wei_order="ba", wei_pad=3), loads=False),
-}
+SMALL = table("xe small floats", Variant)
 # f32 as bf16, or as sums of two bf16: for the rows with 8 lanes.
-NARROWED = {
-    "f32_packed_as_bf16": Variant(_tf32("f32", mode="bf16", wei_tag=PACKED_FLOATS)),
-    "f32_packed_own_weights_as_bf16": Variant(
-        _tf32("f32", "f16", "any", wei_tag="aCB16b64c", bias_dt="f32", bias_mask=4, wei_scale=Quant(4)),
-        src_batch=(2,),
-        wei_batch=(2,),
-    ),
-    "f32_u4_packed_groups_of_64_as_bf16": Variant(
-        _tf32("u4", mode="any", wei_tag=PACKED, wei_scale=_groups(64), wei_zp=zero_point(3, (64, 1), "u4")),
-        group=64,
-    ),
-    "f32_s8_packed_as_bf16": Variant(
-        _tf32("s8", mode="bf16", limit=60, wei_tag=PACKED, wei_zp=zero_point(2, (), "s8"))
-    ),
-    "f32_any_strides_as_bf16": Variant(
-        _tf32("f32", mode="any", src_order="ba", src_pad=1, wei_pad=3), loads=False
-    ),
-    "f32_packed_as_two_bf16": Variant(_tf32("f32", wei_tag=PACKED_FLOATS)),
-    "f32_u8_packed_groups_of_64_as_two_bf16": Variant(
-        _tf32("u8", wei_tag=PACKED, wei_scale=_groups(64), wei_zp=zero_point(3, (64, 1), "u8")), group=64
-    ),
-    "f32_s4_packed_as_two_bf16": Variant(_tf32("s4", mode="f16", wei_tag=PACKED)),
-    "f32_any_strides_as_two_bf16": Variant(
-        _tf32("f32", mode="f16", src_order="ba", src_pad=1, wei_pad=3), loads=False
-    ),
-}
+NARROWED = table("xe narrowed", Variant)
 # For the rows that multiply as f32: of the variants above, some of each kind of type and layout.
 FLOAT = {
     name: variants[name]
@@ -421,16 +90,7 @@ FLOAT = {
         (SMALL, ("f8_e4m3_f8_e4m3_packed_mx", "f4_e2m1_f4_e2m1_packed_nvfp4", "f8_e4m3_f8_e4m3_any_strides")),
     )
     for name in names
-} | {
-    "f32_f16_packed_strict": Variant(Problem((1, 1), (1, 1), "f32", "f16", "f32", wei_tag=PACKED_FLOATS)),
-    "f8_e5m2_f8_e4m3_packed_zero_points": Variant(
-        _half("f8_e5m2", "f8_e4m3", wei_tag=PACKED, wei_zp=zero_point(3, (32, 1), "s8")), group=32
-    ),
-    "f16_bf16_packed": Variant(Problem((1, 1), (1, 1), "f16", "bf16", "f32", wei_tag=PACKED_FLOATS)),
-    "bf16_u8_packed_groups_of_32_huge_zero_points": Variant(
-        _half("bf16", "u8", wei_tag=PACKED, wei_scale=_groups(32), wei_zp=zero_point(3, (32, 1))), group=32
-    ),
-}
+} | table("xe float", Variant)
 
 
 def lengths(row: str, variant: Variant) -> list[int]:

@@ -7,13 +7,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
-from support_problem import Problem, Quant, zero_point
+from support_case_lines import problems
+from support_problem import Problem
 from support_rows import BY_NAME, ROWS
 from support_run import run
 
@@ -25,33 +25,7 @@ LEVELS = {
     "avx512,avx_vnni": ("avx2", "avx2_fma"),
     "avx2": ("generic", "generic"),
 }
-INT8 = Problem(
-    (121, 320),
-    (320, 130),
-    "s8",
-    "u8",
-    "s32",
-    any_tags=True,
-    src_zp=zero_point(),
-    wei_zp=zero_point(2, (), "u8"),
-)
-PROBLEMS = {
-    "int8": INT8,
-    "int8_plain": replace(INT8, src_dt="u8", wei_order="ba", any_tags=False),
-    "int4": Problem(
-        (37, 256),
-        (256, 66),
-        "s8",
-        "u4",
-        "f32",
-        limit=3,
-        any_tags=True,
-        src_scale=Quant(3, (1, 128)),
-        wei_scale=Quant(3, (128, 1)),
-        wei_zp=zero_point(3, (128, 1), "u8"),
-    ),
-    "f32": Problem((121, 320), (320, 130), any_tags=True),  # the values are eighths, so sums are exact
-}
+PROBLEMS = problems("levels of CPUs")  # floats are eighths, so sums are exact
 
 
 def result(engine: zemm.Engine, problem: Problem) -> tuple[str, np.ndarray]:

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import zemm
-from support_problem import PostOp, Problem, Quant, zero_point
+from support_case_lines import problems, table
+from support_problem import Problem, zero_point
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
 from support_run import make_pd, run
 from support_tiers import SMALL_ROWS, in_turns
@@ -32,53 +33,7 @@ def takes(engine: zemm.Engine, problem: Problem) -> bool:
 
 # ---- K in ranges
 
-INT8 = Problem((1, 1), (1, 1), "s8", "u8", "s32", src_zp=zero_point(), wei_zp=zero_point(2, (), "u8"))
-SPLIT = {
-    "integers": (INT8, 1),
-    "integers, scaled at the end": (
-        replace(
-            INT8, dst_dt="f16", limit=1, src_scale=Quant(1), wei_scale=Quant(2), bias_dt="f32", bias_mask=2
-        ),
-        1,
-    ),
-    "packed, groups of 128": (
-        Problem(
-            (1, 1),
-            (1, 1),
-            "s8",
-            "u4",
-            "f32",
-            limit=1,
-            wei_tag=PACKED,
-            src_scale=Quant(3, (1, 128)),
-            wei_scale=Quant(3, (128, 1)),
-            wei_zp=zero_point(3, (128, 1), "u8"),
-            reduction_group=128,
-            post_ops=(PostOp("eltwise", "eltwise_relu"), PostOp("sum", alpha=2.0)),
-        ),
-        128,
-    ),
-    "src zero points along K": (
-        Problem((1, 1), (1, 1), "u8", "s8", "s32", wei_order="ba", src_zp=zero_point(3, (1, 64))),
-        64,
-    ),
-    "floats": (Problem((1, 1), (1, 1)), 1),
-    "weight-only": (
-        Problem(
-            (1, 1),
-            (1, 1),
-            "f32",
-            "u8",
-            "f32",
-            limit=1,
-            wei_tag=PACKED,
-            wei_scale=Quant(2),
-            wei_zp=zero_point(3, (64, 1), "u8"),
-            fpmath=("any", True),
-        ),
-        64,
-    ),
-}
+SPLIT = table("split", lambda base, group=1: (base, group))  # with the unit of a range
 # M, N, K: one tile or few of every row; K is no multiple of the unit of a range.
 SHAPES = ((1, 15, 30004), (3, 40, 8200), (33, 16, 17000), (17, 5, 60001))
 
@@ -142,25 +97,7 @@ def test_short_or_wide_problems_are_not_split(
 
 # ---- weights packed first
 
-PACK_FIRST = {
-    "u8, along K, with reductions computed": replace(INT8, wei_order="ba"),
-    "s8, along N": Problem((1, 1), (1, 1), "s8", "s8", "s32", wei_pad=3),
-    "u4, along K, groups": Problem(
-        (1, 1),
-        (1, 1),
-        "s8",
-        "u4",
-        "f32",
-        limit=3,
-        wei_order="ba",
-        src_scale=Quant(3, (1, 64)),
-        wei_scale=Quant(3, (64, 1)),
-        wei_zp=zero_point(3, (64, 1), "u8"),
-        reduction_group=64,
-    ),
-    "f16, along K": Problem((1, 1), (1, 1), "f32", "f16", "f32", wei_order="ba"),
-    "f32, along N": Problem((1, 1), (1, 1)),
-}
+PACK_FIRST = problems("packed first")
 
 
 @pytest.mark.quick(cases=lambda shape: shape[0] == 240)
@@ -190,27 +127,7 @@ def test_batched_weights_are_not_packed_first(engine: zemm.Engine, stream: zemm.
 
 # ---- few rows, with weights along K
 
-ALONG_K = {
-    "u8": replace(INT8, wei_order="ba"),
-    "s8, padded": Problem((1, 1), (1, 1), "s8", "s8", "s32", wei_order="ba", wei_pad=7, src_pad=3),
-    "u8 by s8": Problem((1, 1), (1, 1), "u8", "s8", "s32", wei_order="ba", src_zp=zero_point()),
-    "s4": Problem((1, 1), (1, 1), "u8", "s4", "s32", wei_order="ba", wei_zp=zero_point(2)),
-    "u4, groups of 64": PACK_FIRST["u4, along K, groups"],
-    "s8, groups of 192": Problem(
-        (1, 1),
-        (1, 1),
-        "s8",
-        "s8",
-        "f32",
-        limit=3,
-        wei_order="ba",
-        src_scale=Quant(3, (1, 192)),
-        wei_scale=Quant(3, (192, 1)),
-        src_zp=zero_point(2, (1, 192)),
-    ),
-}
-
-
+ALONG_K = problems("along K")
 INT8_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src == "int8"]
 
 
@@ -239,13 +156,7 @@ def test_few_rows_along_k(
                 assert run(engine, stream, problem).exact, (m, n, k)
 
 
-PLAIN_FLOATS = {
-    "f32": Problem((1, 1), (1, 1), wei_order="ba"),
-    "f16, padded": Problem((1, 1), (1, 1), "f16", "f16", wei_order="ba", wei_pad=7, src_pad=3),
-    "bf16": Problem((1, 1), (1, 1), "bf16", "bf16", wei_order="ba"),
-    "f32, along N": Problem((1, 1), (1, 1), wei_pad=5),
-    "bf16, along N": Problem((1, 1), (1, 1), "bf16", "bf16"),
-}
+PLAIN_FLOATS = problems("plain floats")
 
 
 @pytest.mark.quick(cases=lambda row, name: "x16x" in row or name == "bf16")
@@ -270,26 +181,7 @@ def test_few_rows_of_floats(
 
 # ---- few rows, with weights along N: several tiles in a work-item
 
-ABREAST = {
-    "u8, scale and bias": Problem(
-        (1, 1), (1, 1), "u8", "s8", "f32", wei_scale=Quant(2), bias_dt="f32", bias_mask=2, limit=3
-    ),
-    "s8 by u8, zero points": Problem(
-        (1, 1), (1, 1), "s8", "u8", "s32", src_zp=zero_point(), wei_zp=zero_point(2)
-    ),
-    "s8, groups of 32": Problem(
-        (1, 1),
-        (1, 1),
-        "s8",
-        "s8",
-        "f32",
-        limit=3,
-        src_scale=Quant(3, (1, 32)),
-        wei_scale=Quant(3, (32, 1)),
-        wei_zp=zero_point(3, (32, 1), "s8"),
-    ),
-    "u4": Problem((1, 1), (1, 1), "u8", "u4", "s32", wei_zp=zero_point(2)),
-}
+ABREAST = problems("abreast")
 
 
 @pytest.mark.quick(cases=lambda row, name: row in SMALL_ROWS or name == "u4")

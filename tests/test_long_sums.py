@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import reference
 import zemm
-from support_problem import Data, PostOp, Problem, Quant, make_data, quant_dims, zero_point
+from support_case_lines import problems
+from support_problem import Data, Problem, make_data, quant_dims
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, constant_id, flag, state
 from support_run import make_pd, run
 from support_tiers import in_turns, nothing
@@ -19,42 +20,9 @@ PACKED = "BA16a64b4a"
 K = 36000  # no multiple of the unit of a range
 
 
-def long(src: str, wei: str, dst: str = "f32", k: int = K, **settings: object) -> Problem:
-    return Problem((3, k), (k, 17), src, wei, dst, **settings)  # type: ignore[arg-type]
-
-
-PROBLEMS = {
-    "u8_u8": long("u8", "u8"),
-    "u8_u8_packed_scaled": long("u8", "u8", wei_tag=PACKED, src_scale=Quant(1), wei_scale=Quant(2)),
-    "s8_s8": long("s8", "s8", k=4 * K, wei_order="ba"),
-    "u8_u8_zero_points": long(
-        "u8", "u8", src_zp=zero_point(dt="u8"), wei_zp=zero_point(2, (), "u8"), bias_dt="f32", bias_mask=2
-    ),
-    "s8_u8_packed_zero_points": long(
-        "s8", "u8", "bf16", wei_tag=PACKED, src_zp=zero_point(), wei_zp=zero_point(2)
-    ),
-    "u8_u8_reductions_of_all": long("u8", "u8", wei_zp=zero_point(2, (), "u8"), reduction_group=K),
-    "s8_s8_groups_that_are_not_scaled": long(
-        "s8", "s8", k=56 * 1280, wei_tag=PACKED, src_zp=zero_point(), wei_zp=zero_point(3, (1280, 1), "s8")
-    ),
-    "s32_through_f32": long("u8", "u8", "s32", post_ops=(PostOp("eltwise", "eltwise_linear", 0.25, 0.0),)),
-    "u8_u8_long_groups": long("u8", "u8", k=2 * 35840, wei_scale=Quant(3, (35840, 1))),
-    "u8_u8_long_groups_of_reductions": long(
-        "u8",
-        "u8",
-        k=2 * 35840,
-        wei_scale=Quant(3, (35840, 1)),
-        wei_zp=zero_point(2, (), "u8"),
-        reduction_group=35840,
-    ),
-}
+PROBLEMS = problems("long sums")  # K is no multiple of the unit of a range
 # Without scales, bias and post-ops, the sums in an s32 dst wrap.
-BARE = {
-    "u8_u8": long("u8", "u8", "s32"),
-    "u8_u8_zero_points": long(
-        "u8", "u8", "s32", wei_tag=PACKED, src_zp=zero_point(dt="u8"), wei_zp=zero_point(2, (), "u8")
-    ),
-}
+BARE = problems("long sums of s32")
 ENDS = {"s8": (-128, 127), "u8": (0, 255)}
 
 

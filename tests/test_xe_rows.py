@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import zemm
+from support_case_lines import table
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
 from support_run import Call, check_dst, make_call, make_pd, run
@@ -163,95 +164,10 @@ def test_every_variant_has_rows(
 
 # ---- K in parts, for xe_model's small GPU of two cores with 32 threads each
 
-PARTS = {
-    "int8": {
-        "exact": Variant(
-            Problem(
-                (1, 1),
-                (1, 1),
-                "u8",
-                "s8",
-                "s32",
-                wei_tag=PACKED,
-                src_zp=zero_point(),
-                wei_zp=zero_point(2),
-                huge_zero_points=True,
-                scratchpad="user",
-            )
-        ),
-        "groups": Variant(
-            Problem(
-                (1, 1),
-                (1, 1),
-                "s8",
-                "u4",
-                "f32",
-                limit=1,
-                wei_order="ba",
-                src_scale=Quant(1),
-                wei_scale=Quant(3, (96, 1)),
-                wei_zp=zero_point(3, (96, 1), "u8"),
-                bias_dt="f32",
-                bias_mask=2,
-                scratchpad="user",
-            ),
-            group=96,
-        ),
-    },
-    "half": {
-        "weight-only": Variant(
-            Problem(
-                (1, 1),
-                (1, 1),
-                "bf16",
-                "s8",
-                "f32",
-                limit=1,
-                wei_tag=PACKED,
-                wei_scale=Quant(2),
-                wei_zp=zero_point(2, (), "s8"),
-                fpmath=("any", True),
-                scratchpad="user",
-            )
-        ),
-    },
-    "tf32": {
-        "f32": Variant(
-            Problem(
-                (1, 1),
-                (1, 1),
-                "f32",
-                "f32",
-                "f32",
-                wei_tag=PACKED_FLOATS,
-                fpmath=("tf32", False),
-                scratchpad="user",
-            )
-        ),
-    },
-}
+PARTS = {kind: table(f"xe parts of {kind}", Variant) for kind in ("int8", "half", "tf32")}
 PARTS["float"] = PARTS["half"]
 # Those that test_last_wave leaves out.
-MORE_PARTS = {
-    "int8": {
-        "both scales in groups": Variant(
-            Problem(
-                (1, 1),
-                (1, 1),
-                "s8",
-                "u8",
-                "f32",
-                limit=1,
-                wei_tag=PACKED,
-                src_scale=Quant(3, (1, 128), "f16"),
-                wei_scale=Quant(3, (128, 1), "f16"),
-                wei_zp=zero_point(3, (128, 1), "u8"),
-                scratchpad="user",
-            ),
-            group=128,
-        ),
-    },
-}
+MORE_PARTS = {"int8": table("xe more parts of int8", Variant)}
 
 
 def parts_of(row: str) -> dict[str, Variant]:
