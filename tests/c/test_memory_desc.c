@@ -178,7 +178,6 @@ static void refused(void) {
     INVALID("ndims 13", zemm_memory_desc_create_with_tag(&untouched, 13, many, zemm_f32, zemm_ab));
     INVALID("ndims -1", zemm_memory_desc_create_with_strides(&untouched, -1, dims, zemm_f32, NULL));
     INVALID("dims[1]=-1", zemm_memory_desc_create_with_tag(&untouched, 2, negative, zemm_f32, zemm_ab));
-    INVALID("dims is NULL", zemm_memory_desc_create_with_tag(&untouched, 2, NULL, zemm_f32, zemm_ab));
     INVALID("undef", zemm_memory_desc_create_with_tag(&untouched, 2, dims, zemm_data_type_undef, zemm_ab));
     INVALID("boolean", zemm_memory_desc_create_with_tag(&untouched, 2, dims, zemm_boolean, zemm_ab));
     INVALID("15", zemm_memory_desc_create_with_tag(&untouched, 2, dims, zemm_f4_e3m0, zemm_ab));
@@ -193,8 +192,6 @@ static void refused(void) {
     INVALID("64 bits", zemm_memory_desc_create_with_string_tag(
                            &untouched, 2, (zemm_dims_t){(INT64_C(1) << 60) - 1, 1}, zemm_s8, "AB16a16b"));
     CHECK(untouched == (zemm_memory_desc_t)&md); /* a failure does not write the output */
-    INVALID("md", zemm_memory_desc_create_with_tag(NULL, 2, dims, zemm_f32, zemm_ab));
-    INVALID("tag", zemm_memory_desc_create_with_string_tag(&untouched, 2, dims, zemm_f32, NULL));
     static const char *const bad[] = {
         "",        "abc",    "aa", "ac",       "aB",  "ab16b", "AB16b",       "AB16b16",
         "AB0a16b", "aB16b ", "xa", "AB16b16A", "a b", "16ab",  "AB16c16a16b", "AB99999999999a16b"};
@@ -214,8 +211,6 @@ static void queries(void) {
     INVALID("sparse", zemm_memory_desc_query(md, zemm_query_nnz_s64, &wide));
     UNIMPLEMENTED("query 1 ", zemm_memory_desc_query(md, zemm_query_engine, &value));
     UNIMPLEMENTED("query 0 ", zemm_memory_desc_query(md, zemm_query_undef, &value));
-    INVALID("md", zemm_memory_desc_query(NULL, zemm_query_dims, &value));
-    INVALID("result", zemm_memory_desc_query(md, zemm_query_dims, NULL));
     CHECK(value == -5 && wide == 0);
     CHECK(zemm_memory_desc_get_size_v2(md, 1) == 0 && zemm_memory_desc_get_size(NULL) == 0);
     drop();
@@ -235,7 +230,6 @@ static void equality(void) {
     OK(zemm_memory_desc_clone(&b, a));
     CHECK(b != a && zemm_memory_desc_equal(a, b) == 1);
     OK(zemm_memory_desc_destroy(b));
-    INVALID("existing", zemm_memory_desc_clone(&b, NULL));
     OK(zemm_memory_desc_destroy(a));
     OK(zemm_memory_desc_create_with_tag(&a, 2, (zemm_dims_t){3, 5}, zemm_f32, zemm_ab));
     OK(zemm_memory_desc_create_with_tag(&b, 2, (zemm_dims_t){3, 5}, zemm_f32, zemm_ba));

@@ -10,10 +10,6 @@ static const zemm_peak_t all[] = {zemm_peak_int8, zemm_peak_f32, zemm_peak_copy,
 
 static void test_bad_arguments(zemm_engine_t engine) {
     double value = -1;
-    CHECK(zemm_engine_measure_peak(NULL, zemm_peak_f32, &value) == zemm_invalid_arguments);
-    CHECK(strstr(zemm_last_error(), "engine"));
-    CHECK(zemm_engine_measure_peak(engine, zemm_peak_f32, NULL) == zemm_invalid_arguments);
-    CHECK(strstr(zemm_last_error(), "value"));
     CHECK(zemm_engine_measure_peak(engine, (zemm_peak_t)99, &value) == zemm_invalid_arguments);
     CHECK(strstr(zemm_last_error(), "99"));
     CHECK(value == -1); /* outputs are not changed */

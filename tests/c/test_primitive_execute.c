@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Execution of matmul primitives from C: refusals, zero dimensions, scratchpads, the primitive
- * cache. */
+/* Execution of matmul primitives from C: submemories, types, zero dimensions, scratchpads. */
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
@@ -66,137 +65,33 @@ static int right(void) {
     return 1;
 }
 
-static void test_refusals(void) {
-    struct call c;
-    zemm_exec_arg_t args[8];
-    zemm_engine_t other = NULL;
-    zemm_stream_t other_stream = NULL;
-    zemm_memory_t memory = NULL, none = NULL;
-    float value = 1;
-    zemm_memory_desc_t scalar = NULL, wrong = dense(2, DIMS(M, K), zemm_f16),
-                       wide = dense(2, DIMS(M, K + 1), zemm_s8), right_md = dense(2, DIMS(M, K), zemm_s8),
-                       no_zps = dense(1, DIMS(0), zemm_u8);
-    make(&c, engine, 0);
-    clear();
-#define EXECUTE(count) zemm_primitive_execute(c.primitive, stream, count, args)
-#define RESET() memcpy(args, c.args, sizeof args)
-    RESET();
-    INVALID("primitive", zemm_primitive_execute(NULL, stream, 5, args));
-    INVALID("stream", zemm_primitive_execute(c.primitive, NULL, 5, args));
-    INVALID("args", zemm_primitive_execute(c.primitive, stream, 5, NULL));
-    INVALID("-1", EXECUTE(-1));
-    INVALID("missing", zemm_primitive_execute(c.primitive, stream, 0, NULL));
-    for (int i = 0; i < 5; i++) { /* an argument that is left out and a NULL memory are both missing */
-        RESET();
-        args[i].memory = NULL;
-        INVALID("missing", EXECUTE(5));
-        RESET();
-        args[i] = args[4];
-        INVALID("missing", EXECUTE(4));
-        RESET();
-        args[5] = args[i];
-        INVALID("twice", EXECUTE(6));
-    }
-    RESET();
-    args[5].arg = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(0) | ZEMM_ARG_SRC_1;
-    args[5].memory = args[0].memory;
-    INVALID("surplus", EXECUTE(6));
-
-    RESET();
-    OK(zemm_memory_create(&memory, wrong, engine, ZEMM_MEMORY_ALLOCATE));
-    args[0].memory = memory;
-    INVALID("ZEMM_ARG_SRC has data type f16", EXECUTE(5));
-    OK(zemm_memory_destroy(memory));
-    OK(zemm_memory_create(&memory, wide, engine, ZEMM_MEMORY_ALLOCATE));
-    args[0].memory = memory;
-    INVALID("ZEMM_ARG_SRC", EXECUTE(5));
-    OK(zemm_memory_destroy(memory));
-    OK(zemm_memory_create(&none, right_md, engine, ZEMM_MEMORY_NONE));
-    args[0].memory = none;
-    INVALID("no data", EXECUTE(5));
-    OK(zemm_memory_set_data_handle(none, src)); /* the buffer is set later */
-    OK(EXECUTE(5));
-    OK(zemm_stream_wait(stream));
-    CHECK(right());
-    OK(zemm_memory_destroy(none));
-    clear();
-
-    RESET();
-    OK(zemm_memory_create(&memory, no_zps, engine, ZEMM_MEMORY_ALLOCATE));
-    args[3].memory = memory;
-    INVALID("1 dense elements", EXECUTE(5));
-    OK(zemm_memory_destroy(memory));
-    RESET();
-    OK(zemm_memory_desc_create_host_scalar(&scalar, zemm_f32));
-    OK(zemm_memory_create_host_scalar(&memory, scalar, &value));
-    args[2].memory = memory;
-    INVALID("host scalar", EXECUTE(5));
-    OK(zemm_memory_destroy(memory));
-
-    OK(zemm_engine_create(&other, zemm_cpu, 0));
-    OK(zemm_stream_create(&other_stream, other, zemm_stream_default_flags));
-    RESET();
-    INVALID("engine", zemm_primitive_execute(c.primitive, other_stream, 5, args));
-    OK(zemm_memory_create(&memory, right_md, other, src));
-    args[0].memory = memory;
-    INVALID("engine", EXECUTE(5));
-    OK(zemm_memory_destroy(memory));
-    OK(zemm_stream_destroy(other_stream));
-    OK(zemm_engine_destroy(other));
-
-    CHECK(untouched()); /* nothing has run */
-    RESET();
-    args[5].arg = 12345; /* unknown arguments and their NULL memories are ignored */
-    args[5].memory = args[0].memory;
-    args[6].arg = ZEMM_ARG_WORKSPACE;
-    args[6].memory = NULL;
-    OK(EXECUTE(7));
-    OK(zemm_stream_wait(stream));
-    CHECK(right());
-#undef EXECUTE
-    call_free(&c);
-    OK(zemm_memory_desc_destroy(scalar));
-    OK(zemm_memory_desc_destroy(wrong));
-    OK(zemm_memory_desc_destroy(wide));
-    OK(zemm_memory_desc_destroy(right_md));
-    OK(zemm_memory_desc_destroy(no_zps));
-}
-
-/* A parameter is read as dense, whatever the dimensions and strides of its memory. Only the size of
- * its buffer counts. */
-static void test_parameters(void) {
+/* tests/test_execute_arguments.py has the refusals of each argument. */
+static void test_arguments(void) {
     struct call c;
     zemm_memory_t memory = NULL;
-    zemm_memory_desc_t wide = NULL, few = NULL;
-    zemm_primitive_attr_t attr = new_attr();
-    zemm_memory_desc_t s = dense(2, DIMS(M, K), zemm_s8), w = dense(2, DIMS(K, N), zemm_u8),
-                       b = dense(2, DIMS(1, N), zemm_f32), d = dense(2, DIMS(M, N), zemm_f32);
-    uint8_t zps[8] = {128, 128, 128, 1, 2, 3, 4, 5};
-    OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 2, 0, NULL, zemm_u8));
-    call_make(&c, engine, s, w, b, d, attr);
-    call_arg(&c, ZEMM_ARG_SRC, src);
-    call_arg(&c, ZEMM_ARG_WEIGHTS, wei);
-    call_arg(&c, ZEMM_ARG_BIAS, bias);
-    call_arg(&c, ZEMM_ARG_DST, dst);
+    zemm_memory_desc_t src_md = dense(2, DIMS(M, K), zemm_s8);
+    make(&c, engine, 0);
     clear();
-    OK(zemm_memory_desc_create_with_strides(&few, 2, DIMS(1, N - 1), zemm_u8, NULL));
-    OK(zemm_memory_create(&memory, few, engine, zps));
-    c.args[4].arg = ZERO_POINTS(ZEMM_ARG_WEIGHTS);
-    c.args[4].memory = memory;
-    INVALID("3 dense elements", zemm_primitive_execute(c.primitive, stream, 5, c.args));
-    OK(zemm_memory_destroy(memory));
+    const zemm_memory_t with_data = c.args[0].memory;
+    OK(zemm_memory_create(&memory, src_md, engine, ZEMM_MEMORY_NONE));
+    c.args[0].memory = memory;
+    INVALID("no data", zemm_primitive_execute(c.primitive, stream, 5, c.args));
     CHECK(untouched());
-    OK(zemm_memory_desc_create_with_strides(&wide, 2, DIMS(2, 2), zemm_u8, DIMS(1, 4)));
-    OK(zemm_memory_create(&memory, wide, engine, zps));
-    c.args[4].memory = memory;
-    c.nargs = 5;
+    OK(zemm_memory_set_data_handle(memory, src)); /* the buffer is set later */
     call_run(&c, stream);
     CHECK(right());
+    OK(zemm_memory_destroy(memory));
+    c.args[0].memory = with_data;
+
+    clear();
+    c.args[5] =
+        (zemm_exec_arg_t){12345, with_data}; /* unknown arguments and their NULL memories are ignored */
+    c.args[6] = (zemm_exec_arg_t){ZEMM_ARG_WORKSPACE, NULL};
+    OK(zemm_primitive_execute(c.primitive, stream, 7, c.args));
+    OK(zemm_stream_wait(stream));
+    CHECK(right());
     call_free(&c);
-    zemm_memory_desc_t mds[] = {s, w, b, d, wide, few};
-    for (int i = 0; i < COUNT(mds); i++)
-        OK(zemm_memory_desc_destroy(mds[i]));
-    OK(zemm_primitive_attr_destroy(attr));
+    OK(zemm_memory_desc_destroy(src_md));
 }
 
 /* A primitive that was made for submemories takes their parents. */
@@ -374,51 +269,6 @@ static void test_zero_dims(void) {
         }
 }
 
-/* Primitives that differ in a single number are different primitives, with the cache on and off. */
-static void test_cache(void) {
-    static const int capacities[] = {1024, 1, 0};
-    int capacity = -1;
-    for (int i = 0; i < COUNT(capacities); i++) {
-        OK(zemm_set_primitive_cache_capacity(capacities[i]));
-        OK(zemm_get_primitive_cache_capacity(&capacity));
-        CHECK(capacity == capacities[i]);
-        for (int round = 0; round < 2; round++)
-            for (int kind = 0; kind < 6; kind++) {
-                float s[2] = {1, 2}, w[2] = {3, 4}, d[1] = {10};
-                const float expected[6] = {11, 22, -11, 21, 31, 23};
-                struct call c;
-                zemm_primitive_attr_t attr = new_attr();
-                zemm_post_ops_t ops = NULL;
-                zemm_memory_desc_t s_md = dense(2, DIMS(1, 2), zemm_f32),
-                                   w_md = dense(2, DIMS(2, 1), zemm_f32),
-                                   d_md = dense(2, DIMS(1, 1), zemm_f32);
-                OK(zemm_post_ops_create(&ops));
-                if (kind == 1 || kind == 2)
-                    OK(zemm_post_ops_append_eltwise(ops, zemm_eltwise_linear, kind == 1 ? 2.f : -1.f, 0.f));
-                if (kind == 3 || kind == 4)
-                    OK(zemm_post_ops_append_sum(ops, kind == 3 ? 1.f : 2.f, 0, zemm_f32));
-                if (kind == 5)
-                    OK(zemm_post_ops_append_eltwise(ops, zemm_eltwise_linear, 2.f, 1.f));
-                OK(zemm_primitive_attr_set_post_ops(attr, ops));
-                call_make(&c, engine, s_md, w_md, NULL, d_md, attr);
-                call_arg(&c, ZEMM_ARG_SRC, s);
-                call_arg(&c, ZEMM_ARG_WEIGHTS, w);
-                call_arg(&c, ZEMM_ARG_DST, d);
-                call_run(&c, stream);
-                CHECK(d[0] == expected[kind]);
-                call_free(&c);
-                OK(zemm_post_ops_destroy(ops));
-                OK(zemm_primitive_attr_destroy(attr));
-                OK(zemm_memory_desc_destroy(s_md));
-                OK(zemm_memory_desc_destroy(w_md));
-                OK(zemm_memory_desc_destroy(d_md));
-            }
-    }
-    INVALID("-1", zemm_set_primitive_cache_capacity(-1));
-    INVALID("capacity", zemm_get_primitive_cache_capacity(NULL));
-    OK(zemm_set_primitive_cache_capacity(1024));
-}
-
 static void test_blobs_and_handles(void) {
     struct call c;
     size_t size = 99;
@@ -426,21 +276,13 @@ static void test_blobs_and_handles(void) {
     zemm_primitive_t p = NULL;
     const_zemm_primitive_desc_t pd = NULL;
     make(&c, engine, 0);
-    INVALID("size", zemm_primitive_get_cache_blob(c.primitive, NULL, NULL));
     INVALID("99", zemm_primitive_get_cache_blob(c.primitive, &size, blob));
     CHECK(size == 99);
     INVALID("too short", zemm_primitive_create_from_cache_blob(&p, c.pd, sizeof blob, blob));
     INVALID("empty", zemm_primitive_create_from_cache_blob(&p, c.pd, 0, blob));
-    INVALID("cache_blob", zemm_primitive_create_from_cache_blob(&p, c.pd, sizeof blob, NULL));
-    INVALID("primitive", zemm_primitive_get_cache_blob(NULL, &size, NULL));
-    INVALID("primitive_desc", zemm_primitive_create_from_cache_blob(&p, NULL, sizeof blob, blob));
-    INVALID("primitive", zemm_primitive_create(NULL, c.pd));
-    INVALID("primitive_desc", zemm_primitive_create(&p, NULL));
     CHECK(!p);
     OK(zemm_primitive_get_primitive_desc(c.primitive, &pd));
     CHECK(zemm_primitive_desc_query_s32(pd, zemm_query_num_of_inputs_s32, 0) == 3);
-    INVALID("primitive", zemm_primitive_get_primitive_desc(NULL, &pd));
-    INVALID("primitive_desc", zemm_primitive_get_primitive_desc(c.primitive, NULL));
     /* the primitive outlives its descriptor */
     OK(zemm_primitive_desc_destroy(c.pd));
     c.pd = NULL;
@@ -454,13 +296,11 @@ int main(void) {
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
     OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
     fill();
-    test_refusals();
-    test_parameters();
+    test_arguments();
     test_submemories();
     test_types();
     test_scratchpad();
     test_zero_dims();
-    test_cache();
     test_blobs_and_handles();
     OK(zemm_stream_destroy(stream));
     OK(zemm_engine_destroy(engine));
