@@ -19,7 +19,8 @@ import zemm
 from support_kernel_problems import PROBLEMS
 from support_problem import Problem
 from support_run import make_pd
-from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS, _probe
+from zemm import ARG, ARG_BIAS, ARG_DST, ARG_SRC, ARG_WEIGHTS
+from zemm._doctor import child
 
 M, K, N, GROUP = 9, 64, 48, 32
 SAMPLE = 8  # problems that are run on a row, or a few more
@@ -297,7 +298,7 @@ def run_model(engine: zemm.Engine) -> dict[str, Any]:
     return {
         "model": engine.model,
         "features": engine.features,
-        "doctor": _probe.describe(engine),
+        "doctor": child.describe(engine),
         "kernel": pd.impl_info,
     }
 

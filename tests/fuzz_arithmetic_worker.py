@@ -42,10 +42,10 @@ class Worker:
         self.out = os.fdopen(os.dup(1), "w")
         self.log = Log()  # before zemm reads the environment
         import zemm
-        from zemm import _building
+        from zemm._terminal import building
         from zemm.benchdnn.run import Runner
 
-        _building.is_quiet = True
+        building.is_quiet = True
         self.zemm, self.rng, self.seen = zemm, random.Random(seed), seen
         self.engine = zemm.Engine("cpu")
         self.forms = Forms(self.rng, tuple(self.engine.features), only)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from support_problem import Problem, Quant, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_xe import pad_of, tile_of
-from zemm._lists import TYPES
+from zemm._library.lists import TYPES
 
 PACKED, PACKED_FLOATS = "BA16a64b4a", "BA16a64b"
 

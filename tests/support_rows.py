@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import zemm
-from zemm.isa.rows import Row, rows
+from zemm._library.kernels import Row, rows
 
 BY_NAME: dict[str, Row] = {row.name: row for row in rows()}
 ROWS = list(BY_NAME)

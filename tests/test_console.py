@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from zemm import _console
+from zemm._terminal import console
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "zemm"
@@ -53,7 +53,7 @@ def test_unread_help(name: str) -> None:
     start = f"import sys, zemm.{name} as m; sys.exit(m.main(['--help']))"
     is_folder = not name or (PACKAGE / name).is_dir()
     command = ["-m", f"zemm.{name}".rstrip("."), "--help"] if is_folder else ["-c", start]
-    assert run_unread(*command) == (_console.UNREAD, "")
+    assert run_unread(*command) == (console.UNREAD, "")
 
 
 # Prints, and flushes what it prints, in the middle of its work.
@@ -63,13 +63,13 @@ LISTING = ["-m", "zemm.benchdnn", "--mode=L", "--matmul", "--batch=test_matmul_q
 @pytest.mark.parametrize("options", [["-u"], []], ids=["unbuffered", "buffered"])
 @pytest.mark.parametrize("command", [["-m", "zemm.doctor", "-v"], LISTING], ids=["doctor", "benchdnn"])
 def test_unread_output(command: list[str], options: list[str]) -> None:
-    assert run_unread(*options, *command) == (_console.UNREAD, "")
+    assert run_unread(*options, *command) == (console.UNREAD, "")
 
 
 def test_the_reader_of_another_pipe() -> None:
     """Only stdout's reader may go: a worker that has died is an error."""
 
-    @_console.program
+    @console.program
     def main() -> int:
         raise BrokenPipeError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from readme import ROOT, block, blocks
+from zemm._library.kernels import kernels
 from zemm.benchdnn import knobs, options
-from zemm.isa.rows import kernels
 
 DOCUMENTS = [
     "README.md",

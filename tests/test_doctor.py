@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from zemm import _probe, doctor
+from zemm import doctor
+from zemm._doctor import child
 
 
 @pytest.mark.intel_gpu_driver
@@ -51,15 +52,15 @@ def test_kernels_are_named_if_wanted(
 def test_refused_amx(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor with AMX whose operating system refuses it gets a sentence."""
     monkeypatch.delenv("ZEMM_DEVICE_MASK", raising=False)
-    assert not _probe.amx_sentence({"avx512f"}, ["avx512"])
-    assert not _probe.amx_sentence({"avx512f", "amx_tile"}, ["avx512", "amx_int8"])
-    assert "does not let this process" in _probe.amx_sentence({"amx_tile"}, ["avx512"])
+    assert not child.amx_sentence({"avx512f"}, ["avx512"])
+    assert not child.amx_sentence({"avx512f", "amx_tile"}, ["avx512", "amx_int8"])
+    assert "does not let this process" in child.amx_sentence({"amx_tile"}, ["avx512"])
     monkeypatch.setenv("ZEMM_DEVICE_MASK", "avx512")
-    assert "ZEMM_DEVICE_MASK=avx512 may hide it" in _probe.amx_sentence({"amx_tile"}, [])
+    assert "ZEMM_DEVICE_MASK=avx512 may hide it" in child.amx_sentence({"amx_tile"}, [])
 
 
 def test_problem_is_exact() -> None:
-    arguments, expected = _probe.small_problem()
+    arguments, expected = child.small_problem()
     assert np.array_equal(expected, expected.astype(np.float32))
     assert arguments["reductions"].shape == arguments["src_scales"].shape
 
@@ -73,7 +74,7 @@ def test_wrong_values_are_a_problem(engine: zemm.Engine, monkeypatch: pytest.Mon
         return result
 
     monkeypatch.setattr(zemm, "matmul", wrong)
-    facts = _probe.check_matmul(engine)
+    facts = child.check_matmul(engine)
     assert facts["wrong"] == 1
     assert "[2, 3]" in facts["error"]
 

@@ -18,7 +18,7 @@ import pytest
 import zemm
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
 from support_run import Call, check_dst, make_call, run
-from zemm._library import in_python
+from zemm._library.library import in_python
 from zemm._zemm import ffi, lib
 
 INVALID = 2

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import zemm
 from readme import ROOT
-from zemm import _lists
+from zemm._library import lists
 from zemm.benchdnn import build, verdict
 from zemm.benchdnn.attributes import Attributes
 from zemm.benchdnn.case import Case
@@ -128,7 +128,7 @@ def test_all_attributes_and_algorithms_are_shown() -> None:
         if isinstance(op, (Eltwise, Binary))
     }
     for kind in ("eltwise", "binary"):
-        names = {name.replace("_use_dst_for_bwd", "_dst") for name in _lists.algorithms_of(kind)}
+        names = {name.replace("_use_dst_for_bwd", "_dst") for name in lists.algorithms_of(kind)}
         assert names - post_ops == set()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import zemm
 from support_isa import NEWER, OLDER, elf
+from zemm._library import kernels
 from zemm.isa import analysis, assembly, binary, loops, messages, model, overflow, pipes, rows, spirv
 from zemm.isa.compiler import Compiled
 from zemm.isa.errors import IsaError
@@ -421,7 +422,7 @@ def test_rows(tmp_path: Path) -> None:
     done = list_of(tmp_path, XE_ROW, FEW_ROW, "// Not this one: ZEMM_MATMUL(no)", ANY_ROW, HELPER)
     assert done.returncode == 0, done.stderr
     path = tmp_path / "kernels.json"
-    assert [kernel["name"] for kernel in rows.kernels(path) if kernel["kind"] == "helper"] == ["reduce_src"]
+    assert [row["name"] for row in kernels.kernels(path) if row["kind"] == "helper"] == ["reduce_src"]
     wide, few, generic = rows.rows(path)
     assert wide.name == "matmul_int8_any_any_32x64x64_xe_int8"
     assert few.name == "matmul_int8_any_any_8x32x64_xe_int8_hpg"
@@ -431,14 +432,14 @@ def test_rows(tmp_path: Path) -> None:
     assert (generic.work_items, generic.owner, generic.weights) == (1, "work_item", "plain")
     assert (generic.predicate, generic.feature) == ("on_any", None)
     assert [row.is_xe for row in (wide, few, generic)] == [True, True, False]
-    assert not wide.why_not(HPC)
-    assert "2-D block loads" in wide.why_not(HPG)
-    assert not few.why_not(HPG)
-    assert "16 lanes" in few.why_not(XE2)
-    assert not generic.why_not(HPG)
+    assert not rows.why_not(wide, HPC)
+    assert "2-D block loads" in rows.why_not(wide, HPG)
+    assert not rows.why_not(few, HPG)
+    assert "16 lanes" in rows.why_not(few, XE2)
+    assert not rows.why_not(generic, HPG)
     problem = rows.PROBLEMS[0]
-    assert [row.is_for(problem) for row in (wide, few, generic)] == [False, True, True]
-    assert wide.is_for(rows.Problem("without groups", "any", "", 0))
+    assert [rows.is_for(row, problem) for row in (wide, few, generic)] == [False, True, True]
+    assert rows.is_for(wide, rows.Problem("without groups", "any", "", 0))
     assert rows.names_of(rows.PROBLEMS[:4]) == "s8:u8 groups (any, ab, ba); s8:u4 groups (any)"
     assert rows.words_of(wide, problem).endswith(" 2172x4096:4096x14336")
     assert rows.words_of(few, problem).endswith(" 8x4096:4096x14336")

@@ -18,7 +18,7 @@ from support_problem import Data, PostOp, Problem, Quant, make_data
 from support_rows import BY_NAME, ROWS
 from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
 from support_tiers import is_turn_of
-from zemm._library import names_of
+from zemm._library.library import names_of
 from zemm.benchdnn import eltwise as driver
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 import zemm
-from zemm import _library, _lists, _post_ops, dtypes
+from zemm import dtypes
+from zemm._library import library, lists
+from zemm._objects import post_op_names
 from zemm.benchdnn import dtypes as benchdnn_types
 from zemm.benchdnn import eltwise
 
@@ -24,39 +26,39 @@ CONVERTED = "f32 f16 bf16 f8_e5m2 f8_e4m3 f4_e2m1 e8m0 s32 s8 u8 s4 u4 f64"
 
 
 def test_all_types_of_the_header_are_listed() -> None:
-    numbers = {name: _library.value_of("data_type", name) for name in _library.names_of("data_type")}
+    numbers = {name: library.value_of("data_type", name) for name in library.names_of("data_type")}
     for name in ("undef", "max", "boolean", "f4_e3m0"):
         del numbers[name]
-    assert {name: row.number for name, row in _lists.TYPES.items()} == numbers
+    assert {name: row.number for name, row in lists.TYPES.items()} == numbers
 
 
 def test_all_algorithms_of_the_header_are_listed() -> None:
     numbers = {
-        name: _library.value_of("alg_kind", name)
-        for name in _library.names_of("alg_kind")
+        name: library.value_of("alg_kind", name)
+        for name in library.names_of("alg_kind")
         if name.startswith(("eltwise_", "binary_"))
     }
-    assert {f"{row.kind}_{row.name}": row.number for row in _lists.ALGORITHMS} == numbers
+    assert {f"{row.kind}_{row.name}": row.number for row in lists.ALGORITHMS} == numbers
 
 
 def test_python_knows_all_types() -> None:
-    assert set(dtypes._NUMPY) == set(_lists.TYPES)
-    assert set(benchdnn_types.BY_NAME) == set(_lists.TYPES)
-    for name, row in _lists.TYPES.items():
+    assert set(dtypes._NUMPY) == set(lists.TYPES)
+    assert set(benchdnn_types.BY_NAME) == set(lists.TYPES)
+    for name, row in lists.TYPES.items():
         known = benchdnn_types.BY_NAME[name]
         assert known.integral == (row.kind == "integer")
         assert known.bits == row.bits
 
 
 def test_python_knows_all_algorithms() -> None:
-    names = {name.removesuffix("_use_dst_for_bwd") for name in _lists.algorithms_of("eltwise")}
+    names = {name.removesuffix("_use_dst_for_bwd") for name in lists.algorithms_of("eltwise")}
     assert set(eltwise.ELTWISE) == names
-    assert {*eltwise.BINARY, "select"} == set(_lists.algorithms_of("binary"))
-    assert set(_post_ops._PARAMETERS) < names
+    assert {*eltwise.BINARY, "select"} == set(lists.algorithms_of("binary"))
+    assert set(post_op_names._PARAMETERS) < names
 
 
 @pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("name", _lists.TYPES)
+@pytest.mark.parametrize("name", lists.TYPES)
 def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, name: str) -> None:
     """All other operands are f16, because oneDNN defines f16 with any type but f64, which has f64."""
     types = {**dict.fromkeys(ROLES, "f64" if name == "f64" else "f16"), role: name}
@@ -64,7 +66,7 @@ def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, n
     src, weights, dst, bias = (zemm.MemoryDesc(shapes[r], types[r]) for r in ROLES)
     attr = zemm.Attr()
     attr.set_fpmath_mode("f16", apply_to_int=True)
-    row = _lists.TYPES[name]
+    row = lists.TYPES[name]
     if role in row.roles and not (role == "src" and row.kind == "integer"):  # weights are f16
         assert zemm.MatmulPrimitiveDesc(engine, src, weights, dst, bias, attr).impl_info
         return
@@ -74,10 +76,10 @@ def test_matmul_takes_the_types_of_its_columns(engine: zemm.Engine, role: str, n
         assert f"{role}: data type {name} is not implemented, {TAKEN[role]} are" in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", _lists.TYPES)
+@pytest.mark.parametrize("name", lists.TYPES)
 def test_reorder_converts_the_types_of_kernels(engine: zemm.Engine, name: str) -> None:
     src, dst = zemm.MemoryDesc((4, 2), name), zemm.MemoryDesc((4, 2), "f32")
-    if _lists.TYPES[name].is_converted:
+    if lists.TYPES[name].is_converted:
         assert zemm.ReorderPrimitiveDesc(engine, src, dst).impl_info
         return
     sentence = f"src: conversion of data type {name} is not implemented .that of {CONVERTED} is; others only"
@@ -85,7 +87,7 @@ def test_reorder_converts_the_types_of_kernels(engine: zemm.Engine, name: str) -
         zemm.ReorderPrimitiveDesc(engine, src, dst)
 
 
-@pytest.mark.parametrize("name", _lists.TYPES)
+@pytest.mark.parametrize("name", lists.TYPES)
 def test_scales_of_the_types_that_kernels_read(engine: zemm.Engine, name: str) -> None:
     mds = [zemm.MemoryDesc(dims, "f32") for dims in ((4, 8), (8, 2), (4, 2))]
     attr = zemm.Attr()
@@ -95,7 +97,7 @@ def test_scales_of_the_types_that_kernels_read(engine: zemm.Engine, name: str) -
             attr.set_scales(zemm.ARG_WEIGHTS, 2, data_type=name)
         return
     attr.set_scales(zemm.ARG_WEIGHTS, 2, data_type=name)
-    if "scale" in _lists.TYPES[name].roles:
+    if "scale" in lists.TYPES[name].roles:
         assert zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr).impl_info
         return
     sentence = f"weights scales: data type {name} is not implemented, f32 f16 bf16 are"
@@ -103,10 +105,10 @@ def test_scales_of_the_types_that_kernels_read(engine: zemm.Engine, name: str) -
         zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
 
 
-@pytest.mark.parametrize("name", _lists.TYPES)
+@pytest.mark.parametrize("name", lists.TYPES)
 def test_zero_points_of_the_types_that_kernels_read(name: str) -> None:
     attr = zemm.Attr()
-    if "zero_point" in _lists.TYPES[name].roles:
+    if "zero_point" in lists.TYPES[name].roles:
         attr.set_zero_points(zemm.ARG_WEIGHTS, 2, data_type=name)
         return
     with pytest.raises(

@@ -32,13 +32,13 @@ status = os.waitpid(child, 0)[1]
 os._exit(status != 0)
 """
 FIRST_ENGINE = {
-    "setup": "import zemm._call",
-    "owner": "zemm._call.Engine.count",
+    "setup": "import zemm",
+    "owner": "zemm.engine.Engine.count",
     "call": "zemm.matmul(np.ones((2, 4), np.float32), np.ones((4, 3), np.float32))",
 }
 LAYER = {
-    "setup": "import zemm._linear_calls\nlayer = zemm.Linear.from_float(np.ones((32, 4)), group=None)",
-    "owner": "zemm._linear_calls.matmul_desc",
+    "setup": "import zemm._layers.calls\nlayer = zemm.Linear.from_float(np.ones((32, 4)), group=None)",
+    "owner": "zemm._layers.calls.matmul_desc",
     "call": "layer(np.ones((2, 32), np.float32))",
 }
 
@@ -52,11 +52,11 @@ def test_child_takes_a_lock_that_a_thread_of_its_parent_held(held: dict[str, str
 def test_all_locks_are_of_this_kind() -> None:
     package = Path(zemm.__file__).parent
     other = re.compile(r"\b(Lock|RLock|Condition|Semaphore|BoundedSemaphore|Barrier)\(")
-    own = re.compile(r"(?<!\.)\bLock\(")  # zemm._locks.Lock
+    own = re.compile(r"(?<!\.)\bLock\(")  # zemm._library.locks.Lock
     found = [
         f"{path.relative_to(package)}: {line.strip()}"
         for path in package.rglob("*.py")
-        if path.name != "_locks.py"
+        if path.name != "locks.py"
         for line in path.read_text().splitlines()
         if other.search(own.sub("", line))
     ]

@@ -24,7 +24,7 @@ SCRIPT = """
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 import zemm
-from zemm._tensors import tensor
+from zemm._arrays.operands import tensor
 
 assert zemm.Engine.count("gpu") == 1
 engine = zemm.Engine("gpu")

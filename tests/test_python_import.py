@@ -98,7 +98,7 @@ def test_doctor_fails_and_names_packages(bare: dict[str, str]) -> None:
 
 
 def test_names_equal_the_library_s() -> None:
-    from zemm import _library
+    from zemm._library import library
 
     functions = {"data_type": "dt2str", "format_kind": "fmt_kind2str", "alg_kind": "alg_kind2str"}
     for enum in (
@@ -114,7 +114,7 @@ def test_names_equal_the_library_s() -> None:
         "quantization_mode",
         "sparse_encoding",
     ):
-        to_string = getattr(_library.lib, f"zemm_{functions.get(enum, enum + '2str')}")
-        for name in _library.names_of(enum):
-            said = _library.ffi.string(to_string(_library.value_of(enum, name))).decode()
+        to_string = getattr(library.lib, f"zemm_{functions.get(enum, enum + '2str')}")
+        for name in library.names_of(enum):
+            said = library.ffi.string(to_string(library.value_of(enum, name))).decode()
             assert said == name or said.startswith("unknown") or name == "f4_e3m0", (enum, name, said)

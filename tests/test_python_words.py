@@ -13,7 +13,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
-from zemm import _library, _lists, _post_ops, dtypes, words
+from zemm import dtypes, words
+from zemm._library import library, lists
+from zemm._objects import post_op_names
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,22 +34,22 @@ ROOT = Path(__file__).resolve().parents[1]
 )
 def test_words_are_the_library_s(literal: Any, enum: str, left_out: set[str]) -> None:
     assert len(set(get_args(literal))) == len(get_args(literal))
-    assert set(get_args(literal)) == set(_library.names_of(enum)) - left_out
+    assert set(get_args(literal)) == set(library.names_of(enum)) - left_out
 
 
 def test_types_are_those_of_the_list() -> None:
-    assert set(get_args(words.DataType)) == set(_lists.TYPES)
-    assert set(get_args(words.NumpyName)) == {dtypes.numpy_dtype(name).name for name in _lists.TYPES}
+    assert set(get_args(words.DataType)) == set(lists.TYPES)
+    assert set(get_args(words.NumpyName)) == {dtypes.numpy_dtype(name).name for name in lists.TYPES}
     four_bit = {*dtypes.FOUR_BIT, *(dtypes.numpy_dtype(name).name for name in dtypes.FOUR_BIT)}
     assert set(get_args(words.FourBitType)) == four_bit
 
 
 def test_post_ops_are_those_of_the_list() -> None:
-    known = {name for name in _post_ops._FULL_NAMES if not name.endswith("_use_dst_for_bwd")}
+    known = {name for name in post_op_names._FULL_NAMES if not name.endswith("_use_dst_for_bwd")}
     typed = {*get_args(words.EltwiseName), *get_args(words.BinaryName)}
     assert typed == known - {"sum", "prelu"}
     for literal, kind in ((words.EltwiseName, "eltwise"), (words.BinaryName, "binary")):
-        assert {_post_ops.full_name(name).split("_")[0] for name in get_args(literal)} == {kind}
+        assert {post_op_names.full_name(name).split("_")[0] for name in get_args(literal)} == {kind}
 
 
 def test_queries_are_answered(engine: zemm.Engine) -> None:

@@ -227,7 +227,7 @@ def test_other_types_are_moved(engine: zemm.Engine, data_type: str) -> None:
 @pytest.mark.parametrize("data_type", ["bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1", "e8m0"])
 def test_copies_keep_all_bits(engine: zemm.Engine, data_type: str) -> None:
     """NaN payloads and denormals, which arithmetic would change, are kept."""
-    count = 2**17 * 8 // zemm._lists.TYPES[data_type].bits
+    count = 2**17 * 8 // zemm._library.lists.TYPES[data_type].bits
     src = Buffer(Layout((count,), data_type, "a"), engine, 1)
     dst = Buffer(Layout((count,), data_type, "a"), engine, 2)
     src.bytes_()[:] = np.arange(2**16, dtype=np.uint16).view(np.uint8)

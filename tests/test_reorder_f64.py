@@ -131,7 +131,7 @@ def test_to_f64(engine: zemm.Engine, src_dt: str) -> None:
     elif dtype.itemsize == 2:
         values = np.arange(2**16, dtype=np.uint16).view(dtype)
     else:
-        count = 2 ** zemm._lists.TYPES[src_dt].bits
+        count = 2 ** zemm._library.lists.TYPES[src_dt].bits
         values = np.arange(count, dtype=np.uint8).view(dtype)
         if src_dt == "s4":
             values = np.arange(-8, 8, dtype=np.int8)

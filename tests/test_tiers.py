@@ -13,8 +13,8 @@ import pytest
 from support_kernel_problems import PROBLEMS
 from support_rows import CPU_ROWS, ROWS, XE_ROWS
 from support_tiers import facts, takes
-from zemm._library import names_of
-from zemm._lists import types_for
+from zemm._library.library import names_of
+from zemm._library.lists import types_for
 
 pytestmark = pytest.mark.xdist_group("tiers")  # they share what is collected
 

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 import pytest
 import zemm
 from readme import block
-from zemm import _building, _library
+from zemm._library import library
+from zemm._terminal import building
 
 LINES = ["--dt=s8:s8:f32 --stag=ab --wtag=ab --dtag=ab 8x64:64x32"]
 CREATE = """
@@ -98,7 +99,7 @@ def test_folder(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value.format(tmp_path))
-    assert _library.cache_folder() == f"{tmp_path}/{folder}"
+    assert library.cache_folder() == f"{tmp_path}/{folder}"
     assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
 
 
@@ -133,8 +134,8 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """stderr as a terminal, with a display that appears at once."""
     screen = Terminal()
-    monkeypatch.setattr(_building, "sys", SimpleNamespace(stderr=screen))  # pytest replaces sys.stderr
-    monkeypatch.setattr(_building, "PATIENCE", 0.0)
+    monkeypatch.setattr(building, "sys", SimpleNamespace(stderr=screen))  # pytest replaces sys.stderr
+    monkeypatch.setattr(building, "PATIENCE", 0.0)
     monkeypatch.delenv("ZEMM_VERBOSE", raising=False)
     return screen
 
@@ -148,7 +149,7 @@ def wait_for(text: str, screen: io.StringIO) -> None:
 
 def test_a_terminal_shows_what_is_built(terminal: Terminal) -> None:
     for name in ("first", "second"):
-        with _building.watched(lambda name=name: name):
+        with building.watched(lambda name=name: name):
             wait_for(f"building kernel {name} ...", terminal)
         assert terminal.getvalue().endswith("\r\033[K")
 
@@ -158,9 +159,9 @@ def test_others_do_not(terminal: Terminal, monkeypatch: pytest.MonkeyPatch, how:
     if how == "no terminal":
         monkeypatch.setattr(terminal, "isatty", lambda: False)
     elif how == "quiet":
-        monkeypatch.setattr(_building, "is_quiet", True)
+        monkeypatch.setattr(building, "is_quiet", True)
     else:
         monkeypatch.setenv("ZEMM_VERBOSE", "error")
-    with _building.watched(lambda: "kernel"):
+    with building.watched(lambda: "kernel"):
         time.sleep(0.3)
     assert terminal.getvalue() == ""

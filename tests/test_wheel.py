@@ -125,8 +125,8 @@ def test_bare_environment(engine: zemm.Engine, tmp_path: Path) -> None:
     (tmp_path / "snippet.py").write_text(block("From Python", "python"))
     env = {"PATH": "", "HOME": str(tmp_path), "ZEMM_CACHE_DIR": os.environ["ZEMM_CACHE_DIR"]}
     assert run(python, "snippet.py", env=env, cwd=tmp_path).startswith("largest error: ")
-    code = "import zemm; print(zemm.__file__); print(zemm._probe.probe_device('cpu', 0)['runtime'])"
-    lines = run(python, "-c", f"import zemm._probe; {code}", env=env, cwd="/").splitlines()
+    code = "import zemm; print(zemm.__file__); print(zemm._doctor.child.probe_device('cpu', 0)['runtime'])"
+    lines = run(python, "-c", f"import zemm._doctor.child; {code}", env=env, cwd="/").splitlines()
     assert all(line.startswith(str(venv)) for line in lines), lines
 
 

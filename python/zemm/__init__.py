@@ -12,14 +12,15 @@ PostOps, MatmulPrimitiveDesc, ReorderPrimitiveDesc and Primitive. Importing zemm
 driver or runtime; making an Engine does.
 """
 
-from zemm import _check, _library, gguf
-from zemm._from_dlpack import from_dlpack
-from zemm._layer_files import load_layers, save_layers
-from zemm._library import ARG, RUNTIME_DIM, version
-from zemm._matmul import matmul
-from zemm._paths import get_include, get_lib
-from zemm._reorder import reorder
-from zemm._warm import Warmed, warm
+from zemm import gguf
+from zemm._arrays.reorder import reorder
+from zemm._functions.from_dlpack import from_dlpack
+from zemm._functions.layer_files import load_layers, save_layers
+from zemm._functions.matmul import matmul
+from zemm._functions.paths import get_include, get_lib
+from zemm._functions.warm import Warmed, warm
+from zemm._library import check, library
+from zemm._library.library import ARG, RUNTIME_DIM, version
 from zemm.attributes import Attr, PostOps
 from zemm.dtypes import dtype_name, numpy_dtype, pack_int4, unpack_int4
 from zemm.engine import Engine, Stream
@@ -66,23 +67,23 @@ ARG_ATTR_ROUNDING_SEED = ARG["ATTR_ROUNDING_SEED"]
 
 def ARG_ATTR_MULTIPLE_POST_OP(index: int) -> int:  # noqa: N802 (the C macro's name)
     """The number to or with the ARG of a tensor of the post-op at this index."""
-    return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (_check.integer(index, "index", 0, 31) + 1)
+    return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (check.integer(index, "index", 0, 31) + 1)
 
 
 def set_verbose(level: int) -> None:
     """Choose what is logged on stdout. 0: nothing; 1: errors, warnings and executions; 2: also
     creations."""
-    _library.call("set_verbose", _check.integer(level, "level"))
+    library.call("set_verbose", check.integer(level, "level"))
 
 
 def set_primitive_cache_capacity(capacity: int) -> None:
     """Set how many primitives the process keeps for reuse. 0 turns the cache off."""
-    _library.call("set_primitive_cache_capacity", _check.integer(capacity, "capacity"))
+    library.call("set_primitive_cache_capacity", check.integer(capacity, "capacity"))
 
 
 def get_primitive_cache_capacity() -> int:
     """How many primitives the process keeps for reuse."""
-    return int(_library.output("int", "get_primitive_cache_capacity"))
+    return int(library.output("int", "get_primitive_cache_capacity"))
 
 
 __all__ = [

@@ -3,14 +3,14 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NoReturn, TypeVar
 
-from zemm import _check, _library
-from zemm._library import value_of
-from zemm._numbers import float32_of
-from zemm._objects import Settings
-from zemm._post_ops import full_name, parameters
-from zemm.dtypes import dtype_name, type_number
+from zemm._library import check, library
+from zemm._library.check import a
+from zemm._library.library import value_of
+from zemm._objects.post_op_names import full_name, parameters
+from zemm.dtypes import dtype_name, float32_of, type_number
+from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
 from zemm.words import (
     AccumulationMode,
@@ -23,6 +23,40 @@ from zemm.words import (
     ScratchpadMode,
 )
 
+S = TypeVar("S", bound="Settings")
+
+
+class Settings:
+    """A mutable object that consists of settings.
+
+    The C library does not give all of them back, so they are kept here, too, for comparisons.
+    """
+
+    _kind: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._handle: Any = library.create(self._kind, f"{self._kind}_create")
+        self._made: dict[Any, tuple[Any, ...]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Settings) or self._kind != other._kind:
+            return NotImplemented
+        return self._made == other._made
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __copy__(self: S) -> S:
+        made = type(self).__new__(type(self))
+        made._handle = library.create(self._kind, f"{self._kind}_clone", self._handle)
+        made._made = dict(self._made)
+        return made
+
+    def __deepcopy__(self: S, memo: object) -> S:
+        return self.__copy__()
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidArgumentsError(f"{a(type(self).__name__)} is not pickled: set it up in each process")
+
 
 class PostOps(Settings):
     """A list of up to 32 operations, applied in order to the f32 result x before dst's scale.
@@ -33,13 +67,16 @@ class PostOps(Settings):
     _kind = "post_ops"
 
     def __len__(self) -> int:
-        return int(_library.plain("post_ops_len", self._handle))
+        return int(library.plain("post_ops_len", self._handle))
 
     def __repr__(self) -> str:
         return f"<PostOps {list(self._made.values())}>"
 
+    def _has_sum(self) -> bool:
+        return any(name == "sum" for name, *_ in self._made.values())
+
     def _append(self, name: str, function: str, *args: Any, words: tuple[Any, ...]) -> None:
-        _library.call(f"post_ops_append_{function}", self._handle, *args)
+        library.call(f"post_ops_append_{function}", self._handle, *args)
         self._made[len(self._made)] = (name, *words)
 
     def append_sum(
@@ -47,8 +84,8 @@ class PostOps(Settings):
     ) -> None:
         """Append x + scale * (old dst - zero_point). data_type: of the old dst; "undef": dst's."""
         number = type_number(data_type, "data_type")
-        factor, zero = float32_of(scale, "scale of sum"), _check.integer(zero_point, "zero_point")
-        words = (factor, zero, _library.name_of("data_type", number))
+        factor, zero = float32_of(scale, "scale of sum"), check.integer(zero_point, "zero_point")
+        words = (factor, zero, library.name_of("data_type", number))
         self._append("sum", "sum", factor, zero, number, words=words)
 
     def append_eltwise(self, alg: EltwiseName, alpha: float | None = None, beta: float | None = None) -> None:
@@ -62,19 +99,19 @@ class PostOps(Settings):
         src2: the s8 or u8 condition of "select", which gives x where it is not 0, else src1."""
         name = full_name(alg, "binary")
         mds = {"src1_md": src1_md} | ({} if src2_md is None else {"src2_md": src2_md})
-        handles = [_check.handle(md, MemoryDesc, what) for what, md in mds.items()]
+        handles = [check.handle(md, MemoryDesc, what) for what, md in mds.items()]
         function = "binary" if src2_md is None else "binary_v2"
         self._append(name, function, value_of("alg_kind", name), *handles, words=tuple(mds.values()))
 
     def append_prelu(self, mask: int) -> None:
         """Append x >= 0 ? x : x * slope. There is a slope for each index of dimension d if bit d of
         mask is set."""
-        mask = _check.integer(mask, "mask")
+        mask = check.integer(mask, "mask")
         self._append("prelu", "prelu", mask, words=(mask,))
 
     def append_dw(self, *_: Any, **__: Any) -> None:
         """Raise UnimplementedError: a depthwise convolution follows a convolution, and zemm has none."""
-        _library.call("post_ops_append_dw", self._handle, *[0] * 6)
+        library.call("post_ops_append_dw", self._handle, *[0] * 6)
 
 
 class Attr(Settings):
@@ -89,14 +126,14 @@ class Attr(Settings):
 
     def _set(self, what: str, *args: Any, of: int | None = None, words: tuple[Any, ...]) -> None:
         """Call a setter. of: the ARG that it is for. words: the values, for equality and repr."""
-        _library.call(f"primitive_attr_set_{what}", self._handle, *(() if of is None else (of,)), *args)
+        library.call(f"primitive_attr_set_{what}", self._handle, *(() if of is None else (of,)), *args)
         self._made[re.sub(r"_v\d$", "", what), of] = words
 
     def _set_quantisation(
         self, what: str, arg: int, mask: int, groups: Sequence[int], data_type: DType, *more: tuple[int, Any]
     ) -> None:
-        arg, mask = _check.integer(arg, "arg"), _check.integer(mask, "mask")
-        count, c_groups = _library.dims(groups, "groups")
+        arg, mask = check.integer(arg, "arg"), check.integer(mask, "mask")
+        count, c_groups = library.dims(groups, "groups")
         number = type_number(data_type, "data_type")
         words = (mask, tuple(groups), dtype_name(data_type), *(word for _, word in more))
         self._set(what, mask, count, c_groups, number, *(value for value, _ in more), of=arg, words=words)
@@ -115,8 +152,8 @@ class Attr(Settings):
         or (). is_on_host: one scale, in a host scalar memory. quantization_mode: "dynamic_fp" makes
         scales of dst an output of a reorder or, if dst is f8 or f4, of a matmul (f8_e4m3, groups of
         1x16); "dynamic_mx" those of a matmul (e8m0, groups of 1x32)."""
-        word = _check.choice(quantization_mode, QuantizationMode, "quantization_mode")
-        host = _check.flag(is_on_host, "is_on_host")
+        word = check.choice(quantization_mode, QuantizationMode, "quantization_mode")
+        host = check.flag(is_on_host, "is_on_host")
         mode = (value_of("quantization_mode", word), word)
         self._set_quantisation("scales_v3", arg, mask, groups, data_type, (host, bool(host)), mode)
 
@@ -131,7 +168,7 @@ class Attr(Settings):
         """Declare zero points of the argument arg: integers, or f16, bf16 and f32 of integer weights.
         The parameters are those of set_scales().
         """
-        host = _check.flag(is_on_host, "is_on_host")
+        host = check.flag(is_on_host, "is_on_host")
         self._set_quantisation("zero_points_v2", arg, mask, groups, data_type, (host, bool(host)))
 
     def set_precomputed_reductions(
@@ -144,14 +181,14 @@ class Attr(Settings):
         self._set_quantisation("precomputed_reductions", arg, mask, groups, data_type)
 
     def _set_mode(self, what: str, mode: str, words: Any, *more: int) -> None:
-        value = value_of(what, _check.choice(mode, words, "mode"))
+        value = value_of(what, check.choice(mode, words, "mode"))
         self._set(f"{what}_v2" if more else what, value, *more, words=(mode, *map(bool, more)))
 
     def set_fpmath_mode(self, mode: FpmathMode, apply_to_int: bool = False) -> None:
         """mode: "strict", "bf16", "f16", "tf32" or "any". apply_to_int: the mode also holds for
         integer weights beside a floating-point src. Scales of such weights that change along K
         need this, and zero points of groups along N."""
-        self._set_mode("fpmath_mode", mode, FpmathMode, _check.flag(apply_to_int, "apply_to_int"))
+        self._set_mode("fpmath_mode", mode, FpmathMode, check.flag(apply_to_int, "apply_to_int"))
 
     def set_accumulation_mode(self, mode: AccumulationMode) -> None:
         """mode: the type of sums, "strict", "relaxed", "any", "s32", "f32" or "f16", as in oneDNN.
@@ -165,7 +202,7 @@ class Attr(Settings):
     def set_deterministic(self, value: bool) -> None:
         """value: results have to have the same bits with any number of threads, too. (Each run gives
         the same bits in any case.)"""
-        number = _check.flag(value, "value")
+        number = check.flag(value, "value")
         self._set("deterministic", number, words=(bool(number),))
 
     def set_dropout(
@@ -180,25 +217,25 @@ class Attr(Settings):
         output that says which elements were kept, in dst's layout; None: it is
         not written. seed_dt: "s32" or "s64"."""
         md = MemoryDesc.zero() if mask_md is None else mask_md
-        mask, seed = _check.handle(md, MemoryDesc, "mask_md"), type_number(seed_dt, "seed_dt")
-        flags = (_check.flag(use_offset, "use_offset"), _check.flag(use_host_scalars, "use_host_scalars"))
+        mask, seed = check.handle(md, MemoryDesc, "mask_md"), type_number(seed_dt, "seed_dt")
+        flags = (check.flag(use_offset, "use_offset"), check.flag(use_host_scalars, "use_host_scalars"))
         words = (mask_md, dtype_name(seed_dt), *map(bool, flags))
         self._set("dropout_v2", mask, seed, *flags, words=words)
 
     def set_rounding(self, arg: int, mode: RoundingMode) -> None:
         """mode: "environment" (to nearest even) or "stochastic"."""
-        value = value_of("rounding_mode", _check.choice(mode, RoundingMode, "mode"))
-        self._set("rounding", value, of=_check.integer(arg, "arg"), words=(mode,))
+        value = value_of("rounding_mode", check.choice(mode, RoundingMode, "mode"))
+        self._set("rounding", value, of=check.integer(arg, "arg"), words=(mode,))
 
     def set_post_ops(self, post_ops: PostOps) -> None:
         """Set the post-ops to a copy of the list."""
         self._set(
-            "post_ops", _check.handle(post_ops, PostOps, "post_ops"), words=tuple(post_ops._made.values())
+            "post_ops", check.handle(post_ops, PostOps, "post_ops"), words=tuple(post_ops._made.values())
         )
 
     def __repr__(self) -> str:
         settings = (
-            f"{what}{'' if of is None else f'[{_library.arg_name(of)}]'}={words}"
+            f"{what}{'' if of is None else f'[{library.arg_name(of)}]'}={words}"
             for (what, of), words in self._made.items()
         )
         return f"<Attr {', '.join(settings) or 'default'}>"

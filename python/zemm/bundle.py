@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import zemm
-from zemm._console import program
+from zemm._terminal.console import program
 from zemm.doctor import CPU_PACKAGES, run_probe
 
 PACKAGE = Path(zemm.__file__).parent

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from zemm._console import program
+from zemm._terminal.console import program
 
 Facts = dict[str, Any]
 
@@ -74,7 +74,7 @@ def report_library(verbose: bool) -> bool:
     print("zemm")
     try:
         import zemm
-        from zemm._probe import loaded_library
+        from zemm._doctor.child import loaded_library
     except ImportError as error:
         line("missing", f"the package does not load ({error}); reinstall it: pip install zemm")
         return False
@@ -195,9 +195,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--probe", nargs=2, metavar=("WHAT", "INDEX"), help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.probe:
-        from zemm import _probe
+        from zemm._doctor import child
 
-        return _probe.main(arguments.probe[0], int(arguments.probe[1]))
+        return child.main(arguments.probe[0], int(arguments.probe[1]))
     if arguments.warm:
         return warm(arguments.warm)
     return 0 if examine(arguments.verbose) else 1

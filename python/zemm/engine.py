@@ -5,8 +5,9 @@ import threading
 from contextlib import nullcontext, suppress
 from typing import Any
 
-from zemm import _check, _library
-from zemm._objects import ProcessBound
+from zemm._library import check, library
+from zemm._library.locks import Lock
+from zemm._objects.process_bound import ProcessBound
 from zemm.errors import InvalidArgumentsError, NoDeviceError, ZemmError
 from zemm.words import EngineKind, Peak
 
@@ -24,9 +25,9 @@ class Engine(ProcessBound):
 
     def __init__(self, kind: EngineKind = "cpu", index: int = 0) -> None:
         value = _kind(kind)
-        index = _check.integer(index, "index", least=0)
+        index = check.integer(index, "index", least=0)
         try:
-            self._handle: Any = _library.create("engine", "engine_create", value, index)
+            self._handle: Any = library.create("engine", "engine_create", value, index)
         except InvalidArgumentsError as error:
             if self.count(kind):
                 raise
@@ -38,18 +39,18 @@ class Engine(ProcessBound):
     @staticmethod
     def count(kind: EngineKind) -> int:
         """The number of devices of a kind; 0 if the loader, a driver or a runtime is missing."""
-        return int(_library.plain("engine_get_count", _kind(kind)))
+        return int(library.plain("engine_get_count", _kind(kind)))
 
     @property
     def name(self) -> str:
         """The device's name, as its driver has it."""
-        return _library.text("engine_get_name", self._handle).strip()
+        return library.text("engine_get_name", self._handle).strip()
 
     @property
     def features(self) -> tuple[str, ...]:
         """Optional instructions of the device ("avx512_vnni", ...) that ZEMM_DEVICE_MASK does not
         hide."""
-        text = _library.text("engine_get_features", self._handle)
+        text = library.text("engine_get_features", self._handle)
         return tuple(text.split(",")) if text else ()
 
     @property
@@ -57,7 +58,7 @@ class Engine(ProcessBound):
         """Properties of a GPU: family ("xe_hpg", "xe_hpc", "xe2", ..., "unknown"), name, xe_cores,
         xves_per_core, sub_group, ...; zemm.h lists the keys at zemm_engine_get_model(). Empty for a
         CPU."""
-        text = _library.text("engine_get_model", self._handle)
+        text = library.text("engine_get_model", self._handle)
         pairs = (item.split("=", 1) for item in text.split(",") if item)
         return {key: int(value) if value.isdigit() else value for key, value in pairs}
 
@@ -66,15 +67,15 @@ class Engine(ProcessBound):
         multiply-add counts as two), "copy" (bytes read plus bytes written) or "read" in bytes per
         second. NotImplementedError: the device is not a CPU or lacks the instructions of the
         measuring kernel."""
-        value = _library.value_of("peak", _check.choice(what, Peak, "what"))
-        return float(_library.output("double", "engine_measure_peak", self._handle, value))
+        value = library.value_of("peak", check.choice(what, Peak, "what"))
+        return float(library.output("double", "engine_measure_peak", self._handle, value))
 
     def __repr__(self) -> str:
         return f"Engine({self.kind!r}, {self.index})"
 
 
 def _kind(kind: str) -> int:
-    return _library.value_of("engine_kind", _check.choice(kind, EngineKind, "kind"))
+    return library.value_of("engine_kind", check.choice(kind, EngineKind, "kind"))
 
 
 class Stream(ProcessBound):
@@ -90,24 +91,24 @@ class Stream(ProcessBound):
     """
 
     def __init__(self, engine: Engine, profiling: bool = False) -> None:
-        handle = _check.handle(engine, Engine, "engine")
-        flags = ["stream_in_order"] + ["stream_profiling"] * _check.flag(profiling, "profiling")
+        handle = check.handle(engine, Engine, "engine")
+        flags = ["stream_in_order"] + ["stream_profiling"] * check.flag(profiling, "profiling")
         self.engine = engine
         # Handles that submitted work may still use, by address. They live until the stream has been
         # waited for.
         self._in_flight: dict[int, Any] = {}
-        self._handle: Any = _library.create(
+        self._handle: Any = library.create(
             "stream",
             "stream_create",
             handle,
-            _library.flags(flags),
+            library.flags(flags),
             keep=(handle, self._in_flight),
-            before=_library.wait_ignoring_errors,
+            before=library.wait_ignoring_errors,
         )
 
     def wait(self) -> None:
         """Wait until all submitted work has run."""
-        _library.call("stream_wait", self._handle)
+        library.call("stream_wait", self._handle)
         self._in_flight.clear()
 
     def __enter__(self) -> "Stream":
@@ -122,9 +123,39 @@ class Stream(ProcessBound):
 
     def reset_profiling(self) -> None:
         """Forget the execution times kept so far."""
-        _library.call("reset_profiling", self._handle)
+        library.call("reset_profiling", self._handle)
 
     def profiling_times(self) -> list[int]:
         """Wait, and return the device time in ns of each execution since the last reset, in
         order."""
-        return _library.profiling_times(self._handle)
+        return library.profiling_times(self._handle)
+
+
+_lock = Lock()  # for the list, which gets its one element when that is ready
+_engines: list[Engine] = []
+
+
+def default_engine() -> Engine:
+    """The first GPU, else the CPU. The process has one such object."""
+    with _lock.current:
+        if not _engines:
+            _engines.append(Engine("gpu" if Engine.count("gpu") else "cpu"))
+        return _engines[0]
+
+
+def stream_of(engine: Engine) -> Stream:
+    """The stream that the calling thread uses on the engine, which keeps it."""
+    streams = engine.thread_local
+    if not hasattr(streams, "stream"):
+        streams.stream = Stream(engine)
+    stream: Stream = streams.stream
+    return stream
+
+
+def check_stream(stream: Stream, engine: Engine) -> None:
+    if not isinstance(stream, Stream):
+        raise InvalidArgumentsError(f"stream is a {type(stream).__name__}, not a Stream")
+    if stream.engine is not engine:
+        raise InvalidArgumentsError(
+            f"the stream is on {stream.engine!r}, the work on {engine!r}: another engine object"
+        )

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm import _check
-from zemm._call import default_engine
-from zemm._reorder import quantize_memory_to_floats
-from zemm._scales import group_count, type_among
-from zemm._tensors import tensor
+from zemm._arrays.operands import tensor
+from zemm._arrays.reorder import quantize_memory_to_floats
+from zemm._arrays.scales import group_count, type_among
+from zemm._library import check
 from zemm.dtypes import FOUR_BIT, numpy_dtype, pack_int4, type_of, unpack_int4
-from zemm.engine import Engine, Stream
+from zemm.engine import Engine, Stream, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.words import DataType, FloatScaling, QuantizedFloatDType, QuantizedFloatType
@@ -63,9 +62,9 @@ def quantize_floats(
     ValueError: the group does not divide K, or an argument is of another type.
     """
     kind = cast(QuantizedFloatType, type_among(dtype, get_args(QuantizedFloatType), "dtype"))
-    scheme = _check.choice(scaling, FloatScaling, "scaling")
+    scheme = check.choice(scaling, FloatScaling, "scaling")
     if engine is not None:
-        _check.instance(engine, Engine, "engine")
+        check.instance(engine, Engine, "engine")
     group, scale_type = _GROUPS[scheme], _SCALES[scheme]
     if isinstance(x, Memory):
         if engine is not None and engine is not x.engine:
@@ -76,7 +75,7 @@ def quantize_floats(
         return QuantizedFloats(*quantize_memory_to_floats(x, group, scale_type, kind, stream))
     if stream is not None:
         raise InvalidArgumentsError("a stream is for a Memory: arrays are there on return")
-    array = _check.array(x, "x")
+    array = check.array(x, "x")
     name = type_of(array, "x")
     if name not in _SOURCES:
         raise InvalidArgumentsError(f"x has type {name}, none of {', '.join(_SOURCES)}")

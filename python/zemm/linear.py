@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm import _check
-from zemm._array_files import about_file, read_arrays, write_arrays
-from zemm._call import check_stream
-from zemm._host_tensors import as_array, check_out, host_of, overlap
-from zemm._linear_call import QuantizedSums
-from zemm._linear_calls import LinearCalls
-from zemm._linear_state import damaged, from_file, pack_state, unpack_state
-from zemm._numbers import as_float32
-from zemm._tensors import owned
-from zemm.dtypes import dtype_name, type_of
-from zemm.engine import Engine, Stream
+from zemm._arrays.host_tensors import as_array, check_out, host_of, overlap
+from zemm._arrays.operands import owned
+from zemm._layers.array_files import about_file, read_arrays, write_arrays
+from zemm._layers.call import QuantizedSums
+from zemm._layers.calls import LinearCalls
+from zemm._layers.state import damaged, from_file, pack_state, unpack_state
+from zemm._library import check
+from zemm.dtypes import as_float32, dtype_name, type_of
+from zemm.engine import Engine, Stream, check_stream
 from zemm.errors import InvalidArgumentsError, NoDeviceError
 from zemm.packed_weights import PackedWeights, pack
 from zemm.quantization import quantize_weights
@@ -84,7 +82,7 @@ class Linear:
         a weight is not finite.
         """
         array = as_array(w, "w")
-        if _check.flag(transposed, "transposed") and array.ndim > 1:
+        if check.flag(transposed, "transposed") and array.ndim > 1:
             array = array.swapaxes(-1, -2)
         quantized = quantize_weights(array, bits, group, scale_dtype, symmetric=symmetric)
         types: tuple[DataType, DataType] = ("u4", "s4") if bits == 4 else ("u8", "s8")
@@ -139,7 +137,7 @@ class Linear:
         ValueError: shapes or types do not fit. NotImplementedError: no implementation takes the
         combination.
         """
-        _check.choice(activation, Activation, "activation")
+        check.choice(activation, Activation, "activation")
         dst_dtype = dtype_name(dst_dtype, "dst_dtype") if dst_dtype is not None else None
         if dst_dtype not in (None, *_FLOATS):
             raise InvalidArgumentsError(f"dst_dtype {dst_dtype} is none of {', '.join(_FLOATS)}")
@@ -155,7 +153,7 @@ class Linear:
             )
         if activation != "int8" and activation_group is not None:
             raise InvalidArgumentsError(
-                f"activation_group {_check.shown(activation_group)} is for activation 'int8', not"
+                f"activation_group {check.shown(activation_group)} is for activation 'int8', not"
                 f" {activation!r}"
             )
         weights = pack(
@@ -210,7 +208,7 @@ class Linear:
             "dst_dtype": self.dst_dtype,
             "fpmath": self.fpmath,
         }
-        return pack_state(arrays, settings, _check.instance(prefix, str, "prefix"))
+        return pack_state(arrays, settings, check.instance(prefix, str, "prefix"))
 
     @classmethod
     def from_state_dict(
@@ -221,10 +219,10 @@ class Linear:
 
         ValueError: there is no layer with the prefix, or it is damaged: arrays are missing, or have other
         shapes, or numbers that their type in the layer cannot hold."""
-        _check.instance(state, Mapping, "state")  # type: ignore[type-abstract]
+        check.instance(state, Mapping, "state")  # type: ignore[type-abstract]
         if engine is not None:
-            _check.instance(engine, Engine, "engine")
-        arrays, settings = unpack_state(state, _check.instance(prefix, str, "prefix"))
+            check.instance(engine, Engine, "engine")
+        arrays, settings = unpack_state(state, check.instance(prefix, str, "prefix"))
         bias = arrays.pop("bias")
         values, scales, zero_points = arrays.values()
         dims = tuple(settings.pop("dims"))
@@ -346,7 +344,7 @@ class Linear:
 
     def _ends(self, shape: Shape, expert: int | None, group_sizes: Any) -> NDArray[np.int32]:
         """For each expert, the number of rows of it and those before. ValueError: they do not fit."""
-        sizes = _check.array(group_sizes, "group_sizes")
+        sizes = check.array(group_sizes, "group_sizes")
         if self.experts is None or expert is not None:
             raise InvalidArgumentsError(
                 "group_sizes are given, but the layer has no experts"

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm import _check, _dlpack, _library
-from zemm._array_memory import array_of, is_raw, layout_of
-from zemm._numbers import scalar_of
-from zemm._objects import ProcessBound
-from zemm.dtypes import FOUR_BIT, numpy_dtype
+from zemm._library import check, library
+from zemm._objects import dlpack
+from zemm._objects.array_memory import array_of, is_raw, layout_of
+from zemm._objects.process_bound import ProcessBound
+from zemm.dtypes import FOUR_BIT, numpy_dtype, scalar_of
 from zemm.engine import Engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory_desc import MemoryDesc
@@ -32,10 +32,10 @@ class Memory(ProcessBound):
     readonly = False  # True: of a tensor that from_dlpack() may only read
 
     def __init__(self, md: MemoryDesc, engine: Engine, buffer: Any = None) -> None:
-        _check.instance(md, MemoryDesc, "md")
-        _check.instance(engine, Engine, "engine")
+        check.instance(md, MemoryDesc, "md")
+        check.instance(engine, Engine, "engine")
         if buffer is None:
-            self._make(md, engine, [_library.ALLOCATE] * md.num_handles)
+            self._make(md, engine, [library.ALLOCATE] * md.num_handles)
             return
         if engine.kind != "cpu":
             raise InvalidArgumentsError(
@@ -43,22 +43,22 @@ class Memory(ProcessBound):
             )
         data = array_of(buffer)
         if data is None:
-            raise InvalidArgumentsError(f"buffer is {_check.shown(buffer)}, not an array nor bytes")
+            raise InvalidArgumentsError(f"buffer is {check.shown(buffer)}, not an array nor bytes")
         if not data.flags.writeable:
             raise InvalidArgumentsError("buffer is read-only")
         if not is_raw(data):
             layout_of(md).check_in_place(data, "buffer", md.size)
         elif data.nbytes < md.size:
             raise InvalidArgumentsError(f"buffer has {data.nbytes} bytes, {md!r} needs {md.size}")
-        self._make(md, engine, [_library.pointer(data.ctypes.data)], keep=data)
+        self._make(md, engine, [library.pointer(data.ctypes.data)], keep=data)
 
     def _make(self, md: MemoryDesc, engine: Engine, handles: list[Any], keep: Any = None) -> None:
-        c_md, c_engine = _check.handle(md, MemoryDesc, "md"), _check.handle(engine, Engine, "engine")
+        c_md, c_engine = check.handle(md, MemoryDesc, "md"), check.handle(engine, Engine, "engine")
         self.md = md
         self.engine: Engine | None = engine
-        args = (c_md, c_engine, len(handles), _library.pointers(handles))
+        args = (c_md, c_engine, len(handles), library.pointers(handles))
         try:
-            self._handle: Any = _library.create("memory", "memory_create_v2", *args, keep=(c_engine, keep))
+            self._handle: Any = library.create("memory", "memory_create_v2", *args, keep=(c_engine, keep))
         except InvalidArgumentsError:
             if md.format_kind != "host_scalar":
                 raise
@@ -72,10 +72,10 @@ class Memory(ProcessBound):
     ) -> "Memory":
         """A memory at an address that the device can use (0: without a buffer); with several
         buffers a sequence of addresses. keep: an object to keep alive as long as the memory."""
-        _check.instance(md, MemoryDesc, "md")
+        check.instance(md, MemoryDesc, "md")
         memory = cls.__new__(cls)
         addresses = address if isinstance(address, (list, tuple)) else [address]
-        pointers = [_library.pointer(_check.integer(a, "address", 0, 2**64 - 1)) for a in addresses]
+        pointers = [library.pointer(check.integer(a, "address", 0, 2**64 - 1)) for a in addresses]
         memory._make(md, engine, pointers, keep)
         return memory
 
@@ -84,28 +84,28 @@ class Memory(ProcessBound):
         """A memory of one number on the host, in md's data type. ValueError: the type cannot hold
         the number (a fraction or a large number in an integer, or one that a float could hold only
         as infinity, NaN or 0)."""
-        if _check.instance(md, MemoryDesc, "md").format_kind != "host_scalar":
+        if check.instance(md, MemoryDesc, "md").format_kind != "host_scalar":
             raise InvalidArgumentsError(
                 f"md is {md!r}: zemm.MemoryDesc.host_scalar(data_type) makes one for a number"
             )
         memory = cls.__new__(cls)
-        scalar = _library.scalar(scalar_of(value, md.data_type).tobytes())
+        scalar = library.scalar(scalar_of(value, md.data_type).tobytes())
         memory.md = md
         memory.engine = None
-        memory._handle = _library.create("memory", "memory_create_host_scalar", md._handle, scalar)
+        memory._handle = library.create("memory", "memory_create_host_scalar", md._handle, scalar)
         return memory
 
     @property
     def handle(self) -> int:
         """The address of the buffer; of the first one if there are several."""
-        return _library.address(_library.output("void *", "memory_get_data_handle", self._handle))
+        return library.address(library.output("void *", "memory_get_data_handle", self._handle))
 
     def read(self, index: int = 0) -> NDArray[np.uint8]:
         """A copy of the bytes of a buffer. Does not wait: call Stream.wait() first."""
         if self.md.format_kind == "host_scalar":
-            return _library.scalar_bytes(self._handle, numpy_dtype(self.md.data_type).itemsize)
+            return library.scalar_bytes(self._handle, numpy_dtype(self.md.data_type).itemsize)
         size = self.md.part_size(index)
-        data: NDArray[np.uint8] = _library.with_mapped(self._handle, index, size, np.copy)
+        data: NDArray[np.uint8] = library.with_mapped(self._handle, index, size, np.copy)
         return data
 
     def write(self, array: ArrayLike | bytes, index: int = 0) -> None:
@@ -118,7 +118,7 @@ class Memory(ProcessBound):
         """
         data = array_of(array)
         if data is None:
-            data = _check.array(array, "array")
+            data = check.array(array, "array")
         if self.readonly:
             raise InvalidArgumentsError("the memory is read-only, as the tensor is that it was made from")
         if self.md.format_kind == "host_scalar":
@@ -127,11 +127,11 @@ class Memory(ProcessBound):
         if is_raw(data):
             if data.size != size:
                 raise InvalidArgumentsError(f"array has {data.size} bytes, {self.md!r} {size}")
-            _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(bytes_, data))
+            library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(bytes_, data))
             return
         layout = layout_of(self.md, index)
         layout.check(data, "array")
-        _library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(layout.view(bytes_), data))
+        library.with_mapped(self._handle, index, size, lambda bytes_: np.copyto(layout.view(bytes_), data))
 
     def __dlpack__(
         self,
@@ -144,10 +144,27 @@ class Memory(ProcessBound):
         """The tensor for from_dlpack() of numpy, torch and others, without a copy, on a CPU engine.
         It keeps the bytes alive. Does not wait: call Stream.wait() first. BufferError: the engine is
         a GPU, or the layout or type has no DLPack form."""
-        return _dlpack.capsule_of(self, max_version, dl_device, copy)
+        array = self._without_copy()
+        return dlpack.capsule_of(array, self.md.data_type, max_version, dl_device, copy)
+
+    def _without_copy(self) -> NDArray[Any]:
+        """The elements as an array. Types of ml_dtypes are integers of their size."""
+        md = self.md
+        if self.engine is None or self.engine.kind != "cpu":
+            raise BufferError("only memory of a CPU engine has a DLPack form: read() copies from a GPU")
+        if md.data_type in FOUR_BIT:
+            raise BufferError(f"{md!r} has two elements to a byte, which DLPack cannot express")
+        try:
+            layout = layout_of(md)
+        except InvalidArgumentsError as error:
+            raise BufferError(str(error)) from None
+        array = layout.view(np.asarray(_Bytes(self)) if md.size else np.empty(0, np.uint8))
+        return array if array.dtype.isbuiltin == 1 else array.view(f"i{array.itemsize}")
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _dlpack.device_of(self)
+        if self.engine is None:
+            raise BufferError("a host scalar has no DLPack form")
+        return (dlpack.CPU, 0) if self.engine.kind == "cpu" else (dlpack.ONE_API, self.engine.index)
 
     def as_numpy(self) -> NDArray[Any]:
         """A copy as an array with md's dims and type. ValueError: md is not row-major or has a
@@ -164,3 +181,16 @@ class Memory(ProcessBound):
     def __repr__(self) -> str:
         place = "the host" if self.engine is None else repr(self.engine)
         return f"<Memory of {self.md!r} on {place}>"
+
+
+class _Bytes:
+    """Bytes of a memory for numpy, which keeps this object, and with it the memory's handle."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.handle = memory._handle
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (memory.md.size,),
+            "data": (memory.handle, memory.readonly),
+        }

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from zemm import _check, _layouts, _library
-from zemm._check import INT64
+from zemm._library import check, layouts, library
+from zemm._library.check import INT64
 from zemm.dtypes import numpy_dtype, type_number
 from zemm.errors import InvalidArgumentsError
 from zemm.words import DataType, DType
@@ -29,12 +29,12 @@ class MemoryDesc:
     def __init__(
         self, dims: Dims, data_type: DType, tag: str | None = None, strides: Dims | None = None
     ) -> None:
-        ndims, c_dims = _library.dims(dims)
+        ndims, c_dims = library.dims(dims)
         args = (ndims, c_dims, type_number(data_type, "data_type"))
-        c_tag = None if tag is None else _check.text(tag, "tag")
-        c_strides = _library.NULL
+        c_tag = None if tag is None else check.text(tag, "tag")
+        c_strides = library.NULL
         if strides is not None:
-            nstrides, c_strides = _library.dims(strides, "strides")
+            nstrides, c_strides = library.dims(strides, "strides")
             if tag is not None:
                 raise InvalidArgumentsError(f"both tag {tag!r} and strides {tuple(strides)} are given")
             if nstrides != ndims:
@@ -45,7 +45,7 @@ class MemoryDesc:
             self._make("memory_desc_create_with_string_tag", *args, c_tag)
 
     def _make(self, function: str, *args: Any) -> None:
-        self._handle: Any = _library.create("memory_desc", function, *args)
+        self._handle: Any = library.create("memory_desc", function, *args)
 
     @classmethod
     def _new(cls, function: str, *args: Any) -> "MemoryDesc":
@@ -61,7 +61,7 @@ class MemoryDesc:
     def zero(cls) -> "MemoryDesc":
         """A descriptor without dimensions, which stands for "no tensor"."""
         return cls._new(
-            "memory_desc_create_with_strides", *_library.dims(()), type_number("undef"), _library.NULL
+            "memory_desc_create_with_strides", *library.dims(()), type_number("undef"), library.NULL
         )
 
     @classmethod
@@ -74,7 +74,7 @@ class MemoryDesc:
         """The descriptor that `blob` was read from. ValueError: it is no such blob, or that of
         another version of the library."""
         if not isinstance(blob, (bytes, bytearray)):
-            raise InvalidArgumentsError(f"blob is {_check.shown(blob)}, not bytes")
+            raise InvalidArgumentsError(f"blob is {check.shown(blob)}, not bytes")
         if len(blob) != (size := len(cls.zero().blob)):
             raise InvalidArgumentsError(f"blob has {len(blob)} bytes, not {size}")
         return cls._new("memory_desc_create_with_blob", bytes(blob))
@@ -82,7 +82,7 @@ class MemoryDesc:
     @property
     def blob(self) -> bytes:
         """The descriptor as bytes, for from_blob()."""
-        return _library.md_blob(self._handle)
+        return library.md_blob(self._handle)
 
     @classmethod
     def csr(
@@ -118,10 +118,10 @@ class MemoryDesc:
         """group_count matrices, one after the other along variable_dim. Its buffers are the values
         and the ends of the groups, counted from the start."""
         args = (
-            *_library.dims(dims),
+            *library.dims(dims),
             type_number(data_type, "data_type"),
-            _check.integer(variable_dim, "variable_dim"),
-            _check.integer(group_count, "group_count", *INT64),
+            check.integer(variable_dim, "variable_dim"),
+            check.integer(group_count, "group_count", *INT64),
             type_number(offsets_dt, "offsets_dt"),
         )
         return cls._new("memory_desc_create_with_grouped_encoding", *args)
@@ -132,7 +132,7 @@ class MemoryDesc:
 
     def reshape(self, dims: Dims) -> "MemoryDesc":
         """The same bytes with other dims, whose product is the same."""
-        c_dims = _library.dims(dims)
+        c_dims = library.dims(dims)
         try:
             return self._new("memory_desc_reshape", self._handle, *c_dims)
         except InvalidArgumentsError as error:
@@ -140,7 +140,7 @@ class MemoryDesc:
 
     def permute_axes(self, permutation: Dims) -> "MemoryDesc":
         """The same bytes with dimension i moved to the position permutation[i]."""
-        count, c_permutation = _library.ints(permutation, "permutation")
+        count, c_permutation = library.ints(permutation, "permutation")
         if count != self.ndims:
             raise InvalidArgumentsError(
                 f"permutation {tuple(permutation)} does not fit {self.ndims} dimensions"
@@ -149,7 +149,7 @@ class MemoryDesc:
 
     def submemory(self, dims: Dims, offsets: Dims) -> "MemoryDesc":
         """The part that begins at offsets (elements along each dimension) and has the size dims."""
-        (ndims, c_dims), (noffsets, c_offsets) = _library.dims(dims), _library.dims(offsets, "offsets")
+        (ndims, c_dims), (noffsets, c_offsets) = library.dims(dims), library.dims(offsets, "offsets")
         if not ndims == noffsets == self.ndims:
             raise InvalidArgumentsError(
                 f"dims {tuple(dims)} and offsets {tuple(offsets)} do not fit {self.ndims} dimensions"
@@ -157,7 +157,7 @@ class MemoryDesc:
         return self._new("memory_desc_create_submemory", self._handle, c_dims, c_offsets)
 
     def _int(self, what: str, ctype: str = "int") -> int:
-        return _library.query_int("memory_desc_query", self._handle, ctype, what)
+        return library.query_int("memory_desc_query", self._handle, ctype, what)
 
     @property
     def ndims(self) -> int:
@@ -167,7 +167,7 @@ class MemoryDesc:
     @property
     def dims(self) -> tuple[int, ...]:
         """The size of each dimension, in elements."""
-        return _library.query_dims(self._handle, "dims", self.ndims)
+        return library.query_dims(self._handle, "dims", self.ndims)
 
     @property
     def data_type(self) -> DataType:
@@ -177,14 +177,14 @@ class MemoryDesc:
     @property
     def format_kind(self) -> str:
         """One of "blocked", "any", "sparse", "host_scalar", "opaque" and "undef"."""
-        return _library.name_of("format_kind", self._int("format_kind", "zemm_format_kind_t"))
+        return library.name_of("format_kind", self._int("format_kind", "zemm_format_kind_t"))
 
     @property
     def strides(self) -> tuple[int, ...]:
         """Elements from one index to the next along each dimension; with inner blocks, from one
         block to the next. ValueError unless format_kind is "blocked"."""
         try:
-            return _library.query_dims(self._handle, "strides", self.ndims)
+            return library.query_dims(self._handle, "strides", self.ndims)
         except InvalidArgumentsError:
             raise self._not_blocked("strides") from None
 
@@ -194,7 +194,7 @@ class MemoryDesc:
     @property
     def padded_dims(self) -> tuple[int, ...]:
         """The dims with the padding to whole inner blocks."""
-        return _library.query_dims(self._handle, "padded_dims", self.ndims)
+        return library.query_dims(self._handle, "padded_dims", self.ndims)
 
     @property
     def inner_nblks(self) -> int:
@@ -207,12 +207,12 @@ class MemoryDesc:
     @property
     def inner_blks(self) -> tuple[int, ...]:
         """Sizes of the inner blocks, outermost first."""
-        return _library.query_dims(self._handle, "inner_blks", self.inner_nblks)
+        return library.query_dims(self._handle, "inner_blks", self.inner_nblks)
 
     @property
     def inner_idxs(self) -> tuple[int, ...]:
         """The dimension that each inner block divides, in the order of inner_blks."""
-        return _library.query_dims(self._handle, "inner_idxs", self.inner_nblks)
+        return library.query_dims(self._handle, "inner_idxs", self.inner_nblks)
 
     @property
     def offset0(self) -> int:
@@ -233,29 +233,29 @@ class MemoryDesc:
     def part_size(self, index: int) -> int:
         """The bytes of the buffer at index."""
         self._check_part(index)
-        size = int(_library.plain("memory_desc_get_size_v2", self._handle, index))
-        return size if size < 2**63 else _library.RUNTIME_DIM
+        size = int(library.plain("memory_desc_get_size_v2", self._handle, index))
+        return size if size < 2**63 else library.RUNTIME_DIM
 
     def part_data_type(self, index: int) -> DataType:
         """The data type of the buffer at index."""
         self._check_part(index)
         args = (self._handle, "zemm_data_type_t", "data_type", index)
-        return _data_type_name(_library.query_int("memory_desc_query_v2", *args))
+        return _data_type_name(library.query_int("memory_desc_query_v2", *args))
 
     def _encoding(self) -> str:
         """The sparse encoding; "" for other formats."""
         if self.format_kind != "sparse":
             return ""
-        return _library.name_of("sparse_encoding", self._int("sparse_encoding", "zemm_sparse_encoding_t"))
+        return library.name_of("sparse_encoding", self._int("sparse_encoding", "zemm_sparse_encoding_t"))
 
     def _check_part(self, index: int) -> None:
         if type(index) is not int or index != 0:  # all have the first
-            _check.integer(index, "index of a buffer", 0, self.num_handles - 1)
+            check.integer(index, "index of a buffer", 0, self.num_handles - 1)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MemoryDesc):
             return NotImplemented
-        return bool(_library.plain("memory_desc_equal", self._handle, other._handle))
+        return bool(library.plain("memory_desc_equal", self._handle, other._handle))
 
     def __hash__(self) -> int:
         return hash((self.format_kind, self.data_type, self.dims))
@@ -272,7 +272,7 @@ class MemoryDesc:
         kind = self.format_kind
         if kind == "host_scalar":
             return f"{self.data_type} host scalar"
-        start = f"{_layouts.numbers(self.dims)} {self.data_type}"
+        start = f"{layouts.numbers(self.dims)} {self.data_type}"
         if kind == "blocked":
             return f"{start} {self._layout()}"
         if kind != "sparse":
@@ -289,12 +289,12 @@ class MemoryDesc:
 
     def _layout(self) -> str:
         """The tag if there is one, else strides and offset."""
-        tag = _layouts.tag(self.padded_dims, self.strides, self.inner_blks, self.inner_idxs)
+        tag = layouts.tag(self.padded_dims, self.strides, self.inner_blks, self.inner_idxs)
         word = f"packed {tag}" if self.inner_nblks else tag
         if self._has_tag(tag):
             return word
-        strides = f"strides {_layouts.numbers(self.strides)}"
-        offset = f" offset {_layouts.numbers([self.offset0])[1:-2]}" if self.offset0 else ""
+        strides = f"strides {layouts.numbers(self.strides)}"
+        offset = f" offset {layouts.numbers([self.offset0])[1:-2]}" if self.offset0 else ""
         return f"{word} {strides}{offset}" if self.inner_nblks else f"{strides}{offset}"
 
     def _has_tag(self, tag: str) -> bool:
@@ -305,8 +305,8 @@ class MemoryDesc:
 
 
 def _data_type_name(number: int) -> DataType:
-    return cast(DataType, _library.name_of("data_type", number))
+    return cast(DataType, library.name_of("data_type", number))
 
 
 def _sparse(dims: Dims, data_type: DType, nnz: int) -> tuple[Any, ...]:
-    return *_library.dims(dims), type_number(data_type, "data_type"), _check.integer(nnz, "nnz", *INT64)
+    return *library.dims(dims), type_number(data_type, "data_type"), check.integer(nnz, "nnz", *INT64)

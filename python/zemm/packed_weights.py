@@ -8,17 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm import _check
-from zemm._call import default_engine
-from zemm._library import ARG, RUNTIME_DIM
-from zemm._lists import TYPES
-from zemm._parameters import Parameter, describe, scale_values, weights_zero_point_values
-from zemm._reorder import reorder
-from zemm._scales import group_count
-from zemm._tensors import operand, owned, tensor, with_type
+from zemm._arrays.operands import (
+    Parameter,
+    describe,
+    operand,
+    owned,
+    scale_values,
+    set_fpmath,
+    tensor,
+    weights_zero_point_values,
+    with_type,
+)
+from zemm._arrays.reorder import reorder
+from zemm._arrays.scales import group_count
+from zemm._library import check
+from zemm._library.library import ARG, RUNTIME_DIM
+from zemm._library.lists import TYPES
 from zemm.attributes import Attr
 from zemm.dtypes import FOUR_BIT
-from zemm.engine import Engine
+from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
@@ -206,11 +214,11 @@ def pack(
     ValueError: shapes or types do not fit. NotImplementedError: no implementation takes the
     combination.
     """
-    _check.choice(src_dtype, PackedFor, "src_dtype")
-    _check.flag(transposed, "transposed")
+    check.choice(src_dtype, PackedFor, "src_dtype")
+    check.flag(transposed, "transposed")
     array, data_type, axis = _stored(operand(weights, "weights"), weights_dtype, transposed)
     packed = PackedWeights.__new__(PackedWeights)
-    packed.engine = default_engine() if engine is None else _check.instance(engine, Engine, "engine")
+    packed.engine = default_engine() if engine is None else check.instance(engine, Engine, "engine")
     packed.data_type, packed.src_dtype = data_type, src_dtype
     plain = tensor(array, data_type, array.ndim, packed.engine, axis)
     packed.dims = plain.dims
@@ -247,19 +255,6 @@ def _stored(
         stored = np.ascontiguousarray(stored)
     stored = stored.swapaxes(-1, -2) if transposed else stored
     return stored, dtype, -2 if transposed else -1
-
-
-def set_fpmath(attr: Attr, src_dtype: DataType, weights_dtype: DataType, fpmath: FpmathMode | None) -> None:
-    """Set the fpmath mode. Integer weights of a floating-point src are converted to src's type
-    unless fpmath says something else."""
-    weight_only = TYPES[src_dtype].kind == "floating" and weights_dtype in ("u8", "s8", "u4", "s4")
-    if fpmath is not None or weight_only:
-        own: dict[str, FpmathMode] = {"bf16": "bf16", "f16": "f16", "f32": "strict"}
-        mode = own.get(src_dtype, "any")
-        if fpmath is not None:
-            _check.choice(fpmath, FpmathMode, "fpmath")
-            mode = fpmath
-        attr.set_fpmath_mode(mode, apply_to_int=weight_only)
 
 
 def matmul_desc(

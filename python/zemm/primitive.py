@@ -5,8 +5,9 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from zemm import _building, _check, _library
-from zemm._objects import ProcessBound
+from zemm._library import check, library
+from zemm._objects.process_bound import ProcessBound
+from zemm._terminal import building
 from zemm.attributes import Attr
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError, ZemmError
@@ -36,7 +37,7 @@ class PrimitiveDesc(ProcessBound):
         self.engine = engine
         self._engines = engines
         keep = tuple(e._handle for e in engines)
-        self._handle: Any = _library.create("primitive_desc", function, *args, keep=keep)
+        self._handle: Any = library.create("primitive_desc", function, *args, keep=keep)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.impl_info} on {self.engine!r}>"
@@ -44,13 +45,13 @@ class PrimitiveDesc(ProcessBound):
     @property
     def impl_info(self) -> str:
         """The name of the chosen implementation."""
-        return _library.query_string("primitive_desc_query", self._handle, "impl_info_str", 0)
+        return library.query_string("primitive_desc_query", self._handle, "impl_info_str", 0)
 
     def next_impl(self) -> bool:
         """Move on to the next implementation for the problem. False, and no change, if there is
         none."""
         try:
-            _library.call("primitive_desc_next_impl", self._handle)
+            library.call("primitive_desc_next_impl", self._handle)
         except ZemmError as error:
             if error.status == "last_impl_reached":
                 return False
@@ -67,29 +68,29 @@ class PrimitiveDesc(ProcessBound):
         """A copy of a memory descriptor. what: "src_md", "weights_md" (index 1: bias), "dst_md",
         "scratchpad_md" or "exec_arg_md" (index: an ARG number). A zero descriptor if the primitive
         has no such tensor."""
-        query = _library.value_of("query", _check.choice(what, MdQuery, "what"))
-        index = _check.integer(index, "index")
-        handle = _library.plain("primitive_desc_query_md", self._handle, query, index)
-        if handle == _library.NULL:
+        query = library.value_of("query", check.choice(what, MdQuery, "what"))
+        index = check.integer(index, "index")
+        handle = library.plain("primitive_desc_query_md", self._handle, query, index)
+        if handle == library.NULL:
             raise InvalidArgumentsError(f"index {index} of {what} names no memory descriptor")
         return MemoryDesc._copy_of(handle)
 
     def query_s64(self, what: IntQuery, index: int = 0) -> int:
         """The answer to a query for an integer: "memory_consumption_s64" (bytes of scratchpad that
         the library allocates) or "cache_blob_id_size_s64". index: 0."""
-        _check.choice(what, IntQuery, "what")
-        _check.integer(index, "index", 0, 0)
-        return _library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
+        check.choice(what, IntQuery, "what")
+        check.integer(index, "index", 0, 0)
+        return library.query_int("primitive_desc_query", self._handle, "int64_t", what, index)
 
     def tuning(self) -> str:
         """The text of a file that, named by ZEMM_TUNING, makes the library choose this implementation
         for the problem."""
-        return _library.tuning_of(self._handle)
+        return library.tuning_of(self._handle)
 
     def modules(self) -> tuple[Module, ...]:
         """The modules of the chosen implementation's kernels, that of the main kernel first. Builds
         nothing."""
-        return tuple(Module(*fields) for fields in _library.modules_of(self._handle))
+        return tuple(Module(*fields) for fields in library.modules_of(self._handle))
 
 
 class MatmulPrimitiveDesc(PrimitiveDesc):
@@ -112,11 +113,11 @@ class MatmulPrimitiveDesc(PrimitiveDesc):
             engine,
             (engine,),
             "matmul_primitive_desc_create",
-            _check.handle(engine, Engine, "engine"),
-            _check.handle(src, MemoryDesc, "src"),
-            _check.handle(weights, MemoryDesc, "weights"),
+            check.handle(engine, Engine, "engine"),
+            check.handle(src, MemoryDesc, "src"),
+            check.handle(weights, MemoryDesc, "weights"),
             _optional(bias, MemoryDesc, "bias"),
-            _check.handle(dst, MemoryDesc, "dst"),
+            check.handle(dst, MemoryDesc, "dst"),
             _optional(attr, Attr, "attr"),
         )
 
@@ -141,23 +142,23 @@ class ReorderPrimitiveDesc(PrimitiveDesc):
         attr: Attr | None = None,
         dst_engine: Engine | None = None,
     ) -> None:
-        _check.instance(src_engine, Engine, "src_engine")
+        check.instance(src_engine, Engine, "src_engine")
         to = dst_engine if dst_engine is not None else src_engine
         self._make(
             to,
             (src_engine, to),
             "reorder_primitive_desc_create",
-            _check.handle(src, MemoryDesc, "src"),
-            _check.handle(src_engine, Engine, "src_engine"),
-            _check.handle(dst, MemoryDesc, "dst"),
-            _check.handle(to, Engine, "dst_engine"),
+            check.handle(src, MemoryDesc, "src"),
+            check.handle(src_engine, Engine, "src_engine"),
+            check.handle(dst, MemoryDesc, "dst"),
+            check.handle(to, Engine, "dst_engine"),
             _optional(attr, Attr, "attr"),
         )
 
 
 def _optional(value: Any, kind: type[Any], name: str) -> Any:
     """The C object of a value that may be None."""
-    return _library.NULL if value is None else _check.handle(value, kind, name)
+    return library.NULL if value is None else check.handle(value, kind, name)
 
 
 class Primitive(ProcessBound):
@@ -165,11 +166,11 @@ class Primitive(ProcessBound):
     its stream."""
 
     def __init__(self, pd: PrimitiveDesc) -> None:
-        handle = _check.handle(pd, PrimitiveDesc, "pd")
+        handle = check.handle(pd, PrimitiveDesc, "pd")
         self.engine = pd.engine
         keep = (*(e._handle for e in pd._engines), handle)
-        with _building.watched(lambda: pd.impl_info):
-            self._handle: Any = _library.create("primitive", "primitive_create", handle, keep=keep)
+        with building.watched(lambda: pd.impl_info):
+            self._handle: Any = library.create("primitive", "primitive_create", handle, keep=keep)
 
     def __repr__(self) -> str:
         return f"<Primitive {self.impl_info} on {self.engine!r}>"
@@ -178,25 +179,25 @@ class Primitive(ProcessBound):
     def impl_info(self) -> str:
         """The name of the implementation that runs: the descriptor's, or a later one if the driver
         could not build that (the log has a warning then)."""
-        return _library.query_string("primitive_desc_query", self._desc(), "impl_info_str", 0)
+        return library.query_string("primitive_desc_query", self._desc(), "impl_info_str", 0)
 
     def _desc(self) -> Any:
-        return _library.output("const_zemm_primitive_desc_t", "primitive_get_primitive_desc", self._handle)
+        return library.output("const_zemm_primitive_desc_t", "primitive_get_primitive_desc", self._handle)
 
     def execute(self, stream: Stream, args: Mapping[int, Memory | None]) -> None:
         """Submit the work to the stream. args: memories by ARG number; they stay alive until
         stream.wait(). None is no argument."""
-        c_stream, handles = _check.handle(stream, Stream, "stream"), _handles(args)
-        c_args = _library.exec_args(handles)
-        _library.call("primitive_execute", self._handle, c_stream, len(handles), c_args)
+        c_stream, handles = check.handle(stream, Stream, "stream"), _handles(args)
+        c_args = library.exec_args(handles)
+        library.call("primitive_execute", self._handle, c_stream, len(handles), c_args)
         for handle in (self._handle, *handles.values()):
-            stream._in_flight[_library.address(handle)] = handle
+            stream._in_flight[library.address(handle)] = handle
 
     def bind(self, stream: Stream, args: Mapping[int, Memory | None]) -> Callable[[], None]:
         """A function that does the same as execute(stream, args), but converts the arguments only
         once. It saves host time in repeated runs, and keeps alive what it uses."""
-        c_stream, handles = _check.handle(stream, Stream, "stream"), _handles(args)
-        call = _library.bound_execute(self._handle, c_stream, handles)
+        c_stream, handles = check.handle(stream, Stream, "stream"), _handles(args)
+        call = library.bound_execute(self._handle, c_stream, handles)
         used = (self._handle, *handles.values())
 
         def submit() -> None:
@@ -211,7 +212,7 @@ def _handles(args: Mapping[int, Memory | None]) -> dict[int, Any]:
     written to."""
     if not isinstance(args, Mapping):
         raise InvalidArgumentsError(
-            f"args is {_check.shown(args)}, not a dict such as {{zemm.ARG_SRC: memory}}"
+            f"args is {check.shown(args)}, not a dict such as {{zemm.ARG_SRC: memory}}"
         )
     handles = {}
     for key, memory in args.items():
@@ -219,12 +220,12 @@ def _handles(args: Mapping[int, Memory | None]) -> dict[int, Any]:
             arg = operator.index(key)
         except TypeError:
             raise InvalidArgumentsError(
-                f"args has the key {_check.shown(key)}, not {_right_key(key)}"
+                f"args has the key {check.shown(key)}, not {_right_key(key)}"
             ) from None
-        _check.integer(arg, "a key of args")
+        check.integer(arg, "a key of args")
         if memory is not None:
-            name = f"args[{_library.arg_name(arg)}]"
-            handles[arg] = _check.handle(memory, Memory, name)
+            name = f"args[{library.arg_name(arg)}]"
+            handles[arg] = check.handle(memory, Memory, name)
             if memory.readonly and arg & 0xFF in _OUTPUTS:
                 raise InvalidArgumentsError(f"{name} is a read-only memory, but an output")
     return handles
@@ -233,8 +234,8 @@ def _handles(args: Mapping[int, Memory | None]) -> dict[int, Any]:
 def _right_key(wrong: Any) -> str:
     """How to write the key that was meant."""
     word = wrong.upper() if isinstance(wrong, str) else ""
-    return f"zemm.ARG_{word}" if word in _library.ARG else "a number such as zemm.ARG_SRC"
+    return f"zemm.ARG_{word}" if word in library.ARG else "a number such as zemm.ARG_SRC"
 
 
 # The low byte is the tensor, whose scales, zero points and sums may be outputs, too.
-_OUTPUTS = (_library.ARG["DST"], _library.ARG["SCRATCHPAD"])
+_OUTPUTS = (library.ARG["DST"], library.ARG["SCRATCHPAD"])

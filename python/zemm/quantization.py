@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm import _check
-from zemm._reorder import quantize_memory
-from zemm._scales import finite, group_count, quantized_type_of, scale_type_of, scales_of
-from zemm._tensors import tensor
+from zemm._arrays.operands import tensor
+from zemm._arrays.reorder import quantize_memory
+from zemm._arrays.scales import finite, group_count, quantized_type_of, scale_type_of, scales_of
+from zemm._library import check
 from zemm.dtypes import pack_int4, type_of
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError
@@ -108,10 +108,10 @@ def quantize_activations(
     most = (2**31 - 1) // (255 if kind == "u8" else 127)
     if isinstance(group, (int, np.integer)) and group > most:
         raise InvalidArgumentsError(
-            f"int32 holds sums of {most} {kind} values, the group is {_check.shown(group)}"
+            f"int32 holds sums of {most} {kind} values, the group is {check.shown(group)}"
         )
     if engine is not None:
-        _check.instance(engine, Engine, "engine")
+        check.instance(engine, Engine, "engine")
     if isinstance(x, Memory):
         if engine is not None and engine is not x.engine:
             raise InvalidArgumentsError(
@@ -156,7 +156,7 @@ def _quantize_on(
     engine: Engine, x: ArrayLike, group: int, scale_type: ScaleType, kind: QuantizedType
 ) -> QuantizedActivations | QuantizedActivationsU8:
     """quantize_activations() of an array on an engine."""
-    array = _check.array(x, "x")
+    array = check.array(x, "x")
     name = type_of(array, "x")
     if name not in ("f32", "f16", "bf16"):
         raise InvalidArgumentsError(f"x has type {name}; a device quantises f32, f16 and bf16")
@@ -218,8 +218,8 @@ def quantize_weights(
     is not finite, or scale_dtype cannot hold a scale.
     """
     if not isinstance(bits, (int, np.integer)) or bits not in (4, 8):
-        raise InvalidArgumentsError(f"bits is {_check.shown(bits)}, neither 8 nor 4")
-    scale_type, is_signed = scale_type_of(scale_dtype), _check.flag(symmetric, "symmetric")
+        raise InvalidArgumentsError(f"bits is {check.shown(bits)}, neither 8 nor 4")
+    scale_type, is_signed = scale_type_of(scale_dtype), check.flag(symmetric, "symmetric")
     array = finite(w, "w")
     if array.ndim not in (2, 3):
         raise InvalidArgumentsError(f"w has shape {array.shape}, neither [K, N] nor [E, K, N]")

@@ -6,7 +6,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from zemm import _library
+from zemm._library import library
 from zemm.benchdnn import atoms, attributes, knobs, masks, options, template
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.attributes import Rounding
@@ -94,7 +94,7 @@ def test_every_name_of_the_enum_is_a_tag() -> None:
     """Names of the same value stand for the same layout, with exceptions in oneDNN's enum, which
     benchdnn does not take."""
     exceptions = {"OhwI24o", "OhwI32o", "gOhwI24o", "gOhwI32o", "gIOhw2i8o16i2o", "gIOdhw2i8o16i2o"}
-    numbers = {name: _library.value_of("format_tag", name) for name in _library.names_of("format_tag")}
+    numbers = {name: library.value_of("format_tag", name) for name in library.names_of("format_tag")}
     plain = {number: name for name, number in numbers.items() if re.fullmatch("[a-lA-L0-9]+", name)}
     for name in set(numbers) - exceptions - {"any", "undef", "last"}:
         assert parse_tag(name, "--stag", enum_only=True) == name

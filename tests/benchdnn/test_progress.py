@@ -4,7 +4,7 @@
 import sys
 
 import pytest
-from zemm import _building
+from zemm._terminal import building
 from zemm.benchdnn.progress import Progress
 
 
@@ -23,10 +23,10 @@ def test_bar(
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.delenv("NO_COLOR", raising=False)
     with Progress(total) as progress:
-        assert _building.is_quiet == shown
+        assert building.is_quiet == shown
         progress.emit("0:PASSED")
         progress.advance("passed:1")
-    assert not _building.is_quiet
+    assert not building.is_quiet
     captured = capsys.readouterr()
     assert "0:PASSED" in captured.out
     assert (f"/{total}" in captured.err) == shown

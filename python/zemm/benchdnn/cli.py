@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from zemm._console import program
+from zemm._terminal.console import program
 from zemm.benchdnn import from_verbose
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker

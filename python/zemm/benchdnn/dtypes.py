@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm._lists import TYPES
+from zemm._library.lists import TYPES
 from zemm.benchdnn import atoms
 
 Floats = NDArray[np.float32]

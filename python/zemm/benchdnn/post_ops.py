@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from zemm._lists import algorithms_of
+from zemm._library.lists import algorithms_of
 from zemm.benchdnn import atoms, dtypes
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.masks import parse_mask

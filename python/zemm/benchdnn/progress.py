@@ -5,7 +5,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from zemm import _building
+from zemm._terminal import building
 
 _FEW = 10
 
@@ -32,7 +32,7 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         if self._bar:
-            self._was_quiet, _building.is_quiet = _building.is_quiet, True
+            self._was_quiet, building.is_quiet = building.is_quiet, True
             self._bar.start()
         return self
 
@@ -41,7 +41,7 @@ class Progress:
     ) -> None:
         if self._bar:
             self._bar.stop()
-            _building.is_quiet = self._was_quiet
+            building.is_quiet = self._was_quiet
 
     def emit(self, line: str) -> None:
         """Print one or more lines to stdout, above the bar."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from zemm._locks import Lock
+from zemm._library.locks import Lock
 from zemm.benchdnn import create, footprint, verdict
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case

@@ -4,7 +4,7 @@ other primitives (`nchw`, `OI16i16o`) stand for."""
 
 import re
 
-from zemm._library import names_of
+from zemm._library.library import names_of
 from zemm.benchdnn.atoms import UsageError, unknown
 
 _LETTERS = "abcdefghijkl"

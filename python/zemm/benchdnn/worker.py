@@ -4,7 +4,7 @@
 from multiprocessing.connection import Connection
 from typing import Any
 
-from zemm import _building
+from zemm._terminal import building
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job
 from zemm.benchdnn.run import Runner
@@ -18,7 +18,7 @@ def serve(descriptor: int) -> None:
     """Run blocks of jobs until the other side closes the connection, a file descriptor. Each result
     is sent at once."""
     link = Connection(descriptor)
-    _building.is_quiet = True
+    building.is_quiet = True
 
     def announce(job: Job, word: str) -> None:
         link.send((STAGE, word))

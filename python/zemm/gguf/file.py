@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm import _check
+from zemm._library import check
 from zemm.errors import InvalidArgumentsError, missing_package
 from zemm.gguf.formats import FORMATS
 from zemm.gguf.header import TensorEntry, read_header
@@ -37,7 +37,7 @@ class File(Mapping[str, Tensor]):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         gguf = _package()
-        self.path = _check.path(path, "path")
+        self.path = check.path(path, "path")
         try:
             self._data = _mapped(self.path)
             header = read_header(self._data, gguf)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm._host_tensors import as_array, check_out, host_of
+from zemm._arrays.host_tensors import as_array, check_out, host_of
 from zemm.dtypes import FLOATING, dtype_name
 from zemm.engine import Engine, Stream
 from zemm.errors import InvalidArgumentsError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from zemm._parameters import describe_src, reduction_values, scale_values
+from zemm._arrays.operands import describe_src, reduction_values, scale_values
 
 
 def group_sums(

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zemm._console import program
+from zemm._terminal.console import program
 from zemm.isa import report
 from zemm.isa.analysis import Analysis, analyse
 from zemm.isa.compiler import Compiled, Compiler
@@ -165,7 +165,7 @@ class _Run:
 
     def rows(self) -> None:
         from zemm.isa.modules import engine, module_of
-        from zemm.isa.rows import PROBLEMS, chosen, names_of, weights_of
+        from zemm.isa.rows import PROBLEMS, chosen, is_for, names_of, weights_of, why_not
 
         rows = chosen(self.args.row)
         if not rows:
@@ -176,7 +176,7 @@ class _Run:
         for row in rows:
             reasons = []
             problems: dict[_Source, list[Problem]] = {}  # by the module that zemm builds for them
-            for problem in filter(row.is_for, PROBLEMS):
+            for problem in (p for p in PROBLEMS if is_for(row, p)):
                 module, why = module_of(cpu, row, problem)
                 if module:
                     spirv = specialised(module.spirv, module.constants)
@@ -189,7 +189,7 @@ class _Run:
                     f"{row.name} takes none of the problems of python/zemm/isa/rows.py: {'; '.join(reasons)}"
                 )
             for device, family in self.devices.items():
-                impossible = row.why_not(family)
+                impossible = why_not(row, family)
                 if impossible:
                     self.skipped.append(f"{row.name} on {device}: {impossible}")
                     continue

@@ -9,7 +9,7 @@ takes the sum of their times.
 from dataclasses import dataclass
 from typing import Any
 
-from zemm._lists import GPUS
+from zemm._library.lists import GPUS
 from zemm.isa.assembly import Instruction
 from zemm.isa.errors import IsaError
 from zemm.isa.messages import Traffic

@@ -1,86 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matmul rows of kernels.json, and typical problems with which they are analysed."""
 
-import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from zemm._lists import TYPES
+from zemm._library import kernels
+from zemm._library.kernels import Row
+from zemm._library.lists import TYPES
 from zemm.isa.errors import IsaError
 from zemm.isa.model import Family
 from zemm.isa.weights import MOST_ROWS, Shape
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of kernels.def. The beginning of that file explains the columns."""
-
-    name: str
-    src: str
-    tile_m: int
-    tile_n: int
-    tile_k: int
-    rows: int  # that the policy multiplies at once
-    policy: str
-    owner: str  # of a tile: work_item or sub_group
-    work_items: int  # of an owner
-    family: str  # of ISAs, in src/matmul/choose/family.hpp
-    weights: str
-    predicate: str  # in src/matmul/choose/predicates.hpp
-    feature: str | None  # that the predicate wants of the device
-
-    @property
-    def is_xe(self) -> bool:
-        """Whether the row is for Intel GPUs."""
-        return self.owner == "sub_group"
-
-    @property
-    def has_dots(self) -> bool:
-        """Whether it multiplies by DPAS or DP4A, by which its K loop is found and its utilisation
-        is computed."""
-        return self.family not in ("xe_fma16", "xe_fma8")
-
-    @property
-    def has_tiles(self) -> bool:
-        """Whether it multiplies tiles of AMX. Its policy then has the name of the feature."""
-        return self.family in ("amx", "amx_fp16")
-
-    @property
-    def is_dp4a(self) -> bool:
-        return self.family == "xe_dp4a"
-
-    @property
-    def block2d(self) -> bool:
-        """Whether it uses 2-D block loads."""
-        return self.feature == "block_2d"
-
-    def why_not(self, family: Family) -> str:
-        """The reason why the row cannot run on the family; '' if it can."""
-        if self.is_dp4a and family.dpas_row_cycles:
-            return f"{family.name} has XMX, the row is for GPUs without"
-        if self.is_xe and not self.is_dp4a and not family.dpas_row_cycles:
-            return f"{family.name} has no XMX"
-        if self.block2d and not family.block2d:
-            return f"{family.name} has no 2-D block loads"
-        if self.is_xe and self.work_items != family.sub_group:
-            return f"a DPAS of {family.name} has {family.sub_group} lanes, the row is for {self.work_items}"
-        return ""
-
-    def is_for(self, problem: "Problem") -> bool:
-        """Whether the row is analysed with the problem.
-
-        Wide tiles leave no registers for scales along K, so the dispatcher chooses a narrower one
-        for groups. Rows without 2-D block loads have plain weights packed first, so their loop is
-        that of packed weights.
-        """
-        if self.is_xe and not self.block2d and problem.tag != "any":
-            return False
-        return not (self.is_xe and self.tile_n >= 64 and problem.group)
 
 
 @dataclass(frozen=True)
@@ -176,25 +109,37 @@ FEW_ROWS = 16  # a row with a tile of at most this height is analysed with as ma
 MANY_ROWS = 2172  # rows of src for higher tiles
 
 
-def kernels(path: Path | None = None) -> list[dict[str, Any]]:
-    """All kernels, in the order of dispatch, from the list that the build installs with the
-    package."""
-    path = path or Path(__file__).parents[1] / "kernels.json"
-    try:
-        found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise IsaError(f"the list of kernels cannot be read: {path}: {error.strerror}") from None
-    return found
-
-
 def rows(path: Path | None = None) -> list[Row]:
     """The matmul kernels, in the order of dispatch."""
-    names = [field.name for field in fields(Row)]
-    return [
-        Row(**{name: kernel[name] for name in names})
-        for kernel in kernels(path)
-        if kernel["kind"] == "matmul"
-    ]
+    try:
+        return kernels.rows(path)
+    except OSError as error:
+        raise IsaError(f"the list of kernels cannot be read: {error.filename}: {error.strerror}") from None
+
+
+def why_not(row: Row, family: Family) -> str:
+    """The reason why the row cannot run on the family; '' if it can."""
+    if row.is_dp4a and family.dpas_row_cycles:
+        return f"{family.name} has XMX, the row is for GPUs without"
+    if row.is_xe and not row.is_dp4a and not family.dpas_row_cycles:
+        return f"{family.name} has no XMX"
+    if row.block2d and not family.block2d:
+        return f"{family.name} has no 2-D block loads"
+    if row.is_xe and row.work_items != family.sub_group:
+        return f"a DPAS of {family.name} has {family.sub_group} lanes, the row is for {row.work_items}"
+    return ""
+
+
+def is_for(row: Row, problem: Problem) -> bool:
+    """Whether the row is analysed with the problem.
+
+    Wide tiles leave no registers for scales along K, so the dispatcher chooses a narrower one
+    for groups. Rows without 2-D block loads have plain weights packed first, so their loop is
+    that of packed weights.
+    """
+    if row.is_xe and not row.block2d and problem.tag != "any":
+        return False
+    return not (row.is_xe and row.tile_n >= 64 and problem.group)
 
 
 def chosen(names: str) -> list[Row]:

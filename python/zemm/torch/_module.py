@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from zemm._torch_tensors import dtype_of, from_array
+from zemm._arrays.torch_tensors import dtype_of, from_array
 from zemm.errors import InvalidArgumentsError, ZemmError
 from zemm.linear import Linear
 from zemm.torch._layers import remember

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from zemm._torch_tensors import refuse_gradient, refuse_tangent
+from zemm._library.torch_derivatives import refuse_gradient, refuse_tangent
 from zemm.errors import InvalidArgumentsError
 from zemm.torch._layers import find
 

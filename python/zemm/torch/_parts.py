@@ -16,13 +16,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from zemm import _check, _layouts
-from zemm._call import default_engine
-from zemm._parameters import describe
-from zemm._reorder import reorder
-from zemm._tensors import in_place, tensor
+from zemm._arrays.operands import describe, in_place, tensor
+from zemm._arrays.reorder import reorder
+from zemm._library import check, layouts
 from zemm.dtypes import FLOATING, FOUR_BIT, dtype_name, numpy_dtype, type_of
-from zemm.engine import Engine
+from zemm.engine import Engine, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.linear import Linear, multiplied_type
 from zemm.memory import Memory
@@ -105,7 +103,7 @@ def layer_of(parts: list[torch.Tensor]) -> Found:
 def _found(config: dict[str, Any], parts: dict[str, torch.Tensor]) -> Found:
     engine = default_engine()
     arrays = {name: _array(parts[name], *about) for name, about in config["arrays"].items()}
-    activation = cast(Activation, _check.choice(config["activation"], Activation, "activation"))
+    activation = cast(Activation, check.choice(config["activation"], Activation, "activation"))
     dst_dtype = dtype_name(config["dst_dtype"]) if config["dst_dtype"] is not None else None
     weights = _weights(config, parts["weights"], arrays, engine)
     weights.src_dtype = multiplied_type(activation)
@@ -169,7 +167,7 @@ def _memory(md: MemoryDesc, engine: Engine, part: torch.Tensor) -> Memory:
 
 def _tag_of(md: MemoryDesc) -> str | None:
     """The tag of the layout. None: it has gaps, which no tag says."""
-    tag = _layouts.tag(md.padded_dims, md.strides, md.inner_blks, md.inner_idxs)
+    tag = layouts.tag(md.padded_dims, md.strides, md.inner_blks, md.inner_idxs)
     return tag if md._has_tag(tag) else None
 
 

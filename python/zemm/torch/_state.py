@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from zemm._linear_state import config_of
+from zemm._layers.state import config_of
 from zemm.errors import InvalidArgumentsError
 
 _NOTHING = object()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
 
-from zemm.isa.rows import Row, rows
+from zemm._library.kernels import Row, rows
 
 _HEIGHTS = (16, 32, 48, 64, 96)  # and multiples of what the row multiplies at once
 _COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)

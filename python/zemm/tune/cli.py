@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from zemm._console import program
+from zemm._terminal.console import program
 from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.case import Case

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import zemm
-from zemm import _check
+from zemm._library import check
 from zemm.benchdnn import batch, build, verdict
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.expand import Job, Walker
@@ -38,10 +38,10 @@ def jobs(cases: str | os.PathLike[str] | Iterable[str], engine: zemm.Engine) -> 
 def _arguments(cases: str | os.PathLike[str] | Iterable[str], kind: str) -> list[str]:
     """The cases as arguments of zemm-benchdnn."""
     if isinstance(cases, bytes) or not isinstance(cases, str | os.PathLike | Iterable):
-        raise zemm.InvalidArgumentsError(f"cases is {_check.shown(cases)}, neither a file nor case lines")
+        raise zemm.InvalidArgumentsError(f"cases is {check.shown(cases)}, neither a file nor case lines")
     if not isinstance(cases, str | os.PathLike):
-        return [word for line in cases for word in _check.instance(line, str, "a line of cases").split()]
-    path = batch.find(_check.path(cases, "cases"), [])
+        return [word for line in cases for word in check.instance(line, str, "a line of cases").split()]
+    path = batch.find(check.path(cases, "cases"), [])
     lines = read(path, "")
     if any("_verbose," in line for line in lines):
         return [word for case in matmuls(lines, kind).executions for word in case]

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from zemm import _library
-from zemm._library import value_of
+from zemm._library import library
+from zemm._library.library import value_of
 from zemm.benchdnn.layout import Bytes
 from zemm.benchdnn.peers import PeerError
 from zemm.dtypes import dtype_name
 from zemm.memory_desc import MemoryDesc as ZemmMemoryDesc
 
-RUNTIME_DIM = _library.RUNTIME_DIM
+RUNTIME_DIM = library.RUNTIME_DIM
 _CPU = 1
 _IN_ORDER = 1
 _TAG_ANY = 1
@@ -48,7 +48,7 @@ class Binding:
         """Call dnnl_<function>. PeerError, with the status, if it fails."""
         status = getattr(self.lib, f"dnnl_{function}")(*args)
         if status:
-            raise PeerError(f"dnnl_{function} returned {_library.name_of('status', status)}")
+            raise PeerError(f"dnnl_{function} returned {library.name_of('status', status)}")
 
     def create(self, kind: str, function: str, *args: Any) -> Any:
         """A handle made by dnnl_<function>(&handle, args...). It is destroyed when nothing refers
@@ -263,6 +263,6 @@ def execution(binding: Binding, pd: Any, memories: dict[int, Any]) -> Callable[[
     def run() -> None:
         status = execute(primitive, stream, count, args) or wait(stream)
         if status:
-            raise PeerError(f"dnnl_primitive_execute returned {_library.name_of('status', status)}")
+            raise PeerError(f"dnnl_primitive_execute returned {library.name_of('status', status)}")
 
     return run

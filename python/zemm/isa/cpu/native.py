@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import zemm
-from zemm._probe import loaded_library
+from zemm._doctor.child import loaded_library
 
 _VERSION = 0x10004  # of Level Zero: 1.4
 # Where ze_ddi.h has a function: the getter of its table, and its place there.

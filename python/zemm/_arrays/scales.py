@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What quantisers of activations and of weights share: checks, groups and scales."""
+
+from typing import Any, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from zemm._library import check
+from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, type_of
+from zemm.errors import InvalidArgumentsError
+from zemm.words import QuantizedDType, QuantizedType, ScaleDType, ScaleType
+
+Shape = tuple[int, ...]
+
+
+def finite(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Floating-point values as float64. ValueError: an element is not finite, or is no float."""
+    array = check.array(values, name)
+    dtype = type_of(array, name)
+    if dtype not in FLOATING:
+        raise InvalidArgumentsError(f"{name} has type {dtype}, not one of {', '.join(sorted(FLOATING))}")
+    wide = array.astype(np.float64)
+    bad = ~np.isfinite(wide)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InvalidArgumentsError(
+            f"{name}[{', '.join(map(str, first))}] is {wide[first]}; all must be finite"
+        )
+    return wide
+
+
+def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group") -> int:
+    """The number of groups of K. what: the argument's name. ValueError: group does not divide K."""
+    if isinstance(group, bool) or not isinstance(group, (int, np.integer)) or group < 1:
+        raise InvalidArgumentsError(f"{what} is {check.shown(group)}, not a positive integer")
+    if k % group:
+        raise InvalidArgumentsError(
+            f"K = {k} of {name} {shape} is not a multiple of {what} = {check.shown(group)}"
+        )
+    return k // int(group)
+
+
+def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> NDArray[Any]:
+    """span / steps in scale_type. A span of 0 gives 1; other scales are at least the smallest
+    normal number."""
+    smallest = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}[scale_type]
+    wanted = np.where(span == 0, 1.0, np.maximum(span / steps, smallest))
+    with np.errstate(over="ignore"):
+        scales = wanted.astype(numpy_dtype(scale_type))
+    if not np.isfinite(scales.astype(np.float64)).all():
+        raise InvalidArgumentsError(f"a scale of {wanted.max():g} does not fit scale_dtype {scale_type}")
+    return scales
+
+
+def scale_type_of(scale_dtype: ScaleDType) -> ScaleType:
+    """The type of scales that a quantiser makes."""
+    return cast(ScaleType, type_among(scale_dtype, get_args(ScaleType), "scale_dtype"))
+
+
+def quantized_type_of(dtype: QuantizedDType) -> QuantizedType:
+    """The type of activations that a quantiser makes."""
+    return cast(QuantizedType, type_among(dtype, get_args(QuantizedType), "dtype"))
+
+
+def type_among(dtype: Any, choices: tuple[str, ...], what: str) -> str:
+    """zemm's name of a data type. ValueError: it is none of the choices. what: the argument's name."""
+    try:
+        name = dtype_name(dtype, what)
+    except InvalidArgumentsError:
+        name = None
+    if name not in choices:
+        shown = check.shown(dtype if name is None else name)
+        raise InvalidArgumentsError(f"{what} is {shown}, none of {', '.join(choices)}")
+    return name

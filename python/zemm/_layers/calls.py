@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The primitives of a layer, and the objects that each thread keeps to call them."""
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from numpy.typing import NDArray
+
+from zemm._arrays.operands import tensor
+from zemm._arrays.reorder import quantizing_attr
+from zemm._layers.call import LinearCall
+from zemm._library.library import ARG, RUNTIME_DIM
+from zemm._library.locks import Lock
+from zemm.dtypes import type_of
+from zemm.memory import Memory
+from zemm.memory_desc import MemoryDesc
+from zemm.packed_weights import PackedWeights, grouped_matmul_desc, matmul_desc, rows_of
+from zemm.primitive import Primitive, ReorderPrimitiveDesc
+from zemm.words import DataType, FpmathMode
+
+MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thread keeps
+
+
+class LinearCalls:
+    """A primitive serves any number of rows, and the threads share it. quantizes: src is quantised to
+    s8 in groups of `group` elements."""
+
+    def __init__(
+        self,
+        weights: PackedWeights,
+        bias: NDArray[Any] | None,
+        quantizes: bool,
+        group: int,
+        fpmath: FpmathMode | None,
+    ) -> None:
+        self._weights, self._bias = weights, bias
+        self._quantizes, self._group, self._fpmath = quantizes, group, fpmath
+        self._sums_group = weights._sums_group(group)
+        self._lock = Lock()  # for the two dicts; both only grow, by few entries
+        self._primitives: dict[tuple[Any, ...], Primitive] = {}
+        self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
+        self._local = threading.local()
+
+    def get(
+        self,
+        rows: int,
+        src_dtype: DataType,
+        dst_dtype: DataType,
+        expert: int | None,
+        in_groups: bool = False,
+    ) -> LinearCall:
+        """This thread's objects for a number of rows: of each expert, of the given one or, in groups, of
+        all together."""
+        calls: OrderedDict[tuple[Any, ...], LinearCall] | None = getattr(self._local, "calls", None)
+        if calls is None:
+            calls = self._local.calls = OrderedDict()
+        key = (rows, src_dtype, dst_dtype, expert, in_groups)
+        call = calls.get(key)
+        if call is not None:
+            calls.move_to_end(key)
+            return call
+        call = calls[key] = self._new_call(*key)
+        if len(calls) > MOST_CALLS:
+            calls.popitem(last=False)
+        return call
+
+    def _new_call(
+        self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None, in_groups: bool
+    ) -> LinearCall:
+        if in_groups:
+            return self._new_grouped_call(rows, src_dtype, dst_dtype)
+        with self._lock.current:
+            weights, bias = self._target(expert)
+            matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
+            quantize = self._quantize(len(weights.dims), src_dtype) if self._quantizes else None
+        *batch, k, n = weights.dims
+        args = weights._memories()
+        if bias is not None:
+            args[ARG["BIAS"]] = bias
+        src, dst = ((*batch, rows, k), src_dtype), ((*batch, rows, n), dst_dtype)
+        return LinearCall(matmul, args, src, dst, quantize, (self._group, self._sums_group))
+
+    def _new_grouped_call(self, rows: int, src_dtype: DataType, dst_dtype: DataType) -> LinearCall:
+        weights = self._weights
+        count, k, n = weights.dims
+        args = weights._memories()
+        bias_md = None
+        if self._bias is not None:
+            with self._lock.current:
+                shared = self._target(None)[1]
+            assert shared is not None
+            bias_md = MemoryDesc((count, n), shared.md.data_type)
+            args[ARG["BIAS"]] = Memory.from_handle(
+                bias_md, weights.engine, shared.handle, keep=shared._handle
+            )
+        multiplied: DataType = "s8" if self._quantizes else src_dtype
+        pd = grouped_matmul_desc(
+            weights,
+            rows,
+            multiplied,
+            dst_dtype,
+            fpmath=self._fpmath,
+            src_group=self._group,
+            bias=bias_md,
+        )
+        with self._lock.current:
+            quantize = self._quantize(2, src_dtype) if self._quantizes else None
+        src, dst = ((rows, k), src_dtype), ((rows, n), dst_dtype)
+        groups = (self._group, self._sums_group)
+        return LinearCall(Primitive(pd), args, src, dst, quantize, groups, count)
+
+    def _target(self, expert: int | None) -> tuple[PackedWeights, Memory | None]:
+        """The weights and the bias of an expert, or of all."""
+        if expert not in self._targets:
+            weights = self._weights if expert is None else self._weights[expert]
+            memory = None
+            if self._bias is not None:
+                bias = self._bias if expert is None else self._bias[expert]
+                bias = bias.reshape(*bias.shape[:-1], 1, bias.shape[-1])
+                memory = tensor(bias, type_of(bias, "bias"), bias.ndim, self._weights.engine).memory(
+                    self._weights.engine
+                )
+            self._targets[expert] = weights, memory
+        return self._targets[expert]
+
+    def _matmul(
+        self, weights: PackedWeights, bias: Memory | None, src_dtype: DataType, dst_dtype: DataType
+    ) -> Primitive:
+        key = ("matmul", len(weights.dims), src_dtype, dst_dtype)
+        if key not in self._primitives:
+            pd = matmul_desc(
+                weights,
+                weights.md,
+                "s8" if self._quantizes else src_dtype,
+                dst_dtype,
+                fpmath=self._fpmath,
+                src_group=self._group,
+                bias=bias.md if bias is not None else None,
+            )
+            self._primitives[key] = Primitive(pd)
+        return self._primitives[key]
+
+    def _quantize(self, ndims: int, src_dtype: DataType) -> Primitive:
+        key = ("quantize", ndims, src_dtype)
+        if key not in self._primitives:
+            k = self._weights.dims[-2]
+            batch = self._weights.dims[: ndims - 2]
+            src, dst = (rows_of(batch, RUNTIME_DIM, k, name) for name in (src_dtype, "s8"))
+            attr = quantizing_attr(ndims, self._group, "f32", "s8", self._sums_group)
+            self._primitives[key] = Primitive(ReorderPrimitiveDesc(self._weights.engine, src, dst, attr))
+        return self._primitives[key]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data types, algorithms and GPUs. The heads of src/kernels/types.def and algs.def, and of
+src/ze/gpus.def, explain the columns."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class DataType:
+    name: str
+    number: int
+    bits: int
+    kind: str  # floating, integer or exponent
+    is_converted: bool  # reorders convert it
+    roles: frozenset[str]  # src, weights, dst, bias, scale, zero_point, post_op
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    name: str  # without its kind
+    number: int
+    kind: str  # eltwise or binary
+
+
+_KINDS = {
+    "ZEMM_FLOAT_TYPE": "floating",
+    "ZEMM_WIDE_TYPE": "floating",
+    "ZEMM_EXPONENT_TYPE": "exponent",
+    "ZEMM_INT_TYPE": "integer",
+}
+_ROLES = ("src", "weights", "dst", "bias", "scale", "zero_point", "post_op")
+
+
+def _data_type(row: dict[str, Any]) -> DataType:
+    macro = row["macro"]
+    kind = _KINDS.get(macro) or row["kind"]
+    roles = frozenset(role for role in _ROLES if row.get(role))
+    return DataType(row["name"], row["number"], row["bits"], kind, macro != "ZEMM_COPIED_TYPE", roles)
+
+
+def _algorithm(row: dict[str, Any]) -> Algorithm:
+    kind = "eltwise" if row["macro"].startswith("ZEMM_ELTWISE") else "binary"
+    return Algorithm(row["name"], row["number"], kind)
+
+
+_LISTS = json.loads((Path(__file__).parents[1] / "lists.json").read_text(encoding="utf-8"))
+TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
+ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
+GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
+
+
+def types_for(role: str) -> tuple[str, ...]:
+    """Names of the types that an operand of a matmul may have."""
+    return tuple(name for name, data_type in TYPES.items() if role in data_type.roles)
+
+
+def algorithms_of(kind: str) -> tuple[str, ...]:
+    """Names of the eltwise or binary algorithms."""
+    return tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.kind == kind)
