@@ -23,11 +23,11 @@ def layers(design: str) -> list[str]:
     return re.findall(r"^src/(\w+)/", section[1], re.M)
 
 
-def rooms(design: str) -> dict[str, list[str]]:
-    """The rooms of each folder of src that has some, from the highest to the lowest: lines like
-    "src/matmul/  desc > plan > choose", which may go on in the next line.
+def rooms(design: str, top: str = "src") -> dict[str, list[str]]:
+    """The rooms of each folder of src (or another one) that has some, from the highest to the lowest:
+    lines like "src/matmul/  desc > plan > choose", which may go on in the next line.
     """
-    found = re.findall(r"^src/(\w+)/\s+(\w+(?:\s+>\s+\w+)+)$", design, re.M)
+    found = re.findall(rf"^{top}/(\w+)/\s+(\w+(?:\s+>\s+\w+)+)$", design, re.M)
     return {folder: re.split(r"\s+>\s+", order) for folder, order in found}
 
 
