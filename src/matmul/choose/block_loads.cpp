@@ -33,20 +33,20 @@ bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_d
 
 } // namespace
 
-bool can_read_src_1d(const problem &p) {
-    const int row = p.ndims() - 2;
-    const auto is_aligned = [&](zemm_dim_t elements) { return bytes_of(p.src, elements) % 4 == 0; };
-    if (p.src.strides[row + 1] != 1 || !is_aligned(p.k()) || !is_aligned(p.src.offset0))
+bool can_read_src_1d(const memory_desc &src) {
+    const int column = src.ndims - 1;
+    const auto is_aligned = [&](zemm_dim_t elements) { return bytes_of(src, elements) % 4 == 0; };
+    if (src.strides[column] != 1 || !is_aligned(src.dims[column]) || !is_aligned(src.offset0))
         return false;
-    for (int d = 0; d <= row; ++d)
-        if (p.src.dims[d] > 1 && !is_aligned(p.src.strides[d]))
+    for (int d = 0; d < column; ++d)
+        if (src.dims[d] > 1 && !is_aligned(src.strides[d]))
             return false;
     return true;
 }
 
-bool can_read_src_2d(const problem &p, zemm_dim_t rows) {
-    const int row = p.ndims() - 2;
-    return can_read_2d(p.src, row + 1, row, rows);
+bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows) {
+    const int column = src.ndims - 1;
+    return can_read_2d(src, column, column - 1, rows);
 }
 
 bool can_read_wei_2d(const memory_desc &wei) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/choose/choice.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "common/error.hpp"
@@ -46,6 +47,13 @@ std::string cut_choice::text() const {
         if (this->*p.value != 0)
             words += zemm::text(":%s=%lld", p.name, (long long)(this->*p.value));
     return words;
+}
+
+zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_m, const kernel_row &row) {
+    if (chosen.strip > along_m)
+        fail(zemm_unimplemented, "M has %lld work-groups for %s, a strip has no %lld", (long long)along_m,
+             row.name, (long long)chosen.strip);
+    return chosen.strip != 0 ? chosen.strip : std::clamp<zemm_dim_t>(best, 1, along_m);
 }
 
 std::optional<choice> parse_choice(std::string_view text, std::string &why) {

@@ -23,6 +23,9 @@ struct cut_choice {
     std::string text() const; // ":rows=32:ranges=2"; "" if the library decides everything
 };
 
+// Work-groups along M in a strip, of `along_m`: `best`, or the chosen number, which has to fit.
+zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_m, const kernel_row &row);
+
 struct choice {
     const kernel_row *row = nullptr;
     cut_choice cut = {};

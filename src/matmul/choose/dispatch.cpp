@@ -6,11 +6,12 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "matmul/choose/cpu_cut.hpp"
+#include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/layouts.hpp"
 #include "matmul/choose/predicates.hpp"
 #include "matmul/choose/tuning.hpp"
 #include "matmul/choose/xe_cost.hpp"
-#include "matmul/plan/plan.hpp"
 #include "matmul/problem/packed_weights.hpp"
 #include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
@@ -72,63 +73,6 @@ const kernel_row list[] = {
 #undef ZEMM_MATMUL
 #undef ZEMM_HELPER
 
-// Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
-// rows of the list are as fast or faster.
-bool fills_tiles(const facts &f, std::string &why) {
-    constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
-    const problem &p = f.run();
-    const zemm_dim_t rows = p.rows_of_weights();
-    const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
-    if (rows >= fewest_rows && f.segment >= fewest_k)
-        return true;
-    why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
-               (long long)fewest_rows, (long long)fewest_k, (long long)rows, (long long)f.segment);
-    return false;
-}
-
-// bf16 rows: fewer rows of dst are limited by reading the weights, or by converting them to bf16.
-zemm_dim_t fewest_rows_as_bf16(const facts &f) {
-    const zemm_data_type_t wei = f.run().wei.data_type;
-    const bool is_packed = f.wei == reading::packed;
-    if (is_small_float(wei))
-        return is_packed ? 1 : MOST_ROWS_ALONG_K + 1;
-    return is_packed && wei == zemm_bf16 ? 5 : 7;
-}
-
-// Refuses problems that are better for another row: those that do not fill tiles of AMX, many rows
-// for a kernel that is for few or the other way round, and those for the wide tile after this narrow
-// one, where the narrow tiles would compute more than three quarters of the columns that wide ones
-// would. A narrow tile without a panel is kept, but for small floats and more than one row.
-bool suits(const facts &f, std::string &why) {
-    const kernel_row &row = *f.row;
-    if (row.traits().has_tiles() && !fills_tiles(f, why))
-        return false;
-    const problem &p = f.run();
-    const zemm_dim_t n = p.n(), rows = p.rows_of_weights();
-    if (row.is_for_few_rows() && rows > row.tile_m) {
-        why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
-        return false;
-    }
-    // 16 vectors of sums leave no register for converting weights.
-    constexpr zemm_dim_t most_widened = 2;
-    if (row.family == isa_family::avx2 && row.is_for_few_rows() && p.weight_only() && rows > most_widened) {
-        why = text("it is for up to %lld rows where the weights are integers, here are %lld",
-                   (long long)most_widened, (long long)rows);
-        return false;
-    }
-    if (row.family == isa_family::avx512_bf16 && rows < fewest_rows_as_bf16(f)) {
-        why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows_as_bf16(f));
-        return false;
-    }
-    // Small floats are converted once for each group of rows. Groups of the narrow tile have 1, 2, 4, 8 or
-    // 12 rows, those of the wide tile any number up to 6.
-    const bool stays_narrow = f.is_without_panel && (!is_small_float(p.wei.data_type) || rows == 1);
-    if (row.wide_n == 0 || stays_narrow || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
-        return true;
-    why = text("a tile of %d columns is better", row.wide_n);
-    return false;
-}
-
 // Finds the cheapest way to deal tiles and K. Packs the weights first if that is cheaper than
 // reading them element by element, or if the row cannot do the latter.
 cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
@@ -151,6 +95,7 @@ cost deal(candidate &c, const layouts &in, const ze::gpu_model &model) {
     }
     if (c.run().arranged)
         best.arrange_first(c.problem().src, c.run().run().src, model);
+    cut_strips(c.dealt, c.run(), model, c.cut);
     c.clocks = best.clocks;
     return best;
 }
@@ -218,7 +163,8 @@ std::optional<candidate> consider(const choice &chosen, layouts &in, const ze::d
     try {
         if (chosen.row->is_xe())
             deal(*c, in, xe_model(dev));
-        make_plan(*c, dev);
+        else
+            cut_for_cpu(c->run(), c->cut, dev);
     } catch (const error &e) {
         why = e.what();
         return std::nullopt;
@@ -226,33 +172,23 @@ std::optional<candidate> consider(const choice &chosen, layouts &in, const ze::d
     return c;
 }
 
-// Moves the choice of a tuning file to the front. It must neither ask callers for more than the
-// others do, nor need much more scratchpad.
+// Puts the choice of a tuning file in front of the others. It must not ask callers for more than they do.
 void prefer_tuned(const problem &p, const ze::device &dev, layouts &in, std::vector<candidate> &found) {
     const choice *chosen = p.grouped == grouping::none ? tuned(p, dev) : nullptr;
     if (!chosen || in.of_problem.empty)
         return;
-    constexpr size_t surplus = 64 << 20; // bytes of scratchpad
     std::string why = why_only_forced(*chosen->row, dev);
     std::optional<candidate> c = why.empty() ? consider(*chosen, in, dev, why) : std::nullopt;
     if (c) {
-        const plan usual = make_plan(found.front(), dev), wanted = make_plan(*c, dev);
+        const facts &wanted = c->asked, &usual = found.front().asked;
         if (wanted.src_alignment > usual.src_alignment || wanted.wei_alignment > usual.wei_alignment)
             why = "it reads tensors in blocks, which have to be aligned";
-        else if (wanted.scratchpad_size > usual.scratchpad_size + surplus)
-            why = text("it needs %zu bytes of scratchpad, the usual kernel %zu", wanted.scratchpad_size,
-                       usual.scratchpad_size);
     }
-    const std::string name = chosen->row->name + chosen->cut.text();
     if (!why.empty()) {
-        verbose::print_once(verbose::warn,
-                            text("primitive,warn,matmul,the choice of ZEMM_TUNING is not used: %s: %s,%s",
-                                 name.c_str(), why.c_str(), dims_line(p).c_str()));
+        warn_unused(p, *chosen, why);
         return;
     }
-    if (verbose::enabled(verbose::dispatch))
-        verbose::print(text("primitive,create:tuned,matmul,%s,%s", name.c_str(), dims_line(p).c_str()));
-    std::erase_if(found, [&](const candidate &other) { return other.asked.row == chosen->row; });
+    c->is_tuned = true;
     found.insert(found.begin(), std::move(*c));
 }
 

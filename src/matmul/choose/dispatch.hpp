@@ -24,7 +24,8 @@ struct candidate {
     // estimated clocks.
     split dealt = {};
     double clocks = 0;
-    cut_choice cut = {}; // what ZEMM_KERNEL or a tuning file asks for
+    cut_choice cut = {};   // what ZEMM_KERNEL or a tuning file asks for
+    bool is_tuned = false; // a tuning file asks for it; its row may be in the list once more
 
     // Of what the kernel runs.
     const facts &run() const { return widening ? widening->wide : packed ? *packed : asked; }

@@ -1,41 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from a problem and a row of kernels.def. It is derived here, once; predicates, cost,
-// split and plan read it.
+// What follows from a problem and a row of kernels.def. It is derived here and in problem_facts.hpp, once;
+// predicates, cost, split and plan read it.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "matmul/choose/arrangement.hpp"
 #include "matmul/choose/kernel_row.hpp"
-#include "matmul/problem/problem.hpp"
+#include "matmul/choose/problem_facts.hpp"
 
 namespace zemm::matmul {
-
-// What is the same for every row and for every layout of the weights.
-struct problem_facts {
-    bool empty; // a tensor has no elements: nothing is computed
-    // Elements of K in a segment, in which no scale or zero point changes. It is the greatest
-    // common divisor of all K groups, or a divisor of that if an s32 cannot hold the sum over it, or
-    // an f32 the sum from which float zero points are subtracted.
-    zemm_dim_t segment;
-    bool is_one_segment;
-    // Parts of K that are multiplied apart begin at multiples of this: segments, or groups of K, which begin
-    // at any element. 0: all of K is one part.
-    zemm_dim_t part_unit;
-    // The sum of each segment is scaled: scales change along K, or integers have float zero points.
-    bool scales_along_k;
-    zemm_dim_t longest_range; // elements of K that one s32 may sum (sums.hpp)
-    uint32_t src_unit;        // UNIT_...: the dimension in which src is contiguous
-    // For rows where a sub-group owns a tile: rows of the matrix that tiles are cut from. It is M,
-    // or batch * M if the batch shares the weights and all rows of src are equally far apart.
-    zemm_dim_t matrix_rows;
-    bool src_in_blocks_1d, src_in_blocks_2d; // block loads can read src
-
-    // Whether parts of K that are multiplied apart begin at multiples of the unit. Ranges of K begin at whole
-    // panels or segments.
-    bool begins_at(zemm_dim_t unit) const { return part_unit % unit == 0; }
-    bool has_quads() const { return begins_at(4); }
-};
 
 // A problem with its weights in one layout. Rows that want this layout share it.
 struct laid_out_problem {
@@ -65,7 +40,12 @@ struct facts : problem_facts {
     const kernel_row *row = nullptr;
     family_traits family = {};
     std::shared_ptr<const laid_out_problem> laid_out = nullptr;
-    reading src = reading::elements, wei = reading::elements;
+    reading src_reading = reading::elements, wei_reading = reading::elements;
+    // Tiles are cut from so many matrices of so many rows of dst. With groups of rows: from the groups that
+    // an execution is likely to have, and a matrix has all rows, of any group (for Intel GPUs: M).
+    zemm_dim_t matrices = 0, matrix_rows = 0;
+    // Bytes. The address of the tensor must be a multiple of this.
+    size_t src_alignment = 1, wei_alignment = 1;
     // The kernel multiplies a few rows by weights that lie along K, without making a panel.
     bool is_without_panel = false;
     // CPU rows: a few likely rows of dst, and plain weights that lie along N. Only then may a work-item
@@ -76,10 +56,9 @@ struct facts : problem_facts {
     zemm_dim_t range_unit = 0;
 
     // Only for rows where a sub-group owns a tile:
-    bool narrows_f32 = false; // f32 src is multiplied as bf16
-    int step = 0;             // elements of K that are multiplied at once
-    // The problem with src as the row multiplies it, if that is not as the caller has it (arranged_src.hpp).
-    std::shared_ptr<const struct problem> arranged = nullptr;
+    bool narrows_f32 = false;                              // f32 src is multiplied as bf16
+    int step = 0;                                          // elements of K that are multiplied at once
+    std::shared_ptr<const arrangement> arranged = nullptr; // how src is arranged first, if it is
     // Products of bf16 for one product of the problem. Where f32 is split into two bf16: 3 if both
     // operands are f32, 2 if the weights are integers.
     int products = 1;
@@ -96,14 +75,19 @@ struct facts : problem_facts {
     // The problem as it was asked, with the weights in the layout that the row wants; and the one that the
     // kernel runs, whose src may have been arranged first.
     const struct problem &asked() const { return laid_out->problem; }
-    const struct problem &run() const { return arranged ? *arranged : laid_out->problem; }
+    const struct problem &run() const { return arranged ? arranged->problem : laid_out->problem; }
     // Whether weights become another type before they are multiplied. It is that of src.
     bool converts_weights() const;
-    bool gathers_weights() const { return family.is_xe() && wei == reading::elements; }
+    bool gathers_weights() const { return family.is_xe() && wei_reading == reading::elements; }
     bool splits_f32() const { return products > 1; }
+    // Bytes are multiplied four by four by vector instructions.
+    bool multiplies_quads() const {
+        return row->multiplies == operands::int8 && family.multiplies_by == multiplier::vectors;
+    }
+    // Elements of K in a range if K is split into at most so many: whole units.
+    zemm_dim_t k_range(zemm_dim_t ranges) const;
 };
 
-problem_facts facts_of(const problem &p);
 // Derives everything but packing and why_not_packed, which layouts::pack_first() sets.
 facts facts_of(const kernel_row &row, const problem_facts &of_problem,
                std::shared_ptr<const laid_out_problem> laid_out);

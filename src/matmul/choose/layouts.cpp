@@ -2,36 +2,28 @@
 #include "matmul/choose/layouts.hpp"
 
 #include "common/error.hpp"
+#include "matmul/choose/cpu_rules.hpp"
 #include "matmul/problem/packed_weights.hpp"
 
 namespace zemm::matmul {
 
 namespace {
 
-// A CPU kernel copies plain weights into a panel once per tile. If several tiles read the same
-// weights, packing them once is cheaper.
-bool is_worth_it_on_cpu(const facts &f) {
-    constexpr zemm_dim_t fewest_tiles = 2; // tiles of full height along M
-    const problem &p = f.run();
-    return f.row->weights == weights_layout::packed && f.has_quads() && p.shares_weights() &&
-           p.rows_of_weights() >= fewest_tiles * f.row->tile_m;
-}
-
 // Always, if the row cannot gather weights. Else, if the tiles make a single row along N, each
 // weight is read once, and packing would only add a write and a second read. But where columns lie
 // along K, a load takes one cache line for each lane: then packing pays even so.
 bool is_worth_it_on_xe(const facts &f) {
     const problem &p = f.run();
-    return !f.row->can_gather() || p.rows_of_weights() > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
+    return !f.row->can_gather() || f.rows.likely > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
 }
 
 // Whether plain weights are better packed first; others than packed ones have to be converted.
 bool is_worth_it(const facts &f, const ze::device &dev) {
-    if (f.empty || f.wei != reading::elements)
+    if (f.empty || f.wei_reading != reading::elements)
         return false;
     if (f.laid_out->is_foreign)
         return true;
-    return f.family.is_xe() ? is_worth_it_on_xe(f) : dev.kind == zemm_cpu && is_worth_it_on_cpu(f);
+    return f.family.is_xe() ? is_worth_it_on_xe(f) : dev.kind == zemm_cpu && is_worth_packing(f);
 }
 
 } // namespace

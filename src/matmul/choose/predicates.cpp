@@ -42,11 +42,11 @@ bool begins_at(const facts &f, zemm_dim_t unit, const char *who, std::string &wh
 }
 
 bool reads_weights(const facts &f, std::string &why) {
-    return f.wei != reading::packed || begins_at(f, 4, "packed weights need", why);
+    return f.wei_reading != reading::packed || begins_at(f, 4, "packed weights need", why);
 }
 
 bool has_packed_weights(const facts &f, std::string &why) {
-    if (f.wei == reading::packed)
+    if (f.wei_reading == reading::packed)
         return true;
     why = "it reads packed weights only";
     return false;
@@ -62,7 +62,7 @@ bool parameters_are_small(const facts &f, std::string &why) {
     if (!f.empty &&
         (!is_small(p.scale(ZEMM_ARG_SRC), p.src) || !is_small(p.scale(ZEMM_ARG_WEIGHTS), p.wei) ||
          !is_small(p.zero_point(ZEMM_ARG_SRC), p.src) || !is_small(p.zero_point(ZEMM_ARG_WEIGHTS), p.wei) ||
-         p.rows_of_dst() * (p.k() / f.segment) > zemm_dim_t(limit / sizeof(int32_t)))) {
+         f.rows.all * (p.k() / f.segment) > zemm_dim_t(limit / sizeof(int32_t)))) {
         why = "it counts bytes of scales, of zero points and of sums of src up to 2^31";
         return false;
     }
@@ -82,7 +82,7 @@ bool takes_steps(const facts &f, std::string &why) {
                    (long long)f.longest_range);
         return false;
     }
-    if (p.k() > limit || p.n() > limit || p.rows_of_dst() > limit) {
+    if (p.k() > limit || p.n() > limit || f.rows.all > limit) {
         why = "it counts rows, columns and K up to 2^30";
         return false;
     }
@@ -153,7 +153,7 @@ bool reads_blocks(const facts &f, std::string &why) {
                    (long long)k, f.row->tile_k);
         return false;
     }
-    if (f.src == reading::elements) {
+    if (f.src_reading == reading::elements) {
         why = f.family.loads == block_loads::one_dimension
                   ? "block loads cannot read src: they want stride 1 along K, and rows that begin and end at "
                     "multiples of 4 bytes"
@@ -212,7 +212,7 @@ bool multiplies_small_floats(const facts &f, std::string &why) {
         why = text("it has no zero points of %s weights", zemm_dt2str(p.wei.data_type));
         return false;
     }
-    if (f.arranged && f.src == reading::elements) {
+    if (f.arranged && f.src_reading == reading::elements) {
         why = text("src becomes %s in rows that block loads read, which have at most 2^23 elements",
                    zemm_dt2str(p.src.data_type));
         return false;
@@ -247,8 +247,6 @@ bool has_no_zero_points(const facts &f, std::string &why) {
 bool multiplies_bf16(const facts &f, std::string &why) {
     const problem &p = f.run();
     const zemm_data_type_t src = p.src.data_type, wei = p.wei.data_type;
-    const bool narrows =
-        p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
     const auto is_exact = [](zemm_data_type_t dt) { return dt == zemm_bf16 || is_small_float(dt); };
     const auto is_read = [&](zemm_data_type_t dt) { return is_exact(dt) || dt == zemm_f32; };
     if (!is_read(src) || (!is_read(wei) && !p.weight_only())) {
@@ -256,7 +254,7 @@ bool multiplies_bf16(const facts &f, std::string &why) {
                    zemm_dt2str(wei));
         return false;
     }
-    if (!narrows && (src == zemm_f32 || wei == zemm_f32)) {
+    if (!f.allows_bf16 && (src == zemm_f32 || wei == zemm_f32)) {
         why = "it multiplies f32 as bf16, which the fpmath mode has to allow: bf16 and any do";
         return false;
     }
@@ -421,7 +419,7 @@ bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) 
 }
 
 bool on_any(const facts &f, const ze::device &, std::string &why) {
-    if (f.wei != reading::packed)
+    if (f.wei_reading != reading::packed)
         return true;
     why = text("it reads plain weights, not the layout %s", tag_text(f.run().wei).c_str());
     return false;

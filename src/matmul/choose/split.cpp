@@ -2,25 +2,26 @@
 #include "matmul/choose/split.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/error.hpp"
 #include "matmul/choose/choice.hpp"
 #include "matmul/choose/facts.hpp"
 #include "matmul/choose/xe_cost.hpp"
-#include "matmul/plan/plan.hpp"
+#include "primitive/launch.hpp"
 
 namespace zemm::matmul {
 
 namespace {
 
-constexpr zemm_dim_t shortest_range = 1024; // elements of K; shorter ones move too many sums
-constexpr double worth_splitting = 0.95;    // a split must save 5 %: estimates are no more exact
+constexpr zemm_dim_t shortest_gpu_range = 1024; // elements of K; shorter ones move too many sums
+constexpr double clear_win = 0.95; // of the clocks without a split: estimates are no more exact than 5 %
 
 // Cuts K into at least so many ranges.
 void cut_k(split &s, const facts &f, zemm_dim_t ranges) {
     const zemm_dim_t k = f.run().k();
     ranges = std::max(ranges, checked_ceil_div(k, f.longest_range, "K"));
-    s.k_range = k_range(f, ranges);
+    s.k_range = f.k_range(ranges);
     s.ranges = checked_ceil_div(k, s.k_range, "K");
 }
 
@@ -30,7 +31,7 @@ split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
     const kernel_row &row = *f.row;
     const bool by_rows = p.grouped == grouping::rows;
     // With groups of rows: about as many as an execution has.
-    const zemm_dim_t tiles_m = by_rows ? p.likely_groups * checked_ceil_div(p.likely_rows, row.tile_m, "M")
+    const zemm_dim_t tiles_m = by_rows ? f.matrices * checked_ceil_div(f.rows.likely, row.tile_m, "M")
                                        : checked_ceil_div(f.matrix_rows, row.tile_m, "M");
     split s = {};
     s.slices = 1;
@@ -38,7 +39,7 @@ split deal(const facts &f, zemm_dim_t group_x, zemm_dim_t group_y) {
     s.group_y = std::min(group_y, tiles_m);
     s.along_n = checked_ceil_div(p.n(), row.tile_n * group_x, "N");
     s.along_m = checked_ceil_div(tiles_m, s.group_y, "M");
-    s.batch = by_rows ? 1 : p.batch() * p.m() / f.matrix_rows;
+    s.batch = by_rows ? 1 : f.matrices;
     s.fill = double(tiles_m * checked_ceil_div(p.n(), row.tile_n, "N")) / double(s.groups() * s.tiles());
     s.whole = s.groups();
     cut_k(s, f, 1);
@@ -112,7 +113,7 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
         if (bytes > model.slm_per_group || at_once * bytes > model.slm_per_core || !is_allowed(s))
             return;
         const double clocks = estimate(f, model, s).clocks;
-        if (!found || clocks < worth_splitting * fewest) {
+        if (!found || clocks < clear_win * fewest) {
             best = s;
             fewest = clocks;
             found = true;
@@ -133,7 +134,7 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
             if (s.whole < s.groups())
                 consider(s, 1, slices);
             s.whole = 0;
-            zemm_dim_t ranges = std::min(cores * on_core / (tiles * slices), k / shortest_range);
+            zemm_dim_t ranges = std::min(cores * on_core / (tiles * slices), k / shortest_gpu_range);
             if (chosen.ranges != 0)
                 ranges = chosen.ranges;
             if (ranges > 1)
@@ -143,6 +144,16 @@ split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &c
     if (!found)
         fail(zemm_unimplemented, "%s does not split the problem so:%s", row.name, chosen.text().c_str());
     return best;
+}
+
+// The work-groups that run at the same time read least if their tiles form a square of dst elements. With
+// groups of rows each entry of the table is a strip, however many there will be.
+void cut_strips(split &s, const facts &f, const ze::gpu_model &model, const cut_choice &chosen) {
+    const kernel_row &row = *f.row;
+    const double at_once = double(model.xves() * model.threads(row.grf)) / double(s.tiles() * s.slices);
+    const double high = std::sqrt(at_once * row.tile_n * double(s.group_x) / double(row.tile_m * s.group_y));
+    const bool by_rows = f.run().grouped == grouping::rows;
+    s.strip = strip_of(chosen, zemm_dim_t(std::lround(high)), by_rows ? zemm_dim_t(1) : s.along_m, row);
 }
 
 } // namespace zemm::matmul

@@ -24,6 +24,7 @@ struct split {
     zemm_dim_t ranges = 1;
     zemm_dim_t whole;            // groups of tiles whose tiles are not sliced; they come first
     zemm_dim_t k_range, k_slice; // elements of K in a range and in a slice
+    zemm_dim_t strip = 1;        // work-groups along M that run before the next columns
 
     zemm_dim_t tiles() const { return group_x * group_y; } // in a group of tiles
     zemm_dim_t groups() const { return along_n * along_m; }
@@ -40,6 +41,9 @@ size_t local_bytes(const split &s, const kernel_row &row);
 // row, the model and the choice, so that float results are always rounded alike. Throws
 // unimplemented if the problem cannot be split as chosen.
 split best_split(const facts &f, const ze::gpu_model &model, const cut_choice &chosen);
+
+// Sets s.strip. Throws unimplemented if the chosen one does not fit.
+void cut_strips(split &s, const facts &f, const ze::gpu_model &model, const cut_choice &chosen);
 
 // The model of a GPU. For the CPU device, which runs these rows only to test them, a small GPU.
 ze::gpu_model xe_model(const ze::device &dev);

@@ -202,6 +202,12 @@ const choice *tuned(const problem &p, const ze::device &dev) {
     return found == of_device->second.end() ? nullptr : &found->second;
 }
 
+void warn_unused(const problem &p, const choice &c, const std::string &why) {
+    verbose::print_once(verbose::warn,
+                        text("primitive,warn,matmul,the choice of ZEMM_TUNING is not used: %s%s: %s,%s",
+                             c.row->name, c.cut.text().c_str(), why.c_str(), dims_line(p).c_str()));
+}
+
 std::string tuning_text(const problem &p, const ze::device &dev, const choice &c) {
     std::string file = std::string(format) + "\n" + library_line() + "\ndevice " + device_text(dev) + "\n";
     const auto add = [&](const memory_desc &wei) {

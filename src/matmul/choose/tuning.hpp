@@ -33,6 +33,9 @@ tuning parse_tuning(std::string_view text);
 // cannot be used has none, and a warning in the log says why.
 const choice *tuned(const problem &p, const ze::device &dev);
 
+// Warns that the choice of the file is not used for the problem.
+void warn_unused(const problem &p, const choice &c, const std::string &why);
+
 // A file with one choice for the problem. If its weights had tag any, the choice is also for the
 // layout that they have now.
 std::string tuning_text(const problem &p, const ze::device &dev, const choice &c);

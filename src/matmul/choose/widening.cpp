@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/choose/widening.hpp"
 
-#include <algorithm>
-
 #include "common/error.hpp"
 #include "kernels/widen_args.h"
+#include "matmul/choose/cpu_rules.hpp"
 #include "primitive/launch.hpp"
 
 namespace zemm::matmul {
@@ -18,17 +17,6 @@ zemm_data_type_t multiplied_type(const kernel_row &row) {
     if (row.multiplies == operands::f32)
         return zemm_f32;
     return row.family == isa_family::amx_fp16 ? zemm_f16 : zemm_bf16;
-}
-
-// Converting src takes about as long here as in the tiles of one column of tiles. A launch takes as long
-// as some millions of multiply-adds. The wide src must not fill the memory.
-bool is_worth_it(const facts &f, const ze::device &dev) {
-    constexpr zemm_dim_t fewest_products = 1 << 22, most_elements = 1 << 27;
-    const problem &p = f.run();
-    if (f.empty || f.family.is_xe() || dev.kind != zemm_cpu || !is_small_float(p.src.data_type))
-        return false;
-    return p.n() > f.row->tile_n && md_nelems(p.src) <= most_elements &&
-           p.rows_of_dst() * p.n() >= fewest_products / p.k();
 }
 
 reorder::plan plan_move(const memory_desc &src, const memory_desc &wide) {
@@ -57,7 +45,8 @@ reorder::plan plan_move(const memory_desc &src, const memory_desc &wide) {
 } // namespace
 
 std::shared_ptr<const src_widening> widen_first(const facts &f, const ze::device &dev) {
-    if (!is_worth_it(f, dev))
+    if (f.empty || f.family.is_xe() || dev.kind != zemm_cpu || !is_small_float(f.run().src.data_type) ||
+        !is_worth_widening(f))
         return nullptr;
     auto result = std::make_shared<src_widening>();
     problem wide = f.run();

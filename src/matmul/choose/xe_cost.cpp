@@ -122,7 +122,7 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
     }
     if (s.ranges > 1)
         c.clocks += launch + 2 * elements * sizeof(float) * double(c.tiles / s.slices) / (l2_bytes * e.cores);
-    const double work = 2.0 * double(p.rows_of_dst()) * double(p.n()) * double(p.k()) / ops / e.xves;
+    const double work = 2.0 * double(f.rows.all) * double(p.n()) * double(p.k()) / ops / e.xves;
     c.utilisation = work / c.clocks;
     return c;
 }

@@ -8,14 +8,14 @@
 
 namespace zemm::matmul {
 
-primitive_desc::primitive_desc(zemm_engine_t e, struct problem p)
-    : zemm_primitive_desc(e), kernels(candidates(p, *e->device)) {
-    choose(0);
+primitive_desc::primitive_desc(zemm_engine_t e, struct problem p) : zemm_primitive_desc(e) {
+    planned made = plan_first(p, *e->device);
+    kernels = std::move(made.candidates);
+    choose(0, std::move(made.first));
 }
 
-void primitive_desc::choose(size_t index) {
+void primitive_desc::choose(size_t index, struct plan new_plan) {
     const candidate &c = kernels[index];
-    struct plan new_plan = make_plan(c, *engine->device);
     memory_desc new_scratchpad = scratchpad_md(new_plan.scratchpad_size);
     argument_map new_arguments = arguments_of(c.problem(), new_scratchpad);
     log_plan("create", c.problem(), new_plan);
@@ -30,7 +30,7 @@ void primitive_desc::choose(size_t index) {
 bool primitive_desc::next_impl() {
     if (chosen + 1 == kernels.size())
         return false;
-    choose(chosen + 1);
+    choose(chosen + 1, make_plan(kernels[chosen + 1], *engine->device));
     return true;
 }
 

@@ -44,7 +44,8 @@ public:
     const struct problem &asked() const { return kernels[chosen].problem(); }
 
 private:
-    void choose(size_t index); // index into kernels; if it throws, nothing has changed
+    // index: into kernels. If it throws, nothing has changed.
+    void choose(size_t index, struct plan new_plan);
 };
 
 } // namespace zemm::matmul

@@ -89,14 +89,11 @@ matmul_problem make_argument_block(const facts &f) {
     const problem &p = f.run();
     matmul_problem block = make_whole_block(p);
     block.segment = f.empty ? 1 : f.segment;
-    if (f.family.is_xe())
-        block.rows = f.matrix_rows;
-    else // a matrix with groups of rows has all rows, of any group
-        block.rows = p.grouped == grouping::rows ? block.m : p.rows_of_weights();
+    block.rows = f.matrix_rows;
     block.grouping = p.grouped == grouping::rows ? kernels::ROW_GROUPS
                      : p.grouped == grouping::k  ? kernels::K_GROUPS
                                                  : kernels::NO_GROUPS;
-    if (f.wei == reading::packed)
+    if (f.wei_reading == reading::packed)
         block.wei_panel = p.wei.strides[p.ndims() - 1];
     return block;
 }

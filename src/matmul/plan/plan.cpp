@@ -5,13 +5,15 @@
 
 #include "common/error.hpp"
 #include "common/quant_md.hpp"
-#include "matmul/choose/block_loads.hpp"
+#include "common/verbose.hpp"
+#include "matmul/choose/arithmetic.hpp"
+#include "matmul/choose/cpu_cut.hpp"
 #include "matmul/choose/layouts.hpp"
+#include "matmul/choose/tuning.hpp"
 #include "matmul/plan/argument_block.hpp"
 #include "matmul/plan/arranged_src.hpp"
 #include "matmul/plan/constants.hpp"
 #include "matmul/plan/plan_xe.hpp"
-#include "matmul/problem/sums.hpp"
 #include "primitive/primitive_desc.hpp"
 
 namespace zemm::matmul {
@@ -36,98 +38,25 @@ size_t take(plan &p, size_t bytes) {
     return at;
 }
 
-// A problem with fewer multiply-adds than this is not worth a second launch: it takes one core some
-// microseconds. Fewer than 16 rows count as 16, for they take no less time.
-constexpr zemm_dim_t worth_splitting = 1 << 22; // multiply-adds
-constexpr zemm_dim_t shortest_range = 512;      // elements of K
-
-// Whether K may be split for the number of a CPU's threads. Floats round otherwise with other ranges, and a
-// deterministic matmul gives the same bits with any number of threads.
-bool may_split(const facts &f) {
-    const problem &p = f.run();
-    const bool is_exact = p.integer() && !f.scales_along_k;
-    return p.grouped != grouping::k && (is_exact || !p.attr.deterministic);
-}
-
-// How many neighbouring tiles a work-item computes (FLAG_ABREAST): as many as leave enough
-// work-items, for few rows of bytes and plain weights that lie along N.
-zemm_dim_t tiles_abreast(const facts &f, zemm_dim_t rows, zemm_dim_t tiles, zemm_dim_t enough) {
-    if (!f.may_be_abreast || f.row->multiplies != operands::int8 || f.family.has_tiles() ||
-        f.row->rows_at_once > 8)
-        return 1;
-    const zemm_dim_t most = std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / rows);
-    zemm_dim_t abreast = 1;
-    while (2 * abreast <= most && 2 * abreast * enough <= tiles)
-        abreast *= 2;
-    return abreast;
-}
-
-// Cuts a problem for rows where a work-item owns a tile: tiles of nearly equal height, and about
-// four work-groups for every core. If there are too few tiles for that, they first get lower, down
-// to 16 rows. Then K is split into ranges. If K is not split, tiles get as low as the policy
-// allows. A choice replaces the height of tiles, the number of ranges, or both. With groups of rows, the
-// height of tiles is the most that they may have.
-void cut(const facts &f, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result) {
-    const kernel_row &row = *f.row;
+void encode(const cpu_cut &cut, zemm_dim_t batch, plan &result) {
+    const kernel_row &row = *result.row;
     matmul_problem &block = result.argument_block;
-    const bool by_rows = f.run().grouped == grouping::rows;
-    const zemm_dim_t rows = f.run().rows_of_weights();
-    if (chosen.slices != 0)
-        fail(zemm_unimplemented, "%s does not cut ranges of K into slices", row.name);
-    if (chosen.rows > row.tile_m)
-        fail(zemm_unimplemented, "%s has tiles of at most %d rows, not %lld", row.name, row.tile_m,
-             (long long)chosen.rows);
+    block.abreast = cut.abreast;
+    block.k_range = cut.k_range;
+    block.tile_rows = cut.tile_rows;
+    block.strip = cut.strip;
     result.group_size = {uint32_t(row.group_x), 1, 1};
-    const zemm_dim_t enough = dev.kind == zemm_cpu ? 4 * zemm_dim_t(dev.compute_units) : 8;
-    const zemm_dim_t tiles_along_n = checked_ceil_div(block.n, zemm_dim_t(row.tile_n) * row.group_x, "N");
-    block.abreast = int32_t(tiles_abreast(f, rows, tiles_along_n, enough));
-    const zemm_dim_t along_n = checked_ceil_div(tiles_along_n, block.abreast, "N");
-    const zemm_dim_t wanted = checked_ceil_div(enough, along_n * batch, "a device");
-    const zemm_dim_t fewest = checked_ceil_div(rows, row.tile_m, "M");
-    const auto tiles_of = [&](zemm_dim_t height) {
-        return std::max(fewest, std::min(wanted, checked_ceil_div(rows, height, "M")));
-    };
-    zemm_dim_t tiles = tiles_of(up(16, row.rows_at_once)), ranges = 1;
-    if (may_split(f) && std::max<zemm_dim_t>(rows, 16) * batch * block.n >= worth_splitting / block.k)
-        ranges = std::min(checked_ceil_div(enough, tiles * along_n * batch, "K"), block.k / shortest_range);
-    ranges = std::max(chosen.ranges != 0 ? chosen.ranges : ranges,
-                      checked_ceil_div(block.k, f.longest_range, "K"));
-    block.k_range = k_range(f, ranges);
-    ranges = checked_ceil_div(block.k, block.k_range, "K");
-    if (chosen.ranges != 0 && chosen.ranges != ranges)
-        fail(zemm_unimplemented, "K of %lld has %lld ranges for %s, not %lld", (long long)block.k,
-             (long long)ranges, row.name, (long long)chosen.ranges);
-    if (ranges == 1)
-        tiles = tiles_of(row.rows_at_once);
-    block.tile_rows = int32_t(chosen.rows != 0 ? chosen.rows : checked_ceil_div(rows, tiles, "M"));
-    if (f.family.has_tiles()) // it multiplies whole groups of rows, so that only the last may be cut
-        block.tile_rows = int32_t(up(block.tile_rows, row.rows_at_once));
-    const zemm_dim_t along_m = by_rows ? 1 : checked_ceil_div(rows, block.tile_rows, "M");
-    block.strip = int32_t(strip_of(chosen, 1, along_m, row));
-    result.group_count = {work_groups(along_m * along_n, 1, "M x N"), uint32_t(by_rows ? 1 : batch),
-                          uint32_t(ranges)};
-    if (ranges == 1)
+    result.group_count = {work_groups(cut.along_m * cut.along_n, 1, "M x N"),
+                          uint32_t(result.has_row_groups() ? 1 : batch), uint32_t(cut.ranges)};
+    if (cut.ranges == 1)
         return;
-    const zemm_dim_t finish_rows = checked_ceil_div(rows, std::min(rows, wanted), "M");
-    block.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
-    const zemm_dim_t finish_along_m = by_rows ? 1 : checked_ceil_div(rows, block.finish_rows, "M");
-    result.finish_count = {work_groups(finish_along_m * tiles_along_n, 1, "M x N"), result.group_count[1], 1};
-    take_partials(result, tiles_along_n * row.tile_n * row.group_x, ranges);
+    block.finish_rows = cut.finish_rows;
+    result.finish_count = {work_groups(cut.finish_along_m * cut.tiles_along_n, 1, "M x N"),
+                           result.group_count[1], 1};
+    take_partials(result, cut.tiles_along_n * row.tile_n * row.group_x, cut.ranges);
 }
 
 } // namespace
-
-zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_m, const kernel_row &row) {
-    if (chosen.strip > along_m)
-        fail(zemm_unimplemented, "M has %lld work-groups for %s, a strip has no %lld", (long long)along_m,
-             row.name, (long long)chosen.strip);
-    return chosen.strip != 0 ? chosen.strip : std::clamp<zemm_dim_t>(best, 1, along_m);
-}
-
-zemm_dim_t k_range(const facts &f, zemm_dim_t ranges) {
-    const zemm_dim_t k = f.run().k();
-    return std::min(k, up(checked_ceil_div(k, ranges, "K"), f.range_unit));
-}
 
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
     matmul_problem &block = p.argument_block;
@@ -151,8 +80,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         result.wide_at = take(result, md_size(p.src));
     }
     if (f.arranged) {
-        result.arrange = plan_arranging(f.asked(), row, p.src);
-        result.arranged_at = take(result, arranged_bytes(p.src));
+        result.arrange = plan_arranging(f.asked(), *f.arranged);
+        result.arranged_at = take(result, md_size(f.arranged->seen_src));
     }
     result.argument_block = make_argument_block(f);
     matmul_problem &block = result.argument_block;
@@ -160,20 +89,17 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         return result; // nothing is launched
 
     const bool is_xe = row.is_xe();
-    uint32_t flags = common_flags(f);
-    const zemm_dim_t batch = p.grouped == grouping::rows
-                                 ? p.likely_groups
-                                 : checked_ceil_div(p.batch() * block.m / block.rows, 1, "the batch");
+    result.src_alignment = c.asked.src_alignment;
+    result.wei_alignment = c.asked.wei_alignment;
+    const arithmetic a = arithmetic_of(f);
+    uint32_t flags = common_flags(f, a);
+    const zemm_dim_t batch = checked_ceil_div(f.matrices, 1, "the batch");
     if (is_xe) {
-        flags |= xe_flags(f);
+        flags |= xe_flags(f, a);
         xe_pitches(f, block);
-        if (f.src != reading::elements && !f.arranged)
-            result.src_alignment = block_load_alignment;
-        if (c.asked.wei != reading::elements) // the caller's
-            result.wei_alignment = block_load_alignment;
-        xe_cut(c.dealt, c.cut, dev, batch, result);
+        xe_cut(c.dealt, batch, result);
     } else {
-        cut(f, c.cut, dev, batch, result);
+        encode(cut_for_cpu(f, c.cut, dev), batch, result);
     }
     // With wide sums, the sum of a range must fit into an s32 together with its zero-point terms.
     // So each range becomes a segment, which has its own sums of src.
@@ -187,13 +113,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     // If K is one segment, it may be cut into ranges.
     if (block.segment <= std::min<zemm_dim_t>(block_k, block.k_range))
         flags |= FLAG_WHOLE_SEGMENTS;
-    // A part of K ends where another one begins, or where K ends.
-    if (multiplies_quads(f) && (!f.has_quads() || p.k() % 4 != 0))
-        flags |= FLAG_QUAD_TAIL;
-    if (!is_xe && (f.wei == reading::packed || is_read_in_rows(f)) && block.tile_rows <= row.rows_at_once)
+    if (!is_xe && (f.wei_reading == reading::packed || a.reads_rows) && block.tile_rows <= row.rows_at_once)
         flags |= FLAG_ONE_GROUP;
-    if (f.is_without_panel)
-        flags |= FLAG_ALONG_K;
     if (block.abreast > 1)
         flags |= FLAG_ABREAST;
     if (result.local_bytes != 0)
@@ -201,11 +122,12 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     result.flags = flags;
     const bool is_split = block.k_range < block.k;
     if (is_xe) {
-        result.constants = xe_constants(f, flags, is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
+        result.constants =
+            xe_constants(f, a, flags, is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
         if (is_split)
-            result.finish_constants = xe_constants(f, flags, kernels::STAGE_FINISH);
+            result.finish_constants = xe_constants(f, a, flags, kernels::STAGE_FINISH);
     } else {
-        result.constants = cpu_constants(f, dev, flags);
+        result.constants = cpu_constants(f, a, dev, flags);
         if (is_split)
             result.finish_constants = cpu_finish_constants(flags);
     }
@@ -214,15 +136,63 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         const memory_desc md = reductions_md(p, block.segment);
         block.reductions = tensor(md);
         // The caller's sums may cover several segments: then they are of no use.
-        result.computes_reductions = !p.reduction() || k_group(p, *p.reduction(), false) != block.segment;
+        result.computes_reductions = f.reduction_group != block.segment;
         if (result.computes_reductions) {
             result.reduce_constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
             result.reductions_at = take(result, md_size(md));
             result.reduce_count = {work_groups(md.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K"),
-                                   work_groups(p.rows_of_dst(), 1, "M"), 1};
+                                   work_groups(f.rows.all, 1, "M"), 1};
         }
     }
     return result;
+}
+
+namespace {
+
+// The plan of a choice of a tuning file. If it cannot be used: nothing, and the reason in why. usual: what
+// runs without it.
+std::optional<plan> plan_tuned(const candidate &c, const candidate &usual, const ze::device &dev,
+                               std::string &why) {
+    constexpr size_t surplus = 64 << 20; // bytes of scratchpad
+    try {
+        plan wanted = make_plan(c, dev);
+        if (wanted.scratchpad_size <= surplus)
+            return wanted;
+        const size_t usual_size = make_plan(usual, dev).scratchpad_size;
+        if (wanted.scratchpad_size <= usual_size + surplus)
+            return wanted;
+        why = text("it needs %zu bytes of scratchpad, the usual kernel %zu", wanted.scratchpad_size,
+                   usual_size);
+    } catch (const error &e) {
+        why = e.what();
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+planned plan_first(const problem &p, const ze::device &dev) {
+    planned made = {candidates(p, dev), {}};
+    std::vector<candidate> &found = made.candidates;
+    if (found.front().is_tuned) {
+        const choice chosen = {found.front().asked.row, found.front().cut};
+        std::string why;
+        if (std::optional<plan> first = plan_tuned(found[0], found[1], dev, why)) {
+            if (verbose::enabled(verbose::dispatch))
+                verbose::print(text("primitive,create:tuned,matmul,%s%s,%s", chosen.row->name,
+                                    chosen.cut.text().c_str(), dims_line(p).c_str()));
+            const auto is_again = [&](const candidate &c) {
+                return !c.is_tuned && c.asked.row == chosen.row;
+            };
+            std::erase_if(found, is_again);
+            made.first = std::move(*first);
+            return made;
+        }
+        warn_unused(p, chosen, why);
+        found.erase(found.begin());
+    }
+    made.first = make_plan(found.front(), dev);
+    return made;
 }
 
 } // namespace zemm::matmul

@@ -50,19 +50,19 @@ struct plan {
     bool has_row_groups() const { return argument_block.grouping == kernels::ROW_GROUPS; }
 };
 
-// Rounds up to a multiple of the unit.
-constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-// Elements of K in a range if K is split into at most `ranges`: whole segments, or whole panels if
-// all of K is one segment.
-zemm_dim_t k_range(const facts &f, zemm_dim_t ranges);
-// Work-groups along M in a strip, of `along_m`: `best`, or the chosen number, which has to fit.
-zemm_dim_t strip_of(const cut_choice &chosen, zemm_dim_t best, zemm_dim_t along_m, const kernel_row &row);
 // Takes scratchpad for the sums of all ranges, in rows of `columns` elements. p.group_count must be
 // set.
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges);
 
 plan make_plan(const candidate &c, const ze::device &dev);
+
+// The rows that take a problem, and the plan of the first one.
+struct planned {
+    std::vector<candidate> candidates;
+    plan first;
+};
+// Throws what candidates() throws. The choice of a tuning file must not need much more scratchpad than the
+// row that would run without it.
+planned plan_first(const problem &p, const ze::device &dev);
 
 } // namespace zemm::matmul

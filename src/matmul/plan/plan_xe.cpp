@@ -1,44 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/plan_xe.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "matmul/choose/split.hpp"
-#include "matmul/plan/constants.hpp"
-#include "matmul/problem/sums.hpp"
 
 namespace zemm::matmul {
 
-// The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights
-// must be f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy
-// 1.5 * 2^23 into each sum, which takes as long as the conversion.
-bool sums_are_bits(const facts &f) {
-    const problem &p = f.run();
-    const quant_entry *scale = p.scale(ZEMM_ARG_WEIGHTS);
-    const bool copies = f.family.multiplies_by == multiplier::dpas && f.family.has_small_registers();
-    return p.integer() && changes_along_k(p, p.scale(ZEMM_ARG_SRC), false) &&
-           changes_along_k(p, scale, true) && scale->data_type == zemm_f16 && !p.zero_point(ZEMM_ARG_SRC) &&
-           (p.zero_point(ZEMM_ARG_WEIGHTS) ? zero_points_fit_f32(f) : !copies) &&
-           f.segment <= longest_sum(p, (1 << 22) - 1);
-}
-
-void xe_cut(const split &s, const cut_choice &chosen, const ze::device &dev, zemm_dim_t batch, plan &result) {
+void xe_cut(const split &s, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
     kernels::matmul_problem &block = result.argument_block;
-    const ze::gpu_model model = xe_model(dev);
     block.tile_rows = block.finish_rows = row.tile_m;
     block.group_x = int32_t(s.group_x);
     block.group_y = int32_t(s.group_y);
-    // The work-groups that run at the same time read least if their tiles form a square of dst
-    // elements. high: its height in work-groups.
-    const double at_once = double(model.xves() * model.threads(row.grf)) / double(s.tiles() * s.slices);
-    const double high = std::sqrt(at_once * row.tile_n * double(s.group_x) / double(row.tile_m * s.group_y));
-    // With groups of rows each entry of the table is a strip, however many there will be.
     const bool by_rows = result.has_row_groups();
     block.groups_m = by_rows ? INT32_MAX : int32_t(s.along_m);
-    block.strip =
-        int32_t(strip_of(chosen, zemm_dim_t(std::lround(high)), by_rows ? zemm_dim_t(1) : s.along_m, row));
+    block.strip = int32_t(s.strip);
     block.whole_groups = int32_t(s.whole);
     block.slices = int32_t(s.slices);
     block.k_range = s.k_range;
@@ -75,24 +50,24 @@ void xe_pitches(const facts &f, kernels::matmul_problem &block) {
         block.wei.column = pitch_of(p.wei, row, column, 1);
 }
 
-uint32_t xe_flags(const facts &f) {
+uint32_t xe_flags(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     uint32_t flags = 0;
     const auto set = [&](bool condition, uint32_t flag) { flags |= condition ? flag : 0; };
     set(p.k() % f.panel_k != 0, FLAG_PANEL_TAIL);
-    set(f.wei == reading::blocks_2d, FLAG_WEI_2D);
+    set(f.wei_reading == reading::blocks_2d, FLAG_WEI_2D);
     set(f.matrix_rows == p.m(), FLAG_ONE_MATRIX);
     set(f.splits_f32(), FLAG_SPLIT_F32);
     set(f.arranged != nullptr, FLAG_ARRANGED);
-    set(sums_are_bits(f), FLAG_SUM_BITS);
+    set(a.sums_are_bits, FLAG_SUM_BITS);
     set(p.grouped == grouping::rows, FLAG_ROW_GROUPS);
     return flags;
 }
 
 kernels::src_load xe_src_load(const facts &f) {
-    if (f.src == reading::blocks_2d)
+    if (f.src_reading == reading::blocks_2d)
         return kernels::SRC_LOAD_2D;
-    return f.src == reading::blocks_1d ? kernels::SRC_LOAD_1D : kernels::SRC_LOAD_GATHER;
+    return f.src_reading == reading::blocks_1d ? kernels::SRC_LOAD_1D : kernels::SRC_LOAD_GATHER;
 }
 
 } // namespace zemm::matmul

@@ -57,20 +57,6 @@ bool problem::has_runtime() const {
     return md_has_runtime(src) || md_has_runtime(wei) || md_has_runtime(bias) || md_has_runtime(dst);
 }
 
-bool problem::shares_weights() const {
-    return std::all_of(wei.dims, wei.dims + ndims() - 2, [](zemm_dim_t d) { return d == 1; });
-}
-
-zemm_dim_t problem::rows_of_dst() const {
-    return grouped == grouping::rows ? m() : batch() * m();
-}
-
-zemm_dim_t problem::rows_of_weights() const {
-    if (grouped == grouping::rows)
-        return likely_rows;
-    return shares_weights() ? batch() * m() : m();
-}
-
 bool problem::empty() const {
     return md_nelems(src) == 0 || md_nelems(wei) == 0 || md_nelems(dst) == 0;
 }
@@ -158,10 +144,6 @@ memory_desc prelu_md(const memory_desc &dst, int mask) {
 
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row) {
     return k_is_row ? group_along(p.wei, entry, p.ndims() - 2) : group_along(p.src, entry, p.ndims() - 1);
-}
-
-bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row) {
-    return entry && k_group(p, *entry, k_is_row) != p.k();
 }
 
 std::string dims_line(const problem &p) {

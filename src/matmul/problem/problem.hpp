@@ -35,9 +35,6 @@ struct problem {
     bool has_bias() const { return bias.ndims != 0; }
     bool empty() const;                                     // nothing is computed
     bool integer() const { return is_int8(src.data_type); } // sums are s32
-    bool shares_weights() const;                            // the batch has one matrix of weights
-    zemm_dim_t rows_of_dst() const;     // of the whole batch; each row of a group counts once
-    zemm_dim_t rows_of_weights() const; // likely rows of dst that one matrix of weights multiplies
     // Float src with integer weights (weight-only quantisation).
     bool weight_only() const { return !integer() && is_integer(wei.data_type); }
     bool has_float_zero_points() const;       // zero points of the weights are floats
@@ -89,8 +86,11 @@ memory_desc prelu_md(const memory_desc &dst, int mask);
 // Elements of K that share one value of the entry: its group if the mask has the K bit, else all of
 // K. k_is_row: K is the last dimension but one of the tensor (weights).
 zemm_dim_t k_group(const problem &p, const quant_entry &entry, bool k_is_row);
-// Whether there is an entry and it has more than one group along K.
-bool changes_along_k(const problem &p, const quant_entry *entry, bool k_is_row);
+
+// Rounds up to a multiple of the unit.
+constexpr zemm_dim_t up(zemm_dim_t value, zemm_dim_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 // Dimensions as the benchmark driver writes them, "2x3:3x4"; for messages and the log.
 std::string dims_line(const problem &p);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/choose/arithmetic.hpp"
+
+#include "matmul/problem/sums.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+bool flips_weights(const facts &f) {
+    const problem &p = f.run();
+    const bool signed_src = is_signed(p.src.data_type), signed_wei = is_signed(p.wei.data_type);
+    if (!f.multiplies_quads())
+        return false;
+    // u4 fits an unsigned and a signed byte. s4 has to change only beside a signed src.
+    return is_int4(p.wei.data_type) ? signed_wei && signed_src
+                                    : signed_wei == signed_src && !f.family.widens_bytes;
+}
+
+// Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum of src,
+// are below 2^24 in magnitude: they have at most 256 products of bytes. Where weights change their
+// signedness, zero points are up to 256 beside u8 src, 383 beside s8 src.
+bool zero_points_fit_f32(const facts &f, bool flips_weights) {
+    const problem &p = f.run();
+    const quant_entry *zp = p.zero_point(ZEMM_ARG_WEIGHTS);
+    const bool is_small =
+        zp ? !zp->is_on_host && (is_int8(zp->data_type) || is_int4(zp->data_type)) : flips_weights;
+    return p.integer() && is_small && !p.zero_point(ZEMM_ARG_SRC) && f.scales_along_k && f.segment <= 256;
+}
+
+// The sums of a segment must be below 2^22. Both scales must change along K. Scales of the weights
+// must be f16: then 1.5 * 2^23 times the scale is exact in f32. Without zero points, Xe-HPG would copy
+// 1.5 * 2^23 into each sum, which takes as long as the conversion.
+bool sums_are_bits(const facts &f, bool zero_points_fit) {
+    const problem &p = f.run();
+    const bool copies = f.family.multiplies_by == multiplier::dpas && f.family.has_small_registers();
+    return f.family.is_xe() && p.integer() && f.along_k.src_scale && f.along_k.wei_scale &&
+           p.scale(ZEMM_ARG_WEIGHTS)->data_type == zemm_f16 && !p.zero_point(ZEMM_ARG_SRC) &&
+           (p.zero_point(ZEMM_ARG_WEIGHTS) ? zero_points_fit : !copies) &&
+           f.segment <= longest_sum(p, (1 << 22) - 1);
+}
+
+// Whether all groups of K leave their zero-point terms to the end, where zero points and scales of the
+// weights are the same along K. Until then sums are larger by the zero points' distance from their
+// mean, and round more coarsely, but less so than f16 and bf16. Not with tiles abreast, which have a
+// mean each.
+bool may_end_with_term(const facts &f) {
+    const zemm_data_type_t dst = f.run().dst.data_type;
+    return !f.family.is_xe() && !f.may_be_abreast && (dst == zemm_f16 || dst == zemm_bf16) &&
+           !f.along_k.wei_zp && !f.along_k.wei_scale;
+}
+
+kernels::zp_term zp_term_of(const facts &f, bool zero_points_fit, bool sums_are_bits) {
+    if (f.subtracts_floats)
+        return kernels::ZP_TERM_F32;
+    if (!zero_points_fit)
+        return kernels::ZP_TERM_S32;
+    if (f.family.zero_points_as_f32 || sums_are_bits)
+        return may_end_with_term(f) ? kernels::ZP_TERM_LAST : kernels::ZP_TERM_F32;
+    // The sum of 128 bytes is below 2^15 in magnitude: it fits into 16 bits.
+    return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
+}
+
+bool reads_rows(const facts &f) {
+    const problem &p = f.run();
+    const zemm_data_type_t wei = p.wei.data_type;
+    return f.row->multiplies == operands::f32 && f.row->lanes > 1 && !p.integer() &&
+           p.n() % f.row->tile_n == 0 && f.laid_out->wei_unit == UNIT_COLUMN &&
+           (wei == zemm_f32 || wei == zemm_f16 || wei == zemm_bf16);
+}
+
+bool differs_for_one_group(const facts &f, const arithmetic &a) {
+    const problem &p = f.run();
+    if (f.multiplies_quads())
+        return is_int4(p.wei.data_type) || a.flips_weights;
+    if (f.row->family == isa_family::avx512_bf16)
+        return is_small_float(p.wei.data_type);
+    return f.row->multiplies == operands::f32 && !p.integer() &&
+           (p.wei.data_type != zemm_f32 || a.reads_rows);
+}
+
+bool is_usual_along_k(const facts &f, const arithmetic &a) {
+    const problem &p = f.run();
+    if (!a.src_scales_segments && !a.wei_scales_segments && !f.along_k.wei_zp)
+        return true;
+    const bool one_scale_type = !a.src_scales_segments || !a.wei_scales_segments ||
+                                p.scale(ZEMM_ARG_SRC)->data_type == p.scale(ZEMM_ARG_WEIGHTS)->data_type;
+    const auto is_small = [&](zemm_data_type_t dt) {
+        return dt == p.wei.data_type || is_int8(dt) || is_floating(dt);
+    };
+    return f.has_equal_groups && one_scale_type &&
+           (!f.along_k.wei_zp || is_small(p.zero_point(ZEMM_ARG_WEIGHTS)->data_type)) &&
+           !(p.zero_point(ZEMM_ARG_SRC) && a.src_scales_segments);
+}
+
+} // namespace
+
+arithmetic arithmetic_of(const facts &f) {
+    const problem &p = f.run();
+    arithmetic a = {};
+    a.flips_weights = flips_weights(f);
+    a.sums_src = p.integer() && (p.zero_point(ZEMM_ARG_WEIGHTS) || a.flips_weights);
+    a.src_scales_segments = f.along_k.src_scale;
+    // If no scale changes along K, those of the weights scale each segment: by 1 if there are none.
+    a.wei_scales_segments = f.along_k.wei_scale || (f.scales_along_k && !f.along_k.src_scale);
+    const bool zero_points_fit = zero_points_fit_f32(f, a.flips_weights);
+    a.sums_are_bits = sums_are_bits(f, zero_points_fit);
+    a.zp_term = zp_term_of(f, zero_points_fit, a.sums_are_bits);
+    // A part of K ends where another one begins, or where K ends.
+    a.has_quad_tail = f.multiplies_quads() && (!f.has_quads() || p.k() % 4 != 0);
+    a.reads_rows = reads_rows(f);
+    a.src_in_place = p.src.data_type == zemm_f32 && f.src_unit == UNIT_COLUMN;
+    a.differs_for_one_group = differs_for_one_group(f, a);
+    a.is_usual_along_k = is_usual_along_k(f, a);
+    return a;
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a row of kernels.def does the arithmetic of a problem: what its specialisation constants say beside
+// types and layouts. It is derived from the facts of what runs, once for each plan.
+#pragma once
+
+#include "kernels/matmul_args.h"
+#include "matmul/choose/facts.hpp"
+
+namespace zemm::matmul {
+
+struct arithmetic {
+    // The policy flips the sign bit of the weights, because src and weights are both signed or both unsigned:
+    // x86 instructions for bytes take one unsigned and one signed operand.
+    bool flips_weights;
+    bool sums_src; // sums of src over each segment are needed
+    bool src_scales_segments,
+        wei_scales_segments;  // scales of src, and those of the weights, scale each segment
+    bool sums_are_bits;       // FLAG_SUM_BITS is right, and saves instructions
+    kernels::zp_term zp_term; // how zero points of the weights are multiplied with sums of src
+    bool has_quad_tail;       // a part of K that is multiplied by quads has no whole ones
+
+    // Rows where a work-item owns a tile:
+    bool reads_rows;   // the policy can multiply float weights that lie along N from where they are
+    bool src_in_place; // the policy multiplies src as it is in memory
+    // The policy multiplies weights in another way if it uses them only once.
+    bool differs_for_one_group;
+    // What changes along K is what quantised models have: groups of one size, scales of one type, zero points
+    // of floats, of bytes or of the type of the weights, and no zero points of a src with groups. Kernels for
+    // these know all types. For the many other combinations they look at the types.
+    bool is_usual_along_k;
+};
+
+arithmetic arithmetic_of(const facts &f);
+
+} // namespace zemm::matmul

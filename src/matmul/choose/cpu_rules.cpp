@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/choose/cpu_rules.hpp"
+
+#include <algorithm>
+
+#include "common/error.hpp"
+#include "kernels/matmul_args.h"
+#include "matmul/choose/facts.hpp"
+
+namespace zemm::matmul {
+
+namespace {
+
+// Whether a problem has enough rows and K for tiles of 16 rows by 64 bytes along K. With fewer, other
+// rows of the list are as fast or faster.
+bool fills_tiles(const facts &f, std::string &why) {
+    constexpr zemm_dim_t fewest_rows = 16, fewest_bytes = 64;
+    const zemm_dim_t fewest_k = fewest_bytes / operand_bytes(f.row->multiplies);
+    if (f.rows.likely >= fewest_rows && f.segment >= fewest_k)
+        return true;
+    why = text("its tiles want %lld rows and groups of %lld along K, here are %lld and %lld",
+               (long long)fewest_rows, (long long)fewest_k, (long long)f.rows.likely, (long long)f.segment);
+    return false;
+}
+
+// bf16 rows: fewer rows of dst are limited by reading the weights, or by converting them to bf16.
+zemm_dim_t fewest_rows_as_bf16(const facts &f) {
+    const zemm_data_type_t wei = f.run().wei.data_type;
+    const bool is_packed = f.wei_reading == reading::packed;
+    if (is_small_float(wei))
+        return is_packed ? 1 : MOST_ROWS_ALONG_K + 1;
+    return is_packed && wei == zemm_bf16 ? 5 : 7;
+}
+
+} // namespace
+
+// Those that do not fill tiles of AMX, many rows for a kernel that is for few or the other way round, and
+// those for the wide tile after this narrow one, where the narrow tiles would compute more than three
+// quarters of the columns that wide ones would. A narrow tile without a panel is kept, but for small floats
+// and more than one row.
+bool suits(const facts &f, std::string &why) {
+    const kernel_row &row = *f.row;
+    if (row.traits().has_tiles() && !fills_tiles(f, why))
+        return false;
+    const problem &p = f.run();
+    const zemm_dim_t n = p.n(), rows = f.rows.likely;
+    if (row.is_for_few_rows() && rows > row.tile_m) {
+        why = text("it is for up to %d rows, here are %lld", row.tile_m, (long long)rows);
+        return false;
+    }
+    // 16 vectors of sums leave no register for converting weights.
+    constexpr zemm_dim_t most_widened = 2;
+    if (row.family == isa_family::avx2 && row.is_for_few_rows() && p.weight_only() && rows > most_widened) {
+        why = text("it is for up to %lld rows where the weights are integers, here are %lld",
+                   (long long)most_widened, (long long)rows);
+        return false;
+    }
+    if (row.family == isa_family::avx512_bf16 && rows < fewest_rows_as_bf16(f)) {
+        why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows_as_bf16(f));
+        return false;
+    }
+    // Small floats are converted once for each group of rows. Groups of the narrow tile have 1, 2, 4, 8 or
+    // 12 rows, those of the wide tile any number up to 6.
+    const bool stays_narrow = f.is_without_panel && (!is_small_float(p.wei.data_type) || rows == 1);
+    if (row.wide_n == 0 || stays_narrow || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
+        return true;
+    why = text("a tile of %d columns is better", row.wide_n);
+    return false;
+}
+
+// With more rows, making a panel of the weights pays. Adding up the lanes at the end of a segment of bytes
+// takes about as long for two rows as making a panel of 128 elements of K.
+bool multiplies_along_k(const facts &f) {
+    constexpr zemm_dim_t most_rows_of_bytes = 6, a_row = 64; // elements of K
+    const problem &p = f.run();
+    if (!f.family.multiplies_along_k || f.empty || f.laid_out->wei_unit != UNIT_ROW ||
+        f.src_unit != UNIT_COLUMN)
+        return false;
+    const zemm_dim_t rows = p.grouped == grouping::rows ? f.rows.likely : f.rows.all;
+    if (f.row->multiplies == operands::int8)
+        return f.begins_at(a_row) && f.segment % a_row == 0 &&
+               rows <= std::min(most_rows_of_bytes, f.segment / a_row);
+    return rows <= MOST_ROWS_ALONG_K && is_floating(p.src.data_type) && is_floating(p.wei.data_type) &&
+           !p.zero_point(ZEMM_ARG_WEIGHTS);
+}
+
+// More rows of bytes and plain weights hide the time in which the weights are read.
+bool has_few_rows_along_n(const facts &f) {
+    constexpr zemm_dim_t most_rows = 16;
+    return !f.family.is_xe() && f.laid_out->wei_unit == UNIT_COLUMN && f.rows.likely <= most_rows;
+}
+
+// A kernel copies plain weights into a panel once per tile. If several tiles read the same weights, packing
+// them once is cheaper.
+bool is_worth_packing(const facts &f) {
+    constexpr zemm_dim_t fewest_tiles = 2; // tiles of full height along M
+    return f.row->weights == weights_layout::packed && f.has_quads() && f.shares_weights &&
+           f.rows.likely >= fewest_tiles * f.row->tile_m;
+}
+
+// Converting src takes about as long here as in the tiles of one column of tiles. A launch takes as long
+// as some millions of multiply-adds. The wide src must not fill the memory.
+bool is_worth_widening(const facts &f) {
+    constexpr zemm_dim_t fewest_products = 1 << 22, most_elements = 1 << 27;
+    const problem &p = f.run();
+    return p.n() > f.row->tile_n && md_nelems(p.src) <= most_elements &&
+           f.rows.all * p.n() >= fewest_products / p.k();
+}
+
+zemm_dim_t enough_work_groups(const ze::device &dev) {
+    constexpr zemm_dim_t for_each_core = 4, on_a_gpu = 8;
+    return dev.kind == zemm_cpu ? for_each_core * zemm_dim_t(dev.compute_units) : on_a_gpu;
+}
+
+zemm_dim_t low_tile(const facts &f) {
+    return up(16, f.row->rows_at_once);
+}
+
+// Floats round otherwise with other ranges, and a deterministic matmul gives the same bits with any number of
+// threads. A problem with fewer multiply-adds is not worth a second launch: it takes one core some
+// microseconds. Fewer than 16 rows count as 16, for they take no less time.
+zemm_dim_t most_ranges(const facts &f) {
+    constexpr zemm_dim_t fewest_products = 1 << 22, fewest_rows = 16;
+    constexpr zemm_dim_t shortest_range = 512; // elements of K
+    const problem &p = f.run();
+    const bool is_exact = p.integer() && !f.scales_along_k;
+    if (p.grouped == grouping::k || (!is_exact && p.attr.deterministic) ||
+        std::max(f.rows.likely, fewest_rows) * f.matrices * p.n() < fewest_products / p.k())
+        return 1;
+    return p.k() / shortest_range;
+}
+
+// Only bytes, whose few rows leave vectors of sums for more columns.
+zemm_dim_t most_abreast(const facts &f) {
+    if (!f.may_be_abreast || f.row->multiplies != operands::int8 || f.family.has_tiles() ||
+        f.row->rows_at_once > 8)
+        return 1;
+    return std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / f.rows.likely);
+}
+
+} // namespace zemm::matmul
