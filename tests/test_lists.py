@@ -3,10 +3,13 @@
 
 import re
 from pathlib import Path
+from typing import Any, get_args
 
+import ml_dtypes
+import numpy as np
 import pytest
 import zemm
-from zemm import dtypes
+from zemm import dtypes, words
 from zemm._library import library, lists
 from zemm._objects import post_op_names
 from zemm.benchdnn import dtypes as benchdnn_types
@@ -48,6 +51,36 @@ def test_python_knows_all_types() -> None:
         known = benchdnn_types.BY_NAME[name]
         assert known.integral == (row.kind == "integer")
         assert known.bits == row.bits
+
+
+def test_digits_and_limits_are_those_of_numpy() -> None:
+    for name, row in lists.TYPES.items():
+        dtype = dtypes.numpy_dtype(name)
+        if row.kind == "integer":
+            info: Any = ml_dtypes.iinfo(dtype)
+            assert (row.low, row.high) == (info.min, info.max), name
+            assert row.digits == int(info.max).bit_length(), name
+            continue
+        info = ml_dtypes.finfo(dtype)
+        assert row.digits == info.nmant + 1, name
+        assert (row.smallest, row.high) == (float(info.smallest_normal), float(info.max)), name
+        assert row.low == float(info.min), name
+
+
+def test_the_driver_has_limits_that_f32_holds() -> None:
+    for name, known in benchdnn_types.BY_NAME.items():
+        row = lists.TYPES[name]
+        for limit, exact in ((known.low, row.low), (known.high, row.high)):
+            assert limit == np.float32(limit), name
+            assert exact - limit >= 0 if limit > 0 else exact - limit <= 0, name
+    assert benchdnn_types.BY_NAME["s32"].high == 2147483520
+
+
+def test_scalings_of_floats() -> None:
+    assert set(get_args(words.FloatScaling)) == set(lists.FLOAT_SCALINGS)
+    for rule in lists.FLOAT_SCALINGS.values():
+        assert rule.mode in library.names_of("quantization_mode")
+        assert "scale" in lists.TYPES[rule.type].roles
 
 
 def test_python_knows_all_algorithms() -> None:
@@ -123,3 +156,12 @@ def test_kernels_have_no_default() -> None:
     sources = [path for path in (ROOT / "src/kernels").rglob("*") if path.suffix in (".h", ".cl")]
     assert len(sources) > 30
     assert [path.name for path in sources if re.search(r"\bdefault\s*:", path.read_text())] == []
+
+
+def test_kernels_that_name_small_floats_know_all_of_them() -> None:
+    """A type that such a file does not know would be taken for another one: the file does not compile."""
+    policies = list((ROOT / "src/kernels/policy").glob("*.h"))
+    named = {path.name for path in policies if re.search(r"\bDT_F[48]_", path.read_text())}
+    known = {path.name for path in policies if "KNOWS_SMALL_FLOATS;" in path.read_text()}
+    assert named - known == set()
+    assert len(named) > 4

@@ -10,14 +10,13 @@ from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantize_memory_to_floats
 from zemm._arrays.scales import group_count, type_among
 from zemm._library import check
+from zemm._library.lists import FLOAT_SCALINGS
 from zemm.dtypes import FOUR_BIT, numpy_dtype, pack_int4, type_of, unpack_int4
 from zemm.engine import Engine, Stream, default_engine
 from zemm.errors import InvalidArgumentsError
 from zemm.memory import Memory
-from zemm.words import DataType, FloatScaling, QuantizedFloatDType, QuantizedFloatType
+from zemm.words import FloatScaling, QuantizedFloatDType, QuantizedFloatType
 
-_GROUPS = {"mx": 32, "nvfp4": 16}
-_SCALES: dict[str, DataType] = {"mx": "e8m0", "nvfp4": "f8_e4m3"}
 _SOURCES = ("f32", "f16", "bf16", "f8_e5m2", "f8_e4m3", "f4_e2m1")
 
 
@@ -65,14 +64,15 @@ def quantize_floats(
     scheme = check.choice(scaling, FloatScaling, "scaling")
     if engine is not None:
         check.instance(engine, Engine, "engine")
-    group, scale_type = _GROUPS[scheme], _SCALES[scheme]
+    rule = FLOAT_SCALINGS[scheme]
+    group = rule.group
     if isinstance(x, Memory):
         if engine is not None and engine is not x.engine:
             raise InvalidArgumentsError(
                 f"x is a memory on another engine object ({x.engine!r}) than engine={engine!r}"
             )
         group_count(x.md.dims[-1] if x.md.ndims else 0, group, "x", x.md.dims, f"the group of {scheme}")
-        return QuantizedFloats(*quantize_memory_to_floats(x, group, scale_type, kind, stream))
+        return QuantizedFloats(*quantize_memory_to_floats(x, rule, kind, stream))
     if stream is not None:
         raise InvalidArgumentsError("a stream is for a Memory: arrays are there on return")
     array = check.array(x, "x")
@@ -84,12 +84,12 @@ def quantize_floats(
     groups = group_count(array.shape[-1], group, "x", array.shape, f"the group of {scheme}")
     shapes = array.shape, (*array.shape[:-1], groups)
     if array.size == 0:
-        types = numpy_dtype(kind), numpy_dtype(scale_type)
+        types = numpy_dtype(kind), numpy_dtype(rule.type)
         return QuantizedFloats(*(np.empty(shape, dt) for shape, dt in zip(shapes, types, strict=True)))
     used = engine if engine is not None else default_engine()
     rows = array.reshape(-1, array.shape[-1])
     source = tensor(pack_int4(rows) if name in FOUR_BIT else rows, name, 2, used)
-    made = quantize_memory_to_floats(source.memory(used), group, scale_type, kind, None)
+    made = quantize_memory_to_floats(source.memory(used), rule, kind, None)
     return QuantizedFloats(*(_elements(m).reshape(shape) for m, shape in zip(made, shapes, strict=True)))
 
 

@@ -2,6 +2,7 @@
 // The table of data types, made from kernels/types.def, and queries on it.
 #include "common/data_type.hpp"
 
+#include <algorithm>
 #include <cfloat>
 
 #include "common/error.hpp"
@@ -18,29 +19,25 @@ struct type_row {
     int bits;
     number kind;
     bool is_converted, is_signed;
-    value_range range;
+    int digits;
+    double smallest; // the smallest normal value; of an integer type the lowest
+    double largest;
     bool suits[7]; // indexed by role
 };
 
 constexpr bool yes = true, no = false;
 
 constexpr type_row rows[] = {
-#define ROW_WITHOUT_SIGN(name, bits, kind, ...)                                                              \
-    {zemm_##name, bits, number::kind, true, false, {}, {__VA_ARGS__}},
-#define ZEMM_FLOAT_TYPE(name, NAME, value, bits, ...) ROW_WITHOUT_SIGN(name, bits, floating, __VA_ARGS__)
-#define ZEMM_EXPONENT_TYPE(name, NAME, value, bits, ...) ROW_WITHOUT_SIGN(name, bits, exponent, __VA_ARGS__)
-#define ZEMM_INT_TYPE(name, NAME, value, bits, is_signed, low, high, src, weights, dst, bias, scale,         \
-                      zero_point, post_op)                                                                   \
-    {zemm_##name,                                                                                            \
-     bits,                                                                                                   \
-     number::integer,                                                                                        \
-     true,                                                                                                   \
-     is_signed,                                                                                              \
-     {low, high},                                                                                            \
-     {src, weights, dst, bias, scale, zero_point, post_op}},
-#define ZEMM_WIDE_TYPE(name, NAME, value, bits, ...) ROW_WITHOUT_SIGN(name, bits, floating, __VA_ARGS__)
-#define ZEMM_COPIED_TYPE(name, value, bits, kind) {zemm_##name, bits, number::kind, false, false, {}, {}},
-#define ZEMM_NO_ELEMENT(name, value, bits, text) {zemm_##name, bits, number::none, false, false, {}, {}},
+#define CONVERTED(name, bits, kind, is_signed, digits, smallest, largest, ...)                               \
+    {zemm_##name, bits, number::kind, true, is_signed, digits, smallest, largest, {__VA_ARGS__}},
+#define UNCONVERTED(name, bits, kind) {zemm_##name, bits, number::kind, false, false, 0, 0., 0., {}},
+#define ZEMM_FLOAT_TYPE(name, NAME, value, bits, ...) CONVERTED(name, bits, floating, false, __VA_ARGS__)
+#define ZEMM_EXPONENT_TYPE(name, NAME, value, bits, ...) CONVERTED(name, bits, exponent, false, __VA_ARGS__)
+#define ZEMM_WIDE_TYPE(name, NAME, value, bits, ...) CONVERTED(name, bits, floating, false, __VA_ARGS__)
+#define ZEMM_INT_TYPE(name, NAME, value, bits, is_signed, low, ...)                                          \
+    CONVERTED(name, bits, integer, is_signed, bits - is_signed, low, __VA_ARGS__)
+#define ZEMM_COPIED_TYPE(name, value, bits, kind) UNCONVERTED(name, bits, kind)
+#define ZEMM_NO_ELEMENT(name, value, bits, text) UNCONVERTED(name, bits, none)
 #include "kernels/types.def"
 };
 
@@ -105,7 +102,7 @@ value_range range_of(zemm_data_type_t dt) {
         fail(zemm_runtime_error,
              "the range of data type %s is asked for, which only integers of kernels have",
              data_type_name(dt));
-    return row->range;
+    return {zemm_dim_t(row->smallest), zemm_dim_t(row->largest)};
 }
 
 bool is_converted(zemm_data_type_t dt) {
@@ -119,26 +116,15 @@ bool is_small_float(zemm_data_type_t dt) {
 }
 
 float_facts float_facts_of(zemm_data_type_t dt) {
-    switch (dt) {
-    case zemm_f16:
-        return {11, 65504.f, 0x1p-14f};
-    case zemm_bf16:
-        return {8, 0x1.fep127f, 0x1p-126f};
-    case zemm_f8_e5m2:
-        return {3, 57344.f, 0x1p-14f};
-    case zemm_f8_e4m3:
-        return {4, 448.f, 0x1p-6f};
-    case zemm_f4_e2m1:
-        return {2, 6.f, 1.f};
-    case zemm_s8:
-        return {7, 127.f, 0.f};
-    case zemm_u8:
-        return {8, 255.f, 0.f};
-    case zemm_s32:
-        return {24, 0x1p31f, 0.f}; // f32 has no 2^31 - 1
-    default:
-        return {24, FLT_MAX, FLT_MIN};
-    }
+    const type_row *row = find(dt);
+    if (!row || !row->is_converted)
+        fail(zemm_runtime_error,
+             "the digits of data type %s are asked for, which only types that kernels convert have",
+             data_type_name(dt));
+    // f32 has fewer digits than s32, and less of both than f64.
+    const double smallest = row->kind == number::integer ? 0. : std::max(row->smallest, double(FLT_MIN));
+    return {std::min(row->digits, FLT_MANT_DIG), float(std::min(row->largest, double(FLT_MAX))),
+            float(smallest)};
 }
 
 bool suits(zemm_data_type_t dt, role as) {

@@ -26,7 +26,7 @@ struct value_range {
 };
 value_range range_of(zemm_data_type_t dt);
 
-// What a type holds of the values of f32.
+// What a type holds of the values of f32. Throws runtime_error for a type that kernels do not convert.
 struct float_facts {
     int digits; // of the significand, with the leading one; of an integer's magnitude
     float largest, smallest_normal;

@@ -2,8 +2,10 @@
 // Descriptors and groups of parameter tensors.
 #include "common/quant_md.hpp"
 
+#include "common/error.hpp"
 #include "common/md_check.hpp"
 #include "common/md_runtime.hpp"
+#include "common/names.hpp"
 
 namespace zemm {
 
@@ -38,6 +40,15 @@ zemm_dim_t group_size(const quant_entry &entry, int ndims, int d) {
 
 zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d) {
     return entry.mask >> d & 1 ? group_size(entry, tensor.ndims, d) : tensor.dims[d];
+}
+
+float_scaling float_scaling_of(zemm_quantization_mode_t mode) {
+#define ZEMM_FLOAT_SCALING(name, of_mode, type, group)                                                       \
+    if (mode == zemm_quantization_mode_##of_mode)                                                            \
+        return {zemm_##type, group};
+#include "common/scalings.def"
+    fail(zemm_runtime_error, "quantization mode %s has no scales that are computed",
+         quantization_mode_name(mode));
 }
 
 } // namespace zemm

@@ -19,6 +19,14 @@ zemm_dim_t group_size(const quant_entry &entry, int ndims, int d);
 // bit for d.
 zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d);
 
+// What common/scalings.def says about scales that are computed for floats of 8 and 4 bits. mode: dynamic_mx
+// or dynamic_fp.
+struct float_scaling {
+    zemm_data_type_t type; // of the scales
+    zemm_dim_t group;      // elements that share a scale
+};
+float_scaling float_scaling_of(zemm_quantization_mode_t mode);
+
 // Sets everything but the strides in a kernel's argument for a parameter tensor.
 template <typename Argument>
 void set_parameter(Argument &to, const memory_desc &tensor, const quant_entry &entry) {

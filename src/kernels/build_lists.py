@@ -22,6 +22,8 @@ def value_of(cell: str) -> Any:
         return WORDS[cell]
     if re.fullmatch(r"-?\d+|0x[0-9a-f]+", cell):
         return int(cell, 0)
+    if re.fullmatch(r"0x[0-9a-f.]+p-?\d+", cell):
+        return float.fromhex(cell)
     return cell.strip('"')
 
 

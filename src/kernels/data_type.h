@@ -143,10 +143,8 @@ static inline float load_float(bytes p, int data_type, long i) {
         break;
 static inline float load_scale_element(bytes p, int data_type, long i) {
     switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
+#define ZEMM_USES(name, NAME, src, weights, dst, bias, scale, ...)                                           \
     CASE_##scale(NAME, return load_##name(p, i))
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
-    CASE_##scale(NAME, return (float)load_##name(p, i))
 #include "types.def"
     }
     return 0.f;
@@ -301,9 +299,7 @@ static inline float16 load_float16(bytes p, int data_type, long i) {
 
 static inline float8 load_scale_element8(bytes p, int data_type, long i) {
     switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
-    CASE_##scale(NAME, return load8_##name(p, i))
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
+#define ZEMM_USES(name, NAME, src, weights, dst, bias, scale, ...)                                           \
     CASE_##scale(NAME, return load8_##name(p, i))
 #include "types.def"
     }
@@ -312,9 +308,7 @@ static inline float8 load_scale_element8(bytes p, int data_type, long i) {
 
 static inline float16 load_scale_element16(bytes p, int data_type, long i) {
     switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
-    CASE_##scale(NAME, return load16_##name(p, i))
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
+#define ZEMM_USES(name, NAME, src, weights, dst, bias, scale, ...)                                           \
     CASE_##scale(NAME, return load16_##name(p, i))
 #include "types.def"
     }
@@ -382,20 +376,14 @@ static inline void store16_f64(global uchar *p, long i, float16 x) {
 // Only for types that dst may have.
 static inline void store_float8(global uchar *p, int data_type, long i, float8 x) {
     switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...)                                    \
-    CASE_##dst(NAME, store8_##name(p, i, x))
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
-    CASE_##dst(NAME, store8_##name(p, i, x))
+#define ZEMM_USES(name, NAME, src, weights, dst, ...) CASE_##dst(NAME, store8_##name(p, i, x))
 #include "types.def"
     }
 }
 
 static inline void store_float16(global uchar *p, int data_type, long i, float16 x) {
     switch (data_type) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...)                                    \
-    CASE_##dst(NAME, store16_##name(p, i, x))
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
-    CASE_##dst(NAME, store16_##name(p, i, x))
+#define ZEMM_USES(name, NAME, src, weights, dst, ...) CASE_##dst(NAME, store16_##name(p, i, x))
 #include "types.def"
     }
 }

@@ -112,10 +112,7 @@ static inline float scale_as_f16(float scale, float rest) {
         return scale_as_##name(scale, rest);
 static inline float scale_in_its_type(float scale, float rest) {
     switch (spec_scale_dt()) {
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, bias, scale, ...)                       \
-    CASE_##scale(name, NAME)
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, bias, scale, ...)   \
-    CASE_##scale(name, NAME)
+#define ZEMM_USES(name, NAME, src, weights, dst, bias, scale, ...) CASE_##scale(name, NAME)
 #include "types.def"
     }
     return scale;

@@ -3,8 +3,8 @@
 // declares it once.
 #pragma once
 
-#include "data_type.h"
 #include "matmul_args.h"
+#include "type_sets.h"
 
 int __attribute__((overloadable)) __spirv_SpecConstant(int id, int default_value);
 
@@ -68,6 +68,7 @@ static inline bool spec_look_up() {
 #define HAS(flag) ((spec_flags() & (flag)) != 0)
 
 // For src of integers.
+KNOWS_ALL(INTEGERS_OF_SRC, TYPE_BIT(S8) | TYPE_BIT(U8));
 static inline bool src_is_signed() {
     return spec_src_dt() == DT_S8;
 }

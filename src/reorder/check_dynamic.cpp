@@ -7,6 +7,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
+#include "common/quant_md.hpp"
 #include "reorder/problem.hpp"
 
 namespace zemm::reorder {
@@ -45,9 +46,7 @@ void check_floats(const problem &p) {
     const quant_entry &e = *p.scale(ZEMM_ARG_DST);
     const zemm_data_type_t s = p.src.data_type;
     const char *const d = data_type_name(p.dst.data_type);
-    const bool is_mx = e.mode == zemm_quantization_mode_dynamic_mx;
-    const zemm_data_type_t type = is_mx ? zemm_e8m0 : zemm_f8_e4m3;
-    const zemm_dim_t group = is_mx ? 32 : 16;
+    const auto [type, group] = float_scaling_of(e.mode);
     const int all = (1 << p.dst.ndims) - 1;
     const bool groups = e.group_ndims == 2 && std::min(e.groups[0], e.groups[1]) == 1 &&
                         std::max(e.groups[0], e.groups[1]) == group;

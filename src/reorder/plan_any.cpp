@@ -110,10 +110,12 @@ bool make_plan(const problem &p, const ze::device &dev, const char *kernel, plan
     block.dst_offset = p.dst.offset0;
     block.src = tensor_of(p.src);
     block.beta = p.sum() ? p.sum()->scale : 0.f;
-    const float_facts facts = float_facts_of(p.dst.data_type);
-    block.dropped = (1u << (24 - facts.digits)) - 1;
-    block.most = facts.largest;
-    block.smallest = facts.smallest_normal;
+    if (p.rounds_at_random()) {
+        const float_facts facts = float_facts_of(p.dst.data_type);
+        block.dropped = (1u << (24 - facts.digits)) - 1;
+        block.most = facts.largest;
+        block.smallest = facts.smallest_normal;
+    }
     block.src_scale = parameter(p.src, p.scale(ZEMM_ARG_SRC));
     block.dst_scale = parameter(p.dst, p.scale(ZEMM_ARG_DST));
     block.src_zp = parameter(p.src, p.zero_point(ZEMM_ARG_SRC));

@@ -207,7 +207,7 @@ def test_correctness_needs_values() -> None:
         (["--matmull"], 1, "unknown driver or global option '--matmull'; did you mean --matmul?"),
         (["--enginee=cpu", "--matmul"], 1, "did you mean --engine?"),
         (["--matmul", "--dt=f23"], 1, "--dt: unknown data type 'f23'; did you mean f32?"),
-        (["--matmul", "--dt=quadruple"], 1, "--dt: unknown data type 'quadruple' (known: f16, "),
+        (["--matmul", "--dt=quadruple"], 1, "--dt: unknown data type 'quadruple' (known: f32, "),
         (["--matmul", "--wtag=abb"], 2, "--wtag: unknown format tag 'abb'; did you mean ab?"),
         (
             ["--matmul", "--attr-scales=wei:per_co"],

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.reorder(), and the quantisation of activations on a device, which is a reorder, too."""
 
+from typing import cast
+
 from zemm._library import check
 from zemm._library.library import ARG
+from zemm._library.lists import FloatScaling
 from zemm.attributes import Attr
 from zemm.engine import Engine, Stream, stream_of
 from zemm.errors import InvalidArgumentsError
@@ -52,19 +55,19 @@ def quantize_memory(
 
 
 def quantize_memory_to_floats(
-    x: Memory, group: int, scale_type: DataType, dtype: QuantizedFloatType, stream: Stream | None
+    x: Memory, rule: FloatScaling, dtype: QuantizedFloatType, stream: Stream | None
 ) -> tuple[Memory, Memory]:
-    """Quantise x [.., M, K] in groups along K: values and scales, which are powers of two if their type
-    is e8m0. stream: submit the work there and do not wait."""
+    """Quantise x [.., M, K] in groups along K: values and scales. stream:
+    submit the work there and do not wait."""
     engine = _engine_of(x, "x", stream)
     ndims, dims = x.md.ndims, x.md.dims
     if ndims < 2:
         raise InvalidArgumentsError(f"x has dims {dims}; a memory needs two dimensions or more, [.., M, K]")
-    mode: QuantizationMode = "dynamic_mx" if scale_type == "e8m0" else "dynamic_fp"
+    mode, scale_type = cast(QuantizationMode, rule.mode), cast(DataType, rule.type)
     attr = Attr()
-    attr.set_scales(ARG["DST"], 2**ndims - 1, (1, group), scale_type, quantization_mode=mode)
+    attr.set_scales(ARG["DST"], 2**ndims - 1, (1, rule.group), scale_type, quantization_mode=mode)
     values = Memory(MemoryDesc(dims, dtype), engine)
-    scales = Memory(MemoryDesc((*dims[:-1], dims[-1] // group), scale_type), engine)
+    scales = Memory(MemoryDesc((*dims[:-1], dims[-1] // rule.group), scale_type), engine)
     pd = ReorderPrimitiveDesc(engine, x.md, values.md, attr)
     args = {ARG["FROM"]: x, ARG["TO"]: values, ARG["ATTR_SCALES"] | ARG["DST"]: scales}
     _run(pd, engine, stream, args)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from zemm._library import check
+from zemm._library.lists import TYPES
 from zemm.dtypes import FLOATING, dtype_name, numpy_dtype, type_of
 from zemm.errors import InvalidArgumentsError
 from zemm.words import QuantizedDType, QuantizedType, ScaleDType, ScaleType
@@ -44,8 +45,7 @@ def group_count(k: int, group: int, name: str, shape: Shape, what: str = "group"
 def scales_of(span: NDArray[np.float64], steps: int, scale_type: ScaleType) -> NDArray[Any]:
     """span / steps in scale_type. A span of 0 gives 1; other scales are at least the smallest
     normal number."""
-    smallest = {"f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126}[scale_type]
-    wanted = np.where(span == 0, 1.0, np.maximum(span / steps, smallest))
+    wanted = np.where(span == 0, 1.0, np.maximum(span / steps, TYPES[scale_type].smallest))
     with np.errstate(over="ignore"):
         scales = wanted.astype(numpy_dtype(scale_type))
     if not np.isfinite(scales.astype(np.float64)).all():

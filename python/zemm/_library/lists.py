@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms and GPUs. The heads of src/kernels/types.def and algs.def, and of
-src/ze/gpus.def, explain the columns."""
+"""Data types, algorithms, GPUs and scalings of floats. The heads of src/kernels/types.def and
+algs.def, of src/ze/gpus.def and src/common/scalings.def explain the columns."""
 
 import json
 from dataclasses import dataclass
@@ -15,6 +15,10 @@ class DataType:
     bits: int
     kind: str  # floating, integer or exponent
     is_converted: bool  # reorders convert it
+    digits: int  # of the significand, with the leading one; of an integer's magnitude
+    smallest: float  # the smallest normal value; 1 for integers
+    low: float  # the smallest and the largest value
+    high: float
     roles: frozenset[str]  # src, weights, dst, bias, scale, zero_point, post_op
 
 
@@ -23,6 +27,13 @@ class Algorithm:
     name: str  # without its kind
     number: int
     kind: str  # eltwise or binary
+
+
+@dataclass(frozen=True)
+class FloatScaling:
+    mode: str  # the quantization mode of dst's scales
+    type: str  # of the scales
+    group: int  # elements that share a scale
 
 
 _KINDS = {
@@ -35,10 +46,18 @@ _ROLES = ("src", "weights", "dst", "bias", "scale", "zero_point", "post_op")
 
 
 def _data_type(row: dict[str, Any]) -> DataType:
-    macro = row["macro"]
+    macro, bits = row["macro"], row["bits"]
     kind = _KINDS.get(macro) or row["kind"]
+    if kind == "integer":
+        is_signed = row.get("is_signed", True)
+        digits = bits - is_signed
+        numbers = digits, 1.0, row.get("low", -(2**digits)), row.get("high", 2**digits - 1)
+    else:
+        numbers = row["digits"], row["smallest"], -row["largest"], row["largest"]
+    if kind == "exponent":
+        numbers = (*numbers[:2], row["smallest"], row["largest"])
     roles = frozenset(role for role in _ROLES if row.get(role))
-    return DataType(row["name"], row["number"], row["bits"], kind, macro != "ZEMM_COPIED_TYPE", roles)
+    return DataType(row["name"], row["number"], bits, kind, macro != "ZEMM_COPIED_TYPE", *numbers, roles)
 
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:
@@ -49,6 +68,9 @@ def _algorithm(row: dict[str, Any]) -> Algorithm:
 _LISTS = json.loads((Path(__file__).parents[1] / "lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
+FLOAT_SCALINGS = {
+    row["name"]: FloatScaling(row["mode"], row["type"], row["group"]) for row in _LISTS["scalings"]
+}
 GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
 
 

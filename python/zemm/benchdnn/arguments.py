@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from zemm._library import ARG
 from zemm.benchdnn import masks
 from zemm.benchdnn.attributes import Quantization
 from zemm.benchdnn.case import Case
@@ -10,9 +11,13 @@ from zemm.benchdnn.encodings import Groups, Sparsity
 from zemm.benchdnn.post_ops import Binary, Operand, Prelu
 from zemm.benchdnn.tags import normalized
 
-SRC, DST, WEI, BIAS, SCRATCHPAD, HINT_MAX_GROUP_SIZE = 1, 17, 33, 41, 80, 384
-SCALES, ZERO_POINTS, REDUCTIONS = 4096, 8192, 512
-DROPOUT_OFFSET, ROUNDING_SEED, DROPOUT_MASK, DROPOUT_PROBABILITY, DROPOUT_SEED = 507, 508, 509, 510, 511
+SRC, DST, WEI, BIAS = ARG["SRC"], ARG["DST"], ARG["WEIGHTS"], ARG["BIAS"]
+SCRATCHPAD, HINT_MAX_GROUP_SIZE = ARG["SCRATCHPAD"], ARG["HINT_MAX_GROUP_SIZE"]
+SCALES, ZERO_POINTS = ARG["ATTR_SCALES"], ARG["ATTR_ZERO_POINTS"]
+REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"]
+DROPOUT_MASK, DROPOUT_PROBABILITY = ARG["ATTR_DROPOUT_MASK"], ARG["ATTR_DROPOUT_PROBABILITY"]
+DROPOUT_SEED, DROPOUT_OFFSET = ARG["ATTR_DROPOUT_SEED"], ARG["ATTR_DROPOUT_OFFSET"]
+ROUNDING_SEED = ARG["ATTR_ROUNDING_SEED"]
 KINDS = {"scales": SCALES, "zero_points": ZERO_POINTS, "reductions": REDUCTIONS}
 
 
@@ -50,7 +55,7 @@ class Argument:
 
 def post_op_arg(index: int, tensor: int) -> int:
     """ZEMM_ARG_ATTR_MULTIPLE_POST_OP(index) | tensor."""
-    return 32768 * (index + 1) | tensor
+    return ARG["ATTR_MULTIPLE_POST_OP_BASE"] * (index + 1) | tensor
 
 
 def matrices(case: Case) -> list[Argument]:
@@ -115,7 +120,7 @@ def post_op_tensors(case: Case) -> list[Argument]:
         elif isinstance(op, Prelu):
             tag = normalized("axb", case.problem.ndims)
             dims = masks.masked_dims(masks.post_op_mask(op.mask, case.problem.ndims), case.problem.dst)
-            found.append(Argument(post_op_arg(index, 33), "prelu", dims, "f32", tag))
+            found.append(Argument(post_op_arg(index, WEI), "prelu", dims, "f32", tag))
     return found
 
 

@@ -5,15 +5,22 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from zemm._library import ARG
 from zemm.benchdnn import atoms, dtypes
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.masks import has_one_value, parse_mask
 from zemm.benchdnn.post_ops import PostOp
 from zemm.benchdnn.tags import parse_tag
 
-_ARGUMENTS = {"src": 1, "src0": 1, "src1": 2, "dst": 17, "wei": 33}
-_NAMES = {1: "src", 2: "src1", 17: "dst", 33: "wei"}
-_MULTIPLE_SRC = 1024
+_ARGUMENTS = {
+    "src": ARG["SRC"],
+    "src0": ARG["SRC"],
+    "src1": ARG["SRC_1"],
+    "dst": ARG["DST"],
+    "wei": ARG["WEIGHTS"],
+}
+_NAMES = {arg: name for name, arg in _ARGUMENTS.items() if name != "src0"}
+_MULTIPLE_SRC = ARG["MULTIPLE_SRC"]
 
 
 @dataclass(frozen=True)

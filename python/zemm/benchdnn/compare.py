@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm.benchdnn.arguments import DST
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME, Floats, rounded
 from zemm.benchdnn.post_ops import COMPARISONS, Binary, Eltwise
@@ -45,7 +46,7 @@ class Rules:
 def rules_for(case: Case) -> Rules:
     """The rules for dst of a case."""
     ops = case.attributes.post_ops
-    scale = case.attributes.find("scales", 17)
+    scale = case.attributes.find("scales", DST)
     dynamic = scale is not None and scale.quantization_mode != "static_sazp"
     return Rules(
         case.dt[2],

@@ -14,8 +14,9 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from zemm._library.lists import TYPES
+from zemm._library import lists
 from zemm.benchdnn import atoms
+from zemm.dtypes import numpy_dtype
 
 Floats = NDArray[np.float32]
 Codes = NDArray[Any]
@@ -36,32 +37,29 @@ class DataType:
     integral: bool = False
 
 
-def _float(name: str, code: type, digits: int, epsilon: float, high: float) -> DataType:
-    return DataType(name, TYPES[name].bits, np.dtype(code), digits, epsilon, -high, high)
+def _made(row: lists.DataType) -> DataType:
+    """A row of the list, cut to what the references hold: they compute in f32."""
+    is_integer = row.kind == "integer"
+    low, high = (_within(limit) for limit in (row.low, row.high))
+    epsilon = 0.0 if is_integer else 2.0 ** (1 - row.digits)
+    digits = row.digits if is_integer else min(row.digits, 24)
+    return DataType(row.name, row.bits, _code(row), digits, epsilon, low, high, is_integer)
 
 
-def _integer(name: str, code: type, digits: int, low: float, high: float) -> DataType:
-    return DataType(name, TYPES[name].bits, np.dtype(code), digits, 0.0, low, high, True)
+def _within(limit: float) -> float:
+    """The f32 next to a limit, on the side of 0."""
+    most = float(np.finfo(np.float32).max)
+    near = np.float32(min(max(limit, -most), most))
+    return float(near if abs(float(near)) <= abs(limit) else np.nextafter(near, np.float32(0)))
 
 
-_F32_MAX = (2 - 2.0**-23) * 2.0**127
-_TYPES = (
-    _float("f16", np.float16, 11, 2.0**-10, 65504.0),
-    _float("bf16", ml_dtypes.bfloat16, 8, 2.0**-7, (2 - 2.0**-7) * 2.0**127),
-    _float("f32", np.float32, 24, 2.0**-23, _F32_MAX),
-    _float("f64", np.float64, 24, 2.0**-52, _F32_MAX),
-    _float("f8_e5m2", ml_dtypes.float8_e5m2, 3, 0.25, 57344.0),
-    _float("f8_e4m3", ml_dtypes.float8_e4m3fn, 4, 0.125, 448.0),
-    _float("f4_e2m1", ml_dtypes.float4_e2m1fn, 2, 0.5, 6.0),
-    DataType("e8m0", TYPES["e8m0"].bits, np.dtype(ml_dtypes.float8_e8m0fnu), 1, 1.0, 2.0**-127, 2.0**127),
-    _integer("s64", np.int64, 63, -(2.0**63), 2.0**63),
-    _integer("s32", np.int32, 31, -(2.0**31), 2147483520.0),
-    _integer("s8", np.int8, 7, -128, 127),
-    _integer("u8", np.uint8, 8, 0, 255),
-    _integer("s4", np.int8, 4, -8, 7),
-    _integer("u4", np.uint8, 4, 0, 15),
-)
-BY_NAME = {t.name: t for t in _TYPES}
+def _code(row: lists.DataType) -> np.dtype[Any]:
+    """The numpy type of a code. Integers of 4 bits are computed with in bytes."""
+    narrow = {"s4": np.dtype(np.int8), "u4": np.dtype(np.uint8)}
+    return narrow.get(row.name) or numpy_dtype(row.name)
+
+
+BY_NAME = {name: _made(row) for name, row in lists.TYPES.items()}
 NAMES = (*BY_NAME, "undef")
 
 

@@ -7,6 +7,7 @@ The number of an element depends on its offset in dst's memory.
 import numpy as np
 from numpy.typing import NDArray
 
+from zemm._library.lists import TYPES
 from zemm.benchdnn.attributes import Dropout
 from zemm.benchdnn.dtypes import BY_NAME, Floats
 
@@ -17,11 +18,6 @@ _FACTORS = (0xD2511F53, 0xCD9E8D57)
 _STEPS = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
 _LOW = np.uint64(0xFFFFFFFF)
-# The smallest normal numbers.
-_SMALLEST = {
-    "f32": 2.0**-126, "f16": 2.0**-14, "bf16": 2.0**-126, "f8_e5m2": 2.0**-14, "f8_e4m3": 2.0**-6,
-    "f4_e2m1": 1.0,
-}  # fmt: skip
 
 
 def philox(counter: list[Words], key: tuple[int, int]) -> list[Words]:
@@ -78,7 +74,7 @@ def stochastic_rounding(x: Floats, dt: str, seed: int, offsets: Offsets) -> Floa
     bits = np.ascontiguousarray(x).view(np.uint32) + (bias & np.uint32((1 << drop) - 1))
     out = (bits & ~np.uint32((1 << drop) - 1)).view(np.float32)
     out = np.clip(out, np.float32(info.low), np.float32(info.high))
-    smallest = _SMALLEST.get(dt, 0.0)
+    smallest = 0.0 if info.integral else TYPES[dt].smallest
     return np.where(np.isnan(x), x, np.where((out != 0) & (np.abs(out) < smallest), np.float32(0), out))
 
 

@@ -127,7 +127,7 @@ def _after_post_ops(case: Case, values: Values, x: Floats, old_dst: Floats) -> F
             else:
                 x = binary(op.name, x, s)
         elif isinstance(op, Prelu):
-            x = prelu(x, values[args.post_op_arg(index, 33)])
+            x = prelu(x, values[args.post_op_arg(index, args.WEI)])
     return x
 
 

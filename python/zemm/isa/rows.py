@@ -10,7 +10,7 @@ from pathlib import Path
 
 from zemm._library import kernels
 from zemm._library.kernels import Row
-from zemm._library.lists import TYPES
+from zemm._library.lists import FLOAT_SCALINGS, TYPES
 from zemm.isa.errors import IsaError
 from zemm.isa.model import Family
 from zemm.isa.weights import MOST_ROWS, Shape
@@ -51,12 +51,15 @@ def weights_only(fpmath: str) -> str:
 
 
 def weights_mx() -> str:
-    return "--attr-scales=wei:per_tensor:e8m0:32x1"
+    rule = FLOAT_SCALINGS["mx"]
+    return f"--attr-scales=wei:per_tensor:{rule.type}:{rule.group}x1"
 
 
-def both_mx(dt: str = "e8m0", group: int = 32) -> str:
-    """MX, or with f8_e4m3 and 16 NVFP4: scales of src and weights."""
-    return f"--attr-scales=src:per_tensor:{dt}:1x{group}+wei:per_tensor:{dt}:{group}x1"
+def both_scaled(scaling: str) -> str:
+    """Scales of src and weights as in MX or NVFP4."""
+    rule = FLOAT_SCALINGS[scaling]
+    sides = ("src", f"1x{rule.group}"), ("wei", f"{rule.group}x1")
+    return "--attr-scales=" + "+".join(f"{side}:per_tensor:{rule.type}:{group}" for side, group in sides)
 
 
 PROBLEMS = [
@@ -92,15 +95,15 @@ PROBLEMS = [
             ("f16", "f4_e2m1", weights_mx()),
             ("bf16", "f4_e2m1", weights_mx()),
             ("f16", "s4", f"{weights_mx()} --attr-fpmath=f16:true"),
-            ("f8_e4m3", "f8_e4m3", both_mx()),
-            ("f4_e2m1", "f4_e2m1", both_mx()),
-            ("s8", "s4", both_mx()),
+            ("f8_e4m3", "f8_e4m3", both_scaled("mx")),
+            ("f4_e2m1", "f4_e2m1", both_scaled("mx")),
+            ("s8", "s4", both_scaled("mx")),
         )
     ),
     Problem(
         "f4_e2m1:f4_e2m1 nvfp4",
         "any",
-        f"--dt=f4_e2m1:f4_e2m1:f16 --wtag=any {both_mx('f8_e4m3', 16)} {_SHAPE}",
+        f"--dt=f4_e2m1:f4_e2m1:f16 --wtag=any {both_scaled('nvfp4')} {_SHAPE}",
         16,
     ),
 ]

@@ -15,6 +15,7 @@ static inline uint16 half_bits(float16 x) {
 }
 
 // e5m2 is the upper half of an f16. Values of the other types but 0 and NaN are normal.
+KNOWS_SMALL_FLOATS;
 static inline uint16 halves_of_codes(int16 codes) {
     if (spec_wei_dt() == DT_F8_E5M2)
         return as_uint16(codes) << 8;

@@ -3,7 +3,9 @@
 // e4m3, shifted by a bit, is an f16 of 1/256 of its value.
 #pragma once
 
-#include "data_type.h"
+#include "type_sets.h"
+
+KNOWS_SMALL_FLOATS;
 
 // Codes in the upper bytes of 16 bits become f16. NaN of e4m3 has its own code.
 #define DEFINE_HALVES_OF_F8(T, SIGNED_T)                                                                     \

@@ -28,6 +28,7 @@ static inline vec_i of_quads(vec_i quads, int j) {
 }
 
 // Elements of the weights' type: integers, or codes of floats of 8 and 4 bits.
+KNOWS_SMALL_FLOATS;
 static inline vec_f values_of_codes(vec_i elements) {
     switch (spec_wei_dt()) {
     case DT_F8_E5M2:

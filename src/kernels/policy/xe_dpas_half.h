@@ -12,6 +12,8 @@
 
 #include "policy/xe_small_floats.h"
 
+KNOWS_FLOATS;
+
 static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
     return spec_src_dt() == DT_F16 ? DPAS_F16(src, wei, sum) : DPAS_BF16(src, wei, sum);
 }

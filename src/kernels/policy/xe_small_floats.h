@@ -12,6 +12,8 @@
 
 #include "policy/packed.h"
 
+KNOWS_SMALL_FLOATS;
+
 // The value of a code divided by that of the f16 that it becomes.
 static inline float small_float_factor() {
     return spec_wei_dt() == DT_F8_E4M3 ? 0x1p8f : spec_wei_dt() == DT_F4_E2M1 ? 0x1p14f : 1.f;

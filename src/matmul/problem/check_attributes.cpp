@@ -3,6 +3,7 @@
 // define for a matmul (its page "Matrix Multiplication") or that none of its implementations takes.
 #include "common/error.hpp"
 #include "common/md_runtime.hpp"
+#include "common/quant_md.hpp"
 #include "matmul/problem/problem.hpp"
 #include "zemm/zemm.h"
 
@@ -124,9 +125,7 @@ void check_wei_scales(const context &c, const quant_entry &e) {
 
 // Scales that are results: OCP MX and NVFP4.
 void check_dynamic_scales(const context &c, const quant_entry &e) {
-    const bool is_mx = e.mode == zemm_quantization_mode_dynamic_mx;
-    const zemm_data_type_t type = is_mx ? zemm_e8m0 : zemm_f8_e4m3;
-    const zemm_dim_t group = is_mx ? 32 : 16;
+    const auto [type, group] = float_scaling_of(e.mode);
     if (e.mask != c.all || e.data_type != type || e.group_ndims != 2 || e.groups[0] != 1 ||
         e.groups[1] != group)
         fail(zemm_unimplemented,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zemm._library import library
-from zemm._library.library import value_of
+from zemm._library.library import ARG, value_of
 from zemm.benchdnn.layout import Bytes
 from zemm.benchdnn.peers import PeerError
 from zemm.dtypes import dtype_name
@@ -249,7 +249,7 @@ def copied(binding: Binding, memory: Any, md: Any, wanted: Any) -> Any:
     args = (md, binding.engine, wanted, binding.engine, binding.ffi.NULL)
     pd = binding.create("primitive_desc", "reorder_primitive_desc_create", *args)
     result = new_memory(binding, wanted)
-    execution(binding, pd, {1: memory, 17: result})()
+    execution(binding, pd, {ARG["FROM"]: memory, ARG["TO"]: result})()
     return result
 
 

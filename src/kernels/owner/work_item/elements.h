@@ -46,9 +46,7 @@ static inline void store_vector(global uchar *to, int data_type, long i, column_
     case DT_##NAME:                                                                                          \
         store_column_f(to, DT_##NAME, i, x);                                                                 \
         break;
-#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, src, weights, dst, ...) CASE_##dst(NAME, number)
-#define ZEMM_INT_TYPE(name, NAME, number, bits, is_signed, low, high, src, weights, dst, ...)                \
-    CASE_##dst(NAME, number)
+#define ZEMM_USES(name, NAME, src, weights, dst, ...) CASE_##dst(NAME, number)
 #include "types.def"
 #undef CASE_no
 #undef CASE_yes
