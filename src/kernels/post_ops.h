@@ -15,6 +15,11 @@ static inline float clamp_to_1(float x) {
     return x <= 0.f ? 0.f : x >= 1.f ? 1.f : x;
 }
 
+// The formulas that both owners' epilogues have, besides those of the list. A macro leaves SPIR-V without a
+// call. SUM_TERM: what a sum adds; old: the old element of dst.
+#define SUM_TERM(op, old) ((op)->alpha * ((old) - (float)(op)->zero_point))
+#define PRELU(x, slope) ((x) >= 0.f ? (x) : (x) * (slope))
+
 static inline float eltwise(int alg, float x, float alpha, float beta) {
     switch (alg) {
 #define ZEMM_ELTWISE(name, number, formula)                                                                  \

@@ -21,7 +21,7 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
             for (int j = 0; j < width; ++j) {
                 const float old = load_float(dst, op->src1.data_type,
                                              row + column_offset(&p->dst, first + j * COLUMN_STEP));
-                x[j] += op->alpha * (old - (float)op->zero_point);
+                x[j] += SUM_TERM(op, old);
             }
         } else if (alg == POST_OP_PRELU || is_binary(alg)) {
             bytes src1 = (bytes)args->post_op_src1[i];
@@ -32,7 +32,7 @@ static void apply_post_ops(global const struct matmul_problem *p, const struct m
                 const float s = load_float(src1, op->src1.data_type,
                                            row1 + column_offset(&op->src1, first + j * COLUMN_STEP));
                 if (alg == POST_OP_PRELU)
-                    x[j] = x[j] >= 0.f ? x[j] : x[j] * s;
+                    x[j] = PRELU(x[j], s);
                 else if (is_ternary(alg))
                     x[j] = ternary(alg, x[j], s,
                                    load_int(src2, op->src2.data_type,

@@ -25,7 +25,7 @@ static __attribute__((noinline)) void apply_post_ops(global const struct matmul_
         if (alg == POST_OP_SUM) {
             load_elements(dst, &p->dst, op->src1.data_type, row_offset(p, &p->dst, r), n0, columns, loaded);
             for (int j = 0; j < columns; ++j)
-                elements[j] += op->alpha * (s[j] - (float)op->zero_point);
+                elements[j] += SUM_TERM(op, s[j]);
         } else if (alg == POST_OP_PRELU || is_binary(alg)) {
             load_elements((bytes)args->post_op_src1[i], &op->src1, op->src1.data_type,
                           row_offset(p, &op->src1, r), n0, columns, loaded);
@@ -33,7 +33,7 @@ static __attribute__((noinline)) void apply_post_ops(global const struct matmul_
                 load_elements((bytes)args->post_op_src2[i], &op->src2, op->src2.data_type,
                               row_offset(p, &op->src2, r), n0, columns, condition);
             for (int j = 0; j < columns; ++j)
-                elements[j] = alg == POST_OP_PRELU ? (elements[j] >= 0.f ? elements[j] : elements[j] * s[j])
+                elements[j] = alg == POST_OP_PRELU ? PRELU(elements[j], s[j])
                               : is_ternary(alg)    ? ternary(alg, elements[j], s[j], (int)c[j])
                                                    : binary(alg, elements[j], s[j]);
         } else {
