@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm.Linear: results against numpy, inputs and outputs, files, threads and streams."""
 
-import copy
-import pickle
 import threading
 from pathlib import Path
 from typing import Any
@@ -205,56 +203,10 @@ def test_threads(engine: zemm.Engine, activation: str) -> None:
     assert wrong == []
 
 
-def layers(engine: zemm.Engine) -> dict[str, zemm.Linear]:
-    odd = zemm.pack_int4(RNG.integers(0, 16, (N - 1, K)).astype(np.uint8))
-    scales = RNG.random((N - 1, K // GROUP)).astype(ml_dtypes.bfloat16)
-    return {
-        "experts": zemm.Linear.from_float(W, BIAS, bits=4, group=GROUP, activation="int8", engine=engine),
-        "a.b": zemm.Linear.from_float(W[0], group=None, symmetric=True, dst_dtype="f16", engine=engine),
-        "odd": zemm.Linear.from_quantized(
-            odd,
-            scales,
-            weights_dtype="u4",
-            transposed=True,
-            bias=BIAS[0, 1:].astype(np.float16),
-            engine=engine,
-        ),
-        "f8": zemm.Linear.from_quantized(W[0].astype(ml_dtypes.float8_e4m3fn), engine=engine),
-        "bf16": zemm.Linear.from_quantized(W[0].astype(ml_dtypes.bfloat16), engine=engine),
-    }
-
-
-def input_of(layer: zemm.Linear) -> np.ndarray:
-    return X if layer.experts else X[0]
-
-
-def test_copies(engine: zemm.Engine) -> None:
-    for name, layer in layers(engine).items():
-        x = input_of(layer)
-        for made in (pickle.loads(pickle.dumps(layer)), copy.deepcopy(layer)):
-            assert repr(made) == repr(layer)
-            assert np.array_equal(made(x), layer(x)), name
-
-
-def test_files(engine: zemm.Engine, tmp_path: Path) -> None:
-    pytest.importorskip("safetensors")
-    made = layers(engine)
-    zemm.save_layers(tmp_path / "all", made)
-    loaded = zemm.load_layers(tmp_path / "all", engine=engine)
-    assert loaded.keys() == made.keys()
-    for name, layer in made.items():
-        x = input_of(layer)
-        layer.save(tmp_path / "one", "p.")
-        one = zemm.Linear.load(tmp_path / "one", "p.", engine=engine)
-        for again in (loaded[name], zemm.Linear.load(tmp_path / "all", f"{name}.", engine=engine), one):
-            assert repr(again) == repr(layer)
-            assert np.array_equal(again(x), layer(x)), name
-
-
 def test_files_that_are_no_layers(engine: zemm.Engine, tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
     path = tmp_path / "file"
-    zemm.save_layers(path, {"a": layers(engine)["bf16"]})
+    zemm.save_layers(path, {"a": zemm.Linear.from_float(W[0], group=GROUP, engine=engine)})
     with pytest.raises(ValueError, match=r"prefixes: \['a\.'\]"):
         zemm.Linear.load(path, "b.")
     path.write_bytes(b"no layers at all")
@@ -262,22 +214,6 @@ def test_files_that_are_no_layers(engine: zemm.Engine, tmp_path: Path) -> None:
         zemm.Linear.load(path)
     with pytest.raises(OSError, match="missing"):
         zemm.Linear.load(tmp_path / "missing")
-
-
-def test_damaged_states(engine: zemm.Engine) -> None:
-    good = layers(engine)["experts"].state_dict()
-    config = good["config"].tobytes()
-    for old, new in ((b'"u4"', b'"u9"'), (b"format", b"farmat"), (b"{", b""), (b"[3,", b"[4,")):
-        state = {**good, "config": np.frombuffer(config.replace(old, new), np.uint8)}
-        assert state["config"].tobytes() != config
-        with pytest.raises(ValueError):  # noqa: PT011 (any sentence)
-            zemm.Linear.from_state_dict(state, engine=engine)
-    for name in ("values", "scales"):
-        with pytest.raises(ValueError, match=r"damaged|fit"):
-            zemm.Linear.from_state_dict({**good, name: good[name][:2]}, engine=engine)
-        del (state := dict(good))[name]
-        with pytest.raises(ValueError, match="damaged"):
-            zemm.Linear.from_state_dict(state, engine=engine)
 
 
 @pytest.mark.parametrize(

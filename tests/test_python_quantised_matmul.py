@@ -141,43 +141,6 @@ def test_result_is_near_the_product(engine: zemm.Engine) -> None:
     assert np.abs(got - a.x @ w.w).max() < 0.02 * np.abs(a.x @ w.w).max()
 
 
-@pytest.mark.parametrize("dtype", ["s8", "u8"])
-def test_packed_weights(engine: zemm.Engine, stream: zemm.Stream, dtype: str) -> None:
-    """The same problem with memories, and with weights in the layout that the library chooses."""
-    for group, weights_group in ((28, 12), (7, 21)):
-        a, w = Activations((5,), group, dtype), Weights((), 8, weights_group)
-        attr = zemm.Attr()
-        attr.set_scales(zemm.ARG_SRC, 3, (1, group))
-        attr.set_scales(zemm.ARG_WEIGHTS, 3, (weights_group, 1))
-        attr.set_zero_points(zemm.ARG_WEIGHTS, 3, (weights_group, 1), "u8")
-        names = {
-            "src": zemm.ARG_SRC,
-            "src_scales": zemm.ARG_SRC | zemm.ARG_ATTR_SCALES,
-            "weights_scales": zemm.ARG_WEIGHTS | zemm.ARG_ATTR_SCALES,
-            "weights_zero_points": zemm.ARG_WEIGHTS | zemm.ARG_ATTR_ZERO_POINTS,
-        }
-        if dtype == "u8":
-            attr.set_zero_points(zemm.ARG_SRC, 3, (1, group))
-            names["src_zero_points"] = zemm.ARG_SRC | zemm.ARG_ATTR_ZERO_POINTS
-        dst = zemm.MemoryDesc((5, N), "f32")
-        pd = zemm.MatmulPrimitiveDesc(
-            engine, zemm.MemoryDesc((5, K), dtype), zemm.MemoryDesc((K, N), "u8", "any"), dst, attr=attr
-        )
-        arguments = a.arguments | w.arguments
-        plain = zemm.Memory(zemm.MemoryDesc((K, N), "u8"), engine, arguments["weights"])
-        args = {
-            zemm.ARG_WEIGHTS: zemm.reorder(plain, pd.query_md("weights_md")),
-            zemm.ARG_DST: zemm.Memory(dst, engine),
-        }
-        for name, number in names.items():
-            args[number] = zemm.Memory(pd.query_md("exec_arg_md", number), engine, arguments[name])
-        zemm.Primitive(pd).execute(stream, args)
-        stream.wait()
-        want = a.real @ w.real
-        got = args[zemm.ARG_DST].as_numpy()
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
-
-
 @pytest.mark.parametrize("shape", [(N, 1), (K, 1), (4, 1)])
 @pytest.mark.parametrize("name", ["weights_scales", "weights_zero_points"])
 def test_columns_in_the_wrong_dimension(engine: zemm.Engine, name: str, shape: tuple[int, int]) -> None:
