@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from zemm._library import ARG
+from zemm._library.library import ARG
 from zemm.benchdnn import masks
 from zemm.benchdnn.attributes import Quantization
 from zemm.benchdnn.case import Case

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zemm._library import ARG
+from zemm._library.library import ARG
 from zemm.benchdnn import atoms, dtypes
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.masks import has_one_value, parse_mask
