@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl", ".def"}
 APART = "cpu_driver"  # a library of its own: neither it nor zemm includes anything of the other,
-SHARED = "trust"  # except that both include this layer
-LISTS = "lists"  # *.def files, which are below every layer
+SHARED = ("trust", "isa")  # except that both include these layers
+LISTS = "lists"  # *.def files of other layers, which are below every layer
 Graph = dict[str, list[str]]
 
 
@@ -54,7 +54,8 @@ def include_graph(src: Path) -> Graph:
 
 
 def layer_of(file: str) -> str:
-    return LISTS if file.endswith(".def") else file.split("/")[0]
+    folder = file.split("/")[0]
+    return LISTS if file.endswith(".def") and folder not in SHARED else folder
 
 
 def rising(graph: Graph, order: list[str]) -> list[str]:
@@ -68,7 +69,7 @@ def rising(graph: Graph, order: list[str]) -> list[str]:
         for target in targets:
             to = layer_of(target)
             if layer in (APART, LISTS):
-                allowed = layer == APART and to in (APART, SHARED)
+                allowed = layer == APART and to in (APART, *SHARED)
             else:
                 allowed = rank.get(layer, 0) <= rank.get(to, -1)
             if not allowed:
@@ -145,6 +146,7 @@ src/top/     calls
 src/middle/  shares
 src/bottom/  knows nothing, src/top/ least of all
 src/trust/   shared
+src/isa/     a list, shared
   \\
    src/cpu_driver/: apart
 ```
@@ -157,14 +159,15 @@ src/bottom/  floor >  carpet
 """
 
 GOOD = {
-    "cpu_driver/h.cpp": '#include "trust/i.h"\n',
+    "cpu_driver/h.cpp": '#include "trust/i.h"\n#include "isa/rows.def"\n',
+    "isa/rows.def": "ROW(1)\n",
     "trust/i.h": "",
     "top/a.cpp": '#include "top/a.hpp"\n#include <vector>\n#include "zemm/zemm.h"\n',
     "top/a.hpp": '#include "bottom/c.hpp"\n#  include "middle/b.hpp"\n',
     "middle/b.hpp": '// #include "top/a.hpp"\n#include "bottom/c.hpp"\n#include "made_by_the_build.h"\n',
     "middle/sub/d.h": '#include "e.h"\n',
     "middle/e.h": "",
-    "bottom/c.hpp": '#pragma once\n#include "top/rows.def"\n',
+    "bottom/c.hpp": '#pragma once\n#include "top/rows.def"\n#include "isa/rows.def"\n',
     "top/rows.def": "ROW(1)\n",
     "cpu_driver/f.cpp": '#include "g.h"\n',
     "cpu_driver/g.h": "",
@@ -180,7 +183,7 @@ def tree(folder: Path, changed: dict[str, str]) -> Graph:
 
 def test_a_good_tree(tmp_path: Path) -> None:
     order = layers(DESIGN)
-    assert order == ["top", "middle", "bottom", "trust"]
+    assert order == ["top", "middle", "bottom", "trust", "isa"]
     graph = tree(tmp_path, {})
     assert graph["top/a.hpp"] == ["bottom/c.hpp", "middle/b.hpp"]
     assert graph["middle/sub/d.h"] == ["middle/e.h"]
@@ -198,6 +201,7 @@ def test_a_good_tree(tmp_path: Path) -> None:
         ("top/a.cpp", "cpu_driver/g.h", "top/a.cpp includes cpu_driver/g.h"),
         ("cpu_driver/f.cpp", "top/rows.def", "cpu_driver/f.cpp includes top/rows.def"),
         ("top/rows.def", "bottom/c.hpp", "top/rows.def includes bottom/c.hpp"),
+        ("isa/rows.def", "bottom/c.hpp", "isa/rows.def includes bottom/c.hpp"),
         ("trust/i.h", "cpu_driver/g.h", "trust/i.h includes cpu_driver/g.h"),
         ("new/h.cpp", "bottom/c.hpp", "new/h.cpp: new is no layer"),
     ],

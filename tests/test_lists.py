@@ -44,6 +44,12 @@ def test_all_algorithms_of_the_header_are_listed() -> None:
     assert {f"{row.kind}_{row.name}": row.number for row in lists.ALGORITHMS} == numbers
 
 
+def test_an_instruction_set_brings_others() -> None:
+    assert lists.isas_with("avx2") == {"avx2"}
+    assert lists.isas_with("avx512_vnni") == {"avx2", "avx_vnni", "avx512", "avx512_vnni"}
+    assert lists.isas_with("tf32") == {"xmx", "tf32"}
+
+
 def test_python_knows_all_types() -> None:
     assert set(dtypes._NUMPY) == set(lists.TYPES)
     assert set(benchdnn_types.BY_NAME) == set(lists.TYPES)

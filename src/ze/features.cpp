@@ -3,6 +3,7 @@
 #include "ze/features.hpp"
 
 #include <cstring>
+#include <iterator>
 
 #include "common/env.hpp"
 #include "common/error.hpp"
@@ -12,14 +13,28 @@
 namespace zemm::ze {
 namespace {
 
-constexpr const char *feature_names[feature_count] = {"avx2",        "avx_vnni", "avx512",   "avx512_vnni",
-                                                      "avx512_bf16", "amx_int8", "amx_bf16", "amx_fp16",
-                                                      "dp4a",        "xmx",      "block_2d", "tf32"};
+// Numbers of features, for the columns of isa.def that name another row.
+namespace row {
+constexpr int none = -1;
+#define ZEMM_ISA(name, needs) constexpr int name = int(feature::name);
+#include "isa/isa.def"
+} // namespace row
+
+struct isa {
+    const char *name;
+    int needs, also = row::none;
+};
+constexpr isa isas[] = {
+#define ZEMM_CPU_ISA(name, needs, also, detection) {#name, row::needs, row::also},
+#define ZEMM_XE_ISA(name, needs) {#name, row::needs},
+#include "isa/isa.def"
+};
+constexpr unsigned feature_count = std::size(isas);
 
 // Returns false if no feature has this name.
 bool find_feature(const char *name, feature &found) {
     for (unsigned i = 0; i < feature_count; i++)
-        if (std::strcmp(name, feature_names[i]) == 0) {
+        if (std::strcmp(name, isas[i].name) == 0) {
             found = static_cast<feature>(i);
             return true;
         }
@@ -35,25 +50,23 @@ feature_set cpu_features(const api &fn, ze_driver_handle_t driver) {
     for (const std::string &name : extensions_of(fn, driver)) {
         if (name.starts_with(prefix) && find_feature(name.c_str() + prefix.size(), found))
             set.add(found);
-        if (name == "ZEX_cpu_xe_builtins")
-            for (feature f : {feature::dp4a, feature::xmx, feature::block_2d, feature::tf32})
-                set.add(f);
+        if (name == "ZEX_cpu_xe_builtins") {
+#define ZEMM_XE_ISA(name, needs) set.add(feature::name);
+#include "isa/isa.def"
+        }
     }
-    if (set.has(feature::avx512_vnni))
-        set.add(feature::avx_vnni); // avx512 includes VL, and VL has vpdpbusd on 256 bits
+    for (unsigned i = 0; i < feature_count; i++)
+        if (set.has(feature(i)) && isas[i].also != row::none)
+            set.add(feature(isas[i].also));
     return set;
 }
 
 feature_set gpu_features(const gpu_model &model) {
     feature_set set;
-    const auto add = [&](bool there, feature f) {
-        if (there)
-            set.add(f);
-    };
-    add(model.dp4a, feature::dp4a);
-    add(model.xmx, feature::xmx);
-    add(model.block_2d, feature::block_2d);
-    add(model.xmx && model.tf32, feature::tf32);
+#define ZEMM_XE_ISA(name, needs)                                                                             \
+    if (model.name && (row::needs == row::none || set.has(feature(row::needs))))                             \
+        set.add(feature::name);
+#include "isa/isa.def"
     return set;
 }
 
@@ -64,8 +77,8 @@ feature_set masked(feature_set set) {
             set.hide(hidden);
         } else if (verbose::enabled(verbose::warn)) {
             std::string valid;
-            for (const char *name : feature_names)
-                valid += (valid.empty() ? "" : ", ") + std::string(name);
+            for (const isa &known : isas)
+                valid += (valid.empty() ? "" : ", ") + std::string(known.name);
             verbose::print(
                 text("common,warn,ZEMM_DEVICE_MASK: \"%s\" is no feature and hides nothing (there are: %s)",
                      word.c_str(), valid.c_str()));
@@ -75,27 +88,22 @@ feature_set masked(feature_set set) {
 }
 
 const char *feature_name(feature f) {
-    return feature_names[static_cast<unsigned>(f)];
+    return isas[static_cast<unsigned>(f)].name;
 }
 
 void feature_set::hide(feature f) {
-    bits_ &= ~bit(f);
-    if (f == feature::avx2)
-        for (feature above : {feature::avx_vnni, feature::avx512})
-            bits_ &= ~bit(above);
-    if (f == feature::avx2 || f == feature::avx512)
-        for (feature above : {feature::avx512_vnni, feature::avx512_bf16, feature::amx_int8,
-                              feature::amx_bf16, feature::amx_fp16})
-            bits_ &= ~bit(above);
-    if (f == feature::xmx)
-        bits_ &= ~bit(feature::tf32);
+    uint32_t hidden = bit(f);
+    for (unsigned i = 0; i < feature_count; i++) // a row stands behind those that it needs
+        if (isas[i].needs != row::none && (hidden & bit(feature(isas[i].needs))))
+            hidden |= bit(feature(i));
+    bits_ &= ~hidden;
 }
 
 std::string feature_set::names() const {
     std::string list;
     for (unsigned i = 0; i < feature_count; i++)
         if (has(static_cast<feature>(i)))
-            list += (list.empty() ? "" : ",") + std::string(feature_names[i]);
+            list += (list.empty() ? "" : ",") + std::string(isas[i].name);
     return list;
 }
 

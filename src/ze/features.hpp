@@ -10,22 +10,11 @@
 
 namespace zemm::ze {
 
+// The rows of isa.def.
 enum class feature : unsigned {
-    avx2,        // with FMA
-    avx_vnni,    // vpdpbusd on 256 bits: AVX-VNNI, or AVX512-VNNI with VL
-    avx512,      // F, BW, DQ and VL
-    avx512_vnni, // vpdpbusd on 512 bits
-    avx512_bf16, // vdpbf16ps on 512 bits
-    amx_int8,    // products of tiles of bytes, which the process may use
-    amx_bf16,    // the same for bf16
-    amx_fp16,    // the same for f16
-    // Of GPUs, and of libze_cpu.so, which has them in software:
-    dp4a,     // dot products of four bytes
-    xmx,      // DPAS on bytes, 4-bit integers, f16 and bf16
-    block_2d, // 2-D block loads, stores and prefetches
-    tf32,     // DPAS on tf32
+#define ZEMM_ISA(name, needs) name,
+#include "isa/isa.def"
 };
-constexpr unsigned feature_count = 12;
 
 const char *feature_name(feature f); // "avx512_vnni"
 
@@ -33,8 +22,7 @@ class feature_set {
 public:
     bool has(feature f) const { return bits_ >> static_cast<unsigned>(f) & 1; }
     void add(feature f) { bits_ |= bit(f); }
-    // Removes a feature and the features that need it: avx2 takes all other AVX features with it,
-    // avx512 takes avx512_vnni, avx512_bf16 and AMX, and xmx takes tf32.
+    // Removes a feature and the features that need it.
     void hide(feature f);
     std::string names() const; // "avx2,avx512"; "" for the empty set
     bool operator==(const feature_set &) const = default;

@@ -20,7 +20,7 @@ class Row:
     policy: str
     owner: str  # of a tile: work_item or sub_group
     work_items: int  # of an owner
-    family: str  # of ISAs, in src/matmul/choose/family.hpp
+    family: str  # of ISAs, in src/isa/isa.def
     weights: str
     predicate: str  # in src/matmul/choose/predicates.hpp
     feature: str | None  # that the predicate wants of the device
@@ -39,7 +39,7 @@ class Row:
     @property
     def has_tiles(self) -> bool:
         """Whether it multiplies tiles of AMX. Its policy then has the name of the feature."""
-        return self.family in ("amx", "amx_fp16")
+        return self.family.startswith("amx_")
 
     @property
     def is_dp4a(self) -> bool:

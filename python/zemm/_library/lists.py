@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types, algorithms, GPUs and scalings of floats. The heads of src/kernels/types.def and
-algs.def, of src/ze/gpus.def and src/common/scalings.def explain the columns."""
+"""Data types, algorithms, GPUs, scalings of floats and instruction sets. The heads of
+src/kernels/types.def and algs.def, of src/ze/gpus.def, src/common/scalings.def and src/isa/isa.def
+explain the columns."""
 
 import json
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
 FLOAT_SCALINGS = {
     row["name"]: FloatScaling(row["mode"], row["type"], row["group"]) for row in _LISTS["scalings"]
 }
+ISAS = {row["name"]: row for row in _LISTS["isas"] if row["macro"] != "ZEMM_FAMILY"}
 GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
 
 
@@ -82,3 +84,12 @@ def types_for(role: str) -> tuple[str, ...]:
 def algorithms_of(kind: str) -> tuple[str, ...]:
     """Names of the eltwise or binary algorithms."""
     return tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.kind == kind)
+
+
+def isas_with(*names: str) -> frozenset[str]:
+    """The instruction sets of these names, with those that they need or have, too."""
+    found = set(names)
+    for name, row in reversed(ISAS.items()):
+        if name in found:
+            found |= {row["needs"], row.get("also", "none")}
+    return frozenset(found - {"none"})

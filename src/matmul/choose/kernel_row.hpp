@@ -62,11 +62,7 @@ struct kernel_row {
     constexpr family_traits traits() const { return traits_of(family); }
     constexpr bool is_xe() const { return traits().is_xe(); }
     // The feature that has the tiles of a row with AMX.
-    constexpr ze::feature tiles() const {
-        if (family == isa_family::amx_fp16)
-            return ze::feature::amx_fp16;
-        return multiplies == operands::int8 ? ze::feature::amx_int8 : ze::feature::amx_bf16;
-    }
+    constexpr ze::feature tiles() const { return *traits().isa; }
     // Whether a CPU row is for at most as many rows as a tile has.
     constexpr bool is_for_few_rows() const { return !is_xe() && lanes > 1 && tile_m == rows_at_once; }
     // Whether this is the smallest tile of its policy: only that has registers to spare for reading

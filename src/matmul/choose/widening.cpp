@@ -16,7 +16,7 @@ static_assert(sizeof(kernels::widen_problem) == 8 * (4 + 2 * (MATMUL_MAX_BATCH_N
 zemm_data_type_t multiplied_type(const kernel_row &row) {
     if (row.multiplies == operands::f32)
         return zemm_f32;
-    return row.family == isa_family::amx_fp16 ? zemm_f16 : zemm_bf16;
+    return row.traits().half_is_f16 ? zemm_f16 : zemm_bf16;
 }
 
 reorder::plan plan_move(const memory_desc &src, const memory_desc &wide) {

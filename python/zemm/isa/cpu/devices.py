@@ -16,6 +16,8 @@ stands for vpdpbusd (it has the pipes and the latency), and a plain load for one
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from zemm._library.lists import isas_with
+
 
 @dataclass(frozen=True)
 class Cpu:
@@ -27,21 +29,19 @@ class Cpu:
     load_stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
-_AVX2 = frozenset({"avx2"})
-_AVX512 = _AVX2 | {"avx512"}
 # AVX-VNNI is the same instruction in a shorter encoding; the runtime encodes it as the CPU wants.
-_VNNI = _AVX512 | {"avx512_vnni", "avx_vnni"}
-_AMX = _VNNI | {"avx512_bf16", "amx_int8", "amx_bf16"}
+_VNNI = isas_with("avx512_vnni")
+_AMX = isas_with("avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16")
 
 # The runtime has no targets of other names (of those that can run the rows of kernels.def). Zen 4
 # has the instructions of icelake-server.
 CPUS = {
-    "core-avx2": Cpu("core-avx2", "haswell", _AVX2),
-    "skx": Cpu("skx", "skylake-avx512", _AVX512),
+    "core-avx2": Cpu("core-avx2", "haswell", isas_with("avx2")),
+    "skx": Cpu("skx", "skylake-avx512", isas_with("avx512")),
     "cascadelake": Cpu("cascadelake", "cascadelake", _VNNI),
     "icelake-server": Cpu("icelake-server", "cascadelake", _VNNI),
     "sapphirerapids": Cpu("sapphirerapids", "cascadelake", _AMX),
-    "graniterapids": Cpu("graniterapids", "cascadelake", _AMX | {"amx_fp16"}),
+    "graniterapids": Cpu("graniterapids", "cascadelake", _AMX | isas_with("amx_fp16")),
     "znver4": Cpu(
         "icelake-server",
         "znver4",
