@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """types.def and algs.def agree with Python, the public header, the refusals and the kernels."""
 
+import json
 import re
+import runpy
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zemm
+from support_level_zero import compilers
 from zemm import dtypes, words
 from zemm._library import library, lists
 from zemm._objects import post_op_names
@@ -16,6 +21,7 @@ from zemm.benchdnn import dtypes as benchdnn_types
 from zemm.benchdnn import eltwise
 
 ROOT = Path(__file__).resolve().parents[1]
+KERNELS = Path(zemm.__file__).parent / "kernels.json"
 ROLES = ("src", "weights", "dst", "bias")
 # The words of the refusals, as users see them. A new type appears in them, and has to be added to
 # this table.
@@ -164,10 +170,53 @@ def test_kernels_have_no_default() -> None:
     assert [path.name for path in sources if re.search(r"\bdefault\s*:", path.read_text())] == []
 
 
-def test_kernels_that_name_small_floats_know_all_of_them() -> None:
-    """A type that such a file does not know would be taken for another one: the file does not compile."""
-    policies = list((ROOT / "src/kernels/policy").glob("*.h"))
-    named = {path.name for path in policies if re.search(r"\bDT_F[48]_", path.read_text())}
-    known = {path.name for path in policies if "KNOWS_SMALL_FLOATS;" in path.read_text()}
-    assert named - known == set()
-    assert len(named) > 4
+# Rows that types.def might get, and policies that tell such types apart.
+NEW_TYPES = {
+    "SMALL_FLOATS": (
+        "ZEMM_FLOAT_TYPE(f8_new, F8_NEW, 20, 8, 5, 0.25, 15.5, no, yes, no, no, no, no, no)",
+        ("avx512", "amx_fp16", "xe_half", "xe_fma"),
+    ),
+    "FLOATS": (
+        "ZEMM_FLOAT_TYPE(f16_new, F16_NEW, 20, 16, 9, 1, 2, yes, yes, no, no, no, no, no)",
+        ("xe_half", "xe_fma"),
+    ),
+    "INTEGERS_OF_SRC": (
+        "ZEMM_INT_TYPE(s16, S16, 20, 16, yes, -32768, 32767, yes, no, no, no, no, no, no)",
+        ("generic", "avx512_vnni", "xe_int8"),
+    ),
+    "INTEGERS_OF_WEIGHTS": (
+        "ZEMM_INT_TYPE(u2, U2, 20, 2, no, 0, 3, no, yes, no, no, no, no, no)",
+        ("avx512_vnni", "xe_int8"),
+    ),
+    "INTEGER_ZERO_POINTS": (
+        "ZEMM_INT_TYPE(u2, U2, 20, 2, no, 0, 3, no, no, no, no, no, yes, no)",
+        ("avx512_vnni", "avx2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("types", NEW_TYPES)
+def test_a_type_that_kernels_do_not_know_does_not_compile(types: str, tmp_path: Path) -> None:
+    """Such a type would be taken for the last one that the code names."""
+    pair = compilers()
+    if not pair:
+        pytest.skip("no clang-N with an llvm-spirv-N")
+    new_row, policies = NEW_TYPES[types]
+    definitions = runpy.run_path(str(ROOT / "src/kernels/build_kernels.py"))["definitions"]
+    sources = tmp_path / "kernels"
+    shutil.copytree(ROOT / "src/kernels", sources)
+    rows = {row["policy"]: row for row in json.loads(KERNELS.read_text()) if row["kind"] == "matmul"}
+    command = [pair[0], "--target=spirv64", "-cl-std=CL3.0", "-fsyntax-only", "-ferror-limit=0"]
+    command += ["-Xclang", "-finclude-default-header", f"-I{sources}", str(sources / "matmul.cl")]
+
+    def errors(policy: str) -> str:
+        options = definitions(rows[policy])
+        return subprocess.run([*command, *options], check=False, capture_output=True, text=True).stderr
+
+    assert "error" not in errors(policies[0])
+    listed = sources / "types.def"
+    text = listed.read_text()
+    listed.write_text(text.replace("ZEMM_WIDE_TYPE(    f64", f"{new_row}\nZEMM_WIDE_TYPE(    f64"))
+    assert listed.read_text() != text
+    sentence = f"types.def has a type of {types} that this code does not know"
+    assert [policy for policy in policies if sentence not in errors(policy)] == []

@@ -68,7 +68,7 @@ static inline bool spec_look_up() {
 #define HAS(flag) ((spec_flags() & (flag)) != 0)
 
 // For src of integers.
-KNOWS_ALL(INTEGERS_OF_SRC, TYPE_BIT(S8) | TYPE_BIT(U8));
+KNOWS(INTEGERS_OF_SRC, BIT_S8 | BIT_U8);
 static inline bool src_is_signed() {
     return spec_src_dt() == DT_S8;
 }

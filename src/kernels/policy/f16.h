@@ -15,7 +15,7 @@ static inline uint16 half_bits(float16 x) {
 }
 
 // e5m2 is the upper half of an f16. Values of the other types but 0 and NaN are normal.
-KNOWS_SMALL_FLOATS;
+KNOWS(SMALL_FLOATS, BIT_F8_E5M2 | BIT_F8_E4M3 | BIT_F4_E2M1);
 static inline uint16 halves_of_codes(int16 codes) {
     if (spec_wei_dt() == DT_F8_E5M2)
         return as_uint16(codes) << 8;

@@ -13,7 +13,7 @@ static inline vec_f look_up_f4(vec_i codes) {
         (vec_f)(0.f, 0.5f, 1.f, 1.5f, 2.f, 3.f, 4.f, 6.f, -0.f, -0.5f, -1.f, -1.5f, -2.f, -3.f, -4.f, -6.f),
         codes);
 }
-#define LOOK_UP_F4(codes) look_up_f4(codes)
+#define LOOK_UP_f4_e2m1(codes) look_up_f4(codes)
 
 // 16 neighbours in 8 bytes.
 static inline float16 load_f4_16(bytes p) {

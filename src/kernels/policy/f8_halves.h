@@ -5,7 +5,7 @@
 
 #include "type_sets.h"
 
-KNOWS_SMALL_FLOATS;
+KNOWS(SMALL_FLOATS, BIT_F8_E5M2 | BIT_F8_E4M3 | BIT_F4_E2M1);
 
 // Codes in the upper bytes of 16 bits become f16. NaN of e4m3 has its own code.
 #define DEFINE_HALVES_OF_F8(T, SIGNED_T)                                                                     \

@@ -10,13 +10,13 @@
 #if LANES > 1
 #include "transpose.h"
 
-// A policy whose ISA looks f4 up in a register defines LOOK_UP_F4(codes), and CAN_LOOK_UP: whether the CPU
-// does. With WITH_TABLES f4_table.h defines LOOK_UP_F4, and the policy includes small_words.h.
+// A policy whose ISA looks f4 up in a register defines LOOK_UP_f4_e2m1(codes), and CAN_LOOK_UP: whether the
+// CPU does. With WITH_TABLES f4_table.h defines LOOK_UP_f4_e2m1, and the policy includes small_words.h.
 #ifdef WITH_TABLES
 #include "policy/f4_table.h"
 #elif !defined(CAN_LOOK_UP)
 #define CAN_LOOK_UP false
-#define LOOK_UP_F4(codes) from_f4_e2m1_vec(codes)
+#define LOOK_UP_f4_e2m1(codes) VEC_OF_CODES(f4_e2m1, codes)
 #endif
 
 // Element j of each quad that load_packed() returns: an integer as s32, or the code of a float.
@@ -28,15 +28,19 @@ static inline vec_i of_quads(vec_i quads, int j) {
 }
 
 // Elements of the weights' type: integers, or codes of floats of 8 and 4 bits.
-KNOWS_SMALL_FLOATS;
+#define CASE_OF_32(...)
+#define CASE_OF_16(...)
+#define CASE_OF_8(name, NAME)                                                                                \
+    case DT_##NAME:                                                                                          \
+        return VEC_OF_CODES(name, elements);
+#define CASE_OF_4(name, NAME)                                                                                \
+    case DT_##NAME:                                                                                          \
+        return CAN_LOOK_UP ? LOOK_UP_##name(elements) : VEC_OF_CODES(name, elements);
 static inline vec_f values_of_codes(vec_i elements) {
     switch (spec_wei_dt()) {
-    case DT_F8_E5M2:
-        return from_f8_e5m2_vec(elements);
-    case DT_F8_E4M3:
-        return from_f8_e4m3_vec(elements);
-    case DT_F4_E2M1:
-        return CAN_LOOK_UP ? LOOK_UP_F4(elements) : from_f4_e2m1_vec(elements);
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, ...) CASE_OF_##bits(name, NAME)
+#define ZEMM_EXPONENT_TYPE(...)
+#include "types.def"
     }
     return to_vec_f(elements);
 }

@@ -20,7 +20,7 @@ static inline bool wei_is_int4() {
     return wei_is_integer() && wei_bits() == 4;
 }
 // For integers.
-KNOWS_ALL(INTEGERS_OF_WEIGHTS, TYPE_BIT(S8) | TYPE_BIT(U8) | TYPE_BIT(S4) | TYPE_BIT(U4));
+KNOWS(INTEGERS_OF_WEIGHTS, BIT_S8 | BIT_U8 | BIT_S4 | BIT_U4);
 static inline bool wei_is_signed() {
     return spec_wei_dt() == DT_S8 || spec_wei_dt() == DT_S4;
 }

@@ -12,7 +12,7 @@
 
 #include "policy/xe_small_floats.h"
 
-KNOWS_FLOATS;
+KNOWS(FLOATS, BIT_F32 | BIT_F16 | BIT_BF16);
 
 static inline float8 dpas(a_rows src, int8 wei, float8 sum) {
     return spec_src_dt() == DT_F16 ? DPAS_F16(src, wei, sum) : DPAS_BF16(src, wei, sum);

@@ -19,7 +19,7 @@ ushort2 __attribute__((overloadable)) intel_sub_group_block_read_us2(const globa
 
 // Loads 2 * LANES contiguous elements of a float type: each lane gets, as f32, the elements
 // lane and LANES + lane.
-KNOWS_FLOATS;
+KNOWS(FLOATS, BIT_F32 | BIT_F16 | BIT_BF16);
 static inline float2 read_two(bytes at, int data_type) {
     if (data_type == DT_F32)
         return as_float2(intel_sub_group_block_read2((global const uint *)at));
@@ -87,7 +87,7 @@ static inline struct wei_source open_wei(bytes wei, global const struct matmul_p
     return w;
 }
 
-KNOWS_SMALL_FLOATS;
+KNOWS(SMALL_FLOATS, BIT_F8_E5M2 | BIT_F8_E4M3 | BIT_F4_E2M1);
 static inline float from_code(uint code) {
     return spec_wei_dt() == DT_F8_E5M2   ? from_f8_e5m2(code)
            : spec_wei_dt() == DT_F8_E4M3 ? from_f8_e4m3(code)

@@ -12,7 +12,7 @@
 
 #include "policy/packed.h"
 
-KNOWS_SMALL_FLOATS;
+KNOWS(SMALL_FLOATS, BIT_F8_E5M2 | BIT_F8_E4M3 | BIT_F4_E2M1);
 
 // The value of a code divided by that of the f16 that it becomes.
 static inline float small_float_factor() {

@@ -18,7 +18,7 @@ static inline struct column_source find_columns(global const struct matmul_probl
 // Loads LANES contiguous elements of a tensor of zero points. This, like load_column_scale, is
 // inlined and looks at the type itself: few rows of dst are multiplied by a group of K in less time
 // than a jump takes that is not foreseen.
-KNOWS_ALL(INTEGER_ZERO_POINTS, TYPE_BIT(S32) | TYPE_BIT(S8) | TYPE_BIT(U8) | TYPE_BIT(S4) | TYPE_BIT(U4));
+KNOWS(INTEGER_ZERO_POINTS, BIT_S32 | BIT_S8 | BIT_U8 | BIT_S4 | BIT_U4);
 static inline column_i load_column_zero_point(bytes p, int data_type, long i) {
     switch (data_type) {
     case DT_S32: // f32 does not hold every s32

@@ -76,8 +76,8 @@ static inline void load_row_factors(global const struct matmul_problem *p,
             rows->scale[v] =
                 type == DT_F16 ? halves_to_column_f(&codes) : as_column_f(to_column_i(codes) << 16);
         if (has_bytes)
-            rows->scale[v] =
-                type == DT_E8M0 ? from_e8m0_vec(to_column_i(codes)) : from_f8_e4m3_vec(to_column_i(codes));
+            rows->scale[v] = type == DT_E8M0 ? VEC_OF_CODES(e8m0, to_column_i(codes))
+                                             : VEC_OF_CODES(f8_e4m3, to_column_i(codes));
         if (spec_zp_term() == ZP_TERM_LAST) {
             const column_i sums = as_column_i(rows->correction[v]);
             rows->correction[v] = as_column_f(sums * -rows->mean_zp);

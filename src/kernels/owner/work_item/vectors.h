@@ -27,10 +27,7 @@ typedef ushort16 column_us;
 #define load_column_f(p, data_type, i) load_float16(p, data_type, i)
 #define store_column_f(p, data_type, i, x) store_float16(p, data_type, i, x)
 #define load_column_scale(p, data_type, i) load_scale_element16(p, data_type, i)
-#define from_f8_e5m2_vec(x) from_f8_e5m216(as_uint16(x))
-#define from_f8_e4m3_vec(x) from_f8_e4m316(as_uint16(x))
-#define from_f4_e2m1_vec(x) from_f4_e2m116(as_uint16(x))
-#define from_e8m0_vec(x) from_e8m016(as_uint16(x))
+#define VEC_OF_CODES(name, x) from_##name##16(as_uint16(x))
 #define load_column_s32(p) vload16(0, p)
 #define store_column_s32(x, p) vstore16(x, 0, p)
 #elif LANES == 8
@@ -47,10 +44,7 @@ typedef ushort8 column_us;
 #define load_column_f(p, data_type, i) load_float8(p, data_type, i)
 #define store_column_f(p, data_type, i, x) store_float8(p, data_type, i, x)
 #define load_column_scale(p, data_type, i) load_scale_element8(p, data_type, i)
-#define from_f8_e5m2_vec(x) from_f8_e5m28(as_uint8(x))
-#define from_f8_e4m3_vec(x) from_f8_e4m38(as_uint8(x))
-#define from_f4_e2m1_vec(x) from_f4_e2m18(as_uint8(x))
-#define from_e8m0_vec(x) from_e8m08(as_uint8(x))
+#define VEC_OF_CODES(name, x) from_##name##8(as_uint8(x))
 #define load_column_s32(p) vload8(0, p)
 #define store_column_s32(x, p) vstore8(x, 0, p)
 #elif LANES == 1
@@ -67,8 +61,7 @@ typedef ushort column_us;
 #define load_column_f(p, data_type, i) load_float(p, data_type, i)
 #define store_column_f(p, data_type, i, x) store_float(p, data_type, i, x)
 #define load_column_scale(p, data_type, i) load_scale_element(p, data_type, i)
-#define from_f8_e4m3_vec(x) from_f8_e4m3((uint)(x))
-#define from_e8m0_vec(x) from_e8m0((uint)(x))
+#define VEC_OF_CODES(name, x) from_##name((uint)(x))
 #define load_column_s32(p) (*(p))
 #define store_column_s32(x, p) (*(p) = (x))
 #else
