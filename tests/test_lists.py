@@ -174,7 +174,7 @@ def test_kernels_have_no_default() -> None:
 NEW_TYPES = {
     "SMALL_FLOATS": (
         "ZEMM_FLOAT_TYPE(f8_new, F8_NEW, 20, 8, 5, 0.25, 15.5, no, yes, no, no, no, no, no)",
-        ("avx512", "amx_fp16", "xe_half", "xe_fma"),
+        ("avx512", "amx_fp16", "xe_half"),
     ),
     "FLOATS": (
         "ZEMM_FLOAT_TYPE(f16_new, F16_NEW, 20, 16, 9, 1, 2, yes, yes, no, no, no, no, no)",

@@ -71,6 +71,63 @@ static inline void store_shared_nibble(global uchar *p, long i, int value) {
     atomic_or(word, (uint)(value & 15) << shift);
 }
 
+// Unpacks the 4-bit elements of 4 or 8 bytes, one to each element of the vector.
+static inline uchar8 load_nibbles8(bytes p) {
+    const uchar4 pairs = vload4(0, p);
+    uchar8 nibbles;
+    nibbles.even = pairs & (uchar4)15;
+    nibbles.odd = pairs >> (uchar4)4;
+    return nibbles;
+}
+static inline uchar16 load_nibbles16(bytes p) {
+    const uchar8 pairs = vload8(0, p);
+    uchar16 nibbles;
+    nibbles.even = pairs & (uchar8)15;
+    nibbles.odd = pairs >> (uchar8)4;
+    return nibbles;
+}
+
+// Packs 8 or 16 codes of 4 bits.
+static inline void store_nibbles8(global uchar *p, uchar8 nibbles) {
+    vstore4(nibbles.even | nibbles.odd << (uchar4)4, 0, p);
+}
+static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
+    vstore8(nibbles.even | nibbles.odd << (uchar8)4, 0, p);
+}
+
+// Loads and stores of floats of 8 and 4 bits and of e8m0, by the conversions in small_floats.h.
+#define VECTORS_OF_8(name, N)                                                                                \
+    static inline float##N load##N##_##name(bytes p, long i) {                                               \
+        return from_##name##N(convert_uint##N(vload##N(0, p + i)));                                          \
+    }                                                                                                        \
+    static inline void store##N##_##name(global uchar *p, long i, float##N x) {                              \
+        vstore##N(convert_uchar##N(to_##name##N(x)), 0, p + i);                                              \
+    }
+#define VECTORS_OF_4(name, N)                                                                                \
+    static inline float##N load##N##_##name(bytes p, long i) {                                               \
+        return from_##name##N(convert_uint##N(load_nibbles##N(p + (i >> 1))));                               \
+    }                                                                                                        \
+    static inline void store##N##_##name(global uchar *p, long i, float##N x) {                              \
+        store_nibbles##N(p + (i >> 1), convert_uchar##N(to_##name##N(x)));                                   \
+    }
+#define FUNCTIONS_OF_8(name)                                                                                 \
+    static inline float load_##name(bytes p, long i) { return from_##name(p[i]); }                           \
+    static inline void store_##name(global uchar *p, long i, float x) { p[i] = (uchar)to_##name(x); }        \
+    VECTORS_OF_8(name, 8)                                                                                    \
+    VECTORS_OF_8(name, 16)
+#define FUNCTIONS_OF_4(name)                                                                                 \
+    static inline float load_##name(bytes p, long i) { return from_##name(load_nibble(p, i)); }              \
+    static inline void store_##name(global uchar *p, long i, float x) {                                      \
+        store_nibble(p, i, (int)to_##name(x));                                                               \
+    }                                                                                                        \
+    VECTORS_OF_4(name, 8)                                                                                    \
+    VECTORS_OF_4(name, 16)
+#define FUNCTIONS_OF_16(name)
+#define FUNCTIONS_OF_32(name)
+#define FUNCTIONS_OF_64(name)
+#define ZEMM_FLOAT_TYPE(name, NAME, number, bits, ...) FUNCTIONS_OF_##bits(name)
+#include "types.def"
+
 static inline float load_f32(bytes p, long i) {
     return ((global const float *)p)[i];
 }
@@ -84,18 +141,6 @@ static inline float load_f16(bytes p, long i) {
 }
 static inline float load_bf16(bytes p, long i) {
     return bf16_to_float(((global const ushort *)p)[i]);
-}
-static inline float load_f8_e5m2(bytes p, long i) {
-    return from_f8_e5m2(p[i]);
-}
-static inline float load_f8_e4m3(bytes p, long i) {
-    return from_f8_e4m3(p[i]);
-}
-static inline float load_f4_e2m1(bytes p, long i) {
-    return from_f4_e2m1(load_nibble(p, i));
-}
-static inline float load_e8m0(bytes p, long i) {
-    return from_e8m0(p[i]);
 }
 static inline int load_s32(bytes p, long i) {
     return ((global const int *)p)[i];
@@ -174,18 +219,6 @@ static inline void store_f16(global uchar *p, long i, float x) {
 static inline void store_bf16(global uchar *p, long i, float x) {
     ((global ushort *)p)[i] = float_to_bf16(x);
 }
-static inline void store_f8_e5m2(global uchar *p, long i, float x) {
-    p[i] = (uchar)to_f8_e5m2(x);
-}
-static inline void store_f8_e4m3(global uchar *p, long i, float x) {
-    p[i] = (uchar)to_f8_e4m3(x);
-}
-static inline void store_f4_e2m1(global uchar *p, long i, float x) {
-    store_nibble(p, i, (int)to_f4_e2m1(x));
-}
-static inline void store_e8m0(global uchar *p, long i, float x) {
-    p[i] = (uchar)to_e8m0(x);
-}
 static inline void store_s32(global uchar *p, long i, float x) {
     // 2147483520 is the largest float below 2^31.
     ((global int *)p)[i] = convert_int_rte(saturated(x, -2147483648.f, 2147483520.f, NAN_AS_S32));
@@ -213,22 +246,6 @@ static inline void store_float(global uchar *p, int data_type, long i, float x) 
     }
 }
 
-// Unpacks the 4-bit elements of 4 or 8 bytes, one to each element of the vector.
-static inline uchar8 load_nibbles8(bytes p) {
-    const uchar4 pairs = vload4(0, p);
-    uchar8 nibbles;
-    nibbles.even = pairs & (uchar4)15;
-    nibbles.odd = pairs >> (uchar4)4;
-    return nibbles;
-}
-static inline uchar16 load_nibbles16(bytes p) {
-    const uchar8 pairs = vload8(0, p);
-    uchar16 nibbles;
-    nibbles.even = pairs & (uchar8)15;
-    nibbles.odd = pairs >> (uchar8)4;
-    return nibbles;
-}
-
 // Loads N contiguous elements from element i on, as f32. For 4-bit types i is even.
 #define DEFINE_LOADS(N)                                                                                      \
     static inline float##N load##N##_f32(bytes p, long i) {                                                  \
@@ -239,18 +256,6 @@ static inline uchar16 load_nibbles16(bytes p) {
     }                                                                                                        \
     static inline float##N load##N##_bf16(bytes p, long i) {                                                 \
         return as_float##N(convert_uint##N(vload##N(0, (global const ushort *)p + i)) << 16);                \
-    }                                                                                                        \
-    static inline float##N load##N##_f8_e5m2(bytes p, long i) {                                              \
-        return from_f8_e5m2##N(convert_uint##N(vload##N(0, p + i)));                                         \
-    }                                                                                                        \
-    static inline float##N load##N##_f8_e4m3(bytes p, long i) {                                              \
-        return from_f8_e4m3##N(convert_uint##N(vload##N(0, p + i)));                                         \
-    }                                                                                                        \
-    static inline float##N load##N##_f4_e2m1(bytes p, long i) {                                              \
-        return from_f4_e2m1##N(convert_uint##N(load_nibbles##N(p + (i >> 1))));                              \
-    }                                                                                                        \
-    static inline float##N load##N##_e8m0(bytes p, long i) {                                                 \
-        return from_e8m0##N(convert_uint##N(vload##N(0, p + i)));                                            \
     }                                                                                                        \
     static inline float##N load##N##_s32(bytes p, long i) {                                                  \
         return convert_float##N(vload##N(0, (global const int *)p + i));                                     \
@@ -315,14 +320,6 @@ static inline float16 load_scale_element16(bytes p, int data_type, long i) {
     return (float16)0.f;
 }
 
-// Packs 8 or 16 codes of 4 bits.
-static inline void store_nibbles8(global uchar *p, uchar8 nibbles) {
-    vstore4(nibbles.even | nibbles.odd << (uchar4)4, 0, p);
-}
-static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
-    vstore8(nibbles.even | nibbles.odd << (uchar8)4, 0, p);
-}
-
 // Stores N contiguous elements from element i on, rounded as store_<type> does. For 4-bit types i is
 // even.
 #define DEFINE_STORES(N)                                                                                     \
@@ -338,15 +335,6 @@ static inline void store_nibbles16(global uchar *p, uchar16 nibbles) {
         rounded = (rounded & 0x7f80) == 0 ? rounded & 0x8000 : rounded;                                      \
         rounded = isnan(x) ? (bits >> 16) | 0x40 : rounded;                                                  \
         vstore##N(convert_ushort##N(rounded), 0, (global ushort *)p + i);                                    \
-    }                                                                                                        \
-    static inline void store##N##_f8_e5m2(global uchar *p, long i, float##N x) {                             \
-        vstore##N(convert_uchar##N(to_f8_e5m2##N(x)), 0, p + i);                                             \
-    }                                                                                                        \
-    static inline void store##N##_f8_e4m3(global uchar *p, long i, float##N x) {                             \
-        vstore##N(convert_uchar##N(to_f8_e4m3##N(x)), 0, p + i);                                             \
-    }                                                                                                        \
-    static inline void store##N##_f4_e2m1(global uchar *p, long i, float##N x) {                             \
-        store_nibbles##N(p + (i >> 1), convert_uchar##N(to_f4_e2m1##N(x)));                                  \
     }                                                                                                        \
     static inline float##N saturated##N(float##N x, float low, float high, float of_nan) {                   \
         return clamp(select(x, (float##N)of_nan, isnan(x)), low, high);                                      \
