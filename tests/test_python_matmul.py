@@ -399,7 +399,7 @@ def test_any_parameters_give_the_formula(engine: zemm.Engine, data: st.DataObjec
 
 
 def test_default_engine_is_kept() -> None:
-    from zemm._functions.call import default_engine
+    from zemm.engine import default_engine
 
     assert default_engine() is default_engine()
 
