@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The include graph of src follows the layers of docs/design.md from higher to lower layers, within a
-folder its rooms from higher to lower rooms, and has no circle.
+folder its rooms, which documents list, from higher to lower rooms, and has no circle.
 """
 
 import re
@@ -13,6 +13,7 @@ SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl", ".def"}
 APART = "cpu_driver"  # a library of its own: neither it nor zemm includes anything of the other,
 SHARED = ("trust", "isa")  # except that both include these layers
 LISTS = "lists"  # *.def files of other layers, which are below every layer
+ROOMS = ("docs/design.md", "docs/level_zero.md", "CONTRIBUTING.md")  # the documents with lists of rooms
 Graph = dict[str, list[str]]
 
 
@@ -23,11 +24,15 @@ def layers(design: str) -> list[str]:
     return re.findall(r"^src/(\w+)/", section[1], re.M)
 
 
-def rooms(design: str, top: str = "src") -> dict[str, list[str]]:
+def documents() -> str:
+    return "\n".join((ROOT / name).read_text(encoding="utf-8") for name in ROOMS)
+
+
+def rooms(text: str, top: str = "src") -> dict[str, list[str]]:
     """The rooms of each folder of src (or another one) that has some, from the highest to the lowest:
     lines like "src/matmul/  desc > plan > choose", which may go on in the next line.
     """
-    found = re.findall(rf"^{top}/(\w+)/\s+(\w+(?:\s+>\s+\w+)+)$", design, re.M)
+    found = re.findall(rf"^{top}/(\w+)/\s+(\w+(?:\s+>\s+\w+)+)$", text, re.M)
     return {folder: re.split(r"\s+>\s+", order) for folder, order in found}
 
 
@@ -131,9 +136,9 @@ def test_includes_fall() -> None:
 
 def test_includes_fall_within_folders() -> None:
     graph = include_graph(ROOT / "src")
-    for folder, order in rooms((ROOT / "docs" / "design.md").read_text(encoding="utf-8")).items():
+    for folder, order in rooms(documents()).items():
         used = {room for file in graph if (room := room_of(file, folder)) is not None}
-        assert sorted(order) == sorted(used), f"the rooms of docs/design.md are not those of src/{folder}"
+        assert sorted(order) == sorted(used), f"the list of rooms is not that of src/{folder}"
         assert not rising_rooms(graph, folder, order)
 
 

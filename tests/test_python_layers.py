@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The imports among the modules of the Python package follow the list in docs/design.md from higher to
+"""The imports among the modules of the Python package follow the list in CONTRIBUTING.md from higher to
 lower modules and folders, and make no circle. Imports in functions and for types count, too.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
-from test_layers import Graph, circle, rooms
+from test_layers import Graph, circle, documents, rooms
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "zemm"
@@ -59,16 +59,16 @@ def rising(graph: Graph, order: list[str]) -> list[str]:
     ]
 
 
-def design() -> list[str]:
-    return rooms((ROOT / "docs" / "design.md").read_text(encoding="utf-8"), "python")[PACKAGE]
+def listed() -> list[str]:
+    return rooms(documents(), "python")[PACKAGE]
 
 
 def test_imports_fall() -> None:
     graph = import_graph(ROOT / "python")
     assert sum(len(targets) for targets in graph.values()) > 300  # the imports were found
     graph[UPWARD[0]].remove(UPWARD[1])
-    assert sorted(design()) == sorted({layer_of(module) for module in graph})
-    assert not rising(graph, design())
+    assert sorted(listed()) == sorted({layer_of(module) for module in graph})
+    assert not rising(graph, listed())
     assert not circle(graph)
 
 

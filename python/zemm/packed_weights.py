@@ -136,6 +136,20 @@ class PackedWeights:
         )
         return part
 
+    def _refuse_beside(self, engine: Engine | None, *given: Any) -> None:
+        """ValueError: an argument of a matmul contradicts the weights. given: the arguments that describe
+        weights which are not packed."""
+        names = ("weights_dtype", "weights_scales", "weights_zero_points")
+        for name, value in zip(names, given, strict=True):
+            if value is not None:
+                raise InvalidArgumentsError(
+                    f"{name} is given, but packed weights have their own: leave it out"
+                )
+        if engine is not None and engine is not self.engine:
+            raise InvalidArgumentsError(
+                f"the weights are packed on another engine object ({self.engine!r}) than engine={engine!r}"
+            )
+
     def _declare(self, attr: Attr) -> None:
         """Add scales and zero points to the attributes of a matmul."""
         if self.scales is not None:

@@ -144,8 +144,8 @@ def matmul(
         )
     packed_axis = None
     if packed is not None:
-        given = (weights_dtype, weights_scales, weights_zero_points)
-        b_dtype, engine = packed.data_type, _engine_of(packed, given, engine)
+        packed._refuse_beside(engine, weights_dtype, weights_scales, weights_zero_points)
+        b_dtype, engine = packed.data_type, packed.engine
     else:
         b, b_dtype, packed_axis = bytes_of_weights(b, weights_dtype, a.shape)
         dims = unpacked(b.shape, packed_axis)
@@ -366,19 +366,6 @@ class _Call:
         if usable and not any(np.may_share_memory(result, array) for array in self._inputs):
             return result
         return np.array(result, result.dtype.newbyteorder("="), order="C")
-
-
-def _engine_of(packed: PackedWeights, given: tuple[Any, ...], engine: Engine | None) -> Engine:
-    """The engine of packed weights. ValueError: an argument contradicts them."""
-    names = ("weights_dtype", "weights_scales", "weights_zero_points")
-    for name, value in zip(names, given, strict=True):
-        if value is not None:
-            raise InvalidArgumentsError(f"{name} is given, but packed weights have their own: leave it out")
-    if engine is not None and engine is not packed.engine:
-        raise InvalidArgumentsError(
-            f"the weights are packed on another engine object ({packed.engine!r}) than engine={engine!r}"
-        )
-    return packed.engine
 
 
 def _dst_shape(src: Shape, weights: Shape) -> Shape:
