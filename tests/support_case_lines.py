@@ -39,6 +39,10 @@ def of_line(line: str) -> tuple[Problem, dict[str, int]]:
     return of_case(job.case, members), {name: values[name] for name in values.keys() - members.keys()}
 
 
+def problem_of(line: str) -> Problem:
+    return of_line(line)[0]
+
+
 def of_case(case: Case, members: dict[str, int]) -> Problem:
     attributes, ndims = case.attributes, case.problem.ndims
     settings: dict[str, object] = dict(members)

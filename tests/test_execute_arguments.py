@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_case_lines import problem_of
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
 from support_run import Call, check_dst, make_call, run
 from zemm._library.library import in_python
@@ -26,26 +27,12 @@ SCALES, ZERO_POINTS = zemm.ARG_ATTR_SCALES, zemm.ARG_ATTR_ZERO_POINTS
 SRC, WEIGHTS, DST, BIAS = zemm.ARG_SRC, zemm.ARG_WEIGHTS, zemm.ARG_DST, zemm.ARG_BIAS
 
 # Every kind of argument; some are host scalars.
-EVERYTHING = Problem(
-    (5, 64),
-    (64, 18),
-    "s8",
-    "u8",
-    "s8",
-    bias_dt="f32",
-    bias_mask=2,
-    src_scale=Quant(3, (1, 32)),
-    wei_scale=Quant(2, (), "f16"),
-    dst_scale=Quant(host=True),
-    src_zp=zero_point(2, (1, 32)),
-    wei_zp=zero_point(2, (), "u8"),
-    dst_zp=zero_point(host=True),
-    reduction_group=32,
-    post_ops=(
-        PostOp("binary", "binary_add", mask=3),
-        PostOp("prelu", mask=2),
-        PostOp("binary", "binary_select", mask=1, condition_mask=2),
-    ),
+EVERYTHING = problem_of(
+    "--dt=s8:u8:s8 --bia-dt=f32 --bia_mask=2"
+    " --attr-scales=src:3:f32:1x32+wei:2:f16+dst:host_scalar:0.5"
+    " --attr-zero-points=src:2:s32:1x32+wei:2:u8+dst:host_scalar:1"
+    " --attr-precomputed-reductions=src:3:s32:1x32"
+    " --attr-post-ops=add:f32:3+prelu:2+select:f32.1:2 5x64:64x18"
 )
 POST_OP = [zemm.ARG_ATTR_MULTIPLE_POST_OP(i) for i in range(4)]
 NAMES = {
@@ -314,20 +301,12 @@ def test_a_stream_keeps_the_order(engine: zemm.Engine, stream: zemm.Stream) -> N
 @pytest.mark.parametrize("scratchpad", ["library", "user"])
 def test_threads(engine: zemm.Engine, scratchpad: str) -> None:
     """Each thread runs the same primitive on a stream of its own, with data of its own."""
-    problem = Problem(
-        (40, 128),
-        (128, 70),
-        "s8",
-        "u8",
-        "s32",
-        wei_zp=zero_point(2),
-        src_zp=zero_point(0),
-        scratchpad=scratchpad,
-    )
-    shared = zemm.Primitive(make_call(engine, problem, make_data(problem)).pd)
+    zero_points = "--attr-zero-points=src:common:1+wei:2"
+    first = problem_of(f"--dt=s8:u8:s32 {zero_points} --attr-scratchpad={scratchpad} 40x128:128x70")
+    shared = zemm.Primitive(make_call(engine, first, make_data(first)).pd)
 
     def work(seed: int) -> None:
-        mine = replace(problem, seed=seed)
+        mine = replace(first, seed=seed)
         data = make_data(mine)
         call = make_call(engine, mine, data)
         stream = zemm.Stream(engine)

@@ -12,7 +12,7 @@ import zemm
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
 from support_run import get, make_call, make_pd, run
-from support_tails import FLOATS, INTEGERS, KS, MS, NS, PACKED, UNIT_SHAPES, Variant, shapes
+from support_tails import FLOATS, INTEGERS, PACKED, Variant, shapes
 from support_tiers import in_turns, nothing
 
 VARIANTS = INTEGERS | FLOATS
@@ -99,18 +99,6 @@ def test_rough_tails(
     for seed, (m, n, k) in enumerate(itertools.islice(shapes(FLOATS, name), 0, None, 4)):
         inexact += not run_on(engine, stream, row, replace(FLOATS[name].of_shape(m, n, k, seed), rough=True))
     assert inexact > 5
-
-
-def test_shapes_meet_in_all_pairs() -> None:
-    for variants in (INTEGERS, FLOATS):
-        all_shapes = [
-            shape for name in variants if not variants[name].group for shape in shapes(variants, name)
-        ]
-        pairs = [{(shape[i], shape[j]) for shape in all_shapes} for i, j in ((0, 2), (1, 2), (0, 1))]
-        assert pairs[0] >= set(itertools.product(MS, KS))
-        assert pairs[1] >= set(itertools.product(NS, KS))
-        assert pairs[2] >= set(itertools.product(MS, NS))
-    assert set(UNIT_SHAPES) <= set(shapes(INTEGERS, "s8_s8_ab"))
 
 
 def test_each_row_takes_variants_on_its_device(engine: zemm.Engine) -> None:

@@ -142,108 +142,33 @@ def test_includes_fall_within_folders() -> None:
         assert not rising_rooms(graph, folder, order)
 
 
-DESIGN = """# Design
-
-## Layers
-```
-src/top/     calls
-      |
-src/middle/  shares
-src/bottom/  knows nothing, src/top/ least of all
-src/trust/   shared
-src/isa/     a list, shared
-  \\
-   src/cpu_driver/: apart
-```
-src/middle/ is no list of rooms. These are:
-```
-src/top/     roof > attic
-src/bottom/  floor >  carpet
-             > cellar
-```
-"""
-
-GOOD = {
-    "cpu_driver/h.cpp": '#include "trust/i.h"\n#include "isa/rows.def"\n',
-    "isa/rows.def": "ROW(1)\n",
-    "trust/i.h": "",
-    "top/a.cpp": '#include "top/a.hpp"\n#include <vector>\n#include "zemm/zemm.h"\n',
-    "top/a.hpp": '#include "bottom/c.hpp"\n#  include "middle/b.hpp"\n',
-    "middle/b.hpp": '// #include "top/a.hpp"\n#include "bottom/c.hpp"\n#include "made_by_the_build.h"\n',
-    "middle/sub/d.h": '#include "e.h"\n',
-    "middle/e.h": "",
-    "bottom/c.hpp": '#pragma once\n#include "top/rows.def"\n#include "isa/rows.def"\n',
-    "top/rows.def": "ROW(1)\n",
-    "cpu_driver/f.cpp": '#include "g.h"\n',
-    "cpu_driver/g.h": "",
-}
-
-
-def tree(folder: Path, changed: dict[str, str]) -> Graph:
-    for name, text in {**GOOD, **changed}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return include_graph(folder)
-
-
-def test_a_good_tree(tmp_path: Path) -> None:
-    order = layers(DESIGN)
-    assert order == ["top", "middle", "bottom", "trust", "isa"]
-    graph = tree(tmp_path, {})
-    assert graph["top/a.hpp"] == ["bottom/c.hpp", "middle/b.hpp"]
-    assert graph["middle/sub/d.h"] == ["middle/e.h"]
-    assert not rising(graph, order)
-    assert not circle(graph)
+@pytest.mark.parametrize(
+    ("file", "target"),
+    [
+        ("common/a.hpp", "api/b.hpp"),
+        ("cpu_driver/a.cpp", "common/b.hpp"),
+        ("cpu_driver/a.cpp", "zemm/zemm.h"),
+        ("matmul/a.cpp", "cpu_driver/b.h"),
+        ("kernels/rows.def", "common/b.hpp"),
+        ("new/a.cpp", "common/b.hpp"),
+    ],
+)
+def test_a_rising_include_is_found(file: str, target: str) -> None:
+    order = layers((ROOT / "docs" / "design.md").read_text(encoding="utf-8"))
+    assert rising({file: [target]}, order)
+    assert circle({file: [target], target: [file]})
 
 
 @pytest.mark.parametrize(
-    ("file", "include", "says"),
+    ("file", "target"),
     [
-        ("bottom/c.hpp", "middle/e.h", "bottom/c.hpp includes middle/e.h"),
-        ("middle/sub/d.h", "top/a.hpp", "middle/sub/d.h includes top/a.hpp"),
-        ("cpu_driver/f.cpp", "bottom/c.hpp", "cpu_driver/f.cpp includes bottom/c.hpp"),
-        ("cpu_driver/f.cpp", "zemm/zemm.h", "cpu_driver/f.cpp includes zemm/zemm.h"),
-        ("top/a.cpp", "cpu_driver/g.h", "top/a.cpp includes cpu_driver/g.h"),
-        ("cpu_driver/f.cpp", "top/rows.def", "cpu_driver/f.cpp includes top/rows.def"),
-        ("top/rows.def", "bottom/c.hpp", "top/rows.def includes bottom/c.hpp"),
-        ("isa/rows.def", "bottom/c.hpp", "isa/rows.def includes bottom/c.hpp"),
-        ("trust/i.h", "cpu_driver/g.h", "trust/i.h includes cpu_driver/g.h"),
-        ("new/h.cpp", "bottom/c.hpp", "new/h.cpp: new is no layer"),
+        ("cellar/a.h", "floor/b.h"),
+        ("cellar/deep/a.h", "floor/b.h"),
+        ("garden/a.h", "cellar/b.h"),
+        ("a.h", "cellar/b.h"),
     ],
 )
-def test_a_planted_arrow_is_found(tmp_path: Path, file: str, include: str, says: str) -> None:
-    graph = tree(tmp_path, {file: f'#pragma once\n#include "{include}"\n'})
-    assert rising(graph, layers(DESIGN)) == [says]
-
-
-@pytest.mark.parametrize("target", ["e.h", "sub/d.h"])
-def test_a_planted_circle_is_found(tmp_path: Path, target: str) -> None:
-    graph = tree(tmp_path, {"middle/e.h": f'#include "{target}"\n'})
-    assert not rising(graph, layers(DESIGN))  # the circle is within a layer
-    assert set(circle(graph)) == {"middle/e.h", f"middle/{target}"}
-
-
-def test_rooms() -> None:
-    assert rooms(DESIGN) == {"top": ["roof", "attic"], "bottom": ["floor", "carpet", "cellar"]}
-
-
-@pytest.mark.parametrize(
-    ("file", "include", "says"),
-    [
-        ("bottom/floor/a.h", "bottom/cellar/z.h", ""),
-        ("bottom/cellar/a.h", "z.h", ""),
-        ("bottom/cellar/a.h", "floor/y.h", "bottom/cellar/a.h includes bottom/floor/y.h"),
-        ("bottom/cellar/deep/a.h", "bottom/floor/y.h", "bottom/cellar/deep/a.h includes bottom/floor/y.h"),
-        ("bottom/garden/a.h", "z.h", "bottom/garden/a.h: garden is no room of bottom"),
-        ("bottom/a.h", "cellar/z.h", "bottom/a.h: the folder is no room of bottom"),
-        ("bottom/rows.def", "", ""),
-        ("middle/a.h", "bottom/floor/y.h", ""),
-    ],
-)
-def test_rooms_of_a_folder(tmp_path: Path, file: str, include: str, says: str) -> None:
-    texts = {"bottom/floor/y.h": "", "bottom/cellar/z.h": "", file: f'#include "{include}"\n'}
-    for name, text in texts.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    found = rising_rooms(include_graph(tmp_path), "bottom", rooms(DESIGN)["bottom"])
-    assert found == ([says] if says else [])
+def test_an_include_of_a_higher_room_is_found(file: str, target: str) -> None:
+    order = rooms("src/bottom/  floor >  carpet\n             > cellar\n")["bottom"]
+    assert order == ["floor", "carpet", "cellar"]
+    assert rising_rooms({f"bottom/{file}": [f"bottom/{target}"]}, "bottom", order)

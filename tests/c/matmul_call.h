@@ -72,16 +72,6 @@ static inline void call_value(struct call *c, int arg, zemm_data_type_t dt, void
     c->args[c->nargs++].memory = memory;
 }
 
-static inline void call_scalar(struct call *c, int arg, zemm_data_type_t dt, void *value) {
-    zemm_memory_desc_t md = NULL;
-    zemm_memory_t memory = NULL;
-    OK(zemm_memory_desc_create_host_scalar(&md, dt));
-    OK(zemm_memory_create_host_scalar(&memory, md, value));
-    OK(zemm_memory_desc_destroy(md));
-    c->args[c->nargs].arg = arg;
-    c->args[c->nargs++].memory = memory;
-}
-
 static inline void call_run(struct call *c, zemm_stream_t stream) {
     OK(zemm_primitive_execute(c->primitive, stream, c->nargs, c->args));
     OK(zemm_stream_wait(stream));

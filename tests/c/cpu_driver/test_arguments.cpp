@@ -63,8 +63,7 @@ static void sizes() {
     set(kernel, 4, 4, &pointer, bad_size);
     set(kernel, 4, 16, &pointer, bad_size);
     set(kernel, 4, 16, nullptr, bad_size);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, out));
+    destroy_all(kernel, out);
 }
 
 /// An integer may have more bytes than the argument if its value fits.
@@ -208,8 +207,7 @@ static void allocations() {
     OK(get(kernel, &count, &found));
     CHECK(found.base == reinterpret_cast<uintptr_t>(out) && found.size == 5 * sizeof(uint64_t) &&
           found.type == ZE_MEMORY_TYPE_SHARED && found.argument == 6);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, out));
+    destroy_all(kernel, out);
 }
 
 int main(int argc, char **argv) {

@@ -46,10 +46,7 @@ void runs() {
     finish(list);
     for (int i = 0; i < 64; i++)
         CHECK(a[i] == 1);
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(a, list, kernel, module);
 }
 
 } // namespace

@@ -145,11 +145,7 @@ static void first_kernel() {
     finish(list);
     for (int i = 0; i < n; i++)
         CHECK(b[i] == 3 * i);
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeMemFree(context, b));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(a, b, list, kernel, module);
 }
 
 static void nulls() {

@@ -76,9 +76,7 @@ static void check_multiply(ze_module_handle_t module, int factor,
         for (int n = 0; n < lanes; n++)
             for (int m = 0; m < rows; m++)
                 CHECK(o->acc[g][n][m] == int32_t(uint32_t(expected(before, g, n, m)) * uint32_t(factor)));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, o));
+    destroy_all(list, kernel, o);
 }
 
 static int product(const Operands &o, int g, int n, int m) {
@@ -164,10 +162,7 @@ static void linked(const Code &code) {
     launch(list, kernel, 1, lanes);
     for (int i = 0; i < lanes; i++)
         CHECK(a[i] == (i + depth * 2) * 3 + 1);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(list, kernel, a, module);
     OK(create({read_file("builtins_own.spv"), code}, &module));
     check_multiply(module, 1, plus_1000);
     OK(ze.zeModuleDestroy(module));

@@ -50,9 +50,7 @@ static void cancel_in_runtime(ze_command_list_handle_t list) {
         finish(list);
         CHECK(value[0] == i);
     }
-    OK(ze.zeMemFree(context, value));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(value, kernel, module);
 }
 
 /// A function of the program that the driver calls, and which calls the driver.
@@ -107,9 +105,6 @@ int main(int argc, char **argv) {
     CHECK(!pthread_join(thread, &result) && !result);
     finish(list);
     finish(synchronous);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeCommandListDestroy(synchronous));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, synchronous, event, pool);
     std::puts("ok");
 }

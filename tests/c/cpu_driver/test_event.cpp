@@ -36,8 +36,7 @@ static void host_side() {
     ze_event_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, 2, 0, 0};
     ze_event_handle_t bad = nullptr;
     CHECK_RESULT(ze.zeEventCreate(pool, &desc, &bad), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(event, pool);
 }
 
 /// The host holds back commands on several lists, which are already appended.
@@ -70,10 +69,7 @@ static void host_signals_device() {
         for (ze_event_handle_t event : {start, middle, end})
             OK(ze.zeEventHostReset(event));
     }
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeKernelDestroy(add));
-    OK(ze.zeCommandListDestroy(first));
-    OK(ze.zeCommandListDestroy(second));
+    destroy_all(a, add, first, second);
     for (ze_event_handle_t event : {start, middle, end})
         OK(ze.zeEventDestroy(event));
     OK(ze.zeEventPoolDestroy(pool));
@@ -102,13 +98,7 @@ static void ping_pong() {
     CHECK(*a == 2 * rounds);
     CHECK_RESULT(ze.zeEventQueryStatus(ping), ZE_RESULT_NOT_READY);
     CHECK_RESULT(ze.zeEventQueryStatus(pong), ZE_RESULT_NOT_READY);
-    OK(ze.zeCommandListDestroy(left));
-    OK(ze.zeCommandListDestroy(right));
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeKernelDestroy(add));
-    OK(ze.zeEventDestroy(ping));
-    OK(ze.zeEventDestroy(pong));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(left, right, a, add, ping, pong, pool);
 }
 
 /// Regular lists that signal, wait and reset the same event, executed several times on two queues.
@@ -146,12 +136,7 @@ static void recorded() {
     }
     for (auto &queue : queues)
         OK(ze.zeCommandQueueDestroy(queue));
-    OK(ze.zeCommandListDestroy(producer));
-    OK(ze.zeCommandListDestroy(consumer));
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeKernelDestroy(add));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(producer, consumer, a, add, event, pool);
 }
 
 static void kernel_timestamps() {
@@ -193,8 +178,7 @@ static void kernel_timestamps() {
     OK(ze.zeEventHostSynchronize(events[0], UINT64_MAX));
     OK(ze.zeEventQueryKernelTimestamp(events[0], &results[0]));
     CHECK(results[0].context.kernelStart >= last);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(spin));
+    destroy_all(list, spin);
     for (ze_event_handle_t event : events)
         OK(ze.zeEventDestroy(event));
     OK(ze.zeEventPoolDestroy(pool));
@@ -228,11 +212,7 @@ static void signalled_twice() {
         OK(ze.zeCommandListAppendSignalEvent(list, event));
         finish(list);
     }
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeCommandListDestroy(other));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventDestroy(start));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, other, event, start, pool);
 }
 
 /// A reset does not take away a signal that is yet to come.
@@ -251,11 +231,7 @@ static void reset_before_the_signal() {
     OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
     CHECK(out[0] != 0);
     OK(ze.zeEventQueryStatus(event));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeCommandListDestroy(other));
-    OK(ze.zeKernelDestroy(spin));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, other, spin, event, pool);
 }
 
 /// A list whose wait is never satisfied can still be destroyed.
@@ -265,9 +241,7 @@ static void abandoned() {
     ze_command_list_handle_t list = immediate_list();
     OK(ze.zeCommandListAppendWaitOnEvents(list, 1, &never));
     OK(ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeEventDestroy(never));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, never, pool);
 }
 
 /// KiB of this process that are in memory.
@@ -304,10 +278,7 @@ static void signalled_often() {
     }
     CHECK(resident() - before < 8 * 1024); // 1 KiB for each signal would be 20 MiB
     OK(ze.zeEventQueryStatus(event));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeCommandQueueDestroy(queue));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, queue, event, pool);
 }
 
 int main(int argc, char **argv) {

@@ -92,10 +92,7 @@ static Launching launching;
     if (way == freed || way == nothing_freed || way == in_static || way == from_thread)
         finish(list);
     if (way == freed) {
-        OK(ze.zeMemFree(context, out));
-        OK(ze.zeCommandListDestroy(list));
-        OK(ze.zeKernelDestroy(kernel));
-        OK(ze.zeModuleDestroy(module));
+        destroy_all(out, list, kernel, module);
         OK(ze.zeContextDestroy(context));
     }
     if (way == in_static) {

@@ -90,9 +90,7 @@ static void beside_running_threads() {
             }
             finish(list);
             check(values, launches);
-            OK(ze.zeCommandListDestroy(list));
-            OK(ze.zeKernelDestroy(kernel));
-            OK(ze.zeMemFree(context, values));
+            destroy_all(list, kernel, values);
         });
     ze_command_list_handle_t list = immediate_list();
     for (int i = 0; i < 12; i++)
@@ -124,12 +122,7 @@ static void beside_a_waiting_thread() {
     for (std::thread &thread : waiting)
         thread.join();
     check(values, 1);
-    OK(ze.zeCommandListDestroy(held_back));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeEventDestroy(start));
-    OK(ze.zeEventPoolDestroy(pool));
-    OK(ze.zeMemFree(context, values));
+    destroy_all(held_back, list, kernel, start, pool, values);
 }
 
 /// A kernel that runs until the host ends it. The fork goes on without it, and the driver refuses
@@ -147,8 +140,7 @@ static void beside_an_endless_kernel() {
           }) == 0);
     *flag = 1;
     finish(list);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
+    destroy_all(list, kernel);
     OK(ze.zeMemFree(context, const_cast<int *>(flag)));
 }
 
@@ -183,9 +175,7 @@ static void beside_a_host_function() {
               OK(ze.zeDriverGet(&drivers, nullptr));
           }) == 0);
     finish(list);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeEventDestroy(calls.event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, calls.event, pool);
 }
 
 int main(int argc, char **argv) {

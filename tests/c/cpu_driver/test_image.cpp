@@ -146,8 +146,7 @@ void samplers() {
     bad = {ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, ZE_SAMPLER_ADDRESS_MODE_CLAMP,
            ze_sampler_filter_mode_t(2), 1};
     CHECK_RESULT(ze.zeSamplerCreate(context, device, &bad, &none), ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeImageDestroy(image));
+    destroy_all(kernel, image);
 }
 
 /// Samplers that are constants of a kernel repeat for normalised coordinates only, too.
@@ -167,8 +166,7 @@ void constant_samplers() {
     CHECK(out[0][0] == 12 && out[0][1] == 12);
     CHECK(out[1][0] == 0 && out[1][1] == 0);
     CHECK(out[2][2] == 11); // 0.375 of 4, 0.75 of 2
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeImageDestroy(image));
+    destroy_all(kernel, image);
 }
 
 /// An image of each type goes through a kernel and back.
@@ -193,8 +191,7 @@ void types() {
         const auto result = download<uint8_t>(to, bytes.size());
         for (size_t i = 0; i < bytes.size(); i++)
             CHECK(result[i] == 2 * bytes[i]);
-        OK(ze.zeImageDestroy(to));
-        OK(ze.zeKernelDestroy(kernel));
+        destroy_all(to, kernel);
     }
 
     const auto ints = counting<uint32_t>(7, 100);
@@ -209,8 +206,7 @@ void types() {
     finish(list);
     for (size_t i = 0; i < 7; i++)
         CHECK(wide[i][0] == ints[i] && wide[i][1] == 0 && wide[i][3] == 1);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeImageDestroy(line));
+    destroy_all(kernel, line);
 
     constexpr Format shorts{ZE_IMAGE_FORMAT_LAYOUT_16_16, ZE_IMAGE_FORMAT_TYPE_SINT};
     ze_image_handle_t levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, shorts, 4, 1, 1, 3));
@@ -224,8 +220,7 @@ void types() {
     finish(list);
     for (int i = 0; i < 12; i++)
         CHECK(signed_out[size_t(i)][0] == 2 * i - 10 && signed_out[size_t(i)][1] == 2 * i - 9);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeImageDestroy(levels));
+    destroy_all(kernel, levels);
 
     // The width of a buffer is in bytes.
     constexpr Format norm{ZE_IMAGE_FORMAT_LAYOUT_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM};
@@ -240,8 +235,7 @@ void types() {
     finish(list);
     CHECK(floats[0][0] == 0 && floats[0][1] == 1 && std::fabs(floats[1][0] - 0.2f) < 1e-6f &&
           std::fabs(floats[5][1] - 0.8f) < 1e-6f && floats[5][2] == 0 && floats[5][3] == 1);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeImageDestroy(buffer));
+    destroy_all(kernel, buffer);
 }
 
 /// Copies of regions: between images and memory, with gaps and without, and between images.
@@ -352,12 +346,7 @@ void recorded() {
         OK(ze.zeEventHostReset(start));
         OK(ze.zeEventHostReset(uploaded));
     }
-    OK(ze.zeCommandListDestroy(record));
-    OK(ze.zeCommandQueueDestroy(queue));
-    OK(ze.zeEventDestroy(start));
-    OK(ze.zeEventDestroy(uploaded));
-    OK(ze.zeEventPoolDestroy(pool));
-    OK(ze.zeImageDestroy(result));
+    destroy_all(record, queue, start, uploaded, pool, result);
 }
 
 /// A kernel must not keep the image of an earlier launch: handles of destroyed images are used
@@ -473,8 +462,7 @@ void bad_input() {
     const ze_group_count_t groups{1, 1, 1};
     CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
                  ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeImageDestroy(image));
+    destroy_all(kernel, image);
 
     desc.flags = 0;
     image = make_image(desc);
@@ -503,7 +491,6 @@ int main(int argc, char **argv) {
     handles_come_back();
     formats();
     bad_input();
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(list, module);
     std::puts("ok");
 }

@@ -75,8 +75,7 @@ static void null_pointers() {
         finish(list);
         CHECK(out[0] == (variant != 1));
     }
-    OK(ze.zeMemFree(context, out));
-    OK(ze.zeKernelDestroy(kernel));
+    destroy_all(out, kernel);
 }
 
 static void local_memory() {

@@ -55,10 +55,7 @@ static void two_queues() {
             const int expected = x == 1 && y == 8 ? 8 : x == 8 && y == 3 ? 24 : 0;
             CHECK(seen[x * 16 + y] == 2 * rounds * expected);
         }
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, seen));
-    OK(ze.zeMemFree(context, groups));
+    destroy_all(list, kernel, seen, groups);
 }
 
 /// Launches several kernels. Their number and their group counts are in memory that is written
@@ -98,14 +95,10 @@ static void several_kernels(ze_command_list_handle_t immediate) {
     CHECK_RESULT(ze.zeCommandListAppendLaunchMultipleKernelsIndirect(immediate, 3, kernels, number, nullptr,
                                                                      nullptr, 0, nullptr),
                  null_pointer);
-    OK(ze.zeEventDestroy(go));
-    OK(ze.zeEventDestroy(done));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(go, done, pool);
     for (ze_kernel_handle_t kernel : kernels)
         OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, counts));
-    OK(ze.zeMemFree(context, groups));
-    OK(ze.zeMemFree(context, number));
+    destroy_all(counts, groups, number);
 }
 
 /// All work-groups of a cooperative launch have to run at once. The OpenCL runtime promises that of
@@ -130,8 +123,7 @@ static void cooperative(ze_command_list_handle_t list) {
                  ZE_RESULT_ERROR_INVALID_ARGUMENT);
     finish(list);
     CHECK(*items == 64);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, items));
+    destroy_all(kernel, items);
 }
 
 struct GroupSize { // ze_group_size_t, of newer headers
@@ -197,8 +189,7 @@ static void with_arguments(ze_command_list_handle_t list) {
     OK(with_parameters(list, kernel, &one, nullptr, nullptr, 0, nullptr));
     finish(list);
     CHECK(out[0] == 11);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeMemFree(context, out));
+    destroy_all(kernel, out);
 }
 
 int main(int argc, char **argv) {

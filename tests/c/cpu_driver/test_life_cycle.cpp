@@ -79,8 +79,7 @@ struct Work {
     void destroy() {
         destroy_waited_for();
         destroy_streams();
-        OK(ze.zeEventDestroy(gate));
-        OK(ze.zeEventPoolDestroy(gates));
+        destroy_all(gate, gates);
     }
 };
 

@@ -82,8 +82,7 @@ static std::vector<int> run(ze_module_handle_t module, const char *name, int val
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_arg(kernel, 0, out);
     launch(list, kernel, 1, 1);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
+    destroy_all(list, kernel);
     const std::vector<int> result(out, out + 8);
     OK(ze.zeMemFree(context, out));
     return result;
@@ -127,8 +126,7 @@ static void globals(bool from_native) {
     CHECK_RESULT(ze.zeModuleGetGlobalPointer(module, nullptr, &size, &pointer),
                  ZE_RESULT_ERROR_INVALID_NULL_POINTER);
     CHECK(!has_imports(module));
-    OK(ze.zeModuleDestroy(module));
-    OK(ze.zeModuleDestroy(second));
+    destroy_all(module, second);
 }
 
 /// Calls a function that counts its calls in a variable of its module. Functions that the runtime
@@ -161,11 +159,7 @@ static void function_pointers(bool from_native) {
     }
     CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", nullptr),
                  ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeModuleDestroy(module));
-    OK(ze.zeModuleDestroy(caller));
-    OK(ze.zeMemFree(context, out));
+    destroy_all(list, kernel, module, caller, out);
 }
 
 /// Kernels of one module call functions of another. The variables of each exist once.
@@ -243,8 +237,7 @@ static void many_modules() {
     CHECK(run(user, "use_other", 5)[0] == 15 && run(other, "use_user", 5)[0] == 6);
     OK(ze.zeModuleDestroy(middle));
     CHECK(run(user, "use_library", 0)[0] == 224);
-    OK(ze.zeModuleDestroy(user));
-    OK(ze.zeModuleDestroy(other));
+    destroy_all(user, other);
 }
 
 /// A module imports a builtin that this driver has itself, and a function of another module.
@@ -262,11 +255,7 @@ static void builtins() {
     launch(list, kernel, 1, lanes);
     for (int i = 0; i < lanes; i++)
         CHECK(a[i] == (i + 32 * 2) * 3 + 1);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeModuleDestroy(importer));
-    OK(ze.zeModuleDestroy(library));
-    OK(ze.zeMemFree(context, a));
+    destroy_all(list, kernel, importer, library, a);
 }
 
 static std::string inspect(std::vector<ze_module_handle_t> modules, uint32_t flags) {
@@ -290,8 +279,7 @@ static void inspection() {
     ze_linkage_inspection_ext_desc_t desc{ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC, nullptr, 8};
     ze_module_build_log_handle_t log = nullptr;
     CHECK_RESULT(ze.zeModuleInspectLinkageExt(&desc, 1, &middle, &log), ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    OK(ze.zeModuleDestroy(middle));
-    OK(ze.zeModuleDestroy(leaf));
+    destroy_all(middle, leaf);
 }
 
 int main(int argc, char **argv) {

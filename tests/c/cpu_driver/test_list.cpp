@@ -107,8 +107,7 @@ static void ordering(ze_command_queue_mode_t mode) {
         launch(list, kernel, 2, 32);
     OK(ze.zeCommandListDestroy(list));
     CHECK(a[0] == 60);
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeKernelDestroy(kernel));
+    destroy_all(a, kernel);
 }
 
 static void timestamps(ze_command_list_handle_t list) {
@@ -189,12 +188,7 @@ static void regular(ze_command_queue_mode_t mode) {
     OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
     OK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
     CHECK(b[5] == 1);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeCommandListDestroy(second));
-    OK(ze.zeCommandQueueDestroy(queue));
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeMemFree(context, b));
+    destroy_all(kernel, list, second, queue, a, b);
 }
 
 static void indirect(ze_command_list_handle_t list) {
@@ -210,9 +204,7 @@ static void indirect(ze_command_list_handle_t list) {
     OK(ze.zeCommandListAppendLaunchKernelIndirect(list, kernel, groups, nullptr, 0, nullptr));
     finish(list);
     CHECK(a[49] == 1 && a[50] == 0);
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeMemFree(context, groups));
-    OK(ze.zeKernelDestroy(kernel));
+    destroy_all(a, groups, kernel);
 }
 
 int main(int argc, char **argv) {

@@ -46,8 +46,7 @@ static void kinds() {
             }
     void *a = allocate(ZE_MEMORY_TYPE_HOST, 10, 0), *b = allocate(ZE_MEMORY_TYPE_HOST, 10, 0);
     CHECK(query(a).id != query(b).id);
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeMemFree(context, b));
+    destroy_all(a, b);
 }
 
 static void bad_input() {

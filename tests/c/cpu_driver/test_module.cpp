@@ -38,8 +38,7 @@ static void run_one(ze_module_handle_t module, const char *name, int *out) {
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_arg(kernel, 0, out);
     launch(list, kernel, 1, 1);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
+    destroy_all(list, kernel);
 }
 
 static void constants(const std::vector<uint8_t> &code) {
@@ -58,8 +57,7 @@ static void constants(const std::vector<uint8_t> &code) {
     CHECK(log.find("12345") != std::string::npos);
     run_one(module, "specialised", out);
     CHECK(out[0] == 77 && out[1] == 99);
-    OK(ze.zeModuleDestroy(module));
-    OK(ze.zeMemFree(context, out));
+    destroy_all(module, out);
 }
 
 static void flags(const std::vector<uint8_t> &code) {
@@ -199,8 +197,7 @@ static void linked() {
     out[0] = 5;
     run_one(module, "use_imported", out);
     CHECK(out[0] == 16);
-    OK(ze.zeMemFree(context, out));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(out, module);
 }
 
 int main(int argc, char **argv) {

@@ -59,10 +59,7 @@ static void open_quietly(int argc, char **argv) {
     check_same(changed);
     raise(SIGTERM);
     CHECK(interrupts == 2);
-    OK(ze.zeMemFree(context, out));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(out, list, kernel, module);
 }
 
 static void open_while_signals_come(int argc, char **argv) {

@@ -36,14 +36,7 @@ struct HeldBack {
         set_arg(add, 0, value);
         launch(list, add, 1, 1, end, {start});
     }
-    ~HeldBack() {
-        OK(ze.zeMemFree(context, value));
-        OK(ze.zeKernelDestroy(add));
-        OK(ze.zeCommandListDestroy(list));
-        OK(ze.zeEventDestroy(start));
-        OK(ze.zeEventDestroy(end));
-        OK(ze.zeEventPoolDestroy(pool));
-    }
+    ~HeldBack() { destroy_all(value, add, list, start, end, pool); }
 };
 
 /// Calls `wait`, which must return only after the list has run. Meanwhile this thread creates and
@@ -88,10 +81,7 @@ static void beside_a_kernel() {
     CHECK_RESULT(ze.zeEventQueryStatus(done), ZE_RESULT_NOT_READY);
     waiting.join();
     OK(ze.zeEventQueryStatus(done));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(spin));
-    OK(ze.zeEventDestroy(done));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, spin, done, pool);
 }
 
 static void without_threads() {
@@ -131,8 +121,7 @@ static void long_chain() {
     CHECK_RESULT(ze.zeEventQueryStatus(turns[0]), ZE_RESULT_NOT_READY);
     OK(ze.zeEventQueryStatus(turns[1]));
     for (int side = 0; side < 2; side++) {
-        OK(ze.zeCommandListDestroy(lists[side]));
-        OK(ze.zeEventDestroy(turns[side]));
+        destroy_all(lists[side], turns[side]);
     }
     OK(ze.zeEventPoolDestroy(pool));
 }
@@ -172,12 +161,9 @@ static void indirect_on_two_queues() {
     for (uint32_t i = 0; i < 64; i++)
         CHECK(sums[i] == int(i < counts[0]) + int(i < counts[1]));
     for (int i = 0; i < 2; i++) {
-        OK(ze.zeCommandQueueDestroy(queues[i]));
-        OK(ze.zeCommandListDestroy(waits[i]));
+        destroy_all(queues[i], waits[i]);
     }
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeMemFree(context, sums));
-    OK(ze.zeMemFree(context, groups));
+    destroy_all(list, sums, groups);
 }
 
 int main(int argc, char **argv) {

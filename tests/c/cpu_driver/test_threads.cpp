@@ -29,12 +29,7 @@ static void work(int id) {
             CHECK(b[i] == (i + id) * round);
         OK(ze.zeEventHostReset(event));
     }
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeMemFree(context, b));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeCommandListDestroy(list));
+    destroy_all(event, pool, a, b, kernel, list);
 }
 
 template <class Body> static void in_threads(int count, Body body) {
@@ -57,11 +52,7 @@ static void create_and_destroy() {
     OK(ze.zeCommandListAppendMemoryCopy(list, a + 100, a, 100, event, 0, nullptr));
     OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
     finish(list);
-    OK(ze.zeMemFree(context, a));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(a, list, kernel, event, pool);
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // these keep freed memory

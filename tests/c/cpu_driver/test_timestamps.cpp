@@ -63,10 +63,7 @@ void pool_with(ze_event_pool_flags_t flags) {
         const uint64_t expected = i ? direct_result.global.kernelEnd : direct_result.global.kernelStart;
         CHECK(host.global[i] == expected && host.context[i] == expected);
     }
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(spin));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(pool));
+    destroy_all(list, spin, event, pool);
 }
 
 void flags() {

@@ -257,7 +257,6 @@ int main(int argc, char **argv) {
     bad_input();
     shared_with_others();
     handles_of_mappings();
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeModuleDestroy(module));
+    destroy_all(list, module);
     std::puts("ok");
 }

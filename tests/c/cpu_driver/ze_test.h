@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <level_zero/ze_api.h>
@@ -85,3 +86,27 @@ template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const
 void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,
             ze_event_handle_t signal = nullptr, std::vector<ze_event_handle_t> waits = {});
 void finish(ze_command_list_handle_t list);
+
+#define TEST_DESTROY(handle, function)                                                                       \
+    inline void destroy_all(handle object) { OK(ze.function(object)); }
+TEST_DESTROY(ze_command_list_handle_t, zeCommandListDestroy)
+TEST_DESTROY(ze_command_queue_handle_t, zeCommandQueueDestroy)
+TEST_DESTROY(ze_event_handle_t, zeEventDestroy)
+TEST_DESTROY(ze_event_pool_handle_t, zeEventPoolDestroy)
+TEST_DESTROY(ze_fence_handle_t, zeFenceDestroy)
+TEST_DESTROY(ze_image_handle_t, zeImageDestroy)
+TEST_DESTROY(ze_kernel_handle_t, zeKernelDestroy)
+TEST_DESTROY(ze_module_handle_t, zeModuleDestroy)
+#undef TEST_DESTROY
+/// Memory that shared() has returned. Handles point to types without a definition.
+template <class T>
+    requires(std::is_void_v<T> || requires { sizeof(T); })
+void destroy_all(T *memory) {
+    OK(ze.zeMemFree(context, memory));
+}
+/// Destroys the objects in this order.
+template <class First, class Second, class... Others>
+void destroy_all(First first, Second second, Others... others) {
+    destroy_all(first);
+    destroy_all(second, others...);
+}
