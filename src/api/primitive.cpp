@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of primitives: creation and execution, also of Level Zero interoperability.
-#include "api/dense_parameters.hpp"
 #include "api/give_bytes.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
@@ -32,12 +31,6 @@ std::span<const zemm_exec_arg_t> checked_args(int nargs, const zemm_exec_arg_t *
     if (nargs > 0)
         require(args, "args");
     return {args, size_t(nargs)};
-}
-
-void execute(const zemm_primitive &primitive, zemm_stream &stream, std::span<const zemm_exec_arg_t> args,
-             std::span<const ze_event_handle_t> waits) {
-    const dense_parameters parameters(primitive, stream, args, waits);
-    primitive.execute(stream, parameters.args(), waits);
 }
 
 // blob: empty for a primitive that is created without one.
@@ -99,7 +92,7 @@ zemm_status_t zemm_primitive_execute(const_zemm_primitive_t primitive, zemm_stre
     return guard([&] {
         require(primitive, "primitive");
         require(stream, "stream");
-        execute(*primitive, *stream, checked_args(nargs, args), {});
+        primitive->execute(*stream, checked_args(nargs, args), {});
     });
 }
 
@@ -116,7 +109,7 @@ zemm_status_t zemm_ze_interop_primitive_execute(const_zemm_primitive_t primitive
             require(deps, "deps");
         for (int i = 0; i < ndeps; ++i)
             require(deps[i], text("deps[%d]", i).c_str());
-        execute(*primitive, *stream, checked_args(nargs, args), {deps, size_t(ndeps)});
+        primitive->execute(*stream, checked_args(nargs, args), {deps, size_t(ndeps)});
         if (return_event)
             *return_event = nullptr;
     });

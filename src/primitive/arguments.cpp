@@ -85,8 +85,11 @@ void add_parameters(argument_map &arguments, int flag, const quant_map &entries,
                     const std::function<const memory_desc &(int arg)> &tensor_of) {
     for (const auto &[arg, e] : entries) {
         const memory_desc md = e.is_on_host ? md_host_scalar(e.data_type) : md_of_quant(tensor_of(arg), e);
-        arguments[flag | arg] = {
-            .md = md, .is_on_host = e.is_on_host, .is_parameter = true, .is_common = e.mask == 0};
+        arguments[flag | arg] = {.md = md,
+                                 .is_on_host = e.is_on_host,
+                                 .is_parameter = true,
+                                 .is_result = e.mode != zemm_quantization_mode_static_sazp,
+                                 .is_common = e.mask == 0};
     }
 }
 
@@ -221,8 +224,9 @@ float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
     }
 }
 
-int32_t scalar_as_int(zemm_data_type_t dt, const void *scalar) {
+int64_t scalar_as_int(zemm_data_type_t dt, const void *scalar) {
     int32_t value;
+    int64_t wide;
     switch (dt) {
     case zemm_s8:
         return *static_cast<const int8_t *>(scalar);
@@ -231,6 +235,9 @@ int32_t scalar_as_int(zemm_data_type_t dt, const void *scalar) {
     case zemm_s32:
         std::memcpy(&value, scalar, 4);
         return value;
+    case zemm_s64:
+        std::memcpy(&wide, scalar, 8);
+        return wide;
     default:
         fail(zemm_unimplemented, "a host scalar of data type %s is not read as an integer", zemm_dt2str(dt));
     }
@@ -256,17 +263,17 @@ const void *bound_arguments::host_value(int arg) const {
     return memory->parts.empty() ? memory->scalar : memory->parts[0].handle;
 }
 
-float bound_arguments::scale(int arg) const {
-    const void *value = host_value(ZEMM_ARG_ATTR_SCALES | arg);
-    return value ? scalar_as_float(arguments.at(ZEMM_ARG_ATTR_SCALES | arg).md.data_type, value) : 1.f;
+float bound_arguments::host_f32(int arg) const {
+    return scalar_as_float(arguments.at(arg).md.data_type, host_value(arg));
 }
 
-int32_t bound_arguments::zero_point(int arg) const {
-    const void *value = host_value(ZEMM_ARG_ATTR_ZERO_POINTS | arg);
-    if (!value)
-        return 0;
-    const zemm_data_type_t dt = arguments.at(ZEMM_ARG_ATTR_ZERO_POINTS | arg).md.data_type;
-    return is_floating(dt) ? std::bit_cast<int32_t>(scalar_as_float(dt, value)) : scalar_as_int(dt, value);
+int32_t bound_arguments::host_zero_point(int arg) const {
+    const zemm_data_type_t dt = arguments.at(arg).md.data_type;
+    return is_floating(dt) ? std::bit_cast<int32_t>(host_f32(arg)) : int32_t(host_s64(arg));
+}
+
+int64_t bound_arguments::host_s64(int arg) const {
+    return scalar_as_int(arguments.at(arg).md.data_type, host_value(arg));
 }
 
 } // namespace zemm

@@ -18,9 +18,10 @@ struct argument {
     // A host scalar of md's type, or a memory of one element that the host can read.
     bool is_on_host = false;
     // Scales, zero points or reductions: any memory of at least md's size is accepted. It is read
-    // as dense, whatever its dimensions and strides. (api/dense_parameters.hpp makes memories of md's
+    // as dense, whatever its dimensions and strides. (dense_parameters.hpp makes memories of md's
     // dimensions dense before.)
     bool is_parameter = false;
+    bool is_result = false;         // a parameter that the execution writes
     bool is_common = false;         // a parameter that is one value for the whole tensor
     bool is_scratchpad = false;     // any memory of at least md's size is accepted
     zemm_engine_t engine = nullptr; // the engine of the memory; nullptr: the primitive's
@@ -57,10 +58,12 @@ struct bound_arguments {
     const zemm_memory *find(int arg) const;
     void *pointer(int arg) const; // nullptr if the argument has no buffer
     uint64_t address(int arg) const { return reinterpret_cast<uint64_t>(pointer(arg)); }
-    float scale(int arg) const;        // the value on the host; 1 if there is none
-    int32_t zero_point(int arg) const; // the same, the bits of an f32 for floats; 0 if there is none
     // The value of a parameter that is on the host; nullptr for all other arguments.
     const void *host_value(int arg) const;
+    // The same in the type that kernels read it as. The argument must be such a parameter.
+    float host_f32(int arg) const;
+    int32_t host_zero_point(int arg) const; // the bits of an f32 for floats
+    int64_t host_s64(int arg) const;
 };
 
 } // namespace zemm

@@ -2,7 +2,7 @@
 // Executes primitives whose dimensions and strides are all known.
 #include "common/error.hpp"
 #include "common/verbose.hpp"
-#include "primitive/primitive_desc.hpp"
+#include "primitive/dense_parameters.hpp"
 
 namespace zemm {
 
@@ -18,8 +18,9 @@ void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_ar
     if (stream.engine != pd->engine)
         fail(zemm_invalid_arguments, "the stream belongs to another engine than the primitive");
     const bool empty = pd->empty();
-    const auto memories = bind(pd->arguments, pd->engine.get(), empty, args);
+    auto memories = bind(pd->arguments, pd->engine.get(), empty, args);
     const std::unique_ptr<const values> read = empty ? nullptr : read_values(stream.stream, memories, waits);
+    const auto copies = empty ? nullptr : dense_parameters::make(*pd, memories);
     const bool log = verbose::enabled(verbose::profile_exec);
     // The time in the log is of this execution alone, so earlier work must be done first.
     if (log)
@@ -29,9 +30,12 @@ void static_primitive::execute(zemm_stream &stream, std::span<const zemm_exec_ar
     try {
         if (empty) {
             stream.stream.wait_for(waits);
-        } else {
-            keep_buffers(stream.stream, memories);
+        } else if (!copies) {
             run(stream.stream, memories, read.get(), waits);
+        } else {
+            copies->submit(stream.stream, waits);
+            run(stream.stream, memories, read.get(), {});
+            copies->submit_results(stream.stream);
         }
     } catch (...) {
         stream.stream.cancel_entry();

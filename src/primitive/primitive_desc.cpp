@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratchpad descriptors, and the queries that primitive descriptors of every kind answer.
+// The queries that primitive descriptors of every kind answer.
 #include "primitive/primitive_desc.hpp"
 
 #include "common/error.hpp"
@@ -7,18 +7,6 @@
 #include "primitive/cache_blob.hpp"
 
 using namespace zemm;
-
-char *zemm::aligned_scratchpad(void *pointer) {
-    constexpr uintptr_t last = scratchpad_alignment - 1;
-    return reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(pointer) + last) & ~last);
-}
-
-memory_desc zemm_primitive_desc::scratchpad_md(size_t size) const {
-    if (attr().scratchpad_mode != zemm_scratchpad_mode_user || size == 0)
-        return {};
-    const zemm_dim_t dim = zemm_dim_t(size + scratchpad_alignment - 1);
-    return md_with_tag(1, &dim, zemm_u8, zemm_a);
-}
 
 const memory_desc &zemm_primitive_desc::query_md(zemm_query_t what, int index) const {
     static const memory_desc none;

@@ -16,16 +16,6 @@
 #include "primitive/primitive_cache.hpp"
 #include "ze/module.hpp"
 
-namespace zemm {
-
-// Bytes. Each buffer within a scratchpad starts at a multiple of it.
-constexpr size_t scratchpad_alignment = 64; // a cache line
-// The first aligned address in the caller's scratchpad, which may start anywhere. scratchpad_md()
-// adds room for this.
-char *aligned_scratchpad(void *pointer);
-
-} // namespace zemm
-
 struct zemm_primitive_desc {
     explicit zemm_primitive_desc(zemm_engine_t e) : engine(e->shared_from_this()) {}
     virtual ~zemm_primitive_desc() = default;
@@ -68,9 +58,6 @@ struct zemm_primitive_desc {
 
 protected:
     zemm_primitive_desc(const zemm_primitive_desc &) = default;
-    // The descriptor of a scratchpad of size bytes that the caller passes; a zero descriptor if it
-    // passes none.
-    zemm::memory_desc scratchpad_md(size_t size) const;
 
 private:
     // The id of the primitive's cache blobs, which queries point to.

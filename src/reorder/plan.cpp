@@ -42,16 +42,17 @@ bool is_for(const implementation &i, const ze::device &dev, bool is_forced, std:
 
 } // namespace
 
-std::vector<std::pair<const implementation *, plan>> candidates(const problem &p, const ze::device &dev) {
+std::vector<std::pair<const implementation *, launch_plan>> candidates(const problem &p,
+                                                                       const ze::device &dev) {
     // ZEMM_KERNEL may name a kernel of another primitive, which has no effect here.
     const std::string forced = env("ZEMM_KERNEL");
     const bool is_forced =
         std::ranges::any_of(implementations, [&](const implementation &i) { return forced == i.name; });
-    std::vector<std::pair<const implementation *, plan>> result;
+    std::vector<std::pair<const implementation *, launch_plan>> result;
     refusals refused("reorder", [&p] { return dims_text(p.src); });
     for (const implementation &i : implementations) {
         std::string why = "ZEMM_KERNEL asks for another kernel";
-        plan made;
+        launch_plan made;
         if ((!is_forced || forced == i.name) && is_for(i, dev, is_forced, why) &&
             i.make_plan(p, dev, made, why)) {
             result.emplace_back(&i, std::move(made));

@@ -72,7 +72,8 @@ uint32_t flags_of(const problem &p) {
     return flags;
 }
 
-bool make_plan(const problem &p, const ze::device &dev, const char *kernel, plan &result, std::string &why) {
+bool make_plan(const problem &p, const ze::device &dev, const char *kernel, launch_plan &result,
+               std::string &why) {
     if (p.is_dynamic()) {
         why = "it computes no scales";
         return false;
@@ -132,7 +133,7 @@ bool converts_f64(const problem &p) {
 
 } // namespace
 
-bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+bool plan_any(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
     if (converts_f64(p)) {
         why = "its arithmetic is in f32";
         return false;
@@ -140,7 +141,7 @@ bool plan_any(const problem &p, const ze::device &dev, plan &result, std::string
     return make_plan(p, dev, "reorder", result, why);
 }
 
-bool plan_f64(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+bool plan_f64(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
     if (!converts_f64(p)) {
         why = "it converts from and to f64 only";
         return false;

@@ -72,7 +72,7 @@ bool is_packing(const problem &p, std::string &why) {
 // blocks_per_item: the blocks along K of a work-item. in_lanes: a work-group has a work-item for
 // each column of a block; otherwise it has a single one.
 void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_dim_t blocks_per_item,
-               bool in_lanes, plan &result) {
+               bool in_lanes, launch_plan &result) {
     const memory_desc &src = p.src, &dst = p.dst;
     const int k = src.ndims - 2, n = src.ndims - 1;
     result.kernel = kernel;
@@ -109,7 +109,7 @@ void make_plan(const problem &p, const char *kernel, bool moves_along_k, zemm_di
 
 } // namespace
 
-bool plan_pack(const problem &p, const ze::device &, plan &result, std::string &why) {
+bool plan_pack(const problem &p, const ze::device &, launch_plan &result, std::string &why) {
     if (!is_packing(p, why))
         return false;
     const int k = p.src.ndims - 2, n = p.src.ndims - 1;
@@ -124,7 +124,7 @@ bool plan_pack(const problem &p, const ze::device &, plan &result, std::string &
     return true;
 }
 
-bool plan_pack_lanes(const problem &p, const ze::device &, plan &result, std::string &why) {
+bool plan_pack_lanes(const problem &p, const ze::device &, launch_plan &result, std::string &why) {
     if (!is_packing(p, why))
         return false;
     const bool moves = lies_along_k(p.src) && is_aligned(p.src, p.src.ndims - 2, unit_of(p));

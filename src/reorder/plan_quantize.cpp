@@ -7,7 +7,7 @@
 
 namespace zemm::reorder {
 
-bool plan_quantize(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
     if (!p.is_dynamic() || !is_int8(p.dst.data_type)) {
         why = "it computes the scales of an s8 or u8 dst";
         return false;

@@ -25,7 +25,7 @@ bool lies_in_rows(const memory_desc &md, int along) {
 
 } // namespace
 
-bool plan_quantize_floats(const problem &p, const ze::device &dev, plan &result, std::string &why) {
+bool plan_quantize_floats(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
     if (!p.is_dynamic() || !is_small_float(p.dst.data_type)) {
         why = "it computes the scales of an f8 or f4 dst";
         return false;

@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reorder's primitive descriptor and primitive: arguments, queries, creation and execution.
+// A reorder's primitive descriptor: arguments, queries and creation.
 #include "reorder/primitive_desc.hpp"
 
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "primitive/compiled.hpp"
 #include "primitive/launch.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::reorder {
-
-namespace {
-
-std::shared_ptr<const compiled> build(const primitive_desc &pd) {
-    auto result = std::make_shared<compiled>(pd.engine->device);
-    if (pd.empty())
-        return result;
-    result->step = make_helper(result->device, pd.plan(), pd.sources().front().flags);
-    result->from_disk = result->step.kernel->from_disk();
-    return result;
-}
-
-} // namespace
 
 zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst) {
     if (src->device != dst->device)
@@ -58,7 +45,7 @@ argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engin
 primitive_desc::primitive_desc(struct problem p, zemm_engine_t s, zemm_engine_t d)
     : zemm_primitive_desc(engine_of(s, d)), problem(std::make_shared<const struct problem>(std::move(p))),
       src_engine(s->shared_from_this()), dst_engine(d->shared_from_this()),
-      kernels(std::make_shared<const std::vector<std::pair<const implementation *, struct plan>>>(
+      kernels(std::make_shared<const std::vector<std::pair<const implementation *, launch_plan>>>(
           candidates(*problem, *engine->device))) {
     arguments = arguments_of(*problem, s, d);
 }
@@ -67,12 +54,19 @@ std::unique_ptr<zemm_primitive_desc> primitive_desc::clone() const {
     return std::make_unique<primitive_desc>(*this);
 }
 
-std::vector<ze::kernel_source> primitive_desc::sources() const {
+sequence primitive_desc::launches() const {
+    sequence made;
     if (empty())
-        return {};
-    const bool large = is_large(problem->src) || is_large(problem->dst);
-    const char *flags = engine->kind == zemm_gpu ? gpu_build_flags(large) : ""; // none for CPUs
-    return {source_of(plan(), flags)};
+        return made;
+    made.add_last(reorder_launch((*kernels)[chosen].second, address_of(ZEMM_ARG_FROM),
+                                 address_of(ZEMM_ARG_TO), *problem));
+    if (engine->kind == zemm_gpu) // CPUs have no build flags
+        made.set_flags(gpu_build_flags(is_large(problem->src) || is_large(problem->dst)));
+    return made;
+}
+
+std::vector<ze::kernel_source> primitive_desc::sources() const {
+    return launches().sources();
 }
 
 bool primitive_desc::next_impl() {
@@ -83,8 +77,8 @@ bool primitive_desc::next_impl() {
 }
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &where) const {
-    auto shared = get_compiled(*this, where, [&] { return build(*this); });
-    return std::make_unique<primitive>(clone(), std::static_pointer_cast<const compiled>(std::move(shared)));
+    auto shared = get_sequence(*this, where, [&] { return launches(); });
+    return std::make_unique<sequence_primitive>(clone(), std::move(shared));
 }
 
 void primitive_desc::query(zemm_query_t what, int index, void *result) const {
@@ -101,33 +95,6 @@ std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char 
 
 std::string primitive_desc::log_text() const {
     return log_text_of(*problem, engine->kind, impl_name(), "");
-}
-
-void launch_reorder(ze::stream &stream, const helper &h, const void *src, const void *dst,
-                    const bound_arguments &bound, std::span<const ze_event_handle_t> waits) {
-    kernels::reorder_arguments values = {};
-    values.src_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
-    values.dst_scale = bound.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
-    values.src_zp = bound.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_SRC);
-    values.dst_zp = bound.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
-    values.reductions = bound.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST);
-    values.rounding_seed = bound.address(ZEMM_ARG_ATTR_ROUNDING_SEED);
-    values.host_src_scale = bound.scale(ZEMM_ARG_SRC);
-    values.host_dst_scale = bound.scale(ZEMM_ARG_DST);
-    values.host_src_zp = bound.zero_point(ZEMM_ARG_SRC);
-    values.host_dst_zp = bound.zero_point(ZEMM_ARG_DST);
-    const void *block = h.block->data();
-    const ze::kernel_argument args[] = {
-        {sizeof(void *), &src}, {sizeof(void *), &dst}, {sizeof(void *), &block}, {sizeof(values), &values}};
-    launch(stream, h, args, waits);
-}
-
-void primitive::run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
-                    std::span<const ze_event_handle_t> waits) const {
-    stream.keep(compiled_);
-    const bound_arguments bound{memories, pd->arguments};
-    launch_reorder(stream, compiled_->step, bound.pointer(ZEMM_ARG_FROM), bound.pointer(ZEMM_ARG_TO), bound,
-                   waits);
 }
 
 } // namespace zemm::reorder

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reorder's primitive descriptor and primitive.
+// A reorder's primitive descriptor.
 #pragma once
 
-#include "primitive/primitive_cache.hpp"
-#include "primitive/primitive_desc.hpp"
-#include "reorder/helper.hpp"
+#include "primitive/sequence.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {
@@ -20,10 +18,6 @@ std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char 
 zemm_engine_t engine_of(zemm_engine_t src, zemm_engine_t dst);
 // Answers the queries for the engines of src and dst; returns false for other queries.
 bool answer_engine(zemm_query_t what, zemm_engine_t src, zemm_engine_t dst, void *result);
-
-// Launches a plan of candidates(). arguments: the reorder's, with its parameters.
-void launch_reorder(ze::stream &stream, const helper &h, const void *src, const void *dst,
-                    const bound_arguments &arguments, std::span<const ze_event_handle_t> waits);
 
 class primitive_desc : public zemm_primitive_desc {
 public:
@@ -42,30 +36,13 @@ public:
     void query(zemm_query_t what, int index, void *result) const override;
     std::string log_text() const override;
 
-    const struct plan &plan() const { return (*kernels)[chosen].second; }
-
     std::shared_ptr<const struct problem> problem;
     const std::shared_ptr<zemm_engine> src_engine, dst_engine;
-    std::shared_ptr<const std::vector<std::pair<const implementation *, struct plan>>> kernels;
+    std::shared_ptr<const std::vector<std::pair<const implementation *, launch_plan>>> kernels;
     size_t chosen = 0;
-};
-
-// The part of a primitive that equal primitives share through the primitive cache.
-struct compiled : cached {
-    using cached::cached;
-    helper step; // no kernel for an empty problem
-};
-
-class primitive : public static_primitive {
-public:
-    primitive(std::unique_ptr<const zemm_primitive_desc> pd, std::shared_ptr<const compiled> c)
-        : static_primitive(std::move(pd)), compiled_(std::move(c)) {}
-
-    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
-             std::span<const ze_event_handle_t> waits) const override;
 
 private:
-    const std::shared_ptr<const compiled> compiled_;
+    sequence launches() const; // none for an empty problem
 };
 
 } // namespace zemm::reorder

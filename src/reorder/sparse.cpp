@@ -4,6 +4,7 @@
 #include "common/error.hpp"
 #include "common/md_check.hpp"
 #include "common/names.hpp"
+#include "kernels/reorder_args.h"
 #include "kernels/sparse_args.h"
 #include "primitive/launch.hpp"
 #include "primitive/support.hpp"
@@ -16,15 +17,6 @@ static_assert(sizeof(kernels::sparse_problem) == 8 * 6);
 
 bool is_packed(const memory_desc &md) {
     return md.encoding == zemm_packed;
-}
-
-// The buffers with pointers and with indices (kernels/sparse_args.h).
-int pointers_part(const memory_desc &md) {
-    return md.encoding == zemm_csr ? 2 : 1;
-}
-
-int indices_part(const memory_desc &md) {
-    return md.encoding == zemm_csr ? 1 : 2;
 }
 
 zemm_data_type_t pointers_type(const memory_desc &md) {
@@ -57,8 +49,8 @@ kernels::sparse_problem problem_of(const memory_desc &md) {
     return block;
 }
 
-plan plan_of(const memory_desc &md, const char *kernel) {
-    plan made;
+launch_plan plan_of(const memory_desc &md, const char *kernel) {
+    launch_plan made;
     made.kernel = kernel;
     made.block = to_bytes(problem_of(md));
     if (md_nelems(md) != 0)
@@ -167,6 +159,14 @@ void check_sparse(const char *name, const memory_desc &md) {
     check_type(indices_type(md), md.dims[1]);
 }
 
+int pointers_part(const memory_desc &md) {
+    return md.encoding == zemm_csr ? 2 : 1;
+}
+
+int indices_part(const memory_desc &md) {
+    return md.encoding == zemm_csr ? 1 : 2;
+}
+
 memory_desc dense_md(const memory_desc &md) {
     return is_packed(md) ? md_unpacked(md) : md_with_strides(md.ndims, md.dims, md.data_type, nullptr);
 }
@@ -175,12 +175,12 @@ zemm_dim_t sparse_rows(const memory_desc &md) {
     return is_packed(md) ? zemm_dim_t(md_size(md, 1) / sizeof(int64_t)) : md.dims[0];
 }
 
-plan plan_densify(const memory_desc &md) {
+launch_plan plan_densify(const memory_desc &md) {
     return plan_of(md, "densify");
 }
 
-plan plan_sparsify(const memory_desc &md, bool counts) {
-    plan made = plan_of(md, "sparsify");
+launch_plan plan_sparsify(const memory_desc &md, bool counts) {
+    launch_plan made = plan_of(md, "sparsify");
     made.constants = {{REORDER_SPEC_FLAGS, counts ? SPARSIFY_COUNTS : 0u}};
     return made;
 }
@@ -193,45 +193,6 @@ void check_contents(const char *name, const zemm_memory &memory) {
         check_packed(name, md, pointers, indices);
     else
         check_matrix(name, md, pointers, indices);
-}
-
-namespace {
-
-// The addresses that both kernels get. A tensor that stores nothing may have no buffers for that: the kernels
-// then get another address, which GPU drivers want to be one, and do not read it.
-struct addresses {
-    addresses(const helper &h, const zemm_memory &memory) : block(h.block->data()) {
-        const auto handle = [&](int part) {
-            const void *pointer = memory.parts[size_t(part)].handle;
-            return pointer ? pointer : block;
-        };
-        values = handle(0);
-        pointers = handle(pointers_part(memory.md));
-        indices = handle(indices_part(memory.md));
-    }
-    const void *block, *values, *pointers, *indices;
-};
-
-ze::kernel_argument argument(const void *const &address) {
-    return {sizeof address, &address};
-}
-
-} // namespace
-
-void densify(ze::stream &stream, const helper &h, const zemm_memory &from, const void *to,
-             std::span<const ze_event_handle_t> waits) {
-    const addresses a(h, from);
-    const ze::kernel_argument args[] = {argument(a.values), argument(a.pointers), argument(a.indices),
-                                        argument(to), argument(a.block)};
-    launch(stream, h, args, waits);
-}
-
-void sparsify(ze::stream &stream, const helper &h, const void *from, const zemm_memory &to,
-              const void *starts, std::span<const ze_event_handle_t> waits) {
-    const addresses a(h, to);
-    const ze::kernel_argument args[] = {argument(from),      argument(a.values), argument(a.pointers),
-                                        argument(a.indices), argument(starts),   argument(a.block)};
-    launch(stream, h, args, waits);
 }
 
 } // namespace zemm::reorder

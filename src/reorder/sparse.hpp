@@ -4,13 +4,15 @@
 #pragma once
 
 #include "common/memory_desc.hpp"
+#include "primitive/launch_plan.hpp"
 #include "primitive/objects.hpp"
-#include "reorder/helper.hpp"
-#include "reorder/plan.hpp"
 
 namespace zemm::reorder {
 
 bool is_sparse(const memory_desc &md);
+// The buffers of a sparse tensor with pointers and with indices (kernels/sparse_args.h).
+int pointers_part(const memory_desc &md);
+int indices_part(const memory_desc &md);
 // Throws unimplemented if densify.cl and sparsify.cl do not take the tensor. name: for the sentence.
 void check_sparse(const char *name, const memory_desc &md);
 
@@ -18,21 +20,14 @@ void check_sparse(const char *name, const memory_desc &md);
 memory_desc dense_md(const memory_desc &md);
 
 // Turns a sparse tensor into the dense one.
-plan plan_densify(const memory_desc &md);
+launch_plan plan_densify(const memory_desc &md);
 // The launches that turn the dense tensor into a sparse one: the first counts, the second writes.
-plan plan_sparsify(const memory_desc &md, bool counts);
+launch_plan plan_sparsify(const memory_desc &md, bool counts);
 // The rows that are counted (kernels/sparse_args.h).
 zemm_dim_t sparse_rows(const memory_desc &md);
 
 // Throws invalid_arguments if the pointers and indices of a tensor are not those of its elements in
 // increasing order. Earlier work on the memory must be done.
 void check_contents(const char *name, const zemm_memory &memory);
-
-// Launches densify.cl. to: the dense tensor.
-void densify(ze::stream &stream, const helper &h, const zemm_memory &from, const void *to,
-             std::span<const ze_event_handle_t> waits);
-// Launches sparsify.cl. starts: a number for each row and, in the second launch, one more.
-void sparsify(ze::stream &stream, const helper &h, const void *from, const zemm_memory &to,
-              const void *starts, std::span<const ze_event_handle_t> waits);
 
 } // namespace zemm::reorder

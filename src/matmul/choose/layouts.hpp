@@ -17,7 +17,7 @@ namespace zemm::matmul {
 // How weights are packed into the scratchpad before the matmul runs.
 struct weights_packing {
     std::shared_ptr<const laid_out_problem> packed; // the problem that the kernel then runs
-    reorder::plan move;                             // the launch that packs
+    launch_plan move;                               // the launch that packs
     std::string why_not;                            // why that is not possible; "" if it is
 };
 

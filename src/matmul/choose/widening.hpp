@@ -6,14 +6,12 @@
 #include <memory>
 
 #include "matmul/choose/facts.hpp"
-#include "reorder/plan.hpp"
 #include "ze/device.hpp"
 
 namespace zemm::matmul {
 
 struct src_widening {
     facts wide; // of the problem that the kernel then runs
-    reorder::plan move;
 };
 
 // nullptr if the row reads src as it is. f: of the problem with the weights as the row reads them.

@@ -130,10 +130,10 @@ grouped_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memo
     auto read = std::make_unique<grouped_values>();
     const group_sizes sizes = round_up(sizes_of(ends));
     read->inner = by_sizes_.get(key_of(sizes), [&] { return desc.of_sizes(sizes); });
-    const plan &plan = static_cast<const primitive &>(*read->inner).plan();
+    const plan &plan = static_cast<const primitive_desc &>(*read->inner->pd).plan;
     const bool in_groups = plan.row->traits().has_tiles(); // of rows, of which only the last may be cut
     read->table = make_table(pd->engine->device, plan.has_row_groups()
-                                                     ? parts_of_rows(ends, plan.argument_block.tile_rows,
+                                                     ? parts_of_rows(ends, plan.argument_block->tile_rows,
                                                                      in_groups ? plan.row->rows_at_once : 1,
                                                                      int(plan.tiles_along_m))
                                                      : parts_of_k(ends));
@@ -146,7 +146,7 @@ void grouped_primitive::run(ze::stream &stream, const std::map<int, zemm_memory_
     const auto &v = static_cast<const grouped_values &>(*read);
     stream.keep(v.inner);
     if (v.table.count != 0)
-        static_cast<const primitive &>(*v.inner).submit(stream, memories, &v.table, waits);
+        static_cast<const primitive &>(*v.inner).run_groups(stream, memories, &v.table, waits);
 }
 
 } // namespace zemm::matmul

@@ -3,7 +3,7 @@
 // depends on the sizes of the groups, which an execution reads from its memories.
 #pragma once
 
-#include "matmul/desc/compiled.hpp"
+#include "matmul/desc/primitive_desc.hpp"
 #include "matmul/problem/grouped.hpp"
 #include "primitive/deferred.hpp"
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matmul's primitive descriptor: a problem, the kernels that take it, and the one chosen.
+// A matmul's primitive descriptor: a problem, the kernels that take it, and the one chosen. And the
+// primitive.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "matmul/choose/dispatch.hpp"
 #include "matmul/plan/arguments.hpp"
+#include "matmul/plan/group_table.hpp"
 #include "matmul/plan/plan.hpp"
+#include "matmul/plan/steps.hpp"
 #include "matmul/problem/problem.hpp"
-#include "primitive/primitive_desc.hpp"
+#include "primitive/sequence.hpp"
 
 namespace zemm::matmul {
 
@@ -20,17 +24,17 @@ std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char 
 
 class primitive_desc : public zemm_primitive_desc {
 public:
-    // Throws what make_problem and candidates throw.
+    // Throws what make_steps() and candidates() throw.
     primitive_desc(zemm_engine_t engine, struct problem p);
 
     zemm_primitive_kind_t kind() const override { return zemm_matmul; }
     const zemm_primitive_attr &attr() const override { return asked().attr; }
-    const char *impl_name() const override { return plan.row->name; }
-    bool empty() const override { return kernels[chosen].asked.empty; }
+    const char *impl_name() const override { return plan.row ? plan.row->name : "matmul_f64"; }
+    bool empty() const override { return asked().empty(); }
     std::unique_ptr<zemm_primitive_desc> clone() const override;
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
-    std::vector<ze::kernel_source> sources() const override;
+    std::vector<ze::kernel_source> sources() const override { return launches->sources(); }
     std::vector<const memory_desc *> key_tensors() const override {
         return {&asked().src, &asked().wei, &asked().bias, &asked().dst};
     }
@@ -38,14 +42,36 @@ public:
     std::string tuning_text() const override;
     std::string log_text() const override;
 
-    std::vector<candidate> kernels;
+    std::optional<struct steps> steps; // if no row of kernels.def computes the problem alone
+    std::vector<candidate> kernels; // of the problem, or of the one in the middle of the steps; none for f64
     size_t chosen = 0;
-    struct plan plan; // for the chosen kernel
-    const struct problem &asked() const { return kernels[chosen].problem(); }
+    struct plan plan = {};                    // for the chosen kernel
+    std::shared_ptr<const sequence> launches; // all of them; none for an empty problem
+    // The problem, and the one that the chosen kernel runs. They differ where there are steps.
+    const struct problem &asked() const { return steps ? steps->asked : of_kernel(); }
+    const struct problem &of_kernel() const { return kernels[chosen].problem(); }
 
 private:
     // index: into kernels. If it throws, nothing has changed.
     void choose(size_t index, struct plan new_plan);
+    void take_f64();
+};
+
+class primitive : public sequence_primitive {
+public:
+    using sequence_primitive::sequence_primitive;
+
+    // Checks sparse tensors, and the probability of dropout.
+    std::unique_ptr<const values> read_values(ze::stream &stream,
+                                              const std::map<int, zemm_memory_t> &memories,
+                                              std::span<const ze_event_handle_t> waits) const override;
+    void run(ze::stream &stream, const std::map<int, zemm_memory_t> &memories, const values *,
+             std::span<const ze_event_handle_t> waits) const override {
+        run_groups(stream, memories, nullptr, waits);
+    }
+    // groups: the table of a grouped matmul.
+    void run_groups(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
+                    const group_table *groups, std::span<const ze_event_handle_t> waits) const;
 };
 
 } // namespace zemm::matmul

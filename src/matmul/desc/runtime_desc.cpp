@@ -7,7 +7,7 @@
 #include "common/md_check.hpp"
 #include "common/md_runtime.hpp"
 #include "matmul/desc/grouped_desc.hpp"
-#include "matmul/desc/steps_desc.hpp"
+#include "matmul/desc/primitive_desc.hpp"
 
 namespace zemm::matmul {
 
@@ -79,7 +79,7 @@ std::unique_ptr<zemm_primitive_desc> likely_desc(zemm_engine_t engine, const pro
     tensors[ZEMM_ARG_WEIGHTS] = likely_md(p.wei, likely.dst, likely.k, n);
     tensors[ZEMM_ARG_DST] = likely_md(p.dst, likely.dst, m, n);
     tensors[ZEMM_ARG_BIAS] = likely_md(p.bias, likely.dst, m, n);
-    return make_static_desc(engine, with_tensors(p, tensors));
+    return std::make_unique<primitive_desc>(engine, with_tensors(p, tensors));
 }
 
 } // namespace
@@ -96,7 +96,7 @@ std::unique_ptr<zemm_primitive_desc> runtime_desc::clone() const {
 }
 
 std::unique_ptr<zemm_primitive_desc> runtime_desc::resolved(const tensor_map &tensors) const {
-    return make_static_desc(engine.get(), with_tensors(problem_, tensors));
+    return std::make_unique<primitive_desc>(engine.get(), with_tensors(problem_, tensors));
 }
 
 std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const memory_desc &src,
@@ -108,7 +108,7 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, c
     problem p = make_problem(src, wei, bias, dst, attr);
     if (p.has_runtime())
         return std::make_unique<runtime_desc>(engine, std::move(p));
-    return make_static_desc(engine, std::move(p));
+    return std::make_unique<primitive_desc>(engine, std::move(p));
 }
 
 std::string runtime_desc::log_text() const {

@@ -50,29 +50,44 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     return map;
 }
 
-kernels::matmul_arguments arguments_by_value(const bound_arguments &b, const problem &p) {
-    kernels::matmul_arguments a = {};
-    a.bias = b.address(ZEMM_ARG_BIAS);
-    a.src_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC);
-    a.wei_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS);
-    a.dst_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
-    a.src_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_SRC);
-    a.wei_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS);
-    a.dst_zp = b.address(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_DST);
-    a.reductions = b.address(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC);
-    a.host_src_scale = b.scale(ZEMM_ARG_SRC); // 1 if there is none: kernels scale by it all the same
-    a.host_wei_scale = b.scale(ZEMM_ARG_WEIGHTS);
-    a.host_dst_scale = b.scale(ZEMM_ARG_DST);
-    a.host_src_zp = b.zero_point(ZEMM_ARG_SRC);
-    a.host_wei_zp = b.zero_point(ZEMM_ARG_WEIGHTS);
-    a.host_dst_zp = b.zero_point(ZEMM_ARG_DST);
+values_of<kernels::matmul_arguments> values_of_problem(const problem &p) {
+    values_of<kernels::matmul_arguments> values;
+    auto &v = values.fixed;
+    const auto set = [&](const quant_entry *entry, const uint64_t &tensor, const auto &value, int arg,
+                         operand::kind kind) {
+        if (entry && entry->is_on_host)
+            values.set(value, host_value(kind, arg));
+        else if (entry)
+            values.set(tensor, address_of(arg));
+    };
+    const auto scale = [&](int arg, const uint64_t &tensor, float &value) {
+        value = 1; // kernels scale by it all the same
+        set(p.scale(arg), tensor, value, ZEMM_ARG_ATTR_SCALES | arg, operand::host_f32);
+    };
+    const auto zero_point = [&](int arg, const uint64_t &tensor, const int32_t &value) {
+        set(p.zero_point(arg), tensor, value, ZEMM_ARG_ATTR_ZERO_POINTS | arg, operand::host_zero_point);
+    };
+    if (p.has_bias())
+        values.set(v.bias, address_of(ZEMM_ARG_BIAS));
+    scale(ZEMM_ARG_SRC, v.src_scale, v.host_src_scale);
+    scale(ZEMM_ARG_WEIGHTS, v.wei_scale, v.host_wei_scale);
+    scale(ZEMM_ARG_DST, v.dst_scale, v.host_dst_scale);
+    zero_point(ZEMM_ARG_SRC, v.src_zp, v.host_src_zp);
+    zero_point(ZEMM_ARG_WEIGHTS, v.wei_zp, v.host_wei_zp);
+    zero_point(ZEMM_ARG_DST, v.dst_zp, v.host_dst_zp);
+    if (p.reduction())
+        values.set(v.reductions, address_of(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_SRC));
     for (size_t i = 0; i < p.attr.post_ops.entries.size(); ++i) {
+        const post_op &op = p.attr.post_ops.entries[i];
         const int base = ZEMM_ARG_ATTR_MULTIPLE_POST_OP(int(i));
-        const bool prelu = p.attr.post_ops.entries[i].kind == zemm_prelu;
-        a.post_op_src1[i] = b.address(base | (prelu ? ZEMM_ARG_WEIGHTS : ZEMM_ARG_SRC_1));
-        a.post_op_src2[i] = b.address(base | ZEMM_ARG_SRC_2);
+        if (op.kind == zemm_prelu)
+            values.set(v.post_op_src1[i], address_of(base | ZEMM_ARG_WEIGHTS));
+        if (op.kind == zemm_binary)
+            values.set(v.post_op_src1[i], address_of(base | ZEMM_ARG_SRC_1));
+        if (op.kind == zemm_binary && op.alg == zemm_binary_select)
+            values.set(v.post_op_src2[i], address_of(base | ZEMM_ARG_SRC_2));
     }
-    return a;
+    return values;
 }
 
 } // namespace zemm::matmul

@@ -4,14 +4,14 @@
 
 #include "kernels/matmul_args.h"
 #include "matmul/problem/problem.hpp"
-#include "primitive/arguments.hpp"
+#include "primitive/sequence.hpp"
 
 namespace zemm::matmul {
 
 // scratchpad: a zero descriptor if the caller does not provide it.
 argument_map arguments_of(const problem &p, const memory_desc &scratchpad);
 
-// What kernels get by value at an execution.
-kernels::matmul_arguments arguments_by_value(const bound_arguments &b, const problem &p);
+// What kernels get by value at an execution: parameters, and tensors beside src, weights and dst.
+values_of<kernels::matmul_arguments> values_of_problem(const problem &p);
 
 } // namespace zemm::matmul

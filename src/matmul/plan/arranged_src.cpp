@@ -16,7 +16,7 @@ constexpr zemm_dim_t at_once = 8; // elements of K that a work-item of arrange_s
 
 } // namespace
 
-reorder::plan plan_arranging(const problem &asked, const arrangement &a) {
+launch arrange_launch(const problem &asked, const arrangement &a, const operand &from, const operand &to) {
     kernels::arrange_problem block = {};
     block.m = asked.m();
     block.k = asked.k();
@@ -30,13 +30,14 @@ reorder::plan plan_arranging(const problem &asked, const arrangement &a) {
         rows *= block.batch_dims[d];
     }
     block.unit = a.unit;
-    reorder::plan result;
+    launch_plan result;
     result.kernel = "arrange_src";
     result.constants = {{SPEC_SRC_DT, uint32_t(asked.src.data_type)},
                         {SPEC_SRC_SCALE_DT, uint32_t(block.scale.data_type)}};
-    result.block = reorder::to_bytes(block);
+    result.block = to_bytes(block);
     result.group_count = {work_groups(block.pitch, at_once, "K"), work_groups(rows, 1, "M"), 1};
-    return result;
+    return {.plan = std::move(result),
+            .operands = {from, to, block_address, address_of(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_SRC)}};
 }
 
 } // namespace zemm::matmul

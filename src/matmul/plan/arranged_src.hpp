@@ -3,11 +3,11 @@
 #pragma once
 
 #include "matmul/choose/arrangement.hpp"
-#include "reorder/plan.hpp"
+#include "primitive/sequence.hpp"
 
 namespace zemm::matmul {
 
 // asked: the problem whose src is arranged.
-reorder::plan plan_arranging(const problem &asked, const arrangement &a);
+launch arrange_launch(const problem &asked, const arrangement &a, const operand &from, const operand &to);
 
 } // namespace zemm::matmul

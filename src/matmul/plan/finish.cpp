@@ -3,11 +3,12 @@
 
 #include <cfloat>
 #include <cmath>
-#include <cstring>
 
 #include "common/error.hpp"
 #include "matmul/plan/argument_block.hpp"
+#include "matmul/plan/arguments.hpp"
 #include "primitive/launch.hpp"
+#include "reorder/plan.hpp"
 
 namespace zemm::matmul {
 
@@ -32,6 +33,30 @@ bool rounds_randomly(const problem &p) {
     return p.attr.rounding.contains(ZEMM_ARG_DST);
 }
 
+host_values finish_values(const problem &p) {
+    values_of<kernels::finish_arguments> values;
+    auto &v = values.fixed;
+    if (rounds_randomly(p))
+        values.set(v.rounding_seed, address_of(ZEMM_ARG_ATTR_ROUNDING_SEED));
+    if (p.scale(ZEMM_ARG_DST))
+        values.set(v.dst_scale, address_of(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST));
+    if (!p.attr.has_dropout)
+        return values.made();
+    values.set(v.dropout_mask, address_of(ZEMM_ARG_ATTR_DROPOUT_MASK));
+    if (p.attr.dropout_use_host_scalars) {
+        values.set(v.host_probability, host_value(operand::host_f32, ZEMM_ARG_ATTR_DROPOUT_PROBABILITY));
+        values.set(v.host_seed, host_value(operand::host_s64, ZEMM_ARG_ATTR_DROPOUT_SEED));
+    } else {
+        values.set(v.probability, address_of(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY));
+        values.set(v.seed, address_of(ZEMM_ARG_ATTR_DROPOUT_SEED));
+    }
+    if (p.attr.dropout_use_offset && p.attr.dropout_use_host_scalars)
+        values.set(v.host_offset, host_value(operand::host_s64, ZEMM_ARG_ATTR_DROPOUT_OFFSET));
+    else if (p.attr.dropout_use_offset)
+        values.set(v.offset, address_of(ZEMM_ARG_ATTR_DROPOUT_OFFSET));
+    return values.made();
+}
+
 } // namespace
 
 bool is_f64(const problem &p) {
@@ -44,7 +69,8 @@ bool needs_finish(const problem &p) {
     return is_f64(p) && (!p.attr.post_ops.entries.empty() || p.scale(ZEMM_ARG_DST));
 }
 
-reorder::plan plan_finish(const problem &p, const memory_desc &dst, bool sums_are_f64) {
+launch finish_launch(const problem &p, const problem &caller, bool sums_are_f64, const operand &sums,
+                     const operand &dst) {
     finish_problem block = {};
     block.matmul = make_epilogue_block(p);
     if (sums_are_f64)
@@ -65,54 +91,37 @@ reorder::plan plan_finish(const problem &p, const memory_desc &dst, bool sums_ar
         block.random_bits = data_type_bits(p.dst.data_type) == 16 ? 8 : 16;
         block.smallest = facts.smallest_normal;
         block.largest_rounded = is_integer(p.dst.data_type) ? FLT_MAX : facts.largest;
-        if (!md_is_plain(dst))
-            block.blocked_dst = reorder::tensor_of(dst);
+        if (!md_is_plain(caller.dst))
+            block.blocked_dst = reorder::tensor_of(caller.dst);
     }
     constexpr zemm_dim_t worth = 1024; // columns that make a work-item worth its launch
     block.piece = worth;
-    reorder::plan plan;
+    launch_plan plan;
     plan.kernel = sums_are_f64 ? "finish_dst_f64" : "finish_dst";
     plan.constants = {{SPEC_FLAGS, p.attr.post_ops.entries.empty() ? 0 : FLAG_POST_OPS}};
-    plan.block = reorder::to_bytes(block);
+    plan.block = to_bytes(block);
     if (!p.empty())
         plan.group_count = {work_groups(p.n(), block.piece, "N"),
                             work_groups(p.batch() * p.m(), 1, "batch x M"), 1};
-    return plan;
+    return {.plan = std::move(plan),
+            .operands = {sums, dst, block_address, first_values, second_values},
+            .values = {values_of_problem(caller).made(), finish_values(caller)}};
 }
 
-reorder::plan plan_f64(const problem &p, const ze::device &dev) {
+launch f64_launch(const problem &p, const problem &caller, const ze::device &dev, const operand &dst) {
     if (!dev.has_f64)
         fail(zemm_unimplemented, "src f64: the device \"%s\" has no arithmetic in f64", dev.name.c_str());
     constexpr zemm_dim_t tile_rows = 32, tile_columns = 16; // as in matmul_f64.cl
-    reorder::plan plan;
+    launch_plan plan;
     plan.kernel = "matmul_f64";
-    plan.block = reorder::to_bytes(make_whole_block(p));
+    plan.block = to_bytes(make_whole_block(p));
     if (!p.empty())
         plan.group_count = {work_groups(p.n(), tile_columns, "N"), work_groups(p.m(), tile_rows, "M"),
                             work_groups(p.batch(), 1, "the batch")};
-    return plan;
-}
-
-kernels::finish_arguments finish_values(const bound_arguments &b) {
-    kernels::finish_arguments a = {};
-    a.dropout_mask = b.address(ZEMM_ARG_ATTR_DROPOUT_MASK);
-    a.probability = b.address(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
-    a.seed = b.address(ZEMM_ARG_ATTR_DROPOUT_SEED);
-    a.offset = b.address(ZEMM_ARG_ATTR_DROPOUT_OFFSET);
-    a.rounding_seed = b.address(ZEMM_ARG_ATTR_ROUNDING_SEED);
-    a.dst_scale = b.address(ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_DST);
-    if (const void *probability = b.host_value(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY))
-        std::memcpy(&a.host_probability, probability, sizeof a.host_probability);
-    if (const void *seed = b.host_value(ZEMM_ARG_ATTR_DROPOUT_SEED)) {
-        int32_t narrow;
-        std::memcpy(&narrow, seed, sizeof narrow);
-        a.host_seed = narrow;
-        if (b.arguments.at(ZEMM_ARG_ATTR_DROPOUT_SEED).md.data_type == zemm_s64)
-            std::memcpy(&a.host_seed, seed, sizeof a.host_seed);
-    }
-    if (const void *offset = b.host_value(ZEMM_ARG_ATTR_DROPOUT_OFFSET))
-        std::memcpy(&a.host_offset, offset, sizeof a.host_offset);
-    return a;
+    return {.plan = std::move(plan),
+            .operands = {address_of(ZEMM_ARG_SRC), address_of(ZEMM_ARG_WEIGHTS), dst, block_address,
+                         first_values},
+            .values = {values_of_problem(caller).made()}};
 }
 
 } // namespace zemm::matmul

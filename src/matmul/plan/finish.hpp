@@ -5,8 +5,7 @@
 
 #include "kernels/finish_args.h"
 #include "matmul/problem/problem.hpp"
-#include "primitive/arguments.hpp"
-#include "reorder/plan.hpp"
+#include "primitive/sequence.hpp"
 
 namespace zemm::matmul {
 
@@ -14,12 +13,11 @@ bool is_f64(const problem &p);
 // Whether finish_dst has to turn the sums into dst.
 bool needs_finish(const problem &p);
 
-// p: with plain tensors. dst: the caller's, on whose layout random numbers depend. sums_are_f64: matmul_f64
-// makes them, and adds the bias.
-reorder::plan plan_finish(const problem &p, const memory_desc &dst, bool sums_are_f64);
-// Throws unimplemented if the device has no f64.
-reorder::plan plan_f64(const problem &p, const ze::device &dev);
-
-kernels::finish_arguments finish_values(const bound_arguments &b);
+// The launch of finish_dst. p: with plain tensors. caller: the caller's problem, on whose layout of dst
+// random numbers depend. sums_are_f64: matmul_f64 makes them, and adds the bias.
+launch finish_launch(const problem &p, const problem &caller, bool sums_are_f64, const operand &sums,
+                     const operand &dst);
+// The launch of matmul_f64. Throws unimplemented if the device has no f64.
+launch f64_launch(const problem &p, const problem &caller, const ze::device &dev, const operand &dst);
 
 } // namespace zemm::matmul

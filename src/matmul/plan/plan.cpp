@@ -2,9 +2,9 @@
 #include "matmul/plan/plan.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "common/error.hpp"
-#include "common/quant_md.hpp"
 #include "common/verbose.hpp"
 #include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/cpu_cut.hpp"
@@ -13,8 +13,11 @@
 #include "matmul/plan/argument_block.hpp"
 #include "matmul/plan/arranged_src.hpp"
 #include "matmul/plan/constants.hpp"
+#include "matmul/plan/main.hpp"
 #include "matmul/plan/plan_xe.hpp"
-#include "primitive/primitive_desc.hpp"
+#include "matmul/plan/reduced_src.hpp"
+#include "matmul/plan/widened_src.hpp"
+#include "reorder/launches.hpp"
 
 namespace zemm::matmul {
 
@@ -22,25 +25,9 @@ namespace {
 
 using kernels::matmul_problem;
 
-// Sums of src over each segment, dense s32 [src batch.., M, K / segment]: reduce_src writes them or
-// the caller passes them.
-memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
-    zemm_dims_t dims;
-    std::copy(p.src.dims, p.src.dims + p.ndims(), dims);
-    dims[p.ndims() - 1] = checked_ceil_div(p.k(), segment, "K");
-    return md_dense(p.ndims(), dims, zemm_s32);
-}
-
-// Takes so many bytes of the scratchpad. Returns their offset.
-size_t take(plan &p, size_t bytes) {
-    const size_t at = size_t(up(zemm_dim_t(p.scratchpad_size), scratchpad_alignment));
-    p.scratchpad_size = at + bytes;
-    return at;
-}
-
 void encode(const cpu_cut &cut, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
-    matmul_problem &block = result.argument_block;
+    matmul_problem &block = *result.argument_block;
     block.abreast = cut.abreast;
     block.k_range = cut.k_range;
     block.tile_rows = cut.tile_rows;
@@ -59,10 +46,10 @@ void encode(const cpu_cut &cut, zemm_dim_t batch, plan &result) {
 } // namespace
 
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
-    matmul_problem &block = p.argument_block;
+    matmul_problem &block = *p.argument_block;
     block.partial_row = columns;
     block.partial_range = block.partial_row * block.rows * p.group_count[1];
-    p.partials_at = take(p, size_t(block.partial_range * ranges) * sizeof(float));
+    p.partials_at = p.scratchpad.take(size_t(block.partial_range * ranges) * sizeof(float));
 }
 
 plan make_plan(const candidate &c, const ze::device &dev) {
@@ -71,26 +58,32 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     const kernel_row &row = *f.row;
     const problem &p = f.run();
     result.row = &row;
+    const problem &asked = c.problem();
+    operand src = address_of(ZEMM_ARG_SRC), wei = address_of(ZEMM_ARG_WEIGHTS);
+    std::vector<launch> changes; // of src and of the weights, the last one first
     if (c.packed) {
-        result.pack = c.asked.packing->move;
-        result.packed_at = take(result, md_size(p.wei));
+        const operand packed = in_scratchpad(result.scratchpad.take(md_size(p.wei)));
+        changes.push_back(reorder::reorder_launch(c.asked.packing->move, wei, packed, {}));
+        wei = packed;
     }
     if (c.widening) {
-        result.widen = c.widening->move;
-        result.wide_at = take(result, md_size(p.src));
+        const operand wide = in_scratchpad(result.scratchpad.take(md_size(p.src)));
+        changes.push_back(widen_launch(asked.src, p.src, src, wide));
+        src = wide;
     }
     if (f.arranged) {
-        result.arrange = plan_arranging(f.asked(), *f.arranged);
-        result.arranged_at = take(result, md_size(f.arranged->seen_src));
+        const operand arranged = in_scratchpad(result.scratchpad.take(md_size(f.arranged->seen_src)));
+        changes.insert(changes.begin(), arrange_launch(f.asked(), *f.arranged, src, arranged));
+        src = arranged;
     }
-    result.argument_block = make_argument_block(f);
-    matmul_problem &block = result.argument_block;
-    if (f.empty)
-        return result; // nothing is launched
+    result.argument_block = std::make_shared<matmul_problem>(make_argument_block(f));
+    matmul_problem &block = *result.argument_block;
+    if (f.empty) {
+        result.launches = std::make_shared<const sequence>();
+        return result;
+    }
 
     const bool is_xe = row.is_xe();
-    result.src_alignment = c.asked.src_alignment;
-    result.wei_alignment = c.asked.wei_alignment;
     const arithmetic a = arithmetic_of(f);
     uint32_t flags = common_flags(f, a);
     const zemm_dim_t batch = checked_ceil_div(f.matrices, 1, "the batch");
@@ -120,30 +113,44 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if (result.local_bytes != 0)
         flags |= FLAG_SLICES;
     result.flags = flags;
-    const bool is_split = block.k_range < block.k;
-    if (is_xe) {
-        result.constants =
-            xe_constants(f, a, flags, is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE);
-        if (is_split)
-            result.finish_constants = xe_constants(f, a, flags, kernels::STAGE_FINISH);
-    } else {
-        result.constants = cpu_constants(f, a, dev, flags);
-        if (is_split)
-            result.finish_constants = cpu_finish_constants(flags);
-    }
-
+    operand reductions;
+    std::optional<launch> reduce;
     if (flags & FLAG_REDUCTIONS) {
         const memory_desc md = reductions_md(p, block.segment);
         block.reductions = tensor(md);
         // The caller's sums may cover several segments: then they are of no use.
-        result.computes_reductions = f.reduction_group != block.segment;
-        if (result.computes_reductions) {
-            result.reduce_constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
-            result.reductions_at = take(result, md_size(md));
-            result.reduce_count = {work_groups(md.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K"),
-                                   work_groups(f.rows.all, 1, "M"), 1};
+        if (f.reduction_group != block.segment) {
+            reductions = in_scratchpad(result.scratchpad.take(md_size(md)));
+            reduce = reduce_launch(f, md, src, reductions);
         }
     }
+    const auto constants = [&](kernels::stage stage) {
+        if (is_xe)
+            return xe_constants(f, a, flags, stage);
+        return stage == kernels::STAGE_FINISH ? cpu_finish_constants(flags) : cpu_constants(f, a, dev, flags);
+    };
+    const bool is_split = result.is_split();
+    sequence launches;
+    launches.require_alignment(ZEMM_ARG_SRC, c.asked.src_alignment);
+    launches.require_alignment(ZEMM_ARG_WEIGHTS, c.asked.wei_alignment);
+    launches.add_last(main_launch(result, src, wei, main_values(result, asked, reductions),
+                                  constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE)));
+    if (is_split)
+        launches.add_last(
+            add_ranges_launch(result, launches.launches().front(), constants(kernels::STAGE_FINISH)));
+    const size_t of_row = launches.launches().size();
+    if (reduce)
+        launches.add_first(std::move(*reduce));
+    for (launch &change : changes)
+        launches.add_first(std::move(change));
+    // Kernels with GPU policies get a GPU's build flags on any engine, also on the CPU device.
+    if (dev.kind == zemm_gpu || is_xe) {
+        const bool large = is_large(asked.src) || is_large(asked.wei) || is_large(asked.dst) ||
+                           result.scratchpad.size() > UINT32_MAX;
+        launches.set_flags(gpu_build_flags(large, row.grf == 256));
+        launches.set_flags(gpu_build_flags(large), of_row);
+    }
+    result.launches = std::make_shared<const sequence>(std::move(launches));
     return result;
 }
 
@@ -156,12 +163,12 @@ std::optional<plan> plan_tuned(const candidate &c, const candidate &usual, const
     constexpr size_t surplus = 64 << 20; // bytes of scratchpad
     try {
         plan wanted = make_plan(c, dev);
-        if (wanted.scratchpad_size <= surplus)
+        if (wanted.scratchpad.size() <= surplus)
             return wanted;
-        const size_t usual_size = make_plan(usual, dev).scratchpad_size;
-        if (wanted.scratchpad_size <= usual_size + surplus)
+        const size_t usual_size = make_plan(usual, dev).scratchpad.size();
+        if (wanted.scratchpad.size() <= usual_size + surplus)
             return wanted;
-        why = text("it needs %zu bytes of scratchpad, the usual kernel %zu", wanted.scratchpad_size,
+        why = text("it needs %zu bytes of scratchpad, the usual kernel %zu", wanted.scratchpad.size(),
                    usual_size);
     } catch (const error &e) {
         why = e.what();

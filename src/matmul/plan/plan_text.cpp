@@ -18,15 +18,13 @@ std::string launch_text(const char *name, const std::vector<ze::spec_constant> &
 
 // The launches with their constants, then how the problem is cut.
 std::string plan_text(const plan &made) {
-    std::string words = text("flags:%u", made.flags) + launch_text("matmul", made.constants);
-    if (!made.finish_constants.empty())
-        words += launch_text("finish", made.finish_constants);
-    if (made.computes_reductions)
-        words += launch_text("reduce_src", made.reduce_constants);
-    for (const reorder::plan *move : {&made.pack, &made.widen, &made.arrange})
-        if (move->kernel)
-            words += launch_text(move->kernel, move->constants);
-    const kernels::matmul_problem &b = made.argument_block;
+    std::string words = text("flags:%u%s", made.flags, made.launches->empty() ? " matmul:" : "");
+    for (const launch &l : made.launches->launches()) {
+        const bool is_main = &l == &made.launches->launches().front();
+        const bool is_of_row = l.plan.kernel == made.row->name;
+        words += launch_text(is_main ? "matmul" : is_of_row ? "finish" : l.plan.kernel, l.plan.constants);
+    }
+    const kernels::matmul_problem &b = *made.argument_block;
     const auto &g = made.group_count;
     return words + text(" grouping:%d segment:%lld rows:%lld tile_rows:%d finish_rows:%d abreast:%d strip:%d "
                         "slices:%d k_range:%lld groups:%ux%ux%u",

@@ -7,7 +7,7 @@ namespace zemm::matmul {
 
 void xe_cut(const split &s, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
-    kernels::matmul_problem &block = result.argument_block;
+    kernels::matmul_problem &block = *result.argument_block;
     block.tile_rows = block.finish_rows = row.tile_m;
     block.group_x = int32_t(s.group_x);
     block.group_y = int32_t(s.group_y);

@@ -5,9 +5,10 @@
 
 #include "common/error.hpp"
 #include "matmul/plan/finish.hpp"
-#include "matmul/plan/plan.hpp"
 #include "matmul/problem/sparse.hpp"
-#include "primitive/primitive_desc.hpp"
+#include "primitive/launch.hpp"
+#include "reorder/launches.hpp"
+#include "reorder/plan.hpp"
 
 namespace zemm::matmul {
 
@@ -31,7 +32,7 @@ public:
     maker(const problem &p, const ze::device &dev) : p_(p), dev_(dev) {}
 
     steps make() {
-        made_.inner = p_;
+        made_.asked = made_.inner = p_;
         made_.inner.attr.scratchpad_mode = zemm_scratchpad_mode_user; // a part of this one's
         make_src_plain();
         if (is_f64(p_)) { // rows of kernels.def choose the layout, and read blocks, themselves
@@ -48,42 +49,52 @@ public:
         if (needs_finish(p_))
             finish_apart();
         if (is_f64(p_))
-            made_.multiply_f64 = plan_f64(made_.inner, dev_);
-        made_.inner_scratchpad_at = take(0);
+            made_.f64 = f64_launch(made_.inner, p_, dev_, place_of(ZEMM_ARG_DST)).within(made_.converted, 0);
         return std::move(made_);
     }
 
 private:
-    size_t take(size_t bytes) {
-        const size_t at = size_t(up(zemm_dim_t(used_), scratchpad_alignment));
-        used_ = at + bytes;
-        return at;
+    // Where the argument's data are: the caller's, or a plain tensor in the scratchpad.
+    operand place_of(int arg) const {
+        const auto found = made_.converted.find(arg);
+        return found == made_.converted.end() ? address_of(arg) : found->second;
     }
 
-    reorder::plan plan_move(const reorder::problem &move, int arg) {
-        reorder::plan plan;
+    operand take(const memory_desc &md) { return in_scratchpad(made_.scratchpad.take(md_size(md))); }
+
+    launch move_launch(const reorder::problem &move, int arg, const operand &from, const operand &to) {
+        launch_plan plan;
         std::string why;
         const bool is_from_f64 = move.src.data_type == zemm_f64 && move.dst.data_type != zemm_f64;
         if (!(is_from_f64 ? reorder::plan_f64 : reorder::plan_any)(move, dev_, plan, why))
             fail(zemm_unimplemented, "%s cannot be converted from %s: %s", argument_name(arg).c_str(),
                  md_sentence(move.src).c_str(), why.c_str());
-        return plan;
+        return reorder::reorder_launch(std::move(plan), from, to, move);
     }
 
-    const memory_desc &convert(int arg, const memory_desc &md) { return convert(arg, md, md.data_type); }
+    // An argument may be converted twice: then the second launch reads what the first one has written.
+    memory_desc convert(int arg, const reorder::problem &move) {
+        const operand from = place_of(arg), to = take(move.dst);
+        made_.before.push_back(move_launch(move, arg, from, to));
+        made_.converted[arg] = to;
+        return move.dst;
+    }
 
-    const memory_desc &convert(int arg, const memory_desc &md, zemm_data_type_t to) {
+    memory_desc convert(int arg, const memory_desc &md) { return convert(arg, md, md.data_type); }
+
+    memory_desc convert(int arg, const memory_desc &md, zemm_data_type_t to) {
         reorder::problem move;
         move.src = md;
         move.dst = md_row_major(md, to);
-        made_.before.push_back({arg, move.dst, plan_move(move, arg), take(md_size(move.dst))});
-        return made_.before.back().plain;
+        return convert(arg, move);
     }
 
-    const memory_desc &make_dense(int arg, const memory_desc &md) {
+    memory_desc make_dense(int arg, const memory_desc &md) {
         const memory_desc dense = reorder::dense_md(md);
-        made_.before.push_back({arg, dense, reorder::plan_densify(md), take(md_size(dense))});
-        return made_.before.back().plain;
+        const operand to = take(dense);
+        made_.before.push_back(reorder::densify_launch(md, arg, to));
+        made_.converted[arg] = to;
+        return dense;
     }
 
     // Zero points are subtracted on the way, which gives f32.
@@ -99,9 +110,7 @@ private:
         move.src = is_sparse(p_.src) ? make_dense(ZEMM_ARG_SRC, p_.src) : p_.src;
         move.dst = md_row_major(p_.src, zemm_f32);
         move.attr.zero_points[ZEMM_ARG_SRC] = *p_.zero_point(ZEMM_ARG_SRC);
-        made_.before.push_back(
-            {ZEMM_ARG_SRC, move.dst, plan_move(move, ZEMM_ARG_SRC), take(md_size(move.dst))});
-        made_.inner.src = move.dst;
+        made_.inner.src = convert(ZEMM_ARG_SRC, move);
         made_.inner.attr.zero_points.erase(ZEMM_ARG_SRC);
         made_.inner.attr.fpmath_mode = zemm_fpmath_mode_strict;
     }
@@ -127,21 +136,24 @@ private:
         move.src = md_row_major(p_.dst, p_.dst.data_type);
         move.dst = p_.dst;
         made_.inner.dst = move.src;
-        made_.after = plan_move(move, ZEMM_ARG_DST);
-        if (std::ranges::any_of(p_.attr.post_ops.entries, is_sum)) { // it reads dst
+        if (std::ranges::any_of(p_.attr.post_ops.entries, is_sum)) // it reads dst
             convert(ZEMM_ARG_DST, p_.dst);
-            made_.dst_at = made_.before.back().at;
-        } else {
-            made_.dst_at = take(md_size(move.src));
-        }
+        else
+            made_.converted[ZEMM_ARG_DST] = take(move.src);
+        made_.after.push_back(
+            move_launch(move, ZEMM_ARG_DST, place_of(ZEMM_ARG_DST), address_of(ZEMM_ARG_DST)));
     }
 
     // What comes after the sums leaves the matmul in the middle, which writes the sums.
     void finish_apart() {
         problem &inner = made_.inner;
-        made_.finish = plan_finish(inner, p_.dst, is_f64(p_));
+        const operand dst = place_of(ZEMM_ARG_DST);
+        const problem finished = inner;
         inner.dst = md_row_major(inner.dst, is_f64(p_) ? zemm_f64 : zemm_f32);
-        made_.sums_at = take(md_size(inner.dst));
+        const operand sums = take(inner.dst);
+        launch finish = finish_launch(finished, p_, is_f64(p_), sums, dst);
+        made_.after.insert(made_.after.begin(), finish.within(made_.converted, 0));
+        made_.converted[ZEMM_ARG_DST] = sums;
         if (!is_f64(p_))
             inner.bias = {};
         inner.attr.has_dropout = false;
@@ -154,7 +166,6 @@ private:
     const problem &p_;
     const ze::device &dev_;
     steps made_ = {};
-    size_t used_ = 0;
 };
 
 } // namespace
@@ -165,9 +176,32 @@ bool needs_steps(const problem &p) {
            std::ranges::any_of(p.attr.post_ops.entries, is_converted);
 }
 
-const converted_tensor *steps::find(int arg) const {
-    const auto found = std::ranges::find(before, arg, &converted_tensor::arg);
-    return found == before.end() ? nullptr : &*found;
+sequence steps::around(const sequence *inner, size_t inner_size, const ze::device &dev) const {
+    if (asked.empty())
+        return {};
+    scratch whole = scratchpad;
+    const size_t inner_at = whole.take(inner_size);
+    sequence made;
+    if (inner)
+        made = inner->within(converted, inner_at);
+    const size_t of_inner = made.launches().size();
+    if (f64)
+        made.add_last(*f64);
+    for (size_t i = 0; i < before.size(); ++i)
+        made.insert(i, before[i]);
+    for (const launch &l : after)
+        made.add_last(l);
+    if (dev.kind == zemm_gpu)
+        made.set_flags(gpu_build_flags(is_large(asked.src) || is_large(asked.wei) || is_large(asked.dst) ||
+                                       whole.size() > UINT32_MAX),
+                       of_inner);
+    return made;
+}
+
+size_t steps::scratchpad_size(size_t inner_size) const {
+    scratch whole = scratchpad;
+    whole.take(inner_size);
+    return whole.size();
 }
 
 steps make_steps(const problem &p, const ze::device &dev) {

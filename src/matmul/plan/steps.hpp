@@ -3,11 +3,13 @@
 // their sums. In the middle is a matmul of plain tensors, or of f64 (matmul_f64.cl).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "matmul/problem/problem.hpp"
-#include "reorder/plan.hpp"
+#include "primitive/scratch.hpp"
+#include "primitive/sequence.hpp"
 
 namespace zemm::matmul {
 
@@ -15,26 +17,19 @@ namespace zemm::matmul {
 // floating-point src, dropout, scales of dst that are results, stochastic rounding, f64.
 bool needs_steps(const problem &p);
 
-// A tensor that is converted into the scratchpad first. One that is converted twice has two of these: the
-// second one reads the result of the first.
-struct converted_tensor {
-    int arg; // ZEMM_ARG_...
-    memory_desc plain;
-    reorder::plan move; // densify.cl for a sparse one, else a reorder
-    size_t at;          // bytes in the scratchpad
-};
-
 struct steps {
-    std::vector<converted_tensor> before;
-    problem inner; // the matmul in the middle, and where its scratchpad begins
-    size_t inner_scratchpad_at;
-    std::optional<reorder::plan> multiply_f64; // runs in its place
-    std::optional<reorder::plan> finish;       // turns its sums into dst (finish_dst.cl)
-    size_t sums_at;
-    std::optional<reorder::plan> after; // gives dst its layout
-    size_t dst_at;                      // dst without blocks
+    problem asked;                    // weights with the layout that the matmul in the middle wants
+    problem inner;                    // the matmul in the middle
+    std::optional<launch> f64;        // runs in its place
+    std::vector<launch> before;       // convert tensors, in this order
+    std::vector<launch> after;        // finish the sums, and give dst its layout
+    std::map<int, operand> converted; // what the matmul in the middle reads and writes, by argument
+    scratch scratchpad;
 
-    const converted_tensor *find(int arg) const;
+    // All launches. inner: those of the matmul in the middle, which has inner_size bytes of the scratchpad
+    // behind the others; null for f64.
+    sequence around(const sequence *inner, size_t inner_size, const ze::device &dev) const;
+    size_t scratchpad_size(size_t inner_size) const; // of all
 };
 
 // Throws unimplemented where a step has no kernel.

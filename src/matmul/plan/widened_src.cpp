@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matmul/plan/widened_src.hpp"
+
+#include "kernels/matmul_args.h"
+#include "kernels/widen_args.h"
+#include "primitive/launch.hpp"
+
+namespace zemm::matmul {
+
+static_assert(sizeof(kernels::widen_problem) == 8 * (4 + 2 * (MATMUL_MAX_BATCH_NDIMS + 1)) + 8);
+
+launch widen_launch(const memory_desc &src, const memory_desc &wide, const operand &from, const operand &to) {
+    constexpr zemm_dim_t piece = 1024; // elements that make a work-item worth its launch
+    kernels::widen_problem block = {};
+    const int column = src.ndims - 1;
+    zemm_dim_t rows = 1;
+    for (int d = 0; d < column; ++d) {
+        block.dims[d] = src.dims[d];
+        block.strides[d] = src.strides[d];
+        rows *= src.dims[d];
+    }
+    block.ndims = column;
+    block.k = src.dims[column];
+    block.column = src.strides[column];
+    block.offset0 = src.offset0;
+    block.piece = piece;
+    launch_plan plan;
+    plan.kernel = "widen_src";
+    plan.constants = {{SPEC_SRC_DT, uint32_t(src.data_type)}, {SPEC_DST_DT, uint32_t(wide.data_type)}};
+    plan.block = to_bytes(block);
+    plan.group_count = {work_groups(block.k, piece, "K"), work_groups(rows, 1, "M"), 1};
+    return {.plan = std::move(plan), .operands = {from, to, block_address}};
+}
+
+} // namespace zemm::matmul

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch of widen_src: a src of small floats becomes wider before the matmul runs (choose/widening.hpp).
+#pragma once
+
+#include "primitive/sequence.hpp"
+
+namespace zemm::matmul {
+
+launch widen_launch(const memory_desc &src, const memory_desc &wide, const operand &from, const operand &to);
+
+} // namespace zemm::matmul

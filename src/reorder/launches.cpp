@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reorder/launches.hpp"
+
+#include "common/error.hpp"
+#include "primitive/dense_parameters.hpp"
+#include "reorder/plan.hpp"
+#include "reorder/sparse.hpp"
+
+namespace zemm::reorder {
+
+launch reorder_launch(launch_plan plan, const operand &from, const operand &to, const problem &p) {
+    values_of<kernels::reorder_arguments> values;
+    auto &v = values.fixed;
+    const auto set = [&](const quant_entry *entry, const uint64_t &tensor, const auto &value, int arg,
+                         operand::kind kind) {
+        if (entry && entry->is_on_host)
+            values.set(value, host_value(kind, arg));
+        else if (entry)
+            values.set(tensor, address_of(arg));
+    };
+    constexpr int scale = ZEMM_ARG_ATTR_SCALES, zero_point = ZEMM_ARG_ATTR_ZERO_POINTS;
+    constexpr int src = ZEMM_ARG_SRC, dst = ZEMM_ARG_DST;
+    set(p.scale(src), v.src_scale, v.host_src_scale, scale | src, operand::host_f32);
+    set(p.scale(dst), v.dst_scale, v.host_dst_scale, scale | dst, operand::host_f32);
+    set(p.zero_point(src), v.src_zp, v.host_src_zp, zero_point | src, operand::host_zero_point);
+    set(p.zero_point(dst), v.dst_zp, v.host_dst_zp, zero_point | dst, operand::host_zero_point);
+    if (p.reductions())
+        values.set(v.reductions, address_of(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | dst));
+    if (p.rounds_at_random())
+        values.set(v.rounding_seed, address_of(ZEMM_ARG_ATTR_ROUNDING_SEED));
+    return {.plan = std::move(plan),
+            .operands = {from, to, block_address, first_values},
+            .values = {values.made()}};
+}
+
+launch densify_launch(const memory_desc &md, int arg, const operand &to) {
+    return {.plan = plan_densify(md),
+            .operands = {address_of(arg), address_of(arg, pointers_part(md)),
+                         address_of(arg, indices_part(md)), to, block_address}};
+}
+
+launch sparsify_launch(const memory_desc &md, bool counts, const operand &from, int arg,
+                       const operand &starts) {
+    return {.plan = plan_sparsify(md, counts),
+            .operands = {from, address_of(arg), address_of(arg, pointers_part(md)),
+                         address_of(arg, indices_part(md)), starts, block_address}};
+}
+
+} // namespace zemm::reorder
+
+zemm::launch zemm::copy_launch(const memory_desc &from, const memory_desc &to, const operand &source,
+                               const operand &destination, const ze::device &dev) {
+    reorder::problem p;
+    p.src = from;
+    p.dst = to;
+    launch_plan plan;
+    std::string why;
+    if (!reorder::plan_any(p, dev, plan, why))
+        fail(zemm_unimplemented, "%s cannot be copied to %s: %s", md_sentence(from).c_str(),
+             md_sentence(to).c_str(), why.c_str());
+    return reorder::reorder_launch(std::move(plan), source, destination, p);
+}
