@@ -14,6 +14,12 @@ enum {
 #include "types.def"
 };
 
+// Elements of other sizes need more than loads and stores: is_whole_byte() and copy_element() know these.
+#define ZEMM_TYPE(name, NAME, number, bits)                                                                  \
+    _Static_assert(bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64,                         \
+                   "code that depends on the bits of " #name " is missing");
+#include "types.def"
+
 typedef global const uchar *bytes;
 
 static inline int type_bits(int data_type) {
