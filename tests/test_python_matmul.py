@@ -55,33 +55,6 @@ def test_integers(engine: zemm.Engine, src_dtype: Any, weights_dtype: Any) -> No
     assert zemm.matmul(a, b, engine=engine, dst_dtype=np.float16).dtype == np.float16
 
 
-@pytest.mark.parametrize("with_reductions", [False, True])
-@pytest.mark.parametrize("m", [1, 5])
-@pytest.mark.parametrize("groups", [1, 4])
-@pytest.mark.parametrize("grouped_zero_points", [False, True])
-def test_the_rfc_s_case(
-    engine: zemm.Engine, with_reductions: bool, m: int, groups: int, grouped_zero_points: bool
-) -> None:
-    k, n = 128, 24
-    a = integers(-128, 127, (m, k), np.int8)
-    b = integers(0, 255, (k, n), np.uint8)
-    zero_points = integers(0, 255, (groups, n) if grouped_zero_points else (n,), np.uint8)
-    src_scales, weights_scales = powers_of_two((m, groups)), powers_of_two((n,))
-    reductions = a.reshape(m, groups, -1).sum(axis=-1, dtype=np.int32) if with_reductions else None
-    got = zemm.matmul(
-        a,
-        b,
-        src_scales=src_scales,
-        weights_scales=weights_scales,
-        weights_zero_points=zero_points,
-        reductions=reductions,
-        engine=engine,
-    )
-    zp = per_k(zero_points, k, 0) if grouped_zero_points else wide(zero_points)
-    expected = (wide(a) * per_k(src_scales, k, 1)) @ ((wide(b) - zp) * weights_scales)
-    assert np.allclose(got, expected, rtol=1e-5, atol=1e-2)
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("signed", [False, True])
 def test_4_bit_weights(engine: zemm.Engine, transposed: bool, signed: bool) -> None:
@@ -164,31 +137,6 @@ def test_8_bit_floats_with_integer_weights(engine: zemm.Engine) -> None:
         assert np.array_equal(got, wide(a) @ (wide(b) - 8))
 
 
-@pytest.mark.parametrize("bits", [4, 8])
-@pytest.mark.parametrize("group", [None, 32])
-def test_quantised_then_multiplied(engine: zemm.Engine, bits: int, group: int | None) -> None:
-    x = RNG.normal(size=(6, 256)).astype(np.float32)
-    w = RNG.normal(size=(256, 48)).astype(np.float32)
-    values, scales, reductions = zemm.quantize_activations(x, 32)
-    codes, weights_scales, zero_points = zemm.quantize_weights(w, bits, group)
-    got = zemm.matmul(
-        values,
-        codes,
-        weights_dtype="u4" if bits == 4 else None,
-        src_scales=scales,
-        weights_scales=weights_scales,
-        weights_zero_points=zero_points,
-        reductions=reductions,
-        engine=engine,
-    )
-    u8 = codes if bits == 8 else zemm.unpack_int4(codes, w.size, signed=False).reshape(w.shape)
-    ws, wz = ((per_k(p, 256, 0) if group else wide(p)) for p in (weights_scales, zero_points))
-    expected = (values * per_k(scales, 256, 1)) @ ((u8 - wz) * ws)
-    assert np.allclose(got, expected, rtol=1e-4, atol=1e-3)
-    error = np.abs(got - wide(x) @ wide(w)).max() / np.abs(wide(x) @ wide(w)).max()
-    assert error < (0.02 if bits == 8 else 0.3)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, BF16])
 def test_integer_weights_of_a_floating_point_src(engine: zemm.Engine, dtype: Any) -> None:
     a = integers(-4, 4, (5, 64), dtype)
@@ -269,30 +217,12 @@ def test_batches(engine: zemm.Engine, src: tuple[int, ...], weights: tuple[int, 
     assert np.array_equal(got, a @ b)
 
 
-def test_batch_of_quantised_rows(engine: zemm.Engine) -> None:
-    x = RNG.normal(size=(2, 3, 64)).astype(np.float32)
-    values, scales, reductions = zemm.quantize_activations(x, 32)
-    b, zero_points = integers(0, 255, (64, 8), np.uint8), integers(0, 255, (8,), np.uint8)
-    parameters = {"weights_zero_points": zero_points, "engine": engine}
-    got = zemm.matmul(values, b, src_scales=scales, reductions=reductions, **parameters)
-    expected = (values * per_k(scales, 64, 2)) @ (wide(b) - zero_points)
-    assert got.shape == (2, 3, 8)
-    assert np.allclose(got, expected, rtol=1e-4, atol=1e-2)
-
-
 def test_post_ops(engine: zemm.Engine) -> None:
     a, b = integers(-4, 4, (2, 3, 4), np.float32), integers(-4, 4, (4, 5), np.float32)
     column, full = integers(1, 4, (5,), np.float32), integers(-4, 4, (2, 3, 5), np.float32)
     post_ops = ["eltwise_relu", ("eltwise_linear", 2.0, 1.0), ("binary_mul", column), ("binary_add", full)]
     got = zemm.matmul(a, b, post_ops=post_ops, engine=engine)
     assert np.array_equal(got, (np.maximum(a @ b, 0) * 2 + 1) * column + full)
-
-
-def test_select(engine: zemm.Engine) -> None:
-    a, b = integers(-4, 4, (3, 4), np.float32), integers(-4, 4, (4, 5), np.float32)
-    other, condition = integers(-4, 4, (3, 5), np.float32), integers(0, 1, (3, 5), np.uint8)
-    got = zemm.matmul(a, b, post_ops=[("binary_select", other, condition)], engine=engine)
-    assert np.array_equal(got, np.where(condition, a @ b, other))
 
 
 def test_several_threads(engine: zemm.Engine) -> None:
@@ -302,10 +232,6 @@ def test_several_threads(engine: zemm.Engine) -> None:
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda pair: zemm.matmul(*pair, engine=engine), pairs))
     assert all(np.array_equal(got, a @ b) for got, (a, b) in zip(results, pairs, strict=True))
-
-
-def test_empty(engine: zemm.Engine) -> None:
-    assert zemm.matmul(np.ones((0, 4), "f4"), np.ones((4, 3), "f4"), engine=engine).shape == (0, 3)
 
 
 S8, U8 = np.ones((2, 64), np.int8), np.ones((64, 6), np.uint8)
@@ -319,18 +245,12 @@ F32 = np.ones((2, 4), np.float32)
         ({"src": F32[0], "weights": F32.T}, ["(4,)"]),
         ({"src": np.ones((2, 0)), "weights": np.ones((1, 2))}, ["(2, 0)", "(1, 2)"]),
         ({"src": np.ones((2, 3, 4)), "weights": np.ones((3, 4, 5))}, ["(2, 3, 4)", "(3, 4, 5)"]),
-        ({"src": F32.astype(np.complex64), "weights": F32.T}, ["complex64"]),
         ({"src": F32, "weights": F32.T, "bias": np.ones(3, "f4")}, ["bias", "(3,)", "(2, 2)"]),
-        ({"src": F32, "weights": F32.T, "dst_dtype": "f31"}, ["f31"]),
         ({"src": F32, "weights": F32.T, "dst_dtype": "u4"}, ["u4"]),
         ({"src": F32, "weights": F32.T, "out": np.ones((2, 3), "f4")}, ["(2, 3)", "(2, 2)"]),
         ({"src": F32, "weights": F32.T, "out": np.ones((2, 2)), "dst_dtype": "f32"}, ["f64", "f32"]),
-        ({"src": F32, "weights": F32.T, "fpmath": "f128"}, ["f128"]),
-        ({"src": F32, "weights": F32.T, "post_ops": ["eltwise_rely"]}, ["eltwise_rely"]),
         ({"src": F32, "weights": F32.T, "post_ops": [("sum", 1.0)]}, ["post_ops[0]", "out"]),
-        ({"src": F32, "weights": F32.T, "post_ops": [("binary_add",)]}, ["post_ops[0]"]),
         ({"src": F32, "weights": F32.T, "post_ops": [("binary_add", np.ones(3))]}, ["post_ops[0]", "(3,)"]),
-        ({"src": F32, "weights": F32.T, "post_ops": [()]}, ["post_ops[0]"]),
         (
             {"src": S8, "weights": U8, "src_scales": np.ones((2, 5), "f4")},
             ["src_scales", "(2, 5)", "(2, 64)"],

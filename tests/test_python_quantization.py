@@ -134,39 +134,6 @@ def test_experts_are_quantised_one_by_one(bits: int, group: int | None, symmetri
                 assert whole.dtype == part.dtype
 
 
-@pytest.mark.parametrize(("bits", "symmetric"), [(8, False), (8, True), (4, False), (4, True)])
-@pytest.mark.parametrize("group", [None, 16])
-def test_experts_multiply(engine: zemm.Engine, bits: int, group: int | None, symmetric: bool) -> None:
-    """matmul() takes what the quantisers make of experts, and multiplies each with its own."""
-    rng = np.random.default_rng(bits)
-    x = rng.normal(size=(2, 5, 32)).astype(np.float32)
-    w = (rng.normal(size=(2, 32, 6)) * [[[1]], [[20]]]).astype(np.float32)
-    a = zemm.quantize_activations(x, 16)
-    b = zemm.quantize_weights(w, bits, group, symmetric=symmetric)
-    names = {(8, False): "u8", (8, True): "s8", (4, False): "u4", (4, True): "s4"}
-    y = zemm.matmul(
-        a.values,
-        b.values,
-        src_scales=a.scales,
-        weights_scales=b.scales,
-        weights_zero_points=b.zero_points,
-        weights_dtype=names[bits, symmetric],
-        reductions=None if symmetric else a.reductions,
-        engine=engine,
-    )
-    codes = b.values if bits == 8 else zemm.unpack_int4(b.values, w.size, symmetric).reshape(w.shape)
-    shifted = codes.astype(np.float64) - spread(b.zero_points, group) if not symmetric else codes
-    real_x = a.values.astype(np.float64) * np.repeat(a.scales, 16, axis=-1)
-    wanted = real_x @ (shifted * spread(b.scales, group))
-    assert np.allclose(y, wanted, rtol=1e-4, atol=1e-4)
-    assert np.abs(y - x @ w).max() < (0.05 if bits == 8 else 0.5) * np.abs(x @ w).max()
-
-
-def spread(parameters: np.ndarray | None, group: int | None) -> np.ndarray:
-    assert parameters is not None
-    return np.repeat(parameters.astype(np.float64), group or 32, axis=-2)
-
-
 def test_fields_have_names(engine: zemm.Engine) -> None:
     x = np.arange(16, dtype=np.float32).reshape(2, 8)
     for where in (None, engine):

@@ -2,7 +2,6 @@
 """Layers with tensors of torch, and zemm.torch.QuantLinear."""
 
 import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -80,27 +79,6 @@ def test_module(engine: zemm.Engine, dtype: Any, activation: str | None) -> None
         expected = plain.float()(x.float())
     assert (y.float() - expected).abs().max() <= 0.02 * expected.abs().max()
     assert list(module.parameters()) == []
-
-
-def test_state_dict(engine: zemm.Engine) -> None:
-    model = torch.nn.Sequential(
-        zemm.torch.QuantLinear.from_linear(linear(torch.bfloat16), bits=4, group=GROUP, engine=engine)
-    )
-    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    assert set(state) == {"0.values", "0.scales", "0.zero_points", "0.bias", "0.config"}
-    assert state["0.bias"].dtype == torch.bfloat16
-    other = torch.nn.Sequential(
-        zemm.torch.QuantLinear.from_linear(linear(torch.float32, bias=False), group=GROUP, engine=engine)
-    )
-    x = x_of(torch.bfloat16, 3)
-    assert not torch.equal(other(x), model(x))
-    other.load_state_dict(state)
-    assert torch.equal(other(x), model(x))
-    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert torch.equal(copied(x), model(x))
-    del state["0.config"]
-    with pytest.raises(RuntimeError, match="config"):
-        other.load_state_dict(state)
 
 
 def test_module_refusals(engine: zemm.Engine) -> None:
