@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import zemm
 from readme import ROOT, block, blocks
 from zemm._library.kernels import kernels
 from zemm.benchdnn import knobs, options
@@ -52,13 +54,56 @@ def driver_lines() -> list[str]:
     return [line for line in block("The driver", "sh").splitlines() if line]
 
 
+def run_snippet(section: str, page: str, folder: Path) -> str:
+    """What the only snippet of a section prints."""
+    (folder / "snippet.py").write_text(block(section, "python", page))
+    return run(sys.executable, "snippet.py", cwd=folder)
+
+
 def test_python_snippet(tmp_path: Path) -> None:
-    (tmp_path / "snippet.py").write_text(block("From Python", "python"))
-    result = subprocess.run(
-        [sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    assert re.fullmatch(r"largest error: \d\.\d% of the largest value\n", result.stdout)
+    printed = run_snippet("From Python", "README.md", tmp_path)
+    assert re.fullmatch(r"largest error: \d\.\d% of the largest value\n", printed)
+
+
+@pytest.mark.parametrize(
+    ("section", "package"),
+    [
+        ("A layer", None),
+        ("Streams", None),
+        ("Packed weights for zemm.matmul()", None),
+        ("Files", "safetensors"),
+        ("torch", "torch"),
+        ("DLPack", None),
+    ],
+)
+def test_layers_page(section: str, package: str | None, tmp_path: Path) -> None:
+    if package:
+        pytest.importorskip(package, reason=f"needs the package {package}")
+    run_snippet(section, "docs/layers.md", tmp_path)
+
+
+def test_python_page() -> None:
+    page = text_of("docs/python.md")
+    snippets = re.findall(r"(?ms)^```python\n(.*?)^```$", page)
+    assert len(snippets) == page.count("```python") > 5
+    exec("".join(snippets), {})
+
+
+def test_quoted_errors_of_the_python_page(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    (quoted,) = re.findall(r"(?ms)^```\n(engine .*?)^```$", text_of("docs/python.md"))
+    x = np.ones((2, 4), np.float32)
+    md = zemm.MemoryDesc((4, 4), "f32")
+    primitive = zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, md, md, md))
+    calls = [
+        lambda: zemm.Stream("cpu"),  # type: ignore[arg-type]
+        lambda: primitive.execute(stream, {zemm.ARG_SRC: x}),  # type: ignore[dict-item]
+        lambda: primitive.execute(stream, {"src": zemm.Memory(md, engine)}),  # type: ignore[dict-item]
+        lambda: zemm.matmul(x, x.T, fpmath="oops"),  # type: ignore[arg-type]
+    ]
+    for call, sentence in zip(calls, quoted.splitlines(), strict=True):
+        with pytest.raises(zemm.InvalidArgumentsError) as caught:
+            call()
+        assert str(caught.value) == sentence
 
 
 @pytest.mark.long
@@ -71,10 +116,6 @@ def test_driver_line(line: str, tmp_path: Path) -> None:
     assert summary, output[-3000:]
     assert int(summary.group(1)) > 0
     assert "failed:0" in output
-
-
-def test_doctor_is_as_described(tmp_path: Path) -> None:
-    run("zemm-doctor", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -206,11 +247,6 @@ def test_tests_of_promises_exist() -> None:
     for file, function in named:
         assert (ROOT / "tests" / file).is_file(), file
         assert f"def {function}(" in text_of(f"tests/{file}") if function else True, function
-
-
-def test_ci_installs_the_gpu_driver_of_the_readme() -> None:
-    assert "intel-opencl-icd" in text_of("README.md")
-    assert "intel-opencl-icd" in text_of(".ci/run")
 
 
 def test_lengths() -> None:

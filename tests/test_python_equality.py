@@ -2,7 +2,6 @@
 """Python objects as values: equality, hash, repr, copies, pickle, and the with block of a stream."""
 
 import copy
-import inspect
 import pickle
 import threading
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import pytest
 import zemm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, RUNTIME_DIM, MemoryDesc, words
+from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, RUNTIME_DIM, MemoryDesc
 
 # Descriptors with their repr.
 DESCRIPTORS: list[tuple[Callable[[], MemoryDesc], str]] = [
@@ -241,21 +240,3 @@ def test_threads_share_descriptors() -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 1
-
-
-def test_everything_public_has_a_docstring() -> None:
-    undocumented = []
-    for module in (zemm, words):
-        for name in getattr(module, "__all__", dir(module)):
-            value = getattr(module, name)
-            if not (inspect.isclass(value) or inspect.isfunction(value)):
-                continue
-            if not value.__module__.startswith("zemm"):
-                continue
-            parts = inspect.getmembers(value) if inspect.isclass(value) else []
-            own = [(f"{name}.{part}", it) for part, it in parts if not part.startswith("_")]
-            for path, it in [(name, value), *own]:
-                described = inspect.isroutine(it) or isinstance(it, property) or inspect.isclass(it)
-                if described and not inspect.getdoc(it):
-                    undocumented.append(path)
-    assert undocumented == []
