@@ -8,7 +8,6 @@ code. That needs no such CPU: the OpenCL CPU runtime builds for others, too.
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 import zemm
 from support_level_zero import Driver
 from support_problem import Problem
+from support_process import captured
 from support_rows import BY_NAME, constant_id, state
 from support_run import make_pd
 from zemm.isa.spirv import specialised
@@ -63,9 +63,7 @@ def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> b
     path = folder / f"{tiles}.spv"
     path.write_bytes(specialised(module.spirv, constants))
     environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "graniterapids"}
-    done = subprocess.run(
-        [sys.executable, __file__, str(path)], capture_output=True, text=True, env=environment, timeout=300
-    )
+    done = captured([sys.executable, __file__, str(path)], env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return path.with_suffix(".bin").read_bytes()
 

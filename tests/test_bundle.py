@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import zemm
+from support_process import captured
 from zemm import bundle
 
 pytestmark = pytest.mark.xdist_group("bundle")
@@ -33,25 +34,13 @@ def folder(engine: zemm.Engine, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 def zemm_time(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the program with this environment and nothing else in it."""
-    return subprocess.run(
-        [folder / "zemm_time", *arguments],
-        env={"ZEMM_CACHE": "0"} | environment,
-        cwd="/",
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    return captured(
+        [folder / "zemm_time", *arguments], env={"ZEMM_CACHE": "0"} | environment, cwd="/", timeout=120
     )
 
 
 def test_empty_environment(folder: Path) -> None:
-    done = subprocess.run(
-        ["env", "-i", folder / "zemm_time", "-s", "0", CASE],
-        cwd="/",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = captured(["env", "-i", folder / "zemm_time", "-s", "0", CASE], cwd="/")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     match = LINE.fullmatch(done.stdout.splitlines()[-1])

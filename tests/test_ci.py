@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from readme import ROOT, blocks
+from support_process import captured
 
 SCRIPT = ROOT / ".ci" / "run"
 STUBS = ["apt-get", "xargs", "python3", "pip", "zemm-benchdnn", "meson", "pytest", "python"]
@@ -59,14 +60,11 @@ def run_with_stubs(tmp_path: Path, failing: str, nth: int) -> tuple[int, list[st
             "exit 0\n"
         )
         stub.chmod(0o755)
-    result = subprocess.run(
+    result = captured(
         [str(folder / ".ci" / "run")],
         env={"PATH": f"{bin_}:/usr/bin:/bin", "HOME": str(tmp_path)},
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
         timeout=60,
-        check=False,
     )
     return result.returncode, log.read_text().splitlines()
 

@@ -3,7 +3,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 import zemm
 from readme import ROOT, block, blocks
+from support_process import captured
 from zemm._library.kernels import kernels
 from zemm.benchdnn import knobs, options
 
@@ -43,9 +43,7 @@ def environment() -> dict[str, str]:
 
 def run(*command: str, cwd: Path) -> str:
     """What a command prints, which must succeed."""
-    result = subprocess.run(
-        command, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=300, check=False
-    )
+    result = captured(command, cwd=cwd, env=environment(), timeout=300)
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
     return result.stdout
 

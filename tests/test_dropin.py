@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import zemm
+from support_process import captured
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = Path(zemm.__file__).parent / "dnnl" / "libdnnl.so.3"
@@ -155,9 +156,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(program: Path, case: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LD_LIBRARY_PATH": str(folder), **variables}
-    return subprocess.run(
-        [program, case], env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
+    return captured([program, case], env=environment, timeout=120)
 
 
 def onednn_headers() -> list[str]:

@@ -5,11 +5,11 @@ processor.
 
 import ctypes
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support_process import captured
 
 SCRIPT = "import zemm; print(*zemm.Engine('cpu').features, sep=',')"
 AMX = {"amx_int8", "amx_bf16", "amx_fp16"}
@@ -61,9 +61,7 @@ def run(mask: str | None, verbose: str = "") -> tuple[set[str], str]:
     environment.pop("ZEMM_DEVICE_MASK", None)
     if mask is not None:
         environment["ZEMM_DEVICE_MASK"] = mask
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=120
-    )
+    done = captured([sys.executable, "-c", SCRIPT], env=environment, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     *log, features = done.stdout.splitlines()
     return set(features.split(",")) - {""}, "\n".join(log)
@@ -109,9 +107,7 @@ def test_unknown_name_is_a_warning() -> None:
 def test_mask_changes_no_result() -> None:
     """The doctor's matmul is right without any feature, and the doctor reports the mask."""
     environment = {**os.environ, "ZEMM_DEVICE_MASK": "avx2"}
-    done = subprocess.run(
-        [sys.executable, "-m", "zemm.doctor"], env=environment, capture_output=True, text=True, timeout=300
-    )
+    done = captured([sys.executable, "-m", "zemm.doctor"], env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "none beyond the baseline" in done.stdout
     assert "ZEMM_DEVICE_MASK=avx2" in done.stdout

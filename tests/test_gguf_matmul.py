@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of GGUF files as weights: matmuls beside their dequantised weights in float64."""
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import zemm
 from numpy.typing import NDArray
 from readme import blocks
 from support_gguf import FLOATS, FORMATS, QUANTISED, float_rows, usual_blocks, write
+from support_process import captured
 from zemm.gguf.sums import group_sums
 
 K, N, M = 512, 24, 3
@@ -326,9 +326,7 @@ def test_snippet_of_the_page(tmp_path: Path) -> None:
     ((language, text),) = blocks("Use", "docs/gguf.md")
     assert language == "python"
     (tmp_path / "snippet.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "snippet.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = captured([sys.executable, "snippet.py"], cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr
     # The comments of the snippet are what it prints.
     assert done.stdout.splitlines() == [line.split("# ")[1] for line in text.splitlines() if "print(" in line]

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from dry_run_worker import cases
+from support_process import captured
 from support_rows import BY_NAME, ROWS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,15 +79,7 @@ def dry_run(
         "ExperimentalD2HCpuCopyThreshold": str(1 << 30),
         **settings,
     }
-    result = subprocess.run(
-        [sys.executable, *command],
-        env=env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    result = captured([sys.executable, *command], env=env, cwd=tmp_path, timeout=timeout)
     assert result.returncode == 0, f"exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
     assert not list(tmp_path.glob("*.aub")), "the driver filled the disk with what it records"
     assert "is left out" not in result.stdout, result.stdout  # every row could be built

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from readme import ROOT, block
+from support_process import captured
 
 pytestmark = [pytest.mark.full, pytest.mark.long, pytest.mark.xdist_group("install")]
 HEADERS = ["zemm.h", "zemm_format_tags.h", "zemm_types.h", "zemm_ze.h"]
@@ -28,14 +29,7 @@ def tool(name: str) -> str:
 
 def run(*command: str, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    result = subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, "PATH": path, **(env or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = captured(command, cwd=cwd, env={**os.environ, "PATH": path, **(env or {})})
     assert result.returncode == 0, f"{' '.join(command)}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
     return result.stdout
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import zemm
 from support_isa import NEWER, OLDER, elf
+from support_process import captured
 from zemm._library import kernels
 from zemm.isa import analysis, assembly, binary, loops, messages, model, overflow, pipes, rows, spirv
 from zemm.isa.compiler import Compiled
@@ -410,11 +411,8 @@ def list_of(folder: Path, *lines: str) -> subprocess.CompletedProcess[str]:
     comments = re.findall(r"(?m)^//.*$", (KERNELS / "kernels.def").read_text())
     definition = folder / "kernels.def"
     definition.write_text("\n".join([*comments, *lines, ""]))
-    return subprocess.run(
-        [sys.executable, KERNELS / "build_kernels.py", "json", definition, folder / "kernels.json"],
-        capture_output=True,
-        text=True,
-        check=False,
+    return captured(
+        [sys.executable, KERNELS / "build_kernels.py", "json", definition, folder / "kernels.json"]
     )
 
 

@@ -10,18 +10,14 @@ from pathlib import Path
 
 import pytest
 from support_isa import NEWER, OLDER, elf
+from support_process import captured
 
 MODULE = struct.pack("<5I", 0x07230203, 0x00010200, 0, 1, 0)
 
 
 def isa(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "zemm.isa", *map(str, arguments)],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
+    return captured(
+        [sys.executable, "-m", "zemm.isa", *map(str, arguments)], env={**os.environ, **variables}, timeout=900
     )
 
 

@@ -5,7 +5,6 @@ that has all.
 
 import json
 import os
-import subprocess
 import sys
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 import zemm
 from support_case_lines import problems
 from support_problem import Problem
+from support_process import captured
 from support_rows import BY_NAME, ROWS
 from support_run import run
 
@@ -57,9 +57,7 @@ def test_level(engine: zemm.Engine, mask: str) -> None:
     if missing:
         pytest.skip(f"the levels of a CPU with everything; this one lacks {', '.join(sorted(missing))}")
     environment = {**os.environ, "ZEMM_DEVICE_MASK": f"amx_int8,amx_bf16,amx_fp16,{mask}"}
-    done = subprocess.run(
-        [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=300
-    )
+    done = captured([sys.executable, __file__], env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     integer, floats = LEVELS[mask]
     for name, (chosen, generic, equal) in json.loads(done.stdout).items():

@@ -5,12 +5,12 @@ before.
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support_process import captured
 from zemm.isa.pipes import Pipe
 
 STORED = Path(__file__).with_name("isa_figures.json")
@@ -30,12 +30,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     if not shutil.which("ocloc"):
         pytest.skip(NO_OCLOC)
     out = tmp_path_factory.mktemp("isa") / "figures.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "zemm.isa", "--device", "pvc,dg2,tgllp", "--json", str(out)],
-        capture_output=True,
-        text=True,
-        timeout=1200,
-        check=False,
+    done = captured(
+        [sys.executable, "-m", "zemm.isa", "--device", "pvc,dg2,tgllp", "--json", str(out)], timeout=1200
     )
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(out.read_text())

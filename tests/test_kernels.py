@@ -4,7 +4,6 @@ flag.
 """
 
 import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import reference
 import zemm
 from support_kernel_problems import PROBLEMS
 from support_problem import Data, PostOp, Problem, Quant, make_data
+from support_process import captured
 from support_rows import BY_NAME, ROWS
 from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
 from support_tiers import is_turn_of
@@ -67,9 +67,7 @@ def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.Monk
 def test_nothing_past_the_end_is_touched(row: str) -> None:
     script = Path(__file__).with_name("support_guard_pages.py")
     environment = os.environ | {"ZEMM_TEST_ROWS": row}
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, env=environment, timeout=600
-    )
+    done = captured([sys.executable, script], env=environment, timeout=600)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"ended in {lines[-1:]} with {done.returncode}: {done.stderr[-2000:]}"
     assert len(lines) == len(PROBLEMS) + 1

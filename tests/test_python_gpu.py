@@ -7,11 +7,11 @@ arrays arrive as their descriptors say, and they check errors.
 
 import ctypes
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support_process import captured
 
 AUB = {
     "NEOReadDebugKeys": "1",
@@ -77,14 +77,7 @@ def has_driver() -> bool:
 @pytest.mark.intel_gpu_driver
 @pytest.mark.skipif(not has_driver(), reason="needs the packages libze1 and intel-opencl-icd")
 def test_arrays_reach_a_gpu(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        env={**os.environ, **AUB},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    done = captured([sys.executable, "-c", SCRIPT], env={**os.environ, **AUB}, cwd=tmp_path, timeout=600)
     for recording in tmp_path.glob("*.aub"):
         recording.unlink()
     assert done.returncode == 0, done.stdout + done.stderr

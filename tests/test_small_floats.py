@@ -4,7 +4,6 @@ round is stored, by reorders and by matmuls.
 """
 
 import os
-import subprocess
 import sys
 from functools import cache
 from typing import Any
@@ -15,6 +14,7 @@ import zemm
 from reference import NAN_AS
 from support_layout import Buffer, Layout
 from support_problem import FLOATS, SMALL_FLOATS, Data, PostOp, Problem, Quant
+from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
 from support_run import GUARD, get, make_call, make_pd, run
 from zemm import ARG_ATTR_SCALES, ARG_DST, ARG_FROM, ARG_SRC, ARG_TO
@@ -306,9 +306,7 @@ def test_matmul_without_tables(engine: zemm.Engine) -> None:
     if "avx512_bf16" not in engine.features:
         pytest.skip("the processor has no avx512_bf16: the other tests run without tables")
     environment = {**os.environ, "ZEMM_DEVICE_MASK": "avx512_bf16"}
-    done = subprocess.run(
-        [sys.executable, __file__], env=environment, capture_output=True, text=True, timeout=900
-    )
+    done = captured([sys.executable, __file__], env=environment, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     orders = 2 * len(ORDERS) + 1  # one of the three rows takes packed weights only
     assert len(done.stdout.splitlines()) == orders * len(SMALL_FLOATS)

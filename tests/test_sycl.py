@@ -16,6 +16,7 @@ import pytest
 import zemm
 from support_level_zero import compile_opencl, compilers
 from support_loader import build_stand_in, system_loader_is_new_enough
+from support_process import captured
 
 WORKER = Path(__file__).with_name("sycl_worker.py")
 DRIVER = Path(zemm.__file__).parent / "libze_cpu.so"
@@ -51,9 +52,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def run(kernels: Path, environment: dict[str, str], **more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(WORKER), str(kernels)]
-    return subprocess.run(
-        command, env={**environment, **more}, capture_output=True, text=True, check=False, timeout=300
-    )
+    return captured(command, env={**environment, **more}, timeout=300)
 
 
 @pytest.mark.parametrize("adapter", ["0", "1"], ids=["v1", "v2"])

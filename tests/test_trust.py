@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support_planted import LIBRARY, PLANTED, clean_environment, compile_library, compile_program
+from support_process import captured
 
 
 @pytest.fixture
@@ -33,14 +34,7 @@ def program(open_folder: Path) -> Path:
 
 def names_looked_up(program: Path) -> set[str]:
     """The names of libraries that the dynamic linker looks for once the program runs."""
-    done = subprocess.run(
-        [program],
-        env=clean_environment(LD_DEBUG="libs"),
-        cwd="/",
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
+    done = captured([program], env=clean_environment(LD_DEBUG="libs"), cwd="/", timeout=100)
     assert done.stdout == "right\n"
     # Names that the driver finds by itself appear as the files that it opens.
     found = re.findall(r"find library=(\S+)|calling init: (\S+)", done.stderr.split("BEGIN\n", 1)[1])
@@ -102,9 +96,7 @@ def test_missing_driver(open_folder: Path) -> None:
     marker = open_folder / "marker"
     for folder in (planted.parent, planted.parent.parent):
         folder.chmod(0o777)
-        done = subprocess.run(
-            [program], env=clean_environment(MARKER=str(marker)), capture_output=True, text=True
-        )
+        done = captured([program], env=clean_environment(MARKER=str(marker)))
         assert done.returncode == 1
         assert f"{folder} is writable by all users" in done.stdout
         assert not marker.exists()

@@ -2,13 +2,13 @@
 """Tuning files, and the choices in them: tests/c/test_tuning.cpp has the damaged ones."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import zemm
 from support_problem import Problem, zero_point
+from support_process import captured
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS
 from support_run import make_pd, run
 from zemm.benchdnn.atoms import UsageError
@@ -40,9 +40,7 @@ def implementations(tuning: Path | None = None, **variables: str) -> tuple[list[
     """The implementations, the warnings, and the tuning file of a process."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("ZEMM_TUNING")}
     env |= {"ZEMM_VERBOSE": "warn", **variables} | ({"ZEMM_TUNING": str(tuning)} if tuning else {})
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, timeout=120
-    )
+    done = captured([sys.executable, "-c", SCRIPT], env=env, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     (names,) = (line.split()[1:] for line in lines if line.startswith("impl "))

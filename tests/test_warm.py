@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 import zemm
 from readme import block
+from support_process import captured
 from zemm._library import library
 from zemm._terminal import building
 
@@ -25,9 +26,7 @@ zemm.Primitive(zemm.MatmulPrimitiveDesc(zemm.Engine("cpu"), *md))
 
 def run(folder: Path, *command: str, code: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | {"ZEMM_CACHE_DIR": str(folder), **variables}
-    done = subprocess.run(
-        [sys.executable, *command], env=env, capture_output=True, text=True, timeout=300, check=False
-    )
+    done = captured([sys.executable, *command], env=env, timeout=300)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
