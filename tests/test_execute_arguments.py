@@ -320,26 +320,6 @@ def test_threads(engine: zemm.Engine, scratchpad: str) -> None:
             done.result()
 
 
-def test_threads_create(engine: zemm.Engine) -> None:
-    """Threads create the same primitive and different primitives at once."""
-
-    def work(i: int) -> None:
-        problem = Problem((3, 8 + i % 3), (8 + i % 3, 5), "s8", "s8", "s32", seed=i)
-        run(engine, zemm.Stream(engine), problem)
-
-    with ThreadPoolExecutor(6) as pool:
-        for done in [pool.submit(work, i) for i in range(60)]:
-            done.result()
-
-
-def test_errors_belong_to_their_thread(engine: zemm.Engine) -> None:
-    with pytest.raises(zemm.InvalidArgumentsError):
-        zemm.MemoryDesc((-5,), "f32", "a")
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(last_error).result() == ""
-    assert "-5" in last_error()
-
-
 # ---- the primitive cache, observed in the log of another process
 
 CACHE_SCRIPT = """

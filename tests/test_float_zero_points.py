@@ -107,24 +107,6 @@ def test_to_s32(engine: zemm.Engine, stream: zemm.Stream) -> None:
     assert result(engine, stream, problem, data).tolist() == [[4, 2, 6]]  # 3.5, 1.5 and 5.5
 
 
-REFUSED = {
-    "src": (SRC, "f32", zemm.InvalidArgumentsError, "only those of weights may be floats"),
-    "dst": (DST, "f16", zemm.InvalidArgumentsError, "only those of weights may be floats"),
-    "f8": (
-        WEIGHTS,
-        "f8_e4m3",
-        zemm.InvalidArgumentsError,
-        "data_type f8_e4m3 is not one of f32, f16, bf16, s32",
-    ),
-}
-
-
-@pytest.mark.parametrize(("arg", "dt", "error", "words"), REFUSED.values(), ids=REFUSED)
-def test_attribute_refuses(arg: int, dt: str, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        zemm.Attr().set_zero_points(arg, 0, (), dt)
-
-
 def test_float_weights_are_refused(engine: zemm.Engine) -> None:
     problem = Problem((5, 32), (32, 16), "f16", "f8_e4m3", "f32", wei_zp=zero_point(2, (), "f16"))
     with pytest.raises(

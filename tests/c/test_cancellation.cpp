@@ -69,23 +69,6 @@ void cancel(pthread_t thread) {
     CHECK(result == PTHREAD_CANCELED);
 }
 
-// The work begins only after the thread has ended, so nothing but the cancellation ends the wait.
-void test_wait() {
-    const gate closed(*engine->device);
-    const call c;
-    c.execute(closed.event());
-    const pthread_t thread = start(
-        [](void *stream) -> void * {
-            zemm_stream_wait(static_cast<zemm_stream_t>(stream));
-            return nullptr;
-        },
-        c.stream);
-    cancel(thread);
-    closed.open();
-    OK(zemm_stream_wait(c.stream));
-    c.check();
-}
-
 // A thread that has disabled cancellation is not cancelled.
 void test_disabled() {
     const gate closed(*engine->device);
@@ -167,7 +150,6 @@ int main(int argc, char **argv) {
     const zemm_dims_t dims = {n, n};
     OK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab));
     OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
-    test_wait();
     test_disabled();
     test_anywhere(count_live);
     OK(zemm_primitive_desc_destroy(pd));

@@ -101,30 +101,6 @@ static void beside_running_threads() {
     OK(ze.zeCommandListDestroy(list));
 }
 
-static void beside_a_waiting_thread() {
-    ze_event_pool_handle_t pool = make_pool(1);
-    ze_event_handle_t start = make_event(pool, 0);
-    ze_command_list_handle_t held_back = immediate_list(), list = immediate_list();
-    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
-    int *values = zeros();
-    add(held_back, kernel, values, nullptr, {start});
-    std::thread waiting[2] = {std::thread([&] { OK(ze.zeEventHostSynchronize(start, UINT64_MAX)); }),
-                              std::thread([&] { finish(held_back); })};
-    CHECK(in_child([&] {
-              use(list);
-              // The child has the command that was held back, too. Its memory is a copy.
-              OK(ze.zeEventHostSignal(start));
-              finish(held_back);
-              check(values, 1);
-          }) == 0);
-    check(values, 0);
-    OK(ze.zeEventHostSignal(start));
-    for (std::thread &thread : waiting)
-        thread.join();
-    check(values, 1);
-    destroy_all(held_back, list, kernel, start, pool, values);
-}
-
 /// A kernel that runs until the host ends it. The fork goes on without it, and the driver refuses
 /// calls in the child.
 static void beside_an_endless_kernel() {
@@ -182,7 +158,6 @@ int main(int argc, char **argv) {
     open_driver(argc, argv);
     module = load_module("kernels.spv");
     beside_running_threads();
-    beside_a_waiting_thread();
     beside_a_host_function();
     beside_an_endless_kernel();
     std::puts("ok");
