@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import zemm
+from hypothesis import strategies as st
 from support_problem import INT8, SMALL_FLOATS, Problem, masked, zero_point
 from support_run import make_attr
 
@@ -84,7 +85,10 @@ def wrong_k(draw: Draw, p: Problem) -> Wrong:
 def more_dimensions(draw: Draw, p: Problem) -> Wrong | None:
     if p.ndims == 12:
         return None
-    return invalid(p, ["weights", p.ndims + 1, p.ndims], dims={"wei": (1, *p.wei_dims)})
+    name, said = draw(st.sampled_from([("wei", "weights"), ("dst", "dst"), ("bias", "bias")]))
+    return invalid(
+        p, [said, p.ndims + 1, p.ndims], dims={name: (1, *p.dims("dst" if name == "bias" else name))}
+    )
 
 
 def one_dimension(draw: Draw, p: Problem) -> Wrong:
@@ -237,7 +241,7 @@ def no_apply_to_int(draw: Draw, p: Problem) -> Wrong | None:
 
 
 def binary_of_other_dimensions(draw: Draw, p: Problem) -> Wrong:
-    dims = grown(p.dst_dims, -2, 2)
+    dims = draw(st.sampled_from([grown(p.dst_dims, -2, 2), (1, *p.dst_dims)][: 1 if p.ndims == 12 else 2]))
 
     def add(attr: zemm.Attr) -> None:
         ops = zemm.PostOps()

@@ -367,6 +367,7 @@ def test_attributes_are_part_of_the_key(engine: zemm.Engine, stream: zemm.Stream
         *(replace(base, post_ops=(PostOp("eltwise", "eltwise_linear", 1.0, b),)) for b in (0.0, 2.0)),
         *(replace(base, post_ops=(PostOp("binary", "binary_add", mask=m),)) for m in range(4)),
         *(replace(base, post_ops=(PostOp("prelu", mask=m),)) for m in range(4)),
+        *(replace(base, post_ops=(PostOp("sum", alpha=a),)) for a in (1.0, 2.0)),
         replace(base, dst_pad=1),
         replace(base, wei_zp=zero_point(0)),
         replace(base, wei_zp=zero_point(host=True)),
