@@ -7,7 +7,8 @@ of a test inherit.
 Without an option pytest runs the quick tier: each kernel, type and attribute (test_tiers.py checks
 that). `--full` runs all cases. A test marked `full` is not in the quick tier. A test marked
 `quick(cases=f)` has those cases in the quick tier for which f returns true; f gets the test's
-parameters by name.
+parameters by name. A test marked `decided(cases=f)` is a product whose other cases run with `--full`
+only if f returns true: those that show a decision of the library (support_decisions.py).
 """
 
 import inspect
@@ -46,8 +47,10 @@ def is_quick(item: pytest.Item) -> bool:
     if item.get_closest_marker("full"):
         return False
     mark = item.get_closest_marker("quick")
-    if not mark:
-        return True
+    return not mark or has_case(mark, item)
+
+
+def has_case(mark: pytest.Mark, item: pytest.Item) -> bool:
     cases, parameters = mark.kwargs["cases"], item.callspec.params  # type: ignore[attr-defined]
     return bool(cases(**{name: parameters[name] for name in inspect.signature(cases).parameters}))
 
@@ -56,6 +59,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     full, rest_of_full = config.getoption("full"), config.getoption("full_only")
     if full and rest_of_full:
         raise pytest.UsageError("--full has what --full-only has: give one of them")
+    if full or rest_of_full:
+        decided = ((item, item.get_closest_marker("decided")) for item in items)
+        items[:] = [item for item, mark in decided if not mark or is_quick(item) or has_case(mark, item)]
     if not full:
         chosen = [item for item in items if is_quick(item) != rest_of_full]
         kept = set(chosen)

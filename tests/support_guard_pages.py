@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the kernels' problems in a process whose buffers all end at a page that cannot be touched.
+"""support_guard_pages.py ROW PROBLEM...
+
+Runs problems of the kernels on a row, in a process whose buffers all end at a page that cannot be touched.
 
 A read or write past the end of a tensor kills the process. The last line of its output names the
 kernel and the problem.
@@ -8,6 +10,7 @@ kernel and the problem.
 import ctypes
 import mmap
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -46,16 +49,17 @@ def main() -> None:
     support_run.zemm.Memory = GuardedMemory  # type: ignore[misc]
     engine = zemm.Engine("cpu")
     stream = zemm.Stream(engine)
-    for row in os.environ["ZEMM_TEST_ROWS"].split():
-        os.environ["ZEMM_KERNEL"] = row
-        for name, problem in PROBLEMS.items():
-            print(row, name, flush=True)
-            try:
-                call = support_run.make_call(engine, problem, make_data(problem))
-            except NotImplementedError:
-                continue
-            zemm.Primitive(call.pd).execute(stream, call.args)
-            stream.wait()
+    row, *names = sys.argv[1:]
+    os.environ["ZEMM_KERNEL"] = row
+    for name in names:
+        print(row, name, flush=True)
+        problem = PROBLEMS[name]
+        try:
+            call = support_run.make_call(engine, problem, make_data(problem))
+        except NotImplementedError:
+            continue
+        zemm.Primitive(call.pd).execute(stream, call.args)
+        stream.wait()
     print("done")
 
 

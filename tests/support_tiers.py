@@ -118,15 +118,19 @@ def in_turns(
     return lambda row, name: (row, name) in turns()
 
 
-_NAMES = {problem: name for name, problem in PROBLEMS.items()}
+NAMES = {problem: name for name, problem in PROBLEMS.items()}
 _ON_CPU_ROWS = in_turns(CPU_ROWS, PROBLEMS, lambda row, name: PROBLEMS[name])
 _ON_XE_ROWS = in_turns(
     XE_ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], covers=lambda name: facts(PROBLEMS[name])
 )
 
 
+def is_quick_pair(row: str, name: str) -> bool:
+    return any(is_turn(row, name) for is_turn in (_ON_CPU_ROWS, _ON_XE_ROWS))
+
+
 def is_turn_of(row: str, problem: Problem) -> bool:
     """Whether the quick tier runs this problem of the kernels on this row. It runs each on a row for
     CPUs. Rows for Intel GPUs, which are slow in software, run as many as have all facts.
     """
-    return any(is_turn(row, _NAMES[problem]) for is_turn in (_ON_CPU_ROWS, _ON_XE_ROWS))
+    return is_quick_pair(row, NAMES[problem])

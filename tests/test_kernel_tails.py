@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import zemm
+from support_decisions import needed
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
 from support_run import get, make_call, make_pd, run
@@ -59,7 +60,11 @@ def first_problem(row: str, name: str) -> Problem:
     return VARIANTS[name].of_shape(*next(shapes(INTEGERS if name in INTEGERS else FLOATS, name)), 0)
 
 
-@pytest.mark.quick(cases=in_turns(CPU_ROWS, VARIANTS, first_problem, covers=nothing))
+IS_TURN = in_turns(CPU_ROWS, VARIANTS, first_problem, covers=nothing)
+
+
+@pytest.mark.quick(cases=IS_TURN)
+@pytest.mark.decided(cases=needed(CPU_ROWS, VARIANTS, first_problem, first=IS_TURN))
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_tails(

@@ -3,7 +3,6 @@
 flag.
 """
 
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +11,13 @@ import numpy as np
 import pytest
 import reference
 import zemm
+from support_decisions import needed
 from support_kernel_problems import PROBLEMS
 from support_problem import Data, PostOp, Problem, Quant, make_data
 from support_process import captured
 from support_rows import BY_NAME, ROWS
 from support_run import GUARD, check_dst, compare, get, make_call, make_pd, run
-from support_tiers import is_turn_of
+from support_tiers import NAMES, is_quick_pair, is_turn_of
 from zemm._library.library import names_of
 from zemm.benchdnn import eltwise as driver
 
@@ -36,7 +36,12 @@ def test_there_are_rows() -> None:
     assert len(set(ROWS)) == len(ROWS)
 
 
+# Which pairs of a row and a problem run with --full.
+IS_NEEDED = needed(ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], first=is_quick_pair)
+
+
 @pytest.mark.quick(cases=is_turn_of)
+@pytest.mark.decided(cases=lambda row, problem: IS_NEEDED(row, NAMES[problem]))
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("row", ROWS)
 def test_row(
@@ -66,11 +71,11 @@ def test_every_row_takes_something(engine: zemm.Engine, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("row", ROWS)
 def test_nothing_past_the_end_is_touched(row: str) -> None:
     script = Path(__file__).with_name("support_guard_pages.py")
-    environment = os.environ | {"ZEMM_TEST_ROWS": row}
-    done = captured([sys.executable, script], env=environment, timeout=600)
+    names = [name for name in PROBLEMS if IS_NEEDED(row, name)]
+    done = captured([sys.executable, script, row, *names], timeout=600)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"ended in {lines[-1:]} with {done.returncode}: {done.stderr[-2000:]}"
-    assert len(lines) == len(PROBLEMS) + 1
+    assert len(lines) == len(names) + 1
 
 
 def test_unknown_kernel(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:

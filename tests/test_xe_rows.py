@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import zemm
 from support_case_lines import table
+from support_decisions import needed
 from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS, constant_id, flag, state
 from support_run import Call, check_dst, make_call, make_pd, run
@@ -99,7 +100,11 @@ def first_problem(row: str, name: str) -> Problem | None:
     return variants[name].of_shape(*next(shapes(row, variants, name)), 0) if name in variants else None
 
 
-@pytest.mark.quick(cases=in_turns(XE_ROWS[::8], NAMES, first_problem, covers=nothing))
+IS_TURN = in_turns(XE_ROWS[::8], NAMES, first_problem, covers=nothing)
+
+
+@pytest.mark.quick(cases=IS_TURN)
+@pytest.mark.decided(cases=needed(XE_ROWS, NAMES, first_problem, first=IS_TURN))
 @pytest.mark.parametrize(("row", "name"), CASES)
 def test_tails(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, name: str

@@ -3,11 +3,13 @@
 every place of a group of elements that are converted together.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 import zemm
+from support_decisions import needed
 from support_problem import SMALL_FLOATS, Problem, Quant
 from support_rows import BY_NAME, XE_ROWS
 from support_run import make_pd
@@ -26,9 +28,18 @@ def rotated(values: Array) -> Array:
     return np.stack([np.roll(values, k) for k in range(K)]).astype(np.float64)
 
 
+def identity_by_codes(src: str, dt: str, layout: str) -> Problem:
+    return Problem((K, K), (K, 256), src, dt, "f32", **LAYOUTS[layout])
+
+
+OF_WEIGHTS = list(itertools.product(("f16", "bf16"), SMALL_FLOATS, LAYOUTS))
+WEIGHTS_NEEDED = needed(ROWS, OF_WEIGHTS, lambda row, name: identity_by_codes(*name))
+
+
 @pytest.mark.quick(
     cases=lambda row, dt, layout, src: row in SMALLEST and (layout == "packed" or src == "f16")
 )
+@pytest.mark.decided(cases=lambda row, dt, layout, src: WEIGHTS_NEEDED(row, (src, dt, layout)))
 @pytest.mark.parametrize("src", ["f16", "bf16"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
@@ -39,12 +50,21 @@ def test_every_code_of_weights(
     """The identity by weights with every finite code gives the weights, subnormal ones, too."""
     values = np.resize(finite(dt), 256)
     wei = rotated(values)
-    p = Problem((K, K), (K, values.size), src, dt, "f32", **LAYOUTS[layout])
+    p = identity_by_codes(src, dt, layout)
     force(engine, monkeypatch, row, p)
     check_values(result(engine, p, np.eye(K), wei), wei + 0.0)
 
 
+def codes_by_identity(dt: str, wei: str) -> Problem:
+    return Problem((256, K), (K, K), dt, wei, "f32", wei_tag=PACKED)
+
+
+OF_SRC = list(itertools.product(SMALL_FLOATS, SMALL_FLOATS))
+SRC_NEEDED = needed(ROWS, OF_SRC, lambda row, name: codes_by_identity(*name))
+
+
 @pytest.mark.quick(cases=lambda row, dt, wei: row in SMALLEST and dt == wei)
+@pytest.mark.decided(cases=lambda row, dt, wei: SRC_NEEDED(row, (dt, wei)))
 @pytest.mark.parametrize("wei", SMALL_FLOATS)
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
 @pytest.mark.parametrize("row", ROWS)
@@ -52,7 +72,7 @@ def test_every_code_of_src(
     engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, dt: str, wei: str
 ) -> None:
     src = rotated(np.resize(finite(dt), 256)).T
-    p = Problem(src.shape, (K, K), dt, wei, "f32", wei_tag=PACKED)
+    p = codes_by_identity(dt, wei)
     force(engine, monkeypatch, row, p)
     check_values(result(engine, p, src, np.eye(K)), src + 0.0)
 

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses the cases of a product of rows and problems for the full tier: by what the library decides.
+
+Rows of one policy are the same code, compiled for tiles of several sizes. A case runs if it shows
+something that no case before it shows:
+- on its row: a launch, a constant of the kernel, a flag
+- on the rows of its policy: two of these together, a fact of the problem
+So a case is left out only if its decisions are met one by one on its own row, and in pairs by the same
+code on a row of its policy. Triples are the business of tests/fuzz_arithmetic.py.
+"""
+
+import heapq
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import pytest
+import zemm
+from support_problem import Problem
+from support_rows import BY_NAME, constant_id
+from support_run import make_pd
+from support_tiers import facts
+
+_FLAGS = constant_id("SPEC_FLAGS")
+_BITS = {bit: f"flag {bit}" for bit in range(32)}
+
+
+@cache
+def _engine() -> zemm.Engine:
+    return zemm.Engine("cpu")
+
+
+def features(row: str, problem: Problem) -> frozenset[str]:
+    """What the kernels of a problem distinguish: launches, constants, flags. Nothing if the row refuses
+    the problem.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ZEMM_KERNEL", row)
+        try:
+            modules = make_pd(_engine(), problem).modules()
+        except NotImplementedError:
+            return frozenset()
+    found = set()
+    for module in modules:
+        found.add("main" if module.name == row else module.name)
+        if module.name == row:
+            found |= {f"{number}={value}" for number, value in module.constants.items() if number != _FLAGS}
+            found |= {text for bit, text in _BITS.items() if module.constants.get(_FLAGS, 0) >> bit & 1}
+    return frozenset(found)
+
+
+def shown(row: str, problem: Problem) -> frozenset[Hashable]:
+    """What a case shows; nothing if the row refuses the problem."""
+    distinguished = features(row, problem)
+    if not distinguished:
+        return frozenset()
+    policy = BY_NAME[row].policy
+    alone = {(row, feature) for feature in distinguished}
+    pairs = {(policy, *pair) for pair in combinations(sorted(distinguished), 2)}
+    return frozenset(alone | pairs | {(policy, fact) for fact in facts(problem)})
+
+
+def choose(shows: dict[Hashable, frozenset[Hashable]], first: Iterable[Hashable]) -> set[Hashable]:
+    """The cases of `first`, and cases that together with them show all: always the one that shows most of
+    what is left.
+    """
+    chosen = set(first)
+    met = set().union(*(shows[case] for case in chosen))
+    heap = [(-len(what - met), place, case) for place, (case, what) in enumerate(shows.items())]
+    heapq.heapify(heap)
+    while heap:
+        size, place, case = heapq.heappop(heap)
+        left = len(shows[case] - met)
+        if left and left < -size:
+            heapq.heappush(heap, (-left, place, case))
+        elif left:
+            chosen.add(case)
+            met |= shows[case]
+    return chosen
+
+
+def needed(
+    rows: Sequence[str],
+    names: Iterable[Any],
+    problem_of: Callable[[str, Any], Problem | None],
+    first: Callable[[str, Any], bool] = lambda row, name: False,
+) -> Callable[[str, Any], bool]:
+    """A function that says whether a row runs a name in the full tier.
+
+    problem_of returns what a row multiplies for a name; None: nothing. first: the cases of the quick
+    tier. A refusal is always tested: it costs nothing.
+    """
+    names = list(names)
+
+    @cache
+    def left_out() -> set[Hashable]:
+        shows = {
+            (row, name): what
+            for row in rows
+            for name in names
+            if (problem := problem_of(row, name)) and (what := shown(row, problem))
+        }
+        return set(shows) - choose(shows, [case for case in shows if first(*case)])
+
+    return lambda row, name: (row, name) not in left_out()
