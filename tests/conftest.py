@@ -33,7 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Give all tests and their processes one folder of built modules, which is not the user's.
 
-    The folder stays for the next run; `pytest --cache-clear` empties it.
+    The folder stays for the next run; `pytest --cache-clear` empties it. The C tests that only use
+    modules have the same folder (tests/c/meson.build).
     """
     config.stash[LEFT_OUT] = 0
     if "ZEMM_CACHE_DIR" not in os.environ:
