@@ -5,6 +5,7 @@ Rows of one policy are the same code, compiled for tiles of several sizes. A cas
 something that no case before it shows:
 - on its row: a launch, a constant of the kernel, a flag
 - on the rows of its policy: two of these together, a fact of the problem
+- on the rows for CPUs, and on those for Intel GPUs: the problem itself
 So a case is left out only if its decisions are met one by one on its own row, and in pairs by the same
 code on a row of its policy. Triples are the business of tests/fuzz_arithmetic.py.
 """
@@ -96,7 +97,7 @@ def needed(
     @cache
     def left_out() -> set[Hashable]:
         shows = {
-            (row, name): what
+            (row, name): what | {(BY_NAME[row].is_xe, name)}
             for row in rows
             for name in names
             if (problem := problem_of(row, name)) and (what := shown(row, problem))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses the cases of a product of rows and problems for the quick tier: each row, each problem,
+"""Chooses the cases of a product of rows and problems for the quick tier: each row, each fact of a problem,
 few pairs.
 """
 
@@ -119,9 +119,9 @@ def in_turns(
 
 
 NAMES = {problem: name for name, problem in PROBLEMS.items()}
-_ON_CPU_ROWS = in_turns(CPU_ROWS, PROBLEMS, lambda row, name: PROBLEMS[name])
-_ON_XE_ROWS = in_turns(
-    XE_ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], covers=lambda name: facts(PROBLEMS[name])
+_ON_CPU_ROWS, _ON_XE_ROWS = (
+    in_turns(rows, PROBLEMS, lambda row, name: PROBLEMS[name], covers=lambda name: facts(PROBLEMS[name]))
+    for rows in (CPU_ROWS, XE_ROWS)
 )
 
 
@@ -130,7 +130,7 @@ def is_quick_pair(row: str, name: str) -> bool:
 
 
 def is_turn_of(row: str, problem: Problem) -> bool:
-    """Whether the quick tier runs this problem of the kernels on this row. It runs each on a row for
-    CPUs. Rows for Intel GPUs, which are slow in software, run as many as have all facts.
+    """Whether the quick tier runs this problem of the kernels on this row. It runs as many on the
+    rows for CPUs, and on those for Intel GPUs, as have all facts.
     """
     return is_quick_pair(row, NAMES[problem])

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from support_kernel_problems import PROBLEMS
 from support_rows import CPU_ROWS, ROWS, XE_ROWS
-from support_tiers import facts, takes
+from support_tiers import facts, is_quick_pair, takes
+from test_kernels import IS_NEEDED
 from zemm._library.library import names_of
 from zemm._library.lists import types_for
 
@@ -68,10 +69,16 @@ def test_each_fact_is_met_on_each_owner(rows: list[str]) -> None:
     chosen = {pair for pair in quick_pairs() if pair[0] in rows}
     assert len(chosen) < len(rows) * len(PROBLEMS) / 4
     quick = taken(chosen)
-    if rows == CPU_ROWS:
-        assert {name for _, name in quick} == {name for _, name in every}
     met = {fact for _, name in quick for fact in facts(PROBLEMS[name])}
     assert met >= {fact for _, name in every for fact in facts(PROBLEMS[name])}
+
+
+def test_each_problem_runs_in_the_full_tier() -> None:
+    """On a row for CPUs, and on one for Intel GPUs, if one takes it."""
+    for rows in (CPU_ROWS, XE_ROWS):
+        pairs = [(row, name) for row in rows for name in PROBLEMS]
+        run = [(row, name) for row, name in pairs if is_quick_pair(row, name) or IS_NEEDED(row, name)]
+        assert {name for _, name in taken(run)} == {name for _, name in taken(pairs)}
 
 
 def test_each_type_is_met() -> None:
