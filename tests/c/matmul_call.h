@@ -4,7 +4,7 @@
 #ifndef ZEMM_TESTS_MATMUL_CALL_H
 #define ZEMM_TESTS_MATMUL_CALL_H
 
-#include "refusals.h"
+#include "destroy.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define DIMS(...) ((const zemm_dim_t *)(const zemm_dims_t){__VA_ARGS__})
@@ -80,8 +80,7 @@ static inline void call_run(struct call *c, zemm_stream_t stream) {
 static inline void call_free(struct call *c) {
     for (int i = 0; i < c->nargs; i++)
         OK(zemm_memory_destroy(c->args[i].memory));
-    OK(zemm_primitive_destroy(c->primitive));
-    OK(zemm_primitive_desc_destroy(c->pd));
+    DESTROY(c->primitive, c->pd);
 }
 
 #define SCALES(arg) (ZEMM_ARG_ATTR_SCALES | (arg))

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "check.h"
-
-#define OK(call) CHECK((call) == zemm_success)
+#include "destroy.h"
 
 enum { K = 64, N = 64, rounds = 2000, batch = 100, warm_up = 200 };
 
@@ -110,8 +108,7 @@ static void measure_launches(zemm_primitive_t primitive, int nargs, const zemm_e
     for (int i = 0; i < count; i++)
         times[0][i] = (double)ns[i] * 1e-3;
     print("device time, by timestamps", times[0], count);
-    OK(zemm_stream_destroy(profiling));
-    OK(zemm_stream_destroy(stream));
+    DESTROY(profiling, stream);
 }
 
 /* A primitive for any number of rows: executions with a number that it meets for the first time,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes: settings can be read back; a setting that breaks a rule is refused and changes
  * nothing. */
-#include "refusals.h"
+#include "destroy.h"
 
 static zemm_primitive_attr_t attr;
 
@@ -97,8 +97,7 @@ static void dropout(void) {
     OK(zemm_primitive_attr_set_dropout(attr, f32)); /* a zero descriptor means no mask */
     OK(zemm_primitive_attr_get_dropout(attr, &mask));
     CHECK(zemm_memory_desc_equal(mask, f32) == 1);
-    OK(zemm_memory_desc_destroy(f32));
-    OK(zemm_memory_desc_destroy(u8));
+    DESTROY(f32, u8);
 }
 
 #define SCALES(arg, mask, gnd, gd, dt, host, mode)                                                           \
@@ -214,8 +213,7 @@ static void copies(void) {
     OK(zemm_primitive_attr_get_accumulation_mode(copy, &acc));
     OK(zemm_primitive_attr_get_post_ops(copy, &kept));
     CHECK(acc == zemm_accumulation_mode_f16 && zemm_post_ops_len(kept) == 1);
-    OK(zemm_post_ops_destroy(list));
-    OK(zemm_primitive_attr_destroy(copy));
+    DESTROY(list, copy);
     OK(zemm_primitive_attr_destroy(NULL));
 }
 

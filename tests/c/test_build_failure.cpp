@@ -15,14 +15,12 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "destroy.h"
 #include "kernels/spirv.hpp"
 #include "matmul/plan/plan.hpp"
 #include "refusing_driver.h"
 
 namespace {
-
-#define OK(call) CHECK((call) == zemm_success)
 
 // ---- the driver
 
@@ -163,8 +161,7 @@ std::vector<row> rows_of(const problem &p) {
                                     zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0)) != 0,
              bytes(zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0))});
     while (zemm_primitive_desc_next_impl(pd) == zemm_success);
-    OK(zemm_primitive_desc_destroy(first));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(first, pd);
     return rows;
 }
 
@@ -238,11 +235,7 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
         }
     for (const zemm_exec_arg_t &arg : args)
         OK(zemm_memory_destroy(arg.memory));
-    OK(zemm_memory_destroy(from));
-    OK(zemm_memory_desc_destroy(plain));
-    OK(zemm_memory_desc_destroy(zero_point_md));
-    OK(zemm_primitive_destroy(move));
-    OK(zemm_primitive_desc_destroy(reorder));
+    DESTROY(from, plain, zero_point_md, move, reorder);
 }
 
 // ---- sections; each has specialisation constants of its own, because failed builds are remembered
@@ -288,11 +281,7 @@ void test_next_row_runs() {
     zemm_primitive_desc_t list = describe(other);
     const zemm_primitive_t fourth = create(list);
     CHECK(impl(fourth) != rows[0].name && refusals == 2);
-    OK(zemm_primitive_destroy(fourth));
-    OK(zemm_primitive_desc_destroy(list));
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_destroy(again));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(fourth, list, primitive, again, pd);
 }
 
 void test_last_row_and_none() {
@@ -332,8 +321,7 @@ void test_packed_weights() {
     const zemm_primitive_t primitive = create(pd);
     CHECK(impl(primitive) == next->name);
     run(p, pd, primitive);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(primitive, pd);
 }
 
 // No row is left that takes weights in this layout, so the caller has to create the descriptor
@@ -358,9 +346,7 @@ void test_other_weights() {
     primitive = create(anew);
     CHECK(impl(primitive) == impl(anew) && other.contains(impl(anew)));
     run(p, anew, primitive);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(anew));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(primitive, anew, pd);
 }
 
 // When K is split, rows need scratchpads of different sizes. The caller's has the size that the
@@ -387,8 +373,7 @@ void test_user_scratchpad() {
     zemm_primitive_t primitive = create(pd);
     CHECK(impl(primitive) == next->name);
     run(p, pd, primitive);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(primitive, pd);
 
     const problem q = {16, 32768, 16, zemm_s8, zemm_s8, zemm_ab, false, true};
     const zemm_primitive_desc_t full = describe(q);
@@ -401,9 +386,7 @@ void test_user_scratchpad() {
     CHECK(impl(anew) == larger->name);
     primitive = create(anew);
     run(q, anew, primitive);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(anew));
-    OK(zemm_primitive_desc_destroy(full));
+    DESTROY(primitive, anew, full);
 }
 
 void test_forced() {
@@ -423,8 +406,7 @@ void test_forced() {
     const zemm_primitive_desc_t still = describe(p);
     CHECK(impl(still) == rows[0].name);
     unsetenv("ZEMM_KERNEL");
-    OK(zemm_primitive_desc_destroy(still));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(still, pd);
 }
 
 // Failures that are not caused by the module are errors. No other row runs instead, and the next
@@ -450,8 +432,7 @@ void test_passing_failures() {
     const zemm_primitive_t primitive = create(pd);
     CHECK(impl(primitive) == name);
     run(p, pd, primitive);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(primitive, pd);
 }
 
 void test_modules_beside() {
@@ -466,8 +447,7 @@ void test_modules_beside() {
     }
     const zemm_primitive_desc_t again = describe(p);
     CHECK(impl(again) == impl(pd));
-    OK(zemm_primitive_desc_destroy(again));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(again, pd);
 }
 
 // K is split: the row's second module fails.
@@ -486,8 +466,7 @@ void test_finish() {
         CHECK(rows_of(p).front().name == rows[1].name);
     }
     run(p, pd, primitive);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(primitive, pd);
 }
 
 // The driver builds the module, but then has no kernel in it. Intel's does so for an unknown
@@ -504,8 +483,7 @@ void test_kernel() {
     CHECK(has(said(), "ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED") == (verbosity() != "none"));
     CHECK(rows_of(p).front().name == rows[1].name);
     run(p, pd, primitive);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(pd));
+    DESTROY(primitive, pd);
 }
 
 void test_threads() {
@@ -549,12 +527,7 @@ void test_reorder() {
     for (size_t k = 0; k < 96; k++)
         for (size_t n = 0; n < 80; n++)
             CHECK(out[n / 64 * 96 * 64 + k * 64 + n % 64] == in[k * 80 + n]);
-    OK(zemm_memory_destroy(from));
-    OK(zemm_memory_destroy(to));
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(pd));
-    OK(zemm_memory_desc_destroy(plain));
-    OK(zemm_memory_desc_destroy(packed));
+    DESTROY(from, to, primitive, pd, plain, packed);
 }
 
 } // namespace
@@ -593,7 +566,6 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "%s\n", name);
         test();
     }
-    OK(zemm_stream_destroy(stream));
-    OK(zemm_engine_destroy(engine));
+    DESTROY(stream, engine);
     unlink(log_path);
 }

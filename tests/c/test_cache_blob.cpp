@@ -15,13 +15,11 @@
 
 #include <dlfcn.h>
 
-#include "check.h"
+#include "destroy.h"
 #include "refusing_driver.h"
 #include "ze/disk_cache.hpp"
 
 namespace {
-
-#define OK(call) CHECK((call) == zemm_success)
 
 using bytes = std::vector<uint8_t>;
 
@@ -66,8 +64,7 @@ zemm_primitive_desc_t transposition() {
     const zemm_memory_desc_t from = matrix(16, 16, zemm_f32), to = matrix(16, 16, zemm_s8, zemm_ba);
     zemm_primitive_desc_t pd = nullptr;
     OK(zemm_reorder_primitive_desc_create(&pd, from, engine, to, engine, nullptr));
-    OK(zemm_memory_desc_destroy(from));
-    OK(zemm_memory_desc_destroy(to));
+    DESTROY(from, to);
     return pd;
 }
 
@@ -124,8 +121,7 @@ void make(const std::filesystem::path &folder) {
         OK(zemm_primitive_create(&primitive, pd));
         write(file_of(folder, "id", i), id_of(pd));
         write(file_of(folder, "blob", i), blob_of(primitive));
-        OK(zemm_primitive_destroy(primitive));
-        OK(zemm_primitive_desc_destroy(pd));
+        DESTROY(primitive, pd);
     }
     CHECK(built > 0);
     // Nothing to compute, nothing to keep.
@@ -135,8 +131,7 @@ void make(const std::filesystem::path &folder) {
     OK(zemm_primitive_create(&primitive, empty));
     OK(zemm_primitive_get_cache_blob(primitive, &size, nullptr));
     CHECK(size == 0);
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(empty));
+    DESTROY(primitive, empty);
 }
 
 void check_refused(zemm_primitive_desc_t pd, const bytes &blob, const char *why) {
@@ -201,8 +196,7 @@ void check_result(zemm_primitive_desc_t pd, zemm_primitive_t primitive, size_t p
         CHECK(value == float(k));
     for (int i = 0; i < count; ++i)
         OK(zemm_memory_destroy(args[i].memory));
-    OK(zemm_stream_destroy(stream));
-    OK(zemm_memory_desc_destroy(zero_md));
+    DESTROY(stream, zero_md);
 }
 
 void use(const std::filesystem::path &folder) {

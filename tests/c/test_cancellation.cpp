@@ -10,9 +10,9 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "destroy.h"
 #include "gate.h"
 #include "primitive/objects.hpp"
-#include "refusals.h"
 #include "refusing_driver.h"
 #include "zemm/zemm_ze.h"
 
@@ -33,12 +33,7 @@ struct call {
         OK(zemm_memory_create(&in, md, engine, const_cast<float *>(ones)));
         OK(zemm_memory_create(&out, md, engine, ZEMM_MEMORY_ALLOCATE));
     }
-    ~call() {
-        OK(zemm_memory_destroy(in));
-        OK(zemm_memory_destroy(out));
-        OK(zemm_primitive_destroy(primitive));
-        OK(zemm_stream_destroy(stream));
-    }
+    ~call() { DESTROY(in, out, primitive, stream); }
     void execute(const ze_event_handle_t *event = nullptr) const {
         const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, in}, {ZEMM_ARG_WEIGHTS, in}, {ZEMM_ARG_DST, out}};
         OK(zemm_ze_interop_primitive_execute(primitive, stream, 3, args, event ? 1 : 0, event, nullptr));
@@ -152,7 +147,5 @@ int main(int argc, char **argv) {
     OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
     test_disabled();
     test_anywhere(count_live);
-    OK(zemm_primitive_desc_destroy(pd));
-    OK(zemm_memory_desc_destroy(md));
-    OK(zemm_engine_destroy(engine));
+    DESTROY(pd, md, engine);
 }

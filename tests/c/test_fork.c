@@ -93,8 +93,7 @@ static void use_in_child(void) {
     stop = 1; /* after one round */
     CHECK(!pthread_create(&thread, NULL, work, (void *)3));
     CHECK(!pthread_join(thread, NULL));
-    OK(zemm_stream_destroy(stream));
-    OK(zemm_engine_destroy(fresh));
+    DESTROY(stream, fresh);
 }
 
 int main(void) {

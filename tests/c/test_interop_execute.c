@@ -80,10 +80,7 @@ static void make(struct call *c, zemm_engine_t engine, struct data *t) {
                        d = dense(2, DIMS(M, N), zemm_f32);
     OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 0, 0, NULL, zemm_u8));
     call_make(c, engine, s, w, NULL, d, attr);
-    OK(zemm_primitive_attr_destroy(attr));
-    OK(zemm_memory_desc_destroy(s));
-    OK(zemm_memory_desc_destroy(w));
-    OK(zemm_memory_desc_destroy(d));
+    DESTROY(attr, s, w, d);
     call_arg(c, ZEMM_ARG_SRC, t->src);
     call_arg(c, ZEMM_ARG_WEIGHTS, t->wei);
     call_value(c, ZERO_POINTS(ZEMM_ARG_WEIGHTS), zemm_u8, &t->zp);
@@ -211,8 +208,7 @@ int main(void) {
     test_execute(engine, stream, list, events, &on_host);
     OK(zemm_stream_destroy(stream));
     test_profiling(engine, list, shared);
-    OK(zemm_engine_destroy(engine));
-    OK(zemm_engine_destroy(from_getters));
+    DESTROY(engine, from_getters);
 
     /* the caller still owns the handles */
     ZE(zeMemFree(context, shared));

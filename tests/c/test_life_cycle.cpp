@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "asleep.h"
+#include "destroy.h"
 #include "gate.h"
 #include "primitive/objects.hpp"
-#include "refusals.h"
 #include "zemm/zemm_ze.h"
 
 namespace {
@@ -44,8 +44,7 @@ struct work {
         OK(zemm_memory_create(&out_, md, engine, result));
         const zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, in_}, {ZEMM_ARG_WEIGHTS, in_}, {ZEMM_ARG_DST, out_}};
         OK(zemm_ze_interop_primitive_execute(primitive_, stream, 3, args, 1, closed->event(), nullptr));
-        OK(zemm_primitive_desc_destroy(pd));
-        OK(zemm_memory_desc_destroy(md));
+        DESTROY(pd, md);
     }
     bool is_done() const {
         for (const float value : result)
@@ -53,12 +52,7 @@ struct work {
                 return false;
         return true;
     }
-    void destroy_objects() {
-        OK(zemm_engine_destroy(engine));
-        OK(zemm_primitive_destroy(primitive_));
-        OK(zemm_memory_destroy(in_));
-        OK(zemm_memory_destroy(out_));
-    }
+    void destroy_objects() { DESTROY(engine, primitive_, in_, out_); }
 
 private:
     zemm_primitive_t primitive_ = nullptr;

@@ -106,11 +106,7 @@ static void run_int8(float *dst, int reduction_group, int with_scales, int with_
     call_run(&c, stream);
     call_free(&c);
     free(scratchpad);
-    OK(zemm_primitive_attr_destroy(attr));
-    OK(zemm_memory_desc_destroy(src_md));
-    OK(zemm_memory_desc_destroy(wei_md));
-    OK(zemm_memory_desc_destroy(bias_md));
-    OK(zemm_memory_desc_destroy(dst_md));
+    DESTROY(attr, src_md, wei_md, bias_md, dst_md);
 }
 
 static void test_int8(void) {
@@ -150,10 +146,7 @@ static void run_f32(int ndims, const zemm_dim_t *src_dims, const zemm_dim_t *wei
         call_arg(&c, ids[i], data[i]);
     call_run(&c, stream);
     call_free(&c);
-    OK(zemm_memory_desc_destroy(src_md));
-    OK(zemm_memory_desc_destroy(wei_md));
-    OK(zemm_memory_desc_destroy(dst_md));
-    OK(zemm_memory_desc_destroy(bias_md));
+    DESTROY(src_md, wei_md, dst_md, bias_md);
 }
 
 /* Post-ops in this order: sum, relu, binary add (a row), binary select, prelu (a column),
@@ -207,10 +200,7 @@ static void test_post_ops(void) {
             x = (x >= 0 ? x : x * slope[m]) * 4.f + 1.f;
             CHECK(d[m][n] == x);
         }
-    OK(zemm_primitive_attr_destroy(attr));
-    OK(zemm_memory_desc_destroy(row_md));
-    OK(zemm_memory_desc_destroy(all_md));
-    OK(zemm_memory_desc_destroy(condition_md));
+    DESTROY(attr, row_md, all_md, condition_md);
 }
 
 int main(void) {
@@ -219,7 +209,6 @@ int main(void) {
     fill();
     test_int8();
     test_post_ops();
-    OK(zemm_stream_destroy(stream));
-    OK(zemm_engine_destroy(engine));
+    DESTROY(stream, engine);
     return 0;
 }

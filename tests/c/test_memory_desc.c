@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory descriptors from strides and tags: layouts, sizes, queries, equality, refusals. */
-#include "refusals.h"
+#include "destroy.h"
 
 #define RT ZEMM_RUNTIME_DIM_VAL
 
@@ -229,15 +229,13 @@ static void equality(void) {
     OK(zemm_memory_desc_destroy(b));
     OK(zemm_memory_desc_clone(&b, a));
     CHECK(b != a && zemm_memory_desc_equal(a, b) == 1);
-    OK(zemm_memory_desc_destroy(b));
-    OK(zemm_memory_desc_destroy(a));
+    DESTROY(b, a);
     OK(zemm_memory_desc_create_with_tag(&a, 2, (zemm_dims_t){3, 5}, zemm_f32, zemm_ab));
     OK(zemm_memory_desc_create_with_tag(&b, 2, (zemm_dims_t){3, 5}, zemm_f32, zemm_ba));
     CHECK(zemm_memory_desc_equal(a, b) == 0);
     INVALID("odd", zemm_memory_desc_set_data_type(a, zemm_s4)); /* rows of 5 */
     CHECK(zemm_memory_desc_get_size(a) == 60);
-    OK(zemm_memory_desc_destroy(a));
-    OK(zemm_memory_desc_destroy(b));
+    DESTROY(a, b);
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Post-op lists: entries can be read back; an entry that breaks a rule is refused and not
  * appended. */
-#include "refusals.h"
+#include "destroy.h"
 
 static zemm_post_ops_t list;
 
@@ -88,9 +88,7 @@ static void binary(void) {
     INVALID("f32", zemm_post_ops_append_binary_v2(list, zemm_binary_select, row, row));
     INVALID("runtime", zemm_post_ops_append_binary_v2(list, zemm_binary_select, row, runtime));
     CHECK(zemm_post_ops_len(list) == start + 14);
-    zemm_memory_desc_t all[] = {row, any, runtime, zero, scalar};
-    for (size_t i = 0; i < 5; i++)
-        OK(zemm_memory_desc_destroy(all[i]));
+    DESTROY(row, any, runtime, zero, scalar);
 }
 
 static void prelu(void) {

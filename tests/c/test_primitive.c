@@ -112,13 +112,7 @@ static void test_queries(void) {
                     {0, zero}};
     for (int i = 0; i < COUNT(expected); i++)
         CHECK(query_equals(pd, zemm_query_exec_arg_md, expected[i].arg, expected[i].md));
-    OK(zemm_primitive_desc_destroy(pd));
-    OK(zemm_post_ops_destroy(ops));
-    OK(zemm_memory_desc_destroy(condition));
-    OK(zemm_memory_desc_destroy(scales));
-    OK(zemm_memory_desc_destroy(slopes));
-    OK(zemm_memory_desc_destroy(reductions));
-    OK(zemm_memory_desc_destroy(zero));
+    DESTROY(pd, ops, condition, scales, slopes, reductions, zero);
 }
 
 /* Format any becomes dense row-major. For weights it becomes the layout that the chosen kernel
@@ -139,11 +133,7 @@ static void test_any(void) {
     OK(zemm_memory_desc_destroy(packed));
     CHECK(query_equals(pd, zemm_query_weights_md, 1, f32_1x16));
     CHECK(query_equals(pd, zemm_query_dst_md, 0, f32_2x16));
-    OK(zemm_primitive_desc_destroy(pd));
-    OK(zemm_memory_desc_destroy(s));
-    OK(zemm_memory_desc_destroy(w));
-    OK(zemm_memory_desc_destroy(b));
-    OK(zemm_memory_desc_destroy(d));
+    DESTROY(pd, s, w, b, d);
 }
 
 /* Every implementation of the list computes the same result. Stepping past the end changes
@@ -237,8 +227,7 @@ static void test_groups_of_any_size(void) {
             OK(SET_SCALES(ZEMM_ARG_WEIGHTS, 7, of_weights, 1));
             OK(SET_ZP(ZEMM_ARG_WEIGHTS, 7, of_weights, 1, zemm_u8));
             OK(zemm_matmul_primitive_desc_create(&pd, engine, src, weights, NULL, dst, attr));
-            OK(zemm_primitive_desc_destroy(pd));
-            OK(zemm_primitive_attr_destroy(attr));
+            DESTROY(pd, attr);
         }
     }
     for (int mask = 2; mask <= 3; mask++) {
@@ -247,12 +236,9 @@ static void test_groups_of_any_size(void) {
         OK(SET_SCALES(ZEMM_ARG_SRC, mask, 0, 0));
         OK(SET_ZP(ZEMM_ARG_SRC, mask, 0, 0, zemm_s32));
         OK(zemm_matmul_primitive_desc_create(&pd, engine, src, weights, NULL, dst, attr));
-        OK(zemm_primitive_desc_destroy(pd));
-        OK(zemm_primitive_attr_destroy(attr));
+        DESTROY(pd, attr);
     }
-    OK(zemm_memory_desc_destroy(src));
-    OK(zemm_memory_desc_destroy(weights));
-    OK(zemm_memory_desc_destroy(dst));
+    DESTROY(src, weights, dst);
 }
 
 int main(void) {
@@ -269,10 +255,7 @@ int main(void) {
     test_next_impl();
     test_attr_refusals();
     test_groups_of_any_size();
-    zemm_memory_desc_t all[] = {s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16};
-    for (int i = 0; i < COUNT(all); i++)
-        OK(zemm_memory_desc_destroy(all[i]));
-    OK(zemm_stream_destroy(stream));
-    OK(zemm_engine_destroy(engine));
+    DESTROY(s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16);
+    DESTROY(stream, engine);
     return 0;
 }

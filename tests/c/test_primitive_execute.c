@@ -19,11 +19,7 @@ static void make(struct call *c, zemm_engine_t on, int user_scratchpad) {
     if (user_scratchpad)
         OK(zemm_primitive_attr_set_scratchpad_mode(attr, zemm_scratchpad_mode_user));
     call_make(c, on, s, w, b, d, attr);
-    OK(zemm_primitive_attr_destroy(attr));
-    OK(zemm_memory_desc_destroy(s));
-    OK(zemm_memory_desc_destroy(w));
-    OK(zemm_memory_desc_destroy(b));
-    OK(zemm_memory_desc_destroy(d));
+    DESTROY(attr, s, w, b, d);
     call_arg(c, ZEMM_ARG_SRC, src);
     call_arg(c, ZEMM_ARG_WEIGHTS, wei);
     call_arg(c, ZEMM_ARG_BIAS, bias);
@@ -147,13 +143,9 @@ static void test_submemories(void) {
     OK(zemm_stream_wait(stream));
     OK(zemm_memory_destroy(memory));
     for (int i = 0; i < COUNT(mds); i++) {
-        OK(zemm_memory_destroy(memories[i]));
-        OK(zemm_memory_desc_destroy(mds[i]));
+        DESTROY(memories[i], mds[i]);
     }
-    OK(zemm_memory_desc_destroy(s));
-    OK(zemm_memory_desc_destroy(d));
-    OK(zemm_primitive_destroy(c.primitive));
-    OK(zemm_primitive_desc_destroy(c.pd));
+    DESTROY(s, d, c.primitive, c.pd);
 }
 
 /* A memory may have another data type of the same size, such as that in which a sum reads dst. */
@@ -260,12 +252,7 @@ static void test_zero_dims(void) {
             call_run(&c, stream);
             CHECK(untouched());
             call_free(&c);
-            OK(zemm_post_ops_destroy(ops));
-            OK(zemm_primitive_attr_destroy(attr));
-            OK(zemm_memory_desc_destroy(s));
-            OK(zemm_memory_desc_destroy(w));
-            OK(zemm_memory_desc_destroy(x));
-            OK(zemm_memory_desc_destroy(d));
+            DESTROY(ops, attr, s, w, x, d);
         }
 }
 
@@ -302,7 +289,6 @@ int main(void) {
     test_scratchpad();
     test_zero_dims();
     test_blobs_and_handles();
-    OK(zemm_stream_destroy(stream));
-    OK(zemm_engine_destroy(engine));
+    DESTROY(stream, engine);
     return 0;
 }

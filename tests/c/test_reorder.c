@@ -26,8 +26,7 @@ static void compensations(void) {
         UNIMPLEMENTED("compensations",
                       zemm_reorder_primitive_desc_create(&pd, md, engine, with, engine, NULL));
         CHECK(!pd);
-        OK(zemm_memory_desc_destroy(md));
-        OK(zemm_memory_desc_destroy(with));
+        DESTROY(md, with);
     }
 }
 
@@ -57,9 +56,7 @@ static void quantise(void) {
     CHECK(scales[0] == 1.f && scales[1] == 2.f);
     CHECK(sums[0] == 128 && sums[1] == -120);
     call_free(&c);
-    OK(zemm_primitive_attr_destroy(attr));
-    OK(zemm_memory_desc_destroy(src));
-    OK(zemm_memory_desc_destroy(dst));
+    DESTROY(attr, src, dst);
 }
 
 /* Two engines on one device may be mixed. Each memory belongs to its own engine. */
@@ -119,13 +116,7 @@ static void queries(void) {
     OK(zemm_memory_destroy(args[0].memory));
     OK(zemm_memory_create(&args[0].memory, src, engine, in));
     INVALID("another engine", zemm_primitive_execute(primitive, stream, 2, args));
-    OK(zemm_memory_destroy(args[0].memory));
-    OK(zemm_memory_destroy(args[1].memory));
-    OK(zemm_primitive_destroy(primitive));
-    OK(zemm_primitive_desc_destroy(pd));
-    OK(zemm_memory_desc_destroy(src));
-    OK(zemm_memory_desc_destroy(dst));
-    OK(zemm_engine_destroy(other));
+    DESTROY(args[0].memory, args[1].memory, primitive, pd, src, dst, other);
 }
 
 static void refusals(void) {
@@ -134,8 +125,7 @@ static void refusals(void) {
     zemm_primitive_desc_t pd = NULL;
     INVALID("2x4", zemm_reorder_primitive_desc_create(&pd, md, engine, other, engine, NULL));
     CHECK(pd == NULL);
-    OK(zemm_memory_desc_destroy(md));
-    OK(zemm_memory_desc_destroy(other));
+    DESTROY(md, other);
 }
 
 int main(void) {
@@ -145,7 +135,6 @@ int main(void) {
     quantise();
     queries();
     refusals();
-    OK(zemm_stream_destroy(stream));
-    OK(zemm_engine_destroy(engine));
+    DESTROY(stream, engine);
     return 0;
 }

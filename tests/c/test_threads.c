@@ -130,9 +130,6 @@ int main(void) {
     OK(zemm_primitive_attr_destroy(attr));
     run(execute_shared);
     call_free(&shared);
-    OK(zemm_memory_desc_destroy(src_md));
-    OK(zemm_memory_desc_destroy(wei_md));
-    OK(zemm_memory_desc_destroy(dst_md));
-    OK(zemm_engine_destroy(engine));
+    DESTROY(src_md, wei_md, dst_md, engine);
     return 0;
 }
