@@ -188,9 +188,15 @@ def test_scale_that_f16_cannot_hold(engine: zemm.Engine) -> None:
 
 
 def primitive(
-    engine: zemm.Engine, x: zemm.Memory, dst: zemm.MemoryDesc, group: int | None, reduction: int | None
+    engine: zemm.Engine,
+    x: zemm.Memory,
+    dst: zemm.MemoryDesc,
+    group: int | None,
+    reduction: int | None,
+    gap: int = 1,
 ) -> dict[int, zemm.Memory]:
-    """A reorder, as C sees it. group None: a scale for each row."""
+    """A reorder, as C sees it. group None: a scale for each row. gap: the innermost stride of the
+    parameters."""
     ndims = dst.ndims
     every = 2**ndims - 1
     attr = zemm.Attr()
@@ -207,6 +213,8 @@ def primitive(
     for arg in (ARG_TO, SCALES, ZERO_POINTS, REDUCTIONS):
         md = pd.query_md("exec_arg_md", arg)
         if md.ndims:
+            if arg != ARG_TO and gap != 1:
+                md = zemm.MemoryDesc(md.dims, md.data_type, strides=[gap * s for s in md.strides])
             args[arg] = zemm.Memory(md, engine)
             args[arg].write(np.full(md.size, 0x5A, np.uint8))
     stream = zemm.Stream(engine)
@@ -327,3 +335,19 @@ def test_empty(engine: zemm.Engine) -> None:
     for on in (None, engine):
         values, scales, sums = zemm.quantize_activations(np.zeros((0, 64), np.float32), 32, engine=on)
         assert (values.shape, scales.shape, sums.shape) == ((0, 64), (0, 2), (0, 2))
+
+
+def test_parameters_with_gaps(engine: zemm.Engine) -> None:
+    """Scales, zero points and sums are results here: they are written where their strides say, and
+    nothing else is."""
+    x = np.random.default_rng(4).standard_normal((7, 192)).astype(np.float32)
+    src, dst = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine, x), zemm.MemoryDesc(x.shape, "u8")
+    want = primitive(engine, src, dst, 32, 96)
+    have = primitive(engine, src, dst, 32, 96, gap=3)
+    for arg, memory in want.items():
+        if arg in (ARG_FROM, ARG_TO):
+            continue
+        values = memory.as_numpy().ravel()
+        raw = np.full((values.size, 3), 0x5A5A5A5A, np.uint32).view(values.dtype)
+        raw[:, 0] = values
+        np.testing.assert_array_equal(have[arg].read().view(values.dtype), raw.ravel())

@@ -37,6 +37,9 @@ argument_map arguments_of(const problem &p, zemm_engine_t src_engine, zemm_engin
     add_parameters(map, ZEMM_ARG_ATTR_SCALES, p.attr.scales, tensor_of);
     add_parameters(map, ZEMM_ARG_ATTR_ZERO_POINTS, zero_points, tensor_of);
     add_parameters(map, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS, p.attr.precomputed_reductions, tensor_of);
+    for (int flag : {ZEMM_ARG_ATTR_ZERO_POINTS, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS})
+        if (map.contains(flag | ZEMM_ARG_DST))
+            map[flag | ZEMM_ARG_DST].is_result = p.is_dynamic();
     if (p.rounds_at_random())
         add_number(map, ZEMM_ARG_ATTR_ROUNDING_SEED, zemm_s32, false);
     return map;
