@@ -137,8 +137,12 @@ primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &m
     const void *value = bound.host_value(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
     if (!value && pd->engine->device->host_pointers) {
         value = bound.pointer(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY);
-        if (value)
+        if (value) {
             finish_earlier_work();
+            const memory_desc &md = bound.find(ZEMM_ARG_ATTR_DROPOUT_PROBABILITY)->md;
+            if (md.ndims == 1 && md.dims[0] == 1) // else it is read as dense
+                value = static_cast<const float *>(value) + md.offset0;
+        }
     }
     if (!value)
         return nullptr;
