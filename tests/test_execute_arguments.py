@@ -161,6 +161,30 @@ def test_a_parameter_s_strides(
     check_dst(EVERYTHING, make_data(EVERYTHING), call)
 
 
+def test_a_refused_execution_submits_nothing(
+    engine: zemm.Engine, call: Call, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Copying a parameter with strides belongs to the execution, which first checks all arguments."""
+    dense = call.args[SCALES | WEIGHTS]
+    dims = dense.md.dims
+    call.args[SCALES | WEIGHTS] = zemm.reorder(
+        dense, zemm.MemoryDesc(dims, dense.md.data_type, strides=[2 * math.prod(dims), 2])
+    )
+    last = max(call.args)
+    taken_out = call.args.pop(last)
+    stream = zemm.Stream(engine, profiling=True)
+    zemm.set_verbose(2)
+    try:
+        refuse(stream, call, NAMES[last], "missing")
+        assert stream.profiling_times() == []
+        zemm.Primitive(call.pd).execute(stream, call.args | {last: taken_out})
+    finally:
+        zemm.set_verbose(0)
+    assert len(stream.profiling_times()) == 1
+    assert "reorder" not in capfd.readouterr().out
+    check_dst(EVERYTHING, make_data(EVERYTHING), call)
+
+
 @pytest.mark.parametrize("arg", TENSOR_PARAMETERS)
 def test_a_parameter_s_dims_do_not_matter(
     engine: zemm.Engine, stream: zemm.Stream, call: Call, arg: int
