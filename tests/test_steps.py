@@ -129,6 +129,15 @@ def test_dropout(engine: zemm.Engine, probability: float) -> None:
     assert is_same == (probability in (0.0, 1.0))
 
 
+def test_a_probability_in_a_larger_memory(engine: zemm.Engine) -> None:
+    src, weights = small_integers(M, K), small_integers(K, N)
+    want = with_dropout(engine, 0.25).run(src, weights)
+    call = with_dropout(engine, 0.25)
+    part = plain(3).submemory([1], [2])
+    call.put(PROBABILITY, part, np.array([7, 7, 0.25], np.float32))
+    assert call.run(src, weights) == want
+
+
 @pytest.mark.parametrize("on_host", [False, True])
 @pytest.mark.parametrize("probability", [-0.01, 1.5, float("nan"), float("inf")])
 def test_bad_probability(engine: zemm.Engine, probability: float, on_host: bool) -> None:
