@@ -100,7 +100,8 @@ laid_out_problem::laid_out_problem(const struct problem &p, const memory_desc &w
     : problem(with_weights(p, wei)), is_packed(reads_packed && is_packed_weights(wei)),
       is_foreign(!is_packed && !md_is_plain(wei)),
       wei_unit(is_packed ? UNIT_PACKED : contiguous_dim(wei, wei.ndims - 2, of_problem)),
-      wei_in_blocks_2d(md_is_plain(wei) && can_read_wei_2d(wei)) {}
+      wei_in_blocks_2d(md_is_plain(wei) && can_read_wei_2d(wei)),
+      has_near_columns(wei.strides[wei.ndims - 1] == 1) {}
 
 facts facts_of(const kernel_row &row, const problem_facts &of_problem,
                std::shared_ptr<const laid_out_problem> laid_out) {

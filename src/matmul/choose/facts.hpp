@@ -24,6 +24,7 @@ struct laid_out_problem {
     const bool is_foreign;
     const uint32_t wei_unit;     // UNIT_...: their contiguous dimension, or packed
     const bool wei_in_blocks_2d; // 2-D block loads can read the weights
+    const bool has_near_columns; // of weights: neighbours along N lie side by side
 };
 
 struct weights_packing; // layouts.hpp

@@ -13,8 +13,7 @@ namespace {
 // weight is read once, and packing would only add a write and a second read. But where columns lie
 // along K, a load takes one cache line for each lane: then packing pays even so.
 bool is_worth_it_on_xe(const facts &f) {
-    const problem &p = f.run();
-    return !f.row->can_gather() || f.rows.likely > f.row->tile_m || p.wei.strides[p.ndims() - 1] != 1;
+    return !f.row->can_gather() || f.rows.likely > f.row->tile_m || !f.laid_out->has_near_columns;
 }
 
 // Whether plain weights are better packed first; others than packed ones have to be converted.

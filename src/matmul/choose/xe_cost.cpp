@@ -105,7 +105,7 @@ cost estimate(const facts &f, const ze::gpu_model &model, const split &s) {
     c.gathers = f.gathers_weights();
     const double loads = c.gathers ? k * row.tile_n / row.lanes : 0; // one element a lane each
     if (c.gathers) // an Xe core reads one cache line a clock
-        c.l1 += loads * (p.wei.strides[p.ndims() - 1] == 1 ? 1 : row.lanes) *
+        c.l1 += loads * (f.laid_out->has_near_columns ? 1 : row.lanes) *
                 double(std::max(1u, model.xves_per_core));
     const double waiting = k / row.tile_k * latency + loads * element;
     const double busy = std::max(alu, c.l1);
