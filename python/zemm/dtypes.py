@@ -39,8 +39,7 @@ _BY_WORD: dict[str, DataType] = {dtype.name: name for name, dtype in _NUMPY.item
 
 FOUR_BIT = frozenset(t.name for t in TYPES.values() if t.bits == 4)
 FLOATING = frozenset(t.name for t in TYPES.values() if t.kind == "floating" and t.bits >= 16)
-_INTEGERS = ("s8", "u8", "s32", "s64", "s4", "u4")
-_F4_MAX = 6.0  # f4_e2m1 has neither infinity nor NaN, so its overflow shows only in the value
+_F4_MAX = TYPES["f4_e2m1"].high  # it has neither infinity nor NaN, so its overflow shows only in the value
 
 
 def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
@@ -179,11 +178,11 @@ def scalar_of(value: Any, data_type: DataType) -> NDArray[Any]:
     type; or a floating-point type could hold it only as infinity, NaN or 0.
     """
     number, dtype = _number(value, "value"), numpy_dtype(data_type)
-    if data_type in _INTEGERS:
-        limits = ml_dtypes.iinfo(dtype) if data_type in FOUR_BIT else np.iinfo(dtype)
-        if not limits.min <= number <= limits.max:  # also true for NaN
+    if TYPES[data_type].kind == "integer":
+        low, high = TYPES[data_type].low, TYPES[data_type].high
+        if not low <= number <= high:  # also true for NaN
             raise InvalidArgumentsError(
-                f"value {number} is outside of {limits.min}..{limits.max}, the range of {data_type}"
+                f"value {number} is outside of {low}..{high}, the range of {data_type}"
             )
         if number != int(number):
             raise InvalidArgumentsError(f"value {number} is no integer: {data_type} cannot hold it")
