@@ -13,15 +13,6 @@
 using Code = std::vector<uint8_t>;
 constexpr int lanes = 16, groups = 2, rows = 2, depth = 32;
 
-static std::string log_of(ze_module_build_log_handle_t handle) {
-    size_t size = 0;
-    OK(ze.zeModuleBuildLogGetString(handle, &size, nullptr));
-    std::vector<char> text(size);
-    OK(ze.zeModuleBuildLogGetString(handle, &size, text.data()));
-    OK(ze.zeModuleBuildLogDestroy(handle));
-    return text.data();
-}
-
 /// Creates a module; several inputs are linked.
 static ze_result_t create(const std::vector<Code> &codes, ze_module_handle_t *module,
                           std::string *log = nullptr, ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV,
@@ -47,7 +38,7 @@ static ze_result_t create(const std::vector<Code> &codes, ze_module_handle_t *mo
     desc.pBuildFlags = flags;
     ze_module_build_log_handle_t handle = nullptr;
     ze_result_t result = ze.zeModuleCreate(context, device, &desc, module, &handle);
-    std::string text = log_of(handle);
+    std::string text = take_log(handle);
     if (log)
         *log = text;
     return result;
@@ -119,10 +110,7 @@ static void alone(const Code &code) {
 static void native(const Code &code) {
     ze_module_handle_t module = nullptr, again = nullptr;
     OK(create({code}, &module));
-    size_t size = 0;
-    OK(ze.zeModuleGetNativeBinary(module, &size, nullptr));
-    Code binary(size);
-    OK(ze.zeModuleGetNativeBinary(module, &size, binary.data()));
+    const Code binary = native_of(module);
     OK(ze.zeModuleDestroy(module));
     OK(create({binary}, &again, nullptr, ZE_MODULE_FORMAT_NATIVE));
     check_multiply(again, 1, product);

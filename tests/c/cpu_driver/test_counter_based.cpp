@@ -121,14 +121,8 @@ static void chain() {
 
 /// A closed list that is executed again signals again: the execution before does not count.
 static void executed_again(bool by_queue) {
-    ze_command_queue_desc_t queue_desc{};
-    queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    ze_command_queue_handle_t queue = nullptr;
-    OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
-    ze_command_list_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
-    ze_command_list_handle_t regular = nullptr, list = immediate_list();
-    OK(ze.zeCommandListCreate(context, device, &desc, &regular));
+    ze_command_queue_handle_t queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
+    ze_command_list_handle_t regular = regular_list(), list = immediate_list();
     ze_event_handle_t event = make(NewerFunctions::regular | NewerFunctions::host_visible);
     close_gates();
     int from = 0, to = 0;

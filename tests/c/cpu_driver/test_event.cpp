@@ -103,16 +103,8 @@ static void ping_pong() {
 
 /// Regular lists that signal, wait and reset the same event, executed several times on two queues.
 static void recorded() {
-    ze_command_queue_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_queue_handle_t queues[2];
-    ze_command_list_handle_t producer = nullptr, consumer = nullptr;
-    for (auto &queue : queues)
-        OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
-    OK(ze.zeCommandListCreate(context, device, &list_desc, &producer));
-    OK(ze.zeCommandListCreate(context, device, &list_desc, &consumer));
+    ze_command_queue_handle_t queues[] = {make_queue(), make_queue()};
+    ze_command_list_handle_t producer = regular_list(), consumer = regular_list();
     ze_event_pool_handle_t pool = make_pool(1);
     ze_event_handle_t event = make_event(pool, 0);
     ze_kernel_handle_t add = make_kernel(module, "add_one");
@@ -258,14 +250,8 @@ static void signalled_often() {
 #endif
     ze_event_pool_handle_t pool = make_pool(1);
     ze_event_handle_t event = make_event(pool, 0);
-    ze_command_queue_desc_t queue_desc{};
-    queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    queue_desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-    const ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_queue_handle_t queue = nullptr;
-    ze_command_list_handle_t list = nullptr;
-    OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
-    OK(ze.zeCommandListCreate(context, device, &list_desc, &list));
+    ze_command_queue_handle_t queue = make_queue();
+    ze_command_list_handle_t list = regular_list();
     int from = 1, to = 0;
     OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, event, 0, nullptr));
     OK(ze.zeCommandListClose(list));

@@ -23,17 +23,9 @@ using Code = std::vector<uint8_t>;
 enum Outcome { built, refused, crashed, hung };
 
 static Outcome attempt(const Code &code) {
-    ze_module_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-    desc.format = ZE_MODULE_FORMAT_IL_SPIRV;
-    desc.inputSize = code.size();
-    desc.pInputModule = code.data();
     ze_module_handle_t module = nullptr;
-    ze_module_build_log_handle_t log = nullptr;
-    ze_result_t result = ze.zeModuleCreate(context, device, &desc, &module, &log);
-    if (log)
-        OK(ze.zeModuleBuildLogDestroy(log));
-    return result == ZE_RESULT_SUCCESS ? built : refused;
+    std::string log;
+    return build(code, &module, &log) == ZE_RESULT_SUCCESS ? built : refused;
 }
 
 /// Builds the module in a process of its own, which it may end. The driver is opened there, because

@@ -316,13 +316,8 @@ void recorded() {
     const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, bytes_rgba, 2, 2);
     ze_image_handle_t image = make_image(desc), result = make_image(desc);
     std::vector<uint8_t> in(16), out(16);
-    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_queue_desc_t queue_desc{};
-    queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    ze_command_list_handle_t record = nullptr;
-    ze_command_queue_handle_t queue = nullptr;
-    OK(ze.zeCommandListCreate(context, device, &list_desc, &record));
-    OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
+    ze_command_list_handle_t record = regular_list();
+    ze_command_queue_handle_t queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
     ze_event_pool_handle_t pool = make_pool(2);
     ze_event_handle_t start = make_event(pool, 0), uploaded = make_event(pool, 1);
     ze_kernel_handle_t kernel = make_kernel(module, "double_2d");

@@ -237,13 +237,8 @@ void kernels(Other &other) {
 /// timestamps.
 void kernel_to_host(Other &other) {
     Test test(other);
-    ze_command_queue_desc_t queue_desc{};
-    queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_queue_handle_t queue = nullptr;
-    ze_command_list_handle_t list = nullptr;
-    OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
-    OK(ze.zeCommandListCreate(context, device, &list_desc, &list));
+    ze_command_queue_handle_t queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
+    ze_command_list_handle_t list = regular_list();
     add(list, test.with, test.with.event[ping], {});
     OK(ze.zeCommandListClose(list));
     test.tell('w');

@@ -8,22 +8,6 @@
 
 static ze_module_handle_t module;
 
-static ze_command_list_handle_t regular_list() {
-    ze_command_list_desc_t desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_list_handle_t list = nullptr;
-    OK(ze.zeCommandListCreate(context, device, &desc, &list));
-    return list;
-}
-
-static ze_command_queue_handle_t make_queue() {
-    ze_command_queue_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-    ze_command_queue_handle_t queue = nullptr;
-    OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
-    return queue;
-}
-
 /// One closed list runs on two queues at once, twice, with different group counts in memory. The
 /// thread sanitizer would report state that executions share.
 static void two_queues() {

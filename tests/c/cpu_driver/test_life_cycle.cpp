@@ -45,12 +45,8 @@ struct Work {
         list = immediate_list(mode);
     }
     void make_queue(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS) {
-        ze_command_queue_desc_t queue_desc{};
-        queue_desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-        queue_desc.mode = mode;
-        const ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-        OK(ze.zeCommandQueueCreate(context, device, &queue_desc, &queue));
-        OK(ze.zeCommandListCreate(context, device, &list_desc, &list));
+        queue = ::make_queue(mode);
+        list = regular_list();
         OK(append());
         OK(ze.zeCommandListClose(list));
     }

@@ -9,40 +9,17 @@ using Code = std::vector<uint8_t>;
 static const auto unlinked = ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
 static const auto link_failure = ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
 
-static std::string take_log(ze_module_build_log_handle_t handle) {
-    size_t size = 0;
-    OK(ze.zeModuleBuildLogGetString(handle, &size, nullptr));
-    std::vector<char> text(size);
-    OK(ze.zeModuleBuildLogGetString(handle, &size, text.data()));
-    OK(ze.zeModuleBuildLogDestroy(handle));
-    return text.data();
-}
-
 static ze_module_handle_t create(const Code &code, ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV,
                                  std::string *log = nullptr) {
-    ze_module_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-    desc.format = format;
-    desc.inputSize = code.size();
-    desc.pInputModule = code.data();
     ze_module_handle_t module = nullptr;
-    ze_module_build_log_handle_t handle = nullptr;
-    const ze_result_t result = ze.zeModuleCreate(context, device, &desc, &module, &handle);
-    const std::string text = take_log(handle);
+    std::string text;
+    const ze_result_t result = build(code, &module, &text, format);
     if (result != ZE_RESULT_SUCCESS)
         std::printf("%s\n", text.c_str());
     OK(result);
     if (log)
         *log = text;
     return module;
-}
-
-static Code native_of(ze_module_handle_t module) {
-    size_t size = 0;
-    OK(ze.zeModuleGetNativeBinary(module, &size, nullptr));
-    Code binary(size);
-    OK(ze.zeModuleGetNativeBinary(module, &size, binary.data()));
-    return binary;
 }
 
 /// Replaces a module by one that is made of its native binary.

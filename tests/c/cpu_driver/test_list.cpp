@@ -5,22 +5,6 @@
 
 static ze_module_handle_t module;
 
-static ze_command_list_handle_t regular_list() {
-    ze_command_list_desc_t desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_list_handle_t list = nullptr;
-    OK(ze.zeCommandListCreate(context, device, &desc, &list));
-    return list;
-}
-
-static ze_command_queue_handle_t make_queue(ze_command_queue_mode_t mode) {
-    ze_command_queue_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    desc.mode = mode;
-    ze_command_queue_handle_t queue = nullptr;
-    OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
-    return queue;
-}
-
 static void copies(ze_command_list_handle_t list) {
     const size_t n = 100003;
     std::vector<uint8_t> a(n), b(n), c(n);

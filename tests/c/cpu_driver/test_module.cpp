@@ -7,32 +7,6 @@
 
 #include "spirv_edit.h"
 
-static ze_result_t create(const std::vector<uint8_t> &code, ze_module_format_t format,
-                          ze_module_handle_t *module, std::string *log = nullptr, const char *flags = nullptr,
-                          const ze_module_constants_t *constants = nullptr) {
-    ze_module_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-    desc.format = format;
-    desc.inputSize = code.size();
-    desc.pInputModule = code.data();
-    desc.pBuildFlags = flags;
-    desc.pConstants = constants;
-    ze_module_build_log_handle_t handle = nullptr;
-    ze_result_t result = ze.zeModuleCreate(context, device, &desc, module, &handle);
-    if (handle) {
-        size_t size = 0;
-        OK(ze.zeModuleBuildLogGetString(handle, &size, nullptr));
-        CHECK(size >= 1);
-        std::vector<char> text(size);
-        OK(ze.zeModuleBuildLogGetString(handle, &size, text.data()));
-        CHECK(text.back() == '\0');
-        if (log)
-            *log = text.data();
-        OK(ze.zeModuleBuildLogDestroy(handle));
-    }
-    return result;
-}
-
 static void run_one(ze_module_handle_t module, const char *name, int *out) {
     ze_kernel_handle_t kernel = make_kernel(module, name);
     ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
@@ -44,7 +18,7 @@ static void run_one(ze_module_handle_t module, const char *name, int *out) {
 static void constants(const std::vector<uint8_t> &code) {
     auto *out = static_cast<int *>(shared(8));
     ze_module_handle_t module = nullptr;
-    OK(create(code, ZE_MODULE_FORMAT_IL_SPIRV, &module));
+    OK(build(code, &module));
     run_one(module, "specialised", out);
     CHECK(out[0] == 42 && out[1] == 1000);
     OK(ze.zeModuleDestroy(module));
@@ -53,7 +27,7 @@ static void constants(const std::vector<uint8_t> &code) {
     const void *values[] = {&nine, &unknown, &seven};
     ze_module_constants_t c{3, ids, values};
     std::string log;
-    OK(create(code, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log, nullptr, &c));
+    OK(build(code, &module, &log, ZE_MODULE_FORMAT_IL_SPIRV, nullptr, &c));
     CHECK(log.find("12345") != std::string::npos);
     run_one(module, "specialised", out);
     CHECK(out[0] == 77 && out[1] == 99);
@@ -66,13 +40,13 @@ static void flags(const std::vector<uint8_t> &code) {
     for (const char *flags :
          {"-ze-opt-disable", "-ze-opt-level=0", "-ze-opt-level 2 -g", "-ze-opt-disable,-g",
           "-cl-fast-relaxed-math", "-ze-opt-large-register-file", "-ze-no-such-flag", ""}) {
-        OK(create(code, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log, flags));
+        OK(build(code, &module, &log, ZE_MODULE_FORMAT_IL_SPIRV, flags));
         OK(ze.zeModuleDestroy(module));
         // The log of a successful build is empty, unless a flag is unknown.
         const bool is_unknown = std::string(flags) == "-ze-no-such-flag";
         CHECK(is_unknown ? log.find("-ze-no-such-flag") != std::string::npos : log.empty());
     }
-    CHECK_RESULT(create(code, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log, "-cl-no-such-option"),
+    CHECK_RESULT(build(code, &module, &log, ZE_MODULE_FORMAT_IL_SPIRV, "-cl-no-such-option"),
                  ZE_RESULT_ERROR_MODULE_BUILD_FAILURE);
     CHECK(!log.empty());
 }
@@ -96,7 +70,7 @@ static void names_and_properties(ze_module_handle_t module) {
 
 static void native(const std::vector<uint8_t> &code) {
     ze_module_handle_t module = nullptr, again = nullptr;
-    OK(create(code, ZE_MODULE_FORMAT_IL_SPIRV, &module));
+    OK(build(code, &module));
     size_t size = 0;
     OK(ze.zeModuleGetNativeBinary(module, &size, nullptr));
     std::vector<uint8_t> binary(size);
@@ -104,7 +78,7 @@ static void native(const std::vector<uint8_t> &code) {
     CHECK_RESULT(ze.zeModuleGetNativeBinary(module, &small, binary.data()), ZE_RESULT_ERROR_INVALID_SIZE);
     OK(ze.zeModuleGetNativeBinary(module, &size, binary.data()));
     OK(ze.zeModuleDestroy(module));
-    OK(create(binary, ZE_MODULE_FORMAT_NATIVE, &again));
+    OK(build(binary, &again, nullptr, ZE_MODULE_FORMAT_NATIVE));
     names_and_properties(again);
     auto *out = static_cast<int *>(shared(8));
     run_one(again, "specialised", out);
@@ -119,18 +93,18 @@ static void native(const std::vector<uint8_t> &code) {
     for (size_t at = 0; at < binary.size(); at += at < 600 ? 1 : 997) {
         auto damaged = binary;
         damaged[at] ^= uint8_t(1u << (at % 8));
-        CHECK_RESULT(create(damaged, ZE_MODULE_FORMAT_NATIVE, &module, &log), invalid);
+        CHECK_RESULT(build(damaged, &module, &log, ZE_MODULE_FORMAT_NATIVE), invalid);
         CHECK(!log.empty());
         if (at > 0) {
             damaged = binary;
             damaged.resize(at);
-            CHECK_RESULT(create(damaged, ZE_MODULE_FORMAT_NATIVE, &module), invalid);
+            CHECK_RESULT(build(damaged, &module, nullptr, ZE_MODULE_FORMAT_NATIVE), invalid);
         }
     }
     auto longer = binary;
     longer.push_back(0);
-    CHECK_RESULT(create(longer, ZE_MODULE_FORMAT_NATIVE, &module), invalid);
-    CHECK_RESULT(create(code, ZE_MODULE_FORMAT_NATIVE, &module), invalid);
+    CHECK_RESULT(build(longer, &module, nullptr, ZE_MODULE_FORMAT_NATIVE), invalid);
+    CHECK_RESULT(build(code, &module, nullptr, ZE_MODULE_FORMAT_NATIVE), invalid);
 }
 
 /// The words up to OpMemoryModel, which is what a module has at least.
@@ -152,13 +126,13 @@ static void bad_spirv(const std::vector<uint8_t> &code) {
     std::vector<uint8_t> garbage(1000);
     for (size_t i = 0; i < garbage.size(); i++)
         garbage[i] = uint8_t(i * 37 + 11);
-    CHECK_RESULT(create(garbage, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log), failure);
+    CHECK_RESULT(build(garbage, &module, &log), failure);
     CHECK(log.find("SPIR-V") != std::string::npos);
-    CHECK_RESULT(create({1, 2, 3}, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log), failure);
+    CHECK_RESULT(build({1, 2, 3}, &module, &log), failure);
     const size_t head = words_of_head(code);
     for (size_t words = 1; words < code.size() / 4; words++) {
         std::vector<uint8_t> cut(code.begin(), code.begin() + long(words * 4));
-        ze_result_t result = create(cut, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log);
+        ze_result_t result = build(cut, &module, &log);
         if (words == head) { // a valid module without kernels
             OK(result);
             OK(ze.zeModuleDestroy(module));
@@ -169,7 +143,7 @@ static void bad_spirv(const std::vector<uint8_t> &code) {
         CHECK(result == failure && !log.empty());
     }
     std::vector<uint8_t> odd(code.begin(), code.end() - 1);
-    CHECK_RESULT(create(odd, ZE_MODULE_FORMAT_IL_SPIRV, &module, &log), failure);
+    CHECK_RESULT(build(odd, &module, &log), failure);
     ze_module_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
     desc.format = ZE_MODULE_FORMAT_IL_SPIRV;

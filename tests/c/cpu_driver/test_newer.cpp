@@ -78,10 +78,7 @@ static void list_properties() {
 static void with_parameters() {
     const ze_base_desc_t unknown{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr};
     ze_command_list_handle_t list = immediate_list();
-    ze_command_list_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
-    ze_command_list_handle_t regular = nullptr;
-    OK(ze.zeCommandListCreate(context, device, &desc, &regular));
+    ze_command_list_handle_t regular = regular_list();
     int from = 41, to[4] = {};
     const int pattern = 3;
     OK(newer.zeCommandListAppendMemoryCopyWithParameters(list, &to[0], &from, 4, nullptr, nullptr, 0,

@@ -19,31 +19,6 @@ static uint32_t version_of_driver() {
     return properties.driverVersion;
 }
 
-static ze_result_t create(ze_module_format_t format, const std::vector<uint8_t> &code, std::string &log,
-                          ze_module_handle_t &module) {
-    ze_module_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-    desc.format = format;
-    desc.inputSize = code.size();
-    desc.pInputModule = code.data();
-    ze_module_build_log_handle_t handle = nullptr;
-    const ze_result_t result = ze.zeModuleCreate(context, device, &desc, &module, &handle);
-    size_t size = 0;
-    OK(ze.zeModuleBuildLogGetString(handle, &size, nullptr));
-    log.resize(size);
-    OK(ze.zeModuleBuildLogGetString(handle, &size, log.data()));
-    OK(ze.zeModuleBuildLogDestroy(handle));
-    return result;
-}
-
-static std::vector<uint8_t> native_of(ze_module_handle_t module) {
-    size_t size = 0;
-    OK(ze.zeModuleGetNativeBinary(module, &size, nullptr));
-    std::vector<uint8_t> binary(size);
-    OK(ze.zeModuleGetNativeBinary(module, &size, binary.data()));
-    return binary;
-}
-
 static std::vector<uint8_t> bytes_of(const char *path) {
     std::vector<uint8_t> bytes;
     FILE *file = std::fopen(path, "rb");
@@ -58,7 +33,7 @@ static std::vector<uint8_t> bytes_of(const char *path) {
 static int load(const char *binary, const char *version) {
     std::string log;
     ze_module_handle_t module = nullptr;
-    const ze_result_t result = create(ZE_MODULE_FORMAT_NATIVE, bytes_of(binary), log, module);
+    const ze_result_t result = build(bytes_of(binary), &module, &log, ZE_MODULE_FORMAT_NATIVE);
     const bool is_same = std::to_string(version_of_driver()) == version;
     if (result == ZE_RESULT_SUCCESS) {
         OK(ze.zeModuleDestroy(module));
@@ -67,10 +42,10 @@ static int load(const char *binary, const char *version) {
     CHECK_RESULT(result, ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
     CHECK(log.find("it was made by another build of this driver") != std::string::npos);
     // It makes its own of the same SPIR-V.
-    OK(create(ZE_MODULE_FORMAT_IL_SPIRV, read_file("builtins.spv"), log, module));
+    OK(build(read_file("builtins.spv"), &module, &log, ZE_MODULE_FORMAT_IL_SPIRV));
     const std::vector<uint8_t> own = native_of(module);
     OK(ze.zeModuleDestroy(module));
-    OK(create(ZE_MODULE_FORMAT_NATIVE, own, log, module));
+    OK(build(own, &module, &log, ZE_MODULE_FORMAT_NATIVE));
     OK(ze.zeModuleDestroy(module));
     return is_same ? 2 : 10;
 }

@@ -13,21 +13,8 @@
 using Code = std::vector<uint8_t>;
 
 static ze_module_handle_t build(const Code &code, std::string &log) {
-    ze_module_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-    desc.format = ZE_MODULE_FORMAT_IL_SPIRV;
-    desc.inputSize = code.size();
-    desc.pInputModule = code.data();
     ze_module_handle_t module = nullptr;
-    ze_module_build_log_handle_t handle = nullptr;
-    if (ze.zeModuleCreate(context, device, &desc, &module, &handle) != ZE_RESULT_SUCCESS)
-        module = nullptr;
-    size_t size = 0;
-    OK(ze.zeModuleBuildLogGetString(handle, &size, nullptr));
-    log.assign(size, '\0');
-    OK(ze.zeModuleBuildLogGetString(handle, &size, log.data()));
-    OK(ze.zeModuleBuildLogDestroy(handle));
-    return module;
+    return build(code, &module, &log) == ZE_RESULT_SUCCESS ? module : nullptr;
 }
 
 /// Whether the runtime builds the module. The driver must do the same.

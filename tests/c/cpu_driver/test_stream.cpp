@@ -130,23 +130,18 @@ static void long_chain() {
 /// group counts when it launches.
 static void indirect_on_two_queues() {
     HeldBack held[2];
-    ze_command_queue_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
-    desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-    ze_command_list_desc_t list_desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
-    ze_command_list_handle_t list = nullptr, waits[2] = {};
+    ze_command_list_handle_t list = regular_list(), waits[2] = {};
     auto *sums = static_cast<int *>(shared(64 * 4));
     auto *groups = static_cast<ze_group_count_t *>(shared(sizeof(ze_group_count_t)));
     std::memset(sums, 0, 64 * 4);
     set_arg(held[0].add, 0, sums);
     OK(ze.zeKernelSetGroupSize(held[0].add, 1, 1, 1));
-    OK(ze.zeCommandListCreate(context, device, &list_desc, &list));
     OK(ze.zeCommandListAppendLaunchKernelIndirect(list, held[0].add, groups, nullptr, 0, nullptr));
     OK(ze.zeCommandListClose(list));
     ze_command_queue_handle_t queues[2];
     for (int i = 0; i < 2; i++) {
-        OK(ze.zeCommandQueueCreate(context, device, &desc, &queues[i]));
-        OK(ze.zeCommandListCreate(context, device, &list_desc, &waits[i]));
+        queues[i] = make_queue();
+        waits[i] = regular_list();
         OK(ze.zeCommandListAppendWaitOnEvents(waits[i], 1, &held[i].start));
         OK(ze.zeCommandListClose(waits[i]));
         ze_command_list_handle_t both[2] = {waits[i], list};

@@ -164,15 +164,41 @@ std::vector<uint8_t> read_file(const std::string &name) {
 }
 
 ze_module_handle_t load_module(const char *file) {
-    std::vector<uint8_t> code = read_file(file);
-    ze_module_desc_t desc{};
-    desc.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-    desc.format = ZE_MODULE_FORMAT_IL_SPIRV;
-    desc.inputSize = code.size();
-    desc.pInputModule = code.data();
     ze_module_handle_t module = nullptr;
-    OK(ze.zeModuleCreate(context, device, &desc, &module, nullptr));
+    OK(build(read_file(file), &module));
     return module;
+}
+
+ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log,
+                  ze_module_format_t format, const char *flags, const ze_module_constants_t *constants) {
+    const ze_module_desc_t desc{
+        ZE_STRUCTURE_TYPE_MODULE_DESC, nullptr, format, code.size(), code.data(), flags, constants};
+    ze_module_build_log_handle_t handle = nullptr;
+    const ze_result_t result = ze.zeModuleCreate(context, device, &desc, module, log ? &handle : nullptr);
+    if (log)
+        *log = take_log(handle);
+    return result;
+}
+
+std::string take_log(ze_module_build_log_handle_t log) {
+    if (!log)
+        return "";
+    size_t size = 0;
+    OK(ze.zeModuleBuildLogGetString(log, &size, nullptr));
+    CHECK(size >= 1);
+    std::vector<char> text(size);
+    OK(ze.zeModuleBuildLogGetString(log, &size, text.data()));
+    CHECK(text.back() == '\0');
+    OK(ze.zeModuleBuildLogDestroy(log));
+    return text.data();
+}
+
+std::vector<uint8_t> native_of(ze_module_handle_t module) {
+    size_t size = 0;
+    OK(ze.zeModuleGetNativeBinary(module, &size, nullptr));
+    std::vector<uint8_t> binary(size);
+    OK(ze.zeModuleGetNativeBinary(module, &size, binary.data()));
+    return binary;
 }
 
 ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name) {
@@ -189,6 +215,22 @@ ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode) {
     ze_command_list_handle_t list = nullptr;
     OK(ze.zeCommandListCreateImmediate(context, device, &desc, &list));
     return list;
+}
+
+ze_command_list_handle_t regular_list() {
+    const ze_command_list_desc_t desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
+    ze_command_list_handle_t list = nullptr;
+    OK(ze.zeCommandListCreate(context, device, &desc, &list));
+    return list;
+}
+
+ze_command_queue_handle_t make_queue(ze_command_queue_mode_t mode) {
+    ze_command_queue_desc_t desc{};
+    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    desc.mode = mode;
+    ze_command_queue_handle_t queue = nullptr;
+    OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
+    return queue;
 }
 
 ze_event_pool_handle_t make_pool(uint32_t count, ze_event_pool_flags_t flags) {

@@ -73,8 +73,17 @@ void *newer_function(const char *name, const char *getter, unsigned index);
 std::string last_refusal(); // the driver's sentence for the last call that it refused in this thread
 std::vector<uint8_t> read_file(const std::string &name); // from the folder in ZE_CPU_TEST_DIR
 ze_module_handle_t load_module(const char *file);
+/// zeModuleCreate(). log: what the build says.
+ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log = nullptr,
+                  ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV, const char *flags = nullptr,
+                  const ze_module_constants_t *constants = nullptr);
+/// The text of the log, which it destroys. Empty if there is none.
+std::string take_log(ze_module_build_log_handle_t log);
+std::vector<uint8_t> native_of(ze_module_handle_t module);
 ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name);
 ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+ze_command_list_handle_t regular_list();
+ze_command_queue_handle_t make_queue(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
 ze_event_pool_handle_t make_pool(uint32_t count,
                                  ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
 ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t index);
