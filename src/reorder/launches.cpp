@@ -3,6 +3,7 @@
 
 #include "common/error.hpp"
 #include "primitive/dense_parameters.hpp"
+#include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 #include "reorder/sparse.hpp"
 
@@ -58,5 +59,8 @@ zemm::launch zemm::copy_launch(const memory_desc &from, const memory_desc &to, c
     if (!reorder::plan_any(p, dev, plan, why))
         fail(zemm_unimplemented, "%s cannot be copied to %s: %s", md_sentence(from).c_str(),
              md_sentence(to).c_str(), why.c_str());
-    return reorder::reorder_launch(std::move(plan), source, destination, p);
+    launch made = reorder::reorder_launch(std::move(plan), source, destination, p);
+    if (dev.kind == zemm_gpu)
+        made.flags = gpu_build_flags(is_large(from) || is_large(to));
+    return made;
 }
