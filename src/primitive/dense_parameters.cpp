@@ -44,17 +44,20 @@ void refuse_shared_places(int arg, const memory_desc &md) {
 
 std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primitive_desc &pd,
                                                                std::map<int, zemm_memory_t> &memories) {
-    std::shared_ptr<dense_parameters> made;
+    // bind() has checked that both have the same arguments.
+    const auto is_ready = [](const auto &asked, const auto &bound) {
+        return !needs_copy(asked.second, bound.second->md);
+    };
+    if (std::ranges::equal(pd.arguments, memories, is_ready))
+        return nullptr;
+    auto made = std::make_shared<dense_parameters>();
     scratch dealt;
     std::vector<size_t> places; // of the dense memories in the buffer
     sequence before, after;
-    auto bound = memories.begin(); // bind() has checked that both have the same arguments
     for (const auto &[arg, expected] : pd.arguments) {
-        zemm_memory_t &memory = bound++->second;
+        zemm_memory_t &memory = memories.at(arg);
         if (!needs_copy(expected, memory->md))
             continue;
-        if (!made)
-            made = std::make_shared<dense_parameters>();
         made->callers_[arg] = memory;
         zemm_memory &dense = made->dense_.emplace_back();
         dense.md = md_with_strides(memory->md.ndims, memory->md.dims, memory->md.data_type, nullptr);
@@ -71,8 +74,6 @@ std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primit
         }
         memory = &dense;
     }
-    if (!made)
-        return made;
     made->arguments_ = &pd.arguments;
     made->buffer_ = std::make_shared<ze::buffer>(pd.engine->device, dealt.size(), ze::usm::device);
     auto at = places.begin();
@@ -86,19 +87,20 @@ std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primit
     return made;
 }
 
-void dense_parameters::run(ze::stream &stream, const compiled_sequence &copies,
+void dense_parameters::run(ze::stream &stream, const std::shared_ptr<const compiled_sequence> &copies,
                            std::span<const ze_event_handle_t> waits) const {
     stream.keep(buffer_);
-    copies.run(stream, {callers_, *arguments_}, static_cast<char *>(buffer_->data()), {}, waits);
+    compiled_sequence::run(copies, stream, {callers_, *arguments_}, static_cast<char *>(buffer_->data()), {},
+                           waits);
 }
 
 void dense_parameters::submit(ze::stream &stream, std::span<const ze_event_handle_t> waits) const {
     stream.wait_for(waits);
-    run(stream, *before_, {});
+    run(stream, before_, {});
 }
 
 void dense_parameters::submit_results(ze::stream &stream) const {
-    run(stream, *after_, {});
+    run(stream, after_, {});
 }
 
 } // namespace zemm

@@ -32,7 +32,7 @@ public:
 
 private:
     void add(int arg, const argument &expected, zemm_memory &memory, sequence &before, sequence &after);
-    void run(ze::stream &stream, const compiled_sequence &copies,
+    void run(ze::stream &stream, const std::shared_ptr<const compiled_sequence> &copies,
              std::span<const ze_event_handle_t> waits) const;
 
     const argument_map *arguments_;

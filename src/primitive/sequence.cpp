@@ -195,17 +195,17 @@ void compiled_sequence::check(const bound_arguments &bound, const brought &more)
             group_count(r.launch, more.times);
 }
 
-void compiled_sequence::keep(ze::stream &stream, const bound_arguments &bound) const {
-    stream.keep(shared_from_this());
-    keep_buffers(stream, bound.memories);
-}
-
-void compiled_sequence::run(ze::stream &stream, const bound_arguments &bound, char *scratchpad,
-                            const brought &more, std::span<const ze_event_handle_t> waits) const {
-    check(bound, more);
-    keep(stream, bound);
+void compiled_sequence::run(const std::shared_ptr<const compiled_sequence> &self, ze::stream &stream,
+                            const bound_arguments &bound, char *scratchpad, const brought &more,
+                            std::span<const ze_event_handle_t> waits) {
+    const auto keep = [&] {
+        stream.keep(self);
+        keep_buffers(stream, bound.memories);
+    };
+    self->check(bound, more);
+    keep();
     const lookup names(bound, scratchpad, more.table);
-    for (const ready &r : launches_) {
+    for (const ready &r : self->launches_) {
         const launch_arguments arguments(r.launch, r.block_address, names);
         stream.launch(*r.kernel, r.launch.plan.group_size, group_count(r.launch, more.times), arguments.all(),
                       waits);
@@ -213,15 +213,15 @@ void compiled_sequence::run(ze::stream &stream, const bound_arguments &bound, ch
         if (!r.launch.then)
             continue;
         stream.wait();
-        r.launch.then(*device, scratchpad);
-        keep(stream, bound); // the wait has ended what it kept
+        r.launch.then(*self->device, scratchpad);
+        keep(); // the wait has ended what it kept
     }
 }
 
 void sequence_primitive::submit(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                                 const brought &more, std::span<const ze_event_handle_t> waits) const {
     const bound_arguments bound{memories, pd->arguments};
-    compiled_->run(stream, bound, scratchpad_of(*pd, stream, bound), more, waits);
+    compiled_sequence::run(compiled_, stream, bound, scratchpad_of(*pd, stream, bound), more, waits);
 }
 
 std::shared_ptr<const compiled_sequence> get_sequence(const zemm_primitive_desc &pd, cache_result &found,

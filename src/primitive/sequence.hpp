@@ -133,14 +133,15 @@ struct brought {
 
 // A sequence with its kernels and argument blocks on the device. Primitives share it through the primitive
 // cache.
-class compiled_sequence : public cached, public std::enable_shared_from_this<compiled_sequence> {
+class compiled_sequence : public cached {
 public:
     compiled_sequence(std::shared_ptr<ze::device> device, const sequence &made);
 
     // Submits the launches, the first one after the events in waits. Throws invalid_arguments before that if
-    // data are not aligned. The stream keeps what they use.
-    void run(ze::stream &stream, const bound_arguments &bound, char *scratchpad, const brought &more,
-             std::span<const ze_event_handle_t> waits) const;
+    // data are not aligned. The stream keeps what they use. self: owns the sequence.
+    static void run(const std::shared_ptr<const compiled_sequence> &self, ze::stream &stream,
+                    const bound_arguments &bound, char *scratchpad, const brought &more,
+                    std::span<const ze_event_handle_t> waits);
 
 private:
     struct ready {
@@ -150,7 +151,6 @@ private:
         struct launch launch;
     };
     void check(const bound_arguments &bound, const brought &more) const;
-    void keep(ze::stream &stream, const bound_arguments &bound) const;
 
     std::vector<ready> launches_; // in the order in which they run
     std::vector<sequence::alignment> alignments_;
