@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "common/error.hpp"
 #include "common/md_ops.hpp"
 #include "matmul/choose/choice.hpp"
 #include "matmul/choose/facts.hpp"
@@ -120,6 +121,25 @@ void parts_make_the_whole() {
         HOLDS(kind.size() == 2); // cases with it and without it occurred
 }
 
+// A batch that shares its weights counts as rows of one matrix: always on a CPU, on Intel GPUs if its rows
+// lie equally far apart.
+void rows_of_a_batch() {
+    const zemm_dim_t src[] = {3, 5, 64}, wei[] = {1, 64, 32}, dst[] = {3, 5, 32}, apart[] = {400, 64, 1};
+    kernel_row cpu = tile_40x32();
+    cpu.family = isa_family::cpu;
+    const auto counted = [&](const zemm_dim_t *strides, const kernel_row &row) {
+        const problem p = make_problem(md_with_strides(3, src, zemm_u8, strides),
+                                       md_with_string_tag(3, wei, zemm_s8, "abc"), nullptr,
+                                       md_with_string_tag(3, dst, zemm_s32, "abc"), nullptr);
+        const facts f = facts_of_tile(p, row);
+        HOLDS(f.rows.all == 15 && f.rows.likely == 15);
+        return text("%lld x %lld", (long long)f.matrices, (long long)f.matrix_rows);
+    };
+    SAME(counted(nullptr, tile_40x32()), "1 x 15");
+    SAME(counted(apart, tile_40x32()), "3 x 5");
+    SAME(counted(apart, cpu), "1 x 15");
+}
+
 // Without XMX a block of K costs instructions beside its products. Therefore the larger tile is
 // cheaper for many rows.
 void tiles_of_dp4a() {
@@ -153,6 +173,7 @@ void tiles_of_dp4a() {
 
 int main() {
     sentences();
+    rows_of_a_batch();
     parts_make_the_whole();
     tiles_of_dp4a();
 }
