@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import zemm
+from support_case_lines import problem_of
 from support_problem import Data, Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME
 from support_run import get, make_call, make_pd
@@ -121,16 +122,9 @@ ROUNDING = {"half": ["f16"], "bf16": ["bf16"], "f16": ["f16"]}
 
 
 def widened(src: str, wei: str, fpmath: str) -> Problem:
-    return Problem(
-        (64, 128),
-        (128, 64),
-        src,
-        wei,
-        "f32",
-        wei_scale=Quant(3, (32, 1), "f16"),
-        wei_zp=zero_point(3, (32, 1), "f16"),
-        fpmath=(fpmath, True),
-        any_tags=True,
+    return problem_of(
+        f"--stag=any --wtag=any --dtag=any --dt={src}:{wei}:f32 --attr-scales=wei:3:f16:32x1"
+        f" --attr-zero-points=wei:3:f16:32x1 --attr-fpmath={fpmath}:true 64x128:128x64"
     )
 
 

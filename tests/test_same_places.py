@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import zemm
-from support_problem import PostOp, Problem, Quant, make_data, zero_point
+from support_case_lines import problem_of
+from support_problem import Problem, Quant, make_data
 from support_run import check_dst, make_call
 
 Md = zemm.MemoryDesc
@@ -43,19 +44,10 @@ def rotated(md: Md) -> Md:
 
 
 VIEWS: list[Callable[[Md], Md]] = [with_one, with_ones, flat, split, reversed_axes, rotated]
-EVERYTHING = Problem(
-    (6, 64),
-    (64, 18),
-    "s8",
-    "u8",
-    "f32",
-    bias_dt="f32",
-    bias_mask=2,
-    src_scale=Quant(3, (1, 32)),
-    wei_scale=Quant(3, (32, 1), "f16"),
-    wei_zp=zero_point(3, (32, 1), "u8"),
-    reduction_group=32,
-    post_ops=(PostOp("binary", "binary_add", mask=3), PostOp("prelu", mask=2)),
+EVERYTHING = problem_of(
+    "--dt=s8:u8:f32 --bia-dt=f32 --bia_mask=2 --attr-scales=src:3:f32:1x32+wei:3:f16:32x1"
+    " --attr-zero-points=wei:3:u8:32x1 --attr-precomputed-reductions=src:3:s32:1x32"
+    " --attr-post-ops=add:f32:3+prelu:2 6x64:64x18"
 )
 FOUR_BIT = Problem((6, 64), (64, 18), "s8", "u4", "f32", wei_scale=Quant(2))
 STRIDED = Problem((6, 64), (64, 18), src_pad=4, wei_pad=6, dst_pad=2)

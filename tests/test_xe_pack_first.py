@@ -10,21 +10,16 @@ from dataclasses import replace
 
 import pytest
 import zemm
-from support_problem import Problem, Quant, zero_point
+from support_case_lines import problem_of
+from support_problem import Problem, Quant
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
 from support_run import make_pd, run
 from support_xe import tile_of
 
 INT8 = Problem((40, 256), (256, 64), "s8", "u8", "s32", scratchpad="user")
-WIDENED = Problem(
-    (40, 96),
-    (96, 41),
-    "f16",
-    "u8",
-    limit=15,
-    fpmath=("any", True),
-    wei_zp=zero_point(2, (), "u8"),
-    scratchpad="user",
+WIDENED = problem_of(
+    "--dt=f16:u8:f32 --attr-fpmath=any:true --attr-zero-points=wei:2:u8 --attr-scratchpad=user"
+    " 40x96:96x41 limit=15"
 )
 TF32 = Problem((40, 96), (96, 11), fpmath=("tf32", False), scratchpad="user")
 LARGE = [row for row in XE_ROWS if tile_of(row).m > 8]
