@@ -7,7 +7,7 @@
 #include <level_zero/ze_api.h>
 #include <level_zero/zer_api.h>
 
-#include "entry_points.h"
+#include "border/entry_points.h"
 
 #define SAME_SIZE(ours, theirs) static_assert(sizeof(ze_cpu::ours) == sizeof(::theirs))
 #define SAME_PLACE(ours, member, theirs, their_member)                                                       \
