@@ -5,8 +5,7 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
-#include "primitive/cache_capacity.hpp"
-#include "primitive/compiled.hpp"
+#include "primitive/primitive_cache.hpp"
 
 using namespace zemm;
 

@@ -5,7 +5,7 @@
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "common/version.hpp"
-#include "primitive/cache_capacity.hpp"
+#include "primitive/primitive_cache.hpp"
 #include "ze/cache_folder.hpp"
 #include "zemm/zemm.h"
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "primitive/compiled.hpp"
 #include "primitive/fallback.hpp"
+#include "primitive/primitive_cache.hpp"
 
 namespace zemm {
 

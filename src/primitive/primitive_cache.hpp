@@ -3,10 +3,13 @@
 // capacity, it drops the least recently used ones.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "ze/device.hpp"
+
+struct zemm_primitive_desc;
 
 namespace zemm {
 
@@ -21,14 +24,26 @@ struct cached {
     bool from_disk = false; // no kernel was built: all came from the disk cache
 };
 
-// The entry with the key; nullptr if there is none.
-std::shared_ptr<const cached> find_cached(const std::string &key);
-// Adds an entry and returns it. If two threads built it at the same time, keeps the first one and
-// returns it to both.
-std::shared_ptr<const cached> keep_cached(const std::string &key, std::shared_ptr<const cached> value);
+// Finds the part for the descriptor's implementation, attributes and tensors in the cache. If it is
+// not there, calls build() and keeps the result. where: set to where the kernels came from.
+std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_result &where,
+                                           const std::function<std::shared_ptr<const cached>()> &build);
+// Whether the cache has that part.
+bool is_compiled(const zemm_primitive_desc &pd);
 // The number of entries.
 size_t count_cached();
 // Drops the entries of a device whose context may be destroyed next.
 void forget_cached(const ze::device &device);
+
+// The capacity, in primitives.
+int primitive_cache_capacity();
+// Throws invalid_arguments if the capacity is negative.
+void set_primitive_cache_capacity(int capacity);
+// Sets the capacity, but keeps the surplus until the next entry is added; a capacity of 0 only turns
+// the cache off. Returns the capacity before. Throws as above.
+int replace_cache_capacity(int capacity);
+// Sets the function that runs after each change, in the thread that makes it. The cache evicts its
+// surplus there.
+void on_cache_capacity_change(void (*callback)(int capacity));
 
 } // namespace zemm

@@ -5,8 +5,8 @@
 
 #include "common/error.hpp"
 #include "kernels/spirv.hpp"
-#include "primitive/compiled.hpp"
 #include "primitive/launch.hpp"
+#include "primitive/primitive_cache.hpp"
 #include "primitive/scratch.hpp"
 
 namespace zemm {

@@ -3,7 +3,7 @@
 // invalid_arguments; reorders that zemm does not have are unimplemented.
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "primitive/support.hpp"
+#include "primitive/refusals.hpp"
 #include "reorder/problem.hpp"
 #include "reorder/sparse.hpp"
 

@@ -7,7 +7,7 @@
 #include "kernels/reorder_args.h"
 #include "kernels/sparse_args.h"
 #include "primitive/launch.hpp"
-#include "primitive/support.hpp"
+#include "primitive/refusals.hpp"
 
 namespace zemm::reorder {
 

@@ -7,7 +7,7 @@
 #include "common/attr_ops.hpp"
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
-#include "primitive/cache_capacity.hpp"
+#include "primitive/primitive_cache.hpp"
 #include "same.hpp"
 
 using namespace zemm;

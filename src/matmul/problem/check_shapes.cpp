@@ -4,7 +4,7 @@
 // and K, batches equal or 1, a valid combination of types.
 #include "common/error.hpp"
 #include "matmul/problem/problem.hpp"
-#include "primitive/support.hpp"
+#include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {

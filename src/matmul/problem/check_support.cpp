@@ -3,7 +3,7 @@
 // yet. The last row of kernels.def takes all others except those with packed weights.
 #include "common/error.hpp"
 #include "matmul/problem/problem.hpp"
-#include "primitive/support.hpp"
+#include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "common/error.hpp"
-#include "primitive/support.hpp"
+#include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {

@@ -7,7 +7,7 @@
 #include "common/names.hpp"
 #include "matmul/problem/grouped.hpp"
 #include "matmul/problem/packed_weights.hpp"
-#include "primitive/support.hpp"
+#include "primitive/refusals.hpp"
 
 namespace zemm::matmul {
 
