@@ -55,10 +55,6 @@ std::string arg_text(int arg) {
     return text("arg%d", arg);
 }
 
-const char *tensor_name(int arg) {
-    return arg == ZEMM_ARG_SRC ? "src" : arg == ZEMM_ARG_WEIGHTS ? "weights" : "dst";
-}
-
 namespace {
 
 // The shortest text that parses to exactly this value.

@@ -64,23 +64,6 @@ void check_rows(const char *caller, zemm_dim_t rows) {
         checked_mul(caller, rows, 16); // a pointer for each row, and one more, is less than this
 }
 
-blocks md_blocks(const memory_desc &md) {
-    blocks b;
-    std::fill_n(b.of, ZEMM_MAX_NDIMS, 1);
-    b.total = 1;
-    if (md.format_kind != zemm_blocked)
-        return b;
-    for (int i = 0; i < md.inner_nblks; i++) {
-        b.of[md.inner_idxs[i]] *= md.inner_blks[i];
-        b.total *= md.inner_blks[i];
-    }
-    return b;
-}
-
-zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d) {
-    return md.padded_dims[d] / b.of[d] + (md.padded_dims[d] % b.of[d] != 0);
-}
-
 namespace {
 
 // Whether dimension d has more than one block, so that its stride has an effect.

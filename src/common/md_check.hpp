@@ -27,15 +27,6 @@ void check_strides(const char *caller, const memory_desc &md);
 // struct of the caller.
 void check_md(const char *caller, const memory_desc &md);
 
-// of: the elements of a block along each dimension, 1 if it is not blocked. total: their product.
-struct blocks {
-    zemm_dims_t of;
-    zemm_dim_t total;
-};
-blocks md_blocks(const memory_desc &md);
-// The number of blocks along dimension d. Rounded up, because a submemory may end inside a block.
-zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d);
-
 // a * b; throws if the product overflows.
 zemm_dim_t checked_mul(const char *caller, zemm_dim_t a, zemm_dim_t b);
 

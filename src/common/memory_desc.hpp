@@ -63,6 +63,8 @@ memory_desc md_row_major(const memory_desc &md, zemm_data_type_t dt);
 bool md_is_zero(const memory_desc &md);     // no dimensions: stands for a tensor that is not there
 bool md_has_runtime(const memory_desc &md); // a runtime dimension, stride, offset or nnz
 bool md_is_plain(const memory_desc &md);    // blocked, without inner blocks
+bool md_is_sparse(const memory_desc &md);
+bool md_is_grouped(const memory_desc &md);
 // Whether a packed descriptor has a layout, which memories need.
 bool md_has_packed_layout(const memory_desc &md);
 // The blocked descriptor of a packed tensor that has its zeros.
@@ -94,5 +96,29 @@ std::string md_text(const char *name, const memory_desc &md, bool user_any = fal
 std::string md_sentence(const memory_desc &md);
 // The strides, as "20x1", of a blocked layout that is not dense; "" for any other layout.
 std::string strides_text(const memory_desc &md);
+
+// of: the elements of a block along each dimension, 1 if it is not blocked. total: their product.
+struct blocks {
+    zemm_dims_t of;
+    zemm_dim_t total;
+};
+blocks md_blocks(const memory_desc &md);
+// The number of blocks along dimension d. Rounded up, because a submemory may end inside a block.
+zemm_dim_t block_count(const memory_desc &md, const blocks &b, int d);
+
+// Descriptors with runtime dimensions, strides or offsets: values that are known at execution only.
+
+// Whether actual, which has no runtime values, is one of the tensors that asked describes: equal to
+// it wherever asked is known. Data types and offsets are not compared.
+bool md_fits(const memory_desc &actual, const memory_desc &asked);
+
+// A dense descriptor in the order of asked's dimensions, with these dims.
+memory_desc md_with_dims(const memory_desc &asked, const zemm_dim_t *dims);
+
+// The product; a runtime value if a factor is one.
+zemm_dim_t runtime_product(zemm_dim_t a, zemm_dim_t b);
+
+// A bit for each runtime dimension.
+int runtime_dims_mask(const memory_desc &md);
 
 } // namespace zemm

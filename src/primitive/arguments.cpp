@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/attr.hpp"
 #include "common/error.hpp"
-#include "common/quant_md.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "common/error.hpp"
-#include "common/md_runtime.hpp"
+#include "common/memory_desc.hpp"
 
 namespace zemm {
 

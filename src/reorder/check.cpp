@@ -18,7 +18,7 @@ void check_tensor(const char *name, const memory_desc &md) {
         fail(zemm_invalid_arguments, "%s has the tag any: a reorder needs to know both layouts", name);
     if (md.format_kind == zemm_format_kind_host_scalar)
         fail(zemm_invalid_arguments, "%s is a host scalar, a reorder takes tensors", name);
-    if (is_sparse(md))
+    if (md_is_sparse(md))
         check_sparse(name, md);
     refuse_extra(name, md);
     refuse_huge(name, md);
@@ -107,7 +107,7 @@ void check_rounding(const problem &p) {
         fail(zemm_unimplemented,
              "stochastic rounding of a reorder is for dst, from f32, f16 or bf16 to f8, not from %s to %s",
              data_type_name(s), data_type_name(d));
-    if (p.is_dynamic() || is_sparse(p.src) || is_sparse(p.dst))
+    if (p.is_dynamic() || md_is_sparse(p.src) || md_is_sparse(p.dst))
         fail(zemm_unimplemented, "stochastic rounding excludes dynamic scales and sparse tensors");
 }
 
@@ -122,9 +122,9 @@ void check_tensors(const problem &p) {
     if (!same)
         fail(zemm_invalid_arguments, "the dimensions differ: src has %s, dst has %s",
              dims_text(p.src).c_str(), dims_text(p.dst).c_str());
-    if (!is_sparse(p.dst))
+    if (!md_is_sparse(p.dst))
         refuse_shared_places(p.dst, "elements");
-    if ((is_sparse(p.src) || is_sparse(p.dst)) && p.has_runtime())
+    if ((md_is_sparse(p.src) || md_is_sparse(p.dst)) && p.has_runtime())
         fail(zemm_unimplemented, "a reorder from or to a sparse tensor needs known dimensions and strides");
 }
 
@@ -135,9 +135,9 @@ void check_attributes(const problem &p) {
     check_scales(p);
     check_zero_points(p);
     check_post_ops(p);
-    if ((is_sparse(p.src) || is_sparse(p.dst)) && p.is_dynamic())
+    if ((md_is_sparse(p.src) || md_is_sparse(p.dst)) && p.is_dynamic())
         fail(zemm_unimplemented, "dynamic dst scales need dense tensors");
-    if (is_sparse(p.dst) && p.sum())
+    if (md_is_sparse(p.dst) && p.sum())
         fail(zemm_unimplemented, "post-op 0: sum needs a dense dst, not the %s encoding",
              sparse_encoding_name(p.dst.encoding));
     if (!p.is_dynamic() && !p.attr.precomputed_reductions.empty())

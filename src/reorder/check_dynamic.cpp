@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "common/quant_md.hpp"
 #include "reorder/problem.hpp"
 
 namespace zemm::reorder {

@@ -2,8 +2,8 @@
 // Plans reorder.cl and reorder_f64.cl, which convert any layout to any other.
 #include <algorithm>
 
+#include "common/attr.hpp"
 #include "common/error.hpp"
-#include "common/quant_md.hpp"
 #include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 

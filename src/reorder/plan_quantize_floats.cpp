@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/quant_md.hpp"
+#include "common/attr.hpp"
 #include "primitive/launch.hpp"
 #include "reorder/plan.hpp"
 

@@ -2,7 +2,7 @@
 // Makes the problem of a reorder from the arguments of the C function.
 #include "reorder/problem.hpp"
 
-#include "common/quant_md.hpp"
+#include "common/attr.hpp"
 
 namespace zemm::reorder {
 

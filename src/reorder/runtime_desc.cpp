@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reorder/runtime_desc.hpp"
 
-#include "common/md_runtime.hpp"
+#include "common/memory_desc.hpp"
 #include "reorder/primitive_desc.hpp"
 #include "reorder/sparse.hpp"
 #include "reorder/sparse_desc.hpp"
@@ -68,7 +68,7 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(const memory_desc &src,
     problem p = make_problem(src, dst, attr);
     if (p.has_runtime())
         return std::make_unique<runtime_desc>(std::move(p), src_engine, dst_engine);
-    if (is_sparse(p.src) || is_sparse(p.dst))
+    if (md_is_sparse(p.src) || md_is_sparse(p.dst))
         return std::make_unique<sparse_desc>(std::move(p), src_engine, dst_engine);
     return std::make_unique<primitive_desc>(std::move(p), src_engine, dst_engine);
 }

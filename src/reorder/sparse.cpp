@@ -127,10 +127,6 @@ void check_packed(const char *name, const memory_desc &md, const std::vector<int
 
 } // namespace
 
-bool is_sparse(const memory_desc &md) {
-    return md.format_kind == zemm_format_kind_sparse;
-}
-
 void check_sparse(const char *name, const memory_desc &md) {
     if (md.encoding != zemm_csr && md.encoding != zemm_coo && !is_packed(md))
         refuse_sparse(name, md);

@@ -9,7 +9,6 @@
 
 namespace zemm::reorder {
 
-bool is_sparse(const memory_desc &md);
 // The buffers of a sparse tensor with pointers and with indices (kernels/sparse_args.h).
 int pointers_part(const memory_desc &md);
 int indices_part(const memory_desc &md);

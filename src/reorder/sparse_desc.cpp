@@ -36,12 +36,12 @@ void add_up(ze::device &dev, const memory_desc &dst, void *counts) {
 
 // What each launch reads is what the one before it has written, in the scratchpad or in dst.
 sequence launches_of(const problem &p, const ze::device &dev, scratch &dealt) {
-    const bool is_dst_sparse = is_sparse(p.dst);
+    const bool is_dst_sparse = md_is_sparse(p.dst);
     sequence made;
     problem dense = p;
     operand from = address_of(ZEMM_ARG_FROM);
     std::optional<launch> densify, convert;
-    if (is_sparse(p.src))
+    if (md_is_sparse(p.src))
         dense.src = dense_md(p.src);
     if (is_dst_sparse)
         dense.dst = dense_md(p.dst);
@@ -49,7 +49,7 @@ sequence launches_of(const problem &p, const ze::device &dev, scratch &dealt) {
     const auto place = [&](const memory_desc &md, bool is_last) {
         return is_last && !is_dst_sparse ? address_of(ZEMM_ARG_TO) : in_scratchpad(dealt.take(md_size(md)));
     };
-    if (is_sparse(p.src)) {
+    if (md_is_sparse(p.src)) {
         const operand to = place(dense.src, !converts);
         densify = densify_launch(p.src, ZEMM_ARG_FROM, to);
         from = to;
@@ -99,7 +99,7 @@ sparse_desc::sparse_desc(struct problem p, zemm_engine_t s, zemm_engine_t d)
 }
 
 const char *sparse_desc::impl_name() const {
-    return is_sparse(problem.dst) ? "sparsify" : "densify";
+    return md_is_sparse(problem.dst) ? "sparsify" : "densify";
 }
 
 std::unique_ptr<zemm_primitive_desc> sparse_desc::clone() const {
@@ -123,7 +123,7 @@ std::unique_ptr<const static_primitive::values>
 sparse_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                               std::span<const ze_event_handle_t> waits) const {
     const zemm_memory &src = *memories.at(ZEMM_ARG_FROM);
-    if (is_sparse(src.md)) {
+    if (md_is_sparse(src.md)) {
         stream.wait_for(waits);
         stream.wait();
         check_contents("src", src);

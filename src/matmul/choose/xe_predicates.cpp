@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The predicates of rows for Intel GPUs.
+#include "common/attr.hpp"
 #include "common/error.hpp"
-#include "common/quant_md.hpp"
 #include "matmul/choose/conditions.hpp"
 #include "matmul/choose/predicates.hpp"
 #include "zemm/zemm.h"

@@ -61,7 +61,7 @@ void grouped_desc::take_from_likely() {
     const auto &chosen = static_cast<const primitive_desc &>(likely());
     problem &asked = problem_.asked;
     problem_.batched.wei = chosen.asked().wei;
-    if (!is_grouped(asked.wei))
+    if (!md_is_grouped(asked.wei))
         asked.wei = problem_.batched.wei;
     scratchpad_size = chosen.scratchpad_size;
     arguments = arguments_of(problem_.batched, {});
@@ -123,7 +123,7 @@ grouped_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memo
     stream.wait();
     const group_ends ends = read_ends("src", *memories.at(ZEMM_ARG_SRC));
     for (const auto &[arg, argument] : desc.arguments)
-        if (arg != ZEMM_ARG_SRC && is_grouped(argument.md)) {
+        if (arg != ZEMM_ARG_SRC && md_is_grouped(argument.md)) {
             const std::string name = argument_name(arg);
             check_same_ends("src", ends, name, read_ends(name, *memories.at(arg)));
         }

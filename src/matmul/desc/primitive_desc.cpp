@@ -39,7 +39,7 @@ void primitive_desc::choose(size_t index, struct plan new_plan) {
     size_t new_size = new_plan.scratchpad.size();
     std::optional<struct steps> new_steps = steps;
     if (new_steps) {
-        if (!is_sparse(new_steps->asked.wei))
+        if (!md_is_sparse(new_steps->asked.wei))
             new_steps->asked.wei = inner.wei;
         new_launches = std::make_shared<const sequence>(
             new_steps->around(new_launches.get(), new_size, *engine->device));
@@ -130,7 +130,7 @@ primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &m
         stream.wait();
     };
     for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS})
-        if (is_sparse(pd->arguments.at(arg).md)) {
+        if (md_is_sparse(pd->arguments.at(arg).md)) {
             finish_earlier_work();
             reorder::check_contents(tensor_name(arg), *bound.find(arg));
         }

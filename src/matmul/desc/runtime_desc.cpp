@@ -5,7 +5,7 @@
 
 #include "common/error.hpp"
 #include "common/md_check.hpp"
-#include "common/md_runtime.hpp"
+#include "common/memory_desc.hpp"
 #include "matmul/desc/grouped_desc.hpp"
 #include "matmul/desc/primitive_desc.hpp"
 
@@ -103,7 +103,7 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, c
                                                          const memory_desc &wei, const memory_desc *bias,
                                                          const memory_desc &dst,
                                                          const zemm_primitive_attr *attr) {
-    if (is_grouped(src))
+    if (md_is_grouped(src))
         return std::make_unique<grouped_desc>(engine, make_grouped_problem(src, wei, bias, dst, attr));
     problem p = make_problem(src, wei, bias, dst, attr);
     if (p.has_runtime())

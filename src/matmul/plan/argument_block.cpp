@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/argument_block.hpp"
 
-#include "common/quant_md.hpp"
+#include "common/attr.hpp"
 
 namespace zemm::matmul {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "common/quant_md.hpp"
+#include "common/attr.hpp"
 #include "kernels/matmul_args.h"
 #include "primitive/launch.hpp"
 

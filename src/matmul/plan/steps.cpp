@@ -42,7 +42,7 @@ public:
         }
         if (is_blocked(p_.bias))
             made_.inner.bias = convert(ZEMM_ARG_BIAS, p_.bias);
-        if (is_sparse(p_.wei))
+        if (md_is_sparse(p_.wei))
             made_.inner.wei = make_dense(ZEMM_ARG_WEIGHTS, p_.wei);
         make_post_ops_plain();
         make_dst_plain();
@@ -102,12 +102,12 @@ private:
         if (!has_float_src_zero_points(p_)) {
             if (is_blocked(p_.src))
                 made_.inner.src = convert(ZEMM_ARG_SRC, p_.src);
-            if (is_sparse(p_.src))
+            if (md_is_sparse(p_.src))
                 made_.inner.src = make_dense(ZEMM_ARG_SRC, p_.src);
             return;
         }
         reorder::problem move;
-        move.src = is_sparse(p_.src) ? make_dense(ZEMM_ARG_SRC, p_.src) : p_.src;
+        move.src = md_is_sparse(p_.src) ? make_dense(ZEMM_ARG_SRC, p_.src) : p_.src;
         move.dst = md_row_major(p_.src, zemm_f32);
         move.attr.zero_points[ZEMM_ARG_SRC] = *p_.zero_point(ZEMM_ARG_SRC);
         made_.inner.src = convert(ZEMM_ARG_SRC, move);
@@ -172,7 +172,7 @@ private:
 
 bool needs_steps(const problem &p) {
     return is_f64(p) || needs_finish(p) || has_float_src_zero_points(p) || is_blocked(p.src) ||
-           is_sparse(p.src) || is_sparse(p.wei) || is_blocked(p.dst) || is_blocked(p.bias) ||
+           md_is_sparse(p.src) || md_is_sparse(p.wei) || is_blocked(p.dst) || is_blocked(p.bias) ||
            std::ranges::any_of(p.attr.post_ops.entries, is_converted);
 }
 

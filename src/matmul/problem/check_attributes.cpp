@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attribute stage of make_problem: refuses, as unimplemented, attributes that oneDNN does not
 // define for a matmul (its page "Matrix Multiplication") or that none of its implementations takes.
+#include "common/attr.hpp"
 #include "common/error.hpp"
-#include "common/md_runtime.hpp"
-#include "common/quant_md.hpp"
+#include "common/memory_desc.hpp"
 #include "matmul/problem/problem.hpp"
 #include "zemm/zemm.h"
 

@@ -16,7 +16,7 @@ zemm_dim_t group_count(const problem &asked) {
 }
 
 void check_grouped_tensor(const char *name, const memory_desc &md, const problem &asked, int variable_dim) {
-    if (!is_grouped(md))
+    if (!md_is_grouped(md))
         fail(zemm_unimplemented, "%s: must be grouped along dimension %d, as src is grouped along %d", name,
              variable_dim, asked.src.variable_dim);
     if (md.variable_dim != variable_dim)
@@ -109,7 +109,7 @@ void check_post_op(const problem &asked, const post_op &op, int index) {
     const auto is = [&](zemm_dim_t rows, zemm_dim_t columns) {
         return md.dims[0] == rows && md.dims[1] == columns;
     };
-    if (is_grouped(md)) {
+    if (md_is_grouped(md)) {
         if (!is(dst.dims[0], dst.dims[1]) || md.group_count != dst.group_count || md.variable_dim != 0)
             fail(zemm_unimplemented,
                  "post-op %d: a grouped src1 must have dst's dims %s and %lld groups along dimension 0, not "
@@ -200,7 +200,7 @@ void resolve_post_ops(problem &asked) {
 }
 
 memory_desc batched_src1(const memory_desc &md, const problem &asked) {
-    if (is_grouped(md))
+    if (md_is_grouped(md))
         return batch_of_values(md, 1);
     if (md.dims[0] == group_count(asked) && md.dims[1] == 1)
         return batch_of_rows(md);
@@ -237,10 +237,6 @@ problem batched(const problem &asked) {
 
 } // namespace
 
-bool is_grouped(const memory_desc &md) {
-    return md.format_kind == zemm_format_kind_sparse && md.encoding == zemm_grouped;
-}
-
 grouped_problem make_grouped_problem(const memory_desc &src, const memory_desc &wei, const memory_desc *bias,
                                      const memory_desc &dst, const zemm_primitive_attr *attr) {
     grouped_problem made;
@@ -253,7 +249,8 @@ grouped_problem make_grouped_problem(const memory_desc &src, const memory_desc &
     md_resolve_any(asked.bias);
     md_resolve_any(asked.dst);
     resolve_post_ops(asked);
-    if ((asked.has_bias() && !md_is_plain(asked.bias)) || (!is_grouped(asked.dst) && !md_is_plain(asked.dst)))
+    if ((asked.has_bias() && !md_is_plain(asked.bias)) ||
+        (!md_is_grouped(asked.dst) && !md_is_plain(asked.dst)))
         fail(zemm_unimplemented, "bias and dst of a grouped matmul have no blocks");
     made.batched = batched(asked);
     check_attributes(made.batched);

@@ -18,8 +18,6 @@ struct grouped_problem {
     problem batched; // the same as a batch
 };
 
-bool is_grouped(const memory_desc &md);
-
 // Validates as oneDNN does, whose statuses for grouped matmuls are unimplemented, except that weights may
 // have any layout, also tag any, src may have precomputed reductions, and dst any type. bias and attr may be
 // NULL.

@@ -5,11 +5,11 @@
 #include <array>
 #include <numeric>
 
+#include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/md_check.hpp"
-#include "common/md_runtime.hpp"
+#include "common/memory_desc.hpp"
 #include "common/names.hpp"
-#include "common/quant_md.hpp"
 #include "matmul/problem/sparse.hpp"
 
 namespace zemm::matmul {

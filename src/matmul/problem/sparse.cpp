@@ -42,26 +42,26 @@ void check_known(const char *name, const memory_desc &md) {
 } // namespace
 
 bool is_sparse_packed(const memory_desc &md) {
-    return is_sparse(md) && md.encoding == zemm_packed;
+    return md_is_sparse(md) && md.encoding == zemm_packed;
 }
 
 void check_sparse(const problem &p) {
     for (int arg : {ZEMM_ARG_WEIGHTS, ZEMM_ARG_DST, ZEMM_ARG_BIAS})
-        if (is_grouped(p.tensor(arg)))
+        if (md_is_grouped(p.tensor(arg)))
             fail(zemm_unimplemented, "%s: grouped, but src is not: a grouped matmul has a grouped src",
                  arg == ZEMM_ARG_BIAS ? "bias" : tensor_name(arg));
-    if (is_sparse(p.src)) {
+    if (md_is_sparse(p.src)) {
         check_matrix("src", p.src);
         check_known("src", p.src);
     }
-    if (is_sparse(p.wei)) {
+    if (md_is_sparse(p.wei)) {
         if (is_sparse_packed(p.wei))
             check_packed(p.wei);
         else
             check_matrix("weights", p.wei);
         check_known("weights", p.wei);
     }
-    if (is_sparse(p.src) && is_sparse(p.wei))
+    if (md_is_sparse(p.src) && md_is_sparse(p.wei))
         fail(zemm_unimplemented, "src and weights are both sparse: a matmul takes one sparse tensor");
     refuse_sparse("dst", p.dst);
     refuse_sparse("bias", p.bias);

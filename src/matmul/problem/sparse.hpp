@@ -7,8 +7,6 @@
 
 namespace zemm::matmul {
 
-using reorder::is_sparse;
-
 // Whether weights have the packed encoding.
 bool is_sparse_packed(const memory_desc &md);
 // Throws unimplemented if a matmul does not take the problem's sparse tensors.

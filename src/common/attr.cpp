@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes: setters of modes and quantisation parameters, the tensors of these parameters, and the bytes of
+// a cache key. post_ops.cpp has the post-ops.
+#include <algorithm>
+#include <atomic>
+#include <initializer_list>
+#include <type_traits>
+
+#include "common/attr_ops.hpp"
+#include "common/env.hpp"
+#include "common/error.hpp"
+#include "common/md_check.hpp"
+#include "common/md_ops.hpp"
+#include "common/memory_desc.hpp"
+#include "common/names.hpp"
+
+namespace zemm {
+
+namespace {
+
+// The mode from ZEMM_DEFAULT_FPMATH_MODE; strict if the variable is not set or names no mode.
+zemm_fpmath_mode_t start_fpmath_mode() {
+    const std::string wanted = env("ZEMM_DEFAULT_FPMATH_MODE");
+    for (int v = 0; is_known(zemm_fpmath_mode_t(v)); v++)
+        if (wanted == fpmath_mode_name(zemm_fpmath_mode_t(v)))
+            return zemm_fpmath_mode_t(v);
+    return zemm_fpmath_mode_strict;
+}
+
+std::atomic<zemm_fpmath_mode_t> &fpmath_default() {
+    static std::atomic<zemm_fpmath_mode_t> value{start_fpmath_mode()};
+    return value;
+}
+
+template <typename T> void check_mode(const char *caller, T mode) {
+    if (!is_known(mode))
+        fail(zemm_invalid_arguments, "%s: mode %d is unknown", caller, int(mode));
+}
+
+// Whether an argument may have a rounding mode: dst, or one of oneDNN's gradients DIFF_SRC (129)
+// and DIFF_WEIGHTS (161), which zemm does not have but programs written for oneDNN may name.
+bool is_rounded_arg(int arg) {
+    return arg == ZEMM_ARG_DST || arg == 129 || arg == 161;
+}
+
+} // namespace
+
+zemm_fpmath_mode_t default_fpmath_mode() {
+    return fpmath_default();
+}
+
+void set_default_fpmath_mode(zemm_fpmath_mode_t mode) {
+    check_mode("zemm_set_default_fpmath_mode", mode);
+    fpmath_default() = mode;
+}
+
+void set_fpmath_mode(zemm_primitive_attr &attr, zemm_fpmath_mode_t mode, bool apply_to_int) {
+    check_mode("zemm_primitive_attr_set_fpmath_mode", mode);
+    attr.fpmath_mode = mode;
+    attr.fpmath_apply_to_int = apply_to_int;
+}
+
+void set_accumulation_mode(zemm_primitive_attr &attr, zemm_accumulation_mode_t mode) {
+    check_mode("zemm_primitive_attr_set_accumulation_mode", mode);
+    attr.accumulation_mode = mode;
+}
+
+void set_scratchpad_mode(zemm_primitive_attr &attr, zemm_scratchpad_mode_t mode) {
+    check_mode("zemm_primitive_attr_set_scratchpad_mode", mode);
+    attr.scratchpad_mode = mode;
+}
+
+void set_rounding(zemm_primitive_attr &attr, int arg, zemm_rounding_mode_t mode) {
+    const char *const caller = "zemm_primitive_attr_set_rounding";
+    check_mode(caller, mode);
+    if (mode == zemm_rounding_mode_environment) {
+        attr.rounding.erase(arg);
+        return;
+    }
+    if (!is_rounded_arg(arg))
+        fail(zemm_invalid_arguments, "%s: arg %d (%s) is no result, only dst is rounded stochastically",
+             caller, arg, arg_text(arg).c_str());
+    attr.rounding[arg] = mode;
+}
+
+zemm_rounding_mode_t get_rounding(const zemm_primitive_attr &attr, int arg) {
+    const auto found = attr.rounding.find(arg);
+    return found == attr.rounding.end() ? zemm_rounding_mode_environment : found->second;
+}
+
+void set_dropout(zemm_primitive_attr &attr, const memory_desc *mask, zemm_data_type_t seed_dt,
+                 bool use_offset, bool use_host_scalars) {
+    const char *const caller = "zemm_primitive_attr_set_dropout";
+    const memory_desc md = mask ? *mask : memory_desc();
+    check_md(caller, md);
+    if (!md_is_zero(md) && md.data_type != zemm_u8)
+        fail(zemm_invalid_arguments, "%s: mask_desc has data type %s, a mask is u8", caller,
+             data_type_name(md.data_type));
+    if (seed_dt != zemm_s32 && seed_dt != zemm_s64)
+        fail(zemm_invalid_arguments, "%s: seed_dt %s is not s32 or s64", caller, data_type_name(seed_dt));
+    attr.has_dropout = true;
+    attr.dropout_mask = md;
+    attr.dropout_seed_dt = seed_dt;
+    attr.dropout_use_offset = use_offset;
+    attr.dropout_use_host_scalars = use_host_scalars;
+}
+
+namespace {
+
+bool one_of(int value, std::initializer_list<int> list) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+bool is_scaled_arg(int arg) {
+    return one_of(arg,
+                  {ZEMM_ARG_SRC, ZEMM_ARG_SRC_1, ZEMM_ARG_SRC_2, ZEMM_ARG_WEIGHTS, ZEMM_ARG_WEIGHTS_1,
+                   ZEMM_ARG_WEIGHTS_2, ZEMM_ARG_DST, ZEMM_ARG_ATTR_POST_OP_DW | ZEMM_ARG_SRC,
+                   ZEMM_ARG_ATTR_POST_OP_DW | ZEMM_ARG_WEIGHTS, ZEMM_ARG_ATTR_POST_OP_DW | ZEMM_ARG_DST}) ||
+           (arg >= ZEMM_ARG_MULTIPLE_SRC && arg < ZEMM_ARG_MULTIPLE_DST);
+}
+
+// Checks mask, groups and is_on_host, whose rules are the same for all three kinds of parameters.
+quant_entry checked_entry(const char *caller, const quant_request &r) {
+    if (r.mask < 0 || r.mask >= 1 << ZEMM_MAX_NDIMS)
+        fail(zemm_invalid_arguments, "%s: mask %d is outside 0..%d", caller, r.mask,
+             (1 << ZEMM_MAX_NDIMS) - 1);
+    if (r.group_ndims != 0 && r.group_ndims != 2)
+        fail(zemm_invalid_arguments, "%s: group_ndims %d is not 0 or 2", caller, r.group_ndims);
+    if (r.group_ndims && !r.group_dims)
+        fail(zemm_invalid_arguments, "%s: group_dims is NULL with group_ndims %d", caller, r.group_ndims);
+    if (r.group_ndims && r.mask == 0)
+        fail(zemm_invalid_arguments, "%s: groups with mask 0, which means one value for all", caller);
+    if (r.is_on_host && (r.mask != 0 || r.group_ndims != 0))
+        fail(zemm_invalid_arguments,
+             "%s: mask %d and group_ndims %d for a value on the host, which is a single one", caller, r.mask,
+             r.group_ndims);
+    quant_entry e;
+    e.mask = r.mask;
+    e.group_ndims = r.group_ndims;
+    for (int i = 0; i < r.group_ndims; i++) {
+        e.groups[i] = r.group_dims[i];
+        if (e.groups[i] <= 0)
+            fail(zemm_invalid_arguments, "%s: group_dims[%d]=%lld is not positive", caller, i,
+                 (long long)e.groups[i]);
+    }
+    e.data_type = r.data_type;
+    e.is_on_host = r.is_on_host;
+    e.mode = r.mode;
+    return e;
+}
+
+[[noreturn]] void refuse_arg(const char *caller, int arg) {
+    fail(zemm_invalid_arguments, "%s: arg %d (%s) takes no such parameters", caller, arg,
+         arg_text(arg).c_str());
+}
+
+[[noreturn]] void refuse_type(const char *caller, zemm_data_type_t dt, const std::string &types) {
+    fail(zemm_invalid_arguments, "%s: data_type %s is not one of %s", caller, data_type_name(dt),
+         types.c_str());
+}
+
+// The data types that oneDNN allows for scales, in its order. The primitives refuse those that no
+// kernel reads.
+constexpr zemm_data_type_t scale_types[] = {zemm_f32, zemm_bf16, zemm_f16, zemm_e8m0, zemm_f8_e4m3};
+
+std::string scale_types_text() {
+    std::string names;
+    for (zemm_data_type_t dt : scale_types)
+        names += (names.empty() ? "" : ", ") + std::string(data_type_name(dt));
+    return names;
+}
+
+void need_mask(const char *caller, const quant_request &r) {
+    if (r.mask == 0)
+        fail(zemm_invalid_arguments, "%s: data_type %s needs a mask, a single value cannot have it", caller,
+             data_type_name(r.data_type));
+}
+
+} // namespace
+
+const quant_entry *find_entry(const quant_map &map, int arg) {
+    const auto found = map.find(arg);
+    return found == map.end() ? nullptr : &found->second;
+}
+
+void set_scales(zemm_primitive_attr &attr, const quant_request &r) {
+    const char *const caller = "zemm_primitive_attr_set_scales";
+    if (!is_scaled_arg(r.arg))
+        refuse_arg(caller, r.arg);
+    if (std::ranges::find(scale_types, r.data_type) == std::end(scale_types))
+        refuse_type(caller, r.data_type, scale_types_text());
+    if (!one_of(r.mode, {zemm_quantization_mode_static_sazp, zemm_quantization_mode_dynamic_mx,
+                         zemm_quantization_mode_dynamic_fp}))
+        fail(zemm_invalid_arguments, "%s: qmode %d is not static_sazp, dynamic_mx or dynamic_fp", caller,
+             int(r.mode));
+    const quant_entry e = checked_entry(caller, r);
+    if (data_type_bits(r.data_type) == 8)
+        need_mask(caller, r);
+    attr.scales[r.arg] = e;
+}
+
+void set_zero_points(zemm_primitive_attr &attr, const quant_request &r) {
+    const char *const caller = "zemm_primitive_attr_set_zero_points";
+    const bool grouped_arg =
+        one_of(r.arg, {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS, ZEMM_ARG_WEIGHTS_1, ZEMM_ARG_WEIGHTS_2});
+    if (!grouped_arg && !one_of(r.arg, {ZEMM_ARG_DST, ZEMM_ARG_SRC_2}))
+        refuse_arg(caller, r.arg);
+    if (!suits(r.data_type, role::zero_point))
+        refuse_type(caller, r.data_type, types_for(role::zero_point, ", "));
+    if (is_floating(r.data_type) && r.arg != ZEMM_ARG_WEIGHTS)
+        fail(zemm_invalid_arguments, "%s: %s zero points of arg %d (%s): only those of weights may be floats",
+             caller, data_type_name(r.data_type), r.arg, arg_text(r.arg).c_str());
+    const quant_entry e = checked_entry(caller, r);
+    if (!grouped_arg && (r.data_type != zemm_s32 || r.group_ndims != 0))
+        fail(zemm_invalid_arguments,
+             "%s: %s zero points with group_ndims %d: those of arg %d (%s) are s32 without "
+             "groups",
+             caller, data_type_name(r.data_type), r.group_ndims, r.arg, arg_text(r.arg).c_str());
+    if (is_int4(r.data_type))
+        need_mask(caller, r);
+    attr.zero_points[r.arg] = e;
+}
+
+void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &r) {
+    const char *const caller = "zemm_primitive_attr_set_precomputed_reductions";
+    // Those of dst extend oneDNN: a reorder with dynamic scales writes the reductions of what it
+    // quantises. Without such scales they are refused here, as in oneDNN.
+    const quant_entry *dst_scale = find_entry(attr.scales, ZEMM_ARG_DST);
+    if (r.arg == ZEMM_ARG_DST && (!dst_scale || dst_scale->mode == zemm_quantization_mode_static_sazp))
+        fail(zemm_invalid_arguments,
+             "%s: precomputed reductions of dst need dynamic scales of dst, which are set first", caller);
+    if (r.arg != ZEMM_ARG_SRC && r.arg != ZEMM_ARG_DST)
+        refuse_arg(caller, r.arg);
+    if (r.data_type != zemm_s32)
+        refuse_type(caller, r.data_type, "s32");
+    attr.precomputed_reductions[r.arg] = checked_entry(caller, r);
+}
+
+memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
+    memory_desc md;
+    md.ndims = ndims;
+    md.data_type = dt;
+    md.format_kind = zemm_blocked;
+    zemm_dim_t stride = 1;
+    for (int d = ndims - 1; d >= 0; --d) {
+        md.dims[d] = md.padded_dims[d] = dims[d];
+        md.strides[d] = stride;
+        stride = runtime_product(stride, dims[d]);
+    }
+    return md;
+}
+
+memory_desc md_of_quant(const memory_desc &tensor, const quant_entry &entry) {
+    const int ndims = tensor.ndims;
+    zemm_dims_t dims = {};
+    for (int d = 0; d < ndims; ++d)
+        dims[d] = !(entry.mask >> d & 1)          ? 1
+                  : tensor.dims[d] == runtime_dim ? runtime_dim
+                                                  : tensor.dims[d] / group_size(entry, ndims, d);
+    return md_dense(ndims, dims, entry.data_type);
+}
+
+zemm_dim_t group_size(const quant_entry &entry, int ndims, int d) {
+    const int last = d - (ndims - 2); // index among the last two dimensions
+    return entry.group_ndims == 2 && last >= 0 && (entry.mask >> d & 1) ? entry.groups[last] : 1;
+}
+
+zemm_dim_t group_along(const memory_desc &tensor, const quant_entry &entry, int d) {
+    return entry.mask >> d & 1 ? group_size(entry, tensor.ndims, d) : tensor.dims[d];
+}
+
+float_scaling float_scaling_of(zemm_quantization_mode_t mode) {
+#define ZEMM_FLOAT_SCALING(name, of_mode, type, group)                                                       \
+    if (mode == zemm_quantization_mode_##of_mode)                                                            \
+        return {zemm_##type, group};
+#include "common/scalings.def"
+    fail(zemm_runtime_error, "quantization mode %s has no scales that are computed",
+         quantization_mode_name(mode));
+}
+
+namespace {
+
+// Appends the bytes of values. A list starts with its length, so that different attributes never
+// have the same key.
+class key_writer {
+public:
+    template <typename... T> void add(T... values) { (add_one(values), ...); }
+
+    void add_md(const memory_desc &md) {
+        const std::vector<uint8_t> blob = md_save(md);
+        key_.append(blob.begin(), blob.end());
+    }
+
+    void add_map(const quant_map &map) {
+        add(map.size());
+        for (const auto &[arg, e] : map)
+            add(arg, e.mask, e.group_ndims, e.groups[0], e.groups[1], e.data_type, e.is_on_host, e.mode);
+    }
+
+    void add_post_op(const post_op &p) {
+        add(p.kind, p.scale, p.zero_point, p.data_type, p.alg, p.alpha, p.beta, p.mask);
+        if (p.kind == zemm_binary)
+            add_md(p.src1), add_md(p.src2);
+    }
+
+    std::string take() { return std::move(key_); }
+
+private:
+    template <typename T> void add_one(T value) {
+        static_assert(std::is_scalar_v<T>); // a struct may have padding bytes
+        key_.append(reinterpret_cast<const char *>(&value), sizeof value);
+    }
+
+    std::string key_;
+};
+
+} // namespace
+
+std::string attr_key(const zemm_primitive_attr &a) {
+    key_writer key;
+    key.add_map(a.scales);
+    key.add_map(a.zero_points);
+    key.add_map(a.precomputed_reductions);
+    key.add(a.fpmath_mode, a.fpmath_apply_to_int, a.deterministic, a.accumulation_mode, a.scratchpad_mode);
+    key.add(a.rounding.size());
+    for (const auto &[arg, mode] : a.rounding)
+        key.add(arg, mode);
+    key.add(a.has_dropout, a.dropout_seed_dt, a.dropout_use_offset, a.dropout_use_host_scalars);
+    if (a.has_dropout)
+        key.add_md(a.dropout_mask);
+    key.add(a.post_ops.entries.size());
+    for (const post_op &p : a.post_ops.entries)
+        key.add_post_op(p);
+    return key.take();
+}
+
+const char *tensor_name(int arg) {
+    return arg == ZEMM_ARG_SRC ? "src" : arg == ZEMM_ARG_WEIGHTS ? "weights" : "dst";
+}
+
+} // namespace zemm
