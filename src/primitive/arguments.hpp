@@ -18,7 +18,7 @@ struct argument {
     // A host scalar of md's type, or a memory of one element that the host can read.
     bool is_on_host = false;
     // Scales, zero points or reductions: any memory of at least md's size is accepted. It is read
-    // as dense, whatever its dimensions and strides. (dense_parameters.hpp makes memories of md's
+    // as dense, whatever its dimensions and strides. (execute.cpp makes memories of md's
     // dimensions dense before.)
     bool is_parameter = false;
     bool is_result = false;         // a parameter that the execution writes

@@ -182,4 +182,9 @@ private:
 std::shared_ptr<const compiled_sequence> get_sequence(const zemm_primitive_desc &pd, cache_result &found,
                                                       const std::function<sequence()> &make);
 
+// A launch that copies a plain tensor to one of the same type and dimensions. Throws unimplemented if no
+// kernel does. The folder src/reorder, which has the kernels, defines it.
+launch copy_launch(const memory_desc &from, const memory_desc &to, const operand &source,
+                   const operand &destination, const ze::device &dev);
+
 } // namespace zemm

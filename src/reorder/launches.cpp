@@ -2,8 +2,8 @@
 #include "reorder/launches.hpp"
 
 #include "common/error.hpp"
-#include "primitive/dense_parameters.hpp"
 #include "primitive/launch.hpp"
+#include "primitive/sequence.hpp"
 #include "reorder/plan.hpp"
 #include "reorder/sparse.hpp"
 
