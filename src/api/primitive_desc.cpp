@@ -1,12 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of primitive descriptors that do not depend on the kind of primitive.
+// Entry points of primitive descriptors: of each kind, then those that do not depend on the kind.
 #include "primitive/primitive_desc.hpp"
 #include "api/give_bytes.hpp"
 #include "common/error.hpp"
+#include "matmul/desc/primitive_desc.hpp"
 #include "primitive/fallback.hpp"
+#include "reorder/runtime_desc.hpp"
 #include "zemm/zemm.h"
 
 using namespace zemm;
+
+zemm_status_t zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_engine_t engine,
+                                                const_zemm_memory_desc_t src_desc,
+                                                const_zemm_memory_desc_t weights_desc,
+                                                const_zemm_memory_desc_t bias_desc,
+                                                const_zemm_memory_desc_t dst_desc,
+                                                const_zemm_primitive_attr_t attr) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(engine, "engine");
+        require(src_desc, "src_desc");
+        require(weights_desc, "weights_desc");
+        require(dst_desc, "dst_desc");
+        auto made = matmul::make_primitive_desc(engine, *src_desc, *weights_desc, bias_desc, *dst_desc, attr);
+        skip_failed(*made);
+        *pd = made.release();
+    });
+}
+
+zemm_status_t zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *pd, const_zemm_memory_desc_t src_desc,
+                                                 zemm_engine_t src_engine, const_zemm_memory_desc_t dst_desc,
+                                                 zemm_engine_t dst_engine, const_zemm_primitive_attr_t attr) {
+    return guard([&] {
+        require(pd, "reorder_primitive_desc");
+        require(src_desc, "src_desc");
+        require(src_engine, "src_engine");
+        require(dst_desc, "dst_desc");
+        require(dst_engine, "dst_engine");
+        auto made = reorder::make_primitive_desc(*src_desc, src_engine, *dst_desc, dst_engine, attr);
+        skip_failed(*made);
+        *pd = made.release();
+    });
+}
 
 zemm_status_t zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd) {
     bool moved = false;

@@ -9,9 +9,9 @@
 
 #include "common/error.hpp"
 #include "common/md_ops.hpp"
-#include "matmul/choose/choice.hpp"
 #include "matmul/choose/facts.hpp"
 #include "matmul/choose/split.hpp"
+#include "matmul/choose/tuning.hpp"
 #include "matmul/choose/xe_cost.hpp"
 #include "same.hpp"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Choices: a row of kernels.def and how it cuts a problem, as ZEMM_KERNEL and tuning files write
-them (src/matmul/choose/choice.hpp)."""
+them (src/matmul/choose/tuning.hpp)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace

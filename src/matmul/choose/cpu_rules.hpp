@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is faster on a CPU: the rules of thumb for rows where a work-item owns a tile, with their numbers.
+// What is faster on a CPU: the rules of thumb for rows where a work-item owns a tile, with their numbers, and
+// how they cut a problem.
 #pragma once
 
 #include <string>
 
+#include "matmul/choose/facts.hpp"
+#include "matmul/choose/tuning.hpp"
 #include "ze/device.hpp"
 
 namespace zemm::matmul {
-
-struct facts;
 
 // Refuses problems that are better for another row.
 bool suits(const facts &f, std::string &why);
@@ -21,7 +22,6 @@ bool is_worth_packing(const facts &f);
 // Whether a src of small floats is better made wider before the matmul runs.
 bool is_worth_widening(const facts &f);
 
-// How a problem is cut (cpu_cut.hpp).
 // Work-groups that keep all cores busy.
 zemm_dim_t enough_work_groups(const ze::device &dev);
 // Tiles get no lower than this before K is split into ranges.
@@ -30,5 +30,21 @@ zemm_dim_t low_tile(const facts &f);
 zemm_dim_t most_ranges(const facts &f);
 // Neighbouring tiles of a work-item at most.
 zemm_dim_t most_abreast(const facts &f);
+
+struct cpu_cut {
+    zemm_dim_t tiles_along_n;    // in work-items of a work-group
+    zemm_dim_t along_n, along_m; // work-groups; along_m is 1 with groups of rows, which a table cuts
+    zemm_dim_t ranges, k_range;  // of K, and elements of K in each
+    int32_t abreast;             // neighbouring tiles of a work-item (FLAG_ABREAST)
+    int32_t tile_rows;           // with groups of rows: at most
+    int32_t strip;
+    // If K is split: rows of the parts in which a second launch adds up the sums of all ranges, and the
+    // number of parts along M.
+    int32_t finish_rows;
+    zemm_dim_t finish_along_m;
+};
+
+// Throws unimplemented if the problem cannot be cut as chosen.
+cpu_cut cut_for_cpu(const facts &f, const cut_choice &chosen, const ze::device &dev);
 
 } // namespace zemm::matmul

@@ -6,13 +6,13 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
-#include "matmul/choose/cpu_cut.hpp"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/layouts.hpp"
 #include "matmul/choose/predicates.hpp"
 #include "matmul/choose/tuning.hpp"
 #include "matmul/choose/xe_cost.hpp"
 #include "matmul/problem/packed_weights.hpp"
+#include "primitive/launch.hpp"
 #include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
 
@@ -106,6 +106,8 @@ void sort_tiles(const problem &p, const ze::device &dev, const layouts &in, std:
         return;
     const auto is_xe = [](const candidate &c) { return c.asked.family.is_xe(); };
     const auto end = std::partition_point(found.begin(), found.end(), is_xe);
+    if (end == found.begin())
+        return;
     const ze::gpu_model model = xe_model(dev);
     for (auto c = found.begin(); c != end; ++c) {
         const cost estimated = deal(*c, in, model);
@@ -115,6 +117,27 @@ void sort_tiles(const problem &p, const ze::device &dev, const layouts &in, std:
     }
     std::stable_sort(found.begin(), end,
                      [](const candidate &a, const candidate &b) { return a.clocks < b.clocks; });
+}
+
+// The type of floats that the row multiplies.
+zemm_data_type_t multiplied_type(const kernel_row &row) {
+    if (row.multiplies == operands::f32)
+        return zemm_f32;
+    return row.traits().half_is_f16 ? zemm_f16 : zemm_bf16;
+}
+
+// nullptr if the row reads src as it is. f: of the problem with the weights as the row reads them.
+std::shared_ptr<const src_widening> widen_first(const facts &f, const ze::device &dev) {
+    if (f.empty || f.family.is_xe() || dev.kind != zemm_cpu || !is_small_float(f.run().src.data_type) ||
+        !is_worth_widening(f))
+        return nullptr;
+    auto result = std::make_shared<src_widening>();
+    problem wide = f.run();
+    wide.src = md_with_strides(wide.ndims(), wide.src.dims, multiplied_type(*f.row), nullptr);
+    const problem_facts of_problem = facts_of(wide);
+    result->wide =
+        facts_of(*f.row, of_problem, std::make_shared<const laid_out_problem>(wide, wide.wei, of_problem));
+    return result;
 }
 
 // The row as a candidate. If it does not take the problem: nothing, and the reason in why.
@@ -129,7 +152,7 @@ std::optional<candidate> consider(const kernel_row &row, layouts &in, const ze::
             why = f.why_not_packed;
             return std::nullopt;
         }
-        if (!fits_sub_group(f, dev, why) || (!is_forced && !suits(f, why)))
+        if ((row.is_xe() && !fits_sub_group(f, dev, why)) || (!is_forced && !suits(f, why)))
             return std::nullopt;
         candidate c = {std::move(f)};
         if (c.asked.packing && !row.is_xe()) // for GPUs, deal() decides by cost

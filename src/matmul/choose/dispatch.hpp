@@ -2,17 +2,23 @@
 // Chooses the kernels that can run a problem.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "matmul/choose/choice.hpp"
 #include "matmul/choose/facts.hpp"
 #include "matmul/choose/split.hpp"
-#include "matmul/choose/widening.hpp"
+#include "matmul/choose/tuning.hpp"
 #include "ze/device.hpp"
 
 namespace zemm::matmul {
+
+// A src of 8-bit and 4-bit floats becomes wider before the matmul runs, once for all tiles, where that is
+// less work than converting it in each tile.
+struct src_widening {
+    facts wide; // of the problem that the kernel then runs
+};
 
 // A row that takes a problem.
 struct candidate {

@@ -2,12 +2,13 @@
 #include "matmul/choose/facts.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/matmul_args.h"
-#include "matmul/choose/block_loads.hpp"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/registers.hpp"
 #include "matmul/problem/packed_weights.hpp"
+#include "matmul/problem/sums.hpp"
 #include "primitive/launch.hpp"
 
 namespace zemm::matmul {
@@ -109,7 +110,8 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.row = &row;
     f.family = row.traits();
     f.laid_out = std::move(laid_out);
-    f.arranged = arrange_src(f.asked(), of_problem, row);
+    if (row.is_xe())
+        f.arranged = arrange_src(f.asked(), of_problem, row);
     if (f.arranged)
         static_cast<problem_facts &>(f) = facts_of(f.arranged->problem, f.arranged->seen_src);
     f.src_reading = reading_of_src(f);
@@ -128,6 +130,171 @@ facts facts_of(const kernel_row &row, const problem_facts &of_problem,
     f.panels = panels_of(f);
     f.registers = registers_of(f);
     return f;
+}
+
+namespace {
+
+// The part of a segment whose sum of products and sum of src are exact as f32, if it consists of
+// what every row multiplies at once. Else the part that an s32 can sum.
+zemm_dim_t float_segment(const problem &p, zemm_dim_t segment) {
+    constexpr zemm_dim_t at_once = 32;
+    const zemm_dim_t exact = longest_sum(p, 1 << 24);
+    if (segment <= exact)
+        return segment;
+    return fitting_part(segment, segment % at_once == 0 ? exact : longest_s32_sum(p));
+}
+
+// The parameters that may change along K: elements of K in a group of each. 0: there is none.
+struct k_groups {
+    zemm_dim_t src_scale, wei_scale, src_zp, wei_zp, reduction;
+};
+
+k_groups k_groups_of(const problem &p) {
+    const auto group = [&](const quant_entry *entry, bool k_is_row) {
+        return entry ? k_group(p, *entry, k_is_row) : 0;
+    };
+    return {group(p.scale(ZEMM_ARG_SRC), false), group(p.scale(ZEMM_ARG_WEIGHTS), true),
+            group(p.zero_point(ZEMM_ARG_SRC), false), group(p.zero_point(ZEMM_ARG_WEIGHTS), true),
+            group(p.reduction(), false)};
+}
+
+zemm_dim_t segment_of(const problem &p, const problem_facts &f, const k_groups &g) {
+    zemm_dim_t segment = p.k();
+    for (zemm_dim_t group : {g.src_scale, g.wei_scale, g.src_zp, g.wei_zp, g.reduction})
+        segment = group == 0 ? segment : std::gcd(segment, group);
+    if (f.subtracts_floats)
+        return float_segment(p, segment);
+    if (segment < p.k() && p.integer() && !f.is_bare_s32 && segment > longest_s32_sum(p))
+        return fitting_part(segment, longest_s32_sum(p));
+    return segment; // if K is one segment with too large a sum, longest_range cuts it instead
+}
+
+// Whether the rows of the whole batch of dst belong to rows of src that are all equally far apart.
+bool src_rows_are_linear(const problem &p) {
+    const int row = p.ndims() - 2;
+    zemm_dim_t rows = p.src.dims[row];
+    for (int d = row - 1; d >= 0; --d) {
+        if (p.dst.dims[d] == 1)
+            continue;
+        if (p.src.dims[d] != p.dst.dims[d] || p.src.strides[d] != rows * p.src.strides[row])
+            return false;
+        rows *= p.src.dims[d];
+    }
+    return true;
+}
+
+void derive_rows(problem_facts &f, const problem &p) {
+    const bool by_rows = p.grouped == grouping::rows;
+    const zemm_dim_t whole_batch = p.batch() * p.m();
+    f.shares_weights =
+        std::all_of(p.wei.dims, p.wei.dims + p.ndims() - 2, [](zemm_dim_t d) { return d == 1; });
+    f.rows.all = by_rows ? p.m() : whole_batch;
+    f.rows.likely = by_rows ? p.likely_rows : f.shares_weights ? whole_batch : p.m();
+    f.linear_rows = f.shares_weights && src_rows_are_linear(p) ? whole_batch : p.m();
+}
+
+} // namespace
+
+// Runs of a 4-bit type must begin at a whole byte. Runs along K begin where parts of K do.
+uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f) {
+    const int row = md.ndims - 2, column = md.ndims - 1;
+    const auto whole_bytes = [&](int inner) {
+        if (data_type_bits(md.data_type) >= 8)
+            return true;
+        if (inner == k_dim && !f.begins_at(2))
+            return false;
+        for (int d = 0; d < md.ndims; ++d)
+            if (d != inner && md.dims[d] > 1 && md.strides[d] % 2 != 0)
+                return false;
+        return md.offset0 % 2 == 0;
+    };
+    if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
+        return UNIT_COLUMN;
+    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row))
+        return UNIT_ROW;
+    return UNIT_NONE;
+}
+
+problem_facts facts_of(const problem &p) {
+    return facts_of(p, p.src);
+}
+
+problem_facts facts_of(const problem &p, const memory_desc &seen_src) {
+    problem_facts f = {};
+    f.empty = p.empty();
+    f.is_bare_s32 = is_bare_s32(p);
+    f.subtracts_floats = p.integer() && p.has_float_zero_points();
+    f.allows_bf16 = p.attr.fpmath_mode == zemm_fpmath_mode_bf16 || p.attr.fpmath_mode == zemm_fpmath_mode_any;
+
+    const k_groups g = k_groups_of(p);
+    f.segment = segment_of(p, f, g);
+    f.is_one_segment = f.segment == p.k();
+    f.part_unit = p.grouped == grouping::k ? 1 : f.is_one_segment ? 0 : f.segment;
+    const auto changes = [&](zemm_dim_t group) { return group != 0 && group != p.k(); };
+    const auto fits = [&](zemm_dim_t group) { return !changes(group) || group == f.segment; };
+    f.along_k = {changes(g.src_scale), changes(g.wei_scale), changes(g.src_zp), changes(g.wei_zp)};
+    f.has_equal_groups = fits(g.src_scale) && fits(g.wei_scale) && fits(g.src_zp) && fits(g.wei_zp);
+    f.scales_along_k = f.along_k.src_scale || f.along_k.wei_scale || f.subtracts_floats;
+    f.longest_range = f.empty || f.scales_along_k ? p.k() : longest_range(p, f.segment);
+    f.reduction_group = g.reduction;
+
+    derive_rows(f, p);
+    f.src_unit = contiguous_dim(seen_src, p.ndims() - 1, f);
+    f.src_in_blocks_1d = can_read_src_1d(seen_src);
+    f.src_in_blocks_2d = can_read_src_2d(seen_src, f.linear_rows);
+    return f;
+}
+
+namespace {
+
+zemm_dim_t bytes_of(const memory_desc &md, zemm_dim_t elements) {
+    return elements * data_type_bits(md.data_type) / 8;
+}
+
+// The hardware's limits for a matrix that 2-D block loads read: alignment of its base, length of
+// its rows and their pitch, all in bytes. inner is the contiguous dimension. Its rows must be
+// multiples of 4 bytes, or the load would read past their end. They must be 64 bytes shorter than
+// the limit, because the kernel rounds the base down to a multiple of 64
+// (owner/sub_group/surface.h).
+bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_dim) {
+    constexpr zemm_dim_t limit = 1 << 24;
+    const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {
+        const zemm_dim_t bytes = bytes_of(md, elements);
+        return (data_type_bits(md.data_type) >= 8 || elements % 2 == 0) && bytes % unit == 0;
+    };
+    if (md.strides[inner] != 1 || outer_dim >= limit || !is_multiple(md.dims[inner], 4) ||
+        bytes_of(md, md.dims[inner]) < 64 || bytes_of(md, md.dims[inner]) > limit - 64 ||
+        !is_multiple(md.offset0, 4))
+        return false;
+    for (int d = 0; d < md.ndims - 2; ++d)
+        if (md.dims[d] > 1 && !is_multiple(md.strides[d], 4))
+            return false;
+    const zemm_dim_t pitch = outer_dim == 1 ? zemm_dim_t(64) : md.strides[outer];
+    return is_multiple(pitch, 16) && bytes_of(md, pitch) < limit;
+}
+
+} // namespace
+
+bool can_read_src_1d(const memory_desc &src) {
+    const int column = src.ndims - 1;
+    const auto is_aligned = [&](zemm_dim_t elements) { return bytes_of(src, elements) % 4 == 0; };
+    if (src.strides[column] != 1 || !is_aligned(src.dims[column]) || !is_aligned(src.offset0))
+        return false;
+    for (int d = 0; d < column; ++d)
+        if (src.dims[d] > 1 && !is_aligned(src.strides[d]))
+            return false;
+    return true;
+}
+
+bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows) {
+    const int column = src.ndims - 1;
+    return can_read_2d(src, column, column - 1, rows);
+}
+
+bool can_read_wei_2d(const memory_desc &wei) {
+    const int row = wei.ndims - 2, column = row + 1;
+    return (data_type_bits(wei.data_type) >= 8 && can_read_2d(wei, column, row, wei.dims[row])) ||
+           can_read_2d(wei, row, column, wei.dims[column]);
 }
 
 } // namespace zemm::matmul

@@ -2,6 +2,7 @@
 // What follows from a problem, whatever the row of kernels.def and the layout of the weights are.
 #pragma once
 
+#include "common/memory_desc.hpp"
 #include "matmul/problem/problem.hpp"
 
 namespace zemm::matmul {
@@ -55,5 +56,16 @@ problem_facts facts_of(const problem &p, const memory_desc &seen_src);
 // UNIT_...: along which of the last two dimensions sixteen elements can be loaded at a time. k_dim: the
 // dimension of K.
 uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f);
+
+// Which tensors the block loads of Intel GPUs can read.
+
+// Bytes. The address of a tensor that block loads read must be a multiple of this.
+constexpr size_t block_load_alignment = 4;
+
+// 1-D block loads.
+bool can_read_src_1d(const memory_desc &src);
+// 2-D block loads. rows: of one matrix of src.
+bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows);
+bool can_read_wei_2d(const memory_desc &wei);
 
 } // namespace zemm::matmul

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "common/error.hpp"
-#include "matmul/choose/choice.hpp"
 #include "matmul/choose/facts.hpp"
+#include "matmul/choose/tuning.hpp"
 #include "matmul/choose/xe_cost.hpp"
 #include "primitive/launch.hpp"
 

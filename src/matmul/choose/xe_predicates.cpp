@@ -2,7 +2,6 @@
 // The predicates of rows for Intel GPUs.
 #include "common/attr.hpp"
 #include "common/error.hpp"
-#include "matmul/choose/conditions.hpp"
 #include "matmul/choose/predicates.hpp"
 #include "zemm/zemm.h"
 

@@ -6,8 +6,11 @@
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "matmul/choose/tuning.hpp"
-#include "matmul/plan/plan_text.hpp"
-#include "matmul/problem/sparse.hpp"
+#include "matmul/desc/grouped_desc.hpp"
+#include "matmul/desc/runtime_desc.hpp"
+#include "matmul/plan/plan.hpp"
+#include "matmul/problem/packed_weights.hpp"
+#include "reorder/sparse.hpp"
 #include "zemm/zemm.h"
 
 namespace zemm::matmul {
@@ -165,6 +168,18 @@ void primitive::run_groups(ze::stream &stream, const std::map<int, zemm_memory_t
     submit(stream, memories, table, waits);
     if (!desc.kernels.empty())
         log_plan("exec", desc.of_kernel(), desc.plan);
+}
+
+std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const memory_desc &src,
+                                                         const memory_desc &wei, const memory_desc *bias,
+                                                         const memory_desc &dst,
+                                                         const zemm_primitive_attr *attr) {
+    if (md_is_grouped(src))
+        return std::make_unique<grouped_desc>(engine, make_grouped_problem(src, wei, bias, dst, attr));
+    problem p = make_problem(src, wei, bias, dst, attr);
+    if (p.has_runtime())
+        return std::make_unique<runtime_desc>(engine, std::move(p));
+    return std::make_unique<primitive_desc>(engine, std::move(p));
 }
 
 } // namespace zemm::matmul

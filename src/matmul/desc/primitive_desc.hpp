@@ -74,4 +74,10 @@ public:
                     const group_table *groups, std::span<const ze_event_handle_t> waits) const;
 };
 
+// The descriptor of any matmul. bias and attr may be NULL. Throws what make_problem() and candidates() throw.
+std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const memory_desc &src,
+                                                         const memory_desc &wei, const memory_desc *bias,
+                                                         const memory_desc &dst,
+                                                         const zemm_primitive_attr *attr);
+
 } // namespace zemm::matmul

@@ -6,7 +6,6 @@
 #include "common/error.hpp"
 #include "common/md_check.hpp"
 #include "common/memory_desc.hpp"
-#include "matmul/desc/grouped_desc.hpp"
 #include "matmul/desc/primitive_desc.hpp"
 
 namespace zemm::matmul {
@@ -97,18 +96,6 @@ std::unique_ptr<zemm_primitive_desc> runtime_desc::clone() const {
 
 std::unique_ptr<zemm_primitive_desc> runtime_desc::resolved(const tensor_map &tensors) const {
     return std::make_unique<primitive_desc>(engine.get(), with_tensors(problem_, tensors));
-}
-
-std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const memory_desc &src,
-                                                         const memory_desc &wei, const memory_desc *bias,
-                                                         const memory_desc &dst,
-                                                         const zemm_primitive_attr *attr) {
-    if (md_is_grouped(src))
-        return std::make_unique<grouped_desc>(engine, make_grouped_problem(src, wei, bias, dst, attr));
-    problem p = make_problem(src, wei, bias, dst, attr);
-    if (p.has_runtime())
-        return std::make_unique<runtime_desc>(engine, std::move(p));
-    return std::make_unique<primitive_desc>(engine, std::move(p));
 }
 
 std::string runtime_desc::log_text() const {

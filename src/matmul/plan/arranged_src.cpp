@@ -2,7 +2,7 @@
 #include "matmul/plan/arranged_src.hpp"
 
 #include "kernels/arrange_args.h"
-#include "matmul/plan/argument_block.hpp"
+#include "matmul/plan/arguments.hpp"
 #include "primitive/launch.hpp"
 
 namespace zemm::matmul {

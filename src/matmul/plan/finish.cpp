@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "common/error.hpp"
-#include "matmul/plan/argument_block.hpp"
 #include "matmul/plan/arguments.hpp"
 #include "primitive/launch.hpp"
 #include "reorder/plan.hpp"

@@ -7,13 +7,12 @@
 #include "common/error.hpp"
 #include "common/verbose.hpp"
 #include "matmul/choose/arithmetic.hpp"
-#include "matmul/choose/cpu_cut.hpp"
+#include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/layouts.hpp"
 #include "matmul/choose/tuning.hpp"
-#include "matmul/plan/argument_block.hpp"
+#include "matmul/plan/arguments.hpp"
 #include "matmul/plan/arranged_src.hpp"
 #include "matmul/plan/constants.hpp"
-#include "matmul/plan/main.hpp"
 #include "matmul/plan/plan_xe.hpp"
 #include "matmul/plan/reduced_src.hpp"
 #include "matmul/plan/widened_src.hpp"
@@ -200,6 +199,75 @@ planned plan_first(const problem &p, const ze::device &dev) {
     }
     made.first = make_plan(found.front(), dev);
     return made;
+}
+
+host_values main_values(const plan &made, const problem &p, const operand &reductions) {
+    auto values = values_of_problem(p);
+    if (reductions.what != operand::none)
+        values.set(values.fixed.reductions, reductions);
+    if (made.is_split())
+        values.set(values.fixed.partials, in_scratchpad(made.partials_at));
+    if (p.grouped != grouping::none)
+        values.set(values.fixed.groups, table_address);
+    return values.made();
+}
+
+launch main_launch(const plan &made, const operand &src, const operand &wei, host_values values,
+                   std::vector<ze::spec_constant> constants) {
+    launch l;
+    l.plan = {.kernel = made.row->name,
+              .entry = "matmul",
+              .constants = std::move(constants),
+              .block = shared_bytes::of(made.argument_block),
+              .group_size = made.group_size,
+              .group_count = made.group_count};
+    l.operands = {src, wei, address_of(ZEMM_ARG_DST), block_address, first_values};
+    if (made.row->is_xe())
+        l.operands[5] = {operand::local, 0, made.local_bytes};
+    l.values[0] = std::move(values);
+    l.is_repeated = made.has_row_groups();
+    return l;
+}
+
+launch add_ranges_launch(const plan &made, launch main, std::vector<ze::spec_constant> constants) {
+    main.plan.constants = std::move(constants);
+    main.plan.block = {}; // the main launch's
+    main.plan.group_count = made.finish_count;
+    return main;
+}
+
+namespace {
+
+// " name:id=value;id=value" of a kernel that the plan launches.
+std::string launch_text(const char *name, const std::vector<ze::spec_constant> &constants) {
+    std::string words = text(" %s:", name);
+    for (const ze::spec_constant &c : constants)
+        words += text("%s%u=%u", &c == &constants.front() ? "" : ";", c.id, c.value);
+    return words;
+}
+
+// The launches with their constants, then how the problem is cut.
+std::string plan_text(const plan &made) {
+    std::string words = text("flags:%u%s", made.flags, made.launches->empty() ? " matmul:" : "");
+    for (const launch &l : made.launches->launches()) {
+        const bool is_main = &l == &made.launches->launches().front();
+        const bool is_of_row = l.plan.kernel == made.row->name;
+        words += launch_text(is_main ? "matmul" : is_of_row ? "finish" : l.plan.kernel, l.plan.constants);
+    }
+    const kernels::matmul_problem &b = *made.argument_block;
+    const auto &g = made.group_count;
+    return words + text(" grouping:%d segment:%lld rows:%lld tile_rows:%d finish_rows:%d abreast:%d strip:%d "
+                        "slices:%d k_range:%lld groups:%ux%ux%u",
+                        b.grouping, (long long)b.segment, (long long)b.rows, b.tile_rows, b.finish_rows,
+                        b.abreast, b.strip, b.slices, (long long)b.k_range, g[0], g[1], g[2]);
+}
+
+} // namespace
+
+void log_plan(const char *event, const problem &p, const plan &made) {
+    if (verbose::enabled(verbose::plan))
+        verbose::print(text("primitive,%s:plan,matmul,%s,%s,%s", event, made.row->name,
+                            plan_text(made).c_str(), dims_line(p).c_str()));
 }
 
 } // namespace zemm::matmul

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 
 #include "kernels/matmul_args.h"
 #include "matmul/choose/dispatch.hpp"
@@ -49,5 +50,18 @@ struct planned {
 // Throws what candidates() throws. The choice of a tuning file must not need much more scratchpad than the
 // row that would run without it.
 planned plan_first(const problem &p, const ze::device &dev);
+
+// What the kernel gets by value. reductions: where the sums of src are, if not in the caller's argument. p:
+// the caller's problem.
+host_values main_values(const plan &made, const problem &p, const operand &reductions);
+
+// made: with its argument block.
+launch main_launch(const plan &made, const operand &src, const operand &wei, host_values values,
+                   std::vector<ze::spec_constant> constants);
+// The second launch of a split K.
+launch add_ranges_launch(const plan &made, launch main, std::vector<ze::spec_constant> constants);
+
+// Logs the plan of a problem. event: "create" when a descriptor has chosen it, "exec" when it is submitted.
+void log_plan(const char *event, const problem &p, const plan &made);
 
 } // namespace zemm::matmul

@@ -5,10 +5,11 @@
 
 #include "common/error.hpp"
 #include "matmul/plan/finish.hpp"
-#include "matmul/problem/sparse.hpp"
+#include "matmul/problem/packed_weights.hpp"
 #include "primitive/launch.hpp"
 #include "reorder/launches.hpp"
 #include "reorder/plan.hpp"
+#include "reorder/sparse.hpp"
 
 namespace zemm::matmul {
 

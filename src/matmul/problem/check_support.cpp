@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The support stage of make_problem: refuses, as unimplemented, valid problems that no kernel takes
 // yet. The last row of kernels.def takes all others except those with packed weights.
+#include <algorithm>
+
 #include "common/error.hpp"
+#include "common/names.hpp"
+#include "matmul/problem/packed_weights.hpp"
 #include "matmul/problem/problem.hpp"
 #include "primitive/refusals.hpp"
 #include "zemm/zemm.h"
@@ -52,6 +56,58 @@ void check_support(const problem &p) {
             fail(zemm_unimplemented, "%s: data type %s is not implemented", name.c_str(),
                  zemm_dt2str(op.src1.data_type));
     }
+}
+
+namespace {
+
+void check_packed(const memory_desc &wei) {
+    if (wei.data_type != zemm_s8)
+        fail(zemm_unimplemented, "weights: the packed encoding needs s8, not %s",
+             data_type_name(wei.data_type));
+}
+
+void check_matrix(const char *name, const memory_desc &md) {
+    if (md.encoding != zemm_csr && md.encoding != zemm_coo)
+        refuse_sparse(name, md);
+    if (md.ndims != 2)
+        fail(zemm_unimplemented, "%s: a sparse matrix has 2 dimensions, not %d", name, md.ndims);
+    for (const zemm_data_type_t index : md.metadata_types)
+        if (index != zemm_s32 && index != zemm_data_type_undef)
+            fail(zemm_unimplemented, "%s: indices of %s are not implemented, s32 are", name,
+                 data_type_name(index));
+    if (md.data_type != zemm_f32 && md.data_type != zemm_f16)
+        fail(zemm_unimplemented, "%s: the %s encoding needs f32 or f16, not %s", name,
+             sparse_encoding_name(md.encoding), data_type_name(md.data_type));
+}
+
+void check_known(const char *name, const memory_desc &md) {
+    if (md_has_runtime(md))
+        fail(zemm_unimplemented, "%s: a sparse tensor needs known dimensions and a known number of values",
+             name);
+}
+
+} // namespace
+
+void check_sparse(const problem &p) {
+    for (int arg : {ZEMM_ARG_WEIGHTS, ZEMM_ARG_DST, ZEMM_ARG_BIAS})
+        if (md_is_grouped(p.tensor(arg)))
+            fail(zemm_unimplemented, "%s: grouped, but src is not: a grouped matmul has a grouped src",
+                 arg == ZEMM_ARG_BIAS ? "bias" : tensor_name(arg));
+    if (md_is_sparse(p.src)) {
+        check_matrix("src", p.src);
+        check_known("src", p.src);
+    }
+    if (md_is_sparse(p.wei)) {
+        if (is_sparse_packed(p.wei))
+            check_packed(p.wei);
+        else
+            check_matrix("weights", p.wei);
+        check_known("weights", p.wei);
+    }
+    if (md_is_sparse(p.src) && md_is_sparse(p.wei))
+        fail(zemm_unimplemented, "src and weights are both sparse: a matmul takes one sparse tensor");
+    refuse_sparse("dst", p.dst);
+    refuse_sparse("bias", p.bias);
 }
 
 } // namespace zemm::matmul

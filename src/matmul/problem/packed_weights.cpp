@@ -36,6 +36,21 @@ memory_desc packed_weights(const memory_desc &md) {
     return md_with_string_tag(md.ndims, md.dims, md.data_type, packed_tag(md).c_str());
 }
 
+bool is_sparse_packed(const memory_desc &md) {
+    return md_is_sparse(md) && md.encoding == zemm_packed;
+}
+
+memory_desc with_packed_layout(const memory_desc &md) {
+    const memory_desc blocked = packed_weights(md);
+    memory_desc made = md;
+    made.inner_nblks = blocked.inner_nblks;
+    std::ranges::copy(blocked.padded_dims, made.padded_dims);
+    std::ranges::copy(blocked.strides, made.strides);
+    std::ranges::copy(blocked.inner_blks, made.inner_blks);
+    std::ranges::copy(blocked.inner_idxs, made.inner_idxs);
+    return made;
+}
+
 bool is_packed_weights(const memory_desc &md) {
     if (md.format_kind != zemm_blocked || md.inner_nblks == 0 || md.ndims < 2)
         return false;

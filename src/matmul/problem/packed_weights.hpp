@@ -14,6 +14,10 @@ namespace zemm::matmul {
 memory_desc weights_along_k(const memory_desc &md);
 // The packed layout for a tensor's dimensions and type.
 memory_desc packed_weights(const memory_desc &md);
+// Whether weights have the packed encoding, in which their zeros are left out.
+bool is_sparse_packed(const memory_desc &md);
+// The descriptor of such weights with their layout: that of packed_weights(), without the zeros.
+memory_desc with_packed_layout(const memory_desc &md);
 // Whether a tensor has its packed layout. The strides of the batch may be any.
 bool is_packed_weights(const memory_desc &md);
 

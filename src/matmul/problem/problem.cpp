@@ -10,7 +10,7 @@
 #include "common/md_check.hpp"
 #include "common/memory_desc.hpp"
 #include "common/names.hpp"
-#include "matmul/problem/sparse.hpp"
+#include "matmul/problem/packed_weights.hpp"
 
 namespace zemm::matmul {
 

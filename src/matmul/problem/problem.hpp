@@ -63,6 +63,9 @@ zemm_data_type_t accumulation_type(const problem &p);
 void check_shapes(const problem &p);
 void check_attributes(const problem &p);
 void check_support(const problem &p);
+// Throws unimplemented if a matmul does not take the problem's sparse tensors: src or weights in CSR or COO,
+// and packed weights.
+void check_sparse(const problem &p);
 
 // Bits of a mask: the last two dimensions, and all dimensions, of a tensor.
 inline int row_bit(int ndims) {
