@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points of primitives: creation and execution, also of Level Zero interoperability.
+// Entry points of primitive descriptors of each kind, and of primitives: creation and execution, also of
+// Level Zero interoperability.
 #include "api/give_bytes.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "matmul/desc/primitive_desc.hpp"
 #include "primitive/cache_blob.hpp"
 #include "primitive/fallback.hpp"
 #include "primitive/primitive_desc.hpp"
+#include "reorder/runtime_desc.hpp"
 #include "zemm/zemm.h"
 #include "zemm/zemm_ze.h"
 
@@ -47,6 +50,110 @@ zemm_primitive_t create(const zemm_primitive_desc &pd, std::span<const uint8_t> 
 }
 
 } // namespace
+
+zemm_status_t zemm_matmul_primitive_desc_create(zemm_primitive_desc_t *pd, zemm_engine_t engine,
+                                                const_zemm_memory_desc_t src_desc,
+                                                const_zemm_memory_desc_t weights_desc,
+                                                const_zemm_memory_desc_t bias_desc,
+                                                const_zemm_memory_desc_t dst_desc,
+                                                const_zemm_primitive_attr_t attr) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(engine, "engine");
+        require(src_desc, "src_desc");
+        require(weights_desc, "weights_desc");
+        require(dst_desc, "dst_desc");
+        auto made = matmul::make_primitive_desc(engine, *src_desc, *weights_desc, bias_desc, *dst_desc, attr);
+        skip_failed(*made);
+        *pd = made.release();
+    });
+}
+
+zemm_status_t zemm_reorder_primitive_desc_create(zemm_primitive_desc_t *pd, const_zemm_memory_desc_t src_desc,
+                                                 zemm_engine_t src_engine, const_zemm_memory_desc_t dst_desc,
+                                                 zemm_engine_t dst_engine, const_zemm_primitive_attr_t attr) {
+    return guard([&] {
+        require(pd, "reorder_primitive_desc");
+        require(src_desc, "src_desc");
+        require(src_engine, "src_engine");
+        require(dst_desc, "dst_desc");
+        require(dst_engine, "dst_engine");
+        auto made = reorder::make_primitive_desc(*src_desc, src_engine, *dst_desc, dst_engine, attr);
+        skip_failed(*made);
+        *pd = made.release();
+    });
+}
+
+zemm_status_t zemm_primitive_desc_next_impl(zemm_primitive_desc_t pd) {
+    bool moved = false;
+    const zemm_status_t status = guard([&] {
+        require(pd, "primitive_desc");
+        moved = next_working_impl(*pd);
+    });
+    return status != zemm_success || moved ? status : zemm_last_impl_reached;
+}
+
+zemm_status_t zemm_primitive_desc_clone(zemm_primitive_desc_t *pd, const_zemm_primitive_desc_t existing) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(existing, "existing_primitive_desc");
+        *pd = existing->clone().release();
+    });
+}
+
+zemm_status_t zemm_primitive_desc_get_attr(const_zemm_primitive_desc_t pd,
+                                           const_zemm_primitive_attr_t *attr) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(attr, "attr");
+        *attr = &pd->attr();
+    });
+}
+
+zemm_status_t zemm_primitive_desc_get_tuning(const_zemm_primitive_desc_t pd, size_t *size, char *tuning) {
+    return guard([&] {
+        require(pd, "primitive_desc");
+        require(size, "size");
+        give_text(pd->tuning_text(), size, tuning, "tuning");
+    });
+}
+
+zemm_status_t zemm_primitive_desc_destroy(zemm_primitive_desc_t pd) {
+    return guard([&] { delete pd; });
+}
+
+zemm_status_t zemm_primitive_desc_query(const_zemm_primitive_desc_t pd, zemm_query_t what, int index,
+                                        void *result) {
+    return guard_query([&] {
+        require(pd, "primitive_desc");
+        require(result, "result");
+        pd->query(what, index, result);
+    });
+}
+
+const_zemm_memory_desc_t zemm_primitive_desc_query_md(const_zemm_primitive_desc_t pd, zemm_query_t what,
+                                                      int index) {
+    const_zemm_memory_desc_t result = nullptr;
+    const zemm_status_t status = guard_query([&] {
+        require(pd, "primitive_desc");
+        if (what < zemm_query_some_md || what > zemm_query_exec_arg_md)
+            fail(zemm_invalid_arguments, "query %d does not name a memory descriptor", int(what));
+        result = &pd->query_md(what, index);
+    });
+    return status == zemm_success ? result : nullptr;
+}
+
+int zemm_primitive_desc_query_s32(const_zemm_primitive_desc_t pd, zemm_query_t what, int index) {
+    int result = 0;
+    const zemm_status_t status = guard_query([&] {
+        require(pd, "primitive_desc");
+        if (what != zemm_query_num_of_inputs_s32 && what != zemm_query_num_of_outputs_s32)
+            fail(zemm_unimplemented, "a %s primitive descriptor has no 32-bit integer for query %d",
+                 zemm_prim_kind2str(pd->kind()), int(what));
+        pd->query(what, index, &result);
+    });
+    return status == zemm_success ? result : 0;
+}
 
 zemm_status_t zemm_primitive_create(zemm_primitive_t *primitive, const_zemm_primitive_desc_t pd) {
     return guard([&] {

@@ -9,7 +9,7 @@
 
 #include "common/attr.hpp"
 #include "common/error.hpp"
-#include "zemm/zemm.h"
+#include "common/names.hpp"
 
 namespace zemm {
 
@@ -56,7 +56,7 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
         (!expected.is_on_host && data_type_bits(md.data_type) == data_type_bits(expected.md.data_type));
     if (!same_type)
         fail(zemm_invalid_arguments, "%s has data type %s, the primitive was made for %s", name.c_str(),
-             zemm_dt2str(md.data_type), zemm_dt2str(expected.md.data_type));
+             data_type_name(md.data_type), data_type_name(expected.md.data_type));
     if (on_host)
         return;
     if (memory.engine.get() != (expected.engine ? expected.engine : engine))
@@ -220,7 +220,7 @@ float scalar_as_float(zemm_data_type_t dt, const void *scalar) {
         std::memcpy(&half, scalar, 2);
         return half_as_float(half);
     default:
-        fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32", zemm_dt2str(dt));
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as f32", data_type_name(dt));
     }
 }
 
@@ -239,7 +239,8 @@ int64_t scalar_as_int(zemm_data_type_t dt, const void *scalar) {
         std::memcpy(&wide, scalar, 8);
         return wide;
     default:
-        fail(zemm_unimplemented, "a host scalar of data type %s is not read as an integer", zemm_dt2str(dt));
+        fail(zemm_unimplemented, "a host scalar of data type %s is not read as an integer",
+             data_type_name(dt));
     }
 }
 

@@ -14,7 +14,6 @@
 #include "matmul/problem/packed_weights.hpp"
 #include "primitive/launch.hpp"
 #include "primitive/refusals.hpp"
-#include "zemm/zemm.h"
 
 namespace zemm::matmul {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "common/error.hpp"
-#include "zemm/zemm.h"
+#include "common/names.hpp"
 
 namespace zemm::matmul {
 
@@ -40,7 +40,7 @@ bool has_no_zero_points(const facts &f, std::string &why) {
     const problem &p = f.run();
     if (p.weight_only() || !p.zero_point(ZEMM_ARG_WEIGHTS))
         return true;
-    why = text("%s weights less their zero points are not exact in 16 bits", zemm_dt2str(p.wei.data_type));
+    why = text("%s weights less their zero points are not exact in 16 bits", data_type_name(p.wei.data_type));
     return false;
 }
 
@@ -51,8 +51,8 @@ bool multiplies_bf16(const facts &f, std::string &why) {
     const auto is_exact = [](zemm_data_type_t dt) { return dt == zemm_bf16 || is_small_float(dt); };
     const auto is_read = [&](zemm_data_type_t dt) { return is_exact(dt) || dt == zemm_f32; };
     if (!is_read(src) || (!is_read(wei) && !p.weight_only())) {
-        why = text("it multiplies bf16, f8, f4 and f32 by these or integers, not %s by %s", zemm_dt2str(src),
-                   zemm_dt2str(wei));
+        why = text("it multiplies bf16, f8, f4 and f32 by these or integers, not %s by %s",
+                   data_type_name(src), data_type_name(wei));
         return false;
     }
     if (!f.allows_bf16 && (src == zemm_f32 || wei == zemm_f32)) {
@@ -68,7 +68,7 @@ bool multiplies_f16(const facts &f, std::string &why) {
     const auto is_exact = [](zemm_data_type_t dt) { return dt == zemm_f16 || is_small_float(dt); };
     if (!is_exact(p.src.data_type) || (!is_exact(p.wei.data_type) && !p.weight_only())) {
         why = text("it multiplies f16, f8 and f4 by these or integers, not %s by %s",
-                   zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type));
+                   data_type_name(p.src.data_type), data_type_name(p.wei.data_type));
         return false;
     }
     return has_neighbours(f, why) && has_no_zero_points(f, why) && widens_to_f16(f, why) &&
@@ -99,11 +99,11 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature feature, s
     const problem &p = f.run();
     if (p.integer() || data_type_bits(p.wei.data_type) > 8) {
         why = text("it multiplies floats by types of 8 and 4 bits, not %s by %s",
-                   zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type));
+                   data_type_name(p.src.data_type), data_type_name(p.wei.data_type));
         return false;
     }
     if (!p.weight_only() && p.zero_point(ZEMM_ARG_WEIGHTS)) {
-        why = text("it subtracts no zero points from %s weights", zemm_dt2str(p.wei.data_type));
+        why = text("it subtracts no zero points from %s weights", data_type_name(p.wei.data_type));
         return false;
     }
     return has_packed_weights(f, why) && reads_weights(f, why);
@@ -158,7 +158,7 @@ bool multiplies_integers(const facts &f, std::string &why) {
     const problem &p = f.run();
     if (p.integer())
         return true;
-    why = text("it multiplies 8-bit integers, src is %s", zemm_dt2str(p.src.data_type));
+    why = text("it multiplies 8-bit integers, src is %s", data_type_name(p.src.data_type));
     return false;
 }
 
@@ -202,7 +202,7 @@ bool widens(const facts &f, const char *type, zemm_dim_t most, bool rounds, std:
     if (farthest <= most)
         return true;
     why = text("%s weights less %s zero points reach %lld, and %s has the integers up to %lld only",
-               zemm_dt2str(p.wei.data_type), zemm_dt2str(zp->data_type), (long long)farthest, type,
+               data_type_name(p.wei.data_type), data_type_name(zp->data_type), (long long)farthest, type,
                (long long)most);
     return false;
 }

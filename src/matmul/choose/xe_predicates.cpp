@@ -2,6 +2,7 @@
 // The predicates of rows for Intel GPUs.
 #include "common/attr.hpp"
 #include "common/error.hpp"
+#include "common/names.hpp"
 #include "matmul/choose/predicates.hpp"
 #include "zemm/zemm.h"
 
@@ -95,7 +96,7 @@ bool stores_dst(const facts &f, std::string &why) {
     const zemm_data_type_t dst = f.run().dst.data_type;
     if (data_type_bits(dst) >= 8)
         return true;
-    why = text("it does not store %s, of which two elements share a byte", zemm_dt2str(dst));
+    why = text("it does not store %s, of which two elements share a byte", data_type_name(dst));
     return false;
 }
 
@@ -128,12 +129,12 @@ bool reads_blocks(const facts &f, std::string &why) {
 bool multiplies_small_floats(const facts &f, std::string &why) {
     const problem &p = f.run();
     if (p.zero_point(ZEMM_ARG_WEIGHTS) && !p.weight_only()) {
-        why = text("it has no zero points of %s weights", zemm_dt2str(p.wei.data_type));
+        why = text("it has no zero points of %s weights", data_type_name(p.wei.data_type));
         return false;
     }
     if (f.arranged && f.src_reading == reading::elements) {
         why = text("src becomes %s in rows that block loads read, which have at most 2^23 elements",
-                   zemm_dt2str(p.src.data_type));
+                   data_type_name(p.src.data_type));
         return false;
     }
     return true;
@@ -175,7 +176,7 @@ bool takes_dpas_half(const facts &f, const ze::device &dev, ze::feature loads, s
     }
     if ((src != zemm_f16 && src != zemm_bf16) || (src != wei && !f.converts_weights())) {
         why = text("it multiplies f16 or bf16 by the same type, f8, f4 or integers%s, not %s by %s",
-                   wide ? "" : ", f32 by f32 or integers", zemm_dt2str(src), zemm_dt2str(wei));
+                   wide ? "" : ", f32 by f32 or integers", data_type_name(src), data_type_name(wei));
         return false;
     }
     const bool fits = src == zemm_f16 ? widens_to_f16(f, why) : widens_to_bf16(f, false, why);
@@ -192,8 +193,8 @@ bool takes_dpas_widened(const facts &f, const ze::device &dev, ze::feature loads
 bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, std::string &why) {
     const problem &p = f.run();
     if (p.src.data_type != zemm_f32 || (p.wei.data_type != zemm_f32 && !p.weight_only())) {
-        why = text("it multiplies f32 by f32 or integers, not %s by %s", zemm_dt2str(p.src.data_type),
-                   zemm_dt2str(p.wei.data_type));
+        why = text("it multiplies f32 by f32 or integers, not %s by %s", data_type_name(p.src.data_type),
+                   data_type_name(p.wei.data_type));
         return false;
     }
     if (p.attr.fpmath_mode == zemm_fpmath_mode_strict) {
@@ -208,7 +209,7 @@ bool takes_dpas_tf32(const facts &f, const ze::device &dev, ze::feature loads, s
 bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) {
     const problem &p = f.run();
     if (p.integer()) {
-        why = text("it multiplies floats, src is %s", zemm_dt2str(p.src.data_type));
+        why = text("it multiplies floats, src is %s", data_type_name(p.src.data_type));
         return false;
     }
     const auto is_read = [](zemm_data_type_t dt) {
@@ -217,7 +218,7 @@ bool fma_in_sub_groups(const facts &f, const ze::device &dev, std::string &why) 
     if (!is_read(p.src.data_type) ||
         (!is_read(p.wei.data_type) && !is_small_float(p.wei.data_type) && !p.weight_only())) {
         why = text("it reads f32, f16, bf16, f8, f4 and integer weights, not %s by %s",
-                   zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type));
+                   data_type_name(p.src.data_type), data_type_name(p.wei.data_type));
         return false;
     }
     if (dev.kind == zemm_gpu && dev.model.grf_bytes == 0) {

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
+#include "kernels/matmul_args.h"
 #include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/layouts.hpp"
@@ -14,8 +16,8 @@
 #include "matmul/plan/arranged_src.hpp"
 #include "matmul/plan/constants.hpp"
 #include "matmul/plan/plan_xe.hpp"
-#include "matmul/plan/reduced_src.hpp"
 #include "matmul/plan/widened_src.hpp"
+#include "primitive/launch.hpp"
 #include "reorder/launches.hpp"
 
 namespace zemm::matmul {
@@ -268,6 +270,24 @@ void log_plan(const char *event, const problem &p, const plan &made) {
     if (verbose::enabled(verbose::plan))
         verbose::print(text("primitive,%s:plan,matmul,%s,%s,%s", event, made.row->name,
                             plan_text(made).c_str(), dims_line(p).c_str()));
+}
+
+memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
+    zemm_dims_t dims;
+    std::copy(p.src.dims, p.src.dims + p.ndims(), dims);
+    dims[p.ndims() - 1] = checked_ceil_div(p.k(), segment, "K");
+    return md_dense(p.ndims(), dims, zemm_s32);
+}
+
+launch reduce_launch(const facts &f, const memory_desc &reductions, const operand &src, const operand &to) {
+    const problem &p = f.run();
+    launch l;
+    l.plan.kernel = "reduce_src";
+    l.plan.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
+    l.plan.group_count = {work_groups(reductions.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K"),
+                          work_groups(f.rows.all, 1, "M"), 1};
+    l.operands = {src, to, block_address};
+    return l;
 }
 
 } // namespace zemm::matmul

@@ -8,6 +8,7 @@
 
 #include "kernels/matmul_args.h"
 #include "matmul/choose/dispatch.hpp"
+#include "matmul/choose/facts.hpp"
 #include "primitive/launch.hpp"
 #include "primitive/scratch.hpp"
 #include "primitive/sequence.hpp"
@@ -63,5 +64,12 @@ launch add_ranges_launch(const plan &made, launch main, std::vector<ze::spec_con
 
 // Logs the plan of a problem. event: "create" when a descriptor has chosen it, "exec" when it is submitted.
 void log_plan(const char *event, const problem &p, const plan &made);
+
+// Sums of an integer src over each segment of K, with which zero points leave the loop over K. The kernel
+// reduce_src writes them into the scratchpad before the matmul runs, unless the caller passes them.
+// The tensor with the sums: dense s32 [src batch.., M, K / segment].
+memory_desc reductions_md(const problem &p, zemm_dim_t segment);
+// The launch of reduce_src, which reads the main launch's argument block.
+launch reduce_launch(const facts &f, const memory_desc &reductions, const operand &src, const operand &to);
 
 } // namespace zemm::matmul

@@ -4,6 +4,7 @@
 #include "common/attr.hpp"
 #include "common/error.hpp"
 #include "common/memory_desc.hpp"
+#include "common/names.hpp"
 #include "matmul/problem/problem.hpp"
 #include "zemm/zemm.h"
 
@@ -81,7 +82,7 @@ void check_scale_types(const problem &p) {
                  zemm_quantization_mode2str(e.mode));
         if (!suits(e.data_type, role::scale))
             fail(zemm_unimplemented, "%s scales: data type %s is not implemented, %s are", tensor_name(arg),
-                 zemm_dt2str(e.data_type), types_for(role::scale).c_str());
+                 data_type_name(e.data_type), types_for(role::scale).c_str());
         if (e.mask & ~full_mask(p.ndims()))
             fail(zemm_unimplemented, "%s scales: mask %d has bits past the %d dimensions", tensor_name(arg),
                  e.mask, p.ndims());
@@ -106,10 +107,11 @@ void check_src_scales(const context &c, const quant_entry &e) {
         fail(zemm_unimplemented,
              "src scales: groups need src or weights of 8 bits or fewer, or an f8 or f4 dst, not %s, %s and "
              "%s",
-             zemm_dt2str(c.p.src.data_type), zemm_dt2str(c.p.wei.data_type), zemm_dt2str(c.p.dst.data_type));
+             data_type_name(c.p.src.data_type), data_type_name(c.p.wei.data_type),
+             data_type_name(c.p.dst.data_type));
     if (e.groups[1] > 1 && !is_narrow(c.p.src))
         fail(zemm_unimplemented, "src scales: groups along K need a src of 8 bits or fewer, not %s",
-             zemm_dt2str(c.p.src.data_type));
+             data_type_name(c.p.src.data_type));
 }
 
 void check_wei_scales(const context &c, const quant_entry &e) {
@@ -118,7 +120,7 @@ void check_wei_scales(const context &c, const quant_entry &e) {
     if (!is_narrow(c.p.wei) && !is_small_float(c.p.dst.data_type))
         fail(zemm_unimplemented,
              "weights scales: groups need weights of 8 bits or fewer, or an f8 or f4 dst, not %s and %s",
-             zemm_dt2str(c.p.wei.data_type), zemm_dt2str(c.p.dst.data_type));
+             data_type_name(c.p.wei.data_type), data_type_name(c.p.dst.data_type));
     if (e.mask & c.column)
         check_n_group(c, "weights scales", e, false);
 }
@@ -130,7 +132,7 @@ void check_dynamic_scales(const context &c, const quant_entry &e) {
         e.groups[1] != group)
         fail(zemm_unimplemented,
              "dst scales: quantization mode %s needs the mask %d, the type %s and groups of 1x%lld",
-             zemm_quantization_mode2str(e.mode), c.all, zemm_dt2str(type), (long long)group);
+             zemm_quantization_mode2str(e.mode), c.all, data_type_name(type), (long long)group);
     if (e.is_on_host)
         fail(zemm_unimplemented,
              "dst scales: quantization mode %s writes them, so they cannot be on the host",
@@ -148,23 +150,23 @@ void check_dst_scales(const context &c, const quant_entry &e) {
     if (!is_narrow(c.p.wei) && !is_small_float(c.p.dst.data_type))
         fail(zemm_unimplemented,
              "dst scales: groups need weights of 8 bits or fewer, or an f8 or f4 dst, not %s and %s",
-             zemm_dt2str(c.p.wei.data_type), zemm_dt2str(c.p.dst.data_type));
+             data_type_name(c.p.wei.data_type), data_type_name(c.p.dst.data_type));
 }
 
 // What zero points of src and dst need.
 void check_narrow_operand(const context &c, const char *what) {
     if (!is_narrow(c.p.src) && !is_narrow(c.p.wei))
         fail(zemm_unimplemented, "%s need src or weights of 8 bits or fewer, not %s and %s", what,
-             zemm_dt2str(c.p.src.data_type), zemm_dt2str(c.p.wei.data_type));
+             data_type_name(c.p.src.data_type), data_type_name(c.p.wei.data_type));
 }
 
 void check_wei_zero_points(const context &c, const quant_entry &e) {
     if (!is_narrow(c.p.wei))
         fail(zemm_unimplemented, "weights zero points need weights of 8 bits or fewer, not %s",
-             zemm_dt2str(c.p.wei.data_type));
+             data_type_name(c.p.wei.data_type));
     if (is_floating(e.data_type) && !is_integer(c.p.wei.data_type))
         fail(zemm_unimplemented, "weights zero points of type %s need integer weights, not %s",
-             zemm_dt2str(e.data_type), zemm_dt2str(c.p.wei.data_type));
+             data_type_name(e.data_type), data_type_name(c.p.wei.data_type));
     if (e.mask & c.column)
         check_n_group(c, "weights zero points", e, true);
     if (is_int4(e.data_type))
@@ -172,7 +174,7 @@ void check_wei_zero_points(const context &c, const quant_entry &e) {
             const zemm_dim_t size = c.p.wei.dims[d];
             if ((e.mask >> d & 1) && size % 2 != 0)
                 fail(zemm_unimplemented, "weights zero points: %s ones need an even %s, not %lld",
-                     zemm_dt2str(e.data_type), d == c.nd - 2 ? "K" : "N", (long long)size);
+                     data_type_name(e.data_type), d == c.nd - 2 ? "K" : "N", (long long)size);
         }
 }
 
@@ -237,7 +239,7 @@ void check_reductions(const context &c) {
         return;
     if (!c.p.integer())
         fail(zemm_unimplemented, "precomputed reductions need an s8 or u8 src, not %s",
-             zemm_dt2str(c.p.src.data_type));
+             data_type_name(c.p.src.data_type));
     if (!c.p.zero_point(ZEMM_ARG_WEIGHTS))
         fail(zemm_unimplemented,
              "precomputed reductions need weights zero points: there is nothing to apply them to");
@@ -258,7 +260,7 @@ void check_post_ops(const problem &p) {
             if (zemm_data_type_size(dt) != zemm_data_type_size(p.dst.data_type))
                 fail(zemm_unimplemented,
                      "post-op %d: sum reads dst as %s, which has not the size of dst's %s", index,
-                     zemm_dt2str(dt), zemm_dt2str(p.dst.data_type));
+                     data_type_name(dt), data_type_name(p.dst.data_type));
             if (op.zero_point != 0 && !(p.integer() && (is_int8(dt) || dt == zemm_s32)))
                 fail(zemm_unimplemented,
                      "post-op %d: sum's zero point %d needs an s8 or u8 src and an integer dst", index,
@@ -303,7 +305,7 @@ void check_rounding(const problem &p, int arg) {
     if (dt != zemm_f32 && data_type_bits(dt) > 16)
         fail(zemm_unimplemented,
              "stochastic rounding cuts the digits of an f32: dst must not have more than these 24, as %s has",
-             zemm_dt2str(dt));
+             data_type_name(dt));
 }
 
 void check_modes(const problem &p) {
@@ -313,7 +315,7 @@ void check_modes(const problem &p) {
         check_rounding(p, arg);
     if (p.attr.accumulation_mode == zemm_accumulation_mode_s32 && !p.integer())
         fail(zemm_unimplemented, "accumulation mode s32 needs an s8 or u8 src, not %s",
-             zemm_dt2str(p.src.data_type));
+             data_type_name(p.src.data_type));
 }
 
 // What each implementation of oneDNN checks for itself, after its common checks.

@@ -3,9 +3,9 @@
 // a matmul. The rules are oneDNN's (its page "Matrix Multiplication"): equal ranks, matching M, N
 // and K, batches equal or 1, a valid combination of types.
 #include "common/error.hpp"
+#include "common/names.hpp"
 #include "matmul/problem/problem.hpp"
 #include "primitive/refusals.hpp"
-#include "zemm/zemm.h"
 
 namespace zemm::matmul {
 
@@ -96,7 +96,8 @@ void check_shapes(const problem &p) {
         check_batch(p, d);
     if (accumulation_type(p) == zemm_data_type_undef)
         fail(zemm_invalid_arguments, "no accumulation type for src %s, weights %s, dst %s",
-             zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type), zemm_dt2str(p.dst.data_type));
+             data_type_name(p.src.data_type), data_type_name(p.wei.data_type),
+             data_type_name(p.dst.data_type));
     int index = 0;
     for (const post_op &op : p.attr.post_ops.entries) {
         if (op.kind == zemm_binary)

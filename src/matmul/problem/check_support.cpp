@@ -8,7 +8,6 @@
 #include "matmul/problem/packed_weights.hpp"
 #include "matmul/problem/problem.hpp"
 #include "primitive/refusals.hpp"
-#include "zemm/zemm.h"
 
 namespace zemm::matmul {
 
@@ -17,7 +16,7 @@ namespace {
 void check_type(const char *name, const memory_desc &md, role as) {
     if (!suits(md.data_type, as))
         fail(zemm_unimplemented, "%s: data type %s is not implemented, %s are", name,
-             zemm_dt2str(md.data_type), types_for(as).c_str());
+             data_type_name(md.data_type), types_for(as).c_str());
 }
 
 // A matmul of f64 has f64 only, except in the bias. Such a bias has no other matmul.
@@ -27,7 +26,7 @@ void check_f64(const problem &p) {
     if (count == 3 || (count == 0 && !is_f64(p.bias)))
         return;
     fail(zemm_unimplemented, "f64 needs src, weights and dst of f64, not %s, %s and %s",
-         zemm_dt2str(p.src.data_type), zemm_dt2str(p.wei.data_type), zemm_dt2str(p.dst.data_type));
+         data_type_name(p.src.data_type), data_type_name(p.wei.data_type), data_type_name(p.dst.data_type));
 }
 
 } // namespace
@@ -37,7 +36,7 @@ void check_support(const problem &p) {
     check_type("weights", p.wei, role::weights);
     if (p.integer() && !is_integer(p.wei.data_type))
         fail(zemm_unimplemented, "%s weights with an %s src are not implemented",
-             zemm_dt2str(p.wei.data_type), zemm_dt2str(p.src.data_type));
+             data_type_name(p.wei.data_type), data_type_name(p.src.data_type));
     check_type("dst", p.dst, role::dst);
     if (p.has_bias())
         check_type("bias", p.bias, role::bias);
@@ -49,12 +48,12 @@ void check_support(const problem &p) {
         const std::string name = text("post-op %d", index++);
         if (op.kind == zemm_sum && op.data_type != zemm_data_type_undef && !suits(op.data_type, role::dst))
             fail(zemm_unimplemented, "%s: sum of data type %s is not implemented", name.c_str(),
-                 zemm_dt2str(op.data_type));
+                 data_type_name(op.data_type));
         if (op.kind != zemm_binary)
             continue;
         if (!suits(op.src1.data_type, role::post_op))
             fail(zemm_unimplemented, "%s: data type %s is not implemented", name.c_str(),
-                 zemm_dt2str(op.src1.data_type));
+                 data_type_name(op.src1.data_type));
     }
 }
 

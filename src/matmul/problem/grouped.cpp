@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "common/error.hpp"
+#include "common/names.hpp"
 #include "primitive/refusals.hpp"
-#include "zemm/zemm.h"
 
 namespace zemm::matmul {
 
@@ -88,8 +88,8 @@ void check_tensors(const problem &asked) {
     check_bias(asked);
     if (accumulation_type(asked) == zemm_data_type_undef)
         fail(zemm_unimplemented, "no accumulation type for src %s, weights %s, dst %s",
-             zemm_dt2str(asked.src.data_type), zemm_dt2str(asked.wei.data_type),
-             zemm_dt2str(asked.dst.data_type));
+             data_type_name(asked.src.data_type), data_type_name(asked.wei.data_type),
+             data_type_name(asked.dst.data_type));
     if (asked.src.data_type == zemm_f64)
         fail(zemm_unimplemented, "a grouped matmul of f64 is not implemented");
 }
