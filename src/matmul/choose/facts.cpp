@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "kernels/matmul_args.h"
+#include "matmul/choose/arithmetic.hpp"
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/registers.hpp"
 #include "matmul/problem/packed_weights.hpp"
-#include "matmul/problem/sums.hpp"
 #include "primitive/launch.hpp"
 
 namespace zemm::matmul {

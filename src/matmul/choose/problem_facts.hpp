@@ -9,7 +9,7 @@ namespace zemm::matmul {
 
 struct problem_facts {
     bool empty;       // a tensor has no elements: nothing is computed
-    bool is_bare_s32; // the s32 sums are the results (sums.hpp)
+    bool is_bare_s32; // the s32 sums are the results (arithmetic.hpp)
     bool
         subtracts_floats; // float zero points are subtracted from sums of integers, which become f32 for that
     bool allows_bf16;     // the fpmath mode lets f32 be multiplied as one bf16
@@ -28,7 +28,7 @@ struct problem_facts {
     bool has_equal_groups; // those that change along K have groups of exactly one segment
     // The sum of each segment is scaled: scales change along K, or integers have float zero points.
     bool scales_along_k;
-    zemm_dim_t longest_range;   // elements of K that one s32 may sum (sums.hpp)
+    zemm_dim_t longest_range;   // elements of K that one s32 may sum (arithmetic.hpp)
     zemm_dim_t reduction_group; // elements of K in each sum of src that the caller passes; 0: it passes none
 
     bool shares_weights; // the batch has one matrix of weights
