@@ -73,6 +73,7 @@ def test_each_fact_is_met_on_each_owner(rows: list[str]) -> None:
     assert met >= {fact for _, name in every for fact in facts(PROBLEMS[name])}
 
 
+@pytest.mark.full
 def test_each_problem_runs_in_the_full_tier() -> None:
     """On a row for CPUs, and on one for Intel GPUs, if one takes it."""
     for rows in (CPU_ROWS, XE_ROWS):
