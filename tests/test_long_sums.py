@@ -115,7 +115,7 @@ def test_k_that_always_fits_is_as_ever(engine: zemm.Engine, src: str, wei: str, 
         finish = [
             m.constants
             for m in pd.modules()
-            if m.constants.get(constant_id("SPEC_STAGE")) == state("STAGE_FINISH")
+            if m.constants.get(constant_id("SPEC_STAGE")) == state("STAGE_ADD_RANGES")
         ]
         assert bool(finish) == is_wide
         assert all(constants[constant_id("SPEC_FLAGS")] & flag("FLAG_WIDE_SUMS") for constants in finish)

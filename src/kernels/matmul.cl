@@ -202,7 +202,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         t.wei_scale_at = find_columns(p, &p->wei_scale, &first, t.n0, t.columns);
     WALK_COLUMNS(&args, p, 0, &t);
     const struct k_block all = {.opens = true};
-    if (spec_stage() != STAGE_FINISH) {
+    if (spec_stage() != STAGE_ADD_RANGES) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
         clear_sums(p, &t);
         if (is_there)
@@ -218,7 +218,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
         return;
     }
     const long summed_row = HAS_ROW_GROUPS(p) ? at.row0 : first_row; // its number among the partial sums
-    if (spec_stage() == STAGE_FINISH) {
+    if (spec_stage() == STAGE_ADD_RANGES) {
         load_partials(p, &t, values, partial_sums(p, &args, summed_row, t.n0));
         load_column_parameters(p, &args, &all, &t);
     }

@@ -55,7 +55,7 @@ struct matmul_problem {
     arg_i64 segment;
     arg_i64 wei_panel;   // packed weights: elements from one panel of 64 columns to the next
     arg_i32 tile_rows;   // rows of a tile, at most TILE_M
-    arg_i32 finish_rows; // the same in STAGE_FINISH
+    arg_i32 adding_rows; // the same in STAGE_ADD_RANGES
     // groups_m: work-groups along M (Xe rows only). strip: how many of them a strip has. Work-groups are
     // numbered strip by strip, and column by column within a strip.
     arg_i32 groups_m, strip;
@@ -141,9 +141,9 @@ struct matmul_arguments {
 // Values of SPEC_STAGE. Rows that are not Xe rows run both of the first two with STAGE_WHOLE: they
 // see in the argument block whether K is split.
 enum stage {
-    STAGE_WHOLE,   // one launch computes dst
-    STAGE_PARTIAL, // K is split into ranges: their sums are written to partials
-    STAGE_FINISH   // the second launch: adds up the partials and finishes the rows
+    STAGE_WHOLE,     // one launch computes dst
+    STAGE_PARTIAL,   // K is split into ranges: their sums are written to partials
+    STAGE_ADD_RANGES // the second launch: adds up the partials and finishes the rows
 };
 
 // Values of matmul_problem.grouping. A grouped matmul is a batch with a matrix for each group. The

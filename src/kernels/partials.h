@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sums of ranges of K. If K is split into ranges, one launch writes the sums of each range to
-// the scratchpad (STAGE_PARTIAL). A second launch adds them up (STAGE_FINISH).
+// the scratchpad (STAGE_PARTIAL). A second launch adds them up (STAGE_ADD_RANGES).
 #pragma once
 
 #include "tile.h"

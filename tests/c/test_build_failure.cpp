@@ -25,7 +25,7 @@ namespace {
 // ---- the driver
 
 std::set<std::string> refused; // names of SPIR-V modules
-bool only_finish = false;      // whether only modules in STAGE_FINISH are refused
+bool only_adding = false;      // whether only modules in STAGE_ADD_RANGES are refused
 ze_result_t answer = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
 std::atomic<int> refusals, refused_kernels;
 constexpr char log_text[] = "error: no such builtin\nin function matmul\n";
@@ -40,7 +40,7 @@ refusal judge_module(const ze_module_desc_t &desc) {
         for (uint32_t i = 0; desc.pConstants && i < desc.pConstants->numConstants; i++)
             if (desc.pConstants->pConstantIds[i] == SPEC_STAGE)
                 std::memcpy(&stage, desc.pConstants->pConstantValues[i], sizeof stage);
-        if (only_finish && stage != zemm::kernels::STAGE_FINISH)
+        if (only_adding && stage != zemm::kernels::STAGE_ADD_RANGES)
             continue;
         ++refusals;
         return {answer, log_text};
@@ -455,10 +455,10 @@ void test_finish() {
     const problem p = {16, 32768, 16, zemm_f32, zemm_f32};
     const std::vector<row> rows = rows_of(p);
     const zemm_primitive_desc_t pd = describe(p);
-    only_finish = true;
+    only_adding = true;
     refuse({rows[0].name});
     const zemm_primitive_t primitive = create(pd);
-    only_finish = false;
+    only_adding = false;
     if (refusals == 0) {
         std::fprintf(stderr, "  K is not split on this machine\n");
     } else {

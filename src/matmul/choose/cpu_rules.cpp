@@ -197,9 +197,9 @@ cpu_cut cut_for_cpu(const facts &f, const cut_choice &chosen, const ze::device &
     c.strip = int32_t(strip_of(chosen, 1, c.along_m, row));
     if (c.ranges == 1)
         return c;
-    const zemm_dim_t finish_rows = checked_ceil_div(rows, std::min(rows, wanted), "M");
-    c.finish_rows = int32_t(std::min<zemm_dim_t>(finish_rows, row.tile_m)); // a tile holds no more
-    c.finish_along_m = by_rows ? 1 : checked_ceil_div(rows, c.finish_rows, "M");
+    const zemm_dim_t adding_rows = checked_ceil_div(rows, std::min(rows, wanted), "M");
+    c.adding_rows = int32_t(std::min<zemm_dim_t>(adding_rows, row.tile_m)); // a tile holds no more
+    c.adding_along_m = by_rows ? 1 : checked_ceil_div(rows, c.adding_rows, "M");
     return c;
 }
 

@@ -40,8 +40,8 @@ struct cpu_cut {
     int32_t strip;
     // If K is split: rows of the parts in which a second launch adds up the sums of all ranges, and the
     // number of parts along M.
-    int32_t finish_rows;
-    zemm_dim_t finish_along_m;
+    int32_t adding_rows;
+    zemm_dim_t adding_along_m;
 };
 
 // Throws unimplemented if the problem cannot be cut as chosen.

@@ -120,10 +120,10 @@ std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a
     return result;
 }
 
-std::vector<ze::spec_constant> cpu_finish_constants(uint32_t flags) {
+std::vector<ze::spec_constant> cpu_add_ranges_constants(uint32_t flags) {
     flags &= FLAG_INTEGER | FLAG_EXACT_S32 | FLAG_WIDE_SUMS | FLAG_POST_OPS | scaled_along_k;
     return {{SPEC_FLAGS, flags},
-            {SPEC_STAGE, kernels::STAGE_FINISH},
+            {SPEC_STAGE, kernels::STAGE_ADD_RANGES},
             {SPEC_SRC_SCALE_DT, TYPE_IN_BLOCK},
             {SPEC_WEI_SCALE_DT, TYPE_IN_BLOCK},
             {SPEC_WEI_ZP_DT, TYPE_IN_BLOCK}};

@@ -17,6 +17,6 @@ std::vector<ze::spec_constant> xe_constants(const facts &f, const arithmetic &a,
 std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a, const ze::device &dev,
                                              uint32_t flags);
 // The second launch of a problem whose K is split into ranges.
-std::vector<ze::spec_constant> cpu_finish_constants(uint32_t flags);
+std::vector<ze::spec_constant> cpu_add_ranges_constants(uint32_t flags);
 
 } // namespace zemm::matmul

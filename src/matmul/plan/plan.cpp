@@ -38,8 +38,8 @@ void encode(const cpu_cut &cut, zemm_dim_t batch, plan &result) {
                           uint32_t(result.has_row_groups() ? 1 : batch), uint32_t(cut.ranges)};
     if (cut.ranges == 1)
         return;
-    block.finish_rows = cut.finish_rows;
-    result.finish_count = {work_groups(cut.finish_along_m * cut.tiles_along_n, 1, "M x N"),
+    block.adding_rows = cut.adding_rows;
+    result.adding_count = {work_groups(cut.adding_along_m * cut.tiles_along_n, 1, "M x N"),
                            result.group_count[1], 1};
     take_partials(result, cut.tiles_along_n * row.tile_n * row.group_x, cut.ranges);
 }
@@ -128,7 +128,8 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     const auto constants = [&](kernels::stage stage) {
         if (is_xe)
             return xe_constants(f, a, flags, stage);
-        return stage == kernels::STAGE_FINISH ? cpu_finish_constants(flags) : cpu_constants(f, a, dev, flags);
+        return stage == kernels::STAGE_ADD_RANGES ? cpu_add_ranges_constants(flags)
+                                                  : cpu_constants(f, a, dev, flags);
     };
     const bool is_split = result.is_split();
     sequence launches;
@@ -138,7 +139,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
                                   constants(is_split ? kernels::STAGE_PARTIAL : kernels::STAGE_WHOLE)));
     if (is_split)
         launches.add_last(
-            add_ranges_launch(result, launches.launches().front(), constants(kernels::STAGE_FINISH)));
+            add_ranges_launch(result, launches.launches().front(), constants(kernels::STAGE_ADD_RANGES)));
     const size_t of_row = launches.launches().size();
     if (reduce)
         launches.add_first(std::move(*reduce));
@@ -234,7 +235,7 @@ launch main_launch(const plan &made, const operand &src, const operand &wei, hos
 launch add_ranges_launch(const plan &made, launch main, std::vector<ze::spec_constant> constants) {
     main.plan.constants = std::move(constants);
     main.plan.block = {}; // the main launch's
-    main.plan.group_count = made.finish_count;
+    main.plan.group_count = made.adding_count;
     return main;
 }
 
@@ -258,9 +259,9 @@ std::string plan_text(const plan &made) {
     }
     const kernels::matmul_problem &b = *made.argument_block;
     const auto &g = made.group_count;
-    return words + text(" grouping:%d segment:%lld rows:%lld tile_rows:%d finish_rows:%d abreast:%d strip:%d "
+    return words + text(" grouping:%d segment:%lld rows:%lld tile_rows:%d adding_rows:%d abreast:%d strip:%d "
                         "slices:%d k_range:%lld groups:%ux%ux%u",
-                        b.grouping, (long long)b.segment, (long long)b.rows, b.tile_rows, b.finish_rows,
+                        b.grouping, (long long)b.segment, (long long)b.rows, b.tile_rows, b.adding_rows,
                         b.abreast, b.strip, b.slices, (long long)b.k_range, g[0], g[1], g[2]);
 }
 

@@ -21,13 +21,13 @@ struct plan {
     std::shared_ptr<kernels::matmul_problem> argument_block;
     std::array<uint32_t, 3> group_size; // work-items of a work-group
     // Work-groups: tiles, batch, ranges of K. With groups of rows the tiles are those of tiles_along_m
-    // entries of the table of an execution (group_table.hpp), also in finish_count.
+    // entries of the table of an execution (group_table.hpp), also in adding_count.
     std::array<uint32_t, 3> group_count;
     uint32_t tiles_along_m = 1;
     size_t local_bytes = 0; // local memory of a work-group
     // If K is split into ranges, the matmul writes the sums of each range into the scratchpad. The same
     // kernel then runs with other constants and adds them up.
-    std::array<uint32_t, 3> finish_count;
+    std::array<uint32_t, 3> adding_count;
     size_t partials_at = 0;
 
     scratch scratchpad;

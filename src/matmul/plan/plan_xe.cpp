@@ -8,7 +8,7 @@ namespace zemm::matmul {
 void xe_cut(const split &s, zemm_dim_t batch, plan &result) {
     const kernel_row &row = *result.row;
     kernels::matmul_problem &block = *result.argument_block;
-    block.tile_rows = block.finish_rows = row.tile_m;
+    block.tile_rows = block.adding_rows = row.tile_m;
     block.group_x = int32_t(s.group_x);
     block.group_y = int32_t(s.group_y);
     const bool by_rows = result.has_row_groups();
@@ -30,7 +30,7 @@ void xe_cut(const split &s, zemm_dim_t batch, plan &result) {
     result.group_count = {work_groups(s.work_groups(), 1, "M x N"), uint32_t(batch), uint32_t(s.ranges)};
     if (s.ranges == 1)
         return;
-    result.finish_count = {result.group_count[0], uint32_t(batch), 1};
+    result.adding_count = {result.group_count[0], uint32_t(batch), 1};
     take_partials(result, s.along_n * s.group_x * row.tile_n, s.ranges);
 }
 

@@ -60,7 +60,7 @@ static inline void store_values(__private const struct tile *t, __private column
 }
 
 static inline __private column_f *values_of(__private struct tile *t, __private column_f *apart) {
-    if (spec_stage() != STAGE_FINISH)
+    if (spec_stage() != STAGE_ADD_RANGES)
         store_values(t, apart);
     return apart;
 }

@@ -39,7 +39,7 @@ static inline void finish_slices(global const struct matmul_problem *p, const st
     global int *partials = partial_sums(p, args, first_row, t->n0);
 #pragma unroll 1
     for (int g = 0; g < TILE_M / VEC_ROWS; ++g) {
-        if (spec_stage() != STAGE_FINISH) {
+        if (spec_stage() != STAGE_ADD_RANGES) {
             share_rows(values + g * VEC_ROWS * NV, mine);
             if (at->slices > 1)
                 barrier(CLK_LOCAL_MEM_FENCE);
@@ -47,7 +47,7 @@ static inline void finish_slices(global const struct matmul_problem *p, const st
         const int end = min((g + 1) * VEC_ROWS, t->count);
         for (int i = g * VEC_ROWS + at->slice; i < end; i += at->slices) {
             column_f x[NV];
-            if (spec_stage() == STAGE_FINISH)
+            if (spec_stage() == STAGE_ADD_RANGES)
                 load_partial_row(p, x, partials + i * p->partial_row);
             else
                 add_slices(first + i % VEC_ROWS * TILE_N, at->slices, tiles * area, x);
@@ -59,7 +59,7 @@ static inline void finish_slices(global const struct matmul_problem *p, const st
                 store_row(p, dst, &r, t->n0, t->columns, x);
             }
         }
-        if (spec_stage() != STAGE_FINISH && at->slices > 1)
+        if (spec_stage() != STAGE_ADD_RANGES && at->slices > 1)
             barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

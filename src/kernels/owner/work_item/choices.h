@@ -23,7 +23,7 @@
 
 // Whether a segment may be shorter than the others: the last one where ranges of K are segments.
 #define MAY_CUT_SEGMENTS true
-#define IS_PARTIAL(p) (spec_stage() != STAGE_FINISH && (p)->k_range < (p)->k)
+#define IS_PARTIAL(p) (spec_stage() != STAGE_ADD_RANGES && (p)->k_range < (p)->k)
 
 // Types of what usually changes along K may be constants.
 #define TYPE_OF(t, constant) ((constant) == TYPE_IN_BLOCK ? (t)->data_type : (constant))

@@ -10,7 +10,7 @@ static inline struct place find_place(global const struct matmul_problem *p,
                                       const struct matmul_arguments *args) {
     const int columns = HAS(FLAG_ABREAST) ? TILE_N * p->abreast : TILE_N;
     const long groups_along_n = (p->n + columns * GROUP_X - 1) / (columns * GROUP_X);
-    const int tile_rows = spec_stage() == STAGE_FINISH ? p->finish_rows : p->tile_rows;
+    const int tile_rows = spec_stage() == STAGE_ADD_RANGES ? p->adding_rows : p->tile_rows;
     // Groups are numbered strip by strip, and column by column within a strip. The rows of src of a strip
     // stay in the L2 cache while the weights stream through it. If a strip is higher than one group,
     // consecutive groups share columns of weights.
