@@ -76,22 +76,23 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     assert set(names) == set(STUBS)
     # The first two pytest calls run without Intel's GPU driver, as the README leaves the machine.
     drivers, packages = "apt-get pytest apt-get pytest", "pip pytest pip pytest apt-get pip pytest pip pytest"
-    assert names[-22:-7] == ["pytest", "pytest", *drivers.split(), *packages.split()]
-    assert names[-7:] == ["meson", "meson", "meson", "meson", "python", "meson", "meson"]
+    assert names[-23:-8] == ["pytest", "pytest", *drivers.split(), *packages.split()]
+    assert names[-8:] == [*["meson"] * 5, "python", "meson", "meson"]
     # These two runs together cover all cases.
-    assert calls[-22:-20] == ["pytest ", "pytest --full-only"]
-    assert calls[-20].endswith(" intel-opencl-icd")
-    assert calls[-18].endswith(" llvm-19")
-    assert calls[-19] == "pytest --full -m intel_gpu_driver"
-    assert calls[-17:-12] == [
+    assert calls[-23:-21] == ["pytest ", "pytest --full-only"]
+    assert calls[-21].endswith(" intel-opencl-icd")
+    assert calls[-19].endswith(" llvm-19")
+    assert calls[-20] == "pytest --full -m intel_gpu_driver"
+    assert calls[-18:-13] == [
         "pytest --full -m llvm_mca",
         "pip install dpctl",
         "pytest --full -m sycl",
         "pip install onednn-devel",
         "pytest --full -m onednn",
     ]
-    assert calls[-12].endswith(" doxygen chromium")
-    assert calls[-9].startswith("pip install torch==")
+    assert calls[-13].endswith(" doxygen chromium")
+    assert calls[-10].startswith("pip install torch==")
+    assert calls[-8] == "meson test -C build --suite slow"
     assert calls[-6] == "meson test -C build-asan -t 4 --print-errorlogs"
     assert calls[-4] == "meson test -C build-tsan -t 4 --suite threads --print-errorlogs"
     assert calls[-3] == "python tests/newest_level_zero.py build/newest"
@@ -124,7 +125,7 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 7),
         ("pytest", 8),
         ("python", 1),
-        *(("meson", nth) for nth in range(3, 9)),
+        *(("meson", nth) for nth in range(3, 10)),
     ],
 )
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
@@ -138,8 +139,8 @@ def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
 def test_succeeds_without_torch(tmp_path: Path) -> None:
     code, calls = run_with_stubs(tmp_path, "pip", 6)
     assert code == 0
-    assert calls[-8].startswith("pip install torch==")
-    assert calls[-7].startswith("meson setup build-asan")
+    assert calls[-9].startswith("pip install torch==")
+    assert calls[-8] == "meson test -C build --suite slow"
 
 
 def test_what_is_tested_has_tests() -> None:
