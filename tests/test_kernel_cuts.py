@@ -159,7 +159,7 @@ def test_few_rows_along_k(
 PLAIN_FLOATS = problems("plain floats")
 
 
-@pytest.mark.quick(cases=lambda row, name: "x16x" in row or name == "bf16")
+@pytest.mark.quick(cases=lambda row, name: "x16x" in row)
 @pytest.mark.parametrize("name", PLAIN_FLOATS)
 @pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
 def test_few_rows_of_floats(

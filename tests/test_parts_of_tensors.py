@@ -4,12 +4,11 @@
 import pytest
 import zemm
 from support_parts import problems_of
-from support_rows import ROWS, XE_ROWS, skip_without_feature
+from support_rows import ROWS, skip_without_feature
 from support_run import make_pd, run
-from support_tiers import SMALL_ROWS
 
 
-@pytest.mark.quick(cases=lambda row: row in SMALL_ROWS and row not in XE_ROWS)
+@pytest.mark.full
 @pytest.mark.parametrize("row", ROWS)
 def test_neighbours_are_not_read(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str

@@ -75,6 +75,7 @@ def check(engine: zemm.Engine, src: Buffer, dst: Buffer, x: Array, mode: str, ax
 FEW = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.full
 @FEW
 @given(st.data())
 def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:

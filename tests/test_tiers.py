@@ -51,6 +51,7 @@ def test_groups_stay_together(request: pytest.FixtureRequest) -> None:
     assert request.node.nodeid.endswith("@tiers") == in_worker
 
 
+@pytest.mark.full
 def test_each_row_runs() -> None:
     """Each row runs in the quick tier, except rows whose ISA this CPU does not have: these take no
     problem at all.
@@ -131,6 +132,7 @@ def test_each_attribute_is_met() -> None:
     assert "::test_select_passes_specials" in ids
 
 
+@pytest.mark.full
 def test_full_only_is_what_the_quick_tier_leaves_out() -> None:
     file = str(TESTS / "test_kernel_tails.py")
     quick, rest, full = collected(file), collected("--full-only", file), collected("--full", file)
