@@ -7,7 +7,7 @@
 #include "owner/work_item.h"
 
 #define WITH_TABLES
-#define CAN_LOOK_UP true // CPUs with the feature have AVX512_VBMI, too (src/cpu_driver/isa.cpp)
+#define CAN_LOOK_UP true // CPUs with the feature have AVX512_VBMI, too (src/cpu_driver/device/isa.cpp)
 
 #include "policy/all_columns.h"
 #include "policy/bf16.h"

@@ -111,7 +111,7 @@ std::vector<ze::spec_constant> cpu_constants(const facts &f, const arithmetic &a
         result.push_back({SPEC_SRC_UNIT, uint32_t(a.src_in_place ? UNIT_COLUMN : UNIT_NONE)});
     if (f.family.zero_points_as_f32 || a.zp_term == kernels::ZP_TERM_F32)
         result.push_back({SPEC_ZP_TERM, uint32_t(a.zp_term)});
-    // The feature avx512_bf16 implies AVX512_VBMI (src/cpu_driver/isa.cpp).
+    // The feature avx512_bf16 implies AVX512_VBMI (src/cpu_driver/device/isa.cpp).
     if (f.family.looks_up)
         result.push_back({SPEC_LOOK_UP, uint32_t(dev.has(ze::feature::avx512_bf16))});
     if (f.family.has_tiles())
