@@ -50,7 +50,7 @@ class Decision(NamedTuple):
 Group = tuple[str, ...]
 
 
-_OF_SIZES = ("along", "finish", "slices", "dst", "batch")
+_OF_SIZES = ("along", "adding", "slices", "dst", "batch")
 
 
 def is_kind(feature: str) -> bool:
@@ -124,7 +124,7 @@ def _cut(row: str, numbers: dict[str, int], words: dict[str, str], dims: str) ->
         "ranges": "one" if ranges < 2 else "even" if k % numbers["k_range"] == 0 else "last is shorter",
         "strip": "one" if numbers["strip"] < 2 else "more",
         "slices": str(numbers["slices"]),
-        "finish": "one row" if numbers["adding_rows"] == 1 else "rows" if numbers["adding_rows"] else "",
+        "adding": "one row" if numbers["adding_rows"] == 1 else "rows" if numbers["adding_rows"] else "",
         "sums": "wide" if numbers["flags"] & _WIDE_SUMS else "",
     }
     return ", ".join(f"{name}: {value}" for name, value in parts.items() if value)

@@ -183,12 +183,10 @@ void compiled_sequence::check(const bound_arguments &bound, const brought &more)
     for (const sequence::alignment &a : alignments_) {
         const size_t behind = size_t(bound.address(a.arg)) % a.bytes;
         if (behind != 0)
-            fail(
-                zemm_invalid_arguments,
-                "%s begins %zu bytes behind a multiple of %zu: %s reads it in blocks, which have to begin at "
-                "one; "
-                "move the data, or take the next implementation",
-                argument_name(a.arg).c_str(), behind, a.bytes, name_);
+            fail(zemm_invalid_arguments,
+                 "%s begins %zu bytes behind a multiple of %zu: %s reads it in blocks, which have to begin "
+                 "at one; move the data, or take the next implementation",
+                 argument_name(a.arg).c_str(), behind, a.bytes, name_);
     }
     if (more.times > 1)
         for (const ready &r : launches_)

@@ -9,8 +9,10 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "common/attr.hpp"
 #include "primitive/launch_plan.hpp"
 #include "primitive/primitive_desc.hpp"
 #include "ze/buffer.hpp"
@@ -71,6 +73,16 @@ public:
     void set(const int64_t &member, const operand &from) { add(&member, from); }
     void set(const float &member, const operand &from) { add(&member, from); }
     void set(const int32_t &member, const operand &from) { add(&member, from); }
+    // A scale, which has a float as its value, or a zero point. It is in `value` if it is on the host, else
+    // its address is in `tensor`. Nothing is set without an entry.
+    template <typename V>
+    void set(const quant_entry *entry, int arg, const uint64_t &tensor, const V &value) {
+        constexpr auto kind = std::is_same_v<V, float> ? operand::host_f32 : operand::host_zero_point;
+        if (entry && entry->is_on_host)
+            set(value, host_value(kind, arg));
+        else if (entry)
+            set(tensor, address_of(arg));
+    }
     host_values made() const { return {to_bytes(fixed), fields_}; }
 
 private:

@@ -12,19 +12,12 @@ namespace zemm::reorder {
 launch reorder_launch(launch_plan plan, const operand &from, const operand &to, const problem &p) {
     values_of<kernels::reorder_arguments> values;
     auto &v = values.fixed;
-    const auto set = [&](const quant_entry *entry, const uint64_t &tensor, const auto &value, int arg,
-                         operand::kind kind) {
-        if (entry && entry->is_on_host)
-            values.set(value, host_value(kind, arg));
-        else if (entry)
-            values.set(tensor, address_of(arg));
-    };
     constexpr int scale = ZEMM_ARG_ATTR_SCALES, zero_point = ZEMM_ARG_ATTR_ZERO_POINTS;
     constexpr int src = ZEMM_ARG_SRC, dst = ZEMM_ARG_DST;
-    set(p.scale(src), v.src_scale, v.host_src_scale, scale | src, operand::host_f32);
-    set(p.scale(dst), v.dst_scale, v.host_dst_scale, scale | dst, operand::host_f32);
-    set(p.zero_point(src), v.src_zp, v.host_src_zp, zero_point | src, operand::host_zero_point);
-    set(p.zero_point(dst), v.dst_zp, v.host_dst_zp, zero_point | dst, operand::host_zero_point);
+    values.set(p.scale(src), scale | src, v.src_scale, v.host_src_scale);
+    values.set(p.scale(dst), scale | dst, v.dst_scale, v.host_dst_scale);
+    values.set(p.zero_point(src), zero_point | src, v.src_zp, v.host_src_zp);
+    values.set(p.zero_point(dst), zero_point | dst, v.dst_zp, v.host_dst_zp);
     if (p.reductions())
         values.set(v.reductions, address_of(ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | dst));
     if (p.rounds_at_random())

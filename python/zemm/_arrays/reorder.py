@@ -57,8 +57,8 @@ def quantize_memory(
 def quantize_memory_to_floats(
     x: Memory, rule: FloatScaling, dtype: QuantizedFloatType, stream: Stream | None
 ) -> tuple[Memory, Memory]:
-    """Quantise x [.., M, K] in groups along K: values and scales. stream:
-    submit the work there and do not wait."""
+    """Quantise x [.., M, K] in groups along K: values and scales. stream: submit the work
+    there and do not wait."""
     engine = _engine_of(x, "x", stream)
     ndims, dims = x.md.ndims, x.md.dims
     if ndims < 2:

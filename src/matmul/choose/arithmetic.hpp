@@ -13,12 +13,12 @@ struct arithmetic {
     // The policy flips the sign bit of the weights, because src and weights are both signed or both unsigned:
     // x86 instructions for bytes take one unsigned and one signed operand.
     bool flips_weights;
-    bool sums_src; // sums of src over each segment are needed
-    bool src_scales_segments,
-        wei_scales_segments;  // scales of src, and those of the weights, scale each segment
+    bool sums_src;            // sums of src over each segment are needed
+    bool src_scales_segments; // the sum of each segment is multiplied by scales of src
+    bool wei_scales_segments; // and by those of the weights
     bool sums_are_bits;       // FLAG_SUM_BITS is right, and saves instructions
     kernels::zp_term zp_term; // how zero points of the weights are multiplied with sums of src
-    bool has_quad_tail;       // a part of K that is multiplied by quads has no whole ones
+    bool has_quad_tail;       // a part of K that is multiplied four by four may end with fewer elements
 
     // Rows where a work-item owns a tile:
     bool reads_rows;   // the policy can multiply float weights that lie along N from where they are
@@ -33,7 +33,7 @@ struct arithmetic {
 
 arithmetic arithmetic_of(const facts &f);
 
-// How many products an s32 sum can hold, whatever the values are.
+// ---- How many products an s32 sum can hold, whatever the values are. facts_of() asks for a problem alone.
 
 // Whether the s32 sums of an integer matmul are its results, without f32 on the way. Such sums may
 // wrap.

@@ -108,15 +108,20 @@ bool is_worth_widening(const facts &f) {
            f.rows.all * p.n() >= fewest_products / p.k();
 }
 
+namespace {
+
+// Work-groups that keep all cores busy.
 zemm_dim_t enough_work_groups(const ze::device &dev) {
     constexpr zemm_dim_t for_each_core = 4, on_a_gpu = 8;
     return dev.kind == zemm_cpu ? for_each_core * zemm_dim_t(dev.compute_units) : on_a_gpu;
 }
 
+// Tiles get no lower than this before K is split into ranges.
 zemm_dim_t low_tile(const facts &f) {
     return up(16, f.row->rows_at_once);
 }
 
+// Ranges of K at most, for an execution that has too few tiles; 1: K is not split for that.
 // Floats round otherwise with other ranges, and a deterministic matmul gives the same bits with any number of
 // threads. A problem with fewer multiply-adds is not worth a second launch: it takes one core some
 // microseconds. Fewer than 16 rows count as 16, for they take no less time.
@@ -131,15 +136,14 @@ zemm_dim_t most_ranges(const facts &f) {
     return p.k() / shortest_range;
 }
 
-// Only bytes, whose few rows leave vectors of sums for more columns.
+// Neighbouring tiles of a work-item at most. Only bytes, whose few rows leave vectors of sums for more
+// columns.
 zemm_dim_t most_abreast(const facts &f) {
     if (!f.may_be_abreast || f.row->multiplies != operands::int8 || f.family.has_tiles() ||
         f.row->rows_at_once > 8)
         return 1;
     return std::min<zemm_dim_t>(MOST_ABREAST, f.row->tile_m / f.rows.likely);
 }
-
-namespace {
 
 void check_choice(const cut_choice &chosen, const kernel_row &row) {
     if (chosen.slices != 0)

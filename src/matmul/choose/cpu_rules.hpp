@@ -22,15 +22,6 @@ bool is_worth_packing(const facts &f);
 // Whether a src of small floats is better made wider before the matmul runs.
 bool is_worth_widening(const facts &f);
 
-// Work-groups that keep all cores busy.
-zemm_dim_t enough_work_groups(const ze::device &dev);
-// Tiles get no lower than this before K is split into ranges.
-zemm_dim_t low_tile(const facts &f);
-// Ranges of K at most, for an execution that has too few tiles; 1: K is not split for that.
-zemm_dim_t most_ranges(const facts &f);
-// Neighbouring tiles of a work-item at most.
-zemm_dim_t most_abreast(const facts &f);
-
 struct cpu_cut {
     zemm_dim_t tiles_along_n;    // in work-items of a work-group
     zemm_dim_t along_n, along_m; // work-groups; along_m is 1 with groups of rows, which a table cuts

@@ -15,6 +15,83 @@ namespace zemm::matmul {
 
 namespace {
 
+// UNIT_...: along which of the last two dimensions sixteen elements can be loaded at a time. k_dim: the
+// dimension of K. Runs of a 4-bit type must begin at a whole byte. Runs along K begin where parts of K do.
+uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f) {
+    const int row = md.ndims - 2, column = md.ndims - 1;
+    const auto whole_bytes = [&](int inner) {
+        if (data_type_bits(md.data_type) >= 8)
+            return true;
+        if (inner == k_dim && !f.begins_at(2))
+            return false;
+        for (int d = 0; d < md.ndims; ++d)
+            if (d != inner && md.dims[d] > 1 && md.strides[d] % 2 != 0)
+                return false;
+        return md.offset0 % 2 == 0;
+    };
+    if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
+        return UNIT_COLUMN;
+    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row))
+        return UNIT_ROW;
+    return UNIT_NONE;
+}
+
+// ---- which tensors the block loads of Intel GPUs can read
+
+// Bytes. The address of a tensor that block loads read must be a multiple of this.
+constexpr size_t block_load_alignment = 4;
+
+zemm_dim_t bytes_of(const memory_desc &md, zemm_dim_t elements) {
+    return elements * data_type_bits(md.data_type) / 8;
+}
+
+// The hardware's limits for a matrix that 2-D block loads read: alignment of its base, length of
+// its rows and their pitch, all in bytes. inner is the contiguous dimension. Its rows must be
+// multiples of 4 bytes, or the load would read past their end. They must be 64 bytes shorter than
+// the limit, because the kernel rounds the base down to a multiple of 64
+// (owner/sub_group/surface.h).
+bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_dim) {
+    constexpr zemm_dim_t limit = 1 << 24;
+    const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {
+        const zemm_dim_t bytes = bytes_of(md, elements);
+        return (data_type_bits(md.data_type) >= 8 || elements % 2 == 0) && bytes % unit == 0;
+    };
+    if (md.strides[inner] != 1 || outer_dim >= limit || !is_multiple(md.dims[inner], 4) ||
+        bytes_of(md, md.dims[inner]) < 64 || bytes_of(md, md.dims[inner]) > limit - 64 ||
+        !is_multiple(md.offset0, 4))
+        return false;
+    for (int d = 0; d < md.ndims - 2; ++d)
+        if (md.dims[d] > 1 && !is_multiple(md.strides[d], 4))
+            return false;
+    const zemm_dim_t pitch = outer_dim == 1 ? zemm_dim_t(64) : md.strides[outer];
+    return is_multiple(pitch, 16) && bytes_of(md, pitch) < limit;
+}
+
+bool can_read_src_1d(const memory_desc &src) {
+    const int column = src.ndims - 1;
+    const auto is_aligned = [&](zemm_dim_t elements) { return bytes_of(src, elements) % 4 == 0; };
+    if (src.strides[column] != 1 || !is_aligned(src.dims[column]) || !is_aligned(src.offset0))
+        return false;
+    for (int d = 0; d < column; ++d)
+        if (src.dims[d] > 1 && !is_aligned(src.strides[d]))
+            return false;
+    return true;
+}
+
+// rows: of one matrix of src.
+bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows) {
+    const int column = src.ndims - 1;
+    return can_read_2d(src, column, column - 1, rows);
+}
+
+bool can_read_wei_2d(const memory_desc &wei) {
+    const int row = wei.ndims - 2, column = row + 1;
+    return (data_type_bits(wei.data_type) >= 8 && can_read_2d(wei, column, row, wei.dims[row])) ||
+           can_read_2d(wei, row, column, wei.dims[column]);
+}
+
+// ---- how a row reads and multiplies a problem
+
 reading reading_of_src(const facts &f) {
     if (f.family.loads == block_loads::two_dimensions && f.src_in_blocks_2d)
         return reading::blocks_2d;
@@ -195,26 +272,6 @@ void derive_rows(problem_facts &f, const problem &p) {
 
 } // namespace
 
-// Runs of a 4-bit type must begin at a whole byte. Runs along K begin where parts of K do.
-uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f) {
-    const int row = md.ndims - 2, column = md.ndims - 1;
-    const auto whole_bytes = [&](int inner) {
-        if (data_type_bits(md.data_type) >= 8)
-            return true;
-        if (inner == k_dim && !f.begins_at(2))
-            return false;
-        for (int d = 0; d < md.ndims; ++d)
-            if (d != inner && md.dims[d] > 1 && md.strides[d] % 2 != 0)
-                return false;
-        return md.offset0 % 2 == 0;
-    };
-    if (md.dims[column] > 1 && md.strides[column] == 1 && whole_bytes(column))
-        return UNIT_COLUMN;
-    if (md.dims[row] > 1 && md.strides[row] == 1 && whole_bytes(row))
-        return UNIT_ROW;
-    return UNIT_NONE;
-}
-
 problem_facts facts_of(const problem &p) {
     return facts_of(p, p.src);
 }
@@ -243,58 +300,6 @@ problem_facts facts_of(const problem &p, const memory_desc &seen_src) {
     f.src_in_blocks_1d = can_read_src_1d(seen_src);
     f.src_in_blocks_2d = can_read_src_2d(seen_src, f.linear_rows);
     return f;
-}
-
-namespace {
-
-zemm_dim_t bytes_of(const memory_desc &md, zemm_dim_t elements) {
-    return elements * data_type_bits(md.data_type) / 8;
-}
-
-// The hardware's limits for a matrix that 2-D block loads read: alignment of its base, length of
-// its rows and their pitch, all in bytes. inner is the contiguous dimension. Its rows must be
-// multiples of 4 bytes, or the load would read past their end. They must be 64 bytes shorter than
-// the limit, because the kernel rounds the base down to a multiple of 64
-// (owner/sub_group/surface.h).
-bool can_read_2d(const memory_desc &md, int inner, int outer, zemm_dim_t outer_dim) {
-    constexpr zemm_dim_t limit = 1 << 24;
-    const auto is_multiple = [&](zemm_dim_t elements, zemm_dim_t unit) {
-        const zemm_dim_t bytes = bytes_of(md, elements);
-        return (data_type_bits(md.data_type) >= 8 || elements % 2 == 0) && bytes % unit == 0;
-    };
-    if (md.strides[inner] != 1 || outer_dim >= limit || !is_multiple(md.dims[inner], 4) ||
-        bytes_of(md, md.dims[inner]) < 64 || bytes_of(md, md.dims[inner]) > limit - 64 ||
-        !is_multiple(md.offset0, 4))
-        return false;
-    for (int d = 0; d < md.ndims - 2; ++d)
-        if (md.dims[d] > 1 && !is_multiple(md.strides[d], 4))
-            return false;
-    const zemm_dim_t pitch = outer_dim == 1 ? zemm_dim_t(64) : md.strides[outer];
-    return is_multiple(pitch, 16) && bytes_of(md, pitch) < limit;
-}
-
-} // namespace
-
-bool can_read_src_1d(const memory_desc &src) {
-    const int column = src.ndims - 1;
-    const auto is_aligned = [&](zemm_dim_t elements) { return bytes_of(src, elements) % 4 == 0; };
-    if (src.strides[column] != 1 || !is_aligned(src.dims[column]) || !is_aligned(src.offset0))
-        return false;
-    for (int d = 0; d < column; ++d)
-        if (src.dims[d] > 1 && !is_aligned(src.strides[d]))
-            return false;
-    return true;
-}
-
-bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows) {
-    const int column = src.ndims - 1;
-    return can_read_2d(src, column, column - 1, rows);
-}
-
-bool can_read_wei_2d(const memory_desc &wei) {
-    const int row = wei.ndims - 2, column = row + 1;
-    return (data_type_bits(wei.data_type) >= 8 && can_read_2d(wei, column, row, wei.dims[row])) ||
-           can_read_2d(wei, row, column, wei.dims[column]);
 }
 
 } // namespace zemm::matmul

@@ -10,9 +10,9 @@ namespace zemm::matmul {
 struct problem_facts {
     bool empty;       // a tensor has no elements: nothing is computed
     bool is_bare_s32; // the s32 sums are the results (arithmetic.hpp)
-    bool
-        subtracts_floats; // float zero points are subtracted from sums of integers, which become f32 for that
-    bool allows_bf16;     // the fpmath mode lets f32 be multiplied as one bf16
+    // Float zero points are subtracted from sums of integers, which become f32 for that.
+    bool subtracts_floats;
+    bool allows_bf16; // the fpmath mode lets f32 be multiplied as one bf16
 
     // Elements of K in a segment, in which no scale or zero point changes. It is the greatest
     // common divisor of all K groups, or a divisor of that if an s32 cannot hold the sum over it, or
@@ -22,9 +22,10 @@ struct problem_facts {
     // Parts of K that are multiplied apart begin at multiples of this: segments, or groups of K, which begin
     // at any element. 0: all of K is one part.
     zemm_dim_t part_unit;
+    // Which scales and zero points change along K.
     struct {
         bool src_scale, wei_scale, src_zp, wei_zp;
-    } along_k;             // which of them change along K
+    } along_k;
     bool has_equal_groups; // those that change along K have groups of exactly one segment
     // The sum of each segment is scaled: scales change along K, or integers have float zero points.
     bool scales_along_k;
@@ -32,10 +33,11 @@ struct problem_facts {
     zemm_dim_t reduction_group; // elements of K in each sum of src that the caller passes; 0: it passes none
 
     bool shares_weights; // the batch has one matrix of weights
+    // Rows of dst.
     struct {
         zemm_dim_t all;    // of the whole batch; each row of a group counts once
         zemm_dim_t likely; // that one matrix of weights multiplies; with groups of rows in the largest group
-    } rows;                // of dst
+    } rows;
     // For rows of kernels.def where a sub-group owns a tile: rows of the matrix that tiles are cut from. It
     // is M, or batch * M if the batch shares the weights and all rows of src are equally far apart.
     zemm_dim_t linear_rows;
@@ -52,20 +54,5 @@ struct problem_facts {
 problem_facts facts_of(const problem &p);
 // The same if kernels see another src, of which K is a part.
 problem_facts facts_of(const problem &p, const memory_desc &seen_src);
-
-// UNIT_...: along which of the last two dimensions sixteen elements can be loaded at a time. k_dim: the
-// dimension of K.
-uint32_t contiguous_dim(const memory_desc &md, int k_dim, const problem_facts &f);
-
-// Which tensors the block loads of Intel GPUs can read.
-
-// Bytes. The address of a tensor that block loads read must be a multiple of this.
-constexpr size_t block_load_alignment = 4;
-
-// 1-D block loads.
-bool can_read_src_1d(const memory_desc &src);
-// 2-D block loads. rows: of one matrix of src.
-bool can_read_src_2d(const memory_desc &src, zemm_dim_t rows);
-bool can_read_wei_2d(const memory_desc &wei);
 
 } // namespace zemm::matmul

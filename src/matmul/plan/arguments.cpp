@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/arguments.hpp"
+#include "primitive/launch.hpp"
 
 #include "common/attr.hpp"
 
@@ -52,22 +53,19 @@ argument_map arguments_of(const problem &p, const memory_desc &scratchpad) {
     return map;
 }
 
+bool has_large(const problem &p, size_t scratchpad_size) {
+    return is_large(p.src) || is_large(p.wei) || is_large(p.dst) || scratchpad_size > UINT32_MAX;
+}
+
 values_of<kernels::matmul_arguments> values_of_problem(const problem &p) {
     values_of<kernels::matmul_arguments> values;
     auto &v = values.fixed;
-    const auto set = [&](const quant_entry *entry, const uint64_t &tensor, const auto &value, int arg,
-                         operand::kind kind) {
-        if (entry && entry->is_on_host)
-            values.set(value, host_value(kind, arg));
-        else if (entry)
-            values.set(tensor, address_of(arg));
-    };
     const auto scale = [&](int arg, const uint64_t &tensor, float &value) {
         value = 1; // kernels scale by it all the same
-        set(p.scale(arg), tensor, value, ZEMM_ARG_ATTR_SCALES | arg, operand::host_f32);
+        values.set(p.scale(arg), ZEMM_ARG_ATTR_SCALES | arg, tensor, value);
     };
     const auto zero_point = [&](int arg, const uint64_t &tensor, const int32_t &value) {
-        set(p.zero_point(arg), tensor, value, ZEMM_ARG_ATTR_ZERO_POINTS | arg, operand::host_zero_point);
+        values.set(p.zero_point(arg), ZEMM_ARG_ATTR_ZERO_POINTS | arg, tensor, value);
     };
     if (p.has_bias())
         values.set(v.bias, address_of(ZEMM_ARG_BIAS));

@@ -13,6 +13,9 @@ namespace zemm::matmul {
 // scratchpad: a zero descriptor if the caller does not provide it.
 argument_map arguments_of(const problem &p, const memory_desc &scratchpad);
 
+// Whether src, weights, dst or the scratchpad have 4 GiB or more.
+bool has_large(const problem &p, size_t scratchpad_size);
+
 // What kernels get by value at an execution: parameters, and tensors beside src, weights and dst.
 values_of<kernels::matmul_arguments> values_of_problem(const problem &p);
 

@@ -44,6 +44,67 @@ void encode(const cpu_cut &cut, zemm_dim_t batch, plan &result) {
     take_partials(result, cut.tiles_along_n * row.tile_n * row.group_x, cut.ranges);
 }
 
+// What the kernel gets by value. reductions: where the sums of src are, if not in the caller's argument. p:
+// the caller's problem.
+host_values main_values(const plan &made, const problem &p, const operand &reductions) {
+    auto values = values_of_problem(p);
+    if (reductions.what != operand::none)
+        values.set(values.fixed.reductions, reductions);
+    if (made.is_split())
+        values.set(values.fixed.partials, in_scratchpad(made.partials_at));
+    if (p.grouped != grouping::none)
+        values.set(values.fixed.groups, table_address);
+    return values.made();
+}
+
+// made: with its argument block.
+launch main_launch(const plan &made, const operand &src, const operand &wei, host_values values,
+                   std::vector<ze::spec_constant> constants) {
+    launch l;
+    l.plan = {.kernel = made.row->name,
+              .entry = "matmul",
+              .constants = std::move(constants),
+              .block = shared_bytes::of(made.argument_block),
+              .group_size = made.group_size,
+              .group_count = made.group_count};
+    l.operands = {src, wei, address_of(ZEMM_ARG_DST), block_address, first_values};
+    if (made.row->is_xe())
+        l.operands[5] = {operand::local, 0, made.local_bytes};
+    l.values[0] = std::move(values);
+    l.is_repeated = made.has_row_groups();
+    return l;
+}
+
+// The second launch of a split K.
+launch add_ranges_launch(const plan &made, launch main, std::vector<ze::spec_constant> constants) {
+    main.plan.constants = std::move(constants);
+    main.plan.block = {}; // the main launch's
+    main.plan.group_count = made.adding_count;
+    return main;
+}
+
+// Sums of an integer src over each segment of K, with which zero points leave the loop over K. The kernel
+// reduce_src writes them into the scratchpad before the matmul runs, unless the caller passes them.
+// The tensor with the sums: dense s32 [src batch.., M, K / segment].
+memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
+    zemm_dims_t dims;
+    std::copy(p.src.dims, p.src.dims + p.ndims(), dims);
+    dims[p.ndims() - 1] = checked_ceil_div(p.k(), segment, "K");
+    return md_dense(p.ndims(), dims, zemm_s32);
+}
+
+// The launch of reduce_src, which reads the main launch's argument block.
+launch reduce_launch(const facts &f, const memory_desc &reductions, const operand &src, const operand &to) {
+    const problem &p = f.run();
+    launch l;
+    l.plan.kernel = "reduce_src";
+    l.plan.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
+    l.plan.group_count = {work_groups(reductions.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K"),
+                          work_groups(f.rows.all, 1, "M"), 1};
+    l.operands = {src, to, block_address};
+    return l;
+}
+
 } // namespace
 
 void take_partials(plan &p, zemm_dim_t columns, zemm_dim_t ranges) {
@@ -147,8 +208,7 @@ plan make_plan(const candidate &c, const ze::device &dev) {
         launches.add_first(std::move(change));
     // Kernels with GPU policies get a GPU's build flags on any engine, also on the CPU device.
     if (dev.kind == zemm_gpu || is_xe) {
-        const bool large = is_large(asked.src) || is_large(asked.wei) || is_large(asked.dst) ||
-                           result.scratchpad.size() > UINT32_MAX;
+        const bool large = has_large(asked, result.scratchpad.size());
         launches.set_flags(gpu_build_flags(large, row.grf == 256));
         launches.set_flags(gpu_build_flags(large), of_row);
     }
@@ -204,41 +264,6 @@ planned plan_first(const problem &p, const ze::device &dev) {
     return made;
 }
 
-host_values main_values(const plan &made, const problem &p, const operand &reductions) {
-    auto values = values_of_problem(p);
-    if (reductions.what != operand::none)
-        values.set(values.fixed.reductions, reductions);
-    if (made.is_split())
-        values.set(values.fixed.partials, in_scratchpad(made.partials_at));
-    if (p.grouped != grouping::none)
-        values.set(values.fixed.groups, table_address);
-    return values.made();
-}
-
-launch main_launch(const plan &made, const operand &src, const operand &wei, host_values values,
-                   std::vector<ze::spec_constant> constants) {
-    launch l;
-    l.plan = {.kernel = made.row->name,
-              .entry = "matmul",
-              .constants = std::move(constants),
-              .block = shared_bytes::of(made.argument_block),
-              .group_size = made.group_size,
-              .group_count = made.group_count};
-    l.operands = {src, wei, address_of(ZEMM_ARG_DST), block_address, first_values};
-    if (made.row->is_xe())
-        l.operands[5] = {operand::local, 0, made.local_bytes};
-    l.values[0] = std::move(values);
-    l.is_repeated = made.has_row_groups();
-    return l;
-}
-
-launch add_ranges_launch(const plan &made, launch main, std::vector<ze::spec_constant> constants) {
-    main.plan.constants = std::move(constants);
-    main.plan.block = {}; // the main launch's
-    main.plan.group_count = made.adding_count;
-    return main;
-}
-
 namespace {
 
 // " name:id=value;id=value" of a kernel that the plan launches.
@@ -255,7 +280,7 @@ std::string plan_text(const plan &made) {
     for (const launch &l : made.launches->launches()) {
         const bool is_main = &l == &made.launches->launches().front();
         const bool is_of_row = l.plan.kernel == made.row->name;
-        words += launch_text(is_main ? "matmul" : is_of_row ? "finish" : l.plan.kernel, l.plan.constants);
+        words += launch_text(is_main ? "matmul" : is_of_row ? "add_ranges" : l.plan.kernel, l.plan.constants);
     }
     const kernels::matmul_problem &b = *made.argument_block;
     const auto &g = made.group_count;
@@ -271,24 +296,6 @@ void log_plan(const char *event, const problem &p, const plan &made) {
     if (verbose::enabled(verbose::plan))
         verbose::print(text("primitive,%s:plan,matmul,%s,%s,%s", event, made.row->name,
                             plan_text(made).c_str(), dims_line(p).c_str()));
-}
-
-memory_desc reductions_md(const problem &p, zemm_dim_t segment) {
-    zemm_dims_t dims;
-    std::copy(p.src.dims, p.src.dims + p.ndims(), dims);
-    dims[p.ndims() - 1] = checked_ceil_div(p.k(), segment, "K");
-    return md_dense(p.ndims(), dims, zemm_s32);
-}
-
-launch reduce_launch(const facts &f, const memory_desc &reductions, const operand &src, const operand &to) {
-    const problem &p = f.run();
-    launch l;
-    l.plan.kernel = "reduce_src";
-    l.plan.constants = {{SPEC_SRC_DT, uint32_t(p.src.data_type)}, {SPEC_SRC_UNIT, f.src_unit}};
-    l.plan.group_count = {work_groups(reductions.dims[p.ndims() - 1], REDUCE_SEGMENTS, "K"),
-                          work_groups(f.rows.all, 1, "M"), 1};
-    l.operands = {src, to, block_address};
-    return l;
 }
 
 } // namespace zemm::matmul

@@ -52,24 +52,7 @@ struct planned {
 // row that would run without it.
 planned plan_first(const problem &p, const ze::device &dev);
 
-// What the kernel gets by value. reductions: where the sums of src are, if not in the caller's argument. p:
-// the caller's problem.
-host_values main_values(const plan &made, const problem &p, const operand &reductions);
-
-// made: with its argument block.
-launch main_launch(const plan &made, const operand &src, const operand &wei, host_values values,
-                   std::vector<ze::spec_constant> constants);
-// The second launch of a split K.
-launch add_ranges_launch(const plan &made, launch main, std::vector<ze::spec_constant> constants);
-
 // Logs the plan of a problem. event: "create" when a descriptor has chosen it, "exec" when it is submitted.
 void log_plan(const char *event, const problem &p, const plan &made);
-
-// Sums of an integer src over each segment of K, with which zero points leave the loop over K. The kernel
-// reduce_src writes them into the scratchpad before the matmul runs, unless the caller passes them.
-// The tensor with the sums: dense s32 [src batch.., M, K / segment].
-memory_desc reductions_md(const problem &p, zemm_dim_t segment);
-// The launch of reduce_src, which reads the main launch's argument block.
-launch reduce_launch(const facts &f, const memory_desc &reductions, const operand &src, const operand &to);
 
 } // namespace zemm::matmul
