@@ -3,6 +3,8 @@
 bit.
 """
 
+from collections.abc import Callable
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -193,10 +195,10 @@ def primitive(
     dst: zemm.MemoryDesc,
     group: int | None,
     reduction: int | None,
-    gap: int = 1,
+    stride_of: Callable[[int], int] = int,
 ) -> dict[int, zemm.Memory]:
-    """A reorder, as C sees it. group None: a scale for each row. gap: the innermost stride of the
-    parameters."""
+    """A reorder, as C sees it. group None: a scale for each row. stride_of: makes the
+    strides of the parameters from dense ones."""
     ndims = dst.ndims
     every = 2**ndims - 1
     attr = zemm.Attr()
@@ -213,8 +215,8 @@ def primitive(
     for arg in (ARG_TO, SCALES, ZERO_POINTS, REDUCTIONS):
         md = pd.query_md("exec_arg_md", arg)
         if md.ndims:
-            if arg != ARG_TO and gap != 1:
-                md = zemm.MemoryDesc(md.dims, md.data_type, strides=[gap * s for s in md.strides])
+            if arg != ARG_TO:
+                md = zemm.MemoryDesc(md.dims, md.data_type, strides=[stride_of(s) for s in md.strides])
             args[arg] = zemm.Memory(md, engine)
             args[arg].write(np.full(md.size, 0x5A, np.uint8))
     stream = zemm.Stream(engine)
@@ -343,7 +345,7 @@ def test_parameters_with_gaps(engine: zemm.Engine) -> None:
     x = np.random.default_rng(4).standard_normal((7, 192)).astype(np.float32)
     src, dst = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine, x), zemm.MemoryDesc(x.shape, "u8")
     want = primitive(engine, src, dst, 32, 96)
-    have = primitive(engine, src, dst, 32, 96, gap=3)
+    have = primitive(engine, src, dst, 32, 96, lambda stride: 3 * stride)
     for arg, memory in want.items():
         if arg in (ARG_FROM, ARG_TO):
             continue
@@ -351,3 +353,10 @@ def test_parameters_with_gaps(engine: zemm.Engine) -> None:
         raw = np.full((values.size, 3), 0x5A5A5A5A, np.uint32).view(values.dtype)
         raw[:, 0] = values
         np.testing.assert_array_equal(have[arg].read().view(values.dtype), raw.ravel())
+
+
+def test_parameters_in_one_place(engine: zemm.Engine) -> None:
+    x = np.zeros((7, 192), np.float32)
+    src, dst = zemm.Memory(zemm.MemoryDesc(x.shape, "f32"), engine, x), zemm.MemoryDesc(x.shape, "u8")
+    with pytest.raises(zemm.InvalidArgumentsError, match="a place each, and stride 0 gives them one"):
+        primitive(engine, src, dst, 32, 96, lambda stride: 100 * stride if stride > 1 else 0)

@@ -31,6 +31,13 @@ bool md_is_plain(const memory_desc &md) {
     return md.format_kind == zemm_blocked && md.inner_nblks == 0;
 }
 
+int md_shared_dim(const memory_desc &md) {
+    for (int d = 0; d < md.ndims; ++d)
+        if (md.strides[d] == 0 && md.dims[d] > 1)
+            return d;
+    return -1;
+}
+
 bool md_has_packed_layout(const memory_desc &md) {
     return md.format_kind == zemm_format_kind_sparse && md.encoding == zemm_packed && md.inner_nblks != 0;
 }

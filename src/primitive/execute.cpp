@@ -63,14 +63,6 @@ bool needs_copy(const argument &expected, const memory_desc &md) {
            has_dims_of(md, expected.md) && md_nelems(md) > 0 && !is_dense(md);
 }
 
-// Stride 0 would put several results in one place.
-void refuse_shared_places(int arg, const memory_desc &md) {
-    for (int d = 0; d < md.ndims; ++d)
-        if (md.strides[d] == 0 && md.dims[d] > 1)
-            fail(zemm_invalid_arguments, "%s has %s: results need a place each, and stride 0 gives them one",
-                 argument_name(arg).c_str(), md_sentence(md).c_str());
-}
-
 std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primitive_desc &pd,
                                                                std::map<int, zemm_memory_t> &memories) {
     // bind() has checked that both have the same arguments.
@@ -94,7 +86,10 @@ std::shared_ptr<const dense_parameters> dense_parameters::make(const zemm_primit
         const size_t at = dealt.take(md_size(dense.md));
         places.push_back(at);
         if (expected.is_result) {
-            refuse_shared_places(arg, memory->md);
+            if (md_shared_dim(memory->md) >= 0)
+                fail(zemm_invalid_arguments,
+                     "%s has %s: results need a place each, and stride 0 gives them one",
+                     argument_name(arg).c_str(), md_sentence(memory->md).c_str());
             after.add_last(
                 copy_launch(dense.md, memory->md, in_scratchpad(at), address_of(arg), *pd.engine->device));
         } else {

@@ -45,10 +45,10 @@ void refuse_huge(const char *name, const memory_desc &md) {
 }
 
 void refuse_shared_places(const memory_desc &dst, const char *elements) {
-    for (int d = 0; d < dst.ndims; ++d)
-        if (dst.strides[d] == 0 && dst.dims[d] > 1)
-            fail(zemm_unimplemented, "dst: stride 0 along dimension %d would put %lld %s in one place", d,
-                 (long long)dst.dims[d], elements);
+    const int d = md_shared_dim(dst);
+    if (d >= 0)
+        fail(zemm_unimplemented, "dst: stride 0 along dimension %d would put %lld %s in one place", d,
+             (long long)dst.dims[d], elements);
 }
 
 } // namespace zemm
