@@ -42,12 +42,11 @@ bool is_within(const memory_desc &part, const memory_desc &whole) {
 // so for data types of the same size (a sum may read dst as another type), parameters, scratchpads,
 // the parents of submemories, if the buffer is large enough, and memories that have the same elements at the
 // same places. Other differences are mistakes.
-void check_memory(const argument &expected, const std::string &name, const zemm_memory &memory,
-                  zemm_engine_t engine) {
+void check_memory(const argument &expected, int arg, const zemm_memory &memory, zemm_engine_t engine) {
     const bool on_host = memory.md.format_kind == zemm_format_kind_host_scalar;
     // On CPU engines, oneDNN takes any memory for a parameter that is on the host.
     if (on_host ? !expected.is_on_host : expected.is_on_host && !memory.engine->device->host_pointers)
-        fail(zemm_invalid_arguments, "%s must be %s", name.c_str(),
+        fail(zemm_invalid_arguments, "%s must be %s", argument_name(arg).c_str(),
              expected.is_on_host ? "a host scalar memory, as its attribute says is_on_host"
                                  : "a memory on the engine, not a host scalar");
     const memory_desc &md = memory.md;
@@ -55,27 +54,28 @@ void check_memory(const argument &expected, const std::string &name, const zemm_
         md.data_type == expected.md.data_type ||
         (!expected.is_on_host && data_type_bits(md.data_type) == data_type_bits(expected.md.data_type));
     if (!same_type)
-        fail(zemm_invalid_arguments, "%s has data type %s, the primitive was made for %s", name.c_str(),
-             data_type_name(md.data_type), data_type_name(expected.md.data_type));
+        fail(zemm_invalid_arguments, "%s has data type %s, the primitive was made for %s",
+             argument_name(arg).c_str(), data_type_name(md.data_type), data_type_name(expected.md.data_type));
     if (on_host)
         return;
     if (memory.engine.get() != (expected.engine ? expected.engine : engine))
-        fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's", name.c_str());
+        fail(zemm_invalid_arguments, "%s is a memory of another engine than the primitive's",
+             argument_name(arg).c_str());
     if (expected.is_parameter) {
         if (md_size(md) < md_size(expected.md))
             fail(zemm_invalid_arguments, "%s has %s, the attribute needs %lld dense elements (%s)",
-                 name.c_str(), md_sentence(md).c_str(), (long long)md_nelems(expected.md),
+                 argument_name(arg).c_str(), md_sentence(md).c_str(), (long long)md_nelems(expected.md),
                  dims_text(expected.md).c_str());
     } else if (expected.is_scratchpad) {
         if (md_size(md) < md_size(expected.md))
-            fail(zemm_invalid_arguments, "%s has %zu bytes, the primitive needs %zu", name.c_str(),
-                 md_size(md), md_size(expected.md));
+            fail(zemm_invalid_arguments, "%s has %zu bytes, the primitive needs %zu",
+                 argument_name(arg).c_str(), md_size(md), md_size(expected.md));
     } else if (!md_equal(md, expected.md) && !is_within(expected.md, md)) {
         memory_desc same = md;
         same.data_type = expected.md.data_type;
         if (!md_equal(same, expected.md) && !md_same_places(same, expected.md))
-            fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s", name.c_str(),
-                 md_sentence(md).c_str(), md_sentence(expected.md).c_str());
+            fail(zemm_invalid_arguments, "%s has %s, the primitive was made for %s",
+                 argument_name(arg).c_str(), md_sentence(md).c_str(), md_sentence(expected.md).c_str());
     }
 }
 
@@ -167,10 +167,9 @@ std::map<int, zemm_memory_t> bind(const argument_map &arguments, zemm_engine_t e
                      argument_name(arg).c_str());
             continue; // skip arguments that the primitive does not have, as oneDNN does
         }
-        const std::string name = argument_name(arg);
         if (!bound.emplace(arg, memory).second)
-            fail(zemm_invalid_arguments, "%s is passed twice", name.c_str());
-        check_memory(expected->second, name, *memory, engine);
+            fail(zemm_invalid_arguments, "%s is passed twice", argument_name(arg).c_str());
+        check_memory(expected->second, arg, *memory, engine);
     }
     for (const auto &[arg, expected] : arguments) {
         const auto found = bound.find(arg);

@@ -8,7 +8,6 @@
 
 #include "common/error.hpp"
 #include "common/verbose.hpp"
-#include "primitive/scratch.hpp"
 #include "primitive/sequence.hpp"
 
 namespace zemm {

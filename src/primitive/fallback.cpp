@@ -18,8 +18,10 @@ namespace {
 // The reason of an earlier failed build of the implementation's own module. "" if there was none,
 // or if ZEMM_KERNEL forces the implementation.
 std::string failure_of(const zemm_primitive_desc &pd) {
+    if (!ze::has_build_failures(*pd.engine->device))
+        return "";
     const std::string forced = env("ZEMM_KERNEL"); // <name>, or <name>:<how it cuts the problem>
-    if (!ze::has_build_failures(*pd.engine->device) || forced.substr(0, forced.find(':')) == pd.impl_name())
+    if (forced.substr(0, forced.find(':')) == pd.impl_name())
         return "";
     const std::vector<ze::kernel_source> sources = pd.sources();
     for (const ze::kernel_source &s : sources) {

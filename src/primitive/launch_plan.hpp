@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched: a kernel with its constants, its argument block and its grid.
+// What is launched: a kernel with its constants, its build flags, its argument block and its grid.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/memory_desc.hpp"
 #include "ze/module.hpp"
 
 namespace zemm {
@@ -33,5 +34,17 @@ struct launch_plan {
 template <typename T> shared_bytes to_bytes(const T &block) {
     return shared_bytes::of(std::make_shared<const T>(block));
 }
+
+// items / per_group, rounded up. Throws unimplemented if a launch cannot have as many groups. what: the
+// subject of the sentence.
+zemm_dim_t checked_ceil_div(zemm_dim_t items, zemm_dim_t per_group, const char *what);
+// The same, as a number of work-groups of a launch.
+uint32_t work_groups(zemm_dim_t items, zemm_dim_t per_group, const char *what);
+
+// Whether the tensor has 4 GiB or more, so that kernels for GPUs need 64-bit offsets.
+bool is_large(const memory_desc &md);
+// The build flags of a kernel for a GPU. has_large_register_file: its threads get 256 registers
+// instead of 128.
+const char *gpu_build_flags(bool has_large_tensors, bool has_large_register_file = false);
 
 } // namespace zemm

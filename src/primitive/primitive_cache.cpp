@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The primitive cache: one list for the whole process, by keys, and its capacity.
+// The primitive cache: lists for the whole process, by keys, and their capacity.
 #include "primitive/primitive_cache.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <climits>
 #include <mutex>
 
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/lru.hpp"
 #include "common/md_ops.hpp"
-#include "common/names.hpp"
 #include "primitive/primitive_desc.hpp"
 
 namespace zemm {
@@ -18,6 +19,7 @@ namespace zemm {
 namespace {
 
 constexpr int default_capacity = 1024;
+constexpr int most_decisions = 256; // of 40 KB each
 
 // The capacity from ZEMM_PRIMITIVE_CACHE_CAPACITY; the default if it is not a number from 0 on.
 int start_capacity() {
@@ -61,6 +63,9 @@ namespace {
 
 class cache {
 public:
+    // most: the largest capacity, whatever the caller's is.
+    explicit cache(int most) : most_(most) {}
+
     std::shared_ptr<const cached> find(const std::string &key) {
         if (primitive_cache_capacity() == 0) // it may have entries, see replace_cache_capacity()
             return nullptr;
@@ -78,7 +83,7 @@ public:
         if (const auto *found = entries_.find(key))
             return *found;
         entries_.add(key, value);
-        entries_.shrink(size_t(capacity));
+        entries_.shrink(size_t(std::min(capacity, most_)));
         return value;
     }
 
@@ -95,19 +100,26 @@ public:
 
     void set_capacity(int capacity) {
         const std::lock_guard lock(mutex_);
-        entries_.shrink(size_t(capacity));
+        entries_.shrink(size_t(std::min(capacity, most_)));
     }
 
 private:
+    const int most_;
     std::mutex mutex_;
     lru<std::shared_ptr<const cached>> entries_;
 };
 
 // Never destroyed: at process exit, the driver may be gone before static objects are destroyed.
-cache &the_cache() {
-    static cache *instance = [] {
-        auto *made = new cache;
-        on_cache_capacity_change([](int capacity) { the_cache().set_capacity(capacity); });
+struct caches {
+    cache decisions{most_decisions}, primitives{INT_MAX};
+};
+caches &the_caches() {
+    static caches *instance = [] {
+        auto *made = new caches;
+        on_cache_capacity_change([](int capacity) {
+            the_caches().decisions.set_capacity(capacity);
+            the_caches().primitives.set_capacity(capacity);
+        });
         return made;
     }();
     return *instance;
@@ -115,8 +127,8 @@ cache &the_cache() {
 
 // The key of a primitive. Different problems, implementations and devices have different keys.
 std::string key_of(const zemm_primitive_desc &pd) {
-    std::string key = text("%s,%p,%s%s,", primitive_kind_name(pd.kind()), (void *)pd.engine->device.get(),
-                           pd.impl_name(), pd.key_text().c_str()) +
+    std::string key = text("%d,%p,%s%s,", int(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name(),
+                           pd.key_text().c_str()) +
                       attr_key(pd.attr());
     for (const memory_desc *md : pd.key_tensors()) {
         const std::vector<uint8_t> bytes = md_save(*md);
@@ -130,25 +142,34 @@ std::string key_of(const zemm_primitive_desc &pd) {
 std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_result &where,
                                            const std::function<std::shared_ptr<const cached>()> &build) {
     const std::string key = key_of(pd);
-    auto found = the_cache().find(key);
+    auto found = the_caches().primitives.find(key);
     where = cache_result::hit;
     if (!found) {
-        found = the_cache().insert(key, build());
+        found = the_caches().primitives.insert(key, build());
         where = found->from_disk ? cache_result::persistent_hit : cache_result::miss;
     }
     return found;
 }
 
 bool is_compiled(const zemm_primitive_desc &pd) {
-    return the_cache().find(key_of(pd)) != nullptr;
+    return the_caches().primitives.find(key_of(pd)) != nullptr;
 }
 
 size_t count_cached() {
-    return the_cache().count();
+    return the_caches().primitives.count();
 }
 
 void forget_cached(const ze::device &device) {
-    the_cache().forget(device);
+    the_caches().decisions.forget(device);
+    the_caches().primitives.forget(device);
+}
+
+std::shared_ptr<const cached> find_decision(const std::string &key) {
+    return the_caches().decisions.find(key);
+}
+
+std::shared_ptr<const cached> keep_decision(const std::string &key, std::shared_ptr<const cached> made) {
+    return the_caches().decisions.insert(key, std::move(made));
 }
 
 } // namespace zemm

@@ -32,6 +32,10 @@ std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_
 bool is_compiled(const zemm_primitive_desc &pd);
 // The number of entries.
 size_t count_cached();
+// What descriptors of one problem share, by a key that tells device and problem: nullptr if the cache does
+// not have it. And keeps it; returns the one that another thread has kept meanwhile, if there is one.
+std::shared_ptr<const cached> find_decision(const std::string &key);
+std::shared_ptr<const cached> keep_decision(const std::string &key, std::shared_ptr<const cached> made);
 // Drops the entries of a device whose context may be destroyed next.
 void forget_cached(const ze::device &device);
 

@@ -5,13 +5,26 @@
 
 #include "common/error.hpp"
 #include "kernels/spirv.hpp"
-#include "primitive/launch.hpp"
 #include "primitive/primitive_cache.hpp"
-#include "primitive/scratch.hpp"
 
 namespace zemm {
 
 namespace {
+
+constexpr size_t cache_line = 64; // bytes
+
+size_t aligned(size_t value) {
+    return (value + cache_line - 1) / cache_line * cache_line;
+}
+
+// The scratchpad of an execution: the library's, or the caller's; nullptr if the primitive needs none.
+char *scratchpad_of(const zemm_primitive_desc &pd, ze::stream &stream, const bound_arguments &bound) {
+    if (pd.scratchpad_size == 0)
+        return nullptr;
+    if (md_is_zero(pd.scratchpad))
+        return static_cast<char *>(stream.scratchpad(pd.scratchpad_size));
+    return reinterpret_cast<char *>(aligned(bound.address(ZEMM_ARG_SCRATCHPAD)));
+}
 
 ze::kernel_source source_of(const launch &l) {
     return {l.plan.kernel, l.plan.entry ? l.plan.entry : l.plan.kernel, l.plan.constants, l.flags};
@@ -107,6 +120,20 @@ std::array<uint32_t, 3> group_count(const launch &l, uint32_t times) {
 }
 
 } // namespace
+
+size_t scratch::take(size_t bytes) {
+    const size_t at = aligned(size_);
+    size_ = at + bytes;
+    return at;
+}
+
+// The caller's scratchpad may start anywhere, so there is room to align it.
+memory_desc scratchpad_md(const zemm_primitive_attr &attr, size_t size) {
+    if (attr.scratchpad_mode != zemm_scratchpad_mode_user || size == 0)
+        return {};
+    const zemm_dim_t dim = zemm_dim_t(size + cache_line - 1);
+    return md_with_tag(1, &dim, zemm_u8, zemm_a);
+}
 
 launch launch::within(const std::map<int, operand> &replaced, size_t scratchpad_at) const {
     launch made = *this;

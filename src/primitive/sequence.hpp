@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launches of a primitive. Each names what its kernel gets, and an execution looks the names up. Here is
-// all that a list of launches needs: its modules, its kernels and argument blocks on the device, and its
-// execution.
+// all that a list of launches needs: its scratchpad, its modules, its kernels and argument blocks on the
+// device, and its execution.
 #pragma once
 
 #include <array>
@@ -18,6 +18,20 @@
 #include "ze/buffer.hpp"
 
 namespace zemm {
+
+// Deals out a scratchpad. Each buffer begins at a multiple of a cache line.
+class scratch {
+public:
+    // Takes so many bytes. Returns their offset.
+    size_t take(size_t bytes);
+    size_t size() const { return size_; }
+
+private:
+    size_t size_ = 0;
+};
+
+// The descriptor of a scratchpad of size bytes that the caller passes; a zero descriptor if it passes none.
+memory_desc scratchpad_md(const zemm_primitive_attr &attr, size_t size);
 
 // What a kernel gets for a parameter, or in a field of a struct.
 struct operand {

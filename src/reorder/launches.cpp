@@ -2,7 +2,7 @@
 #include "reorder/launches.hpp"
 
 #include "common/error.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "primitive/sequence.hpp"
 #include "reorder/plan.hpp"
 #include "reorder/sparse.hpp"

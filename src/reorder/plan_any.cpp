@@ -4,7 +4,7 @@
 
 #include "common/attr.hpp"
 #include "common/error.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {

@@ -2,7 +2,7 @@
 // Plans quantize.cl, the kernel of dynamic quantisation.
 #include <algorithm>
 
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "reorder/plan.hpp"
 
 namespace zemm::reorder {

@@ -4,7 +4,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "reorder/launches.hpp"
 
 namespace zemm::reorder {

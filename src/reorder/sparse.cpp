@@ -6,7 +6,7 @@
 #include "common/names.hpp"
 #include "kernels/reorder_args.h"
 #include "kernels/sparse_args.h"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "primitive/refusals.hpp"
 
 namespace zemm::reorder {

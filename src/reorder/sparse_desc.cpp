@@ -6,8 +6,7 @@
 
 #include "common/error.hpp"
 #include "common/names.hpp"
-#include "primitive/launch.hpp"
-#include "primitive/scratch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "reorder/launches.hpp"
 #include "reorder/primitive_desc.hpp"
 #include "reorder/sparse.hpp"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matmul primitive descriptors and primitives from C: queries, refused attributes, the list of
  * implementations. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
@@ -241,6 +244,34 @@ static void test_groups_of_any_size(void) {
     DESTROY(src, weights, dst);
 }
 
+static const char *impl_of(zemm_primitive_desc_t pd) {
+    const char *name = NULL;
+    OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, (void *)&name));
+    return name;
+}
+
+/* Descriptors of one problem share what was decided for the first one, but no descriptor changes another,
+ * and ZEMM_KERNEL may change between them. */
+static void test_equal_problems(void) {
+    zemm_primitive_desc_t first, second, forced, third;
+    OK(create(&first, NULL));
+    OK(create(&second, NULL));
+    const char *const best = impl_of(first);
+    CHECK(!strcmp(impl_of(second), best));
+    OK(zemm_primitive_desc_next_impl(first));
+    CHECK(strcmp(impl_of(first), best) != 0);
+    CHECK(!strcmp(impl_of(second), best));
+    setenv("ZEMM_KERNEL", impl_of(first), 1);
+    OK(create(&forced, NULL));
+    CHECK(!strcmp(impl_of(forced), impl_of(first)));
+    setenv("ZEMM_KERNEL", "none", 1);
+    CHECK(create(&third, NULL) == zemm_unimplemented);
+    unsetenv("ZEMM_KERNEL");
+    OK(create(&third, NULL));
+    CHECK(!strcmp(impl_of(third), best));
+    DESTROY(first, second, forced, third);
+}
+
 int main(void) {
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
     OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
@@ -253,6 +284,7 @@ int main(void) {
     test_queries();
     test_any();
     test_next_impl();
+    test_equal_problems();
     test_attr_refusals();
     test_groups_of_any_size();
     DESTROY(s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16);

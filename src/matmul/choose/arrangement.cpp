@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/choose/arrangement.hpp"
 
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {
 

@@ -6,7 +6,7 @@
 #include "common/error.hpp"
 #include "kernels/matmul_args.h"
 #include "matmul/choose/facts.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {
 

@@ -12,7 +12,7 @@
 #include "matmul/choose/tuning.hpp"
 #include "matmul/choose/xe_cost.hpp"
 #include "matmul/problem/packed_weights.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "primitive/refusals.hpp"
 
 namespace zemm::matmul {

@@ -9,7 +9,7 @@
 #include "matmul/choose/cpu_rules.hpp"
 #include "matmul/choose/registers.hpp"
 #include "matmul/problem/packed_weights.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {
 

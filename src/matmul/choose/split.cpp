@@ -8,7 +8,7 @@
 #include "matmul/choose/facts.hpp"
 #include "matmul/choose/tuning.hpp"
 #include "matmul/choose/xe_cost.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {
 

@@ -130,7 +130,7 @@ grouped_primitive::read_values(ze::stream &stream, const std::map<int, zemm_memo
     auto read = std::make_unique<grouped_values>();
     const group_sizes sizes = round_up(sizes_of(ends));
     read->inner = by_sizes_.get(key_of(sizes), [&] { return desc.of_sizes(sizes); });
-    const plan &plan = static_cast<const primitive_desc &>(*read->inner->pd).plan;
+    const plan &plan = static_cast<const primitive_desc &>(*read->inner->pd).decided->plan;
     const bool in_groups = plan.row->traits().has_tiles(); // of rows, of which only the last may be cut
     read->table = make_table(pd->engine->device, plan.has_row_groups()
                                                      ? parts_of_rows(ends, plan.argument_block->tile_rows,

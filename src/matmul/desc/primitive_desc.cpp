@@ -3,8 +3,11 @@
 
 #include <cstring>
 
+#include "common/env.hpp"
 #include "common/error.hpp"
+#include "common/md_ops.hpp"
 #include "common/names.hpp"
+#include "common/verbose.hpp"
 #include "matmul/choose/tuning.hpp"
 #include "matmul/desc/grouped_desc.hpp"
 #include "matmul/desc/runtime_desc.hpp"
@@ -15,57 +18,71 @@
 
 namespace zemm::matmul {
 
-primitive_desc::primitive_desc(zemm_engine_t e, struct problem p) : zemm_primitive_desc(e) {
+namespace {
+
+// Completes a decision that has its launches.
+std::shared_ptr<const decision> complete(std::shared_ptr<decision> made, size_t scratchpad_size) {
+    made->scratchpad_size = scratchpad_size;
+    made->scratchpad = scratchpad_md(made->asked().attr, scratchpad_size);
+    made->arguments = arguments_of(made->asked(), made->scratchpad);
+    return made;
+}
+
+// made: with its steps and kernels. plan: of the kernel at index.
+std::shared_ptr<const decision> choose(std::shared_ptr<decision> made, size_t index, struct plan plan) {
+    const ze::device &dev = *made->device;
+    made->chosen = index;
+    made->plan = std::move(plan);
+    made->launches = made->plan.launches;
+    size_t size = made->plan.scratchpad.size();
+    if (made->steps) {
+        if (!md_is_sparse(made->steps->asked.wei))
+            made->steps->asked.wei = made->of_kernel().wei;
+        made->launches =
+            std::make_shared<const sequence>(made->steps->around(made->launches.get(), size, dev));
+        size = made->steps->scratchpad_size(size);
+    }
+    log_plan("create", made->of_kernel(), made->plan);
+    return complete(std::move(made), size);
+}
+
+std::shared_ptr<const decision> decide(const std::shared_ptr<ze::device> &dev, const problem &p) {
+    auto made = std::make_shared<decision>(dev);
     if (needs_steps(p))
-        steps = make_steps(p, *e->device);
-    if (steps && steps->f64) {
-        take_f64();
-        return;
+        made->steps = make_steps(p, *dev);
+    if (made->steps && made->steps->f64) {
+        md_resolve_any(made->steps->asked.wei);
+        made->launches = std::make_shared<const sequence>(made->steps->around(nullptr, 0, *dev));
+        return complete(made, made->steps->scratchpad_size(0));
     }
-    planned made = plan_first(steps ? steps->inner : p, *e->device);
-    kernels = std::move(made.candidates);
-    choose(0, std::move(made.first));
+    planned first = plan_first(made->steps ? made->steps->inner : p, *dev);
+    made->kernels = std::make_shared<const std::vector<candidate>>(std::move(first.candidates));
+    return choose(made, 0, std::move(first.first));
 }
 
-void primitive_desc::take_f64() {
-    md_resolve_any(steps->asked.wei);
-    launches = std::make_shared<const sequence>(steps->around(nullptr, 0, *engine->device));
-    scratchpad_size = steps->scratchpad_size(0);
-    scratchpad = scratchpad_md(attr(), scratchpad_size);
-    arguments = arguments_of(asked(), scratchpad);
-}
+} // namespace
 
-void primitive_desc::choose(size_t index, struct plan new_plan) {
-    const candidate &c = kernels[index];
-    const struct problem &inner = c.problem();
-    auto new_launches = new_plan.launches;
-    size_t new_size = new_plan.scratchpad.size();
-    std::optional<struct steps> new_steps = steps;
-    if (new_steps) {
-        if (!md_is_sparse(new_steps->asked.wei))
-            new_steps->asked.wei = inner.wei;
-        new_launches = std::make_shared<const sequence>(
-            new_steps->around(new_launches.get(), new_size, *engine->device));
-        new_size = new_steps->scratchpad_size(new_size);
-    }
-    const struct problem &p = new_steps ? new_steps->asked : inner;
-    memory_desc new_scratchpad = scratchpad_md(p.attr, new_size);
-    argument_map new_arguments = arguments_of(p, new_scratchpad);
-    log_plan("create", inner, new_plan);
-    // Nothing below throws: a failure above leaves the descriptor as it was.
-    steps = std::move(new_steps);
-    arguments = std::move(new_arguments);
-    scratchpad = new_scratchpad;
-    scratchpad_size = new_size;
-    plan = std::move(new_plan);
-    launches = std::move(new_launches);
-    chosen = index;
+primitive_desc::primitive_desc(zemm_engine_t e, struct problem p) : primitive_desc(e, decide(e->device, p)) {}
+
+primitive_desc::primitive_desc(zemm_engine_t e, std::shared_ptr<const decision> made)
+    : zemm_primitive_desc(e), decided(std::move(made)) {
+    arguments = decided->arguments;
+    scratchpad = decided->scratchpad;
+    scratchpad_size = decided->scratchpad_size;
 }
 
 bool primitive_desc::next_impl() {
-    if (chosen + 1 >= kernels.size())
+    if (!decided->kernels || decided->chosen + 1 >= decided->kernels->size())
         return false;
-    choose(chosen + 1, make_plan(kernels[chosen + 1], *engine->device));
+    const size_t next = decided->chosen + 1;
+    auto made = choose(std::make_shared<decision>(*decided), next,
+                       make_plan((*decided->kernels)[next], *engine->device));
+    argument_map its_arguments = made->arguments;
+    // Nothing below throws: a failure above leaves the descriptor as it was.
+    arguments = std::move(its_arguments);
+    scratchpad = made->scratchpad;
+    scratchpad_size = made->scratchpad_size;
+    decided = std::move(made);
     return true;
 }
 
@@ -96,20 +113,20 @@ std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char 
 }
 
 std::string primitive_desc::key_text() const {
-    if (kernels.empty())
+    if (!decided->kernels)
         return "steps";
-    const struct problem &p = of_kernel();
-    const std::string cut = (steps ? "steps" : "") + kernels[chosen].cut.text();
+    const struct problem &p = decided->of_kernel();
+    const std::string cut = (decided->steps ? "steps" : "") + decided->kernel().cut.text();
     return p.grouped == grouping::none ? cut
                                        : cut + text(":groups=%d,%lld,%lld", int(p.grouped),
                                                     (long long)p.likely_rows, (long long)p.likely_groups);
 }
 
 std::string primitive_desc::tuning_text() const {
-    if (kernels.empty())
+    if (!decided->kernels)
         fail(zemm_unimplemented, "a matmul of f64 has one kernel: there is nothing to tune");
-    const candidate &c = kernels[chosen];
-    return matmul::tuning_text(of_kernel(), *engine->device, {plan.row, c.cut});
+    return matmul::tuning_text(decided->of_kernel(), *engine->device,
+                               {decided->plan.row, decided->kernel().cut});
 }
 
 std::string primitive_desc::log_text() const {
@@ -117,7 +134,8 @@ std::string primitive_desc::log_text() const {
 }
 
 std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) const {
-    return std::make_unique<primitive>(clone(), get_sequence(*this, found, [&] { return *launches; }));
+    return std::make_unique<primitive>(clone(),
+                                       get_sequence(*this, found, [&] { return *decided->launches; }));
 }
 
 // Earlier work may write the values, so it has to be done first. (Where the host cannot read the probability,
@@ -125,7 +143,7 @@ std::unique_ptr<zemm_primitive> primitive_desc::create(cache_result &found) cons
 std::unique_ptr<const static_primitive::values>
 primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                        std::span<const ze_event_handle_t> waits) const {
-    if (!static_cast<const primitive_desc &>(*pd).steps)
+    if (!static_cast<const primitive_desc &>(*pd).decided->steps)
         return nullptr;
     const bound_arguments bound{memories, pd->arguments};
     const auto finish_earlier_work = [&] {
@@ -159,16 +177,33 @@ primitive::read_values(ze::stream &stream, const std::map<int, zemm_memory_t> &m
 
 void primitive::run_groups(ze::stream &stream, const std::map<int, zemm_memory_t> &memories,
                            const group_table *groups, std::span<const ze_event_handle_t> waits) const {
-    const auto &desc = static_cast<const primitive_desc &>(*pd);
+    const decision &made = *static_cast<const primitive_desc &>(*pd).decided;
     brought table;
     if (groups) {
         stream.keep(groups->memory);
-        table = {groups->data, groups->count / desc.plan.tiles_along_m};
+        table = {groups->data, groups->count / made.plan.tiles_along_m};
     }
     submit(stream, memories, table, waits);
-    if (!desc.kernels.empty())
-        log_plan("exec", desc.of_kernel(), desc.plan);
+    if (made.kernels)
+        log_plan("exec", made.of_kernel(), made.plan);
 }
+
+namespace {
+
+// Descriptors with equal keys have the same decision.
+std::string key_of(zemm_engine_t engine, const memory_desc &src, const memory_desc &wei,
+                   const memory_desc &bias, const memory_desc &dst, const zemm_primitive_attr &attr) {
+    std::string key =
+        text("%p,%s,", (void *)engine->device.get(), env("ZEMM_KERNEL").c_str()) + attr_key(attr);
+    for (const memory_desc *md : {&src, &wei, &bias, &dst}) {
+        const std::vector<uint8_t> bytes = md_save(*md);
+        key.append(bytes.begin(), bytes.end());
+        key += md->extra_flags() ? '+' : ','; // not in the bytes, and refused
+    }
+    return key;
+}
+
+} // namespace
 
 std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const memory_desc &src,
                                                          const memory_desc &wei, const memory_desc *bias,
@@ -176,10 +211,19 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, c
                                                          const zemm_primitive_attr *attr) {
     if (md_is_grouped(src))
         return std::make_unique<grouped_desc>(engine, make_grouped_problem(src, wei, bias, dst, attr));
-    problem p = make_problem(src, wei, bias, dst, attr);
-    if (p.has_runtime())
-        return std::make_unique<runtime_desc>(engine, std::move(p));
-    return std::make_unique<primitive_desc>(engine, std::move(p));
+    const std::string key =
+        key_of(engine, src, wei, bias ? *bias : memory_desc(), dst, attr ? *attr : zemm_primitive_attr());
+    // Readers of the log see how each descriptor is decided.
+    const bool is_logged = verbose::enabled(verbose::dispatch | verbose::plan);
+    auto known = is_logged ? nullptr : find_decision(key);
+    if (!known) {
+        problem p = make_problem(src, wei, bias, dst, attr);
+        if (p.has_runtime())
+            return std::make_unique<runtime_desc>(engine, std::move(p));
+        known = keep_decision(key, decide(engine->device, p));
+    }
+    return std::make_unique<primitive_desc>(engine,
+                                            std::static_pointer_cast<const decision>(std::move(known)));
 }
 
 } // namespace zemm::matmul

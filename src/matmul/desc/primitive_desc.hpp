@@ -22,19 +22,43 @@ namespace zemm::matmul {
 std::string log_text_of(const problem &p, zemm_engine_kind_t engine, const char *impl_name,
                         const std::string &aux);
 
+// How a problem is computed on a device: the kernels that take it, the one that is chosen, and what its
+// executions need. It never changes, so descriptors, primitives and the primitive cache share it.
+struct decision : cached {
+    using cached::cached;
+
+    std::optional<struct steps> steps; // if no row of kernels.def computes the problem alone
+    // Of the problem, or of the one in the middle of the steps. None for f64.
+    std::shared_ptr<const std::vector<candidate>> kernels;
+    size_t chosen = 0;
+    struct plan plan = {};                    // for the chosen kernel
+    std::shared_ptr<const sequence> launches; // all of them; none for an empty problem
+    argument_map arguments;
+    memory_desc scratchpad;
+    size_t scratchpad_size = 0;
+
+    // The problem, and the one that the chosen kernel runs. They differ where there are steps.
+    const struct problem &asked() const { return steps ? steps->asked : of_kernel(); }
+    const candidate &kernel() const { return (*kernels)[chosen]; }
+    const struct problem &of_kernel() const { return kernel().problem(); }
+};
+
 class primitive_desc : public zemm_primitive_desc {
 public:
     // Throws what make_steps() and candidates() throw.
     primitive_desc(zemm_engine_t engine, struct problem p);
+    primitive_desc(zemm_engine_t engine, std::shared_ptr<const decision> made);
 
     zemm_primitive_kind_t kind() const override { return zemm_matmul; }
     const zemm_primitive_attr &attr() const override { return asked().attr; }
-    const char *impl_name() const override { return plan.row ? plan.row->name : "matmul_f64"; }
+    const char *impl_name() const override {
+        return decided->plan.row ? decided->plan.row->name : "matmul_f64";
+    }
     bool empty() const override { return asked().empty(); }
     std::unique_ptr<zemm_primitive_desc> clone() const override;
     bool next_impl() override;
     std::unique_ptr<zemm_primitive> create(cache_result &found) const override;
-    std::vector<ze::kernel_source> sources() const override { return launches->sources(); }
+    std::vector<ze::kernel_source> sources() const override { return decided->launches->sources(); }
     std::vector<const memory_desc *> key_tensors() const override {
         return {&asked().src, &asked().wei, &asked().bias, &asked().dst};
     }
@@ -42,19 +66,9 @@ public:
     std::string tuning_text() const override;
     std::string log_text() const override;
 
-    std::optional<struct steps> steps; // if no row of kernels.def computes the problem alone
-    std::vector<candidate> kernels; // of the problem, or of the one in the middle of the steps; none for f64
-    size_t chosen = 0;
-    struct plan plan = {};                    // for the chosen kernel
-    std::shared_ptr<const sequence> launches; // all of them; none for an empty problem
-    // The problem, and the one that the chosen kernel runs. They differ where there are steps.
-    const struct problem &asked() const { return steps ? steps->asked : of_kernel(); }
-    const struct problem &of_kernel() const { return kernels[chosen].problem(); }
+    const struct problem &asked() const { return decided->asked(); }
 
-private:
-    // index: into kernels. If it throws, nothing has changed.
-    void choose(size_t index, struct plan new_plan);
-    void take_f64();
+    std::shared_ptr<const decision> decided;
 };
 
 class primitive : public sequence_primitive {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matmul/plan/arguments.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 #include "common/attr.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "kernels/arrange_args.h"
 #include "matmul/plan/arguments.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {
 

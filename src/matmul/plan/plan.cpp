@@ -17,7 +17,7 @@
 #include "matmul/plan/constants.hpp"
 #include "matmul/plan/plan_xe.hpp"
 #include "matmul/plan/widened_src.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "reorder/launches.hpp"
 
 namespace zemm::matmul {

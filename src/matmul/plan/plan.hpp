@@ -9,8 +9,6 @@
 #include "kernels/matmul_args.h"
 #include "matmul/choose/dispatch.hpp"
 #include "matmul/choose/facts.hpp"
-#include "primitive/launch.hpp"
-#include "primitive/scratch.hpp"
 #include "primitive/sequence.hpp"
 
 namespace zemm::matmul {

@@ -9,7 +9,7 @@
 #include "kernels/finish_args.h"
 #include "matmul/plan/arguments.hpp"
 #include "matmul/problem/packed_weights.hpp"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 #include "reorder/launches.hpp"
 #include "reorder/plan.hpp"
 #include "reorder/sparse.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "matmul/problem/problem.hpp"
-#include "primitive/scratch.hpp"
 #include "primitive/sequence.hpp"
 
 namespace zemm::matmul {

@@ -3,7 +3,7 @@
 
 #include "kernels/matmul_args.h"
 #include "kernels/widen_args.h"
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 namespace zemm::matmul {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts work-groups and chooses build flags.
-#include "primitive/launch.hpp"
+#include "primitive/launch_plan.hpp"
 
 #include "common/error.hpp"
 
