@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DRIVER = ROOT / "src" / "cpu_driver" / "driver"
+LIST = ROOT / "src" / "cpu_driver" / "border" / "tables.def"
 LIBRARY = "libze_loader.so.1"
 
 SOURCE = r"""
@@ -67,10 +67,10 @@ unsigned zelGetTracerApiProcAddrTable(unsigned version, void *table) {
 
 def tables() -> dict[str, list[str]]:
     """The names of the functions in each table's order, by the name of the table's getter."""
-    text = "".join((DRIVER / name).read_text() for name in ["ddi_execution.cpp", "ddi_objects.cpp"])
     found = {}
-    for getter, slots in re.findall(r"ZE_CPU_TABLE\((\w+), (.*?\))\)\n", text, re.S):
-        found[getter] = re.findall(r"(?:HAS|LACKS)\(\d+, (\w+)\)", slots)
+    rows = LIST.read_text(encoding="utf-8")
+    for getter, slots in re.findall(r"^ZE_CPU_TABLE\((\w+)\)$(.*?)^ZE_CPU_END$", rows, re.S | re.M):
+        found[getter] = re.findall(r"ZE_CPU_\w+\(\d+, (\w+)\)", slots)
     return found
 
 
@@ -88,7 +88,7 @@ def build_stand_in(driver: Path, folder: Path) -> Path:
     ]
     # The static loader inside SYCL's runtime asks for every table, but takes the functions by their
     # names.
-    tools = re.findall(r"ZE_CPU_EMPTY_TABLE\((z\w+)\)", (DRIVER / "ddi_tools.cpp").read_text())
+    tools = re.findall(r"ZE_CPU_EMPTY\((z\w+)\)", LIST.read_text())
     getters = [f".globl {name}\n{name}: xor %eax, %eax\n ret\n" for name in [*found, *tools]]
     end = '.section .note.GNU-stack,"",@progbits\n'
     (folder / "jumps.S").write_text("".join([*jumps, *getters, end]))

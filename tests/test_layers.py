@@ -60,7 +60,7 @@ def include_graph(src: Path) -> Graph:
 
 def layer_of(file: str) -> str:
     folder = file.split("/")[0]
-    return LISTS if file.endswith(".def") and folder not in SHARED else folder
+    return LISTS if file.endswith(".def") and folder not in (APART, *SHARED) else folder
 
 
 def rising(graph: Graph, order: list[str]) -> list[str]:

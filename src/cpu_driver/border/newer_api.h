@@ -9,7 +9,7 @@
 
 namespace ze_cpu {
 
-inline constexpr uint32_t newest_minor = 17; // the tables in ddi_*.cpp are those of Level Zero 1.17
+inline constexpr uint32_t newest_minor = 17; // tables.def has the tables of Level Zero 1.17
 
 struct InitDriverTypeDesc { // ze_init_driver_type_desc_t, 1.10
     ze_structure_type_t stype;
