@@ -13,28 +13,24 @@ namespace ze_cpu {
 
 ze_result_t zeContextCreate(ze_driver_handle_t hDriver, const ze_context_desc_t *desc,
                             ze_context_handle_t *phContext) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(phContext);
+    need_handles(hDriver);
+    need_pointers(desc, phContext);
     if (desc->flags & ~uint32_t(ZE_CONTEXT_FLAG_TBD))
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    return guarded([&] {
-        *phContext = new _ze_context_handle_t{hDriver};
-        return ZE_RESULT_SUCCESS;
-    });
+    *phContext = new _ze_context_handle_t{hDriver};
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeContextCreateEx(ze_driver_handle_t hDriver, const ze_context_desc_t *desc, uint32_t numDevices,
                               ze_device_handle_t *phDevices, ze_context_handle_t *phContext) {
     if (!phDevices && numDevices > 0)
         return ZE_RESULT_ERROR_INVALID_SIZE;
-    for (uint32_t i = 0; i < numDevices; i++)
-        ZE_CPU_NEED_HANDLE(phDevices[i]);
+    need_each_handle(numDevices, phDevices);
     return ze_cpu::zeContextCreate(hDriver, desc, phContext);
 }
 
 ze_result_t zeContextDestroy(ze_context_handle_t hContext) {
-    ZE_CPU_NEED_HANDLE(hContext);
+    need_handles(hContext);
     if (hContext == default_context())
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     delete hContext;
@@ -42,22 +38,20 @@ ze_result_t zeContextDestroy(ze_context_handle_t hContext) {
 }
 
 ze_result_t zeContextGetStatus(ze_context_handle_t hContext) {
-    ZE_CPU_NEED_HANDLE(hContext);
+    need_handles(hContext);
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeContextSystemBarrier(ze_context_handle_t hContext, ze_device_handle_t hDevice) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
+    need_handles(hContext, hDevice);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeContextMakeMemoryResident(ze_context_handle_t hContext, ze_device_handle_t hDevice, void *ptr,
                                         size_t size) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(ptr);
+    need_handles(hContext, hDevice);
+    need_pointers(ptr);
     return size ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_SIZE;
 }
 

@@ -46,28 +46,28 @@ ze_device_fp_flags_t fp_flags(uint64_t opencl_bits) {
 } // namespace
 
 ze_result_t zeDeviceGet(ze_driver_handle_t hDriver, uint32_t *pCount, ze_device_handle_t *phDevices) {
-    ZE_CPU_NEED_HANDLE(hDriver);
+    need_handles(hDriver);
     return answer_list(1, pCount, phDevices,
                        [](uint32_t, ze_device_handle_t &handle) { handle = the_device(); });
 }
 
 ze_result_t zeDeviceGetSubDevices(ze_device_handle_t hDevice, uint32_t *pCount, ze_device_handle_t *) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(pCount);
+    need_handles(hDevice);
+    need_pointers(pCount);
     *pCount = 0;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeDeviceGetRootDevice(ze_device_handle_t hDevice, ze_device_handle_t *phRootDevice) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(phRootDevice);
+    need_handles(hDevice);
+    need_pointers(phRootDevice);
     *phRootDevice = nullptr; // the device is a root device itself
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
+    need_handles(hDevice);
+    need_pointers(p);
     const DeviceInfo &d = runtime().info;
     p->type = answers_as_gpu() ? ZE_DEVICE_TYPE_GPU : ZE_DEVICE_TYPE_CPU;
     p->vendorId = d.vendor_id;
@@ -98,8 +98,8 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t hDevice, ze_device_properti
 }
 
 ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_compute_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
+    need_handles(hDevice);
+    need_pointers(p);
     const DeviceInfo &d = runtime().info;
     p->maxTotalGroupSize = clamp32(d.max_group_size);
     p->maxGroupSizeX = clamp32(d.max_group_sizes[0]);
@@ -114,8 +114,8 @@ ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t hDevice, ze_device_c
 }
 
 ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_module_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
+    need_handles(hDevice);
+    need_pointers(p);
     const DeviceInfo &d = runtime().info;
     p->spirvVersionSupported = d.spirv_version;
     p->flags = 0;
@@ -141,7 +141,7 @@ ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t hDevice, ze_device_mo
 
 ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, uint32_t *pCount,
                                                    ze_command_queue_group_properties_t *properties) {
-    ZE_CPU_NEED_HANDLE(hDevice);
+    need_handles(hDevice);
     return answer_list(1, pCount, properties, [](uint32_t, ze_command_queue_group_properties_t &p) {
         p.flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY |
                   ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS;
@@ -152,7 +152,7 @@ ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t hDevice, u
 
 ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t *pCount,
                                         ze_device_memory_properties_t *pMemProperties) {
-    ZE_CPU_NEED_HANDLE(hDevice);
+    need_handles(hDevice);
     return answer_list(1, pCount, pMemProperties, [](uint32_t, ze_device_memory_properties_t &p) {
         p.flags = 0;
         p.maxClockRate = 0;
@@ -164,8 +164,8 @@ ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t hDevice, uint32_t *pC
 
 ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice,
                                               ze_device_memory_access_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
+    need_handles(hDevice);
+    need_pointers(p);
     constexpr uint32_t everything = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC |
                                     ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT |
                                     ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
@@ -179,7 +179,7 @@ ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t hDevice,
 
 ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t *pCount,
                                        ze_device_cache_properties_t *pCacheProperties) {
-    ZE_CPU_NEED_HANDLE(hDevice);
+    need_handles(hDevice);
     return answer_list(1, pCount, pCacheProperties, [](uint32_t, ze_device_cache_properties_t &p) {
         p.flags = 0;
         p.cacheSize = runtime().info.cache_size;
@@ -188,8 +188,8 @@ ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t hDevice, uint32_t *pCo
 
 ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice,
                                                 ze_device_external_memory_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
+    need_handles(hDevice);
+    need_pointers(p);
     p->memoryAllocationImportTypes = p->memoryAllocationExportTypes = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD;
     p->imageImportTypes = p->imageExportTypes = 0;
     return ZE_RESULT_SUCCESS;
@@ -197,9 +197,8 @@ ze_result_t zeDeviceGetExternalMemoryProperties(ze_device_handle_t hDevice,
 
 ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice,
                                      ze_device_p2p_properties_t *pP2PProperties) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_HANDLE(hPeerDevice);
-    ZE_CPU_NEED_POINTER(pP2PProperties);
+    need_handles(hDevice, hPeerDevice);
+    need_pointers(pP2PProperties);
     pP2PProperties->flags =
         hDevice == hPeerDevice ? ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS : 0;
     return ZE_RESULT_SUCCESS;
@@ -207,23 +206,21 @@ ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t hDevice, ze_device_handl
 
 ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice,
                                   ze_bool_t *value) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_HANDLE(hPeerDevice);
-    ZE_CPU_NEED_POINTER(value);
+    need_handles(hDevice, hPeerDevice);
+    need_pointers(value);
     *value = hDevice == hPeerDevice;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeDeviceGetStatus(ze_device_handle_t hDevice) {
-    ZE_CPU_NEED_HANDLE(hDevice);
+    need_handles(hDevice);
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t *hostTimestamp,
                                         uint64_t *deviceTimestamp) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(hostTimestamp);
-    ZE_CPU_NEED_POINTER(deviceTimestamp);
+    need_handles(hDevice);
+    need_pointers(hostTimestamp, deviceTimestamp);
     *hostTimestamp = *deviceTimestamp = timestamp_now(); // host and device have one clock
     return ZE_RESULT_SUCCESS;
 }

@@ -23,7 +23,7 @@ VectorWidths::Set widths(cl::Uint of_char, cl::Uint of_half) {
 
 ze_result_t zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t *pCount,
                                                 VectorWidths *pVectorWidthProperties) {
-    ZE_CPU_NEED_HANDLE(hDevice);
+    need_handles(hDevice);
     return answer_list(1, pCount, pVectorWidthProperties, [](uint32_t, VectorWidths &to) {
         to.size = runtime().info.vector_width_int;
         to.preferred = widths(cl::device_preferred_vector_width_char, cl::device_preferred_vector_width_half);

@@ -104,12 +104,11 @@ ze_result_t zeInit(ze_init_flags_t flags) {
     const ze_init_flags_t kinds = flags & (ZE_INIT_FLAG_GPU_ONLY | ZE_INIT_FLAG_VPU_ONLY);
     if (kinds && !(kinds & ZE_INIT_FLAG_GPU_ONLY && answers_as_gpu()))
         return ZE_RESULT_ERROR_UNINITIALIZED;
-    return guarded(open);
+    return open();
 }
 
 ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitDriverTypeDesc *desc) {
-    ZE_CPU_NEED_POINTER(pCount);
-    ZE_CPU_NEED_POINTER(desc);
+    need_pointers(pCount, desc);
     if (desc->flags == 0)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     // No flag stands for CPUs. A program asks for them with flags beyond those of GPUs and NPUs,
@@ -124,22 +123,22 @@ ze_result_t zeInitDrivers(uint32_t *pCount, ze_driver_handle_t *phDrivers, InitD
 }
 
 ze_result_t zeDriverGet(uint32_t *pCount, ze_driver_handle_t *phDrivers) {
-    if (ze_result_t result = guarded(open); result != ZE_RESULT_SUCCESS)
+    if (ze_result_t result = open(); result != ZE_RESULT_SUCCESS)
         return result == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE ? ZE_RESULT_ERROR_UNINITIALIZED : result;
     return answer_list(1, pCount, phDrivers,
                        [](uint32_t, ze_driver_handle_t &handle) { handle = the_driver(); });
 }
 
 ze_result_t zeDriverGetApiVersion(ze_driver_handle_t hDriver, ze_api_version_t *version) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(version);
+    need_handles(hDriver);
+    need_pointers(version);
     *version = ze_api_version_t(ZE_MAKE_VERSION(1, newest_minor));
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properties_t *pDriverProperties) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(pDriverProperties);
+    need_handles(hDriver);
+    need_pointers(pDriverProperties);
     static const uint8_t uuid[ZE_MAX_DRIVER_UUID_SIZE] = {0x7a, 0x65, 0x2d, 0x63, 0x70, 0x75, 0x2d, 0x64,
                                                           0x72, 0x69, 0x76, 0x65, 0x72, 0x2d, 0x30, 0x31};
     std::memcpy(pDriverProperties->uuid.id, uuid, sizeof uuid);
@@ -149,26 +148,23 @@ ze_result_t zeDriverGetProperties(ze_driver_handle_t hDriver, ze_driver_properti
 
 ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t hDriver, uint32_t *pCount,
                                            ze_driver_extension_properties_t *pExtensionProperties) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    return guarded([&] {
-        const auto &isa = isa_extensions();
-        auto fill = [&](uint32_t i, ze_driver_extension_properties_t &to) {
-            const Extension of_isa = {i < extension_count ? nullptr : isa[i - extension_count],
-                                      ZE_MAKE_VERSION(1, 0)};
-            const Extension &from = i < extension_count ? extensions[i] : of_isa;
-            std::strncpy(to.name, from.name, sizeof to.name - 1);
-            to.name[sizeof to.name - 1] = '\0';
-            to.version = from.version;
-        };
-        return answer_list(uint32_t(extension_count + isa.size()), pCount, pExtensionProperties, fill);
-    });
+    need_handles(hDriver);
+    const auto &isa = isa_extensions();
+    auto fill = [&](uint32_t i, ze_driver_extension_properties_t &to) {
+        const Extension of_isa = {i < extension_count ? nullptr : isa[i - extension_count],
+                                  ZE_MAKE_VERSION(1, 0)};
+        const Extension &from = i < extension_count ? extensions[i] : of_isa;
+        std::strncpy(to.name, from.name, sizeof to.name - 1);
+        to.name[sizeof to.name - 1] = '\0';
+        to.version = from.version;
+    };
+    return answer_list(uint32_t(extension_count + isa.size()), pCount, pExtensionProperties, fill);
 }
 
 ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, const char *name,
                                                 void **ppFunctionAddress) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(name);
-    ZE_CPU_NEED_POINTER(ppFunctionAddress);
+    need_handles(hDriver);
+    need_pointers(name, ppFunctionAddress);
     *ppFunctionAddress = nullptr;
     size_t count = 0;
     const NamedFunction *table = functions(count);
@@ -179,8 +175,8 @@ ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, cons
 }
 
 ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const char **ppString) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(ppString);
+    need_handles(hDriver);
+    need_pointers(ppString);
     *ppString = *runtime_error() ? runtime_error() : last_refusal();
     return ZE_RESULT_SUCCESS;
 }

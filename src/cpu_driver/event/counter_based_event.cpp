@@ -40,34 +40,27 @@ ze_event_handle_t make_counter_based(ze_context_handle_t context, ze_event_pool_
 
 ze_result_t zeEventCounterBasedCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                       const CounterBasedEventDesc *desc, ze_event_handle_t *phEvent) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(phEvent);
+    need_handles(hContext, hDevice);
+    need_pointers(desc, phEvent);
     if (desc->flags & ~counter_based_all || (desc->signal | desc->wait) & ~event_scopes ||
         (desc->flags & counter_based_timestamp) == counter_based_timestamp)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     // Apart from hints, the structures of the chain ask for a counter in the caller's memory.
-    for (auto *next = static_cast<const ze_base_desc_t *>(desc->pNext); next;
-         next = static_cast<const ze_base_desc_t *>(next->pNext))
-        if (uint32_t(next->stype) != event_sync_mode_desc)
-            return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    each_next(desc->pNext, [](const ze_base_desc_t &next) {
+        if (uint32_t(next.stype) != event_sync_mode_desc)
+            throw ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    });
     if (desc->flags & counter_based_ipc)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-    return guarded([&] {
-        ze_event_desc_t event_desc{};
-        event_desc.signal = desc->signal;
-        event_desc.wait = desc->wait;
-        *phEvent = make_counter_based(hContext, nullptr, event_desc, desc->flags);
-        return ZE_RESULT_SUCCESS;
-    });
+    ze_event_desc_t event_desc{};
+    event_desc.signal = desc->signal;
+    event_desc.wait = desc->wait;
+    *phEvent = make_counter_based(hContext, nullptr, event_desc, desc->flags);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeEventGetCounterBasedFlags(ze_event_handle_t hEvent, uint32_t *pFlags) {
-    ZE_CPU_NEED_HANDLE(hEvent);
-    ZE_CPU_NEED_POINTER(pFlags);
-    *pFlags = hEvent->counter_based ? hEvent->counter_based->flags : 0;
-    return ZE_RESULT_SUCCESS;
+    return answer(hEvent, pFlags, [](auto &it) { return it.counter_based ? it.counter_based->flags : 0; });
 }
 
 } // namespace ze_cpu

@@ -37,63 +37,55 @@ ze_result_t set_object(ze_kernel_handle_t kernel, uint32_t arg, size_t size, con
         std::memcpy(&handle, value, sizeof handle);
     if (!handle)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&] {
-        ArgValues &args = kernel->args;
-        args.kept.resize(args.is_set.size());
-        const auto object = get(handle);
-        const auto opencl_handle = object->get();
-        args.kept[arg] = object;
-        std::memcpy(args.bytes.data() + kernel->object->offset(arg), &opencl_handle, sizeof opencl_handle);
-        args.is_set[arg] = 1;
-        return ZE_RESULT_SUCCESS;
-    });
+    ArgValues &args = kernel->args;
+    args.kept.resize(args.is_set.size());
+    const auto object = get(handle);
+    const auto opencl_handle = object->get();
+    args.kept[arg] = object;
+    std::memcpy(args.bytes.data() + kernel->object->offset(arg), &opencl_handle, sizeof opencl_handle);
+    args.is_set[arg] = 1;
+    return ZE_RESULT_SUCCESS;
 }
 
 } // namespace
 
 ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *desc,
                            ze_kernel_handle_t *phKernel) {
-    ZE_CPU_NEED_HANDLE(hModule);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(desc->pKernelName);
-    ZE_CPU_NEED_POINTER(phKernel);
-    return guarded([&]() -> ze_result_t {
-        const BuiltModule &built = *hModule->built;
-        if (!built.program)
-            return refuse(ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, missing_sentence(*hModule->unit));
-        auto info = std::find_if(built.kernels.begin(), built.kernels.end(),
-                                 [&](const KernelInfo &k) { return k.name == desc->pKernelName; });
-        if (info == built.kernels.end())
-            return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
-                          std::string("the module has no kernel ") + desc->pKernelName);
-        for (const ArgInfo &arg : info->args)
-            if (arg.kind == ArgKind::opaque)
-                return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-        cl::Int status = cl::success;
-        OwnedKernel kernel(opencl().clCreateKernel(built.program->get(), desc->pKernelName, &status));
-        if (!kernel)
-            return status == cl::out_of_host_memory ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
-                                                    : ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
-        auto handle = std::make_unique<_ze_kernel_handle_t>();
-        handle->object = std::make_shared<KernelObject>(hModule->built, *info, std::move(kernel));
-        handle->args.bytes.resize(handle->object->total_size());
-        handle->args.is_set.resize(info->args.size());
-        if (has_required_size(*info))
-            handle->group_size = info->required_group_size;
-        *phKernel = handle.release();
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hModule);
+    need_pointers(desc, desc->pKernelName, phKernel);
+    const BuiltModule &built = *hModule->built;
+    if (!built.program)
+        return refuse(ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, missing_sentence(*hModule->unit));
+    auto info = std::find_if(built.kernels.begin(), built.kernels.end(),
+                             [&](const KernelInfo &k) { return k.name == desc->pKernelName; });
+    if (info == built.kernels.end())
+        return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_NAME,
+                      std::string("the module has no kernel ") + desc->pKernelName);
+    for (const ArgInfo &arg : info->args)
+        if (arg.kind == ArgKind::opaque)
+            return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    cl::Int status = cl::success;
+    OwnedKernel kernel(opencl().clCreateKernel(built.program->get(), desc->pKernelName, &status));
+    if (!kernel)
+        return status == cl::out_of_host_memory ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
+                                                : ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+    auto handle = std::make_unique<_ze_kernel_handle_t>();
+    handle->object = std::make_shared<KernelObject>(hModule->built, *info, std::move(kernel));
+    handle->args.bytes.resize(handle->object->total_size());
+    handle->args.is_set.resize(info->args.size());
+    if (has_required_size(*info))
+        handle->group_size = info->required_group_size;
+    *phKernel = handle.release();
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeKernelDestroy(ze_kernel_handle_t hKernel) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    delete hKernel; // launches that still run keep the KernelObject alive
-    return ZE_RESULT_SUCCESS;
+    return destroy(hKernel); // launches that still run keep the KernelObject alive
 }
 
 ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize,
                                      const void *pArgValue) {
-    ZE_CPU_NEED_HANDLE(hKernel);
+    need_handles(hKernel);
     const KernelObject &object = *hKernel->object;
     if (argIndex >= object.info().args.size())
         return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
@@ -115,12 +107,10 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
         const bool is_longer = argSize > arg.size && !(value && arg.kind == ArgKind::value &&
                                                        is_narrow_integer(value, argSize, arg.size));
         if (is_longer || (value && argSize < arg.least))
-            return guarded([&] {
-                return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
-                              "argument " + std::to_string(argIndex) + " of kernel " + object.info().name +
-                                  " has " + std::to_string(arg.size) + " bytes, " + std::to_string(argSize) +
-                                  " were given");
-            });
+            return refuse(ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE,
+                          "argument " + std::to_string(argIndex) + " of kernel " + object.info().name +
+                              " has " + std::to_string(arg.size) + " bytes, " + std::to_string(argSize) +
+                              " were given");
         std::memset(to, 0, arg.size);
         if (value)
             std::memcpy(to, value, std::min<size_t>(argSize, arg.size));
@@ -130,7 +120,7 @@ ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t hKernel, uint32_t argInd
 }
 
 ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t x, uint32_t y, uint32_t z) {
-    ZE_CPU_NEED_HANDLE(hKernel);
+    need_handles(hKernel);
     const std::array<uint32_t, 3> size{x, y, z};
     const auto &limits = runtime().info.max_group_sizes;
     for (int i = 0; i < 3; i++)
@@ -154,10 +144,8 @@ ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t hKernel, uint32_t x, uint32_
 ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t globalSizeX, uint32_t globalSizeY,
                                      uint32_t globalSizeZ, uint32_t *groupSizeX, uint32_t *groupSizeY,
                                      uint32_t *groupSizeZ) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(groupSizeX);
-    ZE_CPU_NEED_POINTER(groupSizeY);
-    ZE_CPU_NEED_POINTER(groupSizeZ);
+    need_handles(hKernel);
+    need_pointers(groupSizeX, groupSizeY, groupSizeZ);
     const std::array<uint32_t, 3> global{globalSizeX, globalSizeY, globalSizeZ};
     if (!globalSizeX || !globalSizeY || !globalSizeZ)
         return ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION;
@@ -179,7 +167,7 @@ ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t hKernel, uint32_t global
 }
 
 ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags) {
-    ZE_CPU_NEED_HANDLE(hKernel);
+    need_handles(hKernel);
     constexpr uint32_t known = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
                                ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
     if (flags & ~known)
@@ -189,22 +177,19 @@ ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indi
 }
 
 ze_result_t zeKernelGetIndirectAccess(ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t *pFlags) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pFlags);
-    *pFlags = hKernel->indirect_access;
-    return ZE_RESULT_SUCCESS;
+    return answer(hKernel, pFlags, [](auto &it) { return it.indirect_access; });
 }
 
 ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t hKernel, ze_cache_config_flags_t flags) {
-    ZE_CPU_NEED_HANDLE(hKernel);
+    need_handles(hKernel);
     if (flags & ~uint32_t(ZE_CACHE_CONFIG_FLAG_LARGE_SLM | ZE_CACHE_CONFIG_FLAG_LARGE_DATA))
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     return ZE_RESULT_SUCCESS; // a hint that has no effect here
 }
 
 ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_hint_exp_desc_t *pHint) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pHint);
+    need_handles(hKernel);
+    need_pointers(pHint);
     constexpr uint32_t known = ZE_SCHEDULING_HINT_EXP_FLAG_OLDEST_FIRST |
                                ZE_SCHEDULING_HINT_EXP_FLAG_ROUND_ROBIN |
                                ZE_SCHEDULING_HINT_EXP_FLAG_STALL_BASED_ROUND_ROBIN;
@@ -214,7 +199,7 @@ ze_result_t zeKernelSchedulingHintExp(ze_kernel_handle_t hKernel, ze_scheduling_
 }
 
 ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t hKernel, uint32_t x, uint32_t y, uint32_t z) {
-    ZE_CPU_NEED_HANDLE(hKernel);
+    need_handles(hKernel);
     hKernel->global_offset = {x, y, z};
     return ZE_RESULT_SUCCESS;
 }

@@ -76,13 +76,13 @@ struct _ze_kernel_handle_t {
 
 namespace ze_cpu {
 
-/// Makes a launch with a copy of the kernel's state. Returns null and sets `result` if an argument
-/// was never set or the kernel needs too much local memory.
-CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result);
+/// Makes a launch with a copy of the kernel's state. Throws ze_result_t if an argument was never set
+/// or the kernel needs too much local memory.
+CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups);
 
 /// Makes launches of `count` kernels. Their group counts are read from memory when their turn
 /// comes. So is the number of kernels to launch, unless `number` is null.
 CommandPtr make_indirect_launch(const ze_kernel_handle_t *kernels, uint32_t count, const uint32_t *number,
-                                const ze_group_count_t *groups, ze_result_t &result);
+                                const ze_group_count_t *groups);
 
 } // namespace ze_cpu

@@ -34,11 +34,11 @@ size_t KernelObject::max_group_size() const {
 }
 
 ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t *pSize, char **pString) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pSize);
+    need_handles(hKernel);
+    need_pointers(pSize);
     const std::string &text = hKernel->object->info().attributes;
     if (pString) { // the specification wants the address of a pointer to the caller's memory
-        ZE_CPU_NEED_POINTER(*pString);
+        need_pointers(*pString);
         if (*pSize < text.size() + 1)
             return ZE_RESULT_ERROR_INVALID_SIZE;
         std::memcpy(*pString, text.c_str(), text.size() + 1);
@@ -48,8 +48,8 @@ ze_result_t zeKernelGetSourceAttributes(ze_kernel_handle_t hKernel, uint32_t *pS
 }
 
 ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(p);
+    need_handles(hKernel);
+    need_pointers(p);
     const KernelInfo &info = hKernel->object->info();
     cl::Kernel kernel = hKernel->object->get();
     const size_t group[3] = {hKernel->group_size[0], hKernel->group_size[1], hKernel->group_size[2]};
@@ -70,21 +70,18 @@ ze_result_t zeKernelGetProperties(ze_kernel_handle_t hKernel, ze_kernel_properti
     const uint64_t module_id = uint64_t(reinterpret_cast<uintptr_t>(hKernel->object->module()));
     std::memcpy(p->uuid.kid, &kernel_id, sizeof kernel_id);
     std::memcpy(p->uuid.mid, &module_id, sizeof module_id);
-    for (auto *next = static_cast<ze_base_properties_t *>(p->pNext); next;
-         next = static_cast<ze_base_properties_t *>(next->pNext)) {
-        if (next->stype == ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES)
-            reinterpret_cast<ze_kernel_preferred_group_size_properties_t *>(next)->preferredMultiple =
-                uint32_t(work_group_value<size_t>(kernel, cl::kernel_preferred_work_group_size_multiple));
-        else if (next->stype == structure_type_max_group_size)
-            reinterpret_cast<MaxGroupSizeProperties *>(next)->maxGroupSize =
-                uint32_t(hKernel->object->max_group_size());
-    }
+    if (auto *preferred = find_next<ze_kernel_preferred_group_size_properties_t>(
+            p->pNext, ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES))
+        preferred->preferredMultiple =
+            uint32_t(work_group_value<size_t>(kernel, cl::kernel_preferred_work_group_size_multiple));
+    if (auto *largest = find_next<MaxGroupSizeProperties>(p->pNext, structure_type_max_group_size))
+        largest->maxGroupSize = uint32_t(hKernel->object->max_group_size());
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize, char *pName) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pSize);
+    need_handles(hKernel);
+    need_pointers(pSize);
     const std::string &name = hKernel->object->info().name;
     if (pName) {
         if (*pSize < name.size() + 1)
@@ -97,26 +94,24 @@ ze_result_t zeKernelGetName(ze_kernel_handle_t hKernel, size_t *pSize, char *pNa
 
 ze_result_t zeKernelGetAllocationPropertiesExp(ze_kernel_handle_t hKernel, uint32_t *pCount,
                                                KernelAllocation *pAllocationProperties) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    return guarded([&] {
-        const KernelObject &object = *hKernel->object;
-        std::vector<std::pair<Allocation, uint32_t>> found;
-        for (uint32_t i = 0; i < object.info().args.size(); i++) {
-            if (object.info().args[i].kind != ArgKind::pointer)
-                continue;
-            const void *pointer = nullptr;
-            std::memcpy(&pointer, hKernel->args.bytes.data() + object.offset(i), sizeof pointer);
-            if (Allocation allocation; find_allocation(pointer, allocation))
-                found.emplace_back(allocation, i);
-        }
-        return answer_list(uint32_t(found.size()), pCount, pAllocationProperties,
-                           [&](uint32_t i, KernelAllocation &to) {
-                               to.base = found[i].first.base;
-                               to.size = found[i].first.size;
-                               to.type = found[i].first.type;
-                               to.argIndex = found[i].second;
-                           });
-    });
+    need_handles(hKernel);
+    const KernelObject &object = *hKernel->object;
+    std::vector<std::pair<Allocation, uint32_t>> found;
+    for (uint32_t i = 0; i < object.info().args.size(); i++) {
+        if (object.info().args[i].kind != ArgKind::pointer)
+            continue;
+        const void *pointer = nullptr;
+        std::memcpy(&pointer, hKernel->args.bytes.data() + object.offset(i), sizeof pointer);
+        if (Allocation allocation; find_allocation(pointer, allocation))
+            found.emplace_back(allocation, i);
+    }
+    return answer_list(uint32_t(found.size()), pCount, pAllocationProperties,
+                       [&](uint32_t i, KernelAllocation &to) {
+                           to.base = found[i].first.base;
+                           to.size = found[i].first.size;
+                           to.type = found[i].first.type;
+                           to.argIndex = found[i].second;
+                       });
 }
 
 } // namespace ze_cpu

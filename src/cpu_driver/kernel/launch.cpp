@@ -134,30 +134,26 @@ private:
     const ze_group_count_t *const groups_;
 };
 
-bool ready(ze_kernel_handle_t kernel, ze_result_t &result) {
-    result = ZE_RESULT_SUCCESS;
-    for (uint8_t set : kernel->args.is_set)
+void check_ready(const _ze_kernel_handle_t &kernel) {
+    if (kernel.object->local_size(kernel.args) > runtime().info.local_size)
+        throw ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+    for (uint8_t set : kernel.args.is_set)
         if (!set)
-            result = ZE_RESULT_ERROR_INVALID_ARGUMENT; // an argument was never set
-    if (kernel->object->local_size(kernel->args) > runtime().info.local_size)
-        result = ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-    return result == ZE_RESULT_SUCCESS;
+            throw ZE_RESULT_ERROR_INVALID_ARGUMENT; // an argument was never set
 }
 
 } // namespace
 
-CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups, ze_result_t &result) {
-    if (!ready(kernel, result))
-        return nullptr;
+CommandPtr make_launch(ze_kernel_handle_t kernel, const ze_group_count_t &groups) {
+    check_ready(*kernel);
     return std::make_shared<LaunchCommand>(kernel, groups);
 }
 
 CommandPtr make_indirect_launch(const ze_kernel_handle_t *kernels, uint32_t count, const uint32_t *number,
-                                const ze_group_count_t *groups, ze_result_t &result) {
+                                const ze_group_count_t *groups) {
     std::vector<LaunchCommand> launches;
     for (uint32_t i = 0; i < count; i++) {
-        if (!ready(kernels[i], result))
-            return nullptr;
+        check_ready(*kernels[i]);
         launches.emplace_back(kernels[i], ze_group_count_t{0, 0, 0});
     }
     return std::make_shared<IndirectLaunch>(std::move(launches), number, groups);

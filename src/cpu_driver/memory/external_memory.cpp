@@ -26,13 +26,13 @@ ExternalMemory::ExternalMemory(std::initializer_list<const void *> chains) {
     for (const void *chain : chains) {
         if (find_next<ze_base_desc_t>(chain, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_WIN32))
             check_types(ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_WIN32);
-        if (auto *wanted = find_next<ze_external_memory_export_desc_t>(
+        if (auto *wanted = find_next<const ze_external_memory_export_desc_t>(
                 chain, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC)) {
             check_types(wanted->flags);
             exported_ = exported_ || wanted->flags;
         }
-        auto *import =
-            find_next<ze_external_memory_import_fd_t>(chain, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD);
+        auto *import = find_next<const ze_external_memory_import_fd_t>(
+            chain, ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD);
         if (!import)
             continue;
         check_types(import->flags);

@@ -9,18 +9,10 @@
 
 #include <level_zero/ze_api.h>
 
+#include "border/border.h"
 #include "process/memory_file.h"
 
 namespace ze_cpu {
-
-/// Finds the structure of this type in a pNext chain; null if there is none.
-template <class T> const T *find_next(const void *next, ze_structure_type_t type) {
-    for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
-         p = static_cast<const ze_base_desc_t *>(p->pNext))
-        if (p->stype == type)
-            return reinterpret_cast<const T *>(p);
-    return nullptr;
-}
 
 /// Why a file descriptor cannot be imported.
 std::string no_memory_of_driver(int64_t descriptor);

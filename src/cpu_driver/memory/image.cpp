@@ -24,30 +24,29 @@ uint32_t limit(cl::Uint key) {
 
 /// Refuses structures in the descriptor's chain: external memory, views, pitches and the like. Hints may be
 /// ignored.
-ze_result_t check_chain(const void *next) {
-    for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
-         p = static_cast<const ze_base_desc_t *>(p->pNext))
-        if (p->stype != ZE_STRUCTURE_TYPE_MEMORY_COMPRESSION_HINTS_EXT_DESC)
-            return refuse(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
-                          "the chain of the image's descriptor has a structure of type " +
-                              std::to_string(uint32_t(p->stype)) +
-                              ": images of this driver have neither external memory nor any extension");
-    return ZE_RESULT_SUCCESS;
+void check_chain(const void *next) {
+    each_next(next, [](const ze_base_desc_t &p) {
+        if (p.stype != ZE_STRUCTURE_TYPE_MEMORY_COMPRESSION_HINTS_EXT_DESC)
+            throw refuse(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                         "the chain of the image's descriptor has a structure of type " +
+                             std::to_string(uint32_t(p.stype)) +
+                             ": images of this driver have neither external memory nor any extension");
+    });
 }
 
 /// Checks a descriptor and translates its format, as far as that is possible without creating the
-/// image.
-ze_result_t check(const ze_image_desc_t &desc, ImageFormat &format) {
-    if (ze_result_t bad = check_chain(desc.pNext))
-        return bad;
-    if (desc.flags & ~uint32_t(ZE_IMAGE_FLAG_KERNEL_WRITE | ZE_IMAGE_FLAG_BIAS_UNCACHED))
-        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+/// image. Throws ze_result_t.
+ImageFormat format_of(const ze_image_desc_t &desc) {
+    check_chain(desc.pNext);
     const cl::Uint type = translate_image_type(desc.type);
-    if (!type)
-        return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    if (desc.flags & ~uint32_t(ZE_IMAGE_FLAG_KERNEL_WRITE | ZE_IMAGE_FLAG_BIAS_UNCACHED) || !type)
+        throw ZE_RESULT_ERROR_INVALID_ENUMERATION;
+    ImageFormat format;
     if (!translate_format(desc.format, format) || !is_supported(format.opencl, type))
-        return ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT;
-    return desc.miplevels ? ZE_RESULT_ERROR_UNSUPPORTED_FEATURE : ZE_RESULT_SUCCESS;
+        throw ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT;
+    if (desc.miplevels)
+        throw ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return format;
 }
 
 std::array<size_t, 3> extent_of(const ze_image_desc_t &desc) {
@@ -82,10 +81,8 @@ ze_result_t from_creation(cl::Int error) {
 
 } // namespace
 
-Image::Image(const ze_image_desc_t &desc) : type_(desc.type) {
-    if (ze_result_t bad = check(desc, format_))
-        throw bad;
-    extent_ = extent_of(desc);
+Image::Image(const ze_image_desc_t &desc)
+    : type_(desc.type), format_(format_of(desc)), extent_(extent_of(desc)) {
     const Runtime &r = runtime();
     cl::Int status = cl::success;
     if (type_ == ZE_IMAGE_TYPE_BUFFER) {
@@ -124,8 +121,8 @@ Image::~Image() {
 }
 
 ze_result_t zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_image_properties_t *p) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(p);
+    need_handles(hDevice);
+    need_pointers(p);
     p->maxImageDims1D = p->maxImageDims2D = std::min(limit(cl::device_image2d_max_width), //
                                                      limit(cl::device_image2d_max_height));
     p->maxImageDims3D = std::min({limit(cl::device_image3d_max_width), limit(cl::device_image3d_max_height),
@@ -140,43 +137,29 @@ ze_result_t zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_ima
 
 ze_result_t zeImageGetProperties(ze_device_handle_t hDevice, const ze_image_desc_t *desc,
                                  ze_image_properties_t *pImageProperties) {
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(pImageProperties);
-    return guarded([&] {
-        ImageFormat format;
-        const ze_result_t result = check(*desc, format);
-        if (result == ZE_RESULT_SUCCESS)
-            pImageProperties->samplerFilterFlags =
-                ZE_IMAGE_SAMPLER_FILTER_FLAG_POINT |
-                (format.can_be_interpolated ? ZE_IMAGE_SAMPLER_FILTER_FLAG_LINEAR : 0);
-        return result;
-    });
+    need_handles(hDevice);
+    need_pointers(desc, pImageProperties);
+    pImageProperties->samplerFilterFlags =
+        ZE_IMAGE_SAMPLER_FILTER_FLAG_POINT |
+        (format_of(*desc).can_be_interpolated ? ZE_IMAGE_SAMPLER_FILTER_FLAG_LINEAR : 0);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeImageCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                           const ze_image_desc_t *desc, ze_image_handle_t *phImage) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(phImage);
-    return guarded([&] {
-        *phImage = new _ze_image_handle_t{std::make_shared<Image>(*desc)};
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hContext, hDevice);
+    need_pointers(desc, phImage);
+    *phImage = new _ze_image_handle_t{std::make_shared<Image>(*desc)};
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeImageDestroy(ze_image_handle_t hImage) {
-    ZE_CPU_NEED_HANDLE(hImage);
-    delete hImage; // commands that still run keep the Image alive
-    return ZE_RESULT_SUCCESS;
+    return destroy(hImage); // commands that still run keep the Image alive
 }
 
 ze_result_t zeContextMakeImageResident(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                        ze_image_handle_t hImage) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_HANDLE(hImage);
+    need_handles(hContext, hDevice, hImage);
     return ZE_RESULT_SUCCESS; // all memory is always resident
 }
 

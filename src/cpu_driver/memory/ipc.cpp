@@ -39,8 +39,7 @@ ze_result_t get_handle(const void *pointer, ze_ipc_mem_handle_t &to) {
     const bool is_physical = file != nullptr;
     Allocation found;
     if (!is_physical && find_allocation(pointer, found)) {
-        if (ze_result_t bad = check_shareable(found))
-            return bad;
+        check_shareable(found);
         file = share_allocation(pointer);
     }
     if (!file)
@@ -63,97 +62,85 @@ ze_result_t get_handle(const void *pointer, ze_ipc_mem_handle_t &to) {
 } // namespace
 
 ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t hDriver, ze_driver_ipc_properties_t *pIpcProperties) {
-    ZE_CPU_NEED_HANDLE(hDriver);
-    ZE_CPU_NEED_POINTER(pIpcProperties);
+    need_handles(hDriver);
+    need_pointers(pIpcProperties);
     pIpcProperties->flags = ZE_IPC_PROPERTY_FLAG_MEMORY | ZE_IPC_PROPERTY_FLAG_EVENT_POOL;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeMemGetIpcHandle(ze_context_handle_t hContext, const void *ptr,
                               ze_ipc_mem_handle_t *pIpcHandle) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(ptr);
-    ZE_CPU_NEED_POINTER(pIpcHandle);
-    return guarded([&] { return get_handle(ptr, *pIpcHandle); });
+    need_handles(hContext);
+    need_pointers(ptr, pIpcHandle);
+    return get_handle(ptr, *pIpcHandle);
 }
 
 ze_result_t zeMemGetIpcHandleWithProperties(ze_context_handle_t hContext, const void *ptr, void *pNext,
                                             ze_ipc_mem_handle_t *pIpcHandle) {
-    for (auto *p = static_cast<const ze_base_desc_t *>(pNext); p;
-         p = static_cast<const ze_base_desc_t *>(p->pNext))
-        if (p->stype == IpcHandleTypeDesc::type &&
-            reinterpret_cast<const IpcHandleTypeDesc *>(p)->flags & ~IpcHandleTypeDesc::within_host)
-            return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
+    const auto *wanted = find_next<const IpcHandleTypeDesc>(pNext, IpcHandleTypeDesc::type);
+    if (wanted && wanted->flags & ~IpcHandleTypeDesc::within_host)
+        return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
     return ze_cpu::zeMemGetIpcHandle(hContext, ptr, pIpcHandle);
 }
 
 ze_result_t zeMemOpenIpcHandle(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void **pptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(pptr);
+    need_handles(hContext, hDevice);
+    need_pointers(pptr);
     if (flags & ~uint32_t(ZE_IPC_MEMORY_FLAG_BIAS_CACHED | ZE_IPC_MEMORY_FLAG_BIAS_UNCACHED))
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    return guarded([&]() -> ze_result_t {
-        const IpcHandle data = IpcHandle::read(handle, IpcHandle::of_memory);
-        std::shared_ptr<MemoryFile> file = data.resolve();
-        if (!file)
-            return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                          "the IPC handle means no memory of this driver any more, or never did");
-        const size_t size = data.size ? data.size : file->size();
-        const auto type = data.kind ? ze_memory_type_t(data.type) : ZE_MEMORY_TYPE_DEVICE;
-        *pptr = map_allocation(std::move(file), size, type, hDevice, Allocation::from_ipc);
-        return ZE_RESULT_SUCCESS;
-    });
+    const IpcHandle data = IpcHandle::read(handle, IpcHandle::of_memory);
+    std::shared_ptr<MemoryFile> file = data.resolve();
+    if (!file)
+        return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                      "the IPC handle means no memory of this driver any more, or never did");
+    const size_t size = data.size ? data.size : file->size();
+    const auto type = data.kind ? ze_memory_type_t(data.type) : ZE_MEMORY_TYPE_DEVICE;
+    *pptr = map_allocation(std::move(file), size, type, hDevice, Allocation::from_ipc);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeMemCloseIpcHandle(ze_context_handle_t hContext, const void *ptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(ptr);
-    return guarded([&] { return unmap_ipc(ptr); });
+    need_handles(hContext);
+    need_pointers(ptr);
+    return unmap_ipc(ptr);
 }
 
 /// Accepts handles that are not counted here: those of another process, those made from a file
 /// descriptor, and those that were put before.
 ze_result_t zeMemPutIpcHandle(ze_context_handle_t hContext, ze_ipc_mem_handle_t handle) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    return guarded([&] {
-        const IpcHandle data = IpcHandle::read(handle, IpcHandle::of_memory);
-        std::lock_guard lock(exports().mutex);
-        auto entry = exports().files.find(key(data.file));
-        if (entry != exports().files.end() && --entry->second.second == 0)
-            exports().files.erase(entry);
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hContext);
+    const IpcHandle data = IpcHandle::read(handle, IpcHandle::of_memory);
+    std::lock_guard lock(exports().mutex);
+    auto entry = exports().files.find(key(data.file));
+    if (entry != exports().files.end() && --entry->second.second == 0)
+        exports().files.erase(entry);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t hContext,
                                                    ze_ipc_mem_handle_t ipcHandle, uint64_t *pHandle) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(pHandle);
-    return guarded([&]() -> ze_result_t {
-        const IpcHandle data = IpcHandle::read(ipcHandle, IpcHandle::of_memory);
-        if (fcntl(data.descriptor, F_GETFD) < 0) // handle of another process, or put
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        *pHandle = uint64_t(data.descriptor);
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hContext);
+    need_pointers(pHandle);
+    const IpcHandle data = IpcHandle::read(ipcHandle, IpcHandle::of_memory);
+    if (fcntl(data.descriptor, F_GETFD) < 0) // handle of another process, or put
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    *pHandle = uint64_t(data.descriptor);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t hContext, uint64_t handle,
                                                    ze_ipc_mem_handle_t *pIpcHandle) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(pIpcHandle);
-    return guarded([&]() -> ze_result_t {
-        std::shared_ptr<MemoryFile> file = handle <= INT32_MAX ? MemoryFile::open(int(handle)) : nullptr;
-        if (!file)
-            return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, no_memory_of_driver(int64_t(handle)));
-        IpcHandle made = IpcHandle::make(IpcHandle::of_memory, *file);
-        made.descriptor = int32_t(handle); // the caller's, as ours closes with `file`
-        made.type = ZE_MEMORY_TYPE_DEVICE;
-        *pIpcHandle = made.write<ze_ipc_mem_handle_t>();
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hContext);
+    need_pointers(pIpcHandle);
+    std::shared_ptr<MemoryFile> file = handle <= INT32_MAX ? MemoryFile::open(int(handle)) : nullptr;
+    if (!file)
+        return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, no_memory_of_driver(int64_t(handle)));
+    IpcHandle made = IpcHandle::make(IpcHandle::of_memory, *file);
+    made.descriptor = int32_t(handle); // the caller's, as ours closes with `file`
+    made.type = ZE_MEMORY_TYPE_DEVICE;
+    *pIpcHandle = made.write<ze_ipc_mem_handle_t>();
+    return ZE_RESULT_SUCCESS;
 }
 
 } // namespace ze_cpu

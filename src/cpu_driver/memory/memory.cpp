@@ -81,28 +81,26 @@ ze_result_t allocate(ze_memory_type_t type, std::initializer_list<const void *> 
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     if ((alignment & (alignment - 1)) != 0 || alignment > most_alignment)
         return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
-    return guarded([&]() -> ze_result_t {
-        const ExternalMemory external(chains);
-        if (external.is_asked_for()) {
-            if (alignment > page_size())
-                return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
-            *pointer = map_allocation(external.file(size), size, type, device, Allocation::mapped);
-            return ZE_RESULT_SUCCESS;
-        }
-        void *block = nullptr, *memory = allocate_pages(size, alignment, block);
-        if (!memory)
-            return type == ZE_MEMORY_TYPE_DEVICE ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
-                                                 : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-        try {
-            add(registry(), {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, nullptr,
-                             Allocation::heap, block});
-        } catch (...) {
-            free(block);
-            throw;
-        }
-        *pointer = memory;
+    const ExternalMemory external(chains);
+    if (external.is_asked_for()) {
+        if (alignment > page_size())
+            return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
+        *pointer = map_allocation(external.file(size), size, type, device, Allocation::mapped);
         return ZE_RESULT_SUCCESS;
-    });
+    }
+    void *block = nullptr, *memory = allocate_pages(size, alignment, block);
+    if (!memory)
+        return type == ZE_MEMORY_TYPE_DEVICE ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
+                                             : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    try {
+        add(registry(),
+            {reinterpret_cast<uintptr_t>(memory), size, type, 0, device, nullptr, Allocation::heap, block});
+    } catch (...) {
+        free(block);
+        throw;
+    }
+    *pointer = memory;
+    return ZE_RESULT_SUCCESS;
 }
 
 /// Gives the memory of an allocation back to malloc or to the system.
@@ -168,8 +166,7 @@ ze_result_t export_descriptor(const Allocation &allocation, ze_external_memory_e
         return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
                       "the memory was not allocated for export: its descriptor's chain has no "
                       "ze_external_memory_export_desc_t");
-    if (ze_result_t bad = check_shareable(allocation))
-        return bad;
+    check_shareable(allocation);
     to.fd = fcntl(allocation.file->descriptor(), F_DUPFD_CLOEXEC, 3);
     return to.fd < 0 ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : ZE_RESULT_SUCCESS;
 }
@@ -188,13 +185,12 @@ bool find_allocation(const void *pointer, Allocation &found) {
     return find_mapping(pointer, found);
 }
 
-ze_result_t check_shareable(const Allocation &allocation) {
-    if (allocation.offset == 0)
-        return ZE_RESULT_SUCCESS;
-    return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                  "the memory is mapped from byte " + std::to_string(allocation.offset) +
-                      " of its physical memory on, but a receiver gets physical memory from its start: "
-                      "share the handle of the physical memory");
+void check_shareable(const Allocation &allocation) {
+    if (allocation.offset != 0)
+        throw refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                     "the memory is mapped from byte " + std::to_string(allocation.offset) +
+                         " of its physical memory on, but a receiver gets physical memory from its start: "
+                         "share the handle of the physical memory");
 }
 
 void *map_allocation(std::shared_ptr<MemoryFile> file, size_t size, ze_memory_type_t type,
@@ -244,49 +240,43 @@ ze_result_t unmap_ipc(const void *pointer) {
 ze_result_t zeMemAllocShared(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
                              const ze_host_mem_alloc_desc_t *host_desc, size_t size, size_t alignment,
                              ze_device_handle_t hDevice, void **pptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(device_desc);
-    ZE_CPU_NEED_POINTER(host_desc);
-    ZE_CPU_NEED_POINTER(pptr);
+    need_handles(hContext);
+    need_pointers(device_desc, host_desc, pptr);
     return allocate(ZE_MEMORY_TYPE_SHARED, {device_desc->pNext, host_desc->pNext}, size, alignment, hDevice,
                     pptr);
 }
 
 ze_result_t zeMemAllocDevice(ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t *device_desc,
                              size_t size, size_t alignment, ze_device_handle_t hDevice, void **pptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(device_desc);
-    ZE_CPU_NEED_POINTER(pptr);
+    need_handles(hContext, hDevice);
+    need_pointers(device_desc, pptr);
     return allocate(ZE_MEMORY_TYPE_DEVICE, {device_desc->pNext}, size, alignment, hDevice, pptr);
 }
 
 ze_result_t zeMemAllocHost(ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t *host_desc,
                            size_t size, size_t alignment, void **pptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(host_desc);
-    ZE_CPU_NEED_POINTER(pptr);
+    need_handles(hContext);
+    need_pointers(host_desc, pptr);
     return allocate(ZE_MEMORY_TYPE_HOST, {host_desc->pNext}, size, alignment, nullptr, pptr);
 }
 
 ze_result_t zeMemFree(ze_context_handle_t hContext, void *ptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(ptr);
+    need_handles(hContext);
+    need_pointers(ptr);
     return release(ptr, false);
 }
 
 ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_desc_t *pMemFreeDesc,
                          void *ptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(pMemFreeDesc);
-    ZE_CPU_NEED_POINTER(ptr);
+    need_handles(hContext);
+    need_pointers(pMemFreeDesc, ptr);
     if (pMemFreeDesc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     Allocation found;
     if (!find_allocation(ptr, found))
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     if (pMemFreeDesc->freePolicy & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE)
-        if (ze_result_t result = guarded(synchronize_all); result != ZE_RESULT_SUCCESS)
+        if (ze_result_t result = synchronize_all(); result != ZE_RESULT_SUCCESS)
             return result;
     return release(ptr, false);
 }
@@ -294,9 +284,8 @@ ze_result_t zeMemFreeExt(ze_context_handle_t hContext, const ze_memory_free_ext_
 ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *ptr,
                                     ze_memory_allocation_properties_t *pMemAllocProperties,
                                     ze_device_handle_t *phDevice) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(ptr);
-    ZE_CPU_NEED_POINTER(pMemAllocProperties);
+    need_handles(hContext);
+    need_pointers(ptr, pMemAllocProperties);
     Allocation found; // stays of unknown type for memory that is not ours
     find_allocation(ptr, found);
     pMemAllocProperties->type = found.type;
@@ -310,13 +299,12 @@ ze_result_t zeMemGetAllocProperties(ze_context_handle_t hContext, const void *pt
         return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
     if (!wanted)
         return ZE_RESULT_SUCCESS;
-    return guarded(
-        [&] { return export_descriptor(found, const_cast<ze_external_memory_export_fd_t &>(*wanted)); });
+    return export_descriptor(found, *wanted);
 }
 
 ze_result_t zeMemGetAddressRange(ze_context_handle_t hContext, const void *ptr, void **pBase, size_t *pSize) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(ptr);
+    need_handles(hContext);
+    need_pointers(ptr);
     Allocation found;
     if (!find_allocation(ptr, found))
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;

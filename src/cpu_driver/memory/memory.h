@@ -41,8 +41,8 @@ void *map_allocation(std::shared_ptr<MemoryFile> file, size_t size, ze_memory_ty
 std::shared_ptr<MemoryFile> share_allocation(const void *pointer);
 
 /// Refuses to hand out the file of this memory if that begins with other bytes than the memory does.
-/// Receivers map files from their start.
-ze_result_t check_shareable(const Allocation &allocation);
+/// Receivers map files from their start. Throws ze_result_t, with a sentence.
+void check_shareable(const Allocation &allocation);
 
 /// Unmaps and forgets an allocation that was mapped from an IPC handle.
 ze_result_t unmap_ipc(const void *pointer);

@@ -38,20 +38,14 @@ Sampler::~Sampler() {
 
 ze_result_t zeSamplerCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                             const ze_sampler_desc_t *desc, ze_sampler_handle_t *phSampler) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(phSampler);
-    return guarded([&] {
-        *phSampler = new _ze_sampler_handle_t{std::make_shared<Sampler>(*desc)};
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hContext, hDevice);
+    need_pointers(desc, phSampler);
+    *phSampler = new _ze_sampler_handle_t{std::make_shared<Sampler>(*desc)};
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeSamplerDestroy(ze_sampler_handle_t hSampler) {
-    ZE_CPU_NEED_HANDLE(hSampler);
-    delete hSampler; // launches that still run keep the Sampler alive
-    return ZE_RESULT_SUCCESS;
+    return destroy(hSampler); // launches that still run keep the Sampler alive
 }
 
 } // namespace ze_cpu

@@ -52,13 +52,13 @@ bool aligned(uintptr_t value) {
     return value % page_size() == 0;
 }
 
-/// Checks the address and size of a call: both must be multiples of the page size.
-ze_result_t check_range(const void *pointer, size_t size) {
-    ZE_CPU_NEED_POINTER(pointer);
+/// Checks the address and size of a call: both must be multiples of the page size. Throws ze_result_t.
+void check_range(const void *pointer, size_t size) {
+    need_pointers(pointer);
     if (size == 0 || !aligned(size))
-        return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
-    return aligned(reinterpret_cast<uintptr_t>(pointer)) ? ZE_RESULT_SUCCESS
-                                                         : ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
+        throw ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
+    if (!aligned(reinterpret_cast<uintptr_t>(pointer)))
+        throw ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
 }
 
 /// The reserved range that contains all of these bytes, or the end.
@@ -117,15 +117,13 @@ constexpr int reserve_flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 /// Calls change(state, start) under the lock if a reserved range contains all of these bytes, which
 /// then consist of whole pieces.
 template <class Change> ze_result_t change_range(const void *ptr, size_t size, Change change) {
-    return guarded([&]() -> ze_result_t {
-        State &s = state();
-        const auto start = reinterpret_cast<uintptr_t>(ptr);
-        std::lock_guard lock(s.mutex);
-        if (find_range(s, start, size) == s.ranges.end())
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        cut_out(s, start, size);
-        return change(s, start);
-    });
+    State &s = state();
+    const auto start = reinterpret_cast<uintptr_t>(ptr);
+    std::lock_guard lock(s.mutex);
+    if (find_range(s, start, size) == s.ranges.end())
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    cut_out(s, start, size);
+    return change(s, start);
 }
 
 } // namespace
@@ -154,83 +152,73 @@ std::shared_ptr<MemoryFile> find_physical(const void *handle) {
 
 ze_result_t zeVirtualMemQueryPageSize(ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t,
                                       size_t *pagesize) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(pagesize);
+    need_handles(hContext, hDevice);
+    need_pointers(pagesize);
     *pagesize = page_size(); // for any size, so there is no reason to refuse 0
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeVirtualMemReserve(ze_context_handle_t hContext, const void *pStart, size_t size, void **pptr) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(pptr);
+    need_handles(hContext);
+    need_pointers(pptr);
     if (size == 0 || !aligned(size))
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
-    return guarded([&]() -> ze_result_t {
-        State &s = state();
-        std::lock_guard lock(s.mutex);
-        // mmap takes the address as a hint.
-        void *memory = mmap(const_cast<void *>(pStart), size, PROT_NONE, reserve_flags, -1, 0);
-        if (memory == MAP_FAILED)
-            return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-        const auto start = reinterpret_cast<uintptr_t>(memory);
-        try {
-            s.ranges[start] = size;
-            s.pieces[start].size = size;
-        } catch (...) {
-            s.ranges.erase(start);
-            munmap(memory, size);
-            throw;
-        }
-        *pptr = memory;
-        return ZE_RESULT_SUCCESS;
-    });
+    State &s = state();
+    std::lock_guard lock(s.mutex);
+    // mmap takes the address as a hint.
+    void *memory = mmap(const_cast<void *>(pStart), size, PROT_NONE, reserve_flags, -1, 0);
+    if (memory == MAP_FAILED)
+        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    const auto start = reinterpret_cast<uintptr_t>(memory);
+    try {
+        s.ranges[start] = size;
+        s.pieces[start].size = size;
+    } catch (...) {
+        s.ranges.erase(start);
+        munmap(memory, size);
+        throw;
+    }
+    *pptr = memory;
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeVirtualMemFree(ze_context_handle_t hContext, const void *ptr, size_t size) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    if (ze_result_t bad = check_range(ptr, size))
-        return bad;
-    return guarded([&]() -> ze_result_t {
-        State &s = state();
-        const auto start = reinterpret_cast<uintptr_t>(ptr);
-        std::lock_guard lock(s.mutex);
-        auto range = s.ranges.find(start);
-        if (range == s.ranges.end() || range->second != size)
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        s.ranges.erase(range);
-        s.pieces.erase(s.pieces.lower_bound(start), s.pieces.lower_bound(start + size));
-        munmap(const_cast<void *>(ptr), size);
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hContext);
+    check_range(ptr, size);
+    State &s = state();
+    const auto start = reinterpret_cast<uintptr_t>(ptr);
+    std::lock_guard lock(s.mutex);
+    auto range = s.ranges.find(start);
+    if (range == s.ranges.end() || range->second != size)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    s.ranges.erase(range);
+    s.pieces.erase(s.pieces.lower_bound(start), s.pieces.lower_bound(start + size));
+    munmap(const_cast<void *>(ptr), size);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zePhysicalMemCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                 ze_physical_mem_desc_t *desc, ze_physical_mem_handle_t *phPhysicalMemory) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(phPhysicalMemory);
+    need_handles(hContext);
+    need_pointers(desc, phPhysicalMemory);
     if (desc->flags & ~(physical_mem_on_device | physical_mem_on_host))
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     const bool on_host = desc->flags & physical_mem_on_host;
     if (!on_host)
-        ZE_CPU_NEED_HANDLE(hDevice);
+        need_handles(hDevice);
     if (desc->size == 0 || !aligned(desc->size) || desc->size > runtime().info.global_size)
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
-    return guarded([&] {
-        auto physical = std::make_unique<_ze_physical_mem_handle_t>();
-        *physical = {ExternalMemory({desc->pNext}).file(desc->size),
-                     on_host ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE, hDevice};
-        std::lock_guard lock(state().mutex);
-        state().physical.insert(physical.get());
-        *phPhysicalMemory = physical.release();
-        return ZE_RESULT_SUCCESS;
-    });
+    auto physical = std::make_unique<_ze_physical_mem_handle_t>();
+    *physical = {ExternalMemory({desc->pNext}).file(desc->size),
+                 on_host ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE, hDevice};
+    std::lock_guard lock(state().mutex);
+    state().physical.insert(physical.get());
+    *phPhysicalMemory = physical.release();
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hPhysicalMemory);
+    need_handles(hContext, hPhysicalMemory);
     {
         std::lock_guard lock(state().mutex);
         state().physical.erase(hPhysicalMemory);
@@ -242,10 +230,8 @@ ze_result_t zePhysicalMemDestroy(ze_context_handle_t hContext, ze_physical_mem_h
 ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_t size,
                             ze_physical_mem_handle_t hPhysicalMemory, size_t offset,
                             ze_memory_access_attribute_t access) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hPhysicalMemory);
-    if (ze_result_t bad = check_range(ptr, size))
-        return bad;
+    need_handles(hContext, hPhysicalMemory);
+    check_range(ptr, size);
     if (access > ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     if (!aligned(offset))
@@ -264,9 +250,8 @@ ze_result_t zeVirtualMemMap(ze_context_handle_t hContext, const void *ptr, size_
 }
 
 ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void *ptr, size_t size) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    if (ze_result_t bad = check_range(ptr, size))
-        return bad;
+    need_handles(hContext);
+    check_range(ptr, size);
     return change_range(ptr, size, [&](State &s, uintptr_t start) {
         if (mmap(const_cast<void *>(ptr), size, PROT_NONE, reserve_flags | MAP_FIXED, -1, 0) == MAP_FAILED)
             return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -277,9 +262,8 @@ ze_result_t zeVirtualMemUnmap(ze_context_handle_t hContext, const void *ptr, siz
 
 ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const void *ptr, size_t size,
                                            ze_memory_access_attribute_t access) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    if (ze_result_t bad = check_range(ptr, size))
-        return bad;
+    need_handles(hContext);
+    check_range(ptr, size);
     if (access > ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     return change_range(ptr, size, [&](State &s, uintptr_t start) {
@@ -292,29 +276,25 @@ ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t hContext, const v
 
 ze_result_t zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const void *ptr, size_t size,
                                            ze_memory_access_attribute_t *access, size_t *outSize) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_POINTER(access);
-    ZE_CPU_NEED_POINTER(outSize);
-    if (ze_result_t bad = check_range(ptr, size))
-        return bad;
-    return guarded([&]() -> ze_result_t {
-        State &s = state();
-        const auto start = reinterpret_cast<uintptr_t>(ptr);
-        std::lock_guard lock(s.mutex);
-        auto range = find_range(s, start, size);
-        if (range == s.ranges.end())
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        auto piece = std::prev(s.pieces.upper_bound(start));
-        *access = piece->second.access;
-        uintptr_t end = start;
-        for (; end < start + size && piece->second.access == *access; ++piece) {
-            end = piece->first + piece->second.size;
-            if (end == range->first + range->second)
-                break;
-        }
-        *outSize = std::min(end - start, size);
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hContext);
+    need_pointers(access, outSize);
+    check_range(ptr, size);
+    State &s = state();
+    const auto start = reinterpret_cast<uintptr_t>(ptr);
+    std::lock_guard lock(s.mutex);
+    auto range = find_range(s, start, size);
+    if (range == s.ranges.end())
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    auto piece = std::prev(s.pieces.upper_bound(start));
+    *access = piece->second.access;
+    uintptr_t end = start;
+    for (; end < start + size && piece->second.access == *access; ++piece) {
+        end = piece->first + piece->second.size;
+        if (end == range->first + range->second)
+            break;
+    }
+    *outSize = std::min(end - start, size);
+    return ZE_RESULT_SUCCESS;
 }
 
 } // namespace ze_cpu

@@ -12,27 +12,18 @@
 namespace ze_cpu {
 namespace {
 
-const ze_module_program_exp_desc_t *find_inputs(const ze_module_desc_t &desc) {
-    for (auto *next = static_cast<const ze_base_desc_t *>(desc.pNext); next;
-         next = static_cast<const ze_base_desc_t *>(next->pNext))
-        if (next->stype == ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC)
-            return reinterpret_cast<const ze_module_program_exp_desc_t *>(next);
-    return nullptr;
-}
-
-ze_result_t check_inputs(const ze_module_desc_t &desc, const ze_module_program_exp_desc_t &several) {
+void check_inputs(const ze_module_desc_t &desc, const ze_module_program_exp_desc_t &several) {
     if (desc.format != ZE_MODULE_FORMAT_IL_SPIRV) // a native binary is complete
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        throw ZE_RESULT_ERROR_INVALID_ARGUMENT;
     if (several.count == 0)
-        return ZE_RESULT_ERROR_INVALID_SIZE;
-    ZE_CPU_NEED_POINTER(several.inputSizes);
-    ZE_CPU_NEED_POINTER(several.pInputModules);
-    return ZE_RESULT_SUCCESS;
+        throw ZE_RESULT_ERROR_INVALID_SIZE;
+    need_pointers(several.inputSizes, several.pInputModules);
 }
 
-ze_result_t check_input(const ze_module_desc_t &desc) {
-    ZE_CPU_NEED_POINTER(desc.pInputModule);
-    return desc.inputSize ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_SIZE;
+void check_input(const ze_module_desc_t &desc) {
+    need_pointers(desc.pInputModule);
+    if (desc.inputSize == 0)
+        throw ZE_RESULT_ERROR_INVALID_SIZE;
 }
 
 ze_result_t build_il(const ze_module_desc_t &desc, const ze_module_program_exp_desc_t *several,
@@ -115,65 +106,57 @@ ze_result_t make_native(const _ze_module_handle_t &module, std::vector<uint8_t> 
 ze_result_t zeModuleCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                            const ze_module_desc_t *desc, ze_module_handle_t *phModule,
                            ze_module_build_log_handle_t *phBuildLog) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(phModule);
+    need_handles(hContext, hDevice);
+    need_pointers(desc, phModule);
     if (desc->format != ZE_MODULE_FORMAT_IL_SPIRV && desc->format != ZE_MODULE_FORMAT_NATIVE)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    return guarded([&]() -> ze_result_t {
-        const auto *several = find_inputs(*desc);
-        if (ze_result_t bad = several ? check_inputs(*desc, *several) : check_input(*desc))
-            return bad;
-        auto log = std::make_unique<_ze_module_build_log_handle_t>();
-        auto module = std::make_unique<_ze_module_handle_t>();
-        module->context = hContext;
-        module->built = std::make_shared<BuiltModule>();
-        module->unit = std::make_shared<Unit>();
-        ze_result_t result = desc->format == ZE_MODULE_FORMAT_IL_SPIRV
-                                 ? build_il(*desc, several, *module, log->text)
-                                 : build_native(*desc, *module, log->text);
-        module->has_imports = !module->unit->unresolved.empty();
-        if (!module->has_imports && !module->unit->exports_anything())
-            module->unit->sources.clear(); // no other module can use them
-        if (phBuildLog)
-            *phBuildLog = log.release();
-        if (result == ZE_RESULT_SUCCESS)
-            *phModule = module.release();
-        return result;
-    });
+    const auto *several =
+        find_next<const ze_module_program_exp_desc_t>(desc->pNext, ZE_STRUCTURE_TYPE_MODULE_PROGRAM_EXP_DESC);
+    several ? check_inputs(*desc, *several) : check_input(*desc);
+    auto log = std::make_unique<_ze_module_build_log_handle_t>();
+    auto module = std::make_unique<_ze_module_handle_t>();
+    module->context = hContext;
+    module->built = std::make_shared<BuiltModule>();
+    module->unit = std::make_shared<Unit>();
+    ze_result_t result = desc->format == ZE_MODULE_FORMAT_IL_SPIRV
+                             ? build_il(*desc, several, *module, log->text)
+                             : build_native(*desc, *module, log->text);
+    module->has_imports = !module->unit->unresolved.empty();
+    if (!module->has_imports && !module->unit->exports_anything())
+        module->unit->sources.clear(); // no other module can use them
+    if (phBuildLog)
+        *phBuildLog = log.release();
+    if (result == ZE_RESULT_SUCCESS)
+        *phModule = module.release();
+    return result;
 }
 
 ze_result_t zeModuleDestroy(ze_module_handle_t hModule) {
-    ZE_CPU_NEED_HANDLE(hModule);
-    delete hModule;
-    return ZE_RESULT_SUCCESS;
+    return destroy(hModule);
 }
 
 ze_result_t zeModuleGetKernelNames(ze_module_handle_t hModule, uint32_t *pCount, const char **pNames) {
-    ZE_CPU_NEED_HANDLE(hModule);
+    need_handles(hModule);
     const auto &kernels = hModule->built->kernels;
     return answer_list(uint32_t(kernels.size()), pCount, pNames,
                        [&](uint32_t i, const char *&name) { name = kernels[i].name.c_str(); });
 }
 
 ze_result_t zeModuleGetProperties(ze_module_handle_t hModule, ze_module_properties_t *pModuleProperties) {
-    ZE_CPU_NEED_HANDLE(hModule);
-    ZE_CPU_NEED_POINTER(pModuleProperties);
+    need_handles(hModule);
+    need_pointers(pModuleProperties);
     pModuleProperties->flags = hModule->has_imports ? ZE_MODULE_PROPERTY_FLAG_IMPORTS : 0;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t hModuleBuildLog) {
-    ZE_CPU_NEED_HANDLE(hModuleBuildLog);
-    delete hModuleBuildLog;
-    return ZE_RESULT_SUCCESS;
+    return destroy(hModuleBuildLog);
 }
 
 ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildLog, size_t *pSize,
                                       char *pBuildLog) {
-    ZE_CPU_NEED_HANDLE(hModuleBuildLog);
-    ZE_CPU_NEED_POINTER(pSize);
+    need_handles(hModuleBuildLog);
+    need_pointers(pSize);
     const std::string &text = hModuleBuildLog->text;
     if (pBuildLog) {
         size_t size = std::min(*pSize, text.size() + 1);
@@ -187,21 +170,19 @@ ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t hModuleBuildL
 }
 
 ze_result_t zeModuleGetNativeBinary(ze_module_handle_t hModule, size_t *pSize, uint8_t *pModuleNativeBinary) {
-    ZE_CPU_NEED_HANDLE(hModule);
-    ZE_CPU_NEED_POINTER(pSize);
-    return guarded([&]() -> ze_result_t {
-        std::lock_guard lock(hModule->mutex);
-        if (hModule->native.empty())
-            if (ze_result_t result = make_native(*hModule, hModule->native))
-                return result;
-        if (pModuleNativeBinary) {
-            if (*pSize < hModule->native.size())
-                return ZE_RESULT_ERROR_INVALID_SIZE;
-            std::memcpy(pModuleNativeBinary, hModule->native.data(), hModule->native.size());
-        }
-        *pSize = hModule->native.size();
-        return ZE_RESULT_SUCCESS;
-    });
+    need_handles(hModule);
+    need_pointers(pSize);
+    std::lock_guard lock(hModule->mutex);
+    if (hModule->native.empty())
+        if (ze_result_t result = make_native(*hModule, hModule->native))
+            return result;
+    if (pModuleNativeBinary) {
+        if (*pSize < hModule->native.size())
+            return ZE_RESULT_ERROR_INVALID_SIZE;
+        std::memcpy(pModuleNativeBinary, hModule->native.data(), hModule->native.size());
+    }
+    *pSize = hModule->native.size();
+    return ZE_RESULT_SUCCESS;
 }
 
 } // namespace ze_cpu

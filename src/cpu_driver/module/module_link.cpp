@@ -165,38 +165,30 @@ std::mutex &link_mutex() {
 
 ze_result_t zeModuleDynamicLink(uint32_t numModules, ze_module_handle_t *phModules,
                                 ze_module_build_log_handle_t *phLinkLog) {
-    ZE_CPU_NEED_POINTER(phModules);
-    for (uint32_t i = 0; i < numModules; i++)
-        ZE_CPU_NEED_HANDLE(phModules[i]);
-    return guarded([&] {
-        auto log = std::make_unique<_ze_module_build_log_handle_t>();
-        std::lock_guard lock(link_mutex());
-        const ze_result_t result = Link({phModules, numModules}, log->text).run();
-        if (phLinkLog)
-            *phLinkLog = log.release();
-        return result;
-    });
+    need_pointers(phModules);
+    need_each_handle(numModules, phModules);
+    auto log = std::make_unique<_ze_module_build_log_handle_t>();
+    std::lock_guard lock(link_mutex());
+    const ze_result_t result = Link({phModules, numModules}, log->text).run();
+    if (phLinkLog)
+        *phLinkLog = log.release();
+    return result;
 }
 
 ze_result_t zeModuleInspectLinkageExt(ze_linkage_inspection_ext_desc_t *pInspectDesc, uint32_t numModules,
                                       ze_module_handle_t *phModules, ze_module_build_log_handle_t *phLog) {
-    ZE_CPU_NEED_POINTER(pInspectDesc);
-    ZE_CPU_NEED_POINTER(phModules);
-    ZE_CPU_NEED_POINTER(phLog);
-    for (uint32_t i = 0; i < numModules; i++)
-        ZE_CPU_NEED_HANDLE(phModules[i]);
+    need_pointers(pInspectDesc, phModules, phLog);
+    need_each_handle(numModules, phModules);
     constexpr uint32_t known = ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS |
                                ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS |
                                ZE_LINKAGE_INSPECTION_EXT_FLAG_EXPORTS;
     if (pInspectDesc->flags & ~known)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
-    return guarded([&] {
-        auto log = std::make_unique<_ze_module_build_log_handle_t>();
-        std::lock_guard lock(link_mutex());
-        inspect({phModules, numModules}, pInspectDesc->flags, log->text);
-        *phLog = log.release();
-        return ZE_RESULT_SUCCESS;
-    });
+    auto log = std::make_unique<_ze_module_build_log_handle_t>();
+    std::lock_guard lock(link_mutex());
+    inspect({phModules, numModules}, pInspectDesc->flags, log->text);
+    *phLog = log.release();
+    return ZE_RESULT_SUCCESS;
 }
 
 } // namespace ze_cpu

@@ -19,6 +19,7 @@
 
 #include <level_zero/ze_api.h>
 
+#include "border/border.h"
 #include "cancellation.h"
 #include "deadline.h"
 
@@ -89,15 +90,17 @@ private:
     static void leave() noexcept;
 };
 
-/// An entry point as the tables hold it: behind the gate. Functions that return a handle or a
-/// number only read constants and need no gate.
+/// An entry point as the tables hold it: behind the gate, and without exceptions. Functions that return a
+/// handle or a number only read constants and need no gate.
 template <auto function> struct Gated;
 template <class Result, class... Parameters, Result (*function)(Parameters...)> struct Gated<function> {
     static Result call(Parameters... parameters) {
         if constexpr (std::is_same_v<Result, ze_result_t>) {
             const Uncancelled until_done;
             const ForkGate::Pass pass;
-            return ForkGate::refuses() ? ZE_RESULT_ERROR_UNINITIALIZED : function(parameters...);
+            if (ForkGate::refuses())
+                return ZE_RESULT_ERROR_UNINITIALIZED;
+            return guarded([&] { return function(parameters...); });
         } else {
             return function(parameters...);
         }

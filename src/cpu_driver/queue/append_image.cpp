@@ -21,13 +21,11 @@ struct Region {
 };
 
 /// Checks and converts a region; null means the whole image. Values for dimensions that the image's
-/// type lacks (the height of a 1D image) are ignored.
-ze_result_t make_region(const Image &image, const ze_image_region_t *from, Region &to) {
-    if (!from) {
-        to = {{0, 0, 0}, image.extent()};
-        return ZE_RESULT_SUCCESS;
-    }
-    to = {{from->originX, from->originY, from->originZ}, {from->width, from->height, from->depth}};
+/// type lacks (the height of a 1D image) are ignored. Throws ze_result_t.
+Region make_region(const Image &image, const ze_image_region_t *from) {
+    if (!from)
+        return {{0, 0, 0}, image.extent()};
+    Region to{{from->originX, from->originY, from->originZ}, {from->width, from->height, from->depth}};
     const ze_image_type_t type = image.type();
     const bool flat = type != ZE_IMAGE_TYPE_2DARRAY && type != ZE_IMAGE_TYPE_3D;
     const bool line = type == ZE_IMAGE_TYPE_1D || type == ZE_IMAGE_TYPE_BUFFER;
@@ -36,8 +34,8 @@ ze_result_t make_region(const Image &image, const ze_image_region_t *from, Regio
     for (int i = 0; i < 3; i++)
         if (to.size[i] == 0 || to.origin[i] > image.extent()[i] ||
             to.size[i] > image.extent()[i] - to.origin[i])
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return ZE_RESULT_SUCCESS;
+            throw ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    return to;
 }
 
 bool overlap(const Region &a, const Region &b) {
@@ -89,50 +87,38 @@ private:
 };
 
 /// Converts pitches. Level Zero counts the levels of a 1D array as rows, OpenCL as slices. OpenCL
-/// refuses a pitch for a dimension that the image's type lacks.
-ze_result_t make_pitches(const Image &image, const Region &region, uint32_t row, uint32_t slice,
-                         TransferImage::Pitches &to) {
+/// refuses a pitch for a dimension that the image's type lacks. Throws ze_result_t.
+TransferImage::Pitches make_pitches(const Image &image, const Region &region, uint32_t row, uint32_t slice) {
     const size_t least_row = region.size[0] * image.format().pixel_size;
     if (row && row < least_row)
-        return ZE_RESULT_ERROR_INVALID_SIZE;
+        throw ZE_RESULT_ERROR_INVALID_SIZE;
     const size_t least_slice = (row ? row : least_row) * region.size[1];
     if (slice && region.size[2] > 1 && slice < least_slice)
-        return ZE_RESULT_ERROR_INVALID_SIZE;
+        throw ZE_RESULT_ERROR_INVALID_SIZE;
     switch (image.type()) {
     case ZE_IMAGE_TYPE_2DARRAY:
     case ZE_IMAGE_TYPE_3D:
-        to = {row, slice >= least_slice ? slice : 0};
-        break;
+        return {row, slice >= least_slice ? slice : 0};
     case ZE_IMAGE_TYPE_2D:
-        to = {row, 0};
-        break;
+        return {row, 0};
     case ZE_IMAGE_TYPE_1DARRAY:
-        to = {row, row}; // OpenCL defines the slice pitch here, but the runtime reads the row pitch
-        break;
+        return {row, row}; // OpenCL defines the slice pitch here, but the runtime reads the row pitch
     default:
-        to = {0, 0};
+        return {0, 0};
     }
-    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t append_transfer(ze_command_list_handle_t list, ze_image_handle_t handle,
                             const ze_image_region_t *wanted, void *memory, bool to_memory, uint32_t row,
                             uint32_t slice, ze_event_handle_t signal, uint32_t wait_count,
                             ze_event_handle_t *waits) {
-    if (ze_result_t bad = check_append(list, wait_count, waits))
-        return bad;
-    ZE_CPU_NEED_HANDLE(handle);
-    ZE_CPU_NEED_POINTER(memory);
-    return guarded([&]() -> ze_result_t {
-        Region region;
-        TransferImage::Pitches pitches;
-        if (ze_result_t bad = make_region(*handle->image, wanted, region))
-            return bad;
-        if (ze_result_t bad = make_pitches(*handle->image, region, row, slice, pitches))
-            return bad;
-        auto command = std::make_shared<TransferImage>(handle->image, region, memory, to_memory, pitches);
-        return append(list, command, signal, wait_count, waits);
-    });
+    check_append(list, wait_count, waits);
+    need_handles(handle);
+    need_pointers(memory);
+    const Region region = make_region(*handle->image, wanted);
+    const auto pitches = make_pitches(*handle->image, region, row, slice);
+    auto command = std::make_shared<TransferImage>(handle->image, region, memory, to_memory, pitches);
+    return append(list, command, signal, wait_count, waits);
 }
 
 } // namespace
@@ -143,25 +129,16 @@ ze_result_t zeCommandListAppendImageCopyRegion(ze_command_list_handle_t hCommand
                                                const ze_image_region_t *pSrcRegion,
                                                ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
                                                ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_HANDLE(hDstImage);
-    ZE_CPU_NEED_HANDLE(hSrcImage);
-    return guarded([&]() -> ze_result_t {
-        const Image &to = *hDstImage->image, &from = *hSrcImage->image;
-        Region to_region, from_region;
-        if (ze_result_t bad = make_region(to, pDstRegion, to_region))
-            return bad;
-        if (ze_result_t bad = make_region(from, pSrcRegion, from_region))
-            return bad;
-        if (to_region.size != from_region.size || to.format().opencl != from.format().opencl)
-            return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        if (&to == &from && overlap(to_region, from_region))
-            return ZE_RESULT_ERROR_OVERLAPPING_REGIONS;
-        auto command =
-            std::make_shared<CopyImage>(hDstImage->image, to_region, hSrcImage->image, from_region);
-        return append(hCommandList, command, hSignalEvent, numWaitEvents, phWaitEvents);
-    });
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_handles(hDstImage, hSrcImage);
+    const Image &to = *hDstImage->image, &from = *hSrcImage->image;
+    const Region to_region = make_region(to, pDstRegion), from_region = make_region(from, pSrcRegion);
+    if (to_region.size != from_region.size || to.format().opencl != from.format().opencl)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    if (&to == &from && overlap(to_region, from_region))
+        return ZE_RESULT_ERROR_OVERLAPPING_REGIONS;
+    auto command = std::make_shared<CopyImage>(hDstImage->image, to_region, hSrcImage->image, from_region);
+    return append(hCommandList, command, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t zeCommandListAppendImageCopy(ze_command_list_handle_t hCommandList, ze_image_handle_t hDstImage,

@@ -21,15 +21,15 @@ bool fits_cooperative(const ze_group_count_t &groups) {
 }
 
 /// Reads the pNext chain of a launch. The cooperative descriptor is the only known structure;
-/// others are refused.
-ze_result_t read_parameters(const void *next, bool &cooperative) {
-    for (auto *p = static_cast<const ze_base_desc_t *>(next); p;
-         p = static_cast<const ze_base_desc_t *>(p->pNext)) {
-        if (p->stype != structure_type_cooperative)
-            return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-        cooperative = reinterpret_cast<const CooperativeDesc *>(p)->isCooperative;
-    }
-    return ZE_RESULT_SUCCESS;
+/// others are refused. Returns whether the launch is cooperative.
+bool read_parameters(const void *next) {
+    bool cooperative = false;
+    each_next(next, [&](const ze_base_desc_t &p) {
+        if (p.stype != structure_type_cooperative)
+            throw ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+        cooperative = reinterpret_cast<const CooperativeDesc &>(p).isCooperative;
+    });
+    return cooperative;
 }
 
 /// Does what zeKernelSetGroupSize and zeKernelSetArgumentValue do. For an argument in local memory,
@@ -40,12 +40,12 @@ ze_result_t set_state(ze_kernel_handle_t kernel, const GroupSize &size, void **a
         return result;
     const auto &args = kernel->object->info().args;
     if (!args.empty())
-        ZE_CPU_NEED_POINTER(arguments);
+        need_pointers(arguments);
     for (uint32_t i = 0; i < args.size(); i++) {
         size_t bytes = args[i].size;
         const void *value = arguments[i];
         if (args[i].kind == ArgKind::local) {
-            ZE_CPU_NEED_POINTER(value);
+            need_pointers(value);
             bytes = *static_cast<const size_t *>(value);
             value = nullptr;
         }
@@ -76,10 +76,7 @@ ze_result_t zeCommandListAppendLaunchCooperativeKernel(ze_command_list_handle_t 
 }
 
 ze_result_t zeKernelSuggestMaxCooperativeGroupCount(ze_kernel_handle_t hKernel, uint32_t *totalGroupCount) {
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(totalGroupCount);
-    *totalGroupCount = most_cooperative_groups;
-    return ZE_RESULT_SUCCESS;
+    return answer(hKernel, totalGroupCount, [](auto &) { return most_cooperative_groups; });
 }
 
 ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle_t hCommandList,
@@ -88,34 +85,24 @@ ze_result_t zeCommandListAppendLaunchKernelWithParameters(ze_command_list_handle
                                                           const void *pNext, ze_event_handle_t hSignalEvent,
                                                           uint32_t numWaitEvents,
                                                           ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pGroupCounts);
-    bool cooperative = false;
-    if (ze_result_t bad = read_parameters(pNext, cooperative))
-        return bad;
-    return guarded([&]() -> ze_result_t {
-        if (cooperative && !fits_cooperative(*pGroupCounts))
-            return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
-                          "a cooperative launch has one group at most on the CPU device, since its runtime "
-                          "does not promise to run several at once");
-        ze_result_t result = ZE_RESULT_SUCCESS;
-        CommandPtr launch = make_launch(hKernel, *pGroupCounts, result);
-        return launch ? append(hCommandList, launch, hSignalEvent, numWaitEvents, phWaitEvents) : result;
-    });
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_handles(hKernel);
+    need_pointers(pGroupCounts);
+    if (read_parameters(pNext) && !fits_cooperative(*pGroupCounts))
+        return refuse(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                      "a cooperative launch has one group at most on the CPU device, since its runtime "
+                      "does not promise to run several at once");
+    return append(hCommandList, make_launch(hKernel, *pGroupCounts), hSignalEvent, numWaitEvents,
+                  phWaitEvents);
 }
 
 ze_result_t zeCommandListAppendLaunchKernelWithArguments(
     ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, ze_group_count_t groupCounts,
     GroupSize groupSizes, void **pArguments, const void *pNext, ze_event_handle_t hSignalEvent,
     uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_HANDLE(hKernel);
-    bool cooperative = false;
-    if (ze_result_t bad = read_parameters(pNext, cooperative)) // before the kernel is changed
-        return bad;
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_handles(hKernel);
+    read_parameters(pNext); // refuses before the kernel is changed
     if (ze_result_t bad = set_state(hKernel, groupSizes, pArguments))
         return bad;
     return ze_cpu::zeCommandListAppendLaunchKernelWithParameters(hCommandList, hKernel, &groupCounts, pNext,
@@ -127,34 +114,23 @@ ze_result_t zeCommandListAppendLaunchKernelIndirect(ze_command_list_handle_t hCo
                                                     const ze_group_count_t *pLaunchArgumentsBuffer,
                                                     ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
                                                     ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_HANDLE(hKernel);
-    ZE_CPU_NEED_POINTER(pLaunchArgumentsBuffer);
-    return guarded([&]() -> ze_result_t {
-        ze_result_t result = ZE_RESULT_SUCCESS;
-        CommandPtr launch = make_indirect_launch(&hKernel, 1, nullptr, pLaunchArgumentsBuffer, result);
-        return launch ? append(hCommandList, launch, hSignalEvent, numWaitEvents, phWaitEvents) : result;
-    });
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_handles(hKernel);
+    need_pointers(pLaunchArgumentsBuffer);
+    return append(hCommandList, make_indirect_launch(&hKernel, 1, nullptr, pLaunchArgumentsBuffer),
+                  hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t zeCommandListAppendLaunchMultipleKernelsIndirect(
     ze_command_list_handle_t hCommandList, uint32_t numKernels, ze_kernel_handle_t *phKernels,
     const uint32_t *pCountBuffer, const ze_group_count_t *pLaunchArgumentsBuffer,
     ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_POINTER(phKernels);
-    ZE_CPU_NEED_POINTER(pCountBuffer);
-    ZE_CPU_NEED_POINTER(pLaunchArgumentsBuffer);
-    for (uint32_t i = 0; i < numKernels; i++)
-        ZE_CPU_NEED_HANDLE(phKernels[i]);
-    return guarded([&]() -> ze_result_t {
-        ze_result_t result = ZE_RESULT_SUCCESS;
-        CommandPtr launch =
-            make_indirect_launch(phKernels, numKernels, pCountBuffer, pLaunchArgumentsBuffer, result);
-        return launch ? append(hCommandList, launch, hSignalEvent, numWaitEvents, phWaitEvents) : result;
-    });
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_pointers(phKernels, pCountBuffer, pLaunchArgumentsBuffer);
+    need_each_handle(numKernels, phKernels);
+    return append(hCommandList,
+                  make_indirect_launch(phKernels, numKernels, pCountBuffer, pLaunchArgumentsBuffer),
+                  hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 } // namespace ze_cpu

@@ -49,13 +49,10 @@ Box make_box(void *pointer, const ze_copy_region_t &r, size_t pitch, size_t slic
 ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t hCommandList, void *dstptr,
                                           const void *srcptr, size_t size, ze_event_handle_t hSignalEvent,
                                           uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_POINTER(dstptr);
-    ZE_CPU_NEED_POINTER(srcptr);
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_pointers(dstptr, srcptr);
     auto copy = [dstptr, srcptr, size] { std::memmove(dstptr, srcptr, size); };
-    return guarded(
-        [&] { return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hCommandList, void *dstptr,
@@ -63,8 +60,7 @@ ze_result_t zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t hC
                                                      size_t size, ze_event_handle_t hSignalEvent,
                                                      uint32_t numWaitEvents,
                                                      ze_event_handle_t *phWaitEvents) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_HANDLE(hContextSrc);
+    need_handles(hCommandList, hContextSrc);
     return ze_cpu::zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent,
                                                  numWaitEvents, phWaitEvents);
 }
@@ -73,18 +69,15 @@ ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t hCommandList,
                                           const void *pattern, size_t pattern_size, size_t size,
                                           ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
                                           ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_POINTER(ptr);
-    ZE_CPU_NEED_POINTER(pattern);
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_pointers(ptr, pattern);
     if (pattern_size == 0 || pattern_size > max_pattern || (pattern_size & (pattern_size - 1)) != 0 ||
         size % pattern_size != 0)
         return ZE_RESULT_ERROR_INVALID_SIZE;
     std::array<uint8_t, max_pattern> bytes{};
     std::memcpy(bytes.data(), pattern, pattern_size); // the caller may free it before the fill runs
     auto work = [ptr, bytes, pattern_size, size] { fill(ptr, bytes, pattern_size, size); };
-    return guarded(
-        [&] { return append_function(hCommandList, work, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return append_function(hCommandList, work, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hCommandList, void *dstptr,
@@ -93,12 +86,8 @@ ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hComman
                                                 const ze_copy_region_t *srcRegion, uint32_t srcPitch,
                                                 uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent,
                                                 uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_POINTER(dstptr);
-    ZE_CPU_NEED_POINTER(dstRegion);
-    ZE_CPU_NEED_POINTER(srcptr);
-    ZE_CPU_NEED_POINTER(srcRegion);
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_pointers(dstptr, dstRegion, srcptr, srcRegion);
     if (dstRegion->width != srcRegion->width || dstRegion->height != srcRegion->height ||
         dstRegion->depth != srcRegion->depth)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
@@ -110,24 +99,21 @@ ze_result_t zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hComman
             for (size_t y = 0; y < height; y++)
                 std::memmove(to.row(y, z), from.row(y, z), width);
     };
-    return guarded(
-        [&] { return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return append_function(hCommandList, copy, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 ze_result_t zeCommandListAppendMemoryPrefetch(ze_command_list_handle_t hCommandList, const void *ptr,
                                               size_t) {
-    if (ze_result_t bad = check_append(hCommandList, 0, nullptr))
-        return bad;
-    ZE_CPU_NEED_POINTER(ptr);
+    check_append(hCommandList, 0, nullptr);
+    need_pointers(ptr);
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, ze_device_handle_t hDevice,
                                          const void *ptr, size_t, ze_memory_advice_t advice) {
-    if (ze_result_t bad = check_append(hCommandList, 0, nullptr))
-        return bad;
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(ptr);
+    check_append(hCommandList, 0, nullptr);
+    need_handles(hDevice);
+    need_pointers(ptr);
     return advice > ZE_MEMORY_ADVICE_BIAS_UNCACHED ? ZE_RESULT_ERROR_INVALID_ENUMERATION : ZE_RESULT_SUCCESS;
 }
 

@@ -43,14 +43,12 @@ ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandLis
                                             HostFunction pfnHostFunction, void *pUserData, const void *pNext,
                                             ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
                                             ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandList, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_POINTER(pfnHostFunction);
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_pointers(pfnHostFunction);
     if (pNext)
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     auto call = [pfnHostFunction, pUserData] { pfnHostFunction(pUserData); };
-    return guarded(
-        [&] { return append_function(hCommandList, call, hSignalEvent, numWaitEvents, phWaitEvents); });
+    return append_function(hCommandList, call, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
 } // namespace ze_cpu

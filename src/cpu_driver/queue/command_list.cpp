@@ -7,13 +7,13 @@
 
 namespace ze_cpu {
 
-ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_handle_t *waits) {
-    ZE_CPU_NEED_HANDLE(list);
+void check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_handle_t *waits) {
+    need_handles(list);
     if (wait_count && !waits)
-        return ZE_RESULT_ERROR_INVALID_SIZE;
-    for (uint32_t i = 0; i < wait_count; i++)
-        ZE_CPU_NEED_HANDLE(waits[i]);
-    return list->closed ? ZE_RESULT_ERROR_INVALID_ARGUMENT : ZE_RESULT_SUCCESS;
+        throw ZE_RESULT_ERROR_INVALID_SIZE;
+    need_each_handle(wait_count, waits);
+    if (list->closed)
+        throw ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands) {
@@ -49,67 +49,57 @@ void collect(const ze_command_list_handle_t *lists, uint32_t count, std::vector<
 
 ze_result_t zeCommandListCreate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                 const ze_command_list_desc_t *desc, ze_command_list_handle_t *phCommandList) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(desc);
-    ZE_CPU_NEED_POINTER(phCommandList);
+    need_handles(hContext, hDevice);
+    need_pointers(desc, phCommandList);
     if (desc->commandQueueGroupOrdinal != 0)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&] {
-        auto list = std::make_unique<_ze_command_list_handle_t>();
-        list->context = hContext;
-        list->flags = desc->flags;
-        *phCommandList = list.release();
-        return ZE_RESULT_SUCCESS;
-    });
+    auto list = std::make_unique<_ze_command_list_handle_t>();
+    list->context = hContext;
+    list->flags = desc->flags;
+    *phCommandList = list.release();
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeCommandListCreateImmediate(ze_context_handle_t hContext, ze_device_handle_t hDevice,
                                          const ze_command_queue_desc_t *altdesc,
                                          ze_command_list_handle_t *phCommandList) {
-    ZE_CPU_NEED_HANDLE(hContext);
-    ZE_CPU_NEED_HANDLE(hDevice);
-    ZE_CPU_NEED_POINTER(altdesc);
-    ZE_CPU_NEED_POINTER(phCommandList);
+    need_handles(hContext, hDevice);
+    need_pointers(altdesc, phCommandList);
     if (altdesc->mode > ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS)
         return ZE_RESULT_ERROR_INVALID_ENUMERATION;
     if (altdesc->ordinal != 0 || altdesc->index != 0)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&] {
-        auto list = std::make_unique<_ze_command_list_handle_t>();
-        list->context = hContext;
-        list->queue = *altdesc;
-        list->submission = OwnedSubmission::make();
-        *phCommandList = list.release();
-        return ZE_RESULT_SUCCESS;
-    });
-}
-
-ze_result_t zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    delete hCommandList;
+    auto list = std::make_unique<_ze_command_list_handle_t>();
+    list->context = hContext;
+    list->queue = *altdesc;
+    list->submission = OwnedSubmission::make();
+    *phCommandList = list.release();
     return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t zeCommandListDestroy(ze_command_list_handle_t hCommandList) {
+    return destroy(hCommandList);
+}
+
 ze_result_t zeCommandListClose(ze_command_list_handle_t hCommandList) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
+    need_handles(hCommandList);
     if (!hCommandList->submission) // immediate lists have no such state; closing one does nothing
         hCommandList->closed = true;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeCommandListReset(ze_command_list_handle_t hCommandList) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
+    need_handles(hCommandList);
     hCommandList->commands.clear();
     hCommandList->closed = false;
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t hCommandList, uint64_t timeout) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
+    need_handles(hCommandList);
     if (!hCommandList->submission)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    return guarded([&] { return hCommandList->submission->synchronize(Deadline(timeout)); });
+    return hCommandList->submission->synchronize(Deadline(timeout));
 }
 
 ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t hCommandListImmediate,
@@ -118,28 +108,25 @@ ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t
                                                         ze_event_handle_t hSignalEvent,
                                                         uint32_t numWaitEvents,
                                                         ze_event_handle_t *phWaitEvents) {
-    if (ze_result_t bad = check_append(hCommandListImmediate, numWaitEvents, phWaitEvents))
-        return bad;
-    ZE_CPU_NEED_POINTER(phCommandLists);
+    check_append(hCommandListImmediate, numWaitEvents, phWaitEvents);
+    need_pointers(phCommandLists);
     if (!hCommandListImmediate->submission)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     for (uint32_t i = 0; i < numCommandLists; i++) {
-        ZE_CPU_NEED_HANDLE(phCommandLists[i]);
+        need_handles(phCommandLists[i]);
         if (phCommandLists[i]->submission || !phCommandLists[i]->closed)
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     }
-    return guarded([&]() -> ze_result_t {
-        std::vector<CommandPtr> all;
-        auto before = std::make_shared<MarkerCommand>(), after = std::make_shared<MarkerCommand>();
-        for (uint32_t i = 0; i < numWaitEvents; i++)
-            before->wait_signals.push_back(phWaitEvents[i]->signal);
-        all.push_back(before);
-        collect(phCommandLists, numCommandLists, all);
-        if (hSignalEvent)
-            after->signal = signal_to_set(hSignalEvent);
-        all.push_back(after);
-        return submit_at_once(*hCommandListImmediate, all);
-    });
+    std::vector<CommandPtr> all;
+    auto before = std::make_shared<MarkerCommand>(), after = std::make_shared<MarkerCommand>();
+    for (uint32_t i = 0; i < numWaitEvents; i++)
+        before->wait_signals.push_back(phWaitEvents[i]->signal);
+    all.push_back(before);
+    collect(phCommandLists, numCommandLists, all);
+    if (hSignalEvent)
+        after->signal = signal_to_set(hSignalEvent);
+    all.push_back(after);
+    return submit_at_once(*hCommandListImmediate, all);
 }
 
 } // namespace ze_cpu

@@ -32,7 +32,8 @@ struct _ze_command_list_handle_t {
 namespace ze_cpu {
 
 /// Checks the arguments that all appends have: the list, which must be open, and the wait events.
-ze_result_t check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_handle_t *waits);
+/// Throws ze_result_t.
+void check_append(ze_command_list_handle_t list, uint32_t wait_count, ze_event_handle_t *waits);
 
 /// Submits to an immediate list, and waits if the list is synchronous.
 ze_result_t submit_at_once(_ze_command_list_handle_t &list, std::span<const CommandPtr> commands);

@@ -26,88 +26,62 @@ ze_command_list_flags_t list_flags(ze_command_queue_flags_t queue) {
 /// Reads a member of the descriptor that an immediate list was created with.
 template <class T>
 ze_result_t get_immediate(ze_command_list_handle_t list, T *value, T ze_command_queue_desc_t::*member) {
-    ZE_CPU_NEED_HANDLE(list);
-    ZE_CPU_NEED_POINTER(value);
-    if (!list->submission)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    *value = list->queue.*member;
-    return ZE_RESULT_SUCCESS;
-}
-
-template <class T>
-ze_result_t get(ze_command_queue_handle_t queue, T *value, T ze_command_queue_desc_t::*member) {
-    ZE_CPU_NEED_HANDLE(queue);
-    ZE_CPU_NEED_POINTER(value);
-    *value = queue->desc.*member;
-    return ZE_RESULT_SUCCESS;
+    return answer(list, value, [member](auto &it) {
+        if (!it.submission)
+            throw ZE_RESULT_ERROR_INVALID_ARGUMENT;
+        return it.queue.*member;
+    });
 }
 
 } // namespace
 
 ze_result_t zeCommandQueueGetOrdinal(ze_command_queue_handle_t hCommandQueue, uint32_t *pOrdinal) {
-    return get(hCommandQueue, pOrdinal, &ze_command_queue_desc_t::ordinal);
+    return answer(hCommandQueue, pOrdinal, [](auto &it) { return it.desc.ordinal; });
 }
 
 ze_result_t zeCommandQueueGetIndex(ze_command_queue_handle_t hCommandQueue, uint32_t *pIndex) {
-    return get(hCommandQueue, pIndex, &ze_command_queue_desc_t::index);
+    return answer(hCommandQueue, pIndex, [](auto &it) { return it.desc.index; });
 }
 
 ze_result_t zeCommandQueueGetFlags(ze_command_queue_handle_t hCommandQueue,
                                    ze_command_queue_flags_t *pFlags) {
-    return get(hCommandQueue, pFlags, &ze_command_queue_desc_t::flags);
+    return answer(hCommandQueue, pFlags, [](auto &it) { return it.desc.flags; });
 }
 
 ze_result_t zeCommandQueueGetMode(ze_command_queue_handle_t hCommandQueue, ze_command_queue_mode_t *pMode) {
-    return get(hCommandQueue, pMode, &ze_command_queue_desc_t::mode);
+    return answer(hCommandQueue, pMode, [](auto &it) { return it.desc.mode; });
 }
 
 ze_result_t zeCommandQueueGetPriority(ze_command_queue_handle_t hCommandQueue,
                                       ze_command_queue_priority_t *pPriority) {
-    return get(hCommandQueue, pPriority, &ze_command_queue_desc_t::priority);
+    return answer(hCommandQueue, pPriority, [](auto &it) { return it.desc.priority; });
 }
 
 ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t hCommandList,
                                          ze_device_handle_t *phDevice) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(phDevice);
-    *phDevice = the_device();
-    return ZE_RESULT_SUCCESS;
+    return answer(hCommandList, phDevice, [](auto &) { return the_device(); });
 }
 
 ze_result_t zeCommandListGetContextHandle(ze_command_list_handle_t hCommandList,
                                           ze_context_handle_t *phContext) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(phContext);
-    *phContext = hCommandList->context;
-    return ZE_RESULT_SUCCESS;
+    return answer(hCommandList, phContext, [](auto &it) { return it.context; });
 }
 
 ze_result_t zeCommandListGetOrdinal(ze_command_list_handle_t hCommandList, uint32_t *pOrdinal) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(pOrdinal);
-    *pOrdinal = hCommandList->queue.ordinal;
-    return ZE_RESULT_SUCCESS;
+    return answer(hCommandList, pOrdinal, [](auto &it) { return it.queue.ordinal; });
 }
 
 ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t hCommandList, ze_bool_t *pIsImmediate) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(pIsImmediate);
-    *pIsImmediate = bool(hCommandList->submission);
-    return ZE_RESULT_SUCCESS;
+    return answer(hCommandList, pIsImmediate, [](auto &it) { return bool(it.submission); });
 }
 
 ze_result_t zeCommandListIsMutableExp(ze_command_list_handle_t hCommandList, ze_bool_t *pIsMutable) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(pIsMutable);
-    *pIsMutable = false; // mutable lists are not supported
-    return ZE_RESULT_SUCCESS;
+    return answer(hCommandList, pIsMutable, [](auto &) { return ze_bool_t(false); });
 }
 
 ze_result_t zeCommandListGetFlags(ze_command_list_handle_t hCommandList, ze_command_list_flags_t *pFlags) {
-    ZE_CPU_NEED_HANDLE(hCommandList);
-    ZE_CPU_NEED_POINTER(pFlags);
-    *pFlags = hCommandList->submission ? list_flags(hCommandList->queue.flags) : hCommandList->flags;
-    return ZE_RESULT_SUCCESS;
+    return answer(hCommandList, pFlags,
+                  [](auto &it) { return it.submission ? list_flags(it.queue.flags) : it.flags; });
 }
 
 ze_result_t zeCommandListImmediateGetIndex(ze_command_list_handle_t hCommandListImmediate, uint32_t *pIndex) {
