@@ -264,6 +264,15 @@ def test_folder_that_cannot_be_made(tmp_path: Path, below_a_file: bool) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
+def test_home_in_which_nothing_can_be_made() -> None:
+    """The warning names the folder that is at fault. Nobody, not even root, makes folders in /sys."""
+    found, warnings = run(HOME="/sys")
+    assert found == "cache_miss"
+    (warning,) = warnings
+    assert "the folder /sys/.cache/zemm cannot be made (/sys/.cache: " in warning
+    assert "No such file" not in warning
+
+
 @pytest.mark.quick(cases=lambda mode: mode == 0o777)
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
 def test_folder_that_others_can_write(folder: Path, mode: int) -> None:

@@ -52,23 +52,28 @@ std::string default_path() {
     return home.starts_with('/') ? home + "/.cache/zemm" : "";
 }
 
-// Makes the folder and its parents with access for this user only. Returns false and sets errno on
-// failure.
-bool make_folders(const std::string &path) {
+// Makes the folder and its parents with access for this user only. Returns "" or which of them could
+// not be made, and why.
+std::string make_folders(const std::string &path) {
     for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string part = path.substr(0, end);
         struct stat s;
-        if (mkdir(part.c_str(), 0700) && errno != EEXIST && (stat(part.c_str(), &s) || !S_ISDIR(s.st_mode)))
-            return false;
+        if (mkdir(part.c_str(), 0700)) {
+            const int reason = errno; // stat() replaces it
+            if (reason != EEXIST && (stat(part.c_str(), &s) || !S_ISDIR(s.st_mode)))
+                return (part == path ? "" : part + ": ") + std::strerror(reason);
+        }
         if (end == std::string::npos)
-            return true;
+            return "";
     }
 }
 
 // Makes the folder if it does not exist. Returns "" if it can be trusted, else the reason why not.
 std::string problem_of(const std::string &path) {
+    if (const std::string why = make_folders(path); !why.empty())
+        return text("cannot be made (%s)", why.c_str());
     struct stat s;
-    if (!make_folders(path) || stat(path.c_str(), &s))
+    if (stat(path.c_str(), &s))
         return text("cannot be made (%s)", std::strerror(errno));
     if (!S_ISDIR(s.st_mode))
         return "is no folder";
