@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import zemm
+from zemm._library.package_files import package_file
 from zemm._terminal.console import program
 from zemm.doctor import CPU_PACKAGES, run_probe
 
-PACKAGE = Path(zemm.__file__).parent
 OWN_FILES = ("zemm_time", "libzemm.so.0", "libze_cpu.so")
 RUNTIME = "libintelocl.so"
 # What the runtime opens by name. Of files whose name ends with two letters for an instruction set
@@ -58,11 +58,13 @@ def find_runtime() -> Path:
 
 def libraries_of(files: Iterable[Path]) -> dict[str, Path]:
     """The libraries that these files are linked with, by the names in their headers, without
-    the system's."""
+    zemm's own and the system's."""
     command = ["ldd", *map(str, files)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = {}
     for name, path in re.findall(r"(?m)^\t(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", text):
+        if name in OWN_FILES:
+            continue
         if path == "not found":
             raise BundleError(f"{name} was not found, which a library of the bundle needs")
         if not SYSTEM.fullmatch(name):
@@ -72,12 +74,12 @@ def libraries_of(files: Iterable[Path]) -> dict[str, Path]:
 
 def files_of_bundle(runtime: Path) -> dict[str, Path]:
     """Which file to copy for each name in the folder."""
-    files = {name: PACKAGE / name for name in OWN_FILES} | {RUNTIME: runtime}
+    files = {name: package_file(name) for name in OWN_FILES} | {RUNTIME: runtime}
     for pattern in OPENED_BY_RUNTIME:
         files |= {path.name: path for path in runtime.parent.glob(pattern)}
     libraries = [path for name, path in files.items() if ".so" in name]
-    for name, path in libraries_of([PACKAGE / "zemm_time", *libraries]).items():
-        files.setdefault(name, PACKAGE / NO_COMPILER if name.startswith(COMPILER) else path)
+    for name, path in libraries_of([package_file("zemm_time"), *libraries]).items():
+        files.setdefault(name, package_file(NO_COMPILER) if name.startswith(COMPILER) else path)
     for path in files.values():
         if not path.is_file():
             raise BundleError(f"{path} is missing; reinstall its package")

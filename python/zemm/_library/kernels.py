@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from zemm._library.package_files import package_file
+
 
 @dataclass(frozen=True)
 class Row:
@@ -54,7 +56,7 @@ class Row:
 def kernels(path: Path | None = None) -> list[dict[str, Any]]:
     """All kernels, in the order of dispatch, from the list that the build installs with the
     package."""
-    path = path or Path(__file__).parents[1] / "kernels.json"
+    path = path or package_file("kernels.json")
     found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return found
 

@@ -5,8 +5,9 @@ explain the columns."""
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+from zemm._library.package_files import package_file
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def _algorithm(row: dict[str, Any]) -> Algorithm:
     return Algorithm(row["name"], row["number"], kind)
 
 
-_LISTS = json.loads((Path(__file__).parents[1] / "lists.json").read_text(encoding="utf-8"))
+_LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
 FLOAT_SCALINGS = {
