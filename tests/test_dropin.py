@@ -7,6 +7,7 @@ The header comes with the package onednn-devel, oneDNN's own library with onednn
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import zemm
+from readme import block, blocks
 from support_process import captured
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -209,6 +211,75 @@ def test_program_learns_what_zemm_has_not(program: Path) -> None:
     assert result.returncode == UNIMPLEMENTED, result.stdout + result.stderr
     line = "onednn_verbose,v1,primitive,create:dispatch,unimplemented,zemm has no convolution"
     assert line in result.stdout
+
+
+def commands_of_the_page(folder: Path, lines: list[str]) -> Path:
+    """Run lines of docs/compat.md beside a copy of the program. Returns the folder."""
+    shutil.copy(PROGRAM, folder / "program.cpp")
+    (folder / "CMakeLists.txt").write_text(block("Build a program", "cmake", "docs/compat.md"))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "VIRTUAL_ENV": sys.prefix}
+    done = captured(["bash", "-ec", "\n".join(lines)], cwd=folder, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def assert_runs_on_zemm(program: Path) -> None:
+    done = captured([program, "about"], env={"PATH": "", "ONEDNN_VERBOSE": "1"}, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "zemm" in done.stdout
+
+
+COMMANDS = [text for language, text in blocks("Build a program", "docs/compat.md") if language == "sh"]
+
+
+@needs_headers
+@pytest.mark.full
+def test_program_by_cmake(tmp_path: Path) -> None:
+    """find_package(dnnl) gives zemm's library, which the program finds by itself."""
+    assert_runs_on_zemm(commands_of_the_page(tmp_path, COMMANDS[0].splitlines()) / "build" / "program")
+
+
+@needs_headers
+@pytest.mark.full
+def test_program_by_pkg_config(tmp_path: Path) -> None:
+    assert_runs_on_zemm(commands_of_the_page(tmp_path, COMMANDS[1].splitlines()) / "program")
+
+
+@pytest.mark.full
+def test_cmake_says_which_headers_are_missing(tmp_path: Path) -> None:
+    """Those of oneDNN 2 are not taken."""
+    older = tmp_path / "include" / "oneapi" / "dnnl" / "dnnl_version.h"
+    older.parent.mkdir(parents=True)
+    older.write_text("#define DNNL_VERSION_MAJOR 2\n")
+    (tmp_path / "CMakeLists.txt").write_text(block("Build a program", "cmake", "docs/compat.md"))
+    given = [f"-Ddnnl_DIR={LIBRARY.parent}", f"-DDNNL_INCLUDE_DIR={tmp_path / 'include'}"]
+    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    done = captured([cmake or "cmake", "-S", tmp_path, "-B", tmp_path / "build", *given])
+    assert done.returncode
+    assert "pip install onednn-devel" in done.stderr
+
+
+def test_linked_by_name(tmp_path: Path) -> None:
+    """-ldnnl in the folder is libdnnl.so.3, also where a wheel cannot have a link."""
+    (tmp_path / "p.c").write_text(
+        "const void *dnnl_version(void); int main(void) { return !dnnl_version(); }"
+    )
+    command = ["cc", "p.c", f"-L{LIBRARY.parent}", "-ldnnl", f"-Wl,-rpath-link,{LIBRARY.parent.parent}"]
+    subprocess.run([*command, "-o", "p"], cwd=tmp_path, check=True)
+    assert "[libdnnl.so.3]" in read(["readelf", "-d", str(tmp_path / "p")])
+
+
+VERSION = """
+lib.dnnl_version.restype = ctypes.POINTER(ctypes.c_int * 3)
+print(*lib.dnnl_version().contents, sep=".")
+"""
+
+
+def test_packages_have_the_version_of_the_library() -> None:
+    version = python(SGEMM + VERSION).strip()
+    for name in ("dnnl.pc", "dnnl-config-version.cmake"):
+        assert re.search(rf"(Version:|PACKAGE_VERSION) {version}\b", (LIBRARY.parent / name).read_text())
 
 
 @needs_headers

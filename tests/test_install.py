@@ -69,7 +69,8 @@ def test_files(installed: Installation) -> None:
     expected = {f"{libdir}/{name}" for name in ("libzemm.so", "libzemm.so.0", "libze_cpu.so")}
     expected |= {f"{libdir}/cmake/zemm/zemm-config{end}.cmake" for end in ("", "-version")}
     expected |= {f"{libdir}/pkgconfig/zemm.pc"}
-    expected |= {f"{libdir}/zemm/dnnl/libdnnl.so", f"{libdir}/zemm/dnnl/libdnnl.so.3"}
+    dnnl = ["libdnnl.so", "libdnnl.so.3", "dnnl.pc", "dnnl-config.cmake", "dnnl-config-version.cmake"]
+    expected |= {f"{libdir}/zemm/dnnl/{name}" for name in dnnl}
     assert names == expected | {f"include/zemm/{name}" for name in [*HEADERS, "compat/dnnl.h"]}
 
 
@@ -81,6 +82,15 @@ def test_program_with_onednns_names(installed: Installation, tmp_path: Path) -> 
     library = installed.libdir / "zemm" / "dnnl" / "libdnnl.so.3"
     ctypes_code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).dnnl_engine_get_count(1))"
     assert run(sys.executable, "-c", ctypes_code, env=installed.env()) == "1\n"
+
+
+def test_program_linked_with_the_dropin(installed: Installation, tmp_path: Path) -> None:
+    """dnnl.pc lies beside the library. The program finds it, and libzemm.so.0, by itself."""
+    (tmp_path / "p.c").write_text("void *dnnl_version(void); int main(void) { return !dnnl_version(); }")
+    env = {"PKG_CONFIG_PATH": str(installed.libdir / "zemm" / "dnnl")}
+    flags = run("pkg-config", "--libs", "dnnl", env=env).split()
+    run("cc", "-Werror", "p.c", *flags, "-o", "p", cwd=tmp_path)
+    run(str(tmp_path / "p"))
 
 
 def test_pkg_config(installed: Installation) -> None:
