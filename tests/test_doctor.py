@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """zemm-doctor: its verdict, its exit code, and its report on a driver that crashes or hangs."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_process import captured
 from zemm import doctor
 from zemm._doctor import child
 
@@ -125,3 +128,42 @@ def test_an_engine_is_named_as_by_the_loader(monkeypatch: pytest.MonkeyPatch) ->
         pytest.skip("needs the Level Zero loader")
     names = [device["name"] for device in loader["devices"] if device["kind"] == "cpu"]
     assert doctor.run_probe("cpu")["name"] == names[0]
+
+
+def test_threads_are_those_of_the_device(engine: zemm.Engine) -> None:
+    """Fewer CPUs for the process are fewer threads."""
+    one = str(min(os.sched_getaffinity(0)))
+    code = "import sys; from zemm import doctor; sys.exit(doctor.main(['--probe', 'cpu', '0']))"
+    done = captured(["taskset", "-c", one, sys.executable, "-c", code], timeout=300)
+    assert json.loads(done.stdout)["threads"].startswith("1, one for each of the 1 CPUs"), done
+    assert child.threads_sentence("device cpu, 999 units, x").startswith("999, as the OpenCL runtime decides")
+
+
+def test_cold_start_is_measured(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ZEMM_CACHE_DIR", str(tmp_path))
+    facts = doctor.run_probe("cold-cpu")
+    assert facts["build"] > 0.05  # a kernel that is loaded takes some milliseconds
+    assert not list(tmp_path.iterdir())
+
+
+def cache_report(capsys: pytest.CaptureFixture[str]) -> str:
+    doctor.report_cache()
+    return capsys.readouterr().out
+
+
+def test_cache(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("ZEMM_CACHE_DIR", str(folder))
+    assert "0 kernels, 0.0 MB" in cache_report(capsys)
+    for name in ("a.zemm", "b.zemm", ".new-c.zemm1"):
+        (folder / name).write_bytes(bytes(2_000_000))
+    said = cache_report(capsys)
+    assert f"folder     {folder}\n" in said
+    assert "2 kernels, 4.0 MB" in said
+    assert "problem" not in said
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "this user cannot write to it" in cache_report(capsys)
+    folder.chmod(0o777)
+    assert "writable by other users" in cache_report(capsys)
+    monkeypatch.setenv("ZEMM_CACHE", "0")
+    assert "ZEMM_CACHE=0 switches the cache off" in cache_report(capsys)

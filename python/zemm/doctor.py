@@ -37,7 +37,11 @@ CPU_PACKAGES = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 def run_probe(what: str, index: int = 0, timeout: float = TIMEOUT) -> Facts:
     """Run one probe in a child process and return its facts. "error" says how the child failed."""
     command = [sys.executable, "-m", "zemm.doctor", "--probe", what, str(index)]
-    env = os.environ | {"ZEMM_VERBOSE": "warn,dispatch"} if "ZEMM_TUNING" in os.environ else None
+    env = dict(os.environ)
+    if "ZEMM_TUNING" in env:
+        env["ZEMM_VERBOSE"] = "warn,dispatch"
+    if what.startswith("cold"):
+        env["ZEMM_CACHE"] = "0"
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=timeout, env=env
@@ -127,7 +131,18 @@ def report_device(kind: str, index: int) -> bool:
     """Report one device. Returns whether it computed a small matmul correctly."""
     print(f"Device {kind}:{index}")
     facts = run_probe(kind, index)
-    for name in ("name", "model", "features", "amx", "software", "driver", "runtime", "kernel", "tuning"):
+    for name in (
+        "name",
+        "model",
+        "features",
+        "amx",
+        "software",
+        "threads",
+        "driver",
+        "runtime",
+        "kernel",
+        "tuning",
+    ):
         if facts.get(name):
             line(name, facts[name])
         if name == "features" and (mask := os.environ.get("ZEMM_DEVICE_MASK")):
@@ -137,11 +152,38 @@ def report_device(kind: str, index: int) -> bool:
         line(
             "matmul", f"s8:u8 with zero points and precomputed reductions: all {facts['values']} values right"
         )
+        report_cold_start(kind, index)
     else:
         line("problem", facts.get("error", "the matmul did not run"))
         if kind == "cpu" and not facts.get("runtime"):
             report_packages()
     return right
+
+
+def report_cold_start(kind: str, index: int) -> None:
+    """Report what a program waits for that finds no kernels on disk, as measured now."""
+    facts = run_probe(f"cold-{kind}", index)
+    if "build" in facts:
+        text = f"{facts['open']:.1f} s to open the device, {facts['build']:.1f} s to build a kernel (measured"
+        line("cold start", f"{text} now, without the cache); a model has several: zemm-doctor --warm")
+
+
+def report_cache() -> None:
+    """Report where built kernels are kept, how many there are, or why none are."""
+    from zemm._library import library
+    from zemm.errors import InvalidArgumentsError
+
+    print("Kernel cache")
+    try:
+        folder = Path(library.cache_folder())
+    except InvalidArgumentsError as error:
+        line("problem", f"{error}. Each process builds its kernels")
+        return
+    line("folder", folder)
+    sizes = [path.stat().st_size for path in folder.glob("*.zemm")]
+    line("holds", f"{len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB (ZEMM_CACHE_SIZE limits it)")
+    if not os.access(folder, os.W_OK):
+        line("problem", "this user cannot write to it: each process builds the kernels that are missing")
 
 
 def report_packages() -> None:
@@ -156,6 +198,7 @@ def report_packages() -> None:
 def examine(verbose: bool) -> bool:
     if not report_library(verbose):
         return False
+    report_cache()
     gpus = report_loader()
     working = [f"gpu:{index}" for index in range(len(gpus)) if report_device("gpu", index)]
     if report_device("cpu", 0):

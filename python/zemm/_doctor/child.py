@@ -2,14 +2,16 @@
 """The child process of zemm-doctor, which tries the loader or a device and prints one JSON object.
 
 It is a process of its own because a driver may crash or hang: python -m zemm.doctor --probe
-loader|cpu|gpu INDEX
+loader|cpu|gpu|cold-cpu|cold-gpu INDEX
 """
 
 import json
 import os
-from collections.abc import Collection, Mapping
+import re
+import time
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +59,17 @@ def probe_device(kind: EngineKind, index: int) -> Facts:
     return facts
 
 
+def probe_cold_start(kind: EngineKind, index: int) -> Facts:
+    """Seconds for opening the device and for building a kernel, in a process that keeps no kernels on disk
+    (ZEMM_CACHE=0)."""
+    begin = time.perf_counter()
+    pd = small_matmul(zemm.Engine(kind, index))
+    opened = time.perf_counter()
+    zemm.Primitive(pd)
+    built = time.perf_counter()
+    return {"open": opened - begin, "build": built - opened}
+
+
 def describe(engine: zemm.Engine) -> Facts:
     """The features of the device and, for a GPU, its properties, in words."""
     in_software = XE_FEATURES if engine.kind == "cpu" else ()
@@ -66,6 +79,8 @@ def describe(engine: zemm.Engine) -> Facts:
         facts["software"] = f"{', '.join(software)} (for kernels that ZEMM_KERNEL forces)"
     if engine.kind == "cpu" and (why_no_amx := amx_sentence(processor_flags(), engine.features)):
         facts["amx"] = why_no_amx
+    if engine.kind == "cpu":
+        facts["threads"] = threads_sentence(small_matmul(engine).tuning())
     if engine.model:
         facts["model"] = model_sentence(engine.model)
     return facts
@@ -90,6 +105,17 @@ def amx_sentence(flags: set[str], features: Collection[str]) -> str:
         "the processor has AMX, but the operating system does not let this process use tiles "
         "(arch_prctl ARCH_REQ_XCOMP_PERM)"
     )
+
+
+def threads_sentence(tuning: str) -> str:
+    """How many threads compute, and what decides it. tuning: a text of zemm_primitive_desc_get_tuning(),
+    which names the device."""
+    threads = re.findall(r"(?m)^device cpu, (\d+) units", tuning)[0]
+    allowed = len(os.sched_getaffinity(0))
+    text = f"{threads}, one for each of the {allowed} CPUs that this process may use"
+    if int(threads) != allowed:
+        text = f"{threads}, as the OpenCL runtime decides; this process may use {allowed} CPUs"
+    return f"{text} (of {os.cpu_count()}; taskset chooses them)"
 
 
 def model_sentence(model: Mapping[str, str | int]) -> str:
@@ -140,7 +166,7 @@ def check_matmul(engine: zemm.Engine) -> Facts:
     arguments, expected = small_problem()
     got = zemm.matmul(**arguments, engine=engine)
     wrong = int((got != expected).sum())
-    facts: Facts = {"kernel": implementation(engine), "wrong": wrong, "values": expected.size}
+    facts: Facts = {"kernel": small_matmul(engine).impl_info, "wrong": wrong, "values": expected.size}
     if wrong:
         at = tuple(int(i) for i in np.argwhere(got != expected)[0])
         facts["error"] = (
@@ -149,13 +175,20 @@ def check_matmul(engine: zemm.Engine) -> Facts:
     return facts
 
 
-def implementation(engine: zemm.Engine) -> str:
-    """The name of the implementation of a plain s8:u8 matmul."""
+def small_matmul(engine: zemm.Engine) -> zemm.MatmulPrimitiveDesc:
+    """A plain s8:u8 matmul."""
     tensors: list[tuple[tuple[int, int], DType]] = [((5, 64), "s8"), ((64, 19), "u8"), ((5, 19), "f32")]
     src, weights, dst = (zemm.MemoryDesc(dims, data_type, "ab") for dims, data_type in tensors)
-    return zemm.MatmulPrimitiveDesc(engine, src, weights, dst).impl_info
+    return zemm.MatmulPrimitiveDesc(engine, src, weights, dst)
 
 
-def main(what: Literal["loader"] | EngineKind, index: int) -> int:
-    print(json.dumps(probe_loader() if what == "loader" else probe_device(what, index)))
+def main(what: str, index: int) -> int:
+    probes: dict[str, Callable[[], Facts]] = {
+        "loader": probe_loader,
+        "cpu": lambda: probe_device("cpu", index),
+        "gpu": lambda: probe_device("gpu", index),
+        "cold-cpu": lambda: probe_cold_start("cpu", index),
+        "cold-gpu": lambda: probe_cold_start("gpu", index),
+    }
+    print(json.dumps(probes[what]()))
     return 0
