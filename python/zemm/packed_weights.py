@@ -2,6 +2,7 @@
 """Weights that are kept on an engine in the layout that its kernel wants, with their quantisation
 parameters."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,12 +96,12 @@ class PackedWeights:
     def k_group(self) -> int:
         """The elements of K that share a scale and a zero point; K without groups."""
         groups = [o.parameter.k_group for o in (self.scales, self.zero_points) if o is not None]
-        return int(np.gcd.reduce([self.dims[-2], *groups]))
+        return math.gcd(self.dims[-2], *groups)
 
     def _sums_group(self, src_group: int) -> int:
         """The elements of K that share a sum of src. src_group: those that share a scale of src. A
         sum must lie within one group of src and of the weights."""
-        return int(np.gcd(self.k_group, src_group))
+        return math.gcd(self.k_group, src_group)
 
     @property
     def md(self) -> MemoryDesc:

@@ -173,7 +173,7 @@ def _narrow_neighbours(exact: Floats, expected: Floats, got: Floats, data_type: 
 
 def _stats(diff: NDArray[np.float64], rdiff: NDArray[np.float64], bad: Mask) -> str:
     def largest(values: NDArray[np.float64]) -> float:
-        return float(values.max()) if values.size else 0.0
+        return float(np.max(values, initial=0.0))
 
     return (
         f"err_max_diff:{largest(diff[bad]):g} err_max_rdiff:{largest(rdiff[bad]):g} "

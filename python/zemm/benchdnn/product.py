@@ -59,7 +59,7 @@ def common_step(values: Floats) -> float:
     for part in np.array_split(values.reshape(-1), max(1, values.size // _BLOCK)):
         bits = np.ascontiguousarray(part).view(np.uint32)
         exponents = (bits >> np.uint32(23)) & np.uint32(255)
-        if exponents.max(initial=0) == 255:
+        if np.any(exponents == 255):
             return 0.0
         mantissas = (bits & np.uint32(0x7FFFFF)) | np.uint32(0x800000)
         lowest_bits = (mantissas & -mantissas).astype(np.float32).view(np.uint32) >> np.uint32(23)

@@ -196,7 +196,7 @@ def _bytes_at(address: int, size: int, keep: Any = None) -> NDArray[np.uint8]:
     """The bytes at an address. keep: an object to keep alive as long as the array."""
     buffer = (ctypes.c_uint8 * size).from_address(address)
     buffer._keep = keep  # type: ignore[attr-defined]
-    return np.frombuffer(buffer, np.uint8)  # type: ignore[call-overload]
+    return np.frombuffer(memoryview(buffer), np.uint8)
 
 
 def _tensor(array: NDArray[np.uint8]) -> torch.Tensor:
