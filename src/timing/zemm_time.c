@@ -313,6 +313,20 @@ static void usage(FILE *to) {
                 "The exit code is 1 if a result was wrong or something failed.\n");
 }
 
+/* The features of a CPU device that its processor has: without those of GPUs, which stand last. */
+static void print_features(const char *features) {
+    static const char *const of_gpus[] = {
+#define ZEMM_XE_ISA(name, needs) #name,
+#include "isa/isa.def"
+    };
+    const char *end = features + strlen(features);
+    for (size_t i = 0; i < sizeof(of_gpus) / sizeof(*of_gpus); i++) {
+        const char *found = strstr(features, of_gpus[i]);
+        end = found && found < end ? found : end;
+    }
+    printf("%.*s\n", (int)(end > features ? end - features - (end[-1] == ',') : 0), features);
+}
+
 int main(int argc, char **argv) {
     double seconds = 2;
     char *end;
@@ -341,7 +355,8 @@ int main(int argc, char **argv) {
     CHECK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
     CHECK(zemm_engine_get_name(engine, &name));
     CHECK(zemm_engine_get_features(engine, &features));
-    printf("%s\n%s\n", name, features);
+    printf("%s\n", name);
+    print_features(features);
     printf("%-22s %-15s %-15s %-4s %-12s %9s %9s %8s %7s  %s\n", "case", "MxKxN", "src:wei:dst", "wei",
            "attributes", "best ms", "median ms", "GOPS", "GB/s", "kernel");
     int wrong = 0;

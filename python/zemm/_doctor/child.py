@@ -17,11 +17,10 @@ import numpy as np
 
 import zemm
 from zemm._doctor import levelzero
+from zemm._library.lists import own_and_emulated
 from zemm.words import DType, EngineKind
 
 Facts = dict[str, Any]
-
-XE_FEATURES = ("dp4a", "xmx", "block_2d", "tf32")  # of Intel GPUs; libze_cpu.so has them in software
 
 
 def loaded_library(stem: str) -> str | None:
@@ -72,10 +71,9 @@ def probe_cold_start(kind: EngineKind, index: int) -> Facts:
 
 def describe(engine: zemm.Engine) -> Facts:
     """The features of the device and, for a GPU, its properties, in words."""
-    in_software = XE_FEATURES if engine.kind == "cpu" else ()
-    native = [name for name in engine.features if name not in in_software]
+    native, software = own_and_emulated(engine.kind, engine.features)
     facts: Facts = {"features": ", ".join(native) or "none beyond the baseline"}
-    if software := [name for name in engine.features if name in in_software]:
+    if software:
         facts["software"] = f"{', '.join(software)} (for kernels that ZEMM_KERNEL forces)"
     if engine.kind == "cpu" and (why_no_amx := amx_sentence(processor_flags(), engine.features)):
         facts["amx"] = why_no_amx

@@ -4,6 +4,7 @@ src/kernels/types.def and algs.def, of src/ze/gpus.def, src/common/scalings.def 
 explain the columns."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +86,13 @@ def types_for(role: str) -> tuple[str, ...]:
 def algorithms_of(kind: str) -> tuple[str, ...]:
     """Names of the eltwise or binary algorithms."""
     return tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.kind == kind)
+
+
+def own_and_emulated(kind: str, features: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The features that a device of this kind has, and those of GPUs that the CPU device has in
+    software."""
+    is_own = {name: kind != "cpu" or ISAS[name]["macro"] != "ZEMM_XE_ISA" for name in features}
+    return [name for name in is_own if is_own[name]], [name for name in is_own if not is_own[name]]
 
 
 def isas_with(*names: str) -> frozenset[str]:
