@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 import zemm
-from support_results import contest
-from zemm.benchdnn import output, rivals, whole_file
+from support_results import NASTY, contest, run, timed
+from zemm.benchdnn import output, plot, rivals, whole_file
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.cli import main
 from zemm.benchdnn.peaks import Peaks
@@ -48,11 +48,15 @@ def test_json_of_checked_cases(tmp_path: Path, engine: zemm.Engine) -> None:
     assert first["gops"] is None
     assert second["status"] == "INVALID_ARGUMENTS"
     assert "5" in second["reason"]
-    run = content["run"]
-    assert run["command"] == f"zemm-benchdnn --output={file} --matmul 2x3:3x4_nfirst 2x3:5x4"
-    assert run["zemm"] == zemm.__version__
-    assert run["devices"] == [{"engine": "cpu:0", "name": engine.name, "features": list(engine.features)}]
-    assert not run["interrupted"]
+    facts = content["run"]
+    assert facts["command"] == f"zemm-benchdnn --output={file} --matmul 2x3:3x4_nfirst 2x3:5x4"
+    assert facts["zemm"] == zemm.__version__
+    emulated = ["dp4a", "xmx", "block_2d", "tf32"]
+    own = [name for name in engine.features if name not in emulated]
+    assert facts["devices"] == [
+        {"engine": "cpu:0", "name": engine.name, "features": own, "in_software": emulated}
+    ]
+    assert not facts["interrupted"]
 
 
 def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,9 +74,10 @@ def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.M
     own, peer = content["rows"]
     operations, size = 2 * 8 * 64 * 16, 4 * (8 * 64 + 64 * 16 + 8 * 16)
     assert (own["operations"], own["bytes"]) == (operations, size)
-    assert own["gops"] == pytest.approx(operations / own["device_ms_best"] / 1e6)
-    assert own["gb_per_s"] == pytest.approx(size / own["device_ms_best"] / 1e6)
-    assert own["host_ms_best"] <= own["host_ms_median"]
+    assert own["gops"] == pytest.approx(operations / own["host_ms_best"] / 1e6)
+    assert own["gb_per_s"] == pytest.approx(size / own["host_ms_best"] / 1e6)
+    assert own["device_ms_best"] < own["host_ms_best"] <= own["host_ms_median"]
+    assert peer["device_ms_best"] is peer["device_ms_median"] is None
     assert own["bound"] == "f32"
     assert own["percent_of_peak"] == pytest.approx(100 * own["gops"] / 2)
     assert (own["who"], peer["who"], peer["version"]) == ("zemm", "onednn", "1.2")
@@ -83,7 +88,7 @@ def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.M
     assert [line["who"] for line in lines] == ["zemm", "onednn"]
     assert float(lines[0]["gops"]) == own["gops"]
     assert lines[1]["peers"] == "onednn 1.2"
-    assert "<svg" in files[2].read_text()
+    assert ("<svg" in files[2].read_text()) == plot.is_installed()
 
 
 @pytest.mark.parametrize(
@@ -113,15 +118,60 @@ def test_refused_before_anything_runs(
 def test_matplotlib_is_named_where_it_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(output.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(plot.util, "find_spec", lambda name: None)
     assert main([f"--plot={tmp_path}/a.png", "--mode=P", "--matmul", "2x3:3x4"]) == 1
-    assert "pip install matplotlib" in capsys.readouterr().err
+    assert "needs the package matplotlib: pip install matplotlib" in capsys.readouterr().err
+    assert main([f"--output={tmp_path}/a.html", "--mode=S", "--matmul", "2x3:3x4"]) == 0
+    assert "no charts without the package matplotlib" in capsys.readouterr().err
 
 
-def test_plot(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures of the pictures that are made."""
+    figure = pytest.importorskip("matplotlib.figure")
+    drawn: list[Any] = []
+
+    class Figure(figure.Figure):  # type: ignore[misc, name-defined]
+        def savefig(self, *to: Any, **how: Any) -> None:
+            drawn.append(self)
+            super().savefig(*to, **how)
+
+    monkeypatch.setattr(figure, "Figure", Figure)
+    return drawn
+
+
+def test_plot(tmp_path: Path, pictures: list[Any]) -> None:
     output.write(contest(), [], [str(tmp_path / "a.png")])
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    (figure,) = pictures
+    assert f"zemm-benchdnn --output={NASTY}.html" in figure.get_suptitle()
+    texts = [text.get_text() for text in figure.axes[1].texts]
+    assert texts == [
+        "2 ms", "10 ms · 5.00× →", f"torch: refused: cannot do {NASTY}",
+        "openvino: 900 ms · reference, not comparable", "0.5 ms",
+    ]  # fmt: skip
+
+
+def test_labels_do_not_overlap(pictures: list[Any]) -> None:
+    """Names of cases in one place, of any length and with signs of mathematics, and their marks."""
+    times = (2.0, 2.01, 2.02, 2.5, 3.0, 40.0)
+    names = [f"a_long_$name$_{place}" + 200 * "g" * (place == 5) for place in range(6)]
+    cases = [timed(i, name, milliseconds=ms) for i, (name, ms) in enumerate(zip(names, times, strict=True))]
+    plot.png(run(*cases))
+    (figure,) = pictures
+    above = figure.axes[0]
+    boxes = [text.get_window_extent() for text in above.texts]
+    marks = [
+        above.transData.transform(line.get_xydata()[0])
+        for line in above.lines
+        if (line.get_gid() or "").startswith("point")
+    ]
+    assert 2 <= len(boxes) < len(marks) == 6
+    for place, box in enumerate(boxes):
+        assert not box.count_overlaps(boxes[place + 1 :])
+        assert not any(box.contains(*mark) for mark in marks)
+        assert above.bbox.containsx(box.x0)
+        assert above.bbox.containsx(box.x1)
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,8 +230,8 @@ def test_cells_that_are_no_formulas(tmp_path: Path) -> None:
     """Spreadsheets would compute a text that begins with one of these. Numbers stay numbers."""
     for name in ("=1+2", "+1", "-1", "@SUM(1)", "\t=1"):
         record = dataclasses.replace(contest().records[0], name=name, gops=-1.5)
-        run = dataclasses.replace(contest(), records=[record])
-        (line,) = csv.DictReader(io.StringIO(output.as_csv(run), newline=""))
+        results = dataclasses.replace(contest(), records=[record])
+        (line,) = csv.DictReader(io.StringIO(output.as_csv(results), newline=""))
         assert line["name"] == f"'{name}"
         assert line["gops"] == "-1.5"
         assert line["problem"] == record.problem

@@ -16,6 +16,7 @@ from zemm.benchdnn.expand import expand
 from zemm.benchdnn.peaks import Peaks, measure
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import peer_case
+from zemm.benchdnn.verdict import is_reference
 
 Capture = pytest.CaptureFixture[str]
 PROBLEM = "31x256:256x64"
@@ -95,17 +96,19 @@ def test_rows_of_zemm_and_a_peer(capsys: Capture, monkeypatch: pytest.MonkeyPatc
         )
         assert float(own[f"{kind}_time"]) <= float(own[f"{kind}_wall"])
         ops = 2 * 31 * 256 * 64
-        assert float(own[f"{kind}_Gflops"]) == pytest.approx(ops / float(own[f"{kind}_time"]) / 1e6, rel=1e-4)
+        # Rates are by the clock that zemm and its peers share.
+        assert peer[f"{kind}_time"] == "n/a"
+        assert float(own[f"{kind}_Gflops"]) == pytest.approx(ops / float(own[f"{kind}_wall"]) / 1e6, rel=1e-4)
         # Both fake limits are equal. The case has more operations than bytes, so operations are the
         # bound.
         bound_ms = ops / 1e9 * 1e3
         assert float(own[f"{kind}_peak"]) == pytest.approx(
-            100 * bound_ms / float(own[f"{kind}_time"]), rel=1e-4
+            100 * bound_ms / float(own[f"{kind}_wall"]), rel=1e-4
         )
     assert own["bound"] == "f32"
     size = 4 * (31 * 256 + 256 * 64 + 31 * 64)
-    assert float(own["min_Gbw"]) == pytest.approx(size / float(own["min_time"]) / 1e6, rel=1e-4)
-    assert float(peer["min_Gbw"]) == pytest.approx(size / 2 / float(peer["min_time"]) / 1e6, rel=1e-4)
+    assert float(own["min_Gbw"]) == pytest.approx(size / float(own["min_wall"]) / 1e6, rel=1e-4)
+    assert float(peer["min_Gbw"]) == pytest.approx(size / 2 / float(peer["min_wall"]) / 1e6, rel=1e-4)
 
 
 def test_the_table_at_the_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,6 +145,27 @@ def test_a_refusal_is_in_the_row(capsys: Capture, monkeypatch: pytest.MonkeyPatc
     assert found[1]["impl"] == "refused: cannot do this; nor that"
     assert {found[1][name] for name in ("min_time", "med_wall", "min_Gflops", "min_ratio")} == {"n/a"}
     assert found[0]["min_peak"] == "n/a"  # there was no --peak
+
+
+def test_a_reference_kernel_has_no_ratio(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = Fake()
+    peer.impl = "ref_int8:any"
+    lines, found = rows(capsys, monkeypatch, {"onednn": peer}, "--peer=onednn", "--matmul", PROBLEM)
+    assert found[1]["impl"] == "ref_int8:any; reference; not comparable"
+    assert float(found[1]["min_wall"]) > 0
+    assert found[1]["min_ratio"] == found[1]["med_ratio"] == "n/a"
+    assert any(line.endswith("ref_int8:any; reference; not comparable: defaults") for line in lines)
+    names = ["ref:any", "gemm:ref", "brg_matmul:avx2", "prefetched", "matmul_ref8", "ref_any_f32"]
+    assert [is_reference(name) for name in names] == [True, True, False, False, False, True]
+
+
+def test_rates_without_peers_are_by_the_device_s_clock(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, (own,) = rows(capsys, monkeypatch, {}, "--peak", "--matmul", PROBLEM)
+    assert float(own["min_Gflops"]) == pytest.approx(
+        float(own["Gops"]) / float(own["min_time"]) * 1e3, rel=1e-3
+    )
 
 
 WEIGHT_ONLY = "--dt=f32:u8:f32 --attr-scales=wei:per_tensor:f32:128x1"

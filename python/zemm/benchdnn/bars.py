@@ -11,7 +11,8 @@ CUT = 3.0  # bars longer than so many of zemm's are cut
 
 @dataclass(frozen=True)
 class Bar:
-    """A record and the time of its best run in ms; None if it was not timed."""
+    """A record and the time of its best run in ms, by the clock of the run; None if it was not timed.
+    A reference kernel has a time, but no bar."""
 
     record: Record
     time: float | None
@@ -34,17 +35,13 @@ class Bars:
 
 
 def bars(run: Run) -> Bars | None:
-    """The bars of a run, relative ones if it had peers; None if no case was timed."""
-    cases = [[_bar(record) for record in group] for _, group in groupby(run.records, lambda r: r.index)]
+    """The bars of a run, relative ones if peers can be compared; None if no case was timed."""
+    groups = groupby(run.records, lambda record: record.index)
+    cases = [[Bar(record, run.best(record)) for record in group] for _, group in groups]
     cases = [case for case in cases if case[0].time is not None]
     if not cases:
         return None
     ratios = [bar.record.ratio_best for case in cases for bar in case if bar.record.ratio_best]
     if ratios:
         return Bars(cases, True, min(max(1.25, *ratios), CUT))
-    return Bars(cases, False, max(bar.time or 0.0 for case in cases for bar in case))
-
-
-def _bar(record: Record) -> Bar:
-    has_host = record.host_ms_best is not None
-    return Bar(record, record.host_ms_best if has_host else record.device_ms_best)
+    return Bars(cases, False, max(case[0].time or 0.0 for case in cases))

@@ -4,13 +4,13 @@
 import csv
 import io
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, fields
-from importlib import util
 from pathlib import Path
 from typing import Any
 
-from zemm.benchdnn import page
+from zemm.benchdnn import page, plot
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.records import Record, Run
 from zemm.benchdnn.whole_file import check_writable, write_whole
@@ -28,8 +28,15 @@ def check(outputs: list[str], plots: list[str], is_timed: bool) -> None:
             check_writable(Path(name), option)
     if plots and not is_timed:
         raise UsageError(f"err: --plot={plots[0]} draws times, and no case is timed: give --mode=P, too")
-    if plots and not util.find_spec("matplotlib"):
-        raise UsageError(f"err: --plot={plots[0]} needs the package matplotlib: pip install matplotlib")
+    if is_timed and not plot.is_installed():
+        if plots:
+            raise UsageError(f"err: --plot={plots[0]} needs {plot.PACKAGE}")
+        for name in outputs:
+            if Path(name).suffix.lower() == ".html":
+                print(
+                    f"warning: --output={name}: the page has no charts without {plot.PACKAGE}",
+                    file=sys.stderr,
+                )
 
 
 def write(run: Run, outputs: list[str], plots: list[str]) -> None:
@@ -46,11 +53,7 @@ def write(run: Run, outputs: list[str], plots: list[str]) -> None:
 
 
 def _content(run: Run, kind: str) -> bytes:
-    if kind != ".png":
-        return _WRITERS[kind](run).encode()
-    from zemm.benchdnn.plot import png
-
-    return png(run)
+    return plot.png(run) if kind == ".png" else _WRITERS[kind](run).encode()
 
 
 def as_json(run: Run) -> str:

@@ -17,9 +17,11 @@ NONE = "n/a"
 
 @dataclass
 class Row:
-    """The data of one perf line: runs of zemm or of a peer. `wall_ms` are their host times,
-    `other_ms` those of zemm, to which the ratio is computed. `computes`: the name of the limit of
-    its operations; empty: that of zemm. `spans`: seconds of the stages of its creations."""
+    """The data of one perf line: runs of zemm or of a peer. `times_ms` are device times, which a
+    peer has none of, `wall_ms` host times. Rates and percentages are those of `rated_ms`: host times
+    for zemm and its peers, device times where there are no peers. `other_ms`: the host times that
+    the ratio is computed to; empty: there is no ratio. `computes`: the name of the limit of its
+    operations; empty: that of zemm. `spans`: seconds of the stages of its creations."""
 
     job: Job
     case: Case
@@ -28,6 +30,7 @@ class Row:
     impl: str
     times_ms: list[float]
     wall_ms: list[float]
+    rated_ms: list[float]
     bytes_in: int
     bytes_out: int
     spans: dict[str, list[float]]
@@ -39,8 +42,9 @@ class Row:
 def own_row(job: Job, result: Result) -> Row:
     """The row of zemm."""
     case = job.case
+    rated_ms = result.wall_ms if result.peers else result.times_ms
     return Row(
-        job, case, "perf", case.options.engine[0], result.impl, result.times_ms, result.wall_ms,
+        job, case, "perf", case.options.engine[0], result.impl, result.times_ms, result.wall_ms, rated_ms,
         result.bytes_in, result.bytes_out, result.spans, result.peaks, result.wall_ms,
     )  # fmt: skip
 
@@ -51,9 +55,10 @@ def peer_row(job: Job, result: Result, peer: PeerResult) -> Row:
     impl = _one_field(
         f"refused: {peer.refusal}" if peer.refusal else "; ".join(filter(None, (peer.impl, peer.note)))
     )
+    other_ms = [] if peer.is_reference else result.wall_ms
     return Row(
-        job, peer.case, "peer", peer.name, impl, peer.times_ms, peer.times_ms, peer.bytes_moved, 0, {},
-        result.peaks, result.wall_ms, "int8" if peer.quantises_src else "",
+        job, peer.case, "peer", peer.name, impl, [], peer.times_ms, peer.times_ms, peer.bytes_moved, 0, {},
+        result.peaks, other_ms, "int8" if peer.quantises_src else "",
     )  # fmt: skip
 
 
@@ -85,14 +90,14 @@ def limit_of(row: Row) -> tuple[str, float]:
 def percent_of_peak(row: Row, choice: str) -> float | None:
     """The speed of the chosen run in percent of the limit that bounds it; None if no limit is
     known."""
-    if not row.peaks or not row.times_ms:
+    if not row.peaks or not row.rated_ms:
         return None
     bound = limit_of(row)[1]
-    return 100 * bound / chosen(row.times_ms, choice) if bound else None
+    return 100 * bound / chosen(row.rated_ms, choice) if bound else None
 
 
 def ratio(row: Row, choice: str) -> float | None:
-    """The host time of the row divided by that of zemm."""
+    """The host time of the row divided by that of zemm; None for a reference kernel."""
     if not row.wall_ms or not row.other_ms:
         return None
     return chosen(row.wall_ms, choice) / chosen(row.other_ms, choice)
@@ -153,11 +158,11 @@ def _number(token: Token, row: Row) -> float | None:
         return ratio(row, token.choice)
     if name == "peak":
         return percent_of_peak(row, token.choice)
-    times = row.wall_ms if name == "wall" else row.times_ms
-    if name in ("wall", "time", "flops", "bw"):
-        if not times:
+    times = {"wall": row.wall_ms, "time": row.times_ms, "flops": row.rated_ms, "bw": row.rated_ms}
+    if name in times:
+        if not times[name]:
             return None
-        time = chosen(times, token.choice)
+        time = chosen(times[name], token.choice)
         if name in ("wall", "time"):
             return time
         return 1e3 * (case.problem.ops if name == "flops" else moved) / time if time else 0.0

@@ -33,9 +33,9 @@ def _line(row: Row) -> Line:
     case, is_own = row.case, row.who == "perf"
     problem = (case.problem.name.strip('"') or str(case.problem)) if is_own else ""
     who = "zemm" if is_own else row.engine
-    if not row.times_ms:
+    if not row.rated_ms:
         return problem, who, "", "", "", "", "", "", row.impl
-    best = chosen(row.times_ms, "-")
+    best = chosen(row.rated_ms, "-")
     gops = case.problem.ops / best / 1e6
     bandwidth = (row.bytes_in + row.bytes_out) / best / 1e6
     percent = percent_of_peak(row, "-")
@@ -47,9 +47,18 @@ def _line(row: Row) -> Line:
     ratio_text = "" if is_own else "/".join(f"{r:.2f}" for r in ratios if r is not None)
     knobs = " ".join(case.repro().split(" ")[:-1]) or "defaults"
     run = row.impl if is_own else f"{row.impl}: {knobs}"
-    times = "" if not is_own else _pair(row.times_ms)
-    return problem, who, times, _pair(row.wall_ms), f"{gops:.0f}", f"{bandwidth:.1f}", limit, ratio_text, run
+    return (
+        problem,
+        who,
+        _pair(row.times_ms),
+        _pair(row.wall_ms),
+        f"{gops:.0f}",
+        f"{bandwidth:.1f}",
+        limit,
+        ratio_text,
+        run,
+    )
 
 
 def _pair(times: list[float]) -> str:
-    return f"{chosen(times, '-'):.3f}/{chosen(times, '~'):.3f}"
+    return f"{chosen(times, '-'):.3f}/{chosen(times, '~'):.3f}" if times else ""

@@ -1,80 +1,239 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of `--plot=FILE.png`: roofline and time bars, by matplotlib."""
+"""The charts of timed runs, the roofline and the bars of times, by matplotlib: as the picture of
+`--plot=FILE.png`, and as SVG for the page."""
 
 import io
+import re
+import textwrap
+import warnings
+from html import escape
+from importlib import util
 from typing import Any
 
 from zemm.benchdnn.atoms import UsageError
-from zemm.benchdnn.bars import Bars, bars
-from zemm.benchdnn.records import Run
-from zemm.benchdnn.roofline import BANDWIDTH, Roofline, roofline
+from zemm.benchdnn.bars import CUT, Bar, Bars, bars
+from zemm.benchdnn.records import REFUSED, Run
+from zemm.benchdnn.roofline import BANDWIDTH, Point, Roofline, roofline
+from zemm.benchdnn.verdict import REFERENCE
 
+PACKAGE = "the package matplotlib: pip install matplotlib"
 _MARKS = "os^DvPX*"
-_COLOURS = ("#0b63ce", "#d1570f", "#12876a", "#b0408f", "#a77b00", "#6a55c9", "#7a4b2a", "#5c6b73")
-_FEW = 14
+_LINES = ("-", "--", "-.")
+# By their names in the page's style sheet, which has others for dark pages.
+_COLOURS = {
+    "c0": "#0b63ce", "c1": "#d1570f", "c2": "#12876a", "c3": "#b0408f", "c4": "#a77b00", "c5": "#6a55c9",
+    "c6": "#7a4b2a", "c7": "#5c6b73", "ink": "#1c2330", "soft": "#5b6677", "roof": "#6b7689",
+    "grid": "#e9ecf1", "mild": "#86600a", "card": "#ffffff",
+}  # fmt: skip
+_STYLE = {
+    "svg.fonttype": "none", "font.size": 8, "text.color": _COLOURS["ink"], "axes.labelcolor": _COLOURS["ink"],
+    "axes.edgecolor": _COLOURS["roof"], "xtick.color": _COLOURS["soft"], "ytick.color": _COLOURS["soft"],
+    "axes.titlelocation": "left", "grid.color": _COLOURS["grid"], "legend.frameon": False,
+}  # fmt: skip
+_WIDTH = 10  # inches
+_MOST_PIXELS = 60_000  # of a picture's height
+_LETTERS = 130  # of a line
+
+
+def is_installed() -> bool:
+    """Whether matplotlib is."""
+    return util.find_spec("matplotlib") is not None
 
 
 def png(run: Run) -> bytes:
     """The picture. UsageError if no case was timed."""
+    title = f"zemm {run.zemm} · {run.processor}, {run.cores} cores · {run.date[:10]}"
+    command = textwrap.wrap(run.command, _LETTERS, break_on_hyphens=False, max_lines=12, placeholder=" …")
+    return _saved(run, "\n".join([title, *command]), format="png")
+
+
+def svg(run: Run) -> str:
+    """The charts as an SVG element. Colours are variables of the page's style sheet; marks have what the
+    page shows beside them as `data-tip`."""
+    text = _saved(run, "", format="svg", transparent=True).decode()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg ") :], flags=re.DOTALL)
+    text = text.replace("<svg ", '<svg role="img" aria-label="Roofline and times" ', 1)
+    for name, colour in _COLOURS.items():
+        text = text.replace(colour, f"var(--{name})")
+    line = roofline(run)
+    tips = {f"point{place}": _tip(point, run) for place, point in enumerate(line.points if line else [])}
+
+    def group(match: re.Match[str]) -> str:
+        tip = tips.get(match[1])
+        return f'<g class="point" tabindex="0" data-tip="{escape(tip)}">' if tip else "<g>"
+
+    return re.sub(r'<g id="([\w.]+)">', group, text)
+
+
+def is_drawable(run: Run) -> bool:
+    """Whether the run has times to draw."""
+    return roofline(run) is not None and bars(run) is not None
+
+
+def caption(run: Run) -> str:
+    """What the charts show."""
+    clock = "the host's clock around a synchronous call" if run.clock == "host" else "the device's clock"
+    parts = [f"Best run of each case, by {clock}."]
+    if run.clock == "host" and any(record.is_zemm and not run.best(record) for record in run.records):
+        parts.append("Cases without a peer have no such time and are left out.")
+    parts.append("Lines are limits of this machine." if run.peaks else "--peak draws the machine's limits.")
+    if (all_bars := bars(run)) and all_bars.is_relative:
+        parts.append(f"Bars of more than {CUT:g} times zemm's end with an arrow.")
+    return " ".join(parts)
+
+
+def number(value: float) -> str:
+    """A number with three digits, or more if it is above 1000."""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _saved(run: Run, head: str, **how: Any) -> bytes:
+    """The charts as a file, with `head` above them."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     line, all_bars = roofline(run), bars(run)
     if line is None or all_bars is None:
         raise UsageError("err: --plot: no case was timed")
-    names = list(dict.fromkeys(point.record.who for point in line.points))
-    rows = sum(bar.time is not None for case in all_bars.cases for bar in case) + len(all_bars.cases)
-    heights = [5.0, 1.0 + 0.17 * rows]
-    figure = Figure(figsize=(10, sum(heights)), layout="constrained")
-    figure.suptitle(f"zemm {run.zemm} · {run.processor}, {run.cores} cores · {run.date[:10]}", fontsize=10)
-    above, below = figure.subplots(2, height_ratios=heights)
-    _roofline(above, line, names)
-    _bars(below, all_bars, names)
     content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=150)
+    with rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # names may have any letters
+        names = list(dict.fromkeys(record.who for record in run.records))
+        rows = sum(len(case) + 1 for case in all_bars.cases)
+        heights = [4.4, 0.8 + 0.17 * rows]
+        total = sum(heights) + 0.3 + 0.12 * len(head.splitlines())
+        figure = Figure((_WIDTH, total), min(150, _MOST_PIXELS / total), layout="constrained")
+        figure.suptitle(head, x=0, ha="left", fontsize=8, parse_math=False)
+        figure.supxlabel(textwrap.fill(caption(run), _LETTERS), x=0, ha="left", fontsize=8)
+        above, below = figure.subplots(2, height_ratios=heights)
+        _roofline(above, line, names)
+        _bars(below, all_bars, names)
+        for axes, title in ((above, "Roofline"), (below, "Times (shorter is better)")):
+            axes.set_title(title, fontsize=10, fontweight="bold")
+        above.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.11), ncols=5)
+        figure.draw_without_rendering()  # gives the charts their places
+        _names(above, line)
+        figure.savefig(content, dpi="figure", **how)
     return content.getvalue()
 
 
+def _colour(place: int) -> str:
+    return _COLOURS[f"c{place % 8}"]
+
+
 def _roofline(axes: Any, line: Roofline, names: list[str]) -> None:
-    for name, value in line.roofs.items():
-        axes.plot([line.ridge(name), line.high[0]], [value, value], color="#6b7689")
-        axes.annotate(f"{name} {value:,.0f} GOPS", (line.high[0], value), (-4, 3), ha="right",
-                      textcoords="offset points", fontsize=8, color="#6b7689")  # fmt: skip
-    if slope := line.slope():
-        axes.plot(*zip(*slope, strict=True), color="#6b7689", label=f"{BANDWIDTH} {line.bandwidth:.3g} GB/s")
-    for place, name in enumerate(names):
-        of_name = [point for point in line.points if point.record.who == name]
-        axes.scatter(
-            [point.x for point in of_name], [point.y for point in of_name], marker=_MARKS[place % 8],
-            color=_COLOURS[place % 8], zorder=3 if place else 4, label=name, edgecolors="white",
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ridges = [(f"{name} {number(roof)} GOPS", roof) for name, roof in line.roofs.items()]
+    for style, (label, roof) in zip(_LINES, ridges, strict=False):
+        axes.plot([line.ridge(roof), line.high[0]], [roof, roof], style, color=_COLOURS["roof"], label=label)
+    if line.bandwidth:
+        right = line.ridge(max(line.roofs.values(), default=line.high[1]))
+        across = [line.low[0], right]
+        label = f"{BANDWIDTH} {number(line.bandwidth)} GB/s"
+        axes.plot(across, [x * line.bandwidth for x in across], ":", color=_COLOURS["roof"], label=label)
+    for place, point in enumerate(line.points):
+        which = names.index(point.record.who)
+        axes.plot(
+            point.x, point.y, _MARKS[which % 8], color=_colour(which), markeredgecolor=_COLOURS["card"],
+            zorder=4 if point.record.is_zemm else 3, gid=f"point{place}",
         )  # fmt: skip
-    own = [point for point in line.points if point.record.is_zemm]
-    for point in own if len(own) <= _FEW else []:
-        axes.annotate(point.record.title, (point.x, point.y), (6, 3), textcoords="offset points", fontsize=7)
+    for which, name in enumerate(names):  # the keys of the legend
+        axes.plot([], [], _MARKS[which % 8], color=_colour(which), label=name)
     axes.set(
-        title="Roofline", xlabel="operations per byte", ylabel="GOPS", xscale="log", yscale="log",
+        xlabel="operations per byte", ylabel="GOPS", xscale="log", yscale="log",
         xlim=(line.low[0], line.high[0]), ylim=(line.low[1], line.high[1]),
     )  # fmt: skip
-    axes.grid(color="#e9ecf1")
-    axes.legend(fontsize=8, loc="lower right")
+    for axis, low, high in zip((axes.xaxis, axes.yaxis), line.low, line.high, strict=True):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid()
+
+
+def _names(axes: Any, line: Roofline) -> None:
+    """Names of cases beside the marks of zemm, where there is room."""
+    from matplotlib.transforms import Bbox
+
+    places = axes.transData.transform([(point.x, point.y) for point in line.points])
+    points = axes.figure.dpi / 72
+    taken = [Bbox.from_bounds(x, y, 0, 0).padded(4 * points) for x, y in places]
+    for point in (point for point in line.points if point.record.is_zemm):
+        for ha, va, offset in (
+            ("left", "center", (8, 0)), ("right", "center", (-8, 0)),
+            ("center", "bottom", (0, 7)), ("center", "top", (0, -7)),
+        ):  # fmt: skip
+            text = _beside(axes, _name(point, 24), (point.x, point.y), offset, ha=ha, va=va, zorder=2.5)
+            box = text.get_window_extent()
+            if axes.bbox.containsx(box.x0) and axes.bbox.containsx(box.x1) and not box.count_overlaps(taken):
+                taken.append(box)
+                break
+            text.remove()
 
 
 def _bars(axes: Any, all_bars: Bars, names: list[str]) -> None:
     """Bars of each case, from its zemm down, with their times."""
-    ticks, top = {}, 0.0
+    ticks: dict[float, str] = {}
+    top = 0.0
     for case in all_bars.cases:
-        timed = [bar for bar in case if bar.time is not None]
-        ticks[top + (len(timed) - 1) / 2] = timed[0].record.title
-        for bar in timed:
+        ticks[top + (len(case) - 1) / 2] = _name(case[0], 24)
+        for bar in case:
             length = min(all_bars.length(bar), all_bars.longest)
-            drawn = axes.barh(top, length, 0.9, color=_COLOURS[names.index(bar.record.who) % 8])
-            cut = " →" if all_bars.length(bar) > length else ""
-            axes.bar_label(drawn, [f"{bar.time:.3g} ms{cut}"], fontsize=7, padding=3)
+            label, colour = _label(bar, all_bars), _COLOURS["ink"]
+            if bar.time is None or bar.record.is_reference:
+                length, label, colour = 0.0, f"{bar.record.who}: {label}", _COLOURS["mild"]
+            axes.barh(top, length, 0.9, color=_colour(names.index(bar.record.who)))
+            _beside(axes, _shortened(label, _LETTERS), (length, top), (3, 0), va="center", color=colour)
             top += 1
         top += 1
-    axes.set_yticks(list(ticks), list(ticks.values()), fontsize=8)
-    axes.set_ylim(top - 0.9, -1)
-    axes.margins(x=0.13)
-    unit = "times zemm's" if all_bars.is_relative else "ms"
-    axes.set(title="Time of the best run (shorter is better)", xlabel=unit)
+    axes.set_yticks(list(ticks), list(ticks.values()), parse_math=False)
+    axes.set(ylim=(top - 0.9, -1), xlim=(0, 1.2 * all_bars.longest))
+    axes.set_xlabel("times zemm's" if all_bars.is_relative else "ms")
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= all_bars.longest])
+    axes.spines[["top", "right"]].set_visible(False)
     if all_bars.is_relative:
-        axes.axvline(1, color="#6b7689", linestyle="--", linewidth=1, zorder=0)
+        axes.axvline(1, color=_COLOURS["roof"], linestyle="--", linewidth=1, zorder=0)
+
+
+def _beside(axes: Any, text: str, place: tuple[float, float], offset: tuple[int, int], **how: Any) -> Any:
+    """A text so many points from a place of the chart, which hides the lines behind it."""
+    return axes.annotate(
+        text, place, offset, textcoords="offset points", fontsize=7, parse_math=False, in_layout=False,
+        bbox={"facecolor": _COLOURS["card"], "edgecolor": "none", "pad": 0.5}, **how,
+    )  # fmt: skip
+
+
+def _label(bar: Bar, all_bars: Bars) -> str:
+    """The time and the ratio, or why there are none."""
+    record = bar.record
+    if bar.time is None:
+        return f"refused: {record.reason}" if record.status == REFUSED else record.reason
+    parts = [f"{number(bar.time)} ms"]
+    if record.is_reference:
+        parts.append(REFERENCE)
+    elif record.ratio_best:
+        parts.append(f"{record.ratio_best:.2f}×{' →' if all_bars.length(bar) > all_bars.longest else ''}")
+    return " · ".join(parts)
+
+
+def _name(of: Bar | Point, letters: int) -> str:
+    """The case with its number, as in the table."""
+    return _shortened(f"{of.record.index} {of.record.title}", letters)
+
+
+def _shortened(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
+def _tip(point: Point, run: Run) -> str:
+    record = point.record
+    lines = [
+        f"{record.title} · {record.who}",
+        f"{number(point.y)} GOPS at {number(point.x)} operations per byte",
+        f"{number(run.best(record) or 0)} ms, {number(record.gb_per_s or 0)} GB/s",
+    ]
+    if record.percent_of_peak is not None:
+        lines.append(f"{record.percent_of_peak:.0f} % of peak ({record.bound})")
+    return "\n".join([*lines, record.kernel])

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from zemm._library.lists import own_and_emulated
 from zemm.benchdnn import verdict
 from zemm.benchdnn.expand import Job
 from zemm.benchdnn.perf import Row, chosen, limit_of, own_row, peer_row, percent_of_peak, ratio
@@ -19,10 +20,11 @@ REFUSED = "REFUSED"
 @dataclass(frozen=True)
 class Record:
     """One case on zemm or on a peer. Times are in ms: `device_ms` by the device's clock, where it
-    keeps times (a peer's are those of the host), `host_ms` around a synchronous call, which is timed
-    with --peer or --peak. `gops` and `gb_per_s` are those of the best run, `bytes` the bytes of all
-    tensors. `bound` names the limit that `percent_of_peak` refers to. Ratios are the host time of a
-    peer divided by that of zemm. None: there is no such number."""
+    keeps times (a peer has none), `host_ms` around a synchronous call, which is timed with --peer or
+    --peak. `gops`, `gb_per_s` and `percent_of_peak` are those of the best run, by the host's clock
+    where the case has peers; `bytes` the bytes of all tensors. `bound` names the limit that
+    `percent_of_peak` refers to. Ratios are the host time of a peer divided by that of zemm. None:
+    there is no such number."""
 
     index: int
     problem: str
@@ -56,10 +58,15 @@ class Record:
         """The name of the problem, or its dimensions if it has no name."""
         return self.name or self.problem
 
+    @property
+    def is_reference(self) -> bool:
+        return not self.is_zemm and verdict.is_reference(self.kernel)
+
 
 @dataclass(frozen=True)
 class Run:
-    """The facts of a run. `devices`: engine, name and features of each device that was used;
+    """The facts of a run. `devices`: engine, name and features of each device that was used, and those of
+    GPUs that a CPU device has in software;
     `peaks`: measured limits in GOPS or GB/s."""
 
     date: str
@@ -72,6 +79,15 @@ class Run:
     peaks: dict[str, float]
     interrupted: bool
     records: list[Record]
+
+    @property
+    def clock(self) -> str:
+        """The clock by which all records can be compared: "device", or "host" if there are peers."""
+        return "device" if all(record.is_zemm for record in self.records) else "host"
+
+    def best(self, record: Record) -> float | None:
+        """The time of its best run in ms by this clock."""
+        return record.host_ms_best if self.clock == "host" else record.device_ms_best
 
     def facts(self) -> dict[str, Any]:
         """All but the records."""
@@ -139,14 +155,12 @@ def _record(row: Row, who: str, version: str, line: str, status: str, reason: st
     problem = row.case.problem
     moved = row.bytes_in + row.bytes_out
     common = (row.job.index, str(problem), problem.name.strip('"'), who, version, line, status, reason)
-    if not row.times_ms:
+    if not row.rated_ms:
         return Record(*common, row.impl, operations=problem.ops, bytes=moved, errors=errors)
-    best = chosen(row.times_ms, "-")
+    best = chosen(row.rated_ms, "-")
     is_peer = who != "zemm"
     return Record(
-        *common, row.impl, best, chosen(row.times_ms, "~"),
-        chosen(row.wall_ms, "-") if row.wall_ms else None,
-        chosen(row.wall_ms, "~") if row.wall_ms else None,
+        *common, row.impl, *_best_median(row.times_ms), *_best_median(row.wall_ms),
         problem.ops / best / 1e6 if best else None,
         moved / best / 1e6 if best else None,
         percent_of_peak(row, "-"), limit_of(row)[0],
@@ -155,11 +169,16 @@ def _record(row: Row, who: str, version: str, line: str, status: str, reason: st
     )  # fmt: skip
 
 
+def _best_median(times: list[float]) -> tuple[float | None, float | None]:
+    return (chosen(times, "-"), chosen(times, "~")) if times else (None, None)
+
+
 def _device(kind: str, index: int) -> dict[str, Any]:
     import zemm
 
     engine = zemm.Engine("gpu" if kind == "gpu" else "cpu", index)
-    return {"engine": f"{kind}:{index}", "name": engine.name, "features": list(engine.features)}
+    own, emulated = own_and_emulated(engine.kind, engine.features)
+    return {"engine": f"{kind}:{index}", "name": engine.name, "features": own, "in_software": emulated}
 
 
 def _processor() -> str:

@@ -17,13 +17,13 @@ from zemm.benchdnn.dtypes import BY_NAME
 from zemm.benchdnn.peaks import Peaks
 from zemm.benchdnn.peers import Peer, PeerError, Prepared
 from zemm.benchdnn.peers.problem import peer_case
-from zemm.benchdnn.verdict import PeerResult, Result
+from zemm.benchdnn.verdict import REFERENCE, PeerResult, Result
 
 _CLOCKS = """\
-# zemm and its peers take turns, one run each. time: the device's own (event timestamps); a peer gives none,
-# its time is its wall. wall: the host's clock around one synchronous call. ratio: the peer's wall over zemm's
-# (above 1 zemm is faster). peak: percent of the lower of two limits, the case's operations at the device's
-# measured rate and its bytes at the measured read bandwidth."""
+# zemm and its peers take turns, one run each. time: the device's own (event timestamps); a peer gives none.
+# wall: the host's clock around one synchronous call. ratio: the peer's wall over zemm's (above 1 zemm is
+# faster). peak: percent of the lower of two limits, the case's operations at the device's measured rate and
+# its bytes at the measured read bandwidth. flops, bw and peak are by wall beside peers, else by time."""
 
 
 class Rivals:
@@ -81,8 +81,8 @@ class Rivals:
             result.lines.append(f"# times: host clock ({missing})")
         for (found, _), turn in zip(prepared, turns[1:], strict=True):
             found.times_ms = turn.times_ms
-            if turn.is_slow:
-                found.note = f"over {SLOW_MS:g} ms a run: {SLOW_ROUNDS} runs only"
+            slow = f"over {SLOW_MS:g} ms a run: {SLOW_ROUNDS} runs only"
+            found.note = "; ".join([REFERENCE] * found.is_reference + [slow] * turn.is_slow)
 
     def _peaks_before(self, engine: Any, case: Case, result: Result) -> Peaks:
         """Limits for a case. The first case measures all of them. Later ones measure those that

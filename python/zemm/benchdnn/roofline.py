@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The roofline of a run as numbers: its points, its roofs and the range of its axes."""
+"""The roofline of a run as numbers: its points, its limits and the range of its axes."""
 
-import math
 from dataclasses import dataclass
 
 from zemm.benchdnn.records import Record, Run
@@ -30,26 +29,17 @@ class Roofline:
     low: tuple[float, float]
     high: tuple[float, float]
 
-    def ridge(self, roof: str) -> float:
+    def ridge(self, roof: float) -> float:
         """Operations per byte from which on a roof is the lower limit."""
-        return max(self.roofs[roof] / self.bandwidth, self.low[0]) if self.bandwidth else self.low[0]
-
-    def slope(self) -> list[tuple[float, float]]:
-        """The ends of the line of the bandwidth; empty if there is none."""
-        if not self.bandwidth:
-            return []
-        highest = max(self.roofs.values(), default=self.high[1])
-        left = max(self.low[0], self.low[1] / self.bandwidth)
-        right = min(highest / self.bandwidth, self.high[0])
-        return [(x, x * self.bandwidth) for x in (left, right)] if left < right else []
+        return max(roof / self.bandwidth, self.low[0]) if self.bandwidth else self.low[0]
 
 
 def roofline(run: Run) -> Roofline | None:
-    """The roofline of a run; None if no record has a time."""
+    """The roofline of a run by its clock, without reference kernels; None if it has no point."""
     points = [
-        Point(record, record.operations / record.bytes, record.gops)
+        Point(record, record.operations / record.bytes, record.operations / best / 1e6)
         for record in run.records
-        if record.gops and record.bytes and record.operations
+        if (best := run.best(record)) and record.bytes and record.operations and not record.is_reference
     ]
     if not points:
         return None
@@ -60,10 +50,3 @@ def roofline(run: Run) -> Roofline | None:
     up = [*(point.y for point in points), *roofs.values()]
     low = (min(across) / 2.5, min(up) / 2.5)
     return Roofline(points, roofs, bandwidth, low, (max(across) * 2.5, max(up) * 1.8))
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """Round numbers for a logarithmic axis: powers of ten, with 2 and 5 if these are few."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1,) if math.log10(high / low) > 3 else (1, 2, 5)
-    return [step * 10.0**decade for decade in decades for step in steps if low <= step * 10.0**decade <= high]

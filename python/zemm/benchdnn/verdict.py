@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The result of a case: its state, the reason, and the numbers that the report prints."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,15 @@ SKIP_START = "Skip-start option hit"
 EXECUTION_MODE = "Execution mode not supported"
 
 
+REFERENCE = "reference, not comparable"
+
+
+def is_reference(impl: str) -> bool:
+    """Whether a peer's implementation is its reference, which is there to be right and not to be
+    fast: `ref` is a word of its name, as in oneDNN's "ref_int8:any"."""
+    return "ref" in re.split("[^a-z0-9]", impl.lower())
+
+
 @dataclass
 class PeerResult:
     """The result of a peer. `line`: the problem that it ran; `refusal`: why it did not run it.
@@ -44,6 +54,10 @@ class PeerResult:
     refusal: str = ""
     note: str = ""
     quantises_src: bool = False
+
+    @property
+    def is_reference(self) -> bool:
+        return is_reference(self.impl)
 
 
 @dataclass
