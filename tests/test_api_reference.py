@@ -24,11 +24,6 @@ def script() -> object:
     return module
 
 
-def test_command_of_the_page() -> None:
-    command = block("Reference", "sh", "docs/install.md")
-    assert command == f"python {SCRIPT.relative_to(ROOT).as_posix()}\n"
-
-
 def test_public_python_has_docstrings() -> None:
     import zemm
 

@@ -17,11 +17,6 @@ SCRIPT = ROOT / ".ci" / "run"
 STUBS = ["apt-get", "xargs", "python3", "pip", "zemm-benchdnn", "meson", "pytest", "python"]
 
 
-def test_is_executable_bash() -> None:
-    assert os.access(SCRIPT, os.X_OK)
-    subprocess.run(["bash", "-n", str(SCRIPT)], check=True)
-
-
 def test_quick_start_is_two_commands() -> None:
     found = blocks("Quick start")
     assert [language for language, _ in found] == ["sh", "sh"]
@@ -155,12 +150,3 @@ def test_all_tests_of_torch_run() -> None:
     """They are skipped where the package is missing, so the step that installs it names them."""
     for path in (ROOT / "tests").glob("test_torch*.py"):
         assert f" tests/{path.name} " in SCRIPT.read_text()
-
-
-def test_packages_are_names() -> None:
-    """xargs takes every word of the file, so the file cannot have comments."""
-    words = (ROOT / "apt-packages.txt").read_text().split()
-    assert len(words) == len(set(words))
-    assert all(word.replace("-", "").replace("+", "").replace(".", "").isalnum() for word in words)
-    # The build, the Python package and a C program of the README need these.
-    assert {"clang-15", "llvm-spirv-15", "libze-dev", "g++", "python3-venv", "pkg-config"} <= set(words)

@@ -87,23 +87,6 @@ def test_python_page() -> None:
     exec("".join(snippets), {})
 
 
-def test_quoted_errors_of_the_python_page(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    (quoted,) = re.findall(r"(?ms)^```\n(engine .*?)^```$", text_of("docs/python.md"))
-    x = np.ones((2, 4), np.float32)
-    md = zemm.MemoryDesc((4, 4), "f32")
-    primitive = zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, md, md, md))
-    calls = [
-        lambda: zemm.Stream("cpu"),  # type: ignore[arg-type]
-        lambda: primitive.execute(stream, {zemm.ARG_SRC: x}),  # type: ignore[dict-item]
-        lambda: primitive.execute(stream, {"src": zemm.Memory(md, engine)}),  # type: ignore[dict-item]
-        lambda: zemm.matmul(x, x.T, fpmath="oops"),  # type: ignore[arg-type]
-    ]
-    for call, sentence in zip(calls, quoted.splitlines(), strict=True):
-        with pytest.raises(zemm.InvalidArgumentsError) as caught:
-            call()
-        assert str(caught.value) == sentence
-
-
 @pytest.mark.long
 @pytest.mark.quick(cases=lambda line: "smoke" not in line)
 @pytest.mark.parametrize("line", driver_lines(), ids=lambda line: line.rsplit(maxsplit=1)[-1])

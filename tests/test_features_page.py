@@ -141,14 +141,6 @@ def test_named_tests_exist() -> None:
             assert re.search(definition, text, re.M), name
 
 
-@all_lines
-def test_lines_are_as_the_driver_prints_them(row: Row) -> None:
-    for line in row.lines:
-        jobs, warnings = expand(line.split())
-        assert not warnings
-        assert len(jobs) > 1 or jobs[0].case.full_repro() == line
-
-
 def descriptor(engine: zemm.Engine, case: Case) -> zemm.MatmulPrimitiveDesc:
     return build.primitive_desc(zemm, engine, case)
 

@@ -44,13 +44,3 @@ def test_the_log_tells_the_decision(engine: zemm.Engine) -> None:
     assert "along m: one" in chosen.decision.cut
     assert BY_NAME[pd.impl_info].tile_n != 20
     assert "along n: last is narrower" in chosen.decision.cut
-
-
-@pytest.mark.parametrize(
-    ("ending", "said"), [("os.abort()", "ends the process with status -6"), ("pass", "")]
-)
-def test_a_process_that_ends(ending: str, said: str) -> None:
-    code = f"import os; print('{json.dumps({'start': 'line'})}', flush=True); {ending}"
-    watched = Watched([sys.executable, "-c", code])
-    assert watched.step() == {"start": "line"}
-    assert watched.step() == said

@@ -136,16 +136,6 @@ def test_program_of_the_readme(
     assert run(program, env=installed.env(), cwd=tmp_path) == expected_output(source)
 
 
-def test_example(installed: Installation, tmp_path: Path) -> None:
-    """examples/linear.c, compiled by the command in its first comment."""
-    source = (ROOT / "examples" / "linear.c").read_text()
-    assert "cc linear.c $(pkg-config --cflags --libs zemm) -o linear" in source
-    program = build(installed, tmp_path, source, ["cc"], ".c")
-    lines = run(program, env=installed.env(), cwd=tmp_path).splitlines()
-    assert lines
-    assert all(line.endswith(", right") for line in lines)
-
-
 def test_version_of_the_library(installed: Installation) -> None:
     """Programs need libzemm.so.0; its link is for the linker."""
     link = installed.libdir / "libzemm.so"
@@ -219,14 +209,6 @@ def test_dependencies(installed: Installation, name: str) -> None:
     system = r"(lib(c|m|dl|pthread|stdc\+\+|gcc_s)\.so\.\d+|ld-linux-x86-64\.so\.2)"
     assert [library for library in needed if not re.fullmatch(system, library)] == []
     assert not re.search(r"\((RPATH|RUNPATH)\)", dynamic)
-
-
-def test_undefined_names_of_libzemm(installed: Installation) -> None:
-    """libzemm.so does not bind any function of Level Zero or OpenCL at link time."""
-    lines = run("nm", "-D", "--undefined-only", str(installed.libdir / "libzemm.so")).splitlines()
-    names = [line.split()[-1] for line in lines]
-    assert names
-    assert [name for name in names if re.match(r"(ze|zet|zes|cl)[A-Z]", name)] == []
 
 
 LOADER_PROGRAM = r"""

@@ -140,35 +140,3 @@ def test_includes_fall_within_folders() -> None:
         used = {room for file in graph if (room := room_of(file, folder)) is not None}
         assert sorted(order) == sorted(used), f"the list of rooms is not that of src/{folder}"
         assert not rising_rooms(graph, folder, order)
-
-
-@pytest.mark.parametrize(
-    ("file", "target"),
-    [
-        ("common/a.hpp", "api/b.hpp"),
-        ("cpu_driver/a.cpp", "common/b.hpp"),
-        ("cpu_driver/a.cpp", "zemm/zemm.h"),
-        ("matmul/a.cpp", "cpu_driver/b.h"),
-        ("kernels/rows.def", "common/b.hpp"),
-        ("new/a.cpp", "common/b.hpp"),
-    ],
-)
-def test_a_rising_include_is_found(file: str, target: str) -> None:
-    order = layers((ROOT / "docs" / "design.md").read_text(encoding="utf-8"))
-    assert rising({file: [target]}, order)
-    assert circle({file: [target], target: [file]})
-
-
-@pytest.mark.parametrize(
-    ("file", "target"),
-    [
-        ("cellar/a.h", "floor/b.h"),
-        ("cellar/deep/a.h", "floor/b.h"),
-        ("garden/a.h", "cellar/b.h"),
-        ("a.h", "cellar/b.h"),
-    ],
-)
-def test_an_include_of_a_higher_room_is_found(file: str, target: str) -> None:
-    order = rooms("src/bottom/  floor >  carpet\n             > cellar\n")["bottom"]
-    assert order == ["floor", "carpet", "cellar"]
-    assert rising_rooms({f"bottom/{file}": [f"bottom/{target}"]}, "bottom", order)

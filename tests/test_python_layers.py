@@ -78,55 +78,6 @@ def test_the_floor_is_public() -> None:
     assert not [name for name in names if name.startswith("_") and not name.startswith("__")]
 
 
-GOOD = {
-    "zemm/__init__.py": "from zemm.top import call\n",
-    "zemm/top.py": "from zemm._room import low, high\nimport numpy\n",
-    "zemm/_room/__init__.py": "",
-    "zemm/_room/high.py": "from zemm._room.low import value\n",
-    "zemm/_room/low.py": "import os\n",
-    "zemm/base.py": "",
-}
-ORDER = ["zemm", "top", "_room", "base"]
-
-
-def tree(folder: Path, changed: dict[str, str]) -> Graph:
-    for name, text in {**GOOD, **changed}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return import_graph(folder)
-
-
-def test_a_good_tree(tmp_path: Path) -> None:
-    graph = tree(tmp_path, {})
-    assert graph["zemm"] == ["zemm.top"]
-    assert sorted(graph["zemm.top"]) == ["zemm._room.high", "zemm._room.low"]
-    assert graph["zemm._room.high"] == ["zemm._room.low"]
-    assert not rising(graph, ORDER)
-    assert not circle(graph)
-
-
-@pytest.mark.parametrize(
-    ("text", "target"),
-    [
-        ("from zemm.top import call\n", "zemm.top"),
-        ("import zemm.top\n", "zemm.top"),
-        ("from zemm import top\n", "zemm.top"),
-        ("import zemm\n", "zemm"),
-        ("def f():\n    from zemm.top import call\n", "zemm.top"),
-        ("if TYPE_CHECKING:\n    from zemm._room.low import value\n", "zemm._room.low"),
-        ("import importlib\nmodule = importlib.import_module('zemm')\n", "zemm"),
-    ],
-)
-def test_a_planted_import_is_found(tmp_path: Path, text: str, target: str) -> None:
-    assert rising(tree(tmp_path, {"zemm/base.py": text}), ORDER) == [f"zemm.base imports {target}"]
-
-
-def test_a_planted_circle_is_found(tmp_path: Path) -> None:
-    graph = tree(tmp_path, {"zemm/_room/low.py": "def f():\n    from zemm._room import high\n"})
-    assert not rising(graph, ORDER)
-    assert set(circle(graph)) == {"zemm._room.high", "zemm._room.low"}
-
-
 def test_a_call_meets_few_files() -> None:
     """Who follows a call of zemm.matmul() whose kernel is built reads at most ten files."""
     x, w = np.ones((2, 128), np.float32), np.ones((128, 8), np.float32)

@@ -43,46 +43,6 @@ def taken(pairs: Iterable[Pair]) -> set[Pair]:
     return {(row, name) for row, name in pairs if takes(row, PROBLEMS[name])}
 
 
-def test_groups_stay_together(request: pytest.FixtureRequest) -> None:
-    """Tests of a group run in one worker, which makes what they share once. pytest-xdist knows the
-    group by the end of the test's id.
-    """
-    in_worker = "PYTEST_XDIST_WORKER" in os.environ
-    assert request.node.nodeid.endswith("@tiers") == in_worker
-
-
-@pytest.mark.full
-def test_each_row_runs() -> None:
-    """Each row runs in the quick tier, except rows whose ISA this CPU does not have: these take no
-    problem at all.
-    """
-    idle = set(ROWS) - {row for row, _ in taken(quick_pairs())}
-    assert taken((row, name) for row in idle for name in PROBLEMS) == set()
-    assert len(idle) < len(ROWS) - len(XE_ROWS)
-
-
-@pytest.mark.parametrize("rows", [CPU_ROWS, XE_ROWS], ids=["work-items", "sub-groups"])
-def test_each_fact_is_met_on_each_owner(rows: list[str]) -> None:
-    """Facts that the full tier covers on the rows of an owner, the quick tier covers on one of
-    these rows.
-    """
-    every = taken((row, name) for row in rows for name in PROBLEMS)
-    chosen = {pair for pair in quick_pairs() if pair[0] in rows}
-    assert len(chosen) < len(rows) * len(PROBLEMS) / 4
-    quick = taken(chosen)
-    met = {fact for _, name in quick for fact in facts(PROBLEMS[name])}
-    assert met >= {fact for _, name in every for fact in facts(PROBLEMS[name])}
-
-
-@pytest.mark.full
-def test_each_problem_runs_in_the_full_tier() -> None:
-    """On a row for CPUs, and on one for Intel GPUs, if one takes it."""
-    for rows in (CPU_ROWS, XE_ROWS):
-        pairs = [(row, name) for row in rows for name in PROBLEMS]
-        run = [(row, name) for row, name in pairs if is_quick_pair(row, name) or IS_NEEDED(row, name)]
-        assert {name for _, name in taken(run)} == {name for _, name in taken(pairs)}
-
-
 def test_each_type_is_met() -> None:
     """The types of src, weights and dst. Matmul takes no tensor with another type of the list."""
     met = {fact for _, name in taken(quick_pairs()) for fact in facts(PROBLEMS[name])}
@@ -139,10 +99,3 @@ def test_full_only_is_what_the_quick_tier_leaves_out() -> None:
     assert sorted(quick + rest) == sorted(full)
     assert quick
     assert len(rest) > len(quick)
-
-
-def test_both_options_are_refused() -> None:
-    command = [sys.executable, "-m", "pytest", "-n", "0", "--full", "--full-only", __file__]
-    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
-    assert done.returncode == 4
-    assert "give one of them" in done.stderr

@@ -359,7 +359,3 @@ def test_what_a_mode_fixes(mode: str, name: str) -> None:
         with pytest.raises(UsageError, match=f"cannot be changed in mode {mode}") as error:
             applied_in_turn(f"mode={mode}", f"{name}={text}")
         assert error.value.exit_code == 2
-
-
-def test_template_header() -> None:
-    assert template.header("a,%-time%,%0Gflops%,%+ctime%,%prb%") == "a,min_time,avg_Gflops,max_ctime,prb"

@@ -144,11 +144,6 @@ def test_ctrl_c_where_nothing_can_be_raised() -> None:
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
-def test_an_engine_that_is_not_there(capsys: Capture) -> None:
-    assert main(["--jobs=2", "--engine=cpu:99", "--matmul", "2x3:3x4", "2x3:3x5"]) == 1
-    assert capsys.readouterr().err.startswith("err: --engine=cpu:99 cannot be used: ")
-
-
 def test_timed_cases_are_refused(capsys: Capture) -> None:
     assert main(["--mode=P", "--jobs=2", "--matmul", "2x3:3x4", "2x3:3x5"]) == 1
     assert capsys.readouterr().err == "err: --jobs: cases that are timed need the machine to themselves\n"

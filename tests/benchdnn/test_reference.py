@@ -111,46 +111,6 @@ def test_post_ops_come_after_bias_and_before_the_dst_scale() -> None:
 
 
 E, LOG = math.e, math.log
-FORMULAS = {
-    ("abs", 0, 0): {-3: 3, 2: 2},
-    ("clip", -1, 2): {-3: -1, 5: 2, 1: 1},
-    ("clip_v2", -1, 2): {-3: -1, 5: 2},
-    ("clip_v2_dst", -1, 2): {-3: -1},
-    ("elu", 2, 0): {1: 1, -1: 2 * (1 / E - 1)},
-    ("exp", 0, 0): {1: E, 0: 1},
-    ("gelu_erf", 0, 0): {0: 0, 1: 0.8413447, -1: -0.1586553, 8: 8},
-    ("gelu_tanh", 0, 0): {0: 0, 1: 0.841192, -1: -0.158808},
-    ("hardsigmoid", 0.25, 0.5): {1: 0.75, 9: 1, -9: 0},
-    ("hardswish", 0.25, 0.5): {1: 0.75, 9: 9, -9: 0},
-    ("linear", 2, -1): {3: 5},
-    ("log", 0, 0): {1: 0, 8: LOG(8)},
-    ("logistic", 0, 0): {0: 0.5, 1: 1 / (1 + 1 / E), -1000: 0},
-    ("mish", 0, 0): {0: 0, 1: math.tanh(LOG(1 + E))},
-    ("pow", 2, 3): {2: 16, 0: 0},
-    ("relu", 0.5, 0): {3: 3, -4: -2},
-    ("relu_dst", 0, 0): {3: 3, -4: 0},
-    ("round", 0, 0): {2.5: 2, 3.5: 4, -0.6: -1},
-    ("sqrt", 0, 0): {9: 3},
-    ("square", 0, 0): {-3: 9},
-    ("soft_relu", 2, 0): {0: LOG(2) / 2, 100: 100},
-    ("swish", 2, 0): {1: 1 / (1 + math.exp(-2)), 0: 0},
-    ("tanh", 0, 0): {0: 0, 1: math.tanh(1)},
-}
-
-
-@pytest.mark.parametrize("key", FORMULAS, ids=str)
-def test_eltwise(key: tuple[str, float, float]) -> None:
-    name, alpha, beta = key
-    for x, y in FORMULAS[key].items():
-        assert eltwise(name, f32([x]), alpha, beta)[0] == pytest.approx(y, rel=1e-6, abs=1e-7)
-
-
-@given(st.floats(-6, 6))
-def test_gelu_erf_is_erf(x: float) -> None:
-    want = 0.5 * x * (1 + math.erf(x * 0.70710677))
-    assert eltwise("gelu_erf", f32([x]), 0, 0)[0] == pytest.approx(want, rel=2e-6, abs=1e-6)
-
-
 def overflowing(f: Callable[..., float], *values: float) -> float:
     try:
         return f(*values)

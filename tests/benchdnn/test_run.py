@@ -68,23 +68,6 @@ def test_unimplemented_and_invalid_say_why(capsys: Capture) -> None:
     assert lines[7:10] == [lines[0], lines[2], "=" * 28]
 
 
-def test_no_failures_in_the_summary_if_told(capsys: Capture) -> None:
-    lines = output(capsys, "--summary=no-failures", "--matmul", "3x4:5x6", code=1)
-    assert len(lines) == 4
-    assert lines[2].startswith("tests:1 passed:0 skipped:0 mistrusted:0 unimplemented:0 invalid_arguments:1 ")
-
-
-def test_summary_of_implementations(capsys: Capture) -> None:
-    other = "--dt=s8:s8:s32"
-    lines = output(capsys, "--summary=impl+impl-csv", "-v5", "--matmul", SMALL, SMALL, other, SMALL)
-    twice, _, once = (line.split(": ")[1] for line in lines if line.startswith("oneDNN implementation: "))
-    assert twice != once
-    assert "= Implementation statistics (--summary=no-impl to disable) =" in lines
-    rows = [line.strip("| ") for line in lines if line.startswith("| ")]
-    assert rows == [f"{twice} : 2 (67%)", f"{once} : 1 (33%)"]
-    assert f"benchdnn_summary,impl_names,{twice}:2,{once}:1" in lines
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -103,15 +86,6 @@ def test_what_matmul_lacks_is_unimplemented(capsys: Capture, line: str) -> None:
 def test_packed_weights_are_skipped(capsys: Capture) -> None:
     lines = output(capsys, "--matmul", "--encoding=:packed:", SMALL)
     assert lines[0].startswith("0:SKIPPED (Case not supported) (")
-
-
-def test_impl_filters(capsys: Capture) -> None:
-    name = next(text for text in output(capsys, "-v5", "--matmul", SMALL) if "implementation" in text).split(
-        ": "
-    )[1]
-    assert "SKIPPED (Skip-impl option hit)" in output(capsys, "--matmul", "--impl=no_such_kernel", SMALL)[0]
-    assert "PASSED" in output(capsys, "--matmul", f"--impl={name}", SMALL)[0]
-    assert "PASSED" in output(capsys, "--matmul", "--skip-impl=no_such_kernel", SMALL)[0]
 
 
 @pytest.mark.parametrize(("mode", "state"), [("I", "INITIALIZED"), ("R", "EXECUTED"), ("B", "PASSED")])
@@ -241,13 +215,3 @@ def test_mostly_zeros_are_not_trusted(capsys: Capture) -> None:
     lines = output(capsys, "-v2", "--matmul", "--attr-post-ops=mul:f32+clip:0:0", SMALL)
     assert any(text.startswith("[COMPARE_TRUST][DST]: z:100%") for text in lines)
     assert any(":MISTRUSTED" in text for text in lines)
-
-
-def test_an_engine_that_is_not_there(capsys: Capture) -> None:
-    assert main(["--engine=cpu:99", "--matmul", SMALL]) == 1
-    assert capsys.readouterr().err.startswith("err: --engine=cpu:99 cannot be used: ")
-
-
-def test_attributes_that_change_the_implementation(capsys: Capture) -> None:
-    lines = output(capsys, "--attr-same-pd-check=true", "--matmul", SMALL)
-    assert "PASSED" in lines[0]
