@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from readme import ROOT, block
+from readme import ROOT
 
 SCRIPT = ROOT / "docs" / "reference" / "build.py"
 

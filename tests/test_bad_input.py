@@ -102,7 +102,7 @@ def test_null_calls_reach_every_function(null_calls: list[list[Any]]) -> None:
     assert len(with_pointers) > 90
 
 
-# ---- descriptors of the matmul; test_matmul_random.py has more
+# ---- descriptors of the matmul; docs/features.md has more
 
 
 def test_zero_and_scalar_descriptors(engine: zemm.Engine) -> None:

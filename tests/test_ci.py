@@ -3,10 +3,8 @@
 fails.
 """
 
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest

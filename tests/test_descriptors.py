@@ -17,15 +17,6 @@ def memory(engine: zemm.Engine, md: zemm.MemoryDesc, values: np.ndarray | None =
     return result
 
 
-def test_strides_are_named(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    mds = [zemm.MemoryDesc(dims, "f32") for dims in ((4, 8), (8, 3), (4, 3))]
-    pd = zemm.MatmulPrimitiveDesc(engine, *mds)
-    args = dict(zip((SRC, WEIGHTS, DST), (memory(engine, md) for md in mds), strict=True))
-    args[SRC] = memory(engine, zemm.MemoryDesc((4, 8), "f32", strides=[9, 1]))
-    with pytest.raises(zemm.InvalidArgumentsError, match=r"ARG_SRC .*strides 9x1.*strides 8x1"):
-        zemm.Primitive(pd).execute(stream, args)
-
-
 def test_odd_row_of_4_bit_zero_points(engine: zemm.Engine, stream: zemm.Stream) -> None:
     """Parameters are dense, so a row of three 4-bit elements ends in the middle of a byte."""
     rng = np.random.default_rng(1)
@@ -76,24 +67,3 @@ def test_empty_batches_with_parameters(engine: zemm.Engine, stream: zemm.Stream)
     args[SCALES | SRC] = zemm.Memory(zemm.MemoryDesc((2, 0, 1), "f32"), engine)
     zemm.Primitive(pd).execute(stream, args)
     stream.wait()
-
-
-@pytest.mark.parametrize("difference", [-1, 0, 100])
-def test_scratchpad_size(engine: zemm.Engine, stream: zemm.Stream, difference: int) -> None:
-    """A scratchpad larger than needed is accepted, a smaller one is refused."""
-    attr = zemm.Attr()
-    attr.set_scratchpad_mode("user")
-    attr.set_zero_points(WEIGHTS, 0)
-    mds = [zemm.MemoryDesc(d, t) for d, t in (((3, 8), "s8"), ((8, 5), "u8"), ((3, 5), "f32"))]
-    pd = zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)
-    size = pd.query_md("scratchpad_md").size
-    assert size > 0
-    args = dict(zip((SRC, WEIGHTS, DST), (memory(engine, md) for md in mds), strict=True))
-    args[ZERO_POINTS | WEIGHTS] = memory(engine, zemm.MemoryDesc((1,), "s32"))
-    args[zemm.ARG_SCRATCHPAD] = memory(engine, zemm.MemoryDesc((size + difference,), "u8"))
-    if difference < 0:
-        with pytest.raises(zemm.InvalidArgumentsError, match=f"{size - 1} bytes.* {size}"):
-            zemm.Primitive(pd).execute(stream, args)
-    else:
-        zemm.Primitive(pd).execute(stream, args)
-        stream.wait()

@@ -6,9 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-import zemm
 from readme import ROOT, block, blocks
 from support_process import captured
 from zemm._library.kernels import kernels

@@ -399,6 +399,3 @@ def test_attributes_are_part_of_the_key(engine: zemm.Engine, stream: zemm.Stream
     for _ in range(2):
         for problem in [base, *variants]:
             run(engine, stream, problem)
-
-
-# ---- leaks

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs `fuzz.py arithmetic` for a short time, and tests what it consists of."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import zemm
-from fuzz_arithmetic import Watched, fuzz
+from fuzz_arithmetic import fuzz
 from fuzz_decisions import plans_of
 from support_rows import BY_NAME, constant_id
 

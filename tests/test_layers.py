@@ -6,8 +6,6 @@ folder its rooms, which documents list, from higher to lower rooms, and has no c
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".cl", ".def"}
 APART = "cpu_driver"  # a library of its own: neither it nor zemm includes anything of the other,

@@ -273,10 +273,6 @@ def test_sentence(have: SimpleNamespace, make: Make, words: list[str]) -> None:
     assert "\n" not in said
 
 
-def test_the_table_is_large() -> None:
-    assert len(TABLE) > 100
-
-
 @pytest.mark.parametrize(
     ("call", "argument"),
     [

@@ -10,7 +10,6 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-import pytest
 import zemm
 from test_layers import Graph, circle, documents, rooms
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The quick tier covers each row, type and attribute, and --full-only runs the rest of --full."""
 
-import os
 import re
 import subprocess
 import sys
@@ -11,9 +10,7 @@ from pathlib import Path
 
 import pytest
 from support_kernel_problems import PROBLEMS
-from support_rows import CPU_ROWS, ROWS, XE_ROWS
-from support_tiers import facts, is_quick_pair, takes
-from test_kernels import IS_NEEDED
+from support_tiers import facts, takes
 from zemm._library.library import names_of
 from zemm._library.lists import types_for
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from zemm._library import library
-from zemm.benchdnn import atoms, attributes, knobs, masks, options, template
+from zemm.benchdnn import atoms, attributes, knobs, masks, options
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.attributes import Rounding
 from zemm.benchdnn.descriptor import parse_descriptor

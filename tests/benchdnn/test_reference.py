@@ -111,6 +111,8 @@ def test_post_ops_come_after_bias_and_before_the_dst_scale() -> None:
 
 
 E, LOG = math.e, math.log
+
+
 def overflowing(f: Callable[..., float], *values: float) -> float:
     try:
         return f(*values)

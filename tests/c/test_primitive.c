@@ -181,67 +181,25 @@ static void test_next_impl(void) {
     OK(zemm_primitive_desc_destroy(c.pd));
 }
 
-/* Attributes that a matmul refuses. Each differs from a default attribute in one setting. */
-static void test_attr_refusals(void) {
+/* Tensors whose number of dimensions, or a post-op whose dimensions, do not fit. */
+static void test_shapes(void) {
     zemm_primitive_desc_t pd = NULL;
-#define WITH(expected, word, setter)                                                                         \
-    do {                                                                                                     \
-        zemm_primitive_attr_t attr = new_attr();                                                             \
-        CHECK(!(setter));                                                                                    \
-        REFUSED(expected, word, create(&pd, attr));                                                          \
-        CHECK(!pd);                                                                                          \
-        OK(zemm_primitive_attr_destroy(attr));                                                               \
-    } while (0)
-#define SET_SCALES(arg, mask, g0, g1)                                                                        \
-    zemm_primitive_attr_set_scales(attr, arg, mask, (g0) ? 2 : 0, DIMS(g0, g1), zemm_f32)
-#define SET_ZP(arg, mask, g0, g1, dt)                                                                        \
-    zemm_primitive_attr_set_zero_points(attr, arg, mask, (g0) ? 2 : 0, DIMS(g0, g1), dt)
-    WITH(zemm_unimplemented, "does not divide", SET_SCALES(ZEMM_ARG_SRC, 3, 1, 12));
-    WITH(zemm_unimplemented, "24", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 24, 1));
-    WITH(zemm_unimplemented, "along N is not a multiple of 16", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 32, 8));
-    WITH(zemm_unimplemented, "48", SET_SCALES(ZEMM_ARG_WEIGHTS, 3, 48, 1));
-    WITH(zemm_unimplemented, "mask", SET_SCALES(ZEMM_ARG_SRC, 4, 0, 0));
-    WITH(zemm_unimplemented, "K", SET_SCALES(ZEMM_ARG_SRC, 3, 0, 0));
-    WITH(zemm_unimplemented, "M", SET_SCALES(ZEMM_ARG_SRC, 3, 2, 16));
-    WITH(zemm_unimplemented, "argument", SET_SCALES(ZEMM_ARG_SRC_1, 0, 0, 0));
-    WITH(zemm_unimplemented, "mask", SET_ZP(ZEMM_ARG_SRC, 4, 0, 0, zemm_s32));
-    WITH(zemm_unimplemented, "does not divide", SET_ZP(ZEMM_ARG_SRC, 3, 1, 24, zemm_s32));
-    WITH(zemm_unimplemented, "does not divide", SET_ZP(ZEMM_ARG_WEIGHTS, 3, 5, 1, zemm_s32));
-    WITH(zemm_unimplemented, "mask", SET_ZP(ZEMM_ARG_DST, 1, 0, 0, zemm_s32));
-    WITH(zemm_unimplemented, "weights zero points",
-         zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 16), zemm_s32));
-    WITH(zemm_invalid_arguments, "32",
-         SET_ZP(ZEMM_ARG_WEIGHTS, 3, 16, 1, zemm_u8) ||
-             zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_SRC, 3, 2, DIMS(1, 32), zemm_s32));
-#undef WITH
-}
-
-/* K groups of any size that divides K = 32, with values for each row, as a quantising reorder
- * produces them. */
-static void test_groups_of_any_size(void) {
-    zemm_memory_desc_t src = dense(3, DIMS(4, 2, 32), zemm_u8), weights = dense(3, DIMS(4, 32, 16), zemm_u8),
-                       dst = dense(3, DIMS(4, 2, 16), zemm_f32);
-    for (int group = 1; group <= 32; group *= 2) {
-        for (int of_weights = 1; of_weights <= 32; of_weights *= 2) {
-            zemm_primitive_desc_t pd = NULL;
-            zemm_primitive_attr_t attr = new_attr();
-            OK(SET_SCALES(ZEMM_ARG_SRC, 7, 1, group));
-            OK(SET_ZP(ZEMM_ARG_SRC, 7, 1, group, zemm_s32));
-            OK(SET_SCALES(ZEMM_ARG_WEIGHTS, 7, of_weights, 1));
-            OK(SET_ZP(ZEMM_ARG_WEIGHTS, 7, of_weights, 1, zemm_u8));
-            OK(zemm_matmul_primitive_desc_create(&pd, engine, src, weights, NULL, dst, attr));
-            DESTROY(pd, attr);
-        }
+    zemm_primitive_attr_t attr = new_attr();
+    zemm_post_ops_t ops = NULL;
+    zemm_memory_desc_t three = dense(3, DIMS(1, 2, 16), zemm_f32), one = dense(1, DIMS(32), zemm_s8);
+    INVALID("dst", zemm_matmul_primitive_desc_create(&pd, engine, s8_2x32, u8_32x16, NULL, three, NULL));
+    INVALID("bias", zemm_matmul_primitive_desc_create(&pd, engine, s8_2x32, u8_32x16, three, f32_2x16, NULL));
+    INVALID("src", zemm_matmul_primitive_desc_create(&pd, engine, one, one, NULL, one, NULL));
+    const zemm_memory_desc_t operands[] = {f32_2x32, three};
+    for (int i = 0; i < COUNT(operands); i++) {
+        OK(zemm_post_ops_create(&ops));
+        OK(zemm_post_ops_append_binary(ops, zemm_binary_add, operands[i]));
+        OK(zemm_primitive_attr_set_post_ops(attr, ops));
+        INVALID("post-op 0", create(&pd, attr));
+        OK(zemm_post_ops_destroy(ops));
     }
-    for (int mask = 2; mask <= 3; mask++) {
-        zemm_primitive_desc_t pd = NULL;
-        zemm_primitive_attr_t attr = new_attr();
-        OK(SET_SCALES(ZEMM_ARG_SRC, mask, 0, 0));
-        OK(SET_ZP(ZEMM_ARG_SRC, mask, 0, 0, zemm_s32));
-        OK(zemm_matmul_primitive_desc_create(&pd, engine, src, weights, NULL, dst, attr));
-        DESTROY(pd, attr);
-    }
-    DESTROY(src, weights, dst);
+    CHECK(!pd);
+    DESTROY(attr, three, one);
 }
 
 static const char *impl_of(zemm_primitive_desc_t pd) {
@@ -285,8 +243,7 @@ int main(void) {
     test_any();
     test_next_impl();
     test_equal_problems();
-    test_attr_refusals();
-    test_groups_of_any_size();
+    test_shapes();
     DESTROY(s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16);
     DESTROY(stream, engine);
     return 0;
