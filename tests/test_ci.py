@@ -65,31 +65,15 @@ def run_with_stubs(tmp_path: Path, failing: str, nth: int) -> tuple[int, list[st
 def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     code, calls = run_with_stubs(tmp_path, "", 0)
     assert code == 0
-    names = [call.split()[0] for call in calls]
-    assert set(names) == set(STUBS)
-    # The first two pytest calls run without Intel's GPU driver, as the README leaves the machine.
-    drivers, packages = "apt-get pytest apt-get pytest", "pip pytest pip pytest apt-get pip pytest pip pytest"
-    assert names[-23:-8] == ["pytest", "pytest", *drivers.split(), *packages.split()]
-    assert names[-8:] == [*["meson"] * 5, "python", "meson", "meson"]
-    # These two runs together cover all cases.
-    assert calls[-23:-21] == ["pytest ", "pytest --full-only"]
-    assert calls[-21].endswith(" intel-opencl-icd")
-    assert calls[-19].endswith(" llvm-19")
-    assert calls[-20] == "pytest --full -m intel_gpu_driver"
-    assert calls[-18:-13] == [
-        "pytest --full -m llvm_mca",
-        "pip install dpctl",
-        "pytest --full -m sycl",
-        "pip install onednn-devel",
-        "pytest --full -m onednn",
-    ]
-    assert calls[-13].endswith(" doxygen chromium")
-    assert calls[-10].startswith("pip install torch==")
-    assert calls[-8] == "meson test -C build --suite slow"
-    assert calls[-6] == "meson test -C build-asan -t 4 --print-errorlogs"
-    assert calls[-4] == "meson test -C build-tsan -t 4 --suite threads --print-errorlogs"
-    assert calls[-3] == "python tests/newest_level_zero.py build/newest"
-    assert calls[-1] == "meson test -C build --suite newest --print-errorlogs"
+    assert {call.split()[0] for call in calls} == set(STUBS)
+    # These two runs together cover all cases, without Intel's GPU driver, as the README leaves the machine.
+    first = calls.index("pytest ")
+    assert calls[first + 1] == "pytest --full-only"
+    assert not [call for call in calls[:first] if "intel-opencl-icd" in call]
+    for mark in ("intel_gpu_driver", "llvm_mca", "sycl", "onednn"):
+        assert f"pytest --full -m {mark}" in calls
+    for suite in ("build --suite slow", "build-asan", "build-tsan", "build --suite newest"):
+        assert [call for call in calls if call.startswith(f"meson test -C {suite}")]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +116,8 @@ def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
 def test_succeeds_without_torch(tmp_path: Path) -> None:
     code, calls = run_with_stubs(tmp_path, "pip", 6)
     assert code == 0
-    assert calls[-9].startswith("pip install torch==")
-    assert calls[-8] == "meson test -C build --suite slow"
+    (torch,) = (at for at, call in enumerate(calls) if call.startswith("pip install torch=="))
+    assert not calls[torch + 1].startswith("pytest")
 
 
 def test_what_is_tested_has_tests() -> None:

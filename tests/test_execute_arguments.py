@@ -9,7 +9,6 @@ import math
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ import pytest
 import zemm
 from support_case_lines import problem_of
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
-from support_run import Call, check_dst, make_call, run
+from support_run import Call, check_dst, make_attr, make_call, run
 from zemm._library.library import in_python
 from zemm._zemm import ffi, lib
 
@@ -266,6 +265,19 @@ def test_arguments_that_oneDNN_skips(engine: zemm.Engine, stream: zemm.Stream) -
     check_dst(problem, data, call)
 
 
+def test_a_sum_for_each_element(engine: zemm.Engine, stream: zemm.Stream) -> None:
+    """Reductions without groups are the values of src."""
+    problem = Problem((5, 64), (64, 18), "s8", "u8", wei_zp=zero_point(2), reduction_group=1)
+    data = make_data(problem)
+    call = make_call(engine, problem, data)
+    attr = make_attr(replace(problem, reduction_group=None))
+    attr.set_precomputed_reductions(SRC, 3, ())
+    mds = [call.pd.query_md(name) for name in ("src_md", "weights_md", "dst_md")]
+    zemm.Primitive(zemm.MatmulPrimitiveDesc(engine, *mds, attr=attr)).execute(stream, call.args)
+    stream.wait()
+    check_dst(problem, data, call)
+
+
 def test_counts_of_arguments(stream: zemm.Stream, call: Call) -> None:
     primitive = zemm.Primitive(call.pd)
     for count, array in ((3, ffi.NULL), (-1, ffi.NULL)):
@@ -320,28 +332,6 @@ def test_a_stream_keeps_the_order(engine: zemm.Engine, stream: zemm.Stream) -> N
         check_dst(*each)
     data.dst = data.dst + 19 * (data.src @ data.wei)
     check_dst(summing, data, call)
-
-
-@pytest.mark.parametrize("scratchpad", ["library", "user"])
-def test_threads(engine: zemm.Engine, scratchpad: str) -> None:
-    """Each thread runs the same primitive on a stream of its own, with data of its own."""
-    zero_points = "--attr-zero-points=src:common:1+wei:2"
-    first = problem_of(f"--dt=s8:u8:s32 {zero_points} --attr-scratchpad={scratchpad} 40x128:128x70")
-    shared = zemm.Primitive(make_call(engine, first, make_data(first)).pd)
-
-    def work(seed: int) -> None:
-        mine = replace(first, seed=seed)
-        data = make_data(mine)
-        call = make_call(engine, mine, data)
-        stream = zemm.Stream(engine)
-        for _ in range(20):
-            shared.execute(stream, call.args)
-        stream.wait()
-        check_dst(mine, data, call)
-
-    with ThreadPoolExecutor(6) as pool:
-        for done in [pool.submit(work, seed) for seed in range(12)]:
-            done.result()
 
 
 # ---- the primitive cache, observed in the log of another process

@@ -183,11 +183,6 @@ def test_messages(text: str, grf: int, moved: dict[str, int]) -> None:
     assert messages.traffic(line(text), grf) == messages.Traffic(**moved)
 
 
-def test_spills_are_seen() -> None:
-    block = assembly.parse(NEWER).blocks[1].instructions
-    assert [messages.traffic(i, 64).spill for i in block] == [0, 0, 0, 0, 1, 1, 0, 0]
-
-
 class TestOverflow:
     """A block load into a variable that is too small for it is an error."""
 
@@ -296,16 +291,6 @@ class TestModel:
             "Xe2-HPG": [2048, 4096],
             "Xe3-LPG": [2048, 4096],
         }
-
-    def test_threads_of_an_engine(self) -> None:
-        assert HPC.threads == HPG.threads == {128: 8, 256: 4}
-        assert model.family_of("dg1").threads == {128: 7}
-        assert XE3.threads == {32: 10, 64: 10, 96: 10, 128: 8, 160: 6, 192: 5, 256: 4}
-
-    def test_without_xmx_there_are_no_cycles_of_a_dpas(self) -> None:
-        cycles = {device: family.dpas_row_cycles for device, family in model.DEVICES.items()}
-        assert cycles["mtl"] == cycles["dg1"] == cycles["tgllp"] == cycles["adl-s"] == 0
-        assert (cycles["pvc"], cycles["dg2"], cycles["bmg"], cycles["ptl"]) == (1, 2, 2, 2)
 
     # The B580 record's counters (10^9), and its TFLOPS with and without `-noschedule`. The roof is
     # 118.8 TFLOPS.
@@ -499,13 +484,3 @@ def test_damaged_binary(cut: int, tmp_path: Path) -> None:
     path = tmp_path / "k.bin"
     path.write_bytes(elf({".text.matmul": bytes(96)})[:cut])
     assert binary.sections(path) == {}
-
-
-def test_code_size() -> None:
-    """The compiler's encoding gives the number of bytes of code, which tells two dumps of one
-    kernel apart.
-    """
-    kernel = assembly.parse(NEWER)
-    assert sum(len(block.instructions) for block in kernel.blocks) == 9
-    assert kernel.code_bytes == 9 * 16
-    assert assembly.parse(OLDER).code_bytes == 16 * 21 - 8 * 4
