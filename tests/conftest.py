@@ -33,15 +33,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Give all tests and their processes one folder of built modules, which is not the user's.
 
-    The folder stays for the next run; `pytest --cache-clear` empties it. The C tests that only use
-    modules have the same folder (tests/c/meson.build).
+    The folder stays for the next run; `pytest --cache-clear` empties it. It may hold the modules of the
+    full tier, which exceed the default limit. The C tests that only use modules have the same folder
+    (tests/c/meson.build).
     """
     config.stash[LEFT_OUT] = 0
+    # Each worker has a core. Threads of numpy would wait for those of other workers.
+    environment = {"OPENBLAS_NUM_THREADS": "1"}
     if "ZEMM_CACHE_DIR" not in os.environ:
         folder = config.cache.mkdir("zemm-modules")  # type: ignore[union-attr]
         folder.chmod(0o700)  # the library loads only from folders that others cannot write
-        os.environ["ZEMM_CACHE_DIR"] = str(folder)
-        config.add_cleanup(lambda: os.environ.pop("ZEMM_CACHE_DIR"))
+        environment |= {"ZEMM_CACHE_DIR": str(folder), "ZEMM_CACHE_SIZE": "4096"}
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    for name, value in environment.items():
+        patch.setenv(name, value)
 
 
 def is_quick(item: pytest.Item) -> bool:
