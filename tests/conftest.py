@@ -62,6 +62,7 @@ def has_case(mark: pytest.Mark, item: pytest.Item) -> bool:
     return bool(cases(**{name: parameters[name] for name in inspect.signature(cases).parameters}))
 
 
+@pytest.hookimpl(trylast=True)  # after -k and -m: the library plans the cases of what is left
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     full, rest_of_full = config.getoption("full"), config.getoption("full_only")
     if full and rest_of_full:

@@ -70,8 +70,7 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
     first = calls.index("pytest ")
     assert calls[first + 1] == "pytest --full-only"
     assert not [call for call in calls[:first] if "intel-opencl-icd" in call]
-    for mark in ("intel_gpu_driver", "llvm_mca", "sycl", "onednn"):
-        assert f"pytest --full -m {mark}" in calls
+    assert "pytest --full -m intel_gpu_driver or llvm_mca or sycl or onednn" in calls
     for suite in ("build --suite slow", "build-asan", "build-tsan", "build --suite newest"):
         assert [call for call in calls if call.startswith(f"meson test -C {suite}")]
 
@@ -92,15 +91,10 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("apt-get", 2),
         ("pytest", 3),
         ("apt-get", 3),
-        ("pytest", 4),
         ("pip", 3),
-        ("pytest", 5),
+        ("pytest", 4),
         ("pip", 4),
-        ("pytest", 6),
-        ("apt-get", 4),
-        ("pip", 5),
-        ("pytest", 7),
-        ("pytest", 8),
+        ("pytest", 5),
         ("python", 1),
         *(("meson", nth) for nth in range(3, 10)),
     ],
@@ -114,7 +108,7 @@ def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
 
 
 def test_succeeds_without_torch(tmp_path: Path) -> None:
-    code, calls = run_with_stubs(tmp_path, "pip", 6)
+    code, calls = run_with_stubs(tmp_path, "pip", 5)
     assert code == 0
     (torch,) = (at for at, call in enumerate(calls) if call.startswith("pip install torch=="))
     assert not calls[torch + 1].startswith("pytest")
