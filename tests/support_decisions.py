@@ -8,12 +8,17 @@ something that no case before it shows:
 - on the rows for CPUs, and on those for Intel GPUs: the problem itself
 So a case is left out only if its decisions are met one by one on its own row, and in pairs by the same
 code on a row of its policy. Triples are the business of tests/fuzz_arithmetic.py.
+
+test_kernels.py::test_row shows these. The other tests vary sizes or values, so their cases need to show less:
+- each row
+- on the rows of a policy: a launch, a constant, a flag, the case's own name (or facts of the problem)
+- on the rows for CPUs, and on those for Intel GPUs: the problem itself
 """
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import pytest
@@ -21,7 +26,7 @@ import zemm
 from support_problem import Problem
 from support_rows import BY_NAME, constant_id
 from support_run import make_pd
-from support_tiers import facts
+from support_tiers import facts, itself
 
 _FLAGS = constant_id("SPEC_FLAGS")
 _BITS = {bit: f"flag {bit}" for bit in range(32)}
@@ -62,6 +67,17 @@ def shown(row: str, problem: Problem) -> frozenset[Hashable]:
     return frozenset(alone | pairs | {(policy, fact) for fact in facts(problem)})
 
 
+def shown_by_policy(row: str, problem: Problem, covered: set[Any]) -> frozenset[Hashable]:
+    """What a case shows whose test varies something else than decisions; nothing if the row refuses the
+    problem.
+    """
+    distinguished = features(row, problem)
+    if not distinguished:
+        return frozenset()
+    policy = BY_NAME[row].policy
+    return frozenset({row} | {(policy, what) for what in distinguished | covered})
+
+
 def choose(shows: dict[Hashable, frozenset[Hashable]], first: Iterable[Hashable]) -> set[Hashable]:
     """The cases of `first`, and cases that together with them show all: always the one that shows most of
     what is left.
@@ -86,22 +102,27 @@ def needed(
     names: Iterable[Any],
     problem_of: Callable[[str, Any], Problem | None],
     first: Callable[[str, Any], bool] = lambda row, name: False,
+    covers: Callable[[Any], set[Any]] | None = itself,
 ) -> Callable[[str, Any], bool]:
     """A function that says whether a row runs a name in the full tier.
 
     problem_of returns what a row multiplies for a name; None: nothing. first: the cases of the quick
-    tier. A refusal is always tested: it costs nothing.
+    tier. covers: what a name shows on the rows of a policy; None: the test is test_kernels.py::test_row. A
+    refusal is always tested: it costs nothing.
     """
     names = list(names)
 
     @cache
     def left_out() -> set[Hashable]:
-        shows = {
-            (row, name): what | {(BY_NAME[row].is_xe, name)}
-            for row in rows
-            for name in names
-            if (problem := problem_of(row, name)) and (what := shown(row, problem))
-        }
+        shows: dict[Hashable, frozenset[Hashable]] = {}
+        for turn, row in product(range(len(names)), rows):  # in turns, so that no row runs all of a policy
+            name = names[(turn + rows.index(row)) % len(names)]
+            problem = problem_of(row, name)
+            if not problem:
+                continue
+            what = shown_by_policy(row, problem, covers(name)) if covers else shown(row, problem)
+            if what:
+                shows[row, name] = what | {(BY_NAME[row].is_xe, name)}
         return set(shows) - choose(shows, [case for case in shows if first(*case)])
 
     return lambda row, name: (row, name) not in left_out()

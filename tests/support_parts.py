@@ -5,6 +5,7 @@ surrounds the parts.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 from support_problem import Problem, Quant, zero_point
 from support_rows import BY_NAME, LOADS_1D, XE_ROWS
@@ -126,7 +127,12 @@ def matrices_of(base: Problem) -> Iterator[tuple[str, Problem]]:
         )
 
 
-def problems_of(row: str) -> Iterator[tuple[str, Problem]]:
+@cache
+def problems_of(row: str) -> dict[str, Problem]:
+    return dict(_problems_of(row))
+
+
+def _problems_of(row: str) -> Iterator[tuple[str, Problem]]:
     """The problems of a row.
 
     K is, and is not, a multiple of the 4 bytes that block loads of src need. Larger tiles for Intel

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import zemm
 from support_case_lines import problem_of
+from support_decisions import needed
 from support_problem import Data, Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME
 from support_run import get, make_call, make_pd
@@ -34,12 +35,17 @@ def result(engine: zemm.Engine, stream: zemm.Stream, problem: Problem, data: Dat
     return get(call.dst, problem.dst_dims, problem.dst_dt, call.dst_strides)
 
 
+TYPES = [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4")]
+TYPES_NEEDED = needed(INT8_ROWS, TYPES, lambda row, types: grouped(*types, "f16"))
+
+
 @pytest.mark.quick(
     cases=lambda row, src, wei: (
         row in SMALL_ROWS if src == wei == "s8" else BY_NAME[row].family == "avx2" and wei == "s4"
     )
 )
-@pytest.mark.parametrize(("src", "wei"), [("s8", "u8"), ("u8", "u8"), ("s8", "s8"), ("u8", "s4")])
+@pytest.mark.decided(cases=lambda row, src, wei: TYPES_NEEDED(row, (src, wei)))
+@pytest.mark.parametrize(("src", "wei"), TYPES)
 @pytest.mark.parametrize("row", INT8_ROWS)
 def test_integers_as_floats(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, src: str, wei: str
@@ -57,8 +63,13 @@ def test_integers_as_floats(
     np.testing.assert_array_equal(result(engine, stream, floats, data), expected)
 
 
+POINTS = ["f32", "f16", "bf16"]
+POINTS_NEEDED = needed(INT8_ROWS, POINTS, lambda row, zp: grouped("u8", "u8", zp))
+
+
 @pytest.mark.quick(cases=lambda row, zp: (row in SMALL_ROWS or BY_NAME[row].family == "avx2") and zp == "f32")
-@pytest.mark.parametrize("zp", ["f32", "f16", "bf16"])
+@pytest.mark.decided(cases=lambda row, zp: POINTS_NEEDED(row, zp))
+@pytest.mark.parametrize("zp", POINTS)
 @pytest.mark.parametrize("row", INT8_ROWS)
 def test_bound(
     engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, zp: str

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import zemm
+from support_decisions import needed
 from support_grouped import (
     Groups,
     grouped_md,
@@ -66,6 +67,7 @@ MATRICES: dict[str, Problem] = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(cases=lambda name, wei_tag: wei_tag == "any" or name == "u8_s4_groups")
 @pytest.mark.parametrize("wei_tag", ["any", "abc", "acb"])
 @pytest.mark.parametrize("name", MATRICES)
 def test_groups_of_rows(engine: zemm.Engine, stream: zemm.Stream, name: str, wei_tag: str) -> None:
@@ -106,7 +108,13 @@ def refused(engine: zemm.Engine, g: Groups) -> str:
     return ""
 
 
+def one_group(row: str, name: str) -> Problem:
+    p = MATRICES[name]
+    return replace(p, src_dims=(max(SIZES), K), any_tags=True)
+
+
 @pytest.mark.full
+@pytest.mark.decided(cases=needed([*CPU_ROWS, *XE_ROWS], MATRICES, one_group))
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("row", [*CPU_ROWS, *XE_ROWS])
 def test_row(

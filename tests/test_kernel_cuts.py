@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import zemm
 from support_case_lines import problems, table
+from support_decisions import needed
 from support_problem import Problem, zero_point
 from support_rows import BY_NAME, CPU_ROWS, constant_id, flag
 from support_run import make_pd, run
-from support_tiers import SMALL_ROWS, in_turns
+from support_tiers import in_turns
 
 PACKED = "BA16a64b4a"
 
@@ -43,7 +44,11 @@ def split_problem(row: str, name: str) -> Problem:
     return replace(base, src_dims=(1, 64 * unit), wei_dims=(64 * unit, 8))
 
 
-@pytest.mark.quick(cases=in_turns(CPU_ROWS[::2], SPLIT, split_problem))
+IS_TURN_OF_SPLIT = in_turns(CPU_ROWS[::4], SPLIT, split_problem)
+
+
+@pytest.mark.quick(cases=IS_TURN_OF_SPLIT)
+@pytest.mark.decided(cases=needed(CPU_ROWS, SPLIT, split_problem, first=IS_TURN_OF_SPLIT))
 @pytest.mark.parametrize("name", SPLIT)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_k_in_ranges(
@@ -135,7 +140,11 @@ def problem_along_k(row: str, name: str) -> Problem:
     return replace(ALONG_K[name], src_dims=(1, 192), wei_dims=(192, 8))
 
 
-@pytest.mark.quick(cases=in_turns(INT8_ROWS, ALONG_K, problem_along_k))
+IS_TURN_ALONG_K = in_turns(INT8_ROWS[::2], ALONG_K, problem_along_k)
+
+
+@pytest.mark.quick(cases=IS_TURN_ALONG_K)
+@pytest.mark.decided(cases=needed(INT8_ROWS, ALONG_K, problem_along_k, first=IS_TURN_ALONG_K))
 @pytest.mark.parametrize("name", ALONG_K)
 @pytest.mark.parametrize("row", INT8_ROWS)
 def test_few_rows_along_k(
@@ -159,7 +168,7 @@ def test_few_rows_along_k(
 PLAIN_FLOATS = problems("plain floats")
 
 
-@pytest.mark.quick(cases=lambda row, name: "x16x" in row)
+@pytest.mark.quick(cases=lambda row, name: "x16x" in row and name in ("f32", "bf16, along N"))
 @pytest.mark.parametrize("name", PLAIN_FLOATS)
 @pytest.mark.parametrize("row", [row for row in CPU_ROWS if BY_NAME[row].policy == "avx512"])
 def test_few_rows_of_floats(
@@ -184,7 +193,7 @@ def test_few_rows_of_floats(
 ABREAST = problems("abreast")
 
 
-@pytest.mark.quick(cases=lambda row, name: row in SMALL_ROWS or name == "u4")
+@pytest.mark.quick(cases=lambda row, name: BY_NAME[row].family == "avx2_int8" and name == "u4")
 @pytest.mark.parametrize("name", ABREAST)
 @pytest.mark.parametrize("row", [row for row in INT8_ROWS if BY_NAME[row].rows <= 8])
 def test_tiles_abreast(

@@ -14,7 +14,7 @@ from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import BY_NAME, CPU_ROWS, reads_packed_only
 from support_run import get, make_call, make_pd, run
 from support_tails import FLOATS, INTEGERS, PACKED, Variant, shapes
-from support_tiers import in_turns, nothing
+from support_tiers import facts, in_turns, nothing
 
 VARIANTS = INTEGERS | FLOATS
 
@@ -60,11 +60,15 @@ def first_problem(row: str, name: str) -> Problem:
     return VARIANTS[name].of_shape(*next(shapes(INTEGERS if name in INTEGERS else FLOATS, name)), 0)
 
 
-IS_TURN = in_turns(CPU_ROWS, VARIANTS, first_problem, covers=nothing)
+def facts_of(name: str) -> set[str]:
+    return facts(VARIANTS[name].base)
+
+
+IS_TURN = in_turns(CPU_ROWS[::2], VARIANTS, first_problem, covers=nothing)
 
 
 @pytest.mark.quick(cases=IS_TURN)
-@pytest.mark.decided(cases=needed(CPU_ROWS, VARIANTS, first_problem, first=IS_TURN))
+@pytest.mark.decided(cases=needed(CPU_ROWS, VARIANTS, first_problem, first=IS_TURN, covers=facts_of))
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_tails(
@@ -90,7 +94,7 @@ ROUGH = [name for name in FLOATS if not FLOATS[name].group]
 FLOAT_ROWS = [row for row in CPU_ROWS if BY_NAME[row].src != "int8"]
 
 
-@pytest.mark.quick(cases=in_turns(FLOAT_ROWS, ROUGH, first_problem, covers=nothing))
+@pytest.mark.quick(cases=in_turns(FLOAT_ROWS[::2], ROUGH, first_problem, covers=nothing))
 @pytest.mark.parametrize("name", ROUGH)
 @pytest.mark.parametrize("row", FLOAT_ROWS)
 def test_rough_tails(

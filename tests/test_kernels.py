@@ -37,7 +37,7 @@ def test_there_are_rows() -> None:
 
 
 # Which pairs of a row and a problem run with --full.
-IS_NEEDED = needed(ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], first=is_quick_pair)
+IS_NEEDED = needed(ROWS, PROBLEMS, lambda row, name: PROBLEMS[name], first=is_quick_pair, covers=None)
 
 
 @pytest.mark.quick(cases=is_turn_of)

@@ -10,6 +10,7 @@ import pytest
 import reference
 import zemm
 from support_case_lines import problems
+from support_decisions import needed
 from support_problem import Data, Problem, make_data, quant_dims
 from support_rows import BY_NAME, CPU_ROWS, XE_ROWS, constant_id, flag, state
 from support_run import make_pd, run
@@ -72,7 +73,11 @@ def takes(engine: zemm.Engine, problem: Problem) -> bool:
     return True
 
 
-@pytest.mark.quick(cases=in_turns(rows()[::3], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing))
+IS_TURN = in_turns(rows()[::6], PROBLEMS, lambda row, name: PROBLEMS[name], covers=nothing)
+
+
+@pytest.mark.quick(cases=IS_TURN)
+@pytest.mark.decided(cases=needed(rows(), PROBLEMS, lambda row, name: PROBLEMS[name], first=IS_TURN))
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("row", rows())
 def test_sums_beyond_s32(
@@ -92,7 +97,7 @@ def test_sums_beyond_s32(
         run(engine, stream, replace(problem, seed=1))
 
 
-@pytest.mark.quick(cases=in_turns(CPU_ROWS[::3], BARE, lambda row, name: BARE[name], covers=nothing))
+@pytest.mark.quick(cases=in_turns(CPU_ROWS[::6], BARE, lambda row, name: BARE[name], covers=nothing))
 @pytest.mark.parametrize("name", BARE)
 @pytest.mark.parametrize("row", CPU_ROWS)
 def test_bare_s32_wraps(

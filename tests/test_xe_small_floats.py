@@ -4,6 +4,7 @@ every place of a group of elements that are converted together.
 """
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,9 @@ def identity_by_codes(src: str, dt: str, layout: str) -> Problem:
 
 
 OF_WEIGHTS = list(itertools.product(("f16", "bf16"), SMALL_FLOATS, LAYOUTS))
-WEIGHTS_NEEDED = needed(ROWS, OF_WEIGHTS, lambda row, name: identity_by_codes(*name))
+WEIGHTS_NEEDED = needed(
+    ROWS, OF_WEIGHTS, lambda row, name: identity_by_codes(*name), covers=lambda name: {name[:1], name[1:]}
+)
 
 
 @pytest.mark.quick(cases=lambda row, dt, layout, src: row in SMALLEST and layout == "packed" and src == "f16")
@@ -81,7 +84,19 @@ def specials(dt: str) -> Array:
     return every[~np.isfinite(every)]
 
 
+def beside_specials(dt: str, scaled: bool) -> Problem:
+    """Rows of f16 by weights of a type."""
+    k, n = 96 if scaled else 70, 2 * K
+    scale = Quant(3, (32, 1), "e8m0") if scaled else None
+    return Problem((9, k), (k, n), "f16", dt, "f32", wei_tag=PACKED, wei_scale=scale)
+
+
+OF_SPECIALS = list(itertools.product(("f8_e5m2", "f8_e4m3"), (False, True)))
+SPECIALS_NEEDED = needed(ROWS, OF_SPECIALS, lambda row, name: beside_specials(*name))
+
+
 @pytest.mark.quick(cases=lambda row, dt, scaled: row in SMALLEST and dt == "f8_e4m3" and scaled)
+@pytest.mark.decided(cases=lambda row, dt, scaled: SPECIALS_NEEDED(row, (dt, scaled)))
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("dt", ["f8_e5m2", "f8_e4m3"])
 @pytest.mark.parametrize("row", ROWS)
@@ -91,11 +106,9 @@ def test_nan_and_infinities(
     """One of src makes a row NaN or infinite, one of the weights a column, wherever it is along K. The
     columns between them stay as they are. Without scales K ends inside a quad of packed weights.
     """
-    kinds, k, n = specials(dt), 96 if scaled else 70, 2 * K
-    scale = Quant(3, (32, 1), "e8m0") if scaled else None
+    kinds, p = specials(dt), beside_specials(dt, scaled)
+    k, n = p.wei_dims
     quants = {"wei_scale": np.ones((k // 32, n))} if scaled else {}
-
-    p = Problem((9, k), (k, n), "f16", dt, "f32", wei_tag=PACKED, wei_scale=scale)
     force(engine, monkeypatch, row, p)
     src, wei = np.ones((9, k)), np.zeros((k, n))
     for i in range(n // 2):
@@ -103,7 +116,7 @@ def test_nan_and_infinities(
     with np.errstate(invalid="ignore"):
         check_values(result(engine, p, src, wei, quants=quants), (src @ wei).astype(np.float32))
 
-    p = Problem((9, k), (k, n), dt, dt, "f32", wei_tag=PACKED, wei_scale=scale)
+    p = replace(p, src_dt=dt)
     src, wei = np.zeros((9, k)), np.ones((k, n))
     for i, row_of_src in enumerate(src):
         row_of_src[11 * i % k] = kinds[i % kinds.size] if i % 2 else 1.5

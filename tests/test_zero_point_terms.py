@@ -2,10 +2,12 @@
 """Zero-point terms of weights that kernels compute in f32 (ZP_TERM_F32): where, and that this is exact."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 import zemm
+from support_decisions import needed
 from support_problem import Problem, Quant, make_data, quant_dims, zero_point
 from support_rows import BY_NAME, constant_id, state
 from support_run import get, make_call, make_pd, run
@@ -72,6 +74,9 @@ def test_where_terms_are_f32(
 
 
 SIGNS = [(src, wei, zp) for src in ("s8", "u8") for wei in ("s8", "u8", "s4") for zp in ("s8", "u8", None)]
+ENDS_NEEDED = needed(
+    VNNI_ROWS, list(product((256, 1024), SIGNS)), lambda row, name: grouped(*name[1][:2], name[0], name[1][2])
+)
 
 
 @pytest.mark.quick(
@@ -79,6 +84,7 @@ SIGNS = [(src, wei, zp) for src in ("s8", "u8") for wei in ("s8", "u8", "s4") fo
         (row, group, src, wei, zp) == (VNNI_ROWS[-1], 256, "u8", "u8", "s8")
     )
 )
+@pytest.mark.decided(cases=lambda row, group, src, wei, zp: ENDS_NEEDED(row, (group, (src, wei, zp))))
 @pytest.mark.parametrize(("src", "wei", "zp"), SIGNS)
 @pytest.mark.parametrize("group", [256, 1024])
 @pytest.mark.parametrize("row", VNNI_ROWS)
