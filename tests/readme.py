@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's code blocks, for the tests that run them."""
+"""The README's code blocks and its C program, for the tests that run them."""
 
 import re
 from pathlib import Path
@@ -20,3 +20,8 @@ def block(section: str, language: str, page: str = "README.md") -> str:
     """The text of the only block of a section of a page in a language."""
     (found,) = [text for name, text in blocks(section, page) if name == language]
     return found
+
+
+def c_program() -> str:
+    """The program that the README compiles."""
+    return (ROOT / "examples" / "matmul.c").read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ DOCUMENTS = [
     "docs/compat.md",
     "docs/design.md",
     "docs/driver.md",
+    "docs/environment.md",
     "docs/features.md",
     "docs/gguf.md",
     "docs/install.md",
@@ -195,7 +196,7 @@ def test_variables_of_the_sources_are_documented() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.cpp"))
     read = set(re.findall(r'(?:getenv|env\w*)\("((?:ZEMM|ZE_CPU)_[A-Z_]+)"', code))
     assert {"ZEMM_KERNEL", "ZEMM_CPU_DRIVER"} <= read
-    assert {name for name in read if f"`{name}`" not in text_of("README.md")} == set()
+    assert {name for name in read if f"`{name}`" not in text_of("docs/environment.md")} == set()
 
 
 def test_tests_of_promises_exist() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from readme import ROOT, block
+from readme import ROOT, block, c_program
 from support_process import captured
 
 pytestmark = [pytest.mark.full, pytest.mark.long, pytest.mark.xdist_group("install")]
@@ -131,7 +131,7 @@ STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic-errors"]
 def test_program_of_the_readme(
     installed: Installation, tmp_path: Path, compiler: list[str], suffix: str
 ) -> None:
-    source = block("From C", "c")
+    source = c_program()
     program = build(installed, tmp_path, source, compiler, suffix)
     assert run(program, env=installed.env(), cwd=tmp_path) == expected_output(source)
 
@@ -148,7 +148,7 @@ def test_program_by_cmake(installed: Installation, tmp_path: Path) -> None:
     """The project of docs/install.md compiles the README's program."""
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed: pip install cmake")
-    source = block("From C", "c")
+    source = c_program()
     (tmp_path / "example.c").write_text(source)
     (tmp_path / "CMakeLists.txt").write_text(block("From C and C++", "cmake", "docs/install.md"))
     build = tmp_path / "build"
@@ -159,7 +159,7 @@ def test_program_by_cmake(installed: Installation, tmp_path: Path) -> None:
 
 def test_program_says_what_is_missing(installed: Installation, tmp_path: Path) -> None:
     """If the runtime cannot be opened, the README's CHECK prints the library's sentence."""
-    program = build(installed, tmp_path, block("From C", "c"), ["cc"], ".c")
+    program = build(installed, tmp_path, c_program(), ["cc"], ".c")
     env = {**os.environ, **installed.env(), "ZE_CPU_OPENCL_LIBRARY": str(tmp_path / "none.so")}
     result = subprocess.run([program], env=env, capture_output=True, text=True, check=False)
     assert result.returncode == 1

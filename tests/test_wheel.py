@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import zemm
-from readme import ROOT, block
+from readme import ROOT, block, c_program
 from test_install import STRICT, expected_output
 
 SITE = Path(sysconfig.get_paths()["platlib"])
@@ -132,7 +132,7 @@ def test_bare_environment(engine: zemm.Engine, tmp_path: Path) -> None:
 
 def test_c_program(engine: zemm.Engine, tmp_path: Path) -> None:
     """zemm.pc of the package is enough to compile, link and run the README's program."""
-    source = block("From C", "c")
+    source = c_program()
     (tmp_path / "example.c").write_text(source)
     env = os.environ | {"PKG_CONFIG_PATH": f"{zemm.get_lib()}/pkgconfig"}
     flags = run("pkg-config", "--cflags", "--libs", "zemm", env=env, cwd=tmp_path).split()
@@ -144,7 +144,7 @@ def test_c_program(engine: zemm.Engine, tmp_path: Path) -> None:
 
 def test_cmake(engine: zemm.Engine, tmp_path: Path) -> None:
     build_with_cmake(zemm.get_lib(), tmp_path)
-    source = block("From C", "c")
+    source = c_program()
     bare = {"PATH": "", "ZEMM_CACHE_DIR": os.environ["ZEMM_CACHE_DIR"]}
     assert run(tmp_path / "build" / "example", env=bare, cwd=tmp_path) == expected_output(source)
 
@@ -153,7 +153,7 @@ def build_with_cmake(prefix: str, folder: Path) -> None:
     """Compile the README's program with the project of docs/install.md."""
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed: pip install cmake")
-    (folder / "example.c").write_text(block("From C", "c"))
+    (folder / "example.c").write_text(c_program())
     (folder / "CMakeLists.txt").write_text(block("From C and C++", "cmake", "docs/install.md"))
     command = ["cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
     run(*command, env=dict(os.environ), cwd=folder)
