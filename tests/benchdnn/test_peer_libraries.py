@@ -3,6 +3,7 @@
 
 import builtins
 import os
+import re
 import sys
 from importlib import metadata
 from typing import Any
@@ -18,6 +19,7 @@ from zemm.benchdnn.peers import Peer, PeerError, load
 from zemm.benchdnn.peers import cold as cold_cache
 from zemm.benchdnn.peers.problem import peer_case
 from zemm.benchdnn.peers.tensors import tensors
+from zemm.benchdnn.peers.weight_only import matrices
 
 PROBLEM = "31x256:256x64"
 
@@ -96,11 +98,36 @@ def test_onednn_computes_the_case(options: str, tolerance: float) -> None:
 
 
 def test_onednn_names_what_it_refuses() -> None:
+    """Its status says nothing: the options of the case follow."""
     peer = loaded("onednn")
-    with pytest.raises(
-        PeerError, match=r"dnnl_matmul_primitive_desc_create returned (unimplemented|invalid)"
-    ):
-        peer.prepare(case_of("--dt=f32:f32:s4"))
+    status = r"dnnl_matmul_primitive_desc_create returned (unimplemented|invalid_arguments), the case has "
+    options = (
+        "--dt=f32:f32:s4 (--peer-dt changes it) and --attr-fpmath=bf16 (--peer-attr-fpmath=none drops it)"
+    )
+    with pytest.raises(PeerError, match=status + re.escape(options)):
+        peer.prepare(case_of("--dt=f32:f32:s4 --attr-fpmath=bf16"))
+
+
+@pytest.mark.parametrize(
+    ("option", "drop"),
+    [
+        ("--bia-dt=f32", "--peer-bia-dt=undef drops it"),
+        ("--attr-post-ops=relu", "--peer-attr-post-ops=none drops it"),
+        ("--attr-precomputed-reductions=src:per_tensor:s32:1x128", "--peer-attr-precomputed-reductions=none"),
+        ("--attr-dropout=0.5", "which no option drops"),
+        ("--attr-rounding-mode=dst:stochastic", "which no option drops"),
+    ],
+)
+def test_networks_name_what_a_case_has_and_what_drops_it(option: str, drop: str) -> None:
+    with pytest.raises(PeerError) as caught:
+        matrices(case_of(f"--dt=f32 {option}"), ("f32",), ("f32",), "f32")
+    assert str(caught.value).startswith(f"it takes no {option} ({drop}")
+
+
+@pytest.mark.parametrize("option", ["--encoding=csr+0.5::", "--runtime_dims_masks=1:0"])
+def test_no_peer_is_given_other_tensors(option: str) -> None:
+    with pytest.raises(PeerError, match=re.escape(option)):
+        matrices(case_of(f"--dt=f32 {option}"), ("f32",), ("f32",), "f32")
 
 
 @pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
@@ -141,8 +168,12 @@ TORCH_REFUSALS = [
     ("torch", "--dt=u8:s8:s32", "src is u8"),
     ("torch", "--dt=s8:s8:f32", "dst is f32"),
     ("torch", "--dt=bf16:bf16:f32", "dst is f32"),
-    ("torch", "--dt=s8:s8:s32 --attr-scales=wei:per_oc", "no scales"),
-    ("torch", "--dt=f32 --dtag=ba", "dst as ab"),
+    (
+        "torch",
+        "--dt=s8:s8:s32 --attr-scales=wei:per_oc",
+        r"no --attr-scales=wei:per_oc \(--peer-attr-scales=none",
+    ),
+    ("torch", "--dt=f32 --dtag=ba", r"not --dtag=ba \(--peer-dtag changes it"),
 ]
 
 
@@ -217,10 +248,22 @@ def test_onnxruntime_multiplies_integers() -> None:
     ("name", "options", "word"),
     [
         ("openvino", "--dt=s8:u8:f32", "src is s8"),
-        ("openvino", "--dt=f32 --bia-dt=f32", "bias"),
-        ("openvino", "--dt=f32:u8:f32 --attr-scales=src:common:2", "weights only"),
-        ("onnxruntime", "--dt=f32:u8:f32 --attr-scales=wei:per_tensor:f32:8x1", "powers of two"),
+        (
+            "openvino",
+            "--dt=f32:u8:f32 --attr-scales=src:common:2",
+            r"weights in memory only, not --attr-scales=src",
+        ),
+        (
+            "onnxruntime",
+            "--dt=f32:u8:f32 --attr-scales=wei:per_tensor:f32:8x1",
+            "groups of .* not 8 as in --attr-sc",
+        ),
         ("onnxruntime", "--dt=f32:u8:f32", "needs scales"),
+        (
+            "onnxruntime",
+            "--dt=s8:s8:s32 --attr-scales=wei:per_oc",
+            r"no --attr-scales=wei:per_oc \(--peer-attr-sc",
+        ),
         ("onnxruntime", "--dt=s8:s8:f16", "dst is f16"),
         *TORCH_REFUSALS,
     ],

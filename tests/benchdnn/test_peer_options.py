@@ -77,13 +77,15 @@ def test_values_for_single_peers() -> None:
 
 def test_a_new_value_replaces_those_for_single_peers() -> None:
     assert peer_line(f"{ALL} --peer-dt=torch=f32 --peer-dt=f16", "torch") == peer_line(f"{ALL} --peer-dt=f16")
-    assert case_of(f"{ALL} --peer-dt=torch=f32 --peer-dt=") == case_of(ALL)
 
 
-def test_an_empty_value_takes_a_change_back() -> None:
-    assert peer_line(
-        f"{ALL} --peer-dt=f32 --peer-attr-scales=none --peer-dt= --peer-attr-scales="
-    ) == peer_line(ALL)
+@pytest.mark.parametrize("kind", ["scales", "zero-points", "precomputed-reductions", "post-ops", "fpmath"])
+def test_an_empty_attribute_is_none(kind: str) -> None:
+    given = f"{ALL} --attr-post-ops=relu --attr-fpmath=bf16"
+    none = peer_line(f"{given} --peer-attr-{kind}=none", "torch")
+    assert none != peer_line(given, "torch")
+    assert none == peer_line(f"{given} --peer-attr-{kind}=", "torch")
+    assert none == peer_line(f"{given} --peer-attr-{kind}=torch=", "torch")
 
 
 def test_reset_takes_changes_back() -> None:
@@ -119,6 +121,14 @@ def test_peers_and_peak_are_kept_by_reset() -> None:
         ("--matmul --peer-dt=torch=int8", "--peer-dt"),
         ("--peak=2 --matmul", "--peak"),
         ("--matmul --peer-dt=f32:f32", "--peer-dt=f32:f32"),
+        *(
+            (f"--matmul --peer-{name}=", f"--peer-{name}= has no value")
+            for name in ("dt", "stag", "wtag", "dtag", "bia-dt")
+        ),
+        ("--matmul --peer-dt=f32,torch=", "--peer-dt= has no value"),
+        ("--matmul --peer-dt=f32,", "--peer-dt= has no value"),
+        ("--matmul --peer-dt=f32,f16", "all peers can have one value only"),
+        ("--matmul --peer-dt=torch=f32,torch=f16", "torch can have one value only"),
         ("--matmul --peer-dt=int8", "--peer-dt"),
         ("--matmul --peer-wtag=nothing", "--peer-wtag"),
         ("--matmul --peer-attr-scales=wei", "--peer-attr-scales"),

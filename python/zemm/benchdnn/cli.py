@@ -50,8 +50,8 @@ Timed runs (--mode=P): --peak measures the device's own limits and says percent 
 --peer=onednn runs each problem on zemm and on the peer in turns and prints both times and their ratio. The
 peer runs the case as it is, unless told otherwise: --peer-dt= --peer-stag= --peer-wtag= --peer-dtag=
 --peer-bia-dt= --peer-attr-scales= --peer-attr-zero-points= --peer-attr-precomputed-reductions=
---peer-attr-post-ops= --peer-attr-fpmath= (an attribute `none`: without it; empty: as the case has it; more
-values after commas are for single peers, such as --peer-dt=u8:s8:f32,torch=s8:s8:s32).
+--peer-attr-post-ops= --peer-attr-fpmath= (an attribute `none` or empty: without it; more values after commas
+are for single peers, such as --peer-dt=u8:s8:f32,torch=s8:s8:s32).
 
 Exit code: 0 when no case failed, 1 when one did (unimplemented and invalid ones count) or the command line
 is wrong, 2 for an unknown option or tag."""

@@ -157,30 +157,30 @@ def _values(name: str, text: str, what: str, enum_tags: bool) -> list[Any]:
 
 def _apply_peer(settings: Settings, name: str, text: str, what: str, enum_tags: bool) -> None:
     """Apply `--peer-name=VALUE[,PEER=VALUE...]`: a value for all peers and others for single ones.
-    What is not given is as in the case; `none` means no such attribute."""
+    What is not given is as in the case."""
     field = _KNOBS[name].field
-    values: dict[str, Any] = dict.fromkeys(PEERS)
-    common = None
+    values: dict[str, Any] = {}
     for part in text.split(","):
         peer, is_own, value = part.rpartition("=")
+        who = atoms.choice(peer, what, PEERS, "peer") if is_own else ""
         parsed = _peer_value(name, value, what, enum_tags)
-        if is_own:
-            values[atoms.choice(peer, what, PEERS, "peer")] = parsed
-        else:
-            common = parsed
-    changes: dict[str, Any] = {field: common}
+        if who in values:
+            raise UsageError(f"{what}={text}: {who or 'all peers'} can have one value only")
+        values[who] = parsed
+    changes: dict[str, Any] = {field: values.get("")}
     settings.peer = replace(settings.peer, **changes)
-    for peer, own in values.items():
-        settings.peer = settings.peer.changed(peer, field, own)
+    for peer in PEERS:
+        settings.peer = settings.peer.changed(peer, field, values.get(peer))
 
 
 def _peer_value(name: str, text: str, what: str, enum_tags: bool) -> Any:
-    """The value of `--peer-name` for one or all peers; None for an empty text."""
+    """The value of `--peer-name` for one or all peers. An attribute that is `none` or empty is that of
+    a case without it."""
     knob = _KNOBS[name]
-    if not text:
-        return None
-    if text == "none" and name.startswith("attr-"):
+    if text in ("", "none") and name.startswith("attr-"):
         return getattr(Settings(), knob.field)[0]
+    if not text:
+        raise UsageError(f"{what}= has no value: without the option peers get that of the case")
     value = knob.parse(text, what, enum_tags)
     return three_types(value, what) if name == "dt" else value
 

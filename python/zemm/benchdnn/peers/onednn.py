@@ -16,6 +16,7 @@ from zemm.benchdnn.layout import Layout
 from zemm.benchdnn.peers import PeerError, onednn_binding
 from zemm.benchdnn.peers.onednn_binding import Binding, with_bytes
 from zemm.benchdnn.peers.onednn_library import open_library
+from zemm.benchdnn.peers.problem import ATTRIBUTES, check_is_plain, given
 from zemm.benchdnn.peers.tensors import tensors
 from zemm.dtypes import dtype_name
 from zemm.memory_desc import MemoryDesc
@@ -32,9 +33,12 @@ class OneDnn:
 
     def prepare(self, case: Case, quantise_src: bool = False) -> "Matmul":
         """The primitive of a case, with its tensors filled and in the layouts that it wants."""
-        if not case.is_dense or any(case.runtime_masks):
-            raise PeerError("zemm-benchdnn gives peers dense tensors of known dims only")
-        return Matmul(self._binding, case)
+        check_is_plain(case)
+        try:
+            return Matmul(self._binding, case)
+        except PeerError as error:
+            options = given(case, "dt", "bia-dt", *ATTRIBUTES)
+            raise PeerError(f"{error}, the case has {options}" if options else str(error)) from None
 
 
 class _Memory(NamedTuple):

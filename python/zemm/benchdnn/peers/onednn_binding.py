@@ -174,7 +174,7 @@ class Attr:
         self._set("rounding", arg, value_of("rounding_mode", mode))
 
     def set_dropout(self, *parameters: Any) -> None:
-        raise PeerError("dropout is not passed on to peers")
+        raise PeerError("peers are given no --attr-dropout")
 
     def set_post_ops(self, post_ops: PostOps) -> None:
         self._set("post_ops", post_ops.handle)

@@ -9,6 +9,7 @@ from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import Floats
 from zemm.benchdnn.peers import PeerError, missing, thread_count
 from zemm.benchdnn.peers.cold import flusher
+from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices, packed
 
 # The attribute accuracy_level of MatMulNBits: what src is multiplied as.
@@ -82,16 +83,19 @@ def _node(helper: Any, case: Case, found: Matrices, level: int) -> tuple[str, An
     if case.dt[1] == "f32":
         return "MatMul", helper.make_node("MatMul", ["x", "w"], ["y"]), {"w": np.ascontiguousarray(weights)}
     if case.dt[0] != "f32":
-        if found.scales is not None or found.zero_points is not None:
-            raise PeerError("MatMulInteger is given no scales or zero points")
+        if quantized := given(case, "attr-scales", "attr-zero-points"):
+            raise PeerError(f"MatMulInteger is given no {quantized}")
         node = helper.make_node("MatMulInteger", ["x", "w"], ["y"])
         return "MatMulInteger", node, {"w": np.ascontiguousarray(weights)}
     if found.scales is None:
-        raise PeerError("MatMulNBits needs scales for the weights")
+        raise PeerError("MatMulNBits needs scales of weights, the case has none: see --peer-attr-scales")
     k, n = weights.shape
     bits, block = bits_of(case.dt[1]), found.group
     if block < 16 or block & (block - 1) or k % block:
-        raise PeerError(f"MatMulNBits takes blocks that are powers of two from 16 on, the group is {block}")
+        groups = given(case, "attr-scales", "attr-zero-points")
+        raise PeerError(
+            f"MatMulNBits takes groups of 2^n from 16 on that divide K, not {block} as in {groups}"
+        )
     constants = {
         "w": packed(np.ascontiguousarray(weights.T), bits).reshape(n, k // block, block * bits // 8),
         "scales": np.ascontiguousarray(found.scales.T, np.float32),

@@ -7,8 +7,20 @@ from typing import Any
 from zemm.benchdnn.attributes import Attributes
 from zemm.benchdnn.case import Case, PeerChanges
 from zemm.benchdnn.options import ImplFilter
+from zemm.benchdnn.peers import PeerError
 
 SRC = 1
+ATTRIBUTES = (
+    "attr-scales",
+    "attr-zero-points",
+    "attr-precomputed-reductions",
+    "attr-post-ops",
+    "attr-fpmath",
+)
+_DROPS = {"dt": "--peer-dt changes it", "bia-dt": "--peer-bia-dt=undef drops it"} | {
+    name: f"--peer-{name}=none drops it" for name in ATTRIBUTES
+}
+_DROPS |= {tag: f"--peer-{tag} changes it" for tag in ("stag", "wtag", "dtag")}
 
 
 def peer_case(case: Case, name: str) -> Case:
@@ -32,6 +44,27 @@ def peer_case(case: Case, name: str) -> Case:
         impl_filter=ImplFilter(),
         quantize="",
         peer=PeerChanges(),
+    )
+
+
+def check_is_plain(case: Case) -> None:
+    """PeerError for what no peer is given, whatever the options."""
+    if not case.is_dense:
+        raise PeerError(f"peers are given dense tensors only, not {case.layout}")
+    if any(case.runtime_masks):
+        masks = ":".join(map(str, case.runtime_masks))
+        raise PeerError(f"peers are given dims that are known at once, not --runtime_dims_masks={masks}")
+
+
+def given(case: Case, *names: str) -> str:
+    """The options with these names that a peer's case has, each with what takes it from the peer; "" if
+    it has none."""
+    knobs = (*case.knobs(), *case.attributes.knobs())
+    values = {knob: value for knob, value, default in knobs if value != default}
+    return " and ".join(
+        f"--{name}={values[f'--{name}']} ({_DROPS.get(name, 'which no option drops')})"
+        for name in names
+        if f"--{name}" in values
     )
 
 

@@ -11,6 +11,7 @@ from zemm.benchdnn.case import Case
 from zemm.benchdnn.cold_cache import sets_of
 from zemm.benchdnn.dtypes import Codes, Floats
 from zemm.benchdnn.peers import PeerError, missing, thread_count
+from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.weight_only import matrices
 
 _FLOATS = ("f32", "bf16", "f16")
@@ -35,7 +36,8 @@ class Torch:
         """The matrix product of a case."""
         src, wei, dst = case.tags
         if any(case.strides) or {src, wei} - {"ab", "ba", "any"} or dst not in ("ab", "any"):
-            raise PeerError("it is given src and weights as ab or ba, and dst as ab, without strides")
+            options = given(case, "stag", "wtag", "dtag", "strides")
+            raise PeerError(f"it takes src and weights as ab or ba, and dst as ab, not {options}")
         return Product(self._torch, case)
 
 
@@ -47,8 +49,8 @@ class Product:
         is_float = case.dt[0] in _FLOATS
         kind = case.dt[0] if is_float else "s8"
         found = matrices(case, ("s8", *_FLOATS), (kind,), kind if is_float else "s32")
-        if found.scales is not None or found.zero_points is not None:
-            raise PeerError("mm and _int_mm take no scales and zero points")
+        if quantized := given(case, "attr-scales", "attr-zero-points"):
+            raise PeerError(f"mm and _int_mm take no {quantized}")
         self._inference_mode = torch.inference_mode
         self._multiply = torch.mm if is_float else torch._int_mm
         self.impl = "mm" if is_float else "_int_mm"

@@ -13,7 +13,12 @@ from zemm.benchdnn import arguments as args
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, encode
 from zemm.benchdnn.peers import PeerError
+from zemm.benchdnn.peers.problem import check_is_plain, given
 from zemm.benchdnn.peers.tensors import tensors
+
+_REFUSED = (
+    "bia-dt", "attr-post-ops", "attr-precomputed-reductions", "attr-dropout", "attr-rounding-mode",
+)  # fmt: skip
 
 
 @dataclass
@@ -32,18 +37,21 @@ def matrices(case: Case, src_types: tuple[str, ...], wei_types: tuple[str, ...],
     """The tensors of a case. PeerError unless it is 2-D and dense, has the given data types, and
     has no bias, post-ops, reductions and parameters of src or dst."""
     problem, attributes = case.problem, case.attributes
-    if problem.ndims != 2 or not case.is_dense or any(case.runtime_masks):
-        raise PeerError(f"only dense matrices of known dims are passed on, the problem is {problem}")
+    check_is_plain(case)
+    if problem.ndims != 2:
+        raise PeerError(f"it is given products of two matrices only, the problem is {problem}")
     for name, dt, known in zip(
-        ("src", "weights", "dst"), case.dt, (src_types, wei_types, (dst_type,)), strict=True
+        ("src", "wei", "dst"), case.dt, (src_types, wei_types, (dst_type,)), strict=True
     ):
         if dt not in known:
-            raise PeerError(f"{name} is {dt}, which it takes as {' or '.join(known)} only")
-    if case.has_bias or attributes.post_ops or attributes.reductions:
-        raise PeerError("bias, post-ops and precomputed reductions are not passed on")
-    entries = [*attributes.scales, *attributes.zero_points]
-    if any(entry.arg != args.WEI or entry.on_host for entry in entries):
-        raise PeerError("scales and zero points are passed on for weights only, in memory")
+            raise PeerError(
+                f"{name} is {dt}, which it takes as {' or '.join(known)} only: --peer-dt gives it other types"
+            )
+    if refused := given(case, *_REFUSED):
+        raise PeerError(f"it takes no {refused}")
+    for name, entries in (("scales", attributes.scales), ("zero-points", attributes.zero_points)):
+        if any(entry.arg != args.WEI or entry.on_host for entry in entries):
+            raise PeerError(f"it takes {name} for weights in memory only, not {given(case, f'attr-{name}')}")
     found = {argument.arg: (argument, values) for argument, values in tensors(case)}
     result = Matrices(
         encode(found[args.SRC][1], case.dt[0]), encode(found[args.WEI][1], case.dt[1]), problem.k
