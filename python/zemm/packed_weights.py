@@ -281,12 +281,13 @@ def matmul_desc(
     fpmath: FpmathMode | None = None,
     src_group: int | None = None,
     bias: MemoryDesc | None = None,
+    rows: int = RUNTIME_DIM,
 ) -> MatmulPrimitiveDesc:
-    """The matmul of any number of rows. An 8-bit src has a scale for each group of src_group
+    """The matmul, by default of any number of rows. An 8-bit src has a scale for each group of src_group
     elements and, if the weights have zero points, reductions in groups of _sums_group()."""
     *batch, k, n = packed.dims
     attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, fpmath, src_group)
-    src, dst = (rows_of(batch, RUNTIME_DIM, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
+    src, dst = (rows_of(batch, rows, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
     return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
 
 

@@ -58,11 +58,11 @@ def warm(
     jobs = warming.jobs(cases, engine)
     refused: dict[str, str] = {}
     needed = warming.needed(jobs, engine, refused)
-    for line, reason, seconds in warming.create(needed, count):
+    for number, (line, reason, seconds) in enumerate(warming.create(needed, count), 1):
         if reason:
             refused[line] = reason
         elif echo:
-            echo(f"{seconds:6.2f} s  {line}")
+            echo(f"{number} of {len(needed)} {seconds:6.2f} s  {line}")
     if echo:
         for line, reason in refused.items():
             echo(f"refused  {line}: {reason}")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from zemm._arrays.host_tensors import Host
 from zemm._library import library
 from zemm._library.library import ARG
+from zemm._terminal import building
 from zemm.dtypes import numpy_dtype
 from zemm.engine import Engine, Stream, stream_of
 from zemm.memory import Memory
@@ -89,6 +90,10 @@ class _Step:
         self._primitive, self._args = primitive, args
         self.own_stream = stream_of(primitive.engine)
         self._submit: Callable[[], None] = primitive.bind(self.own_stream, args)
+
+    @property
+    def impl_info(self) -> str:
+        return self._primitive.impl_info
 
     def submit(self, stream: Stream) -> None:
         if stream is self.own_stream:
@@ -190,8 +195,14 @@ class LinearCall:
             if ARG["ATTR_ZERO_POINTS"] | ARG["WEIGHTS"] in args:
                 args[ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG["SRC"]] = q.sums.memory
         self._matmul = _Step(matmul, args)
+        self._has_run = False
         operands = (self._src if self._quantizer is None else self._quantizer.values, self._dst)
         self._grouped = [slot for slot in operands if isinstance(slot, GroupedSlot)]
+
+    def _submit(self, stream: Stream) -> None:
+        if self._quantizer is not None:
+            self._quantizer.step.submit(stream)
+        self._matmul.submit(stream)
 
     def run(
         self, host: Host, x: Any, result: Any, stream: Stream | None, ends: NDArray[np.int32] | None = None
@@ -212,9 +223,12 @@ class LinearCall:
         buffer = quantizer.allocate() if quantizer is not None and self._on_host else None
         keep = (x, result, buffer)  # until the work is done, also if an exception ends this call
         used._in_flight[id(keep)] = keep
-        if quantizer is not None:
-            quantizer.step.submit(used)
-        self._matmul.submit(used)
+        if self._has_run:
+            self._submit(used)
+        else:
+            with building.watched(lambda: self._matmul.impl_info):  # what first_pass does not know of
+                self._submit(used)
+            self._has_run = True
         if stream is None or not self._on_host:
             used.wait()
         if not self._on_host:

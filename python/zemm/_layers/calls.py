@@ -3,12 +3,14 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 from numpy.typing import NDArray
 
 from zemm._arrays.operands import tensor
 from zemm._arrays.reorder import quantizing_attr
+from zemm._layers import first_pass
 from zemm._layers.call import LinearCall
 from zemm._library.library import ARG, RUNTIME_DIM
 from zemm._library.locks import Lock
@@ -16,7 +18,7 @@ from zemm.dtypes import type_of
 from zemm.memory import Memory
 from zemm.memory_desc import MemoryDesc
 from zemm.packed_weights import PackedWeights, grouped_matmul_desc, matmul_desc, rows_of
-from zemm.primitive import Primitive, ReorderPrimitiveDesc
+from zemm.primitive import MatmulPrimitiveDesc, Primitive, PrimitiveDesc, ReorderPrimitiveDesc
 from zemm.words import DataType, FpmathMode
 
 MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thread keeps
@@ -37,10 +39,12 @@ class LinearCalls:
         self._weights, self._bias = weights, bias
         self._quantizes, self._group, self._fpmath = quantizes, group, fpmath
         self._sums_group = weights._sums_group(group)
+        self.device = weights.engine.kind, weights.engine.index
         self._lock = Lock()  # for the two dicts; both only grow, by few entries
         self._primitives: dict[tuple[Any, ...], Primitive] = {}
         self._targets: dict[int | None, tuple[PackedWeights, Memory | None]] = {}
         self._local = threading.local()
+        first_pass.add(self)
 
     def get(
         self,
@@ -70,6 +74,9 @@ class LinearCalls:
     ) -> LinearCall:
         if in_groups:
             return self._new_grouped_call(rows, src_dtype, dst_dtype)
+        first_pass.build(
+            self, self._weights.engine, lambda calls: calls.descs(rows, src_dtype, dst_dtype, expert)
+        )
         with self._lock.current:
             weights, bias = self._target(expert)
             matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
@@ -129,24 +136,44 @@ class LinearCalls:
     ) -> Primitive:
         key = ("matmul", len(weights.dims), src_dtype, dst_dtype)
         if key not in self._primitives:
-            pd = matmul_desc(
-                weights,
-                weights.md,
-                "s8" if self._quantizes else src_dtype,
-                dst_dtype,
-                fpmath=self._fpmath,
-                src_group=self._group,
-                bias=bias.md if bias is not None else None,
-            )
-            self._primitives[key] = Primitive(pd)
+            self._primitives[key] = Primitive(self._matmul_desc(weights, bias, dst_dtype))
         return self._primitives[key]
+
+    def _matmul_desc(
+        self, weights: PackedWeights, bias: Memory | None, dst_dtype: DataType, rows: int = RUNTIME_DIM
+    ) -> MatmulPrimitiveDesc:
+        return matmul_desc(
+            weights,
+            weights.md,
+            weights.src_dtype,
+            dst_dtype,
+            fpmath=self._fpmath,
+            src_group=self._group,
+            bias=bias.md if bias is not None else None,
+            rows=rows,
+        )
 
     def _quantize(self, ndims: int, src_dtype: DataType) -> Primitive:
         key = ("quantize", ndims, src_dtype)
         if key not in self._primitives:
-            k = self._weights.dims[-2]
-            batch = self._weights.dims[: ndims - 2]
-            src, dst = (rows_of(batch, RUNTIME_DIM, k, name) for name in (src_dtype, "s8"))
-            attr = quantizing_attr(ndims, self._group, "f32", "s8", self._sums_group)
-            self._primitives[key] = Primitive(ReorderPrimitiveDesc(self._weights.engine, src, dst, attr))
+            self._primitives[key] = Primitive(self._quantize_desc(ndims, src_dtype))
         return self._primitives[key]
+
+    def _quantize_desc(
+        self, ndims: int, src_dtype: DataType, rows: int = RUNTIME_DIM
+    ) -> ReorderPrimitiveDesc:
+        k = self._weights.dims[-2]
+        batch = self._weights.dims[: ndims - 2]
+        src, dst = (rows_of(batch, rows, k, name) for name in (src_dtype, "s8"))
+        attr = quantizing_attr(ndims, self._group, "f32", "s8", self._sums_group)
+        return ReorderPrimitiveDesc(self._weights.engine, src, dst, attr)
+
+    def descs(
+        self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None
+    ) -> Iterator[PrimitiveDesc]:
+        """What a call that is not in groups executes."""
+        with self._lock.current:
+            weights, bias = self._target(expert if len(self._weights.dims) == 3 else None)
+        if self._quantizes:
+            yield self._quantize_desc(len(weights.dims), src_dtype, rows)
+        yield self._matmul_desc(weights, bias, dst_dtype, rows)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import zemm
+from zemm._layers.first_pass import kernels_of
 from zemm._library import check
 from zemm.benchdnn import batch, build, verdict
 from zemm.benchdnn.atoms import UsageError
@@ -79,9 +80,8 @@ def needed(jobs: list[Job], engine: zemm.Engine, refused: dict[str, str]) -> lis
 
 def _is_new(pd: PrimitiveDesc, seen: set[Any]) -> bool:
     """Whether the descriptor has kernels that were not seen before."""
-    keys = {(m.name, m.kernel, m.build_flags, tuple(sorted(m.constants.items()))) for m in pd.modules()}
-    new = keys - seen
-    seen |= keys
+    new = kernels_of(pd) - seen
+    seen |= new
     return bool(new)
 
 
