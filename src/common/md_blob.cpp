@@ -60,19 +60,23 @@ memory_desc canonical(const memory_desc &md) {
 
 } // namespace
 
-std::vector<uint8_t> md_save(const memory_desc &md) {
-    std::vector<int64_t> words = {magic, version};
-    each_field(md, [&](auto value) { words.push_back(int64_t(value)); });
-    std::vector<uint8_t> blob(words.size() * sizeof(int64_t));
-    std::memcpy(blob.data(), words.data(), blob.size());
-    return blob;
-}
-
 size_t md_blob_size() {
     size_t words = 2;
     memory_desc md;
     each_field(md, [&](auto) { words++; });
     return words * sizeof(int64_t);
+}
+
+std::vector<uint8_t> md_save(const memory_desc &md) {
+    std::vector<uint8_t> blob(md_blob_size());
+    uint8_t *at = blob.data();
+    const auto put = [&](int64_t word) {
+        std::memcpy(at, &word, sizeof word);
+        at += sizeof word;
+    };
+    put(magic), put(version);
+    each_field(md, [&](auto value) { put(int64_t(value)); });
+    return blob;
 }
 
 memory_desc md_load(const uint8_t *blob) {

@@ -127,17 +127,22 @@ caches &the_caches() {
 
 // The key of a primitive. Different problems, implementations and devices have different keys.
 std::string key_of(const zemm_primitive_desc &pd) {
-    std::string key = text("%d,%p,%s%s,", int(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name(),
-                           pd.key_text().c_str()) +
-                      attr_key(pd.attr());
-    for (const memory_desc *md : pd.key_tensors()) {
-        const std::vector<uint8_t> bytes = md_save(*md);
-        key.append(bytes.begin(), bytes.end());
-    }
-    return key;
+    return text("%d,%p,%s%s,", int(pd.kind()), (void *)pd.engine->device.get(), pd.impl_name(),
+                pd.key_text().c_str()) +
+           key_bytes(pd.key_tensors(), pd.attr());
 }
 
 } // namespace
+
+std::string key_bytes(const std::vector<const memory_desc *> &tensors, const zemm_primitive_attr &attr) {
+    std::string key = attr_key(attr);
+    for (const memory_desc *md : tensors) {
+        const std::vector<uint8_t> bytes = md_save(*md);
+        key.append(bytes.begin(), bytes.end());
+        key += md->extra_flags() ? '+' : ','; // matmuls with such tensors are refused
+    }
+    return key;
+}
 
 std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_result &where,
                                            const std::function<std::shared_ptr<const cached>()> &build) {

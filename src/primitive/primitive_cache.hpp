@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "common/attr.hpp"
 #include "ze/device.hpp"
 
 struct zemm_primitive_desc;
@@ -24,6 +26,9 @@ struct cached {
     bool from_disk = false; // no kernel was built: all came from the disk cache
 };
 
+// Tensors and attributes as a part of a key. Different ones have different bytes.
+std::string key_bytes(const std::vector<const memory_desc *> &tensors, const zemm_primitive_attr &attr);
+
 // Finds the part for the descriptor's implementation, attributes and tensors in the cache. If it is
 // not there, calls build() and keeps the result. where: set to where the kernels came from.
 std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_result &where,
@@ -32,9 +37,10 @@ std::shared_ptr<const cached> get_compiled(const zemm_primitive_desc &pd, cache_
 bool is_compiled(const zemm_primitive_desc &pd);
 // The number of entries.
 size_t count_cached();
-// What descriptors of one problem share, by a key that tells device and problem: nullptr if the cache does
-// not have it. And keeps it; returns the one that another thread has kept meanwhile, if there is one.
+// The decision that descriptors of one problem share; nullptr if the cache does not have it. key: of the
+// device and all that the decision depends on.
 std::shared_ptr<const cached> find_decision(const std::string &key);
+// Keeps it and returns it, or the one that another thread has kept meanwhile.
 std::shared_ptr<const cached> keep_decision(const std::string &key, std::shared_ptr<const cached> made);
 // Drops the entries of a device whose context may be destroyed next.
 void forget_cached(const ze::device &device);

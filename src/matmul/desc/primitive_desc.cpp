@@ -5,7 +5,6 @@
 
 #include "common/env.hpp"
 #include "common/error.hpp"
-#include "common/md_ops.hpp"
 #include "common/names.hpp"
 #include "common/verbose.hpp"
 #include "matmul/choose/tuning.hpp"
@@ -188,31 +187,18 @@ void primitive::run_groups(ze::stream &stream, const std::map<int, zemm_memory_t
         log_plan("exec", made.of_kernel(), made.plan);
 }
 
-namespace {
-
-// Descriptors with equal keys have the same decision.
-std::string key_of(zemm_engine_t engine, const memory_desc &src, const memory_desc &wei,
-                   const memory_desc &bias, const memory_desc &dst, const zemm_primitive_attr &attr) {
-    std::string key =
-        text("%p,%s,", (void *)engine->device.get(), env("ZEMM_KERNEL").c_str()) + attr_key(attr);
-    for (const memory_desc *md : {&src, &wei, &bias, &dst}) {
-        const std::vector<uint8_t> bytes = md_save(*md);
-        key.append(bytes.begin(), bytes.end());
-        key += md->extra_flags() ? '+' : ','; // not in the bytes, and refused
-    }
-    return key;
-}
-
-} // namespace
-
 std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, const memory_desc &src,
                                                          const memory_desc &wei, const memory_desc *bias,
                                                          const memory_desc &dst,
                                                          const zemm_primitive_attr *attr) {
     if (md_is_grouped(src))
         return std::make_unique<grouped_desc>(engine, make_grouped_problem(src, wei, bias, dst, attr));
-    const std::string key =
-        key_of(engine, src, wei, bias ? *bias : memory_desc(), dst, attr ? *attr : zemm_primitive_attr());
+    const zemm_primitive_attr standard; // once: another thread may change the default fpmath mode
+    if (!attr)
+        attr = &standard;
+    const memory_desc none;
+    const std::string key = text("%p,%s,", (void *)engine->device.get(), env("ZEMM_KERNEL").c_str()) +
+                            key_bytes({&src, &wei, bias ? bias : &none, &dst}, *attr);
     // Readers of the log see how each descriptor is decided.
     const bool is_logged = verbose::enabled(verbose::dispatch | verbose::plan);
     auto known = is_logged ? nullptr : find_decision(key);
