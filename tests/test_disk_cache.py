@@ -308,25 +308,6 @@ def test_off(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.full
-def test_default_places(tmp_path: Path) -> None:
-    xdg, home = tmp_path / "xdg", tmp_path / "home"
-    run(XDG_CACHE_HOME=str(xdg), HOME=str(home))
-    assert len(entries(xdg / "zemm")) == MODULES
-    assert not home.exists()
-    # A relative XDG_CACHE_HOME is to be ignored according to its specification. An empty variable
-    # counts as unset.
-    run("", XDG_CACHE_HOME="relative", HOME=str(home), cwd=tmp_path)
-    assert len(entries(home / ".cache" / "zemm")) == MODULES
-    assert not (tmp_path / "relative").exists()
-    run("relative", HOME="/nowhere", cwd=tmp_path)
-    assert len(entries(tmp_path / "relative")) == MODULES
-    found, warnings = run(HOME="")
-    assert found == "cache_miss"
-    (warning,) = warnings
-    assert "ZEMM_CACHE_DIR" in warning
-
-
 # ---- several processes, and size
 
 

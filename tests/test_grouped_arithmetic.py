@@ -99,12 +99,6 @@ def test_chosen_ranges(
             run_groups_of_k(engine, stream, types, sizes, 2, 5)
 
 
-def test_chosen_slices(engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ZEMM_KERNEL", f"{GENERIC}:slices=2")
-    with pytest.raises(NotImplementedError, match=f"{GENERIC} does not cut ranges of K into slices"):
-        run_groups_of_k(engine, stream, "f32:f32:f32", (150, 150), 2, 5)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("types", ["s8:s8:f32", "u8:u8:s32", "f16:f16:f32", "bf16:bf16:f32", *FOUR_BITS])
 @pytest.mark.parametrize("row", [*CPU_ROWS, *XE_ROWS])

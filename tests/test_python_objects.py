@@ -2,7 +2,6 @@
 """The Python classes of the C objects: descriptors, memories, lifetimes and errors."""
 
 import gc
-import itertools
 import resource
 
 import numpy as np
@@ -108,21 +107,6 @@ def objects() -> dict[str, object]:
 
 @pytest.mark.usefixtures("engine")
 class TestLifetime:
-    def test_every_order_of_destruction(self) -> None:
-        for order in itertools.islice(itertools.permutations(objects()), 0, None, 37):
-            alive = objects()
-            for name in order:
-                del alive[name]
-                gc.collect(0)
-
-    def test_what_is_left_still_works(self) -> None:
-        alive = objects()
-        memory, stream = alive["memories"][2], alive["stream"]  # type: ignore[index]
-        del alive
-        gc.collect()
-        stream.wait()
-        assert (memory.as_numpy() == 3).all()
-
     def test_submitted_work_keeps_its_memories(self, engine: zemm.Engine, stream: zemm.Stream) -> None:
         primitive = zemm.Primitive(small_pd(engine))
         out = np.zeros((2, 4), np.float32)

@@ -210,28 +210,11 @@ def test_descriptors(engine: zemm.Engine) -> None:
 
 
 def test_damaged_blobs(engine: zemm.Engine) -> None:
-    """A blob with one other number is refused, or is another descriptor. Layouts have no
-    gaps, and whole words of the bitmask.
-    """
+    """Layouts have no gaps, and whole words of the bitmask. fuzz.py damages all numbers of blobs."""
     weights = weights_of(np.random.default_rng(6), (100, 130), 0.2)
     pd, _ = pack(engine, np.zeros((3, 100), np.int8), weights, zemm.MemoryDesc((3, 130), "s32"))
     md = pd.query_md("weights_md")
     words = np.frombuffer(md.blob, np.int64)
-    refused = 0
-    for at in range(words.size):
-        for value in (0, 1, 2, 3, 8, 16, 32, 128, 4096, 8192, -1, 1 << 40, -(1 << 63), (1 << 63) - 1):
-            changed = words.copy()
-            changed[at] = value
-            if value == words[at]:
-                continue
-            try:
-                made = zemm.MemoryDesc.from_blob(changed.tobytes())
-            except zemm.InvalidArgumentsError:
-                refused += 1
-                continue
-            assert made != md
-            assert all(made.part_size(part) >= 0 for part in range(made.num_handles))
-    assert refused > 12 * words.size
 
     def with_words(old: list[int], new: list[int]) -> bytes:
         start = next(i for i in range(words.size) if list(words[i : i + len(old)]) == old)

@@ -211,17 +211,6 @@ def test_empty(engine: zemm.Engine) -> None:
     run(engine, dst, src)
 
 
-def test_one_call(engine: zemm.Engine, stream: zemm.Stream) -> None:
-    """zemm.reorder() on a stream: the memories may go before the work has run."""
-    matrix = matrix_of(np.random.default_rng(2), (50, 60), "f16", 0.2)
-    md = sparse_md("csr", matrix.shape, "f16", np.count_nonzero(matrix))
-    dense = zemm.Memory(zemm.MemoryDesc(matrix.shape, "f16"), engine)
-    dense.write(matrix)
-    back = zemm.reorder(zemm.reorder(dense, md, stream=stream), dense.md, stream=stream)
-    stream.wait()
-    np.testing.assert_array_equal(back.as_numpy(), matrix)
-
-
 def md(data_type: str = "f32", **more: Any) -> zemm.MemoryDesc:
     return zemm.MemoryDesc((4, 64), data_type, **more)
 

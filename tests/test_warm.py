@@ -88,6 +88,8 @@ def test_refusals(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, tmp_path
         ({"ZEMM_CACHE_DIR": "{0}/own/", "XDG_CACHE_HOME": "{0}/xdg"}, "own/"),
         ({"XDG_CACHE_HOME": "{0}/xdg", "HOME": "{0}/home"}, "xdg/zemm"),
         ({"XDG_CACHE_HOME": "relative", "HOME": "{0}/home"}, "home/.cache/zemm"),
+        ({"ZEMM_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "{0}/home"}, "home/.cache/zemm"),
+        ({"ZEMM_CACHE_DIR": "own", "HOME": "/nowhere"}, "own"),
     ],
 )
 def test_folder(
@@ -98,6 +100,7 @@ def test_folder(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value.format(tmp_path))
+    monkeypatch.chdir(tmp_path)
     assert library.cache_folder() == f"{tmp_path}/{folder}"
     assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
 

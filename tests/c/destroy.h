@@ -12,6 +12,15 @@
     inline zemm_status_t destroy_any(zemm_##name##_t object) { return zemm_##name##_destroy(object); }
 EACH_TYPE(FUNCTION)
 #undef FUNCTION
+/* Ends its object with the scope. */
+template <typename T> struct own {
+    T object = nullptr;
+    explicit own(T from = nullptr) : object(from) {}
+    own(own &&other) : object(other.object) { other.object = nullptr; }
+    ~own() { OK(destroy_any(object)); }
+    operator T() const { return object; }
+    T *operator&() { return &object; }
+};
 #else
 #define CHOICE(name) , zemm_##name##_t : zemm_##name##_destroy
 #define destroy_any(object) _Generic((object)EACH_TYPE(CHOICE))(object)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -99,31 +100,28 @@ struct problem {
     bool user_scratchpad = false;
 };
 
-zemm_memory_desc_t md_of(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t dt, zemm_format_tag_t tag) {
+own<zemm_memory_desc_t> md_of(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t dt,
+                              zemm_format_tag_t tag) {
     const zemm_dims_t dims = {rows, columns};
-    zemm_memory_desc_t md = nullptr;
+    own<zemm_memory_desc_t> md;
     OK(zemm_memory_desc_create_with_tag(&md, 2, dims, dt, tag));
     return md;
 }
 
 zemm_status_t try_describe(const problem &p, zemm_primitive_desc_t *pd) {
-    zemm_primitive_attr_t attr = nullptr;
+    own<zemm_primitive_attr_t> attr;
     OK(zemm_primitive_attr_create(&attr));
     if (p.wei_zp)
         OK(zemm_primitive_attr_set_zero_points_mask(attr, ZEMM_ARG_WEIGHTS, 0));
     if (p.user_scratchpad)
         OK(zemm_primitive_attr_set_scratchpad_mode(attr, zemm_scratchpad_mode_user));
-    const zemm_memory_desc_t src = md_of(p.m, p.k, p.src, zemm_ab), wei = md_of(p.k, p.n, p.wei, p.wei_tag),
-                             dst = md_of(p.m, p.n, zemm_f32, zemm_ab);
-    const zemm_status_t status = zemm_matmul_primitive_desc_create(pd, engine, src, wei, nullptr, dst, attr);
-    for (zemm_memory_desc_t md : {src, wei, dst})
-        OK(zemm_memory_desc_destroy(md));
-    OK(zemm_primitive_attr_destroy(attr));
-    return status;
+    const auto src = md_of(p.m, p.k, p.src, zemm_ab), wei = md_of(p.k, p.n, p.wei, p.wei_tag),
+               dst = md_of(p.m, p.n, zemm_f32, zemm_ab);
+    return zemm_matmul_primitive_desc_create(pd, engine, src, wei, nullptr, dst, attr);
 }
 
-zemm_primitive_desc_t describe(const problem &p) {
-    zemm_primitive_desc_t pd = nullptr;
+own<zemm_primitive_desc_t> describe(const problem &p) {
+    own<zemm_primitive_desc_t> pd;
     OK(try_describe(p, &pd));
     return pd;
 }
@@ -152,7 +150,7 @@ struct row {
 
 // The rows that a new descriptor goes through.
 std::vector<row> rows_of(const problem &p) {
-    const zemm_primitive_desc_t first = describe(p), pd = describe(p);
+    const auto first = describe(p), pd = describe(p);
     std::vector<row> rows;
     do
         rows.push_back(
@@ -161,14 +159,22 @@ std::vector<row> rows_of(const problem &p) {
                                     zemm_primitive_desc_query_md(pd, zemm_query_weights_md, 0)) != 0,
              bytes(zemm_primitive_desc_query_md(pd, zemm_query_scratchpad_md, 0))});
     while (zemm_primitive_desc_next_impl(pd) == zemm_success);
-    DESTROY(first, pd);
     return rows;
 }
 
-zemm_primitive_t create(const_zemm_primitive_desc_t pd) {
-    zemm_primitive_t primitive = nullptr;
+own<zemm_primitive_t> create(const_zemm_primitive_desc_t pd) {
+    own<zemm_primitive_t> primitive;
     OK(zemm_primitive_create(&primitive, pd));
     return primitive;
+}
+
+// No primitive is made, and the sentence has these parts.
+void fails(const_zemm_primitive_desc_t pd, std::initializer_list<std::string> parts,
+           zemm_status_t status = zemm_runtime_error) {
+    zemm_primitive_t primitive = nullptr;
+    CHECK(zemm_primitive_create(&primitive, pd) == status && !primitive);
+    for (const std::string &part : parts)
+        CHECK(has(zemm_last_error(), part));
 }
 
 template <typename T> std::vector<T> values(size_t count, int low, int high) {
@@ -181,6 +187,12 @@ template <typename T> std::vector<T> values(size_t count, int low, int high) {
     return v;
 }
 
+own<zemm_memory_t> memory(const_zemm_memory_desc_t md, const void *data) {
+    own<zemm_memory_t> made;
+    OK(zemm_memory_create(&made, md, engine, const_cast<void *>(data)));
+    return made;
+}
+
 // Runs the primitive with arguments made for pd, which may differ from the primitive's own
 // descriptor, and checks dst.
 void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_t primitive) {
@@ -190,11 +202,10 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
     const std::vector<float> src32(src8.begin(), src8.end()), wei32(wei8.begin(), wei8.end());
     std::vector<float> dst(size_t(p.m * p.n));
     std::vector<zemm_exec_arg_t> args;
+    std::deque<own<zemm_memory_t>> memories;
     const auto add = [&](int arg, const_zemm_memory_desc_t md, const void *data) {
-        zemm_memory_t memory = nullptr;
-        OK(zemm_memory_create(&memory, md, engine, const_cast<void *>(data)));
-        args.push_back({arg, memory});
-        return memory;
+        args.push_back({arg, memories.emplace_back(memory(md, data))});
+        return args.back().memory;
     };
     const auto arg_md = [&](int arg) {
         return zemm_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg);
@@ -202,21 +213,19 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
     add(ZEMM_ARG_SRC, arg_md(ZEMM_ARG_SRC), integer ? (const void *)src8.data() : src32.data());
     add(ZEMM_ARG_DST, arg_md(ZEMM_ARG_DST), dst.data());
     // Reorders the weights into the layout of the descriptor.
-    const zemm_memory_desc_t plain = md_of(p.k, p.n, integer ? zemm_s8 : zemm_f32, zemm_ab);
+    const auto plain = md_of(p.k, p.n, integer ? zemm_s8 : zemm_f32, zemm_ab);
     const const_zemm_memory_desc_t wei_md = arg_md(ZEMM_ARG_WEIGHTS);
     std::vector<char> arranged(bytes(wei_md) + 64);
     const zemm_memory_t wei = add(ZEMM_ARG_WEIGHTS, wei_md, arranged.data());
-    zemm_memory_t from = nullptr;
-    OK(zemm_memory_create(&from, plain, engine,
-                          const_cast<void *>(integer ? (const void *)wei8.data() : wei32.data())));
-    zemm_primitive_desc_t reorder = nullptr;
+    const auto from = memory(plain, integer ? (const void *)wei8.data() : wei32.data());
+    own<zemm_primitive_desc_t> reorder;
     OK(zemm_reorder_primitive_desc_create(&reorder, plain, engine, wei_md, engine, nullptr));
-    const zemm_primitive_t move = create(reorder);
+    const auto move = create(reorder);
     const zemm_exec_arg_t move_args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, wei}};
     OK(zemm_primitive_execute(move, stream, 2, move_args));
 
     const int32_t zero_point = p.wei_zp ? 3 : 0;
-    const zemm_memory_desc_t zero_point_md = md_of(1, 1, zemm_s32, zemm_ab);
+    const auto zero_point_md = md_of(1, 1, zemm_s32, zemm_ab);
     if (p.wei_zp)
         add(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS, zero_point_md, &zero_point);
     const const_zemm_memory_desc_t scratchpad_md =
@@ -233,9 +242,6 @@ void run(const problem &p, const_zemm_primitive_desc_t pd, const_zemm_primitive_
                 sum += src8[size_t(m * p.k + k)] * (wei8[size_t(k * p.n + n)] - zero_point);
             CHECK(dst[size_t(m * p.n + n)] == float(sum));
         }
-    for (const zemm_exec_arg_t &arg : args)
-        OK(zemm_memory_destroy(arg.memory));
-    DESTROY(from, plain, zero_point_md, move, reorder);
 }
 
 // ---- sections; each has specialisation constants of its own, because failed builds are remembered
@@ -244,10 +250,10 @@ void test_next_row_runs() {
     const problem p = {21, 64, 48};
     const std::vector<row> rows = rows_of(p);
     CHECK(rows.size() >= 2);
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     said();
     refuse({rows[0].name});
-    const zemm_primitive_t primitive = create(pd);
+    const auto primitive = create(pd);
     std::string text = said();
     CHECK(impl(primitive) == rows[1].name && impl(pd) == rows[0].name);
     CHECK(refusals == 1);
@@ -260,7 +266,7 @@ void test_next_row_runs() {
         CHECK(has(text, rows[1].name + " runs instead"));
     }
     // The failed module is not built again, and the log mentions it only once.
-    const zemm_primitive_t again = create(pd);
+    const auto again = create(pd);
     CHECK(impl(again) == rows[1].name && refusals == 1);
     text = said();
     CHECK(!has(text, "primitive,warn"));
@@ -278,33 +284,28 @@ void test_next_row_runs() {
     other.wei_tag = zemm_ba;
     CHECK(rows_of(other).front().name == rows[0].name);
     // A descriptor that already lists the row skips it.
-    zemm_primitive_desc_t list = describe(other);
-    const zemm_primitive_t fourth = create(list);
+    const auto list = describe(other);
+    const auto fourth = create(list);
     CHECK(impl(fourth) != rows[0].name && refusals == 2);
-    DESTROY(fourth, list, primitive, again, pd);
 }
 
 void test_last_row_and_none() {
     const problem p = {5, 64, 48, zemm_s8, zemm_f32}; // matmul does not take this pair of types
-    zemm_primitive_desc_t pd = nullptr;
-    CHECK(try_describe(p, &pd) != zemm_success);
+    zemm_primitive_desc_t none = nullptr;
+    CHECK(try_describe(p, &none) != zemm_success);
     const problem q = {21, 64, 48, zemm_s8, zemm_s8, zemm_ba};
     const std::vector<row> rows = rows_of(q);
     std::set<std::string> all;
     for (const row &r : rows)
         all.insert(r.name);
-    pd = describe(q);
+    const auto pd = describe(q);
     refuse(all);
-    zemm_primitive_t primitive = nullptr;
-    CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error);
-    CHECK(has(zemm_last_error(), "no such builtin") && has(zemm_last_error(), rows.back().name));
+    fails(pd, {"no such builtin", rows.back().name});
     CHECK(refusals == int(rows.size()));
-    zemm_primitive_desc_t none = nullptr;
     CHECK(try_describe(q, &none) == zemm_unimplemented && !none);
     CHECK(has(zemm_last_error(), "the driver failed to build it: error: no such builtin"));
     // Walking through an old list ends at once and changes nothing.
     CHECK(zemm_primitive_desc_next_impl(pd) == zemm_last_impl_reached && impl(pd) == rows[0].name);
-    OK(zemm_primitive_desc_destroy(pd));
 }
 
 // The fallback is the next row that takes the weights in the same packed layout.
@@ -316,12 +317,11 @@ void test_packed_weights() {
         std::fprintf(stderr, "  one row packs weights on this machine\n");
         return;
     }
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     refuse({rows[0].name});
-    const zemm_primitive_t primitive = create(pd);
+    const auto primitive = create(pd);
     CHECK(impl(primitive) == next->name);
     run(p, pd, primitive);
-    DESTROY(primitive, pd);
 }
 
 // No row is left that takes weights in this layout, so the caller has to create the descriptor
@@ -335,18 +335,14 @@ void test_other_weights() {
         std::fprintf(stderr, "  every row takes the same weights on this machine\n");
         return;
     }
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     refuse(same);
-    zemm_primitive_t primitive = nullptr;
-    CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error && !primitive);
-    CHECK(has(zemm_last_error(), "no such builtin") &&
-          has(zemm_last_error(), "create the primitive descriptor again"));
+    fails(pd, {"no such builtin", "create the primitive descriptor again"});
     CHECK(refusals == int(same.size()));
-    const zemm_primitive_desc_t anew = describe(p);
-    primitive = create(anew);
+    const auto anew = describe(p);
+    const auto primitive = create(anew);
     CHECK(impl(primitive) == impl(anew) && other.contains(impl(anew)));
     run(p, anew, primitive);
-    DESTROY(primitive, anew, pd);
 }
 
 // When K is split, rows need scratchpads of different sizes. The caller's has the size that the
@@ -368,52 +364,43 @@ void test_user_scratchpad() {
         if (fits(*r))
             fitting.insert(r->name);
     }
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     refuse(before);
-    zemm_primitive_t primitive = create(pd);
+    const auto primitive = create(pd);
     CHECK(impl(primitive) == next->name);
     run(p, pd, primitive);
-    DESTROY(primitive, pd);
 
     const problem q = {16, 32768, 16, zemm_s8, zemm_s8, zemm_ab, false, true};
-    const zemm_primitive_desc_t full = describe(q);
+    const auto full = describe(q);
     refuse(fitting);
-    primitive = nullptr;
-    CHECK(zemm_primitive_create(&primitive, full) == zemm_runtime_error && !primitive);
-    CHECK(has(zemm_last_error(), "more scratchpad") &&
-          has(zemm_last_error(), "create the primitive descriptor again"));
-    const zemm_primitive_desc_t anew = describe(q);
+    fails(full, {"more scratchpad", "create the primitive descriptor again"});
+    const auto anew = describe(q);
     CHECK(impl(anew) == larger->name);
-    primitive = create(anew);
-    run(q, anew, primitive);
-    DESTROY(primitive, anew, full);
+    run(q, anew, create(anew));
 }
 
 void test_forced() {
     const problem p = {21, 64, 48, zemm_f32, zemm_bf16};
     const std::vector<row> rows = rows_of(p);
     setenv("ZEMM_KERNEL", rows[0].name.c_str(), 1);
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     refuse({rows[0].name});
     said();
     for (int i = 0; i < 2; i++) {
-        zemm_primitive_t primitive = nullptr;
-        CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error && !primitive);
-        CHECK(has(zemm_last_error(), "no such builtin; in function matmul"));
+        fails(pd, {"no such builtin; in function matmul"});
         CHECK(refusals == 1);
     }
     CHECK(!has(said(), "runs instead"));
-    const zemm_primitive_desc_t still = describe(p);
+    const auto still = describe(p);
     CHECK(impl(still) == rows[0].name);
     unsetenv("ZEMM_KERNEL");
-    DESTROY(still, pd);
 }
 
 // Failures that are not caused by the module are errors. No other row runs instead, and the next
 // call tries again.
 void test_passing_failures() {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16};
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     const std::string name = impl(pd);
     const std::pair<ze_result_t, zemm_status_t> failures[] = {
         {ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, zemm_out_of_memory},
@@ -422,42 +409,37 @@ void test_passing_failures() {
     for (const auto &[result, status] : failures) {
         answer = result;
         refuse({name});
-        zemm_primitive_t primitive = nullptr;
-        CHECK(zemm_primitive_create(&primitive, pd) == status && !primitive);
-        CHECK(refusals == 1 && has(zemm_last_error(), name));
+        fails(pd, {name}, status);
+        CHECK(refusals == 1);
         CHECK(rows_of(p).front().name == name);
     }
     answer = ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
     refuse({});
-    const zemm_primitive_t primitive = create(pd);
+    const auto primitive = create(pd);
     CHECK(impl(primitive) == name);
     run(p, pd, primitive);
-    DESTROY(primitive, pd);
 }
 
 void test_modules_beside() {
     const problem p = {21, 64, 48, zemm_u8, zemm_u8, zemm_ab, true};
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     refuse({"reduce_src"});
     for (int i = 0; i < 2; i++) {
-        zemm_primitive_t primitive = nullptr;
-        CHECK(zemm_primitive_create(&primitive, pd) == zemm_runtime_error && !primitive);
-        CHECK(has(zemm_last_error(), "reduce_src") && has(zemm_last_error(), "no such builtin"));
+        fails(pd, {"reduce_src", "no such builtin"});
         CHECK(refusals == 1);
     }
-    const zemm_primitive_desc_t again = describe(p);
+    const auto again = describe(p);
     CHECK(impl(again) == impl(pd));
-    DESTROY(again, pd);
 }
 
 // K is split: the row's second module fails.
 void test_finish() {
     const problem p = {16, 32768, 16, zemm_f32, zemm_f32};
     const std::vector<row> rows = rows_of(p);
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     only_adding = true;
     refuse({rows[0].name});
-    const zemm_primitive_t primitive = create(pd);
+    const auto primitive = create(pd);
     only_adding = false;
     if (refusals == 0) {
         std::fprintf(stderr, "  K is not split on this machine\n");
@@ -466,7 +448,6 @@ void test_finish() {
         CHECK(rows_of(p).front().name == rows[1].name);
     }
     run(p, pd, primitive);
-    DESTROY(primitive, pd);
 }
 
 // The driver builds the module, but then has no kernel in it. Intel's does so for an unknown
@@ -474,60 +455,50 @@ void test_finish() {
 void test_kernel() {
     const problem p = {21, 64, 48, zemm_f32, zemm_f16, zemm_ba};
     const std::vector<row> rows = rows_of(p);
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     refuse({});
     kernels_to_refuse = 1;
     said();
-    const zemm_primitive_t primitive = create(pd);
+    const auto primitive = create(pd);
     CHECK(kernels_to_refuse == 0 && impl(primitive) == rows[1].name);
     CHECK(has(said(), "ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED") == (verbosity() != "none"));
     CHECK(rows_of(p).front().name == rows[1].name);
     run(p, pd, primitive);
-    DESTROY(primitive, pd);
 }
 
 void test_threads() {
     const problem p = {21, 64, 48, zemm_f32, zemm_bf16, zemm_ba};
     const std::vector<row> rows = rows_of(p);
-    const zemm_primitive_desc_t pd = describe(p);
+    const auto pd = describe(p);
     refuse({rows[0].name});
-    std::vector<zemm_primitive_t> primitives(6);
     std::vector<std::thread> threads;
-    for (zemm_primitive_t &primitive : primitives)
-        threads.emplace_back([&] { primitive = create(pd); });
+    for (int i = 0; i < 6; i++)
+        threads.emplace_back([&] { CHECK(impl(create(pd)) == rows[1].name); });
     for (std::thread &t : threads)
         t.join();
     CHECK(refusals == 1);
-    for (zemm_primitive_t primitive : primitives) {
-        CHECK(impl(primitive) == rows[1].name);
-        OK(zemm_primitive_destroy(primitive));
-    }
-    OK(zemm_primitive_desc_destroy(pd));
 }
 
 void test_reorder() {
-    const zemm_memory_desc_t plain = md_of(96, 80, zemm_f32, zemm_ab);
-    zemm_memory_desc_t packed = nullptr;
+    const auto plain = md_of(96, 80, zemm_f32, zemm_ab);
+    own<zemm_memory_desc_t> packed;
     const zemm_dims_t dims = {96, 80};
     OK(zemm_memory_desc_create_with_string_tag(&packed, 2, dims, zemm_f32, "BA16a64b"));
-    zemm_primitive_desc_t pd = nullptr;
+    own<zemm_primitive_desc_t> pd;
     OK(zemm_reorder_primitive_desc_create(&pd, plain, engine, packed, engine, nullptr));
     CHECK(impl(pd) == "reorder_pack");
     refuse({"reorder_pack"});
-    const zemm_primitive_t primitive = create(pd);
+    const auto primitive = create(pd);
     CHECK(impl(primitive) == "reorder" && refusals == 1);
     const std::vector<float> in = values<float>(96 * 80, -99, 99);
     std::vector<float> out(bytes(packed) / sizeof(float));
-    zemm_memory_t from = nullptr, to = nullptr;
-    OK(zemm_memory_create(&from, plain, engine, const_cast<float *>(in.data())));
-    OK(zemm_memory_create(&to, packed, engine, out.data()));
+    const auto from = memory(plain, in.data()), to = memory(packed, out.data());
     const zemm_exec_arg_t args[] = {{ZEMM_ARG_FROM, from}, {ZEMM_ARG_TO, to}};
     OK(zemm_primitive_execute(primitive, stream, 2, args));
     OK(zemm_stream_wait(stream));
     for (size_t k = 0; k < 96; k++)
         for (size_t n = 0; n < 80; n++)
             CHECK(out[n / 64 * 96 * 64 + k * 64 + n % 64] == in[k * 80 + n]);
-    DESTROY(from, to, primitive, pd, plain, packed);
 }
 
 } // namespace

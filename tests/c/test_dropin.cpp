@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "destroy.h"
 #include "dropin.h"
 
 namespace {
@@ -121,23 +122,17 @@ void test_gemms_without_work() {
 
 void test_refusals_of_gemms() {
     float a[4] = {1, 2, 3, 4}, c[4] = {9, 9, 9, 9};
-    CHECK(dnnl_sgemm('X', 'N', 2, 2, 2, 1, a, 2, a, 2, 0, c, 2) == zemm_invalid_arguments);
-    CHECK(says("transa"));
-    CHECK(dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 1, a, 2, 0, c, 2) == zemm_invalid_arguments);
-    CHECK(says("leading dimension of A is 1, at least 2"));
-    CHECK(dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 2, nullptr, 2, 0, c, 2) == zemm_invalid_arguments);
-    CHECK(says("B is NULL"));
+    INVALID("transa", dnnl_sgemm('X', 'N', 2, 2, 2, 1, a, 2, a, 2, 0, c, 2));
+    INVALID("leading dimension of A is 1, at least 2", dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 1, a, 2, 0, c, 2));
+    INVALID("B is NULL", dnnl_sgemm('N', 'N', 2, 2, 2, 1, a, 2, nullptr, 2, 0, c, 2));
     CHECK(dnnl_sgemm('N', 'N', 2, -1, 2, 1, a, 2, a, 2, 0, c, 2) == zemm_invalid_arguments);
     CHECK(c[0] == 9 && c[3] == 9);
     const uint8_t u8[4] = {};
     const int8_t s8[4] = {};
     int32_t s32[4] = {7, 7, 7, 7}, co[1] = {};
-    CHECK(dnnl_gemm_u8s8s32('N', 'N', 'X', 2, 2, 2, 1, u8, 2, 0, s8, 2, 0, 0, s32, 2, co) ==
-          zemm_invalid_arguments);
-    CHECK(says("offsetc"));
-    CHECK(dnnl_gemm_u8s8s32('N', 'N', 'F', 2, 2, 2, 1, u8, 2, 0, s8, 2, 0, 0, s32, 2, nullptr) ==
-          zemm_invalid_arguments);
-    CHECK(says("co is NULL"));
+    INVALID("offsetc", dnnl_gemm_u8s8s32('N', 'N', 'X', 2, 2, 2, 1, u8, 2, 0, s8, 2, 0, 0, s32, 2, co));
+    INVALID("co is NULL",
+            dnnl_gemm_u8s8s32('N', 'N', 'F', 2, 2, 2, 1, u8, 2, 0, s8, 2, 0, 0, s32, 2, nullptr));
     CHECK(s32[0] == 7 && s32[3] == 7);
     for (const zemm_dim_t huge :
          {zemm_dim_t{1} << 31, zemm_dim_t{1} << 32}) // more than a vector, or size_t, takes
@@ -163,6 +158,12 @@ void test_absent_functions() {
     CHECK(says("zemm has no convolution"));
 }
 
+own<zemm_engine_t> cpu_engine() {
+    own<zemm_engine_t> engine;
+    OK(zemm_engine_create(&engine, zemm_cpu, 0));
+    return engine;
+}
+
 void test_settings() {
     const zemm_version_t *version = dnnl_version();
     CHECK(version->major == 3 && version->minor >= 13);
@@ -170,21 +171,20 @@ void test_settings() {
     CHECK(version->cpu_runtime == ZEMM_RUNTIME_ZE);
 
     int enabled = -1;
-    CHECK(zemm_set_verbose(0) == zemm_success);
+    OK(zemm_set_verbose(0));
     CHECK(dnnl_verbose_profiling_enabled(&enabled) == zemm_success && enabled == 0);
-    CHECK(zemm_set_verbose(1) == zemm_success);
+    OK(zemm_set_verbose(1));
     CHECK(dnnl_verbose_profiling_enabled(&enabled) == zemm_success && enabled == 1);
-    CHECK(zemm_set_verbose(0) == zemm_success);
+    OK(zemm_set_verbose(0));
     CHECK(dnnl_verbose_profiling_enabled(nullptr) == zemm_invalid_arguments);
 
     CHECK(dnnl_get_cpu_isa_hints() == 0);
     CHECK(dnnl_set_cpu_isa_hints(1) == zemm_success && dnnl_get_cpu_isa_hints() == 1);
     CHECK(dnnl_set_cpu_isa_hints(2) == zemm_invalid_arguments && dnnl_get_cpu_isa_hints() == 1);
 
-    zemm_engine_t engine;
+    const auto engine = cpu_engine();
     const char *features;
-    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
-    CHECK(zemm_engine_get_features(engine, &features) == zemm_success);
+    OK(zemm_engine_get_features(engine, &features));
     const std::string isa = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
     const bool has_amx = std::strstr(features, "amx_int8") && std::strstr(features, "amx_bf16");
     CHECK((isa == "cpu_isa_avx10_1_512_amx") == has_amx);
@@ -192,7 +192,6 @@ void test_settings() {
           (!has_amx && std::strstr(features, "avx512") != nullptr));
     CHECK((isa == "cpu_isa_avx512_core_vnni") ==
           (!has_amx && std::strstr(features, "avx512_vnni") != nullptr));
-    CHECK(zemm_engine_destroy(engine) == zemm_success);
 
     CHECK(!std::strcmp(dnnl_cpu_isa2str(0x7), "cpu_isa_avx2"));
     CHECK(!std::strcmp(dnnl_cpu_isa2str(0x2), "unknown cpu_isa"));
@@ -201,22 +200,32 @@ void test_settings() {
     CHECK(!std::strcmp(dnnl_rnn_direction2str(3), "bidirectional_concat"));
 }
 
+own<zemm_memory_desc_t> tensor(std::vector<zemm_dim_t> dims) {
+    own<zemm_memory_desc_t> md;
+    OK(zemm_memory_desc_create_with_strides(&md, int(dims.size()), dims.data(), zemm_f32, nullptr));
+    return md;
+}
+
+own<zemm_primitive_t> create(zemm_primitive_desc_t pd) {
+    own<zemm_primitive_t> primitive;
+    OK(zemm_primitive_create(&primitive, pd));
+    return primitive;
+}
+
 // As in oneDNN, the parameters of attributes have zero descriptors.
 void test_queries() {
-    zemm_engine_t engine;
-    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
-    const zemm_dims_t dims = {4, 4};
-    zemm_memory_desc_t md;
-    zemm_primitive_desc_t pd;
-    zemm_primitive_attr_t attr;
-    zemm_post_ops_t ops;
-    CHECK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab) == zemm_success);
-    CHECK(zemm_primitive_attr_create(&attr) == zemm_success && zemm_post_ops_create(&ops) == zemm_success);
-    CHECK(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_WEIGHTS, 2) == zemm_success);
-    CHECK(zemm_post_ops_append_prelu(ops, 2) == zemm_success);
-    CHECK(zemm_post_ops_append_binary(ops, zemm_binary_add, md) == zemm_success);
-    CHECK(zemm_primitive_attr_set_post_ops(attr, ops) == zemm_success);
-    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, attr) == zemm_success);
+    const auto engine = cpu_engine();
+    const auto md = tensor({4, 4});
+    own<zemm_primitive_desc_t> pd;
+    own<zemm_primitive_attr_t> attr;
+    own<zemm_post_ops_t> ops;
+    OK(zemm_primitive_attr_create(&attr));
+    OK(zemm_post_ops_create(&ops));
+    OK(zemm_primitive_attr_set_scales_mask(attr, ZEMM_ARG_WEIGHTS, 2));
+    OK(zemm_post_ops_append_prelu(ops, 2));
+    OK(zemm_post_ops_append_binary(ops, zemm_binary_add, md));
+    OK(zemm_primitive_attr_set_post_ops(attr, ops));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, attr));
     const int described[] = {ZEMM_ARG_SRC, ZEMM_ARG_WEIGHTS,
                              ZEMM_ARG_ATTR_MULTIPLE_POST_OP(1) | ZEMM_ARG_SRC_1};
     const int parameters[] = {ZEMM_ARG_ATTR_SCALES | ZEMM_ARG_WEIGHTS,
@@ -227,119 +236,94 @@ void test_queries() {
         const_zemm_memory_desc_t found = md;
         CHECK(zemm_memory_desc_get_size(zemm_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)) == 16);
         CHECK(zemm_memory_desc_get_size(dnnl_primitive_desc_query_md(pd, zemm_query_exec_arg_md, arg)) == 0);
-        CHECK(dnnl_primitive_desc_query(pd, zemm_query_exec_arg_md, arg, &found) == zemm_success);
+        OK(dnnl_primitive_desc_query(pd, zemm_query_exec_arg_md, arg, &found));
         CHECK(zemm_memory_desc_get_size(found) == 0);
     }
     CHECK(zemm_memory_desc_equal(md, dnnl_primitive_desc_query_md(pd, zemm_query_weights_md, 0)));
-    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success && zemm_post_ops_destroy(ops) == zemm_success);
-    CHECK(zemm_primitive_attr_destroy(attr) == zemm_success);
-    CHECK(zemm_memory_desc_destroy(md) == zemm_success && zemm_engine_destroy(engine) == zemm_success);
+}
+
+// Whether the cache has the descriptor, as both functions of oneDNN's test programs say.
+bool is_cached(zemm_primitive_desc_t pd) {
+    return dnnl_test_is_pd_in_cache(reinterpret_cast<const dnnl_primitive_desc *>(pd));
+}
+
+bool is_cached(zemm_primitive_t primitive) {
+    return dnnl_test_is_primitive_in_cache(reinterpret_cast<const dnnl_primitive *>(primitive));
+}
+
+int cache_size() {
+    int size = -1;
+    OK(dnnl_test_get_primitive_cache_size(&size));
+    return size;
 }
 
 // The functions with which oneDNN's test programs look into the primitive cache.
 void test_cache_functions() {
-    zemm_engine_t engine;
-    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
-    CHECK(zemm_set_primitive_cache_capacity(0) == zemm_success); // forget earlier tests
-    CHECK(zemm_set_primitive_cache_capacity(8) == zemm_success);
-    const zemm_dims_t dims = {4, 4};
-    zemm_memory_desc_t md;
-    zemm_primitive_desc_t pd;
-    zemm_primitive_t primitive, again;
-    CHECK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab) == zemm_success);
-    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr) == zemm_success);
-    const auto *const dnnl_pd = reinterpret_cast<const dnnl_primitive_desc *>(pd);
-    int size = -1;
-    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 0);
+    const auto engine = cpu_engine();
+    OK(zemm_set_primitive_cache_capacity(0)); // forget earlier tests
+    OK(zemm_set_primitive_cache_capacity(8));
+    const auto md = tensor({4, 4});
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
+    CHECK(cache_size() == 0 && !is_cached(pd));
     CHECK(dnnl_test_get_primitive_cache_size(nullptr) == zemm_invalid_arguments);
-    CHECK(!dnnl_test_is_pd_in_cache(dnnl_pd));
-    CHECK(zemm_primitive_create(&primitive, pd) == zemm_success);
-    CHECK(dnnl_test_is_pd_in_cache(dnnl_pd));
-    CHECK(dnnl_test_is_primitive_in_cache(reinterpret_cast<const dnnl_primitive *>(primitive)));
-    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 1);
+    const auto primitive = create(pd);
+    CHECK(is_cached(pd) && is_cached(primitive) && cache_size() == 1);
     // With capacity 0 the cache is off, but has its entries later.
     CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(0) == 8);
-    CHECK(!dnnl_test_is_pd_in_cache(dnnl_pd));
-    CHECK(zemm_primitive_create(&again, pd) == zemm_success);
+    CHECK(!is_cached(pd));
+    const auto again = create(pd);
     CHECK(dnnl_test_set_primitive_cache_capacity_without_clearing(8) == 0);
-    CHECK(dnnl_test_is_pd_in_cache(dnnl_pd));
-    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 1);
-    CHECK(zemm_set_primitive_cache_capacity(0) == zemm_success);
-    CHECK(dnnl_test_get_primitive_cache_size(&size) == zemm_success && size == 0);
-    CHECK(zemm_set_primitive_cache_capacity(1024) == zemm_success);
+    CHECK(is_cached(pd) && cache_size() == 1);
+    OK(zemm_set_primitive_cache_capacity(0));
+    CHECK(cache_size() == 0);
+    OK(zemm_set_primitive_cache_capacity(1024));
     CHECK(!dnnl_test_is_pd_in_cache(nullptr) && !dnnl_test_is_primitive_in_cache(nullptr));
-    CHECK(zemm_primitive_destroy(again) == zemm_success);
-    CHECK(zemm_primitive_destroy(primitive) == zemm_success);
-    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
-    CHECK(zemm_memory_desc_destroy(md) == zemm_success);
-    CHECK(zemm_engine_destroy(engine) == zemm_success);
 }
 
 // The cache knows a grouped matmul, too, whose kernels are those of an ordinary one.
 void test_cache_of_grouped() {
-    const zemm_dims_t rows = {8, 4}, experts = {2, 4, 4};
-    zemm_engine_t engine;
-    zemm_memory_desc_t grouped, weights;
-    zemm_primitive_desc_t pd;
-    zemm_primitive_t primitive;
-    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
-    CHECK(zemm_memory_desc_create_with_grouped_encoding(&grouped, 2, rows, zemm_f32, 0, 2, zemm_s32) ==
-          zemm_success);
-    CHECK(zemm_memory_desc_create_with_tag(&weights, 3, experts, zemm_f32, zemm_abc) == zemm_success);
-    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, grouped, weights, nullptr, grouped, nullptr) ==
-          zemm_success);
-    const auto *const dnnl_pd = reinterpret_cast<const dnnl_primitive_desc *>(pd);
-    CHECK(!dnnl_test_is_pd_in_cache(dnnl_pd));
-    CHECK(zemm_primitive_create(&primitive, pd) == zemm_success);
-    CHECK(dnnl_test_is_pd_in_cache(dnnl_pd));
-    CHECK(dnnl_test_is_primitive_in_cache(reinterpret_cast<const dnnl_primitive *>(primitive)));
-    CHECK(zemm_primitive_destroy(primitive) == zemm_success);
-    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
-    CHECK(zemm_memory_desc_destroy(weights) == zemm_success);
-    CHECK(zemm_memory_desc_destroy(grouped) == zemm_success);
-    CHECK(zemm_engine_destroy(engine) == zemm_success);
+    const zemm_dims_t rows = {8, 4};
+    const auto engine = cpu_engine();
+    const auto weights = tensor({2, 4, 4});
+    own<zemm_memory_desc_t> grouped;
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_memory_desc_create_with_grouped_encoding(&grouped, 2, rows, zemm_f32, 0, 2, zemm_s32));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, grouped, weights, nullptr, grouped, nullptr));
+    CHECK(!is_cached(pd));
+    const auto primitive = create(pd);
+    CHECK(is_cached(pd) && is_cached(primitive));
 }
 
 // Objects of the forwards are those of zemm.
 void test_forwards() {
     const zemm_dims_t dims = {3, 5};
-    zemm_memory_desc_t md;
-    CHECK(dnnl_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab) == zemm_success);
+    own<zemm_memory_desc_t> md;
+    OK(dnnl_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab));
     CHECK(zemm_memory_desc_get_size(md) == 60);
-    CHECK(dnnl_memory_desc_destroy(md) == zemm_success);
-    CHECK(dnnl_memory_desc_create_with_tag(nullptr, 2, dims, zemm_f32, zemm_ab) == zemm_invalid_arguments);
-    CHECK(says("NULL"));
+    INVALID("NULL", dnnl_memory_desc_create_with_tag(nullptr, 2, dims, zemm_f32, zemm_ab));
 }
 
 // On a CPU the results are there when an execution returns.
 void test_execution_without_wait() {
     constexpr zemm_dim_t size = 1024;
-    const zemm_dims_t dims = {size, size};
     std::vector<float> a(size * size, 1), b(size * size, 2), c(size * size, -1);
-    zemm_engine_t engine;
-    zemm_stream_t stream;
-    zemm_memory_desc_t md;
-    zemm_primitive_desc_t pd;
-    zemm_primitive_t primitive;
-    CHECK(zemm_engine_create(&engine, zemm_cpu, 0) == zemm_success);
-    CHECK(zemm_stream_create(&stream, engine, zemm_stream_default_flags) == zemm_success);
-    CHECK(zemm_memory_desc_create_with_tag(&md, 2, dims, zemm_f32, zemm_ab) == zemm_success);
-    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr) == zemm_success);
-    CHECK(zemm_primitive_create(&primitive, pd) == zemm_success);
-    zemm_exec_arg_t args[] = {{ZEMM_ARG_SRC, nullptr}, {ZEMM_ARG_WEIGHTS, nullptr}, {ZEMM_ARG_DST, nullptr}};
+    const auto engine = cpu_engine();
+    const auto md = tensor({size, size});
+    own<zemm_stream_t> stream;
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, md, md, nullptr, md, nullptr));
+    const auto primitive = create(pd);
+    own<zemm_memory_t> memories[3];
     float *const data[] = {a.data(), b.data(), c.data()};
     for (int i = 0; i < 3; ++i)
-        CHECK(zemm_memory_create(&args[i].memory, md, engine, data[i]) == zemm_success);
+        OK(zemm_memory_create(&memories[i], md, engine, data[i]));
+    const zemm_exec_arg_t args[] = {
+        {ZEMM_ARG_SRC, memories[0]}, {ZEMM_ARG_WEIGHTS, memories[1]}, {ZEMM_ARG_DST, memories[2]}};
     CHECK(dnnl_primitive_execute(primitive, stream, 2, args) == zemm_invalid_arguments);
-    CHECK(dnnl_primitive_execute(primitive, stream, 3, args) == zemm_success);
+    OK(dnnl_primitive_execute(primitive, stream, 3, args));
     CHECK(std::ranges::count(c, 2.f * size) == size * size);
-    for (const zemm_exec_arg_t &arg : args)
-        CHECK(zemm_memory_destroy(arg.memory) == zemm_success);
-    CHECK(zemm_primitive_destroy(primitive) == zemm_success);
-    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
-    CHECK(zemm_memory_desc_destroy(md) == zemm_success);
-    CHECK(zemm_stream_destroy(stream) == zemm_success);
-    CHECK(zemm_engine_destroy(engine) == zemm_success);
 }
 
 } // namespace

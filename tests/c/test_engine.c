@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "check.h"
+#include "destroy.h"
 
 /* Creates all engines of a kind. A kind without devices is allowed; creation then fails with a
  * reason. */
@@ -23,8 +23,8 @@ static void test_kind(zemm_engine_kind_t kind) {
     for (size_t i = 0; i < count; i++) {
         zemm_engine_t second = NULL;
         zemm_engine_kind_t got = zemm_any_engine;
-        CHECK(zemm_engine_create(&engine, kind, i) == zemm_success);
-        CHECK(zemm_engine_create(&second, kind, i) == zemm_success);
+        OK(zemm_engine_create(&engine, kind, i));
+        OK(zemm_engine_create(&second, kind, i));
         CHECK(engine != second);
         CHECK(zemm_engine_get_kind(engine, &got) == zemm_success && got == kind);
         const char *name = NULL, *same_name = NULL;
@@ -36,8 +36,7 @@ static void test_kind(zemm_engine_kind_t kind) {
         CHECK(zemm_engine_get_model(second, &model) == zemm_success && model);
         CHECK((model[0] != 0) == (kind == zemm_gpu));
         printf("  features: %s\n", features);
-        CHECK(zemm_engine_destroy(engine) == zemm_success);
-        CHECK(zemm_engine_destroy(second) == zemm_success);
+        DESTROY(engine, second);
     }
 }
 
@@ -50,6 +49,6 @@ int main(void) {
     CHECK(zemm_engine_create(&engine, zemm_any_engine, 0) == zemm_invalid_arguments);
     CHECK(zemm_engine_create(&engine, (zemm_engine_kind_t)7, 0) == zemm_invalid_arguments);
     CHECK(strstr(zemm_last_error(), "7") != NULL);
-    CHECK(zemm_engine_destroy(NULL) == zemm_success);
+    OK(zemm_engine_destroy(NULL));
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "check.h"
+#include "destroy.h"
 #include "zemm/zemm_ze.h"
 
 static void test_engine(zemm_engine_t engine, ze_driver_handle_t driver, ze_device_handle_t device,
@@ -11,13 +11,13 @@ static void test_engine(zemm_engine_t engine, ze_driver_handle_t driver, ze_devi
     ze_context_handle_t got_context = NULL;
     ze_device_handle_t got_device = NULL;
     ze_driver_handle_t got_driver = NULL;
-    CHECK(zemm_ze_interop_engine_create(&other, driver, device, context) == zemm_success);
-    CHECK(zemm_engine_get_kind(engine, &kind) == zemm_success);
+    OK(zemm_ze_interop_engine_create(&other, driver, device, context));
+    OK(zemm_engine_get_kind(engine, &kind));
     CHECK(zemm_engine_get_kind(other, &other_kind) == zemm_success && kind == other_kind);
     CHECK(zemm_ze_interop_engine_get_context(other, &got_context) == zemm_success && got_context == context);
     CHECK(zemm_ze_interop_engine_get_device(other, &got_device) == zemm_success && got_device == device);
     CHECK(zemm_ze_interop_engine_get_driver(other, &got_driver) == zemm_success && got_driver == driver);
-    CHECK(zemm_engine_destroy(other) == zemm_success);
+    OK(zemm_engine_destroy(other));
 }
 
 static void test_blob(zemm_engine_t engine, ze_driver_handle_t driver, ze_device_handle_t device,
@@ -25,18 +25,18 @@ static void test_blob(zemm_engine_t engine, ze_driver_handle_t driver, ze_device
     zemm_engine_t other = NULL;
     uint8_t id[256], id2[256], blob[256];
     size_t id_size = 0, id2_size = sizeof id2, blob_size = 0, short_size = 3;
-    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id_size, NULL) == zemm_success);
+    OK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id_size, NULL));
     CHECK(id_size > 0 && id_size <= sizeof id);
-    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id_size, id) == zemm_success);
-    CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id2_size, id2) == zemm_success);
+    OK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id_size, id));
+    OK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &id2_size, id2));
     CHECK(id_size == id2_size && !memcmp(id, id2, id_size));
     CHECK(zemm_ze_interop_engine_get_cache_blob_id(driver, device, &short_size, id) ==
           zemm_invalid_arguments);
 
-    CHECK(zemm_ze_interop_engine_get_cache_blob(engine, &blob_size, NULL) == zemm_success);
+    OK(zemm_ze_interop_engine_get_cache_blob(engine, &blob_size, NULL));
     CHECK(blob_size > 0 && blob_size <= sizeof blob);
     CHECK(zemm_ze_interop_engine_get_cache_blob(engine, &short_size, blob) == zemm_invalid_arguments);
-    CHECK(zemm_ze_interop_engine_get_cache_blob(engine, &blob_size, blob) == zemm_success);
+    OK(zemm_ze_interop_engine_get_cache_blob(engine, &blob_size, blob));
     CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size, NULL) ==
           zemm_invalid_arguments);
     CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size - 1,
@@ -50,9 +50,8 @@ static void test_blob(zemm_engine_t engine, ze_driver_handle_t driver, ze_device
         blob[i] ^= 1;
     }
     CHECK(!other);
-    CHECK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size, blob) ==
-          zemm_success);
-    CHECK(zemm_engine_destroy(other) == zemm_success);
+    OK(zemm_ze_interop_engine_create_from_cache_blob(&other, driver, device, context, blob_size, blob));
+    OK(zemm_engine_destroy(other));
 }
 
 /* The list of another stream serves as the caller's list. It outlives the stream that adopts it. */
@@ -61,21 +60,21 @@ static void test_stream(zemm_engine_t engine) {
     zemm_engine_t of = NULL;
     ze_command_list_handle_t list = NULL, got = NULL;
     int entries = -1;
-    CHECK(zemm_stream_create(&owner, engine, zemm_stream_in_order) == zemm_success);
+    OK(zemm_stream_create(&owner, engine, zemm_stream_in_order));
     CHECK(zemm_ze_interop_stream_get_list(owner, &list) == zemm_success && list);
     CHECK(zemm_ze_interop_stream_create(&adopted, engine, list, 2) == zemm_invalid_arguments);
     CHECK(!adopted);
     for (int profiling = 0; profiling < 2; profiling++) {
-        CHECK(zemm_ze_interop_stream_create(&adopted, engine, list, profiling) == zemm_success);
+        OK(zemm_ze_interop_stream_create(&adopted, engine, list, profiling));
         CHECK(zemm_ze_interop_stream_get_list(adopted, &got) == zemm_success && got == list);
         CHECK(zemm_stream_get_engine(adopted, &of) == zemm_success && of == engine);
         CHECK(zemm_query_profiling_data(adopted, zemm_profiling_data_kind_time, &entries, NULL) ==
               (profiling ? zemm_success : zemm_invalid_arguments));
-        CHECK(zemm_stream_wait(adopted) == zemm_success);
-        CHECK(zemm_stream_destroy(adopted) == zemm_success);
+        OK(zemm_stream_wait(adopted));
+        OK(zemm_stream_destroy(adopted));
     }
-    CHECK(zemm_stream_wait(owner) == zemm_success);
-    CHECK(zemm_stream_destroy(owner) == zemm_success);
+    OK(zemm_stream_wait(owner));
+    OK(zemm_stream_destroy(owner));
 }
 
 static void test_memory(zemm_engine_t engine) {
@@ -83,19 +82,16 @@ static void test_memory(zemm_engine_t engine) {
     zemm_memory_desc_t md = NULL, scalar = NULL;
     zemm_memory_t owner = NULL, memory = NULL;
     void *handles[1] = {ZEMM_MEMORY_ALLOCATE}, *usm = NULL;
-    CHECK(zemm_memory_desc_create_with_tag(&md, 1, dims, zemm_s8, zemm_a) == zemm_success);
-    CHECK(zemm_memory_desc_create_host_scalar(&scalar, zemm_s8) == zemm_success);
+    OK(zemm_memory_desc_create_with_tag(&md, 1, dims, zemm_s8, zemm_a));
+    OK(zemm_memory_desc_create_host_scalar(&scalar, zemm_s8));
     CHECK(zemm_ze_interop_memory_create(&memory, scalar, engine, 1, handles) == zemm_invalid_arguments);
     CHECK(zemm_ze_interop_memory_create(&memory, md, engine, 2, handles) == zemm_invalid_arguments);
     CHECK(!memory);
-    CHECK(zemm_ze_interop_memory_create(&owner, md, engine, 1, handles) == zemm_success);
+    OK(zemm_ze_interop_memory_create(&owner, md, engine, 1, handles));
     CHECK(zemm_memory_get_data_handle(owner, &usm) == zemm_success && usm);
     handles[0] = usm;
-    CHECK(zemm_ze_interop_memory_create(&memory, md, engine, 1, handles) == zemm_success);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    CHECK(zemm_memory_destroy(owner) == zemm_success);
-    zemm_memory_desc_destroy(md);
-    zemm_memory_desc_destroy(scalar);
+    OK(zemm_ze_interop_memory_create(&memory, md, engine, 1, handles));
+    DESTROY(memory, owner, md, scalar);
 }
 
 static void check_modules(const_zemm_primitive_desc_t pd, int expected) {
@@ -123,29 +119,26 @@ static void test_modules(zemm_engine_t engine) {
     const zemm_dims_t dims = {64, 64}, nothing = {0, 64};
     zemm_memory_desc_t floats = NULL, bytes = NULL, empty = NULL;
     zemm_primitive_desc_t pd = NULL;
-    CHECK(zemm_memory_desc_create_with_tag(&floats, 2, dims, zemm_f32, zemm_ab) == zemm_success);
-    CHECK(zemm_memory_desc_create_with_tag(&bytes, 2, dims, zemm_s8, zemm_ba) == zemm_success);
-    CHECK(zemm_memory_desc_create_with_tag(&empty, 2, nothing, zemm_f32, zemm_ab) == zemm_success);
-    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, floats, floats, NULL, floats, NULL) == zemm_success);
+    OK(zemm_memory_desc_create_with_tag(&floats, 2, dims, zemm_f32, zemm_ab));
+    OK(zemm_memory_desc_create_with_tag(&bytes, 2, dims, zemm_s8, zemm_ba));
+    OK(zemm_memory_desc_create_with_tag(&empty, 2, nothing, zemm_f32, zemm_ab));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, floats, floats, NULL, floats, NULL));
     do { /* each implementation has its own modules */
         zemm_ze_module_t modules[4];
         const char *name = NULL;
         int count = 4;
-        CHECK(zemm_ze_interop_primitive_desc_get_modules(pd, &count, modules) == zemm_success);
+        OK(zemm_ze_interop_primitive_desc_get_modules(pd, &count, modules));
         check_modules(pd, count);
-        CHECK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name) == zemm_success);
+        OK(zemm_primitive_desc_query(pd, zemm_query_impl_info_str, 0, &name));
         CHECK(!strcmp(modules[0].name, name) && !strcmp(modules[0].kernel, "matmul"));
     } while (zemm_primitive_desc_next_impl(pd) == zemm_success);
-    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
-    CHECK(zemm_matmul_primitive_desc_create(&pd, engine, empty, floats, NULL, empty, NULL) == zemm_success);
+    OK(zemm_primitive_desc_destroy(pd));
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, empty, floats, NULL, empty, NULL));
     check_modules(pd, 0);
-    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
-    CHECK(zemm_reorder_primitive_desc_create(&pd, floats, engine, bytes, engine, NULL) == zemm_success);
+    OK(zemm_primitive_desc_destroy(pd));
+    OK(zemm_reorder_primitive_desc_create(&pd, floats, engine, bytes, engine, NULL));
     check_modules(pd, 1);
-    CHECK(zemm_primitive_desc_destroy(pd) == zemm_success);
-    zemm_memory_desc_destroy(floats);
-    zemm_memory_desc_destroy(bytes);
-    zemm_memory_desc_destroy(empty);
+    DESTROY(pd, floats, bytes, empty);
 }
 
 int main(void) {
@@ -156,15 +149,15 @@ int main(void) {
     const zemm_engine_kind_t kind = zemm_engine_get_count(zemm_cpu) ? zemm_cpu : zemm_gpu;
     if (!zemm_engine_get_count(kind))
         return SKIP;
-    CHECK(zemm_engine_create(&engine, kind, 0) == zemm_success);
-    CHECK(zemm_ze_interop_engine_get_context(engine, &context) == zemm_success);
-    CHECK(zemm_ze_interop_engine_get_device(engine, &device) == zemm_success);
-    CHECK(zemm_ze_interop_engine_get_driver(engine, &driver) == zemm_success);
+    OK(zemm_engine_create(&engine, kind, 0));
+    OK(zemm_ze_interop_engine_get_context(engine, &context));
+    OK(zemm_ze_interop_engine_get_device(engine, &device));
+    OK(zemm_ze_interop_engine_get_driver(engine, &driver));
     test_engine(engine, driver, device, context);
     test_blob(engine, driver, device, context);
     test_stream(engine);
     test_memory(engine);
     test_modules(engine);
-    CHECK(zemm_engine_destroy(engine) == zemm_success);
+    OK(zemm_engine_destroy(engine));
     return 0;
 }

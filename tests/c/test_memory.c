@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "check.h"
+#include "destroy.h"
 
 static zemm_memory_desc_t desc(int ndims, zemm_dim_t d0, zemm_dim_t d1, zemm_data_type_t type,
                                zemm_format_tag_t tag) {
     const zemm_dims_t dims = {d0, d1};
     zemm_memory_desc_t md = NULL;
-    CHECK(zemm_memory_desc_create_with_tag(&md, ndims, dims, type, tag) == zemm_success);
+    OK(zemm_memory_desc_create_with_tag(&md, ndims, dims, type, tag));
     return md;
 }
 
@@ -18,11 +18,11 @@ static void test_allocated(zemm_engine_t engine) {
     zemm_engine_t of = NULL;
     void *handle = NULL, *mapped = NULL, *again = NULL;
     zemm_engine_kind_t kind;
-    CHECK(zemm_engine_get_kind(engine, &kind) == zemm_success);
+    OK(zemm_engine_get_kind(engine, &kind));
     /* What unmapping answers to another pointer than that of the mapping. */
     const zemm_status_t other = kind == zemm_cpu ? zemm_success : zemm_invalid_arguments;
-    CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
-    CHECK(zemm_memory_get_memory_desc(memory, &own) == zemm_success);
+    OK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE));
+    OK(zemm_memory_get_memory_desc(memory, &own));
     CHECK(own != md && zemm_memory_desc_equal(own, md));
     CHECK(zemm_memory_get_engine(memory, &of) == zemm_success && of == engine);
     CHECK(zemm_memory_get_data_handle(memory, &handle) == zemm_success && handle);
@@ -35,29 +35,28 @@ static void test_allocated(zemm_engine_t engine) {
     CHECK(zemm_memory_set_data_handle(memory, NULL) == zemm_invalid_arguments); /* not while it is mapped */
     CHECK(zemm_memory_unmap_data(memory, (char *)mapped + 1) == other);
     if (kind != zemm_cpu)
-        CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
+        OK(zemm_memory_unmap_data(memory, mapped));
     CHECK(zemm_memory_set_data_handle(memory, NULL) == zemm_invalid_arguments); /* still mapped once */
-    CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
+    OK(zemm_memory_unmap_data(memory, mapped));
     CHECK(zemm_memory_unmap_data(memory, NULL) == other);
     CHECK(zemm_memory_unmap_data(memory, mapped) == other);
     if (!getenv("SetCommandStreamReceiver")) { /* a simulator does not copy */
-        CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success);
+        OK(zemm_memory_map_data(memory, &mapped));
         for (int i = 0; i < 16 * 40 * 4; i++)
             CHECK(((unsigned char *)mapped)[i] == 0x5a);
-        CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
+        OK(zemm_memory_unmap_data(memory, mapped));
     }
 
     CHECK(zemm_memory_map_data_v2(memory, &mapped, 1) == zemm_invalid_arguments);
     CHECK(zemm_memory_map_data_v2(memory, &mapped, -1) == zemm_invalid_arguments);
     CHECK(zemm_memory_get_data_handle_v2(memory, &handle, 1) == zemm_invalid_arguments);
-    CHECK(zemm_memory_set_data_handle(memory, handle) == zemm_success); /* the buffer that it already has */
+    OK(zemm_memory_set_data_handle(memory, handle)); /* the buffer that it already has */
     CHECK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_ALLOCATE) == zemm_invalid_arguments);
-    CHECK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_NONE) == zemm_success);
+    OK(zemm_memory_set_data_handle(memory, ZEMM_MEMORY_NONE));
     CHECK(zemm_memory_get_data_handle(memory, &again) == zemm_success && !again);
     CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
-    CHECK(zemm_memory_unmap_data(memory, NULL) == zemm_success);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    CHECK(zemm_memory_desc_destroy(md) == zemm_success);
+    OK(zemm_memory_unmap_data(memory, NULL));
+    DESTROY(memory, md);
 }
 
 /* Handles of the caller: USM that another memory has allocated here, and ordinary host memory. */
@@ -67,11 +66,11 @@ static void test_handles(zemm_engine_t engine) {
     zemm_memory_t owner = NULL, user = NULL, untouched = NULL;
     void *usm = NULL, *mapped = NULL;
     static unsigned char ordinary[4096];
-    CHECK(zemm_engine_get_kind(engine, &kind) == zemm_success);
-    CHECK(zemm_memory_create(&owner, large, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
-    CHECK(zemm_memory_get_data_handle(owner, &usm) == zemm_success);
-    CHECK(zemm_memory_create(&user, small, engine, usm) == zemm_success);
-    CHECK(zemm_memory_set_data_handle(user, (char *)usm + 3000) == zemm_success);
+    OK(zemm_engine_get_kind(engine, &kind));
+    OK(zemm_memory_create(&owner, large, engine, ZEMM_MEMORY_ALLOCATE));
+    OK(zemm_memory_get_data_handle(owner, &usm));
+    OK(zemm_memory_create(&user, small, engine, usm));
+    OK(zemm_memory_set_data_handle(user, (char *)usm + 3000));
     /* drivers may round the allocation up to whole pages; this is exactly one */
     CHECK(zemm_memory_set_data_handle(user, (char *)usm + 3500) == zemm_invalid_arguments);
     CHECK(strstr(zemm_last_error(), "memory too small") && strstr(zemm_last_error(), "1000") &&
@@ -80,19 +79,16 @@ static void test_handles(zemm_engine_t engine) {
     CHECK(zemm_memory_create(&untouched, large, engine, (char *)usm + 1) == zemm_invalid_arguments &&
           !untouched);
     if (kind == zemm_cpu) {
-        CHECK(zemm_memory_set_data_handle(user, ordinary + 1) == zemm_success);
+        OK(zemm_memory_set_data_handle(user, ordinary + 1));
         CHECK(zemm_memory_map_data(user, &mapped) == zemm_success && mapped == ordinary + 1);
-        CHECK(zemm_memory_unmap_data(user, mapped) == zemm_success);
+        OK(zemm_memory_unmap_data(user, mapped));
     } else {
         CHECK(zemm_memory_set_data_handle(user, ordinary) == zemm_invalid_arguments);
         CHECK(zemm_memory_create(&untouched, small, engine, ordinary) == zemm_invalid_arguments &&
               !untouched);
         printf("%s\n", zemm_last_error());
     }
-    CHECK(zemm_memory_destroy(user) == zemm_success);
-    CHECK(zemm_memory_destroy(owner) == zemm_success);
-    zemm_memory_desc_destroy(large);
-    zemm_memory_desc_destroy(small);
+    DESTROY(user, owner, large, small);
 }
 
 static void test_refusals(zemm_engine_t engine) {
@@ -102,7 +98,7 @@ static void test_refusals(zemm_engine_t engine) {
     zemm_memory_desc_t scalar = NULL;
     zemm_memory_t memory = NULL;
     void *handles[2] = {NULL, NULL};
-    CHECK(zemm_memory_desc_create_host_scalar(&scalar, zemm_f32) == zemm_success);
+    OK(zemm_memory_desc_create_host_scalar(&scalar, zemm_f32));
     CHECK(zemm_memory_create(&memory, any, engine, NULL) == zemm_invalid_arguments);
     CHECK(zemm_memory_create(&memory, runtime, engine, NULL) == zemm_invalid_arguments);
     CHECK(zemm_memory_create(&memory, scalar, engine, NULL) == zemm_invalid_arguments);
@@ -110,11 +106,11 @@ static void test_refusals(zemm_engine_t engine) {
     CHECK(zemm_memory_create_v2(&memory, plain, engine, -1, handles) == zemm_invalid_arguments);
     CHECK(zemm_memory_create_v2(&memory, plain, engine, 2, handles) == zemm_invalid_arguments);
     CHECK(!memory);
-    CHECK(zemm_memory_create_v2(&memory, plain, engine, 1, handles) == zemm_success);
+    OK(zemm_memory_create_v2(&memory, plain, engine, 1, handles));
     CHECK(zemm_memory_get_host_scalar_value(memory, handles) == zemm_invalid_arguments);
     CHECK(zemm_memory_set_host_scalar_value(memory, handles) == zemm_invalid_arguments);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    CHECK(zemm_memory_destroy(NULL) == zemm_success);
+    OK(zemm_memory_destroy(memory));
+    OK(zemm_memory_destroy(NULL));
     zemm_memory_desc_destroy(plain);
     zemm_memory_desc_destroy(any);
     zemm_memory_desc_destroy(runtime);
@@ -127,17 +123,16 @@ static void test_empty(zemm_engine_t engine) {
     zemm_memory_t memory = NULL;
     char *nowhere = (char *)64;
     void *mapped = &memory;
-    CHECK(zemm_memory_create(&memory, NULL, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    OK(zemm_memory_create(&memory, NULL, engine, ZEMM_MEMORY_ALLOCATE));
     CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
-    CHECK(zemm_memory_unmap_data(memory, mapped) == zemm_success);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    CHECK(zemm_memory_create(&memory, empty, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    OK(zemm_memory_unmap_data(memory, mapped));
+    OK(zemm_memory_destroy(memory));
+    OK(zemm_memory_create(&memory, empty, engine, ZEMM_MEMORY_ALLOCATE));
     mapped = &memory;
     CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
-    CHECK(zemm_memory_set_data_handle(memory, nowhere) == zemm_success); /* nobody reads it */
+    OK(zemm_memory_set_data_handle(memory, nowhere)); /* nobody reads it */
     CHECK(zemm_memory_map_data(memory, &mapped) == zemm_success && !mapped);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    zemm_memory_desc_destroy(empty);
+    DESTROY(memory, empty);
 }
 
 /* A descriptor may be larger than any memory. */
@@ -147,8 +142,8 @@ static void test_too_large(zemm_engine_t engine) {
     zemm_primitive_desc_t pd = NULL;
     CHECK(zemm_memory_desc_get_size(md) == INT64_MAX);
     CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE) == zemm_out_of_memory && !memory);
-    CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_NONE) == zemm_success);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
+    OK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_NONE));
+    OK(zemm_memory_destroy(memory));
     CHECK(zemm_reorder_primitive_desc_create(&pd, md, engine, md, engine, NULL) == zemm_unimplemented && !pd);
     CHECK(strstr(zemm_last_error(), "2^60"));
     CHECK(zemm_memory_desc_set_data_type(md, zemm_f16) == zemm_invalid_arguments);
@@ -163,23 +158,21 @@ static void test_sparse(zemm_engine_t engine) {
     zemm_memory_desc_t md = NULL;
     zemm_memory_t memory = NULL;
     void *handles[3] = {ZEMM_MEMORY_ALLOCATE, ZEMM_MEMORY_NONE, ZEMM_MEMORY_ALLOCATE}, *got = NULL;
-    CHECK(zemm_memory_desc_create_with_csr_encoding(&md, 2, dims, zemm_f32, 10, zemm_s32, zemm_s32) ==
-          zemm_success);
+    OK(zemm_memory_desc_create_with_csr_encoding(&md, 2, dims, zemm_f32, 10, zemm_s32, zemm_s32));
     CHECK(zemm_memory_create_v2(&memory, md, engine, 2, handles) == zemm_invalid_arguments);
-    CHECK(zemm_memory_create_v2(&memory, md, engine, 3, handles) == zemm_success);
+    OK(zemm_memory_create_v2(&memory, md, engine, 3, handles));
     CHECK(zemm_memory_get_data_handle_v2(memory, &got, 1) == zemm_success && !got);
     CHECK(zemm_memory_get_data_handle_v2(memory, &got, 2) == zemm_success && got);
     CHECK(zemm_memory_get_data_handle_v2(memory, &got, 3) == zemm_invalid_arguments);
     CHECK(zemm_memory_map_data_v2(memory, &got, 2) == zemm_success && got);
     memset(got, 0, zemm_memory_desc_get_size_v2(md, 2));
-    CHECK(zemm_memory_unmap_data_v2(memory, got, 2) == zemm_success);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    CHECK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE) == zemm_success);
+    OK(zemm_memory_unmap_data_v2(memory, got, 2));
+    OK(zemm_memory_destroy(memory));
+    OK(zemm_memory_create(&memory, md, engine, ZEMM_MEMORY_ALLOCATE));
     for (int i = 0; i < 3; i++)
         CHECK(zemm_memory_get_data_handle_v2(memory, &got, i) == zemm_success && got);
     CHECK(zemm_memory_create(&memory, md, engine, got) == zemm_invalid_arguments);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    zemm_memory_desc_destroy(md);
+    DESTROY(memory, md);
 }
 
 /* Host scalars need no device. */
@@ -189,26 +182,24 @@ static void test_host_scalar(void) {
     zemm_engine_t engine = (zemm_engine_t)&md;
     float value = 2.5f, got = 0.f;
     void *handle = NULL;
-    CHECK(zemm_memory_desc_create_host_scalar(&md, zemm_f32) == zemm_success);
+    OK(zemm_memory_desc_create_host_scalar(&md, zemm_f32));
     CHECK(zemm_memory_create_host_scalar(&memory, dense, &value) == zemm_invalid_arguments);
-    CHECK(zemm_memory_create_host_scalar(&memory, md, &value) == zemm_success);
+    OK(zemm_memory_create_host_scalar(&memory, md, &value));
     value = 0.f; /* it has been copied */
     CHECK(zemm_memory_get_host_scalar_value(memory, &got) == zemm_success && got == 2.5f);
     value = -1.f;
-    CHECK(zemm_memory_set_host_scalar_value(memory, &value) == zemm_success);
+    OK(zemm_memory_set_host_scalar_value(memory, &value));
     CHECK(zemm_memory_get_host_scalar_value(memory, &got) == zemm_success && got == -1.f);
     CHECK(zemm_memory_get_engine(memory, &engine) == zemm_success && !engine);
     CHECK(zemm_memory_get_data_handle(memory, &handle) == zemm_invalid_arguments);
     CHECK(zemm_memory_set_data_handle(memory, &value) == zemm_invalid_arguments);
     CHECK(zemm_memory_map_data(memory, &handle) == zemm_success && *(float *)handle == -1.f);
     *(float *)handle = 7.f; /* the value itself is mapped */
-    CHECK(zemm_memory_unmap_data(memory, handle) == zemm_success);
+    OK(zemm_memory_unmap_data(memory, handle));
     CHECK(zemm_memory_get_host_scalar_value(memory, &got) == zemm_success && got == 7.f);
     CHECK(zemm_memory_map_data_v2(memory, &handle, 1) == zemm_invalid_arguments);
     CHECK(zemm_memory_unmap_data_v2(memory, handle, 1) == zemm_invalid_arguments);
-    CHECK(zemm_memory_destroy(memory) == zemm_success);
-    zemm_memory_desc_destroy(md);
-    zemm_memory_desc_destroy(dense);
+    DESTROY(memory, md, dense);
 }
 
 int main(void) {
@@ -217,13 +208,13 @@ int main(void) {
     test_host_scalar();
     if (!zemm_engine_get_count(kind))
         return SKIP;
-    CHECK(zemm_engine_create(&engine, kind, 0) == zemm_success);
+    OK(zemm_engine_create(&engine, kind, 0));
     test_allocated(engine);
     test_handles(engine);
     test_refusals(engine);
     test_empty(engine);
     test_too_large(engine);
     test_sparse(engine);
-    CHECK(zemm_engine_destroy(engine) == zemm_success);
+    OK(zemm_engine_destroy(engine));
     return 0;
 }

@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reorder primitive through the C API: queries, quantisation with its outputs,
- * refusals. */
+/* The reorder primitive through the C API: queries, engines, compensations. */
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
 static zemm_stream_t stream;
-
-static void reorder_make(struct call *c, const_zemm_memory_desc_t src, const_zemm_memory_desc_t dst,
-                         const_zemm_primitive_attr_t attr) {
-    memset(c, 0, sizeof *c);
-    c->engine = engine;
-    OK(zemm_reorder_primitive_desc_create(&c->pd, src, engine, dst, engine, attr));
-    OK(zemm_primitive_create(&c->primitive, c->pd));
-}
 
 /* oneDNN's test programs write compensations into their own struct of a descriptor: 128 bytes, which begin
  * with the flags, at either of two places. */
@@ -28,35 +19,6 @@ static void compensations(void) {
         CHECK(!pd);
         DESTROY(md, with);
     }
-}
-
-/* s8 values, scales and sums of two groups. Their amax are 127 and 254. */
-static void quantise(void) {
-    static const zemm_dims_t dims = {1, 8};
-    const zemm_dims_t groups = {1, 4};
-    float data[] = {127.f, -1.f, 2.5f, 0.f, -254.f, 3.f, 10.f, 1.f}, scales[2];
-    signed char out[8];
-    int32_t sums[2];
-    zemm_memory_desc_t src = dense(2, dims, zemm_f32), dst = dense(2, dims, zemm_s8);
-    zemm_primitive_attr_t attr = new_attr();
-    struct call c;
-    OK(zemm_primitive_attr_set_scales_v3(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_f32, 0,
-                                         zemm_quantization_mode_dynamic_fp));
-    OK(zemm_primitive_attr_set_precomputed_reductions(attr, ZEMM_ARG_DST, 3, 2, groups, zemm_s32));
-    reorder_make(&c, src, dst, attr);
-    call_arg(&c, ZEMM_ARG_FROM, data);
-    call_arg(&c, ZEMM_ARG_TO, out);
-    call_arg(&c, SCALES(ZEMM_ARG_DST), scales);
-    INVALID("ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST is missing",
-            zemm_primitive_execute(c.primitive, stream, c.nargs, c.args));
-    call_arg(&c, ZEMM_ARG_ATTR_PRECOMPUTED_REDUCTIONS | ZEMM_ARG_DST, sums);
-    call_run(&c, stream);
-    static const signed char want[] = {127, -1, 2, 0, -127, 2, 5, 0};
-    CHECK(memcmp(out, want, sizeof want) == 0);
-    CHECK(scales[0] == 1.f && scales[1] == 2.f);
-    CHECK(sums[0] == 128 && sums[1] == -120);
-    call_free(&c);
-    DESTROY(attr, src, dst);
 }
 
 /* Two engines on one device may be mixed. Each memory belongs to its own engine. */
@@ -119,22 +81,11 @@ static void queries(void) {
     DESTROY(args[0].memory, args[1].memory, primitive, pd, src, dst, other);
 }
 
-static void refusals(void) {
-    static const zemm_dims_t dims = {2, 3}, more = {2, 4};
-    zemm_memory_desc_t md = dense(2, dims, zemm_f32), other = dense(2, more, zemm_f32);
-    zemm_primitive_desc_t pd = NULL;
-    INVALID("2x4", zemm_reorder_primitive_desc_create(&pd, md, engine, other, engine, NULL));
-    CHECK(pd == NULL);
-    DESTROY(md, other);
-}
-
 int main(void) {
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
     OK(zemm_stream_create(&stream, engine, zemm_stream_in_order));
     compensations();
-    quantise();
     queries();
-    refusals();
     DESTROY(stream, engine);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "check.h"
+#include "destroy.h"
 
 static void test_flags(zemm_engine_t engine) {
     static const struct {
@@ -28,9 +28,9 @@ static void test_flags(zemm_engine_t engine) {
         if (!stream)
             continue;
         CHECK(zemm_stream_get_engine(stream, &of) == zemm_success && of == engine);
-        CHECK(zemm_stream_wait(stream) == zemm_success);
-        CHECK(zemm_stream_wait(stream) == zemm_success);
-        CHECK(zemm_stream_destroy(stream) == zemm_success);
+        OK(zemm_stream_wait(stream));
+        OK(zemm_stream_wait(stream));
+        OK(zemm_stream_destroy(stream));
     }
 }
 
@@ -38,14 +38,13 @@ static void test_profiling(zemm_engine_t engine) {
     zemm_stream_t plain = NULL, profiling = NULL;
     int entries = -1;
     uint64_t data[1] = {7};
-    CHECK(zemm_stream_create(&plain, engine, zemm_stream_in_order) == zemm_success);
+    OK(zemm_stream_create(&plain, engine, zemm_stream_in_order));
     CHECK(zemm_reset_profiling(plain) == zemm_invalid_arguments);
     CHECK(zemm_query_profiling_data(plain, zemm_profiling_data_kind_time, &entries, NULL) ==
           zemm_invalid_arguments);
     CHECK(entries == -1);
-    CHECK(zemm_stream_create(&profiling, engine, zemm_stream_in_order | zemm_stream_profiling) ==
-          zemm_success);
-    CHECK(zemm_reset_profiling(profiling) == zemm_success);
+    OK(zemm_stream_create(&profiling, engine, zemm_stream_in_order | zemm_stream_profiling));
+    OK(zemm_reset_profiling(profiling));
     CHECK(zemm_query_profiling_data(profiling, zemm_profiling_data_kind_time, NULL, NULL) ==
           zemm_invalid_arguments);
     CHECK(zemm_query_profiling_data(profiling, zemm_profiling_data_kind_undef, &entries, NULL) ==
@@ -53,29 +52,26 @@ static void test_profiling(zemm_engine_t engine) {
     CHECK(zemm_query_profiling_data(profiling, zemm_profiling_data_kind_cycles, &entries, NULL) ==
           zemm_unimplemented);
     CHECK(entries == -1);
-    CHECK(zemm_query_profiling_data(profiling, zemm_profiling_data_kind_time, &entries, NULL) ==
-          zemm_success);
+    OK(zemm_query_profiling_data(profiling, zemm_profiling_data_kind_time, &entries, NULL));
     CHECK(entries == 0);
-    CHECK(zemm_query_profiling_data(profiling, zemm_profiling_data_kind_time, &entries, data) ==
-          zemm_success);
+    OK(zemm_query_profiling_data(profiling, zemm_profiling_data_kind_time, &entries, data));
     CHECK(entries == 0 && data[0] == 7);
-    CHECK(zemm_stream_destroy(plain) == zemm_success);
-    CHECK(zemm_stream_destroy(profiling) == zemm_success);
+    DESTROY(plain, profiling);
 }
 
 int main(void) {
     zemm_engine_t engine = NULL;
     const zemm_engine_kind_t kind = zemm_engine_get_count(zemm_cpu) ? zemm_cpu : zemm_gpu;
-    CHECK(zemm_stream_destroy(NULL) == zemm_success);
+    OK(zemm_stream_destroy(NULL));
     if (!zemm_engine_get_count(kind))
         return SKIP;
-    CHECK(zemm_engine_create(&engine, kind, 0) == zemm_success);
+    OK(zemm_engine_create(&engine, kind, 0));
     test_flags(engine);
     test_profiling(engine);
     /* A stream works after its engine's handle is destroyed. Objects that are never destroyed do no
      * harm at exit. */
     static zemm_stream_t left_alone;
-    CHECK(zemm_stream_create(&left_alone, engine, zemm_stream_in_order) == zemm_success);
-    CHECK(zemm_engine_destroy(engine) == zemm_success);
+    OK(zemm_stream_create(&left_alone, engine, zemm_stream_in_order));
+    OK(zemm_engine_destroy(engine));
     return 0;
 }

@@ -4,18 +4,11 @@
 
 #define SAME(a, b) CHECK(!strcmp((a), (b)))
 
+/* tests/test_python_import.py has the names of the values of most enums. */
 static void names(void) {
-    SAME(zemm_status2str(zemm_success), "success");
-    SAME(zemm_status2str(zemm_last_impl_reached), "last_impl_reached");
     SAME(zemm_status2str((zemm_status_t)77), "unknown status");
-    SAME(zemm_dt2str(zemm_data_type_undef), "undef");
-    SAME(zemm_dt2str(zemm_f8_e5m2), "f8_e5m2");
-    SAME(zemm_dt2str(zemm_s64), "s64");
     SAME(zemm_dt2str(zemm_f4_e3m0), "unknown dt");
     SAME(zemm_dt2str((zemm_data_type_t)99), "unknown dt");
-    SAME(zemm_fmt_kind2str(zemm_format_kind_undef), "undef");
-    SAME(zemm_fmt_kind2str(zemm_blocked), "blocked");
-    SAME(zemm_fmt_kind2str(zemm_format_kind_host_scalar), "host_scalar");
     SAME(zemm_fmt_kind2str((zemm_format_kind_t)99), "unknown fmt_kind");
     SAME(zemm_fmt_tag2str(zemm_format_tag_any), "any");
     SAME(zemm_fmt_tag2str(zemm_nchw), "abcd");
@@ -24,28 +17,17 @@ static void names(void) {
     SAME(zemm_fmt_tag2str(zemm_nChw16c), "aBcd16b");
     SAME(zemm_fmt_tag2str(zemm_format_tag_undef), "undef");
     SAME(zemm_fmt_tag2str(zemm_format_tag_last), "unknown fmt_tag");
-    SAME(zemm_sparse_encoding2str(zemm_packed), "packed");
     SAME(zemm_sparse_encoding2str((zemm_sparse_encoding_t)9), "unknown sparse_encoding");
-    SAME(zemm_engine_kind2str(zemm_any_engine), "any");
-    SAME(zemm_engine_kind2str(zemm_gpu), "gpu");
     SAME(zemm_engine_kind2str((zemm_engine_kind_t)9), "unknown engine_kind");
-    SAME(zemm_fpmath_mode2str(zemm_fpmath_mode_tf32), "tf32");
     SAME(zemm_fpmath_mode2str((zemm_fpmath_mode_t)9), "unknown fpmath_mode");
-    SAME(zemm_accumulation_mode2str(zemm_accumulation_mode_relaxed), "relaxed");
     SAME(zemm_accumulation_mode2str((zemm_accumulation_mode_t)9), "unknown accumulation_mode");
-    SAME(zemm_scratchpad_mode2str(zemm_scratchpad_mode_library), "library");
     SAME(zemm_scratchpad_mode2str((zemm_scratchpad_mode_t)9), "unknown scratchpad_mode");
-    SAME(zemm_rounding_mode2str(zemm_rounding_mode_stochastic), "stochastic");
     SAME(zemm_rounding_mode2str((zemm_rounding_mode_t)9), "unknown rounding_mode");
-    SAME(zemm_quantization_mode2str(zemm_quantization_mode_static_sazp), "static_sazp");
     SAME(zemm_quantization_mode2str((zemm_quantization_mode_t)9), "unknown quantization_mode");
     SAME(zemm_prop_kind2str(zemm_forward_inference), "forward_inference");
     SAME(zemm_prop_kind2str((zemm_prop_kind_t)9), "unknown prop_kind");
     SAME(zemm_prim_kind2str(zemm_matmul), "matmul");
     SAME(zemm_prim_kind2str((zemm_primitive_kind_t)99), "unknown prim_kind");
-    SAME(zemm_alg_kind2str(zemm_eltwise_relu), "eltwise_relu");
-    SAME(zemm_alg_kind2str(zemm_eltwise_clip_v2_use_dst_for_bwd), "eltwise_clip_v2_use_dst_for_bwd");
-    SAME(zemm_alg_kind2str(zemm_binary_select), "binary_select");
     SAME(zemm_alg_kind2str((zemm_alg_kind_t)5), "unknown alg_kind");
     SAME(zemm_runtime2str(ZEMM_RUNTIME_NONE), "none");
     SAME(zemm_runtime2str(ZEMM_RUNTIME_SEQ), "sequential");

@@ -87,8 +87,7 @@ struct Other {
     }
     ~Other() {
         send(socket, {'x', {}, {}});
-        int status = 0;
-        CHECK(waitpid(process, &status, 0) == process && status == 0);
+        CHECK(wait_for(process) == 0);
         close(socket);
     }
 };

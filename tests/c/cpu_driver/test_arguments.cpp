@@ -20,8 +20,8 @@ static void set(ze_kernel_handle_t kernel, uint32_t index, size_t size, const vo
 
 /// A shorter value is taken, and zeros follow it.
 static void sizes() {
-    ze_kernel_handle_t kernel = make_kernel(module, "sizes");
-    auto *out = static_cast<uint64_t *>(shared(5 * sizeof(uint64_t)));
+    const auto kernel = make_kernel(module, "sizes");
+    const auto out = shared<uint64_t>(5 * sizeof(uint64_t));
     const uint64_t wide = UINT64_MAX;
     const int vector[5] = {1, 2, 3, 4, 5}, minus_one = -1;
     const float three[5] = {1, 2, 3, 4, 5};
@@ -63,12 +63,11 @@ static void sizes() {
     set(kernel, 4, 4, &pointer, bad_size);
     set(kernel, 4, 16, &pointer, bad_size);
     set(kernel, 4, 16, nullptr, bad_size);
-    destroy_all(kernel, out);
 }
 
 /// An integer may have more bytes than the argument if its value fits.
 static void wider_integers() {
-    ze_kernel_handle_t kernel = make_kernel(module, "narrow");
+    const auto kernel = make_kernel(module, "narrow");
     int64_t out[4];
     const void *pointer = out;
     set(kernel, 4, 8, &pointer);
@@ -90,12 +89,11 @@ static void wider_integers() {
     launch(list, kernel, 1, 1); // what is refused leaves the arguments as they were
     finish(list);
     CHECK(out[0] == -2 && out[1] == 3 && out[2] == -1 && out[3] == 3);
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 /// The append refuses too much local memory, as only then all arguments are known.
 static void local_memory() {
-    ze_kernel_handle_t kernel = make_kernel(module, "sizes");
+    const auto kernel = make_kernel(module, "sizes");
     ze_device_compute_properties_t device_properties{};
     device_properties.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
     OK(ze.zeDeviceGetComputeProperties(device, &device_properties));
@@ -116,11 +114,10 @@ static void local_memory() {
     CHECK(p.localMemSize == 4096);
     int value = 0;
     set(kernel, 5, 4, &value, ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 static std::string attributes_of(const char *name) {
-    ze_kernel_handle_t kernel = make_kernel(module, name);
+    const auto kernel = make_kernel(module, name);
     uint32_t size = 0;
     OK(ze.zeKernelGetSourceAttributes(kernel, &size, nullptr));
     CHECK(size >= 1);
@@ -145,7 +142,6 @@ static std::string attributes_of(const char *name) {
     CHECK_RESULT(ze.zeKernelGetSourceAttributes(kernel, &size, &nowhere),
                  ZE_RESULT_ERROR_INVALID_NULL_POINTER);
     OK(ze.zeKernelGetSourceAttributes(kernel, &size, &mine));
-    OK(ze.zeKernelDestroy(kernel));
     return mine;
 }
 
@@ -163,7 +159,7 @@ struct MaxGroupSize {
 };
 
 static void properties() {
-    ze_kernel_handle_t kernel = make_kernel(module, "count_items");
+    const auto kernel = make_kernel(module, "count_items");
     MaxGroupSize most{ze_structure_type_t(0x10013), nullptr, 0};
     ze_kernel_properties_t p{};
     p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
@@ -177,7 +173,6 @@ static void properties() {
     for (hint.flags = 0; hint.flags < 8; hint.flags++)
         OK(ze.zeKernelSchedulingHintExp(kernel, &hint));
     CHECK_RESULT(ze.zeKernelSchedulingHintExp(kernel, &hint), ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 struct KernelAllocation { // ze_kernel_allocation_exp_properties_t, of newer headers
@@ -193,11 +188,12 @@ static void allocations() {
     void *address = nullptr;
     OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeKernelGetAllocationPropertiesExp", &address));
     auto get = reinterpret_cast<ze_result_t (*)(ze_kernel_handle_t, uint32_t *, KernelAllocation *)>(address);
-    ze_kernel_handle_t kernel = make_kernel(module, "sizes");
+    const auto kernel = make_kernel(module, "sizes");
     uint32_t count = 0;
     OK(get(kernel, &count, nullptr));
     CHECK(count == 0);
-    auto *out = static_cast<uint64_t *>(shared(5 * sizeof(uint64_t))), *inside = out + 2;
+    const auto out = shared<uint64_t>(5 * sizeof(uint64_t));
+    uint64_t *const inside = out + 2;
     const int foreign = 0, *pointer = &foreign; // no allocation of the driver's
     set(kernel, 4, 8, &pointer);
     set(kernel, 6, 8, &inside);
@@ -205,15 +201,14 @@ static void allocations() {
     CHECK(count == 1);
     KernelAllocation found{};
     OK(get(kernel, &count, &found));
-    CHECK(found.base == reinterpret_cast<uintptr_t>(out) && found.size == 5 * sizeof(uint64_t) &&
+    CHECK(found.base == reinterpret_cast<uintptr_t>(&out[0]) && found.size == 5 * sizeof(uint64_t) &&
           found.type == ZE_MEMORY_TYPE_SHARED && found.argument == 6);
-    destroy_all(kernel, out);
 }
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("launches.spv");
-    list = immediate_list();
+    module = load_module("launches.spv").release();
+    list = immediate_list().release();
     sizes();
     wider_integers();
     local_memory();

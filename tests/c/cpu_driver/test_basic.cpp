@@ -123,29 +123,25 @@ static void contexts() {
     ze_context_desc_t desc{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
     ze_context_handle_t other = nullptr;
     OK(ze.zeContextCreateEx(driver, &desc, 1, &device, &other));
-    void *p = shared(4096);
+    const auto p = shared<int>(4096);
     OK(ze.zeContextMakeMemoryResident(other, device, p, 4096));
     OK(ze.zeContextEvictMemory(other, device, p, 4096));
-    OK(ze.zeMemFree(context, p));
     OK(ze.zeContextDestroy(other));
 }
 
 static void first_kernel() {
-    ze_module_handle_t module = load_module("kernels.spv");
-    ze_kernel_handle_t kernel = make_kernel(module, "scale");
-    ze_command_list_handle_t list = immediate_list();
+    const auto module = load_module("kernels.spv");
+    const auto kernel = make_kernel(module, "scale");
+    const auto list = immediate_list();
     const int n = 1000;
-    auto *a = static_cast<int *>(shared(n * sizeof(int))), *b = static_cast<int *>(shared(n * sizeof(int)));
+    const auto a = shared<int>(n * sizeof(int)), b = shared<int>(n * sizeof(int));
     for (int i = 0; i < n; i++)
         a[i] = i, b[i] = 0;
-    set_arg(kernel, 0, a);
-    set_arg(kernel, 1, b);
-    set_arg(kernel, 2, 3);
+    set_args(kernel, a, b, 3);
     launch(list, kernel, n / 10, 10);
     finish(list);
     for (int i = 0; i < n; i++)
         CHECK(b[i] == 3 * i);
-    destroy_all(a, b, list, kernel, module);
 }
 
 static void nulls() {
@@ -170,12 +166,11 @@ static void nulls() {
     CHECK_RESULT(ze.zeEventHostSignal(nullptr), handle);
     CHECK_RESULT(ze.zeFenceReset(nullptr), handle);
     CHECK_RESULT(ze.zeMemFree(context, nullptr), pointer);
-    ze_command_list_handle_t list = immediate_list();
+    const auto list = immediate_list();
     CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, nullptr, nullptr, nullptr, 0, nullptr), handle);
     CHECK_RESULT(ze.zeCommandListAppendMemoryCopy(list, nullptr, nullptr, 1, nullptr, 0, nullptr), pointer);
     CHECK_RESULT(ze.zeCommandListAppendSignalEvent(list, nullptr), handle);
     CHECK_RESULT(ze.zeCommandListAppendBarrier(list, nullptr, 2, nullptr), ZE_RESULT_ERROR_INVALID_SIZE);
-    OK(ze.zeCommandListDestroy(list));
 }
 
 int main(int argc, char **argv) {

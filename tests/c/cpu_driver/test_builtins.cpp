@@ -52,22 +52,19 @@ struct Operands {
 
 static void check_multiply(ze_module_handle_t module, int factor,
                            int (*expected)(const Operands &, int, int, int)) {
-    auto *o = static_cast<Operands *>(shared(sizeof(Operands)));
+    const auto o = shared<Operands>(sizeof(Operands));
     std::mt19937 random(5);
     for (size_t i = 0; i < sizeof *o; i++)
-        reinterpret_cast<uint8_t *>(o)[i] = uint8_t(random());
+        reinterpret_cast<uint8_t *>(&*o)[i] = uint8_t(random());
     const Operands before = *o;
-    ze_kernel_handle_t kernel = make_kernel(module, "multiply");
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    set_arg(kernel, 0, &o->a);
-    set_arg(kernel, 1, &o->b);
-    set_arg(kernel, 2, &o->acc);
+    const auto kernel = make_kernel(module, "multiply");
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    set_args(kernel, &o->a, &o->b, &o->acc);
     launch(list, kernel, 1, groups * lanes);
     for (int g = 0; g < groups; g++)
         for (int n = 0; n < lanes; n++)
             for (int m = 0; m < rows; m++)
                 CHECK(o->acc[g][n][m] == int32_t(uint32_t(expected(before, g, n, m)) * uint32_t(factor)));
-    destroy_all(list, kernel, o);
 }
 
 static int product(const Operands &o, int g, int n, int m) {
@@ -82,17 +79,17 @@ static int plus_1000(const Operands &o, int g, int n, int m) {
 }
 
 static void alone(const Code &code) {
-    ze_module_handle_t module = nullptr;
+    Owned<ze_module_handle_t> module;
     OK(create({code}, &module));
     check_multiply(module, 1, product);
-    OK(ze.zeModuleDestroy(module));
+    module.end();
     const int seven = 7;
     const uint32_t id = 3;
     const void *value = &seven;
     const ze_module_constants_t constants{1, &id, &value};
     OK(create({code}, &module, nullptr, ZE_MODULE_FORMAT_IL_SPIRV, &constants));
     check_multiply(module, 7, product);
-    OK(ze.zeModuleDestroy(module));
+    module.end();
     for (const char *flags :
          {"-ze-opt-disable", "-g", "-cl-mad-enable", "-cl-denorms-are-zero", "-cl-no-signed-zeros",
           "-cl-finite-math-only", "-cl-unsafe-math-optimizations", "-cl-fast-relaxed-math",
@@ -103,7 +100,7 @@ static void alone(const Code &code) {
             std::printf("%s: %s\n", flags, log.c_str());
         OK(result);
         check_multiply(module, 1, product);
-        OK(ze.zeModuleDestroy(module));
+        module.end();
     }
 }
 
@@ -127,10 +124,9 @@ static void in_threads(const Code &code) {
             const uint32_t id = 3;
             const void *value = &factor;
             const ze_module_constants_t constants{1, &id, &value};
-            ze_module_handle_t module = nullptr;
+            Owned<ze_module_handle_t> module;
             OK(create({code}, &module, nullptr, ZE_MODULE_FORMAT_IL_SPIRV, &constants));
             check_multiply(module, factor, product);
-            OK(ze.zeModuleDestroy(module));
         });
     for (std::thread &thread : threads)
         thread.join();
@@ -138,22 +134,20 @@ static void in_threads(const Code &code) {
 
 static void linked(const Code &code) {
     const Code library = read_file("library.spv"), importer = read_file("builtins_importer.spv");
-    ze_module_handle_t module = nullptr;
+    Owned<ze_module_handle_t> module, own;
     OK(create({library, code, importer}, &module));
     check_multiply(module, 1, product);
-    auto *a = static_cast<int *>(shared(lanes * sizeof(int)));
+    const auto a = shared<int>(lanes * sizeof(int));
     for (int i = 0; i < lanes; i++)
         a[i] = i;
-    ze_kernel_handle_t kernel = make_kernel(module, "multiply_more");
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    const auto kernel = make_kernel(module, "multiply_more");
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_arg(kernel, 0, a);
     launch(list, kernel, 1, lanes);
     for (int i = 0; i < lanes; i++)
         CHECK(a[i] == (i + depth * 2) * 3 + 1);
-    destroy_all(list, kernel, a, module);
-    OK(create({read_file("builtins_own.spv"), code}, &module));
-    check_multiply(module, 1, plus_1000);
-    OK(ze.zeModuleDestroy(module));
+    OK(create({read_file("builtins_own.spv"), code}, &own));
+    check_multiply(own, 1, plus_1000);
 }
 
 static void refused() {

@@ -35,9 +35,9 @@ static void cancel(const Wait &wait) {
 /// While a kernel runs, the thread waits inside the OpenCL runtime and must not be cancelled there.
 /// The cancellation takes effect afterwards.
 static void cancel_in_runtime(ze_command_list_handle_t list) {
-    ze_module_handle_t module = load_module("kernels.spv");
-    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
-    auto *value = static_cast<int *>(shared(64 * sizeof(int)));
+    const auto module = load_module("kernels.spv");
+    const auto kernel = make_kernel(module, "add_one");
+    const auto value = shared<int>(64 * sizeof(int));
     std::memset(value, 0, 64 * sizeof(int));
     set_arg(kernel, 0, value);
     for (int i = 1; i <= 200; i++) {
@@ -50,7 +50,6 @@ static void cancel_in_runtime(ze_command_list_handle_t list) {
         finish(list);
         CHECK(value[0] == i);
     }
-    destroy_all(value, kernel, module);
 }
 
 /// A function of the program that the driver calls, and which calls the driver.
@@ -66,23 +65,18 @@ static void leave_nested_calls(ze_command_list_handle_t list, ze_event_handle_t 
     const auto append =
         reinterpret_cast<ze_result_t (*)(ze_command_list_handle_t, void (*)(void *), void *, const void *,
                                          ze_event_handle_t, uint32_t, ze_event_handle_t *)>(address);
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        OK(append(list, call_driver, event, nullptr, nullptr, 0, nullptr));
-        int state = PTHREAD_CANCEL_DISABLE;
-        CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state) && state == PTHREAD_CANCEL_ENABLE);
-        _exit(0);
-    }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(in_child([&] {
+              OK(append(list, call_driver, event, nullptr, nullptr, 0, nullptr));
+              int state = PTHREAD_CANCEL_DISABLE;
+              CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state) && state == PTHREAD_CANCEL_ENABLE);
+          }) == 0);
 }
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    ze_event_pool_handle_t pool = make_pool(1);
-    ze_event_handle_t event = make_event(pool, 0);
-    ze_command_list_handle_t list = immediate_list();
+    const auto pool = make_pool(1);
+    const auto event = make_event(pool, 0);
+    const auto list = immediate_list();
     cancel_in_runtime(list);
     leave_nested_calls(list, event);
     int from = 5, to = 0;
@@ -99,6 +93,5 @@ int main(int argc, char **argv) {
     void *result = PTHREAD_CANCELED;
     CHECK(!pthread_join(thread, &result) && !result);
     finish(list);
-    destroy_all(list, event, pool);
     std::puts("ok");
 }

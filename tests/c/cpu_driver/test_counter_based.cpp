@@ -7,13 +7,13 @@ static NewerFunctions newer;
 static ze_event_pool_handle_t pool;
 static ze_event_handle_t gates[4];
 
-static ze_event_handle_t make(uint32_t flags = NewerFunctions::host_visible) {
+static Owned<ze_event_handle_t> make(uint32_t flags = NewerFunctions::host_visible) {
     NewerFunctions::EventDesc desc;
     desc.flags = flags;
     desc.signal = ZE_EVENT_SCOPE_FLAG_HOST;
     ze_event_handle_t event = nullptr;
     OK(newer.zeEventCounterBasedCreate(context, device, &desc, &event));
-    return event;
+    return Owned(event);
 }
 
 static bool is_ready(ze_event_handle_t event) {
@@ -35,17 +35,18 @@ struct CounterBasedPool { // ze_event_pool_counter_based_exp_desc_t
     uint32_t flags;
 };
 
-static ze_event_handle_t make_in_pool(uint32_t pool_flags, ze_event_pool_handle_t &counting) {
+static Owned<ze_event_pool_handle_t> counting_pool(uint32_t pool_flags) {
     const CounterBasedPool how{pool_flags};
     ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, &how, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1};
+    ze_event_pool_handle_t counting = nullptr;
     OK(ze.zeEventPoolCreate(context, &desc, 1, &device, &counting));
-    return make_event(counting, 0);
+    return Owned(counting);
 }
 
 static void of_a_pool() {
-    ze_event_pool_handle_t counting = nullptr;
-    ze_event_handle_t event = make_in_pool(3, counting);
-    ze_command_list_handle_t list = immediate_list();
+    const auto counting = counting_pool(3);
+    const auto event = make_event(counting, 0);
+    const auto list = immediate_list();
     CHECK(is_ready(event));
     close_gates();
     for (int round = 0; round < 3; round++) { // no reset in between
@@ -57,22 +58,20 @@ static void of_a_pool() {
         close_gates();
     }
     finish(list);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeEventPoolDestroy(counting));
     const CounterBasedPool wrong{1u << 5}, both{3};
+    ze_event_pool_handle_t none = nullptr;
     ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, &wrong, 0, 1};
-    CHECK_RESULT(ze.zeEventPoolCreate(context, &desc, 1, &device, &counting),
+    CHECK_RESULT(ze.zeEventPoolCreate(context, &desc, 1, &device, &none),
                  ZE_RESULT_ERROR_INVALID_ENUMERATION);
     desc = {ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, &both, ZE_EVENT_POOL_FLAG_IPC, 1};
-    CHECK_RESULT(ze.zeEventPoolCreate(context, &desc, 1, &device, &counting),
+    CHECK_RESULT(ze.zeEventPoolCreate(context, &desc, 1, &device, &none),
                  ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
 /// An event is used again without a reset. A wait for an earlier use goes on waiting for that one.
 static void moves_on() {
-    ze_command_list_handle_t first = immediate_list(), second = immediate_list();
-    ze_event_handle_t event = make();
+    const auto first = immediate_list(), second = immediate_list();
+    const auto event = make();
     CHECK(is_ready(event)); // nothing to wait for yet
     OK(ze.zeEventHostSynchronize(event, 0));
     close_gates();
@@ -91,17 +90,14 @@ static void moves_on() {
         finish(first);
         close_gates();
     }
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeCommandListDestroy(first));
-    OK(ze.zeCommandListDestroy(second));
 }
 
 /// One event carries a chain over two lists: each append waits for it and signals it.
 static void chain() {
-    ze_command_list_handle_t lists[2] = {immediate_list(), immediate_list()};
-    ze_event_handle_t event = make();
+    const Owned<ze_command_list_handle_t> lists[] = {immediate_list(), immediate_list()};
+    const auto event = make();
     close_gates();
-    auto *a = static_cast<int *>(shared(64 * sizeof(int)));
+    const auto a = shared<int>(64 * sizeof(int));
     std::memset(a, 0, 64 * sizeof(int));
     a[0] = 1;
     OK(ze.zeCommandListAppendBarrier(lists[0], event, 1, &gates[0]));
@@ -111,19 +107,15 @@ static void chain() {
     OK(ze.zeEventHostSignal(gates[0]));
     OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
     CHECK(a[63] == 1);
-    for (ze_command_list_handle_t list : lists) {
+    for (ze_command_list_handle_t list : lists)
         finish(list);
-        OK(ze.zeCommandListDestroy(list));
-    }
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeMemFree(context, a));
 }
 
 /// A closed list that is executed again signals again: the execution before does not count.
 static void executed_again(bool by_queue) {
-    ze_command_queue_handle_t queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
-    ze_command_list_handle_t regular = regular_list(), list = immediate_list();
-    ze_event_handle_t event = make(NewerFunctions::regular | NewerFunctions::host_visible);
+    const auto queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
+    const auto regular = regular_list(), list = immediate_list();
+    const auto event = make(NewerFunctions::regular | NewerFunctions::host_visible);
     close_gates();
     int from = 0, to = 0;
     OK(ze.zeCommandListAppendWaitOnEvents(regular, 1, &gates[0]));
@@ -145,16 +137,14 @@ static void executed_again(bool by_queue) {
         finish(list);
         close_gates();
     }
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeCommandListDestroy(regular));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeCommandQueueDestroy(queue));
 }
 
 /// Events without a flag for timestamps have them, too: programs sometimes forget the flag.
 static void timestamps() {
-    ze_command_list_handle_t list = immediate_list();
-    for (ze_event_handle_t event : {make(NewerFunctions::timestamps), make()}) {
+    const auto list = immediate_list();
+    for (const uint32_t flags :
+         {uint32_t(NewerFunctions::timestamps), uint32_t(NewerFunctions::host_visible)}) {
+        const auto event = make(flags);
         int from = 1, to = 0;
         OK(ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, event, 0, nullptr));
         OK(ze.zeEventHostSynchronize(event, UINT64_MAX));
@@ -162,14 +152,13 @@ static void timestamps() {
         OK(ze.zeEventQueryKernelTimestamp(event, &result));
         CHECK(result.global.kernelStart > 0 && result.global.kernelEnd >= result.global.kernelStart);
         finish(list);
-        OK(ze.zeEventDestroy(event));
     }
-    OK(ze.zeCommandListDestroy(list));
 }
 
 static void refusals() {
-    ze_event_handle_t event = make(), other = nullptr;
-    ze_command_list_handle_t list = immediate_list();
+    const auto event = make();
+    ze_event_handle_t other = nullptr;
+    const auto list = immediate_list();
     const auto wrong_object = ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT;
     CHECK_RESULT(ze.zeEventHostSignal(event), wrong_object);
     CHECK_RESULT(ze.zeEventHostReset(event), wrong_object);
@@ -193,16 +182,14 @@ static void refusals() {
     desc.next = &counter_of_the_caller;
     CHECK_RESULT(newer.zeEventCounterBasedCreate(context, device, &desc, &other),
                  ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
-    OK(ze.zeEventDestroy(event));
-    OK(ze.zeCommandListDestroy(list));
 }
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     newer.take();
-    pool = make_pool(4);
+    pool = make_pool(4).release();
     for (uint32_t i = 0; i < 4; i++)
-        gates[i] = make_event(pool, i);
+        gates[i] = make_event(pool, i).release();
     moves_on();
     of_a_pool();
     chain();

@@ -53,9 +53,9 @@ struct Launching {
     void start(ze_module_handle_t module) {
         for (int t = 0; t < 3; t++)
             threads.emplace_back([this, module] {
-                ze_command_list_handle_t list = immediate_list();
-                ze_kernel_handle_t kernel = make_kernel(module, "add_one");
-                set_arg(kernel, 0, shared(4096));
+                ze_command_list_handle_t list = immediate_list().release();
+                ze_kernel_handle_t kernel = make_kernel(module, "add_one").release();
+                set_arg(kernel, 0, shared<int>(4096).release());
                 const ze_group_count_t groups = {16, 1, 1};
                 OK(ze.zeKernelSetGroupSize(kernel, 64, 1, 1));
                 prepared++;
@@ -76,15 +76,15 @@ static Launching launching;
 
 [[noreturn]] static void use(int argc, char **argv, Way way) {
     open_driver(argc, argv);
-    ze_module_handle_t module = load_module("kernels.spv");
-    ze_kernel_handle_t kernel = make_kernel(module, "spin");
-    ze_command_list_handle_t list = immediate_list();
-    auto *out = static_cast<int *>(shared(4096));
-    set_arg(kernel, 0, out);
-    set_arg(kernel, 1, way == running || way == quick ? 50000000 : 1000);
+    auto module = load_module("kernels.spv");
+    auto kernel = make_kernel(module, "spin");
+    auto list = immediate_list();
+    auto out = shared<int>(4096);
+    set_args(kernel, out, way == running || way == quick ? 50000000 : 1000);
     launch(list, kernel, 4, 16);
     if (way == held_back) {
-        ze_event_handle_t never = make_event(make_pool(1), 0);
+        const auto pool = make_pool(1).release();
+        auto never = make_event(pool, 0).release();
         OK(ze.zeCommandListAppendWaitOnEvents(list, 1, &never));
         OK(ze.zeCommandListAppendEventReset(list, never));
         launch(list, kernel, 4, 16);
@@ -92,7 +92,10 @@ static Launching launching;
     if (way == freed || way == nothing_freed || way == in_static || way == from_thread)
         finish(list);
     if (way == freed) {
-        destroy_all(out, list, kernel, module);
+        out.end();
+        list.end();
+        kernel.end();
+        module.end();
         OK(ze.zeContextDestroy(context));
     }
     if (way == in_static) {
@@ -118,14 +121,7 @@ int main(int argc, char **argv) {
     for (int way = 0; way < way_count; way++) {
         if (way == beside_launches && !is_direct)
             continue;
-        std::fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(60);
-            use(argc, argv, Way(way));
-        }
-        int status = 0;
-        CHECK(waitpid(child, &status, 0) == child);
+        const int status = in_child([&] { use(argc, argv, Way(way)); });
         if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
             return 77;
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 40 + way)

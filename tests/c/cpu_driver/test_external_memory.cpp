@@ -103,7 +103,7 @@ ze_result_t create_image(const void *next) {
 /// Memory of this driver is the same memory after each kind of import. Any other descriptor is refused.
 void imports() {
     ze_ipc_mem_handle_t handle{};
-    void *const memory = shared(bytes);
+    const auto memory = shared<char>(bytes);
     OK(ze.zeMemGetIpcHandle(context, memory, &handle));
     ze_external_memory_import_fd_t in{ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMPORT_FD, nullptr,
                                       ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD, -1};
@@ -114,7 +114,7 @@ void imports() {
         void *again = nullptr;
         OK(import(in, again));
         CHECK(again && again != memory);
-        *static_cast<char *>(memory) = ++value;
+        *memory = ++value;
         CHECK(*static_cast<char *>(again) == value);
     }
     CHECK_RESULT(create_image(&in), ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);

@@ -13,8 +13,8 @@
 static ze_module_handle_t module;
 constexpr int count = 4096;
 
-static int *zeros() {
-    auto *values = static_cast<int *>(shared(count * sizeof(int)));
+static Owned<int *> zeros() {
+    auto values = shared<int>(count * sizeof(int));
     std::memset(values, 0, count * sizeof(int));
     return values;
 }
@@ -33,11 +33,12 @@ static void check(const int *values, int expected) {
 /// Work of the child: on a list of the parent, and with new objects for everything else.
 static void use(ze_command_list_handle_t inherited) {
     alarm(60); // this hung once
-    ze_kernel_handle_t kernel = make_kernel(load_module("kernels.spv"), "add_one");
-    ze_command_list_handle_t list = immediate_list();
-    ze_event_pool_handle_t pool = make_pool(2);
-    ze_event_handle_t start = make_event(pool, 0), end = make_event(pool, 1);
-    int *values = zeros();
+    const auto own = load_module("kernels.spv");
+    const auto kernel = make_kernel(own, "add_one");
+    const auto list = immediate_list();
+    const auto pool = make_pool(2);
+    const auto start = make_event(pool, 0), end = make_event(pool, 1);
+    const auto values = zeros();
     for (int i = 0; i < 20; i++)
         add(list, kernel, values);
     finish(list);
@@ -53,8 +54,8 @@ static void use(ze_command_list_handle_t inherited) {
     finish(inherited);
     check(values, 23);
     std::thread other([&] {
-        ze_command_list_handle_t own = immediate_list();
-        int *others = zeros();
+        const auto own = immediate_list();
+        const auto others = zeros();
         add(own, kernel, others);
         finish(own);
         check(others, 1);
@@ -62,27 +63,15 @@ static void use(ze_command_list_handle_t inherited) {
     other.join();
 }
 
-template <class Child> static int in_child(Child child) {
-    std::fflush(stdout);
-    const pid_t pid = fork();
-    if (pid == 0) {
-        child();
-        std::fflush(stdout);
-        _exit(0);
-    }
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    return status;
-}
-
 static void beside_running_threads() {
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; t++)
         threads.emplace_back([&] {
-            ze_command_list_handle_t list = immediate_list();
-            ze_kernel_handle_t kernel = make_kernel(module, "add_one");
-            int *values = zeros(), launches = 0;
+            const auto list = immediate_list();
+            const auto kernel = make_kernel(module, "add_one");
+            const auto values = zeros();
+            int launches = 0;
             for (; !stop; launches++) {
                 add(list, kernel, values);
                 if (launches % 16 == 15)
@@ -90,23 +79,21 @@ static void beside_running_threads() {
             }
             finish(list);
             check(values, launches);
-            destroy_all(list, kernel, values);
         });
-    ze_command_list_handle_t list = immediate_list();
+    const auto list = immediate_list();
     for (int i = 0; i < 12; i++)
         CHECK(in_child([&] { use(list); }) == 0);
     stop = true;
     for (std::thread &thread : threads)
         thread.join();
-    OK(ze.zeCommandListDestroy(list));
 }
 
 /// A kernel that runs until the host ends it. The fork goes on without it, and the driver refuses
 /// calls in the child.
 static void beside_an_endless_kernel() {
-    ze_command_list_handle_t list = immediate_list();
-    ze_kernel_handle_t kernel = make_kernel(module, "until_told");
-    auto *flag = static_cast<volatile int *>(shared(sizeof(int)));
+    const auto list = immediate_list();
+    const auto kernel = make_kernel(module, "until_told");
+    const auto flag = shared<volatile int>(sizeof(int));
     *flag = 0;
     set_arg(kernel, 0, flag);
     launch(list, kernel, 1, 1);
@@ -116,8 +103,6 @@ static void beside_an_endless_kernel() {
           }) == 0);
     *flag = 1;
     finish(list);
-    destroy_all(list, kernel);
-    OK(ze.zeMemFree(context, const_cast<int *>(flag)));
 }
 
 /// A function of the program that a command calls, and which calls the driver again and again.
@@ -139,10 +124,11 @@ static void beside_a_host_function() {
                                    ze_event_handle_t, uint32_t, ze_event_handle_t *);
     void *append = nullptr;
     OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeCommandListAppendHostFunction", &append));
-    ze_event_pool_handle_t pool = make_pool(1);
+    const auto pool = make_pool(1);
+    const auto event = make_event(pool, 0);
     Calls calls;
-    calls.event = make_event(pool, 0);
-    ze_command_list_handle_t list = immediate_list();
+    calls.event = event;
+    const auto list = immediate_list();
     OK(reinterpret_cast<Append>(append)(list, Calls::make, &calls, nullptr, nullptr, 0, nullptr));
     while (!calls.begun)
         std::this_thread::yield();
@@ -151,12 +137,11 @@ static void beside_a_host_function() {
               OK(ze.zeDriverGet(&drivers, nullptr));
           }) == 0);
     finish(list);
-    destroy_all(list, calls.event, pool);
 }
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("kernels.spv");
+    module = load_module("kernels.spv").release();
     beside_running_threads();
     beside_a_host_function();
     beside_an_endless_kernel();

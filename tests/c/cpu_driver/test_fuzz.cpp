@@ -40,8 +40,7 @@ static Outcome attempt_apart(int argc, char **argv, const Code &code) {
         open_driver(argc, argv);
         _exit(attempt(code));
     }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
+    const int status = wait_for(child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
         std::exit(77);
     return WIFEXITED(status) && WEXITSTATUS(status) <= refused  ? Outcome(WEXITSTATUS(status))

@@ -35,18 +35,18 @@ ze_image_desc_t describe(ze_image_type_t type, const Format &f, size_t width, ui
     return desc;
 }
 
-ze_image_handle_t make_image(const ze_image_desc_t &desc) {
+Owned<ze_image_handle_t> make_image(const ze_image_desc_t &desc) {
     ze_image_handle_t image = nullptr;
     OK(ze.zeImageCreate(context, device, &desc, &image));
-    return image;
+    return Owned(image);
 }
 
-ze_sampler_handle_t make_sampler(ze_sampler_address_mode_t address, ze_sampler_filter_mode_t filter,
-                                 bool normalized) {
+Owned<ze_sampler_handle_t> make_sampler(ze_sampler_address_mode_t address, ze_sampler_filter_mode_t filter,
+                                        bool normalized) {
     ze_sampler_desc_t desc{ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, address, filter, normalized};
     ze_sampler_handle_t sampler = nullptr;
     OK(ze.zeSamplerCreate(context, device, &desc, &sampler));
-    return sampler;
+    return Owned(sampler);
 }
 
 template <class T> void upload(ze_image_handle_t image, const std::vector<T> &data) {
@@ -92,50 +92,46 @@ void samplers() {
     std::vector<float> texels(width * height);
     for (size_t i = 0; i < texels.size(); i++)
         texels[i] = float(i * i % 17);
-    ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, width, height));
+    const auto image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, width, height));
     upload(image, texels);
     const std::vector<std::array<float, 2>> points{{0.5f, 0.5f}, {1.25f, 0.75f}, {4.9f, 2.9f}, {2.0f, 1.0f},
                                                    {3.3f, 2.2f}, {-0.7f, -1.2f}, {6.5f, 1.5f}, {2.5f, 9.0f}};
     const auto count = uint32_t(points.size());
     std::vector<std::array<float, 4>> out(count);
-    ze_kernel_handle_t kernel = make_kernel(module, "sample_2d");
-    set_arg(kernel, 0, image);
-    const void *at = points.data();
-    void *to = out.data();
-    set_arg(kernel, 2, at);
-    set_arg(kernel, 3, to);
-    auto run = [&](ze_sampler_handle_t sampler) {
-        set_arg(kernel, 1, sampler);
+    const auto kernel = make_kernel(module, "sample_2d");
+    auto run = [&](ze_sampler_address_mode_t address, ze_sampler_filter_mode_t filter, bool normalized) {
+        auto sampler = make_sampler(address, filter, normalized);
+        set_args(kernel, image, sampler, points.data(), out.data());
         launch_3d(kernel, count, 1, 1);
-        OK(ze.zeSamplerDestroy(sampler)); // the launch holds it
+        sampler.end(); // the launch holds it
         finish(list);
     };
     auto clamped = [](float v, int size) { return v < 0 ? 0 : v >= float(size) ? size - 1 : int(v); };
 
-    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
+    run(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
     for (size_t i = 0; i < count; i++)
         CHECK(out[i][0] ==
               texels[size_t(clamped(points[i][1], height) * width + clamped(points[i][0], width))]);
     CHECK(out[0][1] == 0 && out[0][2] == 0 && out[0][3] == 1);
 
-    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_LINEAR, false));
+    run(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_LINEAR, false);
     for (size_t i = 0; i < count; i++)
         CHECK(std::fabs(out[i][0] - interpolated(texels, width, height, points[i][0], points[i][1])) < 0.1f);
 
-    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
+    run(ZE_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
     for (size_t i = 5; i < count; i++) // points outside of the image
         CHECK(out[i][0] == 0);
     CHECK(out[4][0] == texels[2 * width + 3]);
 
-    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_REPEAT, ZE_SAMPLER_FILTER_MODE_NEAREST, true));
+    run(ZE_SAMPLER_ADDRESS_MODE_REPEAT, ZE_SAMPLER_FILTER_MODE_NEAREST, true);
     CHECK(out[1][0] == texels[2 * width + 1]); // 1.25 -> 0.25 of 5, 0.75 of 3
-    run(make_sampler(ZE_SAMPLER_ADDRESS_MODE_MIRROR, ZE_SAMPLER_FILTER_MODE_NEAREST, true));
+    run(ZE_SAMPLER_ADDRESS_MODE_MIRROR, ZE_SAMPLER_FILTER_MODE_NEAREST, true);
     CHECK(out[1][0] == texels[2 * width + 3]); // 1.25 -> 0.75
 
     // Only normalised coordinates repeat. Others are clamped, which makes no difference inside of
     // the image.
     for (auto mode : {ZE_SAMPLER_ADDRESS_MODE_REPEAT, ZE_SAMPLER_ADDRESS_MODE_MIRROR}) {
-        run(make_sampler(mode, ZE_SAMPLER_FILTER_MODE_NEAREST, false));
+        run(mode, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
         CHECK(out[2][0] == texels[2 * width + 4] && out[4][0] == texels[2 * width + 3]);
     }
 
@@ -146,27 +142,29 @@ void samplers() {
     bad = {ZE_STRUCTURE_TYPE_SAMPLER_DESC, nullptr, ZE_SAMPLER_ADDRESS_MODE_CLAMP,
            ze_sampler_filter_mode_t(2), 1};
     CHECK_RESULT(ze.zeSamplerCreate(context, device, &bad, &none), ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    destroy_all(kernel, image);
 }
 
 /// Samplers that are constants of a kernel repeat for normalised coordinates only, too.
 void constant_samplers() {
-    ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 2));
+    const auto image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, 4, 2));
     upload(image, std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13});
     const float at[3][2] = {{2.5f, 1.5f}, {0.5f, 0.5f}, {1.375f, 1.75f}};
     std::vector<std::array<float, 4>> out(3);
-    const void *from = at;
-    void *to = out.data();
-    ze_kernel_handle_t kernel = make_kernel(module, "sample_by_constants");
-    set_arg(kernel, 0, image);
-    set_arg(kernel, 1, from);
-    set_arg(kernel, 2, to);
+    const auto kernel = make_kernel(module, "sample_by_constants");
+    set_args(kernel, image, &at[0], out.data());
     launch_3d(kernel, 3, 1, 1);
     finish(list);
     CHECK(out[0][0] == 12 && out[0][1] == 12);
     CHECK(out[1][0] == 0 && out[1][1] == 0);
     CHECK(out[2][2] == 11); // 0.375 of 4, 0.75 of 2
-    destroy_all(kernel, image);
+}
+
+/// Runs a kernel that reads the image into memory.
+void read(const char *name, ze_image_handle_t image, void *to, uint32_t x, uint32_t y) {
+    const auto kernel = make_kernel(module, name);
+    set_args(kernel, image, to);
+    launch_3d(kernel, x, y, 1);
+    finish(list);
 }
 
 /// An image of each type goes through a kernel and back.
@@ -181,69 +179,50 @@ void types() {
                       {ZE_IMAGE_TYPE_3D, "double_3d", 2, 3, 4}};
     for (const auto &row : rows) {
         const ze_image_desc_t desc = describe(row.type, bytes_rgba, row.x, row.y, row.z, row.z);
-        ze_image_handle_t from = make_image(desc), to = make_image(desc);
-        ze_kernel_handle_t kernel = make_kernel(module, row.kernel);
+        auto from = make_image(desc);
+        const auto to = make_image(desc);
+        const auto kernel = make_kernel(module, row.kernel);
         upload(from, bytes);
-        set_arg(kernel, 0, from);
-        set_arg(kernel, 1, to);
+        set_args(kernel, from, to);
         launch_3d(kernel, row.x, row.y, row.z);
-        OK(ze.zeImageDestroy(from)); // the launch holds it
+        from.end(); // the launch holds it
         const auto result = download<uint8_t>(to, bytes.size());
         for (size_t i = 0; i < bytes.size(); i++)
             CHECK(result[i] == 2 * bytes[i]);
-        destroy_all(to, kernel);
     }
 
     const auto ints = counting<uint32_t>(7, 100);
-    ze_image_handle_t line = make_image(describe(ZE_IMAGE_TYPE_1D, ints_r, 7));
+    const auto line = make_image(describe(ZE_IMAGE_TYPE_1D, ints_r, 7));
     upload(line, ints);
     std::vector<std::array<uint32_t, 4>> wide(7);
-    ze_kernel_handle_t kernel = make_kernel(module, "read_1d");
-    set_arg(kernel, 0, line);
-    void *to = wide.data();
-    set_arg(kernel, 1, to);
-    launch_3d(kernel, 7, 1, 1);
-    finish(list);
+    read("read_1d", line, wide.data(), 7, 1);
     for (size_t i = 0; i < 7; i++)
         CHECK(wide[i][0] == ints[i] && wide[i][1] == 0 && wide[i][3] == 1);
-    destroy_all(kernel, line);
 
     constexpr Format shorts{ZE_IMAGE_FORMAT_LAYOUT_16_16, ZE_IMAGE_FORMAT_TYPE_SINT};
-    ze_image_handle_t levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, shorts, 4, 1, 1, 3));
+    const auto levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, shorts, 4, 1, 1, 3));
     upload(levels, counting<int16_t>(24, -10));
     std::vector<std::array<int32_t, 4>> signed_out(12);
-    kernel = make_kernel(module, "read_levels");
-    set_arg(kernel, 0, levels);
-    to = signed_out.data();
-    set_arg(kernel, 1, to);
-    launch_3d(kernel, 4, 3, 1);
-    finish(list);
+    read("read_levels", levels, signed_out.data(), 4, 3);
     for (int i = 0; i < 12; i++)
         CHECK(signed_out[size_t(i)][0] == 2 * i - 10 && signed_out[size_t(i)][1] == 2 * i - 9);
-    destroy_all(kernel, levels);
 
     // The width of a buffer is in bytes.
     constexpr Format norm{ZE_IMAGE_FORMAT_LAYOUT_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM};
-    ze_image_handle_t buffer = make_image(describe(ZE_IMAGE_TYPE_BUFFER, norm, 12));
+    const auto buffer = make_image(describe(ZE_IMAGE_TYPE_BUFFER, norm, 12));
     upload(buffer, std::vector<uint8_t>{0, 255, 51, 102, 0, 0, 0, 0, 0, 0, 153, 204});
     std::vector<std::array<float, 4>> floats(6);
-    kernel = make_kernel(module, "read_buffer");
-    set_arg(kernel, 0, buffer);
-    to = floats.data();
-    set_arg(kernel, 1, to);
-    launch_3d(kernel, 6, 1, 1);
-    finish(list);
+    read("read_buffer", buffer, floats.data(), 6, 1);
     CHECK(floats[0][0] == 0 && floats[0][1] == 1 && std::fabs(floats[1][0] - 0.2f) < 1e-6f &&
           std::fabs(floats[5][1] - 0.8f) < 1e-6f && floats[5][2] == 0 && floats[5][3] == 1);
-    destroy_all(kernel, buffer);
 }
 
 /// Copies of regions: between images and memory, with gaps and without, and between images.
 void regions() {
     constexpr size_t width = 6, height = 5;
     const auto ints = counting<uint32_t>(width * height, 0);
-    ze_image_handle_t a = make_image(describe(ZE_IMAGE_TYPE_2D, ints_r, width, height));
-    ze_image_handle_t b = make_image(describe(ZE_IMAGE_TYPE_2D, ints_r, width, height));
+    const auto a = make_image(describe(ZE_IMAGE_TYPE_2D, ints_r, width, height));
+    const auto b = make_image(describe(ZE_IMAGE_TYPE_2D, ints_r, width, height));
     upload(a, ints);
     upload(b, std::vector<uint32_t>(width * height, 777));
     const ze_image_region_t from{1, 2, 0, 3, 2, 1}, to{2, 0, 0, 3, 2, 1};
@@ -274,7 +253,7 @@ void regions() {
 
     // Levels and slices, with a pitch each.
     const ze_image_desc_t cube_desc = describe(ZE_IMAGE_TYPE_3D, ints_r, 2, 2, 2);
-    ze_image_handle_t cube = make_image(cube_desc);
+    const auto cube = make_image(cube_desc);
     upload(cube, counting<uint32_t>(8, 0));
     std::vector<uint32_t> spread(32, 5);
     OK(ze.zeCommandListAppendImageCopyToMemoryExt(list, spread.data(), cube, nullptr, 3 * 4, 9 * 4, nullptr,
@@ -282,7 +261,7 @@ void regions() {
     finish(list);
     for (uint32_t i = 0; i < 8; i++)
         CHECK(spread[i / 4 * 9 + i / 2 % 2 * 3 + i % 2] == i);
-    ze_image_handle_t levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, ints_r, 2, 1, 1, 4));
+    const auto levels = make_image(describe(ZE_IMAGE_TYPE_1DARRAY, ints_r, 2, 1, 1, 4));
     OK(ze.zeCommandListAppendImageCopyFromMemoryExt(list, levels, spread.data(), nullptr, 3 * 4, 0, nullptr,
                                                     0, nullptr));
     const auto rows = download<uint32_t>(levels, 8);
@@ -304,33 +283,30 @@ void regions() {
     CHECK_RESULT(
         ze.zeCommandListAppendImageCopyToMemoryExt(list, gaps.data(), a, &from, 4, 0, nullptr, 0, nullptr),
         ZE_RESULT_ERROR_INVALID_SIZE);
-    ze_image_handle_t bytes = make_image(describe(ZE_IMAGE_TYPE_2D, bytes_rgba, width, height));
+    const auto bytes = make_image(describe(ZE_IMAGE_TYPE_2D, bytes_rgba, width, height));
     CHECK_RESULT(ze.zeCommandListAppendImageCopy(list, bytes, a, nullptr, 0, nullptr), invalid);
     finish(list);
-    for (ze_image_handle_t image : {a, b, cube, levels, bytes})
-        OK(ze.zeImageDestroy(image));
 }
 
 /// A regular list, held back by an event of the host, and executed twice.
 void recorded() {
     const ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, bytes_rgba, 2, 2);
-    ze_image_handle_t image = make_image(desc), result = make_image(desc);
+    auto image = make_image(desc), result = make_image(desc);
     std::vector<uint8_t> in(16), out(16);
-    ze_command_list_handle_t record = regular_list();
-    ze_command_queue_handle_t queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
-    ze_event_pool_handle_t pool = make_pool(2);
-    ze_event_handle_t start = make_event(pool, 0), uploaded = make_event(pool, 1);
-    ze_kernel_handle_t kernel = make_kernel(module, "double_2d");
-    set_arg(kernel, 0, image);
-    set_arg(kernel, 1, result);
+    const auto record = regular_list();
+    const auto queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
+    const auto pool = make_pool(2);
+    const auto start = make_event(pool, 0), uploaded = make_event(pool, 1);
+    auto kernel = make_kernel(module, "double_2d");
+    set_args(kernel, image, result);
     OK(ze.zeKernelSetGroupSize(kernel, 1, 1, 1));
     const ze_group_count_t groups{2, 2, 1};
     OK(ze.zeCommandListAppendImageCopyFromMemory(record, image, in.data(), nullptr, uploaded, 1, &start));
     OK(ze.zeCommandListAppendLaunchKernel(record, kernel, &groups, nullptr, 1, &uploaded));
     OK(ze.zeCommandListAppendImageCopyToMemory(record, out.data(), result, nullptr, nullptr, 0, nullptr));
     OK(ze.zeCommandListClose(record));
-    OK(ze.zeImageDestroy(image)); // the list holds it
-    OK(ze.zeKernelDestroy(kernel));
+    image.end(); // the list holds it
+    kernel.end();
     for (uint8_t round = 1; round < 3; round++) {
         OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &record, nullptr));
         std::memcpy(in.data(), counting<uint8_t>(16, round).data(), in.size());
@@ -341,25 +317,20 @@ void recorded() {
         OK(ze.zeEventHostReset(start));
         OK(ze.zeEventHostReset(uploaded));
     }
-    destroy_all(record, queue, start, uploaded, pool, result);
 }
 
 /// A kernel must not keep the image of an earlier launch: handles of destroyed images are used
 /// again for others.
 void handles_come_back() {
-    ze_kernel_handle_t kernel = make_kernel(module, "size_2d");
+    const auto kernel = make_kernel(module, "size_2d");
     for (int i = 1; i < 40; i++) {
-        ze_image_handle_t image =
-            make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, size_t(i), uint32_t(2 * i)));
-        int size[2] = {}, *to = size;
-        set_arg(kernel, 0, image);
-        set_arg(kernel, 1, to);
+        const auto image = make_image(describe(ZE_IMAGE_TYPE_2D, floats_r, size_t(i), uint32_t(2 * i)));
+        int size[2] = {};
+        set_args(kernel, image, &size[0]);
         launch_3d(kernel, 1, 1, 1);
         finish(list);
         CHECK(size[0] == i && size[1] == 2 * i);
-        OK(ze.zeImageDestroy(image));
     }
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 void formats() {
@@ -407,27 +378,20 @@ void formats() {
 
     // Blue first in memory: a kernel still sees each channel in its place.
     const Format bgra{ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, ZE_IMAGE_FORMAT_TYPE_UNORM, b, g, r, a};
-    ze_image_handle_t image = make_image(describe(ZE_IMAGE_TYPE_2D, bgra, 1, 1));
+    const auto image = make_image(describe(ZE_IMAGE_TYPE_2D, bgra, 1, 1));
     upload(image, std::vector<uint8_t>{0, 51, 255, 102});
-    const float at[2] = {0.5f, 0.5f}, *from = at;
-    float out[4] = {}, *to = out;
-    ze_kernel_handle_t kernel = make_kernel(module, "sample_2d");
-    ze_sampler_handle_t sampler =
-        make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
-    set_arg(kernel, 0, image);
-    set_arg(kernel, 1, sampler);
-    set_arg(kernel, 2, from);
-    set_arg(kernel, 3, to);
+    const float at[2] = {0.5f, 0.5f};
+    float out[4] = {};
+    const auto kernel = make_kernel(module, "sample_2d");
+    const auto sampler = make_sampler(ZE_SAMPLER_ADDRESS_MODE_CLAMP, ZE_SAMPLER_FILTER_MODE_NEAREST, false);
+    set_args(kernel, image, sampler, &at[0], &out[0]);
     launch_3d(kernel, 1, 1, 1);
     finish(list);
     CHECK(out[0] == 1 && std::fabs(out[1] - 0.2f) < 1e-6f && out[2] == 0 && std::fabs(out[3] - 0.4f) < 1e-6f);
-    OK(ze.zeKernelDestroy(kernel));
-    OK(ze.zeSamplerDestroy(sampler));
-    OK(ze.zeImageDestroy(image));
 }
 
 void bad_input() {
-    ze_image_handle_t image = nullptr;
+    Owned<ze_image_handle_t> image;
     ze_image_desc_t desc = describe(ZE_IMAGE_TYPE_2D, floats_r, 1 << 20, 4);
     CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
     desc.width = 0;
@@ -438,7 +402,7 @@ void bad_input() {
     desc.flags = 1u << 5;
     CHECK_RESULT(ze.zeImageCreate(context, device, &desc, &image), ZE_RESULT_ERROR_INVALID_ENUMERATION);
 
-    ze_kernel_handle_t kernel = make_kernel(module, "size_2d");
+    const auto kernel = make_kernel(module, "size_2d");
     uint32_t word = 0;
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof word, &word),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
@@ -446,24 +410,19 @@ void bad_input() {
                  ZE_RESULT_ERROR_INVALID_ARGUMENT);
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 0, sizeof image, &image),
                  ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    OK(ze.zeKernelDestroy(kernel));
 
     // An image of another type is refused when OpenCL sees it, with the launch.
-    kernel = make_kernel(module, "size_2d");
-    int size[2] = {}, *to = size;
+    int size[2] = {};
     image = make_image(describe(ZE_IMAGE_TYPE_3D, floats_r, 4, 4, 4));
-    set_arg(kernel, 0, image);
-    set_arg(kernel, 1, to);
+    set_args(kernel, image, &size[0]);
     const ze_group_count_t groups{1, 1, 1};
     CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
                  ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    destroy_all(kernel, image);
 
     desc.flags = 0;
     image = make_image(desc);
     OK(ze.zeContextMakeImageResident(context, device, image));
     OK(ze.zeContextEvictImage(context, device, image));
-    OK(ze.zeImageDestroy(image));
     ze_device_image_properties_t limits{};
     limits.stype = ZE_STRUCTURE_TYPE_DEVICE_IMAGE_PROPERTIES;
     OK(ze.zeDeviceGetImageProperties(device, &limits));
@@ -476,8 +435,8 @@ void bad_input() {
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("images.spv");
-    list = immediate_list();
+    module = load_module("images.spv").release();
+    list = immediate_list().release();
     samplers();
     constant_samplers();
     types();
@@ -486,6 +445,7 @@ int main(int argc, char **argv) {
     handles_come_back();
     formats();
     bad_input();
-    destroy_all(list, module);
+    destroy(list);
+    destroy(module);
     std::puts("ok");
 }

@@ -31,9 +31,9 @@ template <class F> void look_up(const char *name, F &function) {
 
 /// The other process: adds 1 to what it is sent.
 void serve(int socket) {
-    ze_module_handle_t module = load_module("kernels.spv");
-    ze_kernel_handle_t add = make_kernel(module, "add_one");
-    ze_command_list_handle_t list = immediate_list();
+    const auto module = load_module("kernels.spv");
+    const auto add = make_kernel(module, "add_one");
+    const auto list = immediate_list();
     for (;;) {
         int descriptor = -1;
         Message message = receive(socket, descriptor); // 'o': open and add, 'r': must be refused
@@ -61,9 +61,6 @@ void serve(int socket) {
             close(descriptor);
         answer(socket);
     }
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(add));
-    OK(ze.zeModuleDestroy(module));
     OK(ze.zeContextDestroy(context));
 }
 
@@ -214,9 +211,9 @@ void freed_pages() {
 /// Kernels that are submitted before and during the first export must not lose what they write.
 void export_under_way() {
     constexpr int many = 4 << 20, launches = 20;
-    ze_module_handle_t module = load_module("kernels.spv");
-    ze_kernel_handle_t add = make_kernel(module, "add_one");
-    ze_command_list_handle_t list = immediate_list();
+    const auto module = load_module("kernels.spv");
+    const auto add = make_kernel(module, "add_one");
+    const auto list = immediate_list();
     for (int round = 0; round < 5; round++) {
         void *memory = nullptr;
         OK(ze.zeMemAllocDevice(context, &device_desc, many * sizeof(int), 0, device, &memory));
@@ -240,18 +237,15 @@ void export_under_way() {
         OK(put(context, handle));
         OK(ze.zeMemFree(context, memory));
     }
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(add));
-    OK(ze.zeModuleDestroy(module));
 }
 
 /// The first export waits for a kernel that runs until the host ends it, and the host needs the driver before
 /// it does.
 void export_during_a_long_kernel() {
-    ze_module_handle_t module = load_module("kernels.spv");
-    ze_kernel_handle_t until_told = make_kernel(module, "until_told");
-    ze_command_list_handle_t list = immediate_list();
-    auto *flag = static_cast<volatile int *>(shared(sizeof(int)));
+    const auto module = load_module("kernels.spv");
+    const auto until_told = make_kernel(module, "until_told");
+    const auto list = immediate_list();
+    const auto flag = shared<volatile int>(sizeof(int));
     int *values = allocate(ZE_MEMORY_TYPE_DEVICE);
     for (int i = 0; i < count; i++)
         values[i] = 3 * i;
@@ -263,9 +257,8 @@ void export_during_a_long_kernel() {
         while (!exporting)
             std::this_thread::yield();
         for (int round = 0; round < 100; round++) {
-            ze_command_list_handle_t other = immediate_list();
+            const auto other = immediate_list();
             OK(ze.zeMemFree(context, allocate(ZE_MEMORY_TYPE_SHARED)));
-            OK(ze.zeCommandListDestroy(other));
         }
         *flag = 1;
     });
@@ -277,10 +270,6 @@ void export_during_a_long_kernel() {
     expect(values, 0);
     OK(put(context, handle));
     OK(ze.zeMemFree(context, values));
-    OK(ze.zeMemFree(context, const_cast<int *>(flag)));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeKernelDestroy(until_told));
-    OK(ze.zeModuleDestroy(module));
 }
 
 } // namespace

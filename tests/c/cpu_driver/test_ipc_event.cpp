@@ -33,14 +33,14 @@ template <class F> void look_up(const char *name, unsigned slot, F &function) {
 struct Shared {
     ze_event_pool_handle_t pool = nullptr;
     int *values = nullptr;
-    ze_module_handle_t module = load_module("kernels.spv");
+    ze_module_handle_t module = load_module("kernels.spv").release();
     std::vector<ze_event_handle_t> event;
 
     /// Creates all events. That clears them in the process that made the pool; in the other they
     /// keep their states.
     void make_events() {
         for (uint32_t i = 0; i < events; i++)
-            event.push_back(make_event(pool, i));
+            event.push_back(make_event(pool, i).release());
     }
     void destroy_events() {
         for (ze_event_handle_t e : event)
@@ -51,10 +51,9 @@ struct Shared {
 
 void add(ze_command_list_handle_t list, const Shared &with, ze_event_handle_t signal,
          std::vector<ze_event_handle_t> waits) {
-    ze_kernel_handle_t kernel = make_kernel(with.module, "add_one");
+    const auto kernel = make_kernel(with.module, "add_one");
     set_arg(kernel, 0, with.values);
     launch(list, kernel, count / 64, 64, signal, std::move(waits));
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 void expect(const int *values, int expected) {
@@ -77,7 +76,7 @@ void kernel_chains(const Shared &with, uint32_t first) {
     std::vector<std::thread> threads;
     for (int chain = 0; chain < chains; chain++)
         threads.emplace_back([&, chain] {
-            ze_command_list_handle_t list = immediate_list();
+            const auto list = immediate_list();
             Shared part = with;
             part.values += chain * count;
             for (uint32_t link = first; link < 2 * links; link += 2) {
@@ -85,7 +84,6 @@ void kernel_chains(const Shared &with, uint32_t first) {
                 add(list, part, with.event[at + 1], {with.event[at]});
             }
             finish(list);
-            OK(ze.zeCommandListDestroy(list));
         });
     for (std::thread &thread : threads)
         thread.join();
@@ -105,11 +103,11 @@ bool has_watcher() {
 /// A list waits for an event that never comes, and is destroyed. The watching thread then ends.
 void given_up(Shared &with) {
     CHECK(!has_watcher());
-    ze_command_list_handle_t list = immediate_list();
+    auto list = immediate_list();
     add(list, with, nullptr, {with.event[pong]});
     while (!has_watcher()) // the thread names itself when it runs
         std::this_thread::yield();
-    OK(ze.zeCommandListDestroy(list));
+    list.end();
     with.destroy_events();
     while (has_watcher())
         std::this_thread::yield();
@@ -191,7 +189,7 @@ struct Test {
         OK(ze.zeMemGetIpcHandle(context, memory, &message.memory));
         std::memset(memory, 0, chains * bytes);
         with.values = static_cast<int *>(memory);
-        with.pool = make_pool(events, ipc_flags);
+        with.pool = make_pool(events, ipc_flags).release();
         OK(ze.zeEventPoolGetIpcHandle(with.pool, &message.events));
         with.make_events();
     }
@@ -237,8 +235,8 @@ void kernels(Other &other) {
 /// timestamps.
 void kernel_to_host(Other &other) {
     Test test(other);
-    ze_command_queue_handle_t queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
-    ze_command_list_handle_t list = regular_list();
+    const auto queue = make_queue(ZE_COMMAND_QUEUE_MODE_DEFAULT);
+    const auto list = regular_list();
     add(list, test.with, test.with.event[ping], {});
     OK(ze.zeCommandListClose(list));
     test.tell('w');
@@ -250,14 +248,12 @@ void kernel_to_host(Other &other) {
     CHECK(times.global.kernelStart > 0 && times.global.kernelEnd > times.global.kernelStart);
     CHECK(std::memcmp(&times, &there, sizeof times) == 0);
     OK(ze.zeCommandQueueSynchronize(queue, forever));
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeCommandQueueDestroy(queue));
 }
 
 /// After a wait for the list, or for the event, the other process sees the event as signalled, too.
 void seen_at_once(Other &other) {
     Test test(other);
-    ze_command_list_handle_t list = immediate_list();
+    const auto list = immediate_list();
     for (int round = 0; round < 10; round++) {
         test.ask('t'); // nothing yet
         add(list, test.with, test.with.event[ping], {});
@@ -272,7 +268,6 @@ void seen_at_once(Other &other) {
     }
     finish(list);
     expect(test.with.values, 10);
-    OK(ze.zeCommandListDestroy(list));
 }
 
 void refusals(Other &other) {
@@ -296,10 +291,9 @@ void refusals(Other &other) {
     wrong.data[0] = wrong.data[1] = 0x7f; // no descriptor of this process
     CHECK_RESULT(ze.zeMemOpenIpcHandle(context, device, wrong, 0, &memory), ZE_RESULT_ERROR_INVALID_ARGUMENT);
 
-    ze_event_pool_handle_t plain = make_pool(1);
+    const auto plain = make_pool(1);
     ze_ipc_event_pool_handle_t none{};
     CHECK_RESULT(ze.zeEventPoolGetIpcHandle(plain, &none), ZE_RESULT_ERROR_INVALID_ARGUMENT);
-    OK(ze.zeEventPoolDestroy(plain));
 }
 
 /// A file with the name and the seals of this driver's that is shorter than a pool's header, or than what
@@ -326,13 +320,11 @@ void short_files() {
 /// of its own, if it has one, that waits for the same event.
 void forked_with_one_event(Other &other, bool has_own_list) {
     Test test(other);
-    ze_command_list_handle_t list = immediate_list();
+    const auto list = immediate_list();
     add(list, test.with, nullptr, {test.with.event[ping]});
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
+    const pid_t child = start_child([&] {
         int from = 7, to = 0;
-        ze_command_list_handle_t own = has_own_list ? immediate_list() : nullptr;
+        const auto own = has_own_list ? immediate_list() : Owned<ze_command_list_handle_t>();
         if (own)
             OK(ze.zeCommandListAppendMemoryCopy(own, &to, &from, sizeof to, nullptr, 1,
                                                 &test.with.event[ping]));
@@ -341,41 +333,33 @@ void forked_with_one_event(Other &other, bool has_own_list) {
             finish(own);
         CHECK(to == (own ? from : 0));
         finish(list);
-        _exit(0);
-    }
+    });
     OK(ze.zeEventHostSynchronize(test.with.event[pong], forever));
     OK(ze.zeEventHostSignal(test.with.event[ping]));
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(wait_for(child) == 0);
     finish(list);
-    OK(ze.zeCommandListDestroy(list));
 }
 
 /// A child of fork() shares the pool, and needs a watcher of its own.
 void forked(Other &other) {
     Test test(other);
-    ze_command_list_handle_t list = immediate_list();
+    const auto list = immediate_list();
     add(list, test.with, nullptr, {test.with.event[first_link]});
     while (!has_watcher())
         std::this_thread::yield();
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(60);
-        ze_command_list_handle_t own = immediate_list();
+    const pid_t child = start_child([&] {
+        const auto own = immediate_list();
         OK(ze.zeEventHostSignal(test.with.event[pong]));
         add(own, test.with, nullptr, {test.with.event[ping]});
         finish(own);
         expect(test.with.values, 1);
-        _exit(0);
-    }
+    });
     OK(ze.zeEventHostSynchronize(test.with.event[pong], forever));
     OK(ze.zeEventHostSignal(test.with.event[ping]));
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(wait_for(child) == 0);
     OK(ze.zeEventHostSignal(test.with.event[first_link]));
     finish(list);
     expect(test.with.values, 2);
-    OK(ze.zeCommandListDestroy(list));
 }
 
 } // namespace

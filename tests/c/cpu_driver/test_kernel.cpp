@@ -14,7 +14,7 @@ struct Args { // as in kernels.cl
 };
 
 static void structures() {
-    ze_kernel_handle_t kernel = make_kernel(module, "by_value");
+    const auto kernel = make_kernel(module, "by_value");
     std::vector<unsigned char> memory(64 + 1);
     unsigned char *odd = memory.data() + 3; // memory from malloc, odd offset
     odd[0] = 100;
@@ -40,11 +40,10 @@ static void structures() {
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 2, sizeof args - 5, &args),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     std::free(out - 1);
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 static void bad_arguments() {
-    ze_kernel_handle_t kernel = make_kernel(module, "scale");
+    const auto kernel = make_kernel(module, "scale");
     int value = 1;
     CHECK_RESULT(ze.zeKernelSetArgumentValue(kernel, 3, 4, &value),
                  ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
@@ -56,12 +55,12 @@ static void bad_arguments() {
     ze_group_count_t groups{1, 1, 1};
     CHECK_RESULT(ze.zeCommandListAppendLaunchKernel(list, kernel, &groups, nullptr, 0, nullptr),
                  ZE_RESULT_ERROR_INVALID_ARGUMENT); // not all arguments are set
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 static void null_pointers() {
-    ze_kernel_handle_t kernel = make_kernel(module, "null_check");
-    int *out = static_cast<int *>(shared(4)), *null = nullptr;
+    const auto kernel = make_kernel(module, "null_check");
+    const auto out = shared<int>(4);
+    int *const null = nullptr;
     set_arg(kernel, 1, out);
     for (int variant = 0; variant < 3; variant++) {
         if (variant == 0)
@@ -75,28 +74,25 @@ static void null_pointers() {
         finish(list);
         CHECK(out[0] == (variant != 1));
     }
-    destroy_all(out, kernel);
 }
 
 static void local_memory() {
-    ze_kernel_handle_t kernel = make_kernel(module, "local_sum");
+    const auto kernel = make_kernel(module, "local_sum");
     std::vector<int> a(256), sums(4);
     for (int i = 0; i < 256; i++)
         a[size_t(i)] = i;
     int *from = a.data(), *to = sums.data();
-    set_arg(kernel, 0, from);
-    set_arg(kernel, 1, to);
+    set_args(kernel, from, to);
     OK(ze.zeKernelSetArgumentValue(kernel, 2, 0, nullptr)); // 0: not used, as with Intel's driver
     OK(ze.zeKernelSetArgumentValue(kernel, 2, 64 * sizeof(int), nullptr));
     launch(list, kernel, 4, 64);
     finish(list);
     for (int g = 0; g < 4; g++)
         CHECK(sums[size_t(g)] == 64 * 64 * g + 63 * 32);
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 static void many_types() {
-    ze_kernel_handle_t kernel = make_kernel(module, "many_types");
+    const auto kernel = make_kernel(module, "many_types");
     double out = 0, *pointer = &out;
     char c = 1;
     unsigned char u[4] = {0, 0, 0, 2};
@@ -106,26 +102,15 @@ static void many_types() {
     double d = 6;
     int i8[8] = {0, 0, 0, 0, 0, 0, 0, 9};
     unsigned long ul = 10;
-    set_arg(kernel, 0, c);
-    set_arg(kernel, 1, u);
-    set_arg(kernel, 2, s);
-    set_arg(kernel, 3, l);
-    set_arg(kernel, 4, f);
-    set_arg(kernel, 5, d);
-    set_arg(kernel, 6, f3);
-    set_arg(kernel, 7, half);
-    set_arg(kernel, 8, i8);
-    set_arg(kernel, 9, ul);
-    set_arg(kernel, 10, pointer);
+    set_args(kernel, c, u, s, l, f, d, f3, half, i8, ul, pointer);
     launch(list, kernel, 1, 1);
     finish(list);
     CHECK(out == 55);
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 static void group_sizes() {
     const auto bad = ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
-    ze_kernel_handle_t kernel = make_kernel(module, "ids");
+    const auto kernel = make_kernel(module, "ids");
     CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 0, 1, 1), bad);
     CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 1u << 30, 1, 1), bad);
     CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 1024, 1024, 1024), bad);
@@ -152,21 +137,19 @@ static void group_sizes() {
     ze_group_count_t none{0, 1, 1};
     OK(ze.zeCommandListAppendLaunchKernel(list, kernel, &none, nullptr, 0, nullptr));
     finish(list);
-    OK(ze.zeKernelDestroy(kernel));
 
-    kernel = make_kernel(module, "fixed_size");
+    const auto fixed = make_kernel(module, "fixed_size");
     ze_kernel_properties_t p{};
     p.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
-    OK(ze.zeKernelGetProperties(kernel, &p));
+    OK(ze.zeKernelGetProperties(fixed, &p));
     CHECK(p.numKernelArgs == 1 && p.requiredGroupSizeX == 8 && p.requiredGroupSizeY == 2 &&
           p.requiredGroupSizeZ == 1);
-    CHECK_RESULT(ze.zeKernelSetGroupSize(kernel, 4, 4, 1), bad);
-    OK(ze.zeKernelSetGroupSize(kernel, 8, 2, 1));
-    OK(ze.zeKernelDestroy(kernel));
+    CHECK_RESULT(ze.zeKernelSetGroupSize(fixed, 4, 4, 1), bad);
+    OK(ze.zeKernelSetGroupSize(fixed, 8, 2, 1));
 }
 
 static void attributes() {
-    ze_kernel_handle_t kernel = make_kernel(module, "sub_groups");
+    const auto kernel = make_kernel(module, "sub_groups");
     ze_kernel_preferred_group_size_properties_t preferred{};
     preferred.stype = ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES;
     ze_kernel_properties_t p{};
@@ -192,13 +175,12 @@ static void attributes() {
     OK(ze.zeKernelGetIndirectAccess(kernel, &flags));
     CHECK(flags == ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST);
     OK(ze.zeKernelSetCacheConfig(kernel, ZE_CACHE_CONFIG_FLAG_LARGE_SLM));
-    OK(ze.zeKernelDestroy(kernel));
 }
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("kernels.spv");
-    list = immediate_list();
+    module = load_module("kernels.spv").release();
+    list = immediate_list().release();
     structures();
     bad_arguments();
     null_pointers();

@@ -11,22 +11,21 @@ static ze_module_handle_t module;
 /// One closed list runs on two queues at once, twice, with different group counts in memory. The
 /// thread sanitizer would report state that executions share.
 static void two_queues() {
-    ze_kernel_handle_t kernel = make_kernel(module, "count_shapes");
-    auto *seen = static_cast<int *>(shared(256 * sizeof(int)));
+    const auto kernel = make_kernel(module, "count_shapes");
+    const auto seen = shared<int>(256 * sizeof(int));
     std::memset(seen, 0, 256 * sizeof(int));
-    auto *groups = static_cast<ze_group_count_t *>(shared(sizeof(ze_group_count_t)));
+    const auto groups = shared<ze_group_count_t>(sizeof(ze_group_count_t));
     set_arg(kernel, 0, seen);
     OK(ze.zeKernelSetGroupSize(kernel, 1, 1, 1));
-    ze_command_list_handle_t list = regular_list();
+    const auto list = regular_list();
     OK(ze.zeCommandListAppendLaunchKernelIndirect(list, kernel, groups, nullptr, 0, nullptr));
     OK(ze.zeCommandListClose(list));
     const int rounds = 300;
     auto execute = [&] {
-        ze_command_queue_handle_t queue = make_queue();
+        const auto queue = make_queue();
         for (int i = 0; i < rounds; i++)
             OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
         OK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
-        OK(ze.zeCommandQueueDestroy(queue));
     };
     for (ze_group_count_t count : {ze_group_count_t{1, 8, 1}, ze_group_count_t{8, 3, 1}}) {
         *groups = count;
@@ -39,28 +38,27 @@ static void two_queues() {
             const int expected = x == 1 && y == 8 ? 8 : x == 8 && y == 3 ? 24 : 0;
             CHECK(seen[x * 16 + y] == 2 * rounds * expected);
         }
-    destroy_all(list, kernel, seen, groups);
 }
 
 /// Launches several kernels. Their number and their group counts are in memory that is written
 /// after the append.
 static void several_kernels(ze_command_list_handle_t immediate) {
-    ze_kernel_handle_t kernels[3];
-    auto *counts = static_cast<int *>(shared(3 * sizeof(int)));
-    auto *groups = static_cast<ze_group_count_t *>(shared(3 * sizeof(ze_group_count_t)));
-    auto *number = static_cast<uint32_t *>(shared(sizeof(uint32_t)));
+    Owned<ze_kernel_handle_t> kernels[3];
+    const auto counts = shared<int>(3 * sizeof(int));
+    const auto groups = shared<ze_group_count_t>(3 * sizeof(ze_group_count_t));
+    const auto number = shared<uint32_t>(sizeof(uint32_t));
     for (uint32_t i = 0; i < 3; i++) {
         kernels[i] = make_kernel(module, "count_items");
         set_arg(kernels[i], 0, counts + i);
         OK(ze.zeKernelSetGroupSize(kernels[i], 4, 1, 1));
     }
-    ze_event_pool_handle_t pool = make_pool(2);
-    ze_event_handle_t go = make_event(pool, 0), done = make_event(pool, 1);
+    const auto pool = make_pool(2);
+    const auto go = make_event(pool, 0), done = make_event(pool, 1);
     for (uint32_t launched : {0u, 1u, 2u, 3u, 7u}) { // more than there are: all
         std::memset(counts, 0, 3 * sizeof(int));
         *number = 99;
-        OK(ze.zeCommandListAppendLaunchMultipleKernelsIndirect(immediate, 3, kernels, number, groups, done, 1,
-                                                               &go));
+        OK(ze.zeCommandListAppendLaunchMultipleKernelsIndirect(immediate, 3, &kernels[0], number, groups,
+                                                               done, 1, &go));
         *number = launched;
         for (uint32_t i = 0; i < 3; i++)
             groups[i] = {i + 1, 2, 1};
@@ -73,16 +71,12 @@ static void several_kernels(ze_command_list_handle_t immediate) {
         OK(ze.zeEventHostReset(done));
     }
     const auto null_pointer = ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    CHECK_RESULT(ze.zeCommandListAppendLaunchMultipleKernelsIndirect(immediate, 3, kernels, nullptr, groups,
-                                                                     nullptr, 0, nullptr),
+    CHECK_RESULT(ze.zeCommandListAppendLaunchMultipleKernelsIndirect(immediate, 3, &kernels[0], nullptr,
+                                                                     groups, nullptr, 0, nullptr),
                  null_pointer);
-    CHECK_RESULT(ze.zeCommandListAppendLaunchMultipleKernelsIndirect(immediate, 3, kernels, number, nullptr,
-                                                                     nullptr, 0, nullptr),
+    CHECK_RESULT(ze.zeCommandListAppendLaunchMultipleKernelsIndirect(immediate, 3, &kernels[0], number,
+                                                                     nullptr, nullptr, 0, nullptr),
                  null_pointer);
-    destroy_all(go, done, pool);
-    for (ze_kernel_handle_t kernel : kernels)
-        OK(ze.zeKernelDestroy(kernel));
-    destroy_all(counts, groups, number);
 }
 
 /// All work-groups of a cooperative launch have to run at once. The OpenCL runtime promises that of
@@ -93,8 +87,8 @@ static void cooperative(ze_command_list_handle_t list) {
     group.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
     OK(ze.zeDeviceGetCommandQueueGroupProperties(device, &count, &group));
     CHECK(group.flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COOPERATIVE_KERNELS);
-    ze_kernel_handle_t kernel = make_kernel(module, "count_items");
-    auto *items = static_cast<int *>(shared(sizeof(int)));
+    const auto kernel = make_kernel(module, "count_items");
+    const auto items = shared<int>(sizeof(int));
     *items = 0;
     set_arg(kernel, 0, items);
     OK(ze.zeKernelSetGroupSize(kernel, 32, 2, 1));
@@ -107,7 +101,6 @@ static void cooperative(ze_command_list_handle_t list) {
                  ZE_RESULT_ERROR_INVALID_ARGUMENT);
     finish(list);
     CHECK(*items == 64);
-    destroy_all(kernel, items);
 }
 
 struct GroupSize { // ze_group_size_t, of newer headers
@@ -135,8 +128,8 @@ static void with_arguments(ze_command_list_handle_t list) {
         newer<ze_result_t (*)(ze_command_list_handle_t, ze_kernel_handle_t, ze_group_count_t, GroupSize,
                               void **, const void *, Handle, uint32_t, Handle *)>(
             "zeCommandListAppendLaunchKernelWithArguments");
-    ze_kernel_handle_t kernel = make_kernel(module, "sizes");
-    auto *out = static_cast<uint64_t *>(shared(5 * sizeof(uint64_t)));
+    const auto kernel = make_kernel(module, "sizes");
+    const auto out = shared<uint64_t>(5 * sizeof(uint64_t));
     uint64_t wide = 11;
     int vector[4] = {1, 2, 3, 4}, pointee = 5, *pointer = &pointee;
     float three[4] = {1, 2, 3, 0};
@@ -173,17 +166,16 @@ static void with_arguments(ze_command_list_handle_t list) {
     OK(with_parameters(list, kernel, &one, nullptr, nullptr, 0, nullptr));
     finish(list);
     CHECK(out[0] == 11);
-    destroy_all(kernel, out);
 }
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("launches.spv");
+    module = load_module("launches.spv").release();
     two_queues();
-    ze_command_list_handle_t list = immediate_list();
+    auto list = immediate_list();
     several_kernels(list);
     cooperative(list);
     with_arguments(list);
-    OK(ze.zeCommandListDestroy(list));
+    list.end();
     std::puts("ok");
 }

@@ -29,24 +29,24 @@ struct Work {
     int from = 5, to = 0;
 
     void make_gate(ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE) {
-        gates = make_pool(1, flags);
-        gate = make_event(gates, 0);
+        gates = make_pool(1, flags).release();
+        gate = make_event(gates, 0).release();
     }
     void make_target(ze_event_pool_flags_t flags, const void *next = nullptr) {
         const ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, next, flags, 1};
         OK(ze.zeEventPoolCreate(context, &desc, 1, &device, &targets));
-        target = make_event(targets, 0);
+        target = make_event(targets, 0).release();
     }
     ze_result_t append() {
         return ze.zeCommandListAppendMemoryCopy(list, &to, &from, sizeof to, target, 1, &gate);
     }
     ze_result_t execute() { return ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, fence); }
     void make_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS) {
-        list = immediate_list(mode);
+        list = immediate_list(mode).release();
     }
     void make_queue(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS) {
-        queue = ::make_queue(mode);
-        list = regular_list();
+        queue = ::make_queue(mode).release();
+        list = regular_list().release();
         OK(append());
         OK(ze.zeCommandListClose(list));
     }
@@ -75,7 +75,8 @@ struct Work {
     void destroy() {
         destroy_waited_for();
         destroy_streams();
-        destroy_all(gate, gates);
+        ::destroy(gate);
+        ::destroy(gates);
     }
 };
 
@@ -171,7 +172,7 @@ const Kind kinds[] = {
      [](Work &w) {
          w.make_gate();
          w.make_list();
-         w.freed = shared(64);
+         w.freed = shared<int>(64).release();
          OK(w.append());
      },
      [](Work &w) {
@@ -250,18 +251,13 @@ void cancel_asynchronously(const Kind &kind, Work &w) {
 /// The wait goes on in the parent. The child has a copy of the work, and may wait for it, too.
 void fork(const Kind &kind, Work &w) {
     Waiting waiting(kind, w);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        alarm(60);
-        w.open();
-        if (!(kind.traits & Kind::submits))
-            OK(kind.wait(w));
-        w.finish();
-        CHECK(w.to == 5);
-        _exit(0);
-    }
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(in_child([&] {
+              w.open();
+              if (!(kind.traits & Kind::submits))
+                  OK(kind.wait(w));
+              w.finish();
+              CHECK(w.to == 5);
+          }) == 0);
     CHECK(w.to == 0 || kind.traits & Kind::shares_state);
     w.open();
     OK(waiting.join());
@@ -298,7 +294,6 @@ struct AtExit {
 
 /// The wait ends with ZE_RESULT_ERROR_UNINITIALIZED. `joins`: the program waits for its thread.
 [[noreturn]] void exit(const Kind &kind, Work &w, bool joins) {
-    alarm(60);
     auto waiting = std::make_unique<Waiting>(kind, w);
     if (joins)
         at_exit.waiting = std::move(waiting);
@@ -311,16 +306,12 @@ struct AtExit {
 int exits(int argc, char **argv) {
     for (const Kind &kind : kinds)
         for (const bool joins : {true, false}) {
-            std::fflush(stdout);
-            const pid_t child = ::fork();
-            if (child == 0) {
+            const int status = in_child([&] {
                 open_driver(argc, argv);
                 auto &w = *new Work; // static destructors may still look at it
                 kind.make(w);
                 exit(kind, w, joins);
-            }
-            int status = 0;
-            CHECK(waitpid(child, &status, 0) == child);
+            });
             if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
                 return 77;
             if (!WIFEXITED(status) || WEXITSTATUS(status) != 40)

@@ -9,8 +9,8 @@ using Code = std::vector<uint8_t>;
 static const auto unlinked = ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED;
 static const auto link_failure = ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
 
-static ze_module_handle_t create(const Code &code, ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV,
-                                 std::string *log = nullptr) {
+static Owned<ze_module_handle_t>
+create(const Code &code, ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV, std::string *log = nullptr) {
     ze_module_handle_t module = nullptr;
     std::string text;
     const ze_result_t result = build(code, &module, &text, format);
@@ -19,13 +19,13 @@ static ze_module_handle_t create(const Code &code, ze_module_format_t format = Z
     OK(result);
     if (log)
         *log = text;
-    return module;
+    return Owned(module);
 }
 
 /// Replaces a module by one that is made of its native binary.
-static void reload(ze_module_handle_t &module) {
+static void reload(Owned<ze_module_handle_t> &module) {
     const Code binary = native_of(module);
-    OK(ze.zeModuleDestroy(module));
+    module.end();
     module = create(binary, ZE_MODULE_FORMAT_NATIVE);
 }
 
@@ -52,17 +52,14 @@ static ze_result_t try_kernel(ze_module_handle_t module, const char *name) {
 }
 
 static std::vector<int> run(ze_module_handle_t module, const char *name, int value = 0) {
-    auto *out = static_cast<int *>(shared(8 * sizeof(int)));
+    const auto out = shared<int>(8 * sizeof(int));
     std::memset(out, 0, 8 * sizeof(int));
     out[0] = value;
-    ze_kernel_handle_t kernel = make_kernel(module, name);
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    const auto kernel = make_kernel(module, name);
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_arg(kernel, 0, out);
     launch(list, kernel, 1, 1);
-    destroy_all(list, kernel);
-    const std::vector<int> result(out, out + 8);
-    OK(ze.zeMemFree(context, out));
-    return result;
+    return {&out[0], &out[8]};
 }
 
 static int *pointer_to(ze_module_handle_t module, const char *name, size_t expected_size) {
@@ -74,7 +71,7 @@ static int *pointer_to(ze_module_handle_t module, const char *name, size_t expec
 }
 
 static void globals(bool from_native) {
-    ze_module_handle_t module = load_module("link_exporter.spv"), second = load_module("link_exporter.spv");
+    auto module = load_module("link_exporter.spv"), second = load_module("link_exporter.spv");
     if (from_native)
         reload(module);
     int *counter = pointer_to(module, "counter", 4), *table = pointer_to(module, "table", 16);
@@ -85,9 +82,8 @@ static void globals(bool from_native) {
     // of its own.
     *counter = 7;
     const int nine = 9;
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     OK(ze.zeCommandListAppendMemoryCopy(list, table + 3, &nine, sizeof nine, nullptr, 0, nullptr));
-    OK(ze.zeCommandListDestroy(list));
     const std::vector<int> seen = run(module, "read_exporter");
     CHECK(seen[0] == 7 && seen[1] == 0 && seen[2] == 9);
     CHECK(*pointer_to(second, "counter", 4) == 40);
@@ -103,13 +99,12 @@ static void globals(bool from_native) {
     CHECK_RESULT(ze.zeModuleGetGlobalPointer(module, nullptr, &size, &pointer),
                  ZE_RESULT_ERROR_INVALID_NULL_POINTER);
     CHECK(!has_imports(module));
-    destroy_all(module, second);
 }
 
 /// Calls a function that counts its calls in a variable of its module. Functions that the runtime
 /// would call wrongly are refused.
 static void function_pointers(bool from_native) {
-    ze_module_handle_t module = load_module("link_exporter.spv"), caller = load_module("call_pointer.spv");
+    auto module = load_module("link_exporter.spv"), caller = load_module("call_pointer.spv");
     if (from_native)
         reload(module);
     void *function = nullptr, *again = nullptr;
@@ -117,11 +112,10 @@ static void function_pointers(bool from_native) {
     OK(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", &again));
     CHECK(function && function == again);
     const int n = 64;
-    auto *out = static_cast<int *>(shared(n * sizeof(int)));
-    ze_kernel_handle_t kernel = make_kernel(caller, "call_pointer");
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
-    set_arg(kernel, 0, function);
-    set_arg(kernel, 1, out);
+    const auto out = shared<int>(n * sizeof(int));
+    const auto kernel = make_kernel(caller, "call_pointer");
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    set_args(kernel, function, out);
     launch(list, kernel, 4, n / 4);
     for (int i = 0; i < n; i++)
         CHECK(out[i] == 2 * i + 1);
@@ -136,14 +130,13 @@ static void function_pointers(bool from_native) {
     }
     CHECK_RESULT(ze.zeModuleGetFunctionPointer(module, "doubled_plus_one", nullptr),
                  ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-    destroy_all(list, kernel, module, caller, out);
 }
 
 /// Kernels of one module call functions of another. The variables of each exist once.
 static void two_modules(bool from_native) {
     std::string log;
-    ze_module_handle_t exporter = load_module("link_exporter.spv"),
-                       importer = create(read_file("link_importer.spv"), ZE_MODULE_FORMAT_IL_SPIRV, &log);
+    auto exporter = load_module("link_exporter.spv"),
+         importer = create(read_file("link_importer.spv"), ZE_MODULE_FORMAT_IL_SPIRV, &log);
     const std::string sentence =
         "the module imports counter, exported_add, exported_constants, table, which neither";
     CHECK(log.find(sentence) != std::string::npos);
@@ -166,10 +159,9 @@ static void two_modules(bool from_native) {
     CHECK_RESULT(link({importer}, &log), link_failure);
     CHECK(log.find("imports exported_add, which none of the modules exports") != std::string::npos);
     CHECK_RESULT(try_kernel(importer, "use"), unlinked);
-    ze_module_handle_t second = load_module("link_exporter.spv");
+    const auto second = load_module("link_exporter.spv");
     CHECK_RESULT(link({exporter, importer, second}, &log), link_failure);
     CHECK(log.find("imports exported_add, which several of the modules export") != std::string::npos);
-    OK(ze.zeModuleDestroy(second));
 
     OK(link({importer, exporter, exporter}, &log));
     CHECK(log.find("module 0 imports exported_add from module 1") != std::string::npos);
@@ -192,47 +184,44 @@ static void two_modules(bool from_native) {
         OK(link({importer, exporter}));
         CHECK(run(importer, "use")[1] == 44);
     }
-    OK(ze.zeModuleDestroy(exporter)); // the importer keeps what it is linked with
+    exporter.end(); // the importer keeps what it is linked with
     CHECK(run(importer, "use")[1] == (from_native ? 45 : 44));
-    OK(ze.zeModuleDestroy(importer));
 }
 
 /// A library that needs another library, whose module is destroyed before its use. Two modules that
 /// need each other.
 static void many_modules() {
-    ze_module_handle_t middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv"),
-                       user = load_module("link_user.spv"), other = load_module("link_other.spv");
+    auto middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv"),
+         user = load_module("link_user.spv"), other = load_module("link_other.spv");
     CHECK(has_imports(middle) && !has_imports(leaf) && has_imports(user) && has_imports(other));
     void *function = nullptr;
     CHECK_RESULT(ze.zeModuleGetFunctionPointer(middle, "middle", &function), unlinked);
     OK(link({middle, leaf}));
     OK(ze.zeModuleGetFunctionPointer(middle, "middle", &function));
-    OK(ze.zeModuleDestroy(leaf));
+    leaf.end();
     OK(link({other, user, middle}));
     CHECK(run(user, "use_library", 5)[0] == 210);
     CHECK(run(user, "use_library", 7)[0] == 224);
     CHECK(run(user, "use_other", 5)[0] == 15 && run(other, "use_user", 5)[0] == 6);
-    OK(ze.zeModuleDestroy(middle));
+    middle.end();
     CHECK(run(user, "use_library", 0)[0] == 224);
-    destroy_all(user, other);
 }
 
 /// A module imports a builtin that this driver has itself, and a function of another module.
 static void builtins() {
-    ze_module_handle_t importer = load_module("builtins_importer.spv"), library = load_module("library.spv");
+    const auto importer = load_module("builtins_importer.spv"), library = load_module("library.spv");
     CHECK(has_imports(importer));
     OK(link({importer, library}));
     const int lanes = 16;
-    auto *a = static_cast<int *>(shared(lanes * sizeof(int)));
+    const auto a = shared<int>(lanes * sizeof(int));
     for (int i = 0; i < lanes; i++)
         a[i] = i;
-    ze_kernel_handle_t kernel = make_kernel(importer, "multiply_more");
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    const auto kernel = make_kernel(importer, "multiply_more");
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_arg(kernel, 0, a);
     launch(list, kernel, 1, lanes);
     for (int i = 0; i < lanes; i++)
         CHECK(a[i] == (i + 32 * 2) * 3 + 1);
-    destroy_all(list, kernel, importer, library, a);
 }
 
 static std::string inspect(std::vector<ze_module_handle_t> modules, uint32_t flags) {
@@ -243,7 +232,7 @@ static std::string inspect(std::vector<ze_module_handle_t> modules, uint32_t fla
 }
 
 static void inspection() {
-    ze_module_handle_t middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv");
+    const auto middle = load_module("link_middle.spv"), leaf = load_module("link_leaf.spv");
     const uint32_t imports = ZE_LINKAGE_INSPECTION_EXT_FLAG_IMPORTS,
                    unresolvable = ZE_LINKAGE_INSPECTION_EXT_FLAG_UNRESOLVABLE_IMPORTS,
                    exports = ZE_LINKAGE_INSPECTION_EXT_FLAG_EXPORTS;
@@ -256,7 +245,6 @@ static void inspection() {
     ze_linkage_inspection_ext_desc_t desc{ZE_STRUCTURE_TYPE_LINKAGE_INSPECTION_EXT_DESC, nullptr, 8};
     ze_module_build_log_handle_t log = nullptr;
     CHECK_RESULT(ze.zeModuleInspectLinkageExt(&desc, 1, &middle, &log), ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    destroy_all(middle, leaf);
 }
 
 int main(int argc, char **argv) {

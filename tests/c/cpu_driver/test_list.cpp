@@ -69,9 +69,9 @@ static void regions(ze_command_list_handle_t list) {
 }
 
 static void ordering(ze_command_queue_mode_t mode) {
-    ze_command_list_handle_t list = immediate_list(mode);
-    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
-    auto *a = static_cast<int *>(shared(64 * 4));
+    auto list = immediate_list(mode);
+    const auto kernel = make_kernel(module, "add_one");
+    const auto a = shared<int>(64 * 4);
     set_arg(kernel, 0, a);
     const int zero = 0;
     OK(ze.zeCommandListAppendMemoryFill(list, a, &zero, 4, 256, nullptr, 0, nullptr));
@@ -89,9 +89,8 @@ static void ordering(ze_command_queue_mode_t mode) {
     // An asynchronous list may be destroyed while it works: it finishes first.
     for (int i = 0; i < 10; i++)
         launch(list, kernel, 2, 32);
-    OK(ze.zeCommandListDestroy(list));
+    list.end();
     CHECK(a[0] == 60);
-    destroy_all(a, kernel);
 }
 
 static void timestamps(ze_command_list_handle_t list) {
@@ -105,28 +104,24 @@ static void timestamps(ze_command_list_handle_t list) {
 }
 
 static void timeouts(ze_command_list_handle_t list) {
-    ze_kernel_handle_t spin = make_kernel(module, "spin");
-    int out[4] = {}, *pointer = out, rounds = 100000000;
-    set_arg(spin, 0, pointer);
-    set_arg(spin, 1, rounds);
+    const auto spin = make_kernel(module, "spin");
+    int out[4] = {};
+    set_args(spin, &out[0], 100000000);
     launch(list, spin, 1, 1);
     CHECK_RESULT(ze.zeCommandListHostSynchronize(list, 0), ZE_RESULT_NOT_READY);
     CHECK_RESULT(ze.zeCommandListHostSynchronize(list, 1000000), ZE_RESULT_NOT_READY);
     OK(ze.zeCommandListHostSynchronize(list, UINT64_MAX - 1));
     OK(ze.zeCommandListHostSynchronize(list, 0));
-    OK(ze.zeKernelDestroy(spin));
 }
 
 static void regular(ze_command_queue_mode_t mode) {
-    ze_command_queue_handle_t queue = make_queue(mode);
-    ze_command_list_handle_t list = regular_list(), second = regular_list();
-    ze_kernel_handle_t kernel = make_kernel(module, "scale");
-    auto *a = static_cast<int *>(shared(400)), *b = static_cast<int *>(shared(400));
+    const auto queue = make_queue(mode);
+    const auto list = regular_list(), second = regular_list();
+    const auto kernel = make_kernel(module, "scale");
+    const auto a = shared<int>(400), b = shared<int>(400);
     for (int i = 0; i < 100; i++)
         a[i] = i;
-    set_arg(kernel, 0, a);
-    set_arg(kernel, 1, b);
-    set_arg(kernel, 2, 2);
+    set_args(kernel, a, b, 2);
     launch(list, kernel, 10, 10);
     set_arg(kernel, 0, b); // must not reach what is recorded
     set_arg(kernel, 1, a);
@@ -160,11 +155,10 @@ static void regular(ze_command_queue_mode_t mode) {
     OK(ze.zeFenceQueryStatus(fence));
     OK(ze.zeFenceDestroy(fence));
     // The same lists on an immediate list.
-    ze_command_list_handle_t immediate = immediate_list();
+    const auto immediate = immediate_list();
     OK(ze.zeCommandListImmediateAppendCommandListsExp(immediate, 2, both, nullptr, 0, nullptr));
     finish(immediate);
     CHECK(a[99] == 10 * 990);
-    OK(ze.zeCommandListDestroy(immediate));
     OK(ze.zeCommandListReset(list));
     const int one = 1;
     OK(ze.zeCommandListAppendMemoryFill(list, b, &one, 4, 400, nullptr, 0, nullptr));
@@ -172,13 +166,12 @@ static void regular(ze_command_queue_mode_t mode) {
     OK(ze.zeCommandQueueExecuteCommandLists(queue, 1, &list, nullptr));
     OK(ze.zeCommandQueueSynchronize(queue, UINT64_MAX));
     CHECK(b[5] == 1);
-    destroy_all(kernel, list, second, queue, a, b);
 }
 
 static void indirect(ze_command_list_handle_t list) {
-    ze_kernel_handle_t kernel = make_kernel(module, "add_one");
-    auto *a = static_cast<int *>(shared(400));
-    auto *groups = static_cast<ze_group_count_t *>(shared(sizeof(ze_group_count_t)));
+    const auto kernel = make_kernel(module, "add_one");
+    const auto a = shared<int>(400);
+    const auto groups = shared<ze_group_count_t>(sizeof(ze_group_count_t));
     std::memset(a, 0, 400);
     *groups = {1, 1, 1};
     set_arg(kernel, 0, a);
@@ -188,14 +181,13 @@ static void indirect(ze_command_list_handle_t list) {
     OK(ze.zeCommandListAppendLaunchKernelIndirect(list, kernel, groups, nullptr, 0, nullptr));
     finish(list);
     CHECK(a[49] == 1 && a[50] == 0);
-    destroy_all(a, groups, kernel);
 }
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("kernels.spv");
+    module = load_module("kernels.spv").release();
     for (auto mode : {ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS, ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS}) {
-        ze_command_list_handle_t list = immediate_list(mode);
+        const auto list = immediate_list(mode);
         copies(list);
         fills(list);
         empty_pattern(list);
@@ -204,7 +196,6 @@ int main(int argc, char **argv) {
         indirect(list);
         if (mode == ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS)
             timeouts(list);
-        OK(ze.zeCommandListDestroy(list));
         ordering(mode);
         regular(mode);
     }

@@ -46,7 +46,8 @@ static void kinds() {
             }
     void *a = allocate(ZE_MEMORY_TYPE_HOST, 10, 0), *b = allocate(ZE_MEMORY_TYPE_HOST, 10, 0);
     CHECK(query(a).id != query(b).id);
-    destroy_all(a, b);
+    destroy(a);
+    destroy(b);
 }
 
 static void bad_input() {
@@ -73,21 +74,9 @@ static void bad_input() {
     CHECK_RESULT(ze.zeMemFree(context, ours), ZE_RESULT_ERROR_INVALID_ARGUMENT);
 }
 
-static void free_policies() {
-    void *p = allocate(ZE_MEMORY_TYPE_SHARED, 1 << 20, 0);
-    ze_command_list_handle_t list = immediate_list();
-    char pattern = 5;
-    OK(ze.zeCommandListAppendMemoryFill(list, p, &pattern, 1, 1 << 20, nullptr, 0, nullptr));
-    ze_memory_free_ext_desc_t desc{ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC, nullptr,
-                                   ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE};
-    OK(ze.zeMemFreeExt(context, &desc, p));
-    OK(ze.zeCommandListDestroy(list));
-}
-
 int main(int argc, char **argv) {
     open_driver(argc, argv);
     kinds();
     bad_input();
-    free_policies();
     std::puts("ok");
 }

@@ -8,20 +8,19 @@
 #include "spirv_edit.h"
 
 static void run_one(ze_module_handle_t module, const char *name, int *out) {
-    ze_kernel_handle_t kernel = make_kernel(module, name);
-    ze_command_list_handle_t list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+    const auto kernel = make_kernel(module, name);
+    const auto list = immediate_list(ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
     set_arg(kernel, 0, out);
     launch(list, kernel, 1, 1);
-    destroy_all(list, kernel);
 }
 
 static void constants(const std::vector<uint8_t> &code) {
-    auto *out = static_cast<int *>(shared(8));
-    ze_module_handle_t module = nullptr;
+    const auto out = shared<int>(8);
+    Owned<ze_module_handle_t> module;
     OK(build(code, &module));
     run_one(module, "specialised", out);
     CHECK(out[0] == 42 && out[1] == 1000);
-    OK(ze.zeModuleDestroy(module));
+    module.end();
     const int seven = 77, nine = 99, unknown = 1;
     const uint32_t ids[] = {9, 12345, 7};
     const void *values[] = {&nine, &unknown, &seven};
@@ -31,7 +30,6 @@ static void constants(const std::vector<uint8_t> &code) {
     CHECK(log.find("12345") != std::string::npos);
     run_one(module, "specialised", out);
     CHECK(out[0] == 77 && out[1] == 99);
-    destroy_all(module, out);
 }
 
 static void flags(const std::vector<uint8_t> &code) {
@@ -80,10 +78,9 @@ static void native(const std::vector<uint8_t> &code) {
     OK(ze.zeModuleDestroy(module));
     OK(build(binary, &again, nullptr, ZE_MODULE_FORMAT_NATIVE));
     names_and_properties(again);
-    auto *out = static_cast<int *>(shared(8));
+    const auto out = shared<int>(8);
     run_one(again, "specialised", out);
     CHECK(out[0] == 42 && out[1] == 1000);
-    OK(ze.zeMemFree(context, out));
     // A module made of a native binary has a native binary again.
     OK(ze.zeModuleGetNativeBinary(again, &size, nullptr));
     OK(ze.zeModuleDestroy(again));
@@ -165,13 +162,12 @@ static void linked() {
     desc.format = ZE_MODULE_FORMAT_IL_SPIRV;
     desc.inputSize = library.size(); // layers check these, drivers ignore them
     desc.pInputModule = library.data();
-    ze_module_handle_t module = nullptr;
+    Owned<ze_module_handle_t> module;
     OK(ze.zeModuleCreate(context, device, &desc, &module, nullptr));
-    auto *out = static_cast<int *>(shared(4));
+    const auto out = shared<int>(4);
     out[0] = 5;
     run_one(module, "use_imported", out);
     CHECK(out[0] == 16);
-    destroy_all(out, module);
 }
 
 int main(int argc, char **argv) {
@@ -179,9 +175,8 @@ int main(int argc, char **argv) {
     auto code = read_file("kernels.spv");
     constants(code);
     flags(code);
-    ze_module_handle_t module = load_module("kernels.spv");
+    const auto module = load_module("kernels.spv");
     names_and_properties(module);
-    OK(ze.zeModuleDestroy(module));
     native(code);
     bad_spirv(code);
     linked();

@@ -70,15 +70,14 @@ static void list_properties() {
     ze_bool_t is_mutable = true;
     OK(newer.zeCommandListIsMutableExp(regular, &is_mutable));
     CHECK(!is_mutable);
-    OK(ze.zeCommandListDestroy(regular));
     OK(ze.zeCommandListDestroy(immediate));
 }
 
 /// They do what the older functions do, and refuse extensions that they do not know.
 static void with_parameters() {
     const ze_base_desc_t unknown{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr};
-    ze_command_list_handle_t list = immediate_list();
-    ze_command_list_handle_t regular = regular_list();
+    const auto list = immediate_list();
+    const auto regular = regular_list();
     int from = 41, to[4] = {};
     const int pattern = 3;
     OK(newer.zeCommandListAppendMemoryCopyWithParameters(list, &to[0], &from, 4, nullptr, nullptr, 0,
@@ -101,8 +100,6 @@ static void with_parameters() {
     CHECK_RESULT(newer.zeCommandListImmediateAppendCommandListsWithParameters(list, 1, &regular, &unknown,
                                                                               nullptr, 0, nullptr),
                  unsupported);
-    OK(ze.zeCommandListDestroy(regular));
-    OK(ze.zeCommandListDestroy(list));
 }
 
 struct Counted {
@@ -113,9 +110,9 @@ struct Counted {
 /// A host function runs in its turn: after its wait events and what is before it, and before its
 /// own event.
 static void host_function() {
-    ze_event_pool_handle_t pool = make_pool(2);
-    ze_event_handle_t gate = make_event(pool, 0), end = make_event(pool, 1);
-    ze_command_list_handle_t list = immediate_list();
+    const auto pool = make_pool(2);
+    const auto gate = make_event(pool, 0), end = make_event(pool, 1);
+    const auto list = immediate_list();
     int from = 5, copy = 0;
     Counted counted{&copy, 0, 0};
     auto look = [](void *user) {
@@ -139,10 +136,6 @@ static void host_function() {
     const ze_base_desc_t unknown{ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr};
     CHECK_RESULT(newer.zeCommandListAppendHostFunction(list, look, &counted, &unknown, nullptr, 0, nullptr),
                  unsupported);
-    OK(ze.zeCommandListDestroy(list));
-    OK(ze.zeEventDestroy(gate));
-    OK(ze.zeEventDestroy(end));
-    OK(ze.zeEventPoolDestroy(pool));
 }
 
 /// The driver's own context serves as any other, and is not for the program to destroy.

@@ -57,8 +57,8 @@ static int load_in_process(const char *library, const char *binary, uint32_t ver
         execl("/proc/self/exe", "other_build", "direct", binary, std::to_string(version).c_str(), nullptr);
         _exit(3);
     }
-    int status = 0;
-    CHECK(waitpid(process, &status, 0) == process && WIFEXITED(status));
+    const int status = wait_for(process);
+    CHECK(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
 
@@ -72,9 +72,8 @@ int main(int argc, char **argv) {
     const uint32_t version = version_of_driver();
     CHECK(ZE_MAJOR_VERSION(version) == 2);
 
-    ze_module_handle_t module = load_module("builtins.spv");
+    const auto module = load_module("builtins.spv");
     const std::vector<uint8_t> binary = native_of(module);
-    OK(ze.zeModuleDestroy(module));
     char path[] = "/tmp/ze-cpu-other-build-XXXXXX";
     const int descriptor = mkstemp(path);
     CHECK(descriptor >= 0 && write(descriptor, binary.data(), binary.size()) == ssize_t(binary.size()));

@@ -7,8 +7,6 @@
 #include <fstream>
 #include <map>
 
-#include <dlfcn.h>
-
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,20 +21,14 @@ fs::path self, driver_file, planted;
 
 // ---- the child process, in which the driver looks
 
-using Getter = ze_result_t (*)(ze_api_version_t, void *);
-
 /// Prints which planted library was loaded, and why the driver did not open.
 int look(const char *path) {
-    void *library = dlopen(path, RTLD_NOW);
-    CHECK(library);
+    const UnopenedDriver driver(path);
     if (path[0] != '/') // leave the folder that the relative path begins in
         CHECK(chdir("/") == 0);
-    void *global[8] = {};
-    OK(reinterpret_cast<Getter>(dlsym(library, "zeGetGlobalProcAddrTable"))(ZE_API_VERSION_1_0, global));
-    reinterpret_cast<decltype(&zeInit)>(global[0])(0);
+    driver.init(0);
     const char *loaded = std::getenv("PLANTED");
-    std::printf("%s\n%s", loaded ? loaded : "",
-                reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"))());
+    std::printf("%s\n%s", loaded ? loaded : "", driver.why());
     return 0;
 }
 
@@ -76,8 +68,7 @@ Answer ask(const Caller &caller) {
     for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;)
         text.append(part, size_t(got));
     close(ends[0]);
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(wait_for(child) == 0);
     const size_t line = text.find('\n');
     CHECK(line != std::string::npos);
     return {text.substr(0, line), text.substr(line + 1)};

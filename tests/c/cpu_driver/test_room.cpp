@@ -25,22 +25,7 @@ extern "C" int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
     return allowed-- > 0 ? real(thread, attributes, run, argument) : EAGAIN;
 }
 
-using Getter = ze_result_t (*)(ze_api_version_t, void *);
-
-struct Driver {
-    Driver() {
-        void *library = dlopen(std::getenv("ZE_CPU_TEST_LIBRARY"), RTLD_NOW);
-        CHECK(library);
-        void *table[8] = {};
-        OK(reinterpret_cast<Getter>(dlsym(library, "zeGetGlobalProcAddrTable"))(ZE_API_VERSION_1_0, table));
-        init = reinterpret_cast<decltype(&zeInit)>(table[0]);
-        why = reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"));
-    }
-    decltype(&zeInit) init;
-    const char *(*why)();
-};
-
-static void refuses(const Driver &driver, const char *because) {
+static void refuses(const UnopenedDriver &driver, const char *because) {
     CHECK_RESULT(driver.init(0), ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
     if (!std::strstr(driver.why(), because))
         std::printf("%s\n", driver.why());
@@ -48,7 +33,7 @@ static void refuses(const Driver &driver, const char *because) {
 }
 
 static void without_threads() {
-    const Driver driver;
+    const UnopenedDriver driver;
     allowed = 0;
     refuses(driver, "only 0 can be started");
     allowed = 1000;
@@ -64,7 +49,7 @@ static size_t address_space() {
 }
 
 static void without_address_space() {
-    const Driver driver;
+    const UnopenedDriver driver;
     allowed = 0; // the first attempt loads the runtime's libraries
     refuses(driver, "threads");
     allowed = 1000;
@@ -84,14 +69,14 @@ static void with_little_address_space() {
     CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
     limit.rlim_cur = address_space() + std::strtoul(std::getenv("MEGABYTES"), nullptr, 10) * (1 << 20);
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    const Driver driver;
+    const UnopenedDriver driver;
     if (driver.init(0) != ZE_RESULT_SUCCESS)
         refuses(driver, "ulimit -v");
 }
 
 /// A signal without a handler ends a process whose runtime never returns.
 static void with_stuck_runtime() {
-    Driver().init(0);
+    UnopenedDriver().init(0);
     _exit(1);
 }
 
@@ -106,9 +91,7 @@ static int run(const char *way, int signal_after_a_moment = 0) {
         sleep(1);
         kill(child, signal_after_a_moment);
     }
-    int status = 0;
-    CHECK(waitpid(child, &status, 0) == child);
-    return status;
+    return wait_for(child);
 }
 
 int main(int argc, char **argv) {

@@ -48,18 +48,16 @@ static void open_quietly(int argc, char **argv) {
     const Handlers changed;
     raise(SIGINT);
     CHECK(interrupts == 1);
-    ze_module_handle_t module = load_module("kernels.spv");
-    ze_kernel_handle_t kernel = make_kernel(module, "spin");
-    ze_command_list_handle_t list = immediate_list();
-    int *const out = static_cast<int *>(shared(4096));
-    set_arg(kernel, 0, out);
-    set_arg(kernel, 1, 10);
+    const auto module = load_module("kernels.spv");
+    const auto kernel = make_kernel(module, "spin");
+    const auto list = immediate_list();
+    const auto out = shared<int>(4096);
+    set_args(kernel, out, 10);
     launch(list, kernel, 4, 16);
     finish(list);
     check_same(changed);
     raise(SIGTERM);
     CHECK(interrupts == 2);
-    destroy_all(out, list, kernel, module);
 }
 
 static void open_while_signals_come(int argc, char **argv) {
@@ -85,14 +83,10 @@ int main(int argc, char **argv) {
     CHECK(sigaction(SIGINT, &own, nullptr) == 0);
     CHECK(signal(SIGHUP, SIG_IGN) != SIG_ERR);
     for (auto way : {open_quietly, open_while_signals_come}) {
-        const pid_t child = fork();
-        if (child == 0) {
-            alarm(60);
+        const int status = in_child([&] {
             way(argc, argv);
             std::exit(0);
-        }
-        int status = 0;
-        CHECK(waitpid(child, &status, 0) == child);
+        });
         if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
             return 77;
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);

@@ -26,44 +26,45 @@ bool same(const ze_kernel_timestamp_result_t &a, const ze_kernel_timestamp_resul
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// A kernel signals an event of a pool with these flags. All queries must agree, and lie between
-/// two looks at the clock.
+/// Kernels signal an event of a pool with these flags, which is reset in between. All queries must agree, and
+/// lie between two looks at the clock.
 void pool_with(ze_event_pool_flags_t flags) {
-    ze_event_pool_handle_t pool = make_pool(1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | flags);
-    ze_event_handle_t event = make_event(pool, 0);
+    const auto pool = make_pool(1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | flags);
+    const auto event = make_event(pool, 0);
     ze_kernel_timestamp_result_t direct_result{}, listed{}, appended{}, both{};
     HostSpans host{};
     Results results{results_type, nullptr, &both, &host};
     uint32_t count = 0;
     OK(query_both(event, device, &count, nullptr));
     CHECK(count == 1);
-    CHECK_RESULT(query_both(event, device, &count, &results), ZE_RESULT_NOT_READY);
-    CHECK_RESULT(ze.zeEventQueryKernelTimestamp(event, &direct_result), ZE_RESULT_NOT_READY);
+    const auto spin = make_kernel(module, "spin");
+    const auto list = immediate_list();
+    int out[8] = {};
+    set_args(spin, &out[0], 10000);
+    for (int round = 0; round < 2; round++) {
+        CHECK_RESULT(query_both(event, device, &count, &results), ZE_RESULT_NOT_READY);
+        CHECK_RESULT(ze.zeEventQueryKernelTimestamp(event, &direct_result), ZE_RESULT_NOT_READY);
+        uint64_t host_time = 0, before = 0, after = 0;
+        OK(ze.zeDeviceGetGlobalTimestamps(device, &host_time, &before));
+        launch(list, spin, 1, 8, event);
+        OK(ze.zeCommandListAppendQueryKernelTimestamps(list, 1, &event, &appended, nullptr, nullptr, 0,
+                                                       nullptr));
+        finish(list);
+        OK(ze.zeDeviceGetGlobalTimestamps(device, &host_time, &after));
 
-    ze_kernel_handle_t spin = make_kernel(module, "spin");
-    int out[8] = {}, *pointer = out, rounds = 10000;
-    set_arg(spin, 0, pointer);
-    set_arg(spin, 1, rounds);
-    uint64_t host_time = 0, before = 0, after = 0;
-    OK(ze.zeDeviceGetGlobalTimestamps(device, &host_time, &before));
-    ze_command_list_handle_t list = immediate_list();
-    launch(list, spin, 1, 8, event);
-    OK(ze.zeCommandListAppendQueryKernelTimestamps(list, 1, &event, &appended, nullptr, nullptr, 0, nullptr));
-    finish(list);
-    OK(ze.zeDeviceGetGlobalTimestamps(device, &host_time, &after));
-
-    OK(ze.zeEventQueryKernelTimestamp(event, &direct_result));
-    OK(ze.zeEventQueryTimestampsExp(event, device, &count, &listed));
-    OK(query_both(event, device, &count, &results));
-    CHECK(count == 1 && same(direct_result, listed) && same(direct_result, appended) &&
-          same(direct_result, both));
-    CHECK(direct_result.global.kernelStart >= before && direct_result.global.kernelEnd <= after);
-    CHECK(direct_result.global.kernelStart < direct_result.global.kernelEnd);
-    for (int i = 0; i < 2; i++) {
-        const uint64_t expected = i ? direct_result.global.kernelEnd : direct_result.global.kernelStart;
-        CHECK(host.global[i] == expected && host.context[i] == expected);
+        OK(ze.zeEventQueryKernelTimestamp(event, &direct_result));
+        OK(ze.zeEventQueryTimestampsExp(event, device, &count, &listed));
+        OK(query_both(event, device, &count, &results));
+        CHECK(count == 1 && same(direct_result, listed) && same(direct_result, appended) &&
+              same(direct_result, both));
+        CHECK(direct_result.global.kernelStart >= before && direct_result.global.kernelEnd <= after);
+        CHECK(direct_result.global.kernelStart < direct_result.global.kernelEnd);
+        for (int i = 0; i < 2; i++) {
+            const uint64_t expected = i ? direct_result.global.kernelEnd : direct_result.global.kernelStart;
+            CHECK(host.global[i] == expected && host.context[i] == expected);
+        }
+        OK(ze.zeEventHostReset(event));
     }
-    destroy_all(list, spin, event, pool);
 }
 
 void flags() {
@@ -92,7 +93,7 @@ void announced() {
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("kernels.spv");
+    module = load_module("kernels.spv").release();
     void *address = nullptr;
     OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeEventQueryKernelTimestampsExt", &address));
     query_both = reinterpret_cast<QueryBoth>(address);

@@ -70,7 +70,7 @@ void kernel_over_two_objects() {
     auto *values = reinterpret_cast<int *>(range);
     for (int i = 0; i < count; i++)
         values[i] = i;
-    ze_kernel_handle_t add = make_kernel(module, "add_one");
+    const auto add = make_kernel(module, "add_one");
     set_arg(add, 0, values);
     launch(list, add, uint32_t(count / 16), 16);
     int copy[4] = {};
@@ -109,7 +109,6 @@ void kernel_over_two_objects() {
     OK(ze.zeVirtualMemFree(context, range, 4 * half));
     CHECK(faults(range + half, false));
     OK(ze.zePhysicalMemDestroy(context, a));
-    OK(ze.zeKernelDestroy(add));
 }
 
 void access_attributes() {
@@ -173,7 +172,7 @@ void bad_input() {
     CHECK_RESULT(ze.zeVirtualMemMap(context, range + 3 * page, 2 * page, memory, 0, rw), invalid);
     CHECK_RESULT(ze.zeVirtualMemMap(context, range, page, memory, 0, ze_memory_access_attribute_t(3)),
                  ZE_RESULT_ERROR_INVALID_ENUMERATION);
-    auto *foreign = static_cast<uint8_t *>(shared(page, page));
+    const auto foreign = shared<uint8_t>(page, page);
     CHECK_RESULT(ze.zeVirtualMemMap(context, foreign, page, memory, 0, rw), invalid);
     CHECK_RESULT(ze.zeVirtualMemUnmap(context, foreign, page), invalid);
     CHECK_RESULT(ze.zeVirtualMemSetAccessAttribute(context, foreign, page, rw), invalid);
@@ -183,7 +182,6 @@ void bad_input() {
     CHECK_RESULT(ze.zeVirtualMemFree(context, range, 2 * page), invalid);
     CHECK_RESULT(ze.zeVirtualMemFree(context, range + page, 3 * page), invalid);
     CHECK_RESULT(ze.zeMemFree(context, range), invalid);
-    OK(ze.zeMemFree(context, foreign));
     OK(ze.zeVirtualMemFree(context, range, 4 * page));
     CHECK_RESULT(ze.zeVirtualMemFree(context, range, 4 * page), invalid);
     OK(ze.zePhysicalMemDestroy(context, memory));
@@ -247,8 +245,8 @@ void handles_of_mappings() {
 
 int main(int argc, char **argv) {
     open_driver(argc, argv);
-    module = load_module("kernels.spv");
-    list = immediate_list();
+    module = load_module("kernels.spv").release();
+    list = immediate_list().release();
     OK(ze.zeVirtualMemQueryPageSize(context, device, 100, &page));
     CHECK(page >= 4096 && (page & (page - 1)) == 0);
     kernel_over_two_objects();
@@ -257,6 +255,7 @@ int main(int argc, char **argv) {
     bad_input();
     shared_with_others();
     handles_of_mappings();
-    destroy_all(list, module);
+    destroy(list);
+    destroy(module);
     std::puts("ok");
 }

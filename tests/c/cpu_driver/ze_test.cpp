@@ -2,8 +2,10 @@
 #include "ze_test.h"
 
 #include <csignal>
+#include <fstream>
 
 #include <dlfcn.h>
+#include <sys/wait.h>
 
 Functions ze;
 bool direct = false;
@@ -73,19 +75,35 @@ template <class F> void ask_driver(const char *name, F &function) {
 /// the driver itself.
 void skip_without_opencl() {
     const char *library = std::getenv("ZE_CPU_TEST_LIBRARY");
-    void *handle = library ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : driver_library;
-    CHECK(handle);
-    auto getter = reinterpret_cast<Getter>(dlsym(handle, "zeGetGlobalProcAddrTable"));
-    auto why = reinterpret_cast<const char *(*)()>(dlsym(handle, "zeCpuGetLastError"));
-    void *table[8] = {};
-    CHECK(getter && why && getter(ZE_API_VERSION_1_0, table) == ZE_RESULT_SUCCESS);
-    if (reinterpret_cast<decltype(&zeInit)>(table[0])(0) == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE) {
-        std::printf("skipped: %s\n", why());
+    const UnopenedDriver itself(library ? library : "libze_cpu.so");
+    if (itself.init(0) == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE) {
+        std::printf("skipped: %s\n", itself.why());
         std::exit(77);
     }
 }
 
 } // namespace
+
+UnopenedDriver::UnopenedDriver(const char *path) : library(dlopen(path, RTLD_NOW)) {
+    CHECK(library);
+    const auto getter = reinterpret_cast<Getter>(dlsym(library, "zeGetGlobalProcAddrTable"));
+    void *table[8] = {};
+    OK(getter(ZE_API_VERSION_1_0, table));
+    init = reinterpret_cast<decltype(&zeInit)>(table[0]);
+    why = reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"));
+}
+
+int wait_for(pid_t child) {
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+long resident_kb() {
+    long all = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> all >> pages;
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
 
 void open_driver(int argc, char **argv) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
@@ -163,10 +181,10 @@ std::vector<uint8_t> read_file(const std::string &name) {
     return data;
 }
 
-ze_module_handle_t load_module(const char *file) {
+Owned<ze_module_handle_t> load_module(const char *file) {
     ze_module_handle_t module = nullptr;
     OK(build(read_file(file), &module));
-    return module;
+    return Owned(module);
 }
 
 ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log,
@@ -201,54 +219,54 @@ std::vector<uint8_t> native_of(ze_module_handle_t module) {
     return binary;
 }
 
-ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name) {
+Owned<ze_kernel_handle_t> make_kernel(ze_module_handle_t module, const char *name) {
     ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, name};
     ze_kernel_handle_t kernel = nullptr;
     OK(ze.zeKernelCreate(module, &desc, &kernel));
-    return kernel;
+    return Owned(kernel);
 }
 
-ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode) {
+Owned<ze_command_list_handle_t> immediate_list(ze_command_queue_mode_t mode) {
     ze_command_queue_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
     desc.mode = mode;
     ze_command_list_handle_t list = nullptr;
     OK(ze.zeCommandListCreateImmediate(context, device, &desc, &list));
-    return list;
+    return Owned(list);
 }
 
-ze_command_list_handle_t regular_list() {
+Owned<ze_command_list_handle_t> regular_list() {
     const ze_command_list_desc_t desc{ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
     ze_command_list_handle_t list = nullptr;
     OK(ze.zeCommandListCreate(context, device, &desc, &list));
-    return list;
+    return Owned(list);
 }
 
-ze_command_queue_handle_t make_queue(ze_command_queue_mode_t mode) {
+Owned<ze_command_queue_handle_t> make_queue(ze_command_queue_mode_t mode) {
     ze_command_queue_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
     desc.mode = mode;
     ze_command_queue_handle_t queue = nullptr;
     OK(ze.zeCommandQueueCreate(context, device, &desc, &queue));
-    return queue;
+    return Owned(queue);
 }
 
-ze_event_pool_handle_t make_pool(uint32_t count, ze_event_pool_flags_t flags) {
+Owned<ze_event_pool_handle_t> make_pool(uint32_t count, ze_event_pool_flags_t flags) {
     ze_event_pool_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, nullptr, flags, count};
     ze_event_pool_handle_t pool = nullptr;
     OK(ze.zeEventPoolCreate(context, &desc, 1, &device, &pool));
-    return pool;
+    return Owned(pool);
 }
 
-ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t index) {
+Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index) {
     ze_event_desc_t desc{ZE_STRUCTURE_TYPE_EVENT_DESC, nullptr, index, ZE_EVENT_SCOPE_FLAG_HOST,
                          ZE_EVENT_SCOPE_FLAG_HOST};
     ze_event_handle_t event = nullptr;
     OK(ze.zeEventCreate(pool, &desc, &event));
-    return event;
+    return Owned(event);
 }
 
-void *shared(size_t size, size_t alignment) {
+void *allocate_shared(size_t size, size_t alignment) {
     ze_device_mem_alloc_desc_t device_desc{ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
     ze_host_mem_alloc_desc_t host_desc{ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
     void *pointer = nullptr;

@@ -11,9 +11,11 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <level_zero/ze_api.h>
+#include <unistd.h>
 
 #include "functions.h"
 
@@ -44,6 +46,32 @@ void open_driver(int argc, char **argv);
 /// where the loader is too old.
 void *newer_function(const char *name, const char *getter, unsigned index);
 
+/// A driver that nobody has initialised: its zeInit(), and its reason for the last refusal of that.
+struct UnopenedDriver {
+    explicit UnopenedDriver(const char *path = std::getenv("ZE_CPU_TEST_LIBRARY"));
+    void *library;
+    decltype(&zeInit) init;
+    const char *(*why)();
+};
+
+/// Starts a process that calls `body` and exits with 0. It has a minute.
+template <class Body> pid_t start_child(Body body) {
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        body();
+        std::fflush(stdout);
+        _exit(0);
+    }
+    return child;
+}
+int wait_for(pid_t child); // how it has ended: the status of waitpid()
+template <class Body> int in_child(Body body) {
+    return wait_for(start_child(body));
+}
+long resident_kb(); // what of this process is in memory
+
 /// Ends a test that has failed. Without the handlers of exit(), because other threads of the test may still
 /// use the driver.
 [[noreturn]] inline void fail() {
@@ -70,34 +98,8 @@ void *newer_function(const char *name, const char *getter, unsigned index);
     } while (0)
 #define OK(call) CHECK_RESULT(call, ZE_RESULT_SUCCESS)
 
-std::string last_refusal(); // the driver's sentence for the last call that it refused in this thread
-std::vector<uint8_t> read_file(const std::string &name); // from the folder in ZE_CPU_TEST_DIR
-ze_module_handle_t load_module(const char *file);
-/// zeModuleCreate(). log: what the build says.
-ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log = nullptr,
-                  ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV, const char *flags = nullptr,
-                  const ze_module_constants_t *constants = nullptr);
-/// The text of the log, which it destroys. Empty if there is none.
-std::string take_log(ze_module_build_log_handle_t log);
-std::vector<uint8_t> native_of(ze_module_handle_t module);
-ze_kernel_handle_t make_kernel(ze_module_handle_t module, const char *name);
-ze_command_list_handle_t immediate_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-ze_command_list_handle_t regular_list();
-ze_command_queue_handle_t make_queue(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
-ze_event_pool_handle_t make_pool(uint32_t count,
-                                 ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
-ze_event_handle_t make_event(ze_event_pool_handle_t pool, uint32_t index);
-void *shared(size_t size, size_t alignment = 0);
-
-template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const T &value) {
-    OK(ze.zeKernelSetArgumentValue(kernel, index, sizeof value, &value));
-}
-void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,
-            ze_event_handle_t signal = nullptr, std::vector<ze_event_handle_t> waits = {});
-void finish(ze_command_list_handle_t list);
-
 #define TEST_DESTROY(handle, function)                                                                       \
-    inline void destroy_all(handle object) { OK(ze.function(object)); }
+    inline void destroy(handle object) { OK(ze.function(object)); }
 TEST_DESTROY(ze_command_list_handle_t, zeCommandListDestroy)
 TEST_DESTROY(ze_command_queue_handle_t, zeCommandQueueDestroy)
 TEST_DESTROY(ze_event_handle_t, zeEventDestroy)
@@ -106,16 +108,74 @@ TEST_DESTROY(ze_fence_handle_t, zeFenceDestroy)
 TEST_DESTROY(ze_image_handle_t, zeImageDestroy)
 TEST_DESTROY(ze_kernel_handle_t, zeKernelDestroy)
 TEST_DESTROY(ze_module_handle_t, zeModuleDestroy)
+TEST_DESTROY(ze_sampler_handle_t, zeSamplerDestroy)
 #undef TEST_DESTROY
-/// Memory that shared() has returned. Handles point to types without a definition.
+/// Memory of this driver. Handles point to types without a definition.
 template <class T>
     requires(std::is_void_v<T> || requires { sizeof(T); })
-void destroy_all(T *memory) {
-    OK(ze.zeMemFree(context, memory));
+void destroy(T *memory) {
+    OK(ze.zeMemFree(context, const_cast<std::remove_cv_t<T> *>(memory)));
 }
-/// Destroys the objects in this order.
-template <class First, class Second, class... Others>
-void destroy_all(First first, Second second, Others... others) {
-    destroy_all(first);
-    destroy_all(second, others...);
+
+/// Destroys its object at the end of the scope, or with end().
+template <class T> class Owned {
+public:
+    explicit Owned(T object = nullptr) : object_(object) {}
+    Owned(Owned &&other) : object_(other.release()) {}
+    Owned &operator=(Owned &&other) {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Owned() { end(); }
+    void end() {
+        if (object_)
+            destroy(release());
+    }
+    T release() { return std::exchange(object_, nullptr); }
+    operator T() const & { return object_; }
+    operator T() && = delete; // the object would be gone at once
+    T operator->() const { return object_; }
+    T *operator&() const { return const_cast<T *>(&object_); } // for calls that take arrays
+
+private:
+    T object_;
+};
+
+std::string last_refusal(); // the driver's sentence for the last call that it refused in this thread
+std::vector<uint8_t> read_file(const std::string &name); // from the folder in ZE_CPU_TEST_DIR
+Owned<ze_module_handle_t> load_module(const char *file);
+/// zeModuleCreate(). log: what the build says.
+ze_result_t build(const std::vector<uint8_t> &code, ze_module_handle_t *module, std::string *log = nullptr,
+                  ze_module_format_t format = ZE_MODULE_FORMAT_IL_SPIRV, const char *flags = nullptr,
+                  const ze_module_constants_t *constants = nullptr);
+/// The text of the log, which it destroys. Empty if there is none.
+std::string take_log(ze_module_build_log_handle_t log);
+std::vector<uint8_t> native_of(ze_module_handle_t module);
+Owned<ze_kernel_handle_t> make_kernel(ze_module_handle_t module, const char *name);
+Owned<ze_command_list_handle_t>
+immediate_list(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+Owned<ze_command_list_handle_t> regular_list();
+Owned<ze_command_queue_handle_t>
+make_queue(ze_command_queue_mode_t mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+Owned<ze_event_pool_handle_t> make_pool(uint32_t count,
+                                        ze_event_pool_flags_t flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+Owned<ze_event_handle_t> make_event(ze_event_pool_handle_t pool, uint32_t index);
+void *allocate_shared(size_t size, size_t alignment);
+template <class T> Owned<T *> shared(size_t size, size_t alignment = 0) {
+    return Owned(static_cast<T *>(allocate_shared(size, alignment)));
 }
+
+template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const T &value) {
+    OK(ze.zeKernelSetArgumentValue(kernel, index, sizeof value, &value));
+}
+template <class T> void set_arg(ze_kernel_handle_t kernel, uint32_t index, const Owned<T> &value) {
+    set_arg(kernel, index, T(value));
+}
+/// All arguments of a kernel.
+template <class... Ts> void set_args(ze_kernel_handle_t kernel, const Ts &...values) {
+    uint32_t index = 0;
+    (set_arg(kernel, index++, values), ...);
+}
+void launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel, uint32_t groups, uint32_t group_size,
+            ze_event_handle_t signal = nullptr, std::vector<ze_event_handle_t> waits = {});
+void finish(ze_command_list_handle_t list);
