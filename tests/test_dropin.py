@@ -198,6 +198,43 @@ def test_functions_have_the_types_of_onednns_headers() -> None:
     assert {name: (own[name], onednns[name]) for name in both if own[name] != onednns[name]} == {}
 
 
+def constants(text: str, prefix: str) -> set[str]:
+    """oneDNN's names of the enumerators and macros of a header."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    enums = re.findall(r"\benum\b[^;{]*\{([^}]*)\}", text)
+    found = {item.split("=")[0].split()[-1] for enum in enums for item in enum.split(",") if item.strip()}
+    found |= set(re.findall(rf"^#define ({prefix.upper()}_\w+)[ (]", text, re.MULTILINE))
+    return {name.replace(prefix, "dnnl").replace(prefix.upper(), "DNNL") for name in found}
+
+
+@needs_headers
+def test_constants_have_onednns_numbers(tmp_path: Path) -> None:
+    files = [INCLUDE / "oneapi" / "dnnl" / f"dnnl_{name}.h" for name in ("types", "common_types", "config")]
+    names = constants(
+        "".join(header.read_text() for header in (ROOT / "include" / "zemm").glob("*.h")), "zemm"
+    )
+    names &= constants("".join(file.read_text() for file in files), "dnnl")
+    # No numbers, and what the package is built without: test_headers.py has these.
+    names -= {"DNNL_API", "DNNL_ARG_ATTR_MULTIPLE_POST_OP", "DNNL_RUNTIME_F32_VAL"}
+    names -= {"dnnl_grouped", "DNNL_ARG_HINT_MAX_GROUP_SIZE"}
+    assert len(names) > 1900
+    own = {name: name.replace("dnnl", "zemm").replace("DNNL", "ZEMM") for name in names}
+    lines = "".join(f'if ((long long){name} != (long long){own[name]}) puts("{name}");\n' for name in names)
+    headers = ("stdio.h", "oneapi/dnnl/dnnl_types.h", "zemm/zemm.h")
+    includes = "#define DNNL_EXPERIMENTAL_PROFILING 1\n" + "".join(f"#include <{name}>\n" for name in headers)
+    (tmp_path / "a.c").write_text(f"{includes}int main(void) {{\n{lines}}}\n")
+    command = [
+        "gcc",
+        f"-I{INCLUDE}",
+        f"-I{ROOT / 'include'}",
+        str(tmp_path / "a.c"),
+        "-o",
+        str(tmp_path / "a"),
+    ]
+    subprocess.run(command, check=True)
+    assert read([str(tmp_path / "a")]) == ""
+
+
 @needs_headers
 @pytest.mark.parametrize("case", [*CASES, "cache_blob"])
 def test_program_of_onednn(program: Path, case: str) -> None:
