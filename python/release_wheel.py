@@ -2,8 +2,8 @@
 """Make the wheel to publish: `python python/release_wheel.py FOLDER [OPTIONS OF PIP]`, in a virtual
 environment with `pip install auditwheel abi3audit wheel`.
 
-pip names a wheel after the Python and the Linux of this machine. This one gets the tags of the
-oldest that it runs on: abi3audit checks the Python, auditwheel finds the Linux.
+pip names a wheel after the Linux of this machine. This one gets the tag of the oldest that it runs on,
+which auditwheel finds. abi3audit checks that it runs on the Python of its tag.
 """
 
 import re
@@ -23,24 +23,15 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
-def oldest_python() -> str:
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    found = re.search(r'requires-python = ">=(\d+\.\d+)"', text)
-    assert found
-    return found[1]
-
-
 def make(folder: Path, options: list[str]) -> Path:
     """Build the wheel into the folder and return its path."""
-    python = oldest_python()
     with tempfile.TemporaryDirectory() as made:
         run("pip", "wheel", ROOT, "--no-deps", "--config-settings=build-dir=build", *options, "-w", made)
         (built,) = Path(made).glob("*.whl")
-        run("abi3audit", "--strict", "--assume-minimum-abi3", python, built)
+        run("abi3audit", "--strict", built)
         # Nothing is added to the wheel: all that its libraries need comes with the system.
         (linux,) = re.findall(r'platform tag:\s+"(\w+)"', run("auditwheel", "show", built))
-        tags = ["--python-tag", f"cp{python.replace('.', '')}", "--platform-tag", linux]
-        name = run("wheel", "tags", "--remove", *tags, built).strip()
+        name = run("wheel", "tags", "--remove", "--platform-tag", linux, built).strip()
         folder.mkdir(parents=True, exist_ok=True)
         return (Path(made) / name).rename(folder / name)
 

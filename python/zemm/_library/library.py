@@ -16,8 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zemm._library import check
-from zemm._zemm import ffi, lib
 from zemm.errors import BY_STATUS, DeviceError, InvalidArgumentsError
+
+try:
+    from zemm._zemm import ffi, lib
+except ImportError as error:
+    if "GLIBC" in str(error):
+        raise ImportError(
+            f"this wheel of zemm was made on a system with a newer C library ({error}): "
+            "pip install '.[cpu]' in a clone makes one for this system"
+        ) from error
+    raise
 
 NULL = ffi.NULL
 RUNTIME_DIM = -(2**63)
