@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where something is missing, setting up the build ends with one sentence that names it and the package
+that has it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from readme import ROOT
+
+
+def refusal(tmp_path: Path, **env: str) -> str:
+    """The sentence with which `meson setup` ends."""
+    command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tmp_path / "build"), str(ROOT)]
+    done = subprocess.run(
+        command, env={**os.environ, **env}, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode != 0, done.stdout[-3000:]
+    (line,) = [line for line in done.stdout.splitlines() if "ERROR: " in line]
+    return line.split("ERROR: Problem encountered: ")[1]
+
+
+def path_without(folder: Path, *hidden: str) -> str:
+    """A PATH with the programs of this one, except those whose names begin with a hidden word."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for found in Path(place).glob("*"):
+            if not found.name.startswith(hidden) and not (folder / found.name).exists():
+                (folder / found.name).symlink_to(found)
+    return str(folder)
+
+
+@pytest.mark.parametrize("hidden", ["clang-", "llvm-spirv-"])
+def test_no_compiler_of_kernels(tmp_path: Path, hidden: str) -> None:
+    sentence = refusal(tmp_path, PATH=path_without(tmp_path / "bin", hidden))
+    assert sentence.startswith("No clang-N with an llvm-spirv-N of the same version")
+    assert "install clang-15 llvm-spirv-15 (Debian 12) or clang-18 llvm-spirv-18 (Debian 13" in sentence
+
+
+def test_compiler_without_cpp20(tmp_path: Path) -> None:
+    compiler = tmp_path / "c++"
+    refuse = 'case "$*" in *-std=c++2*) echo "unrecognized command-line option" >&2; exit 1 ;; esac'
+    compiler.write_text(f'#!/bin/bash\n{refuse}\nexec {shutil.which("c++")} "$@"\n')
+    compiler.chmod(0o755)
+    sentence = refusal(tmp_path, CXX=str(compiler))
+    assert re.match(r"The C\+\+ compiler \(gcc [\d.]+\) lacks C\+\+20: install g\+\+ 11 or", sentence)
+
+
+def test_old_python() -> None:
+    """pip asks the build backend first, and shows what it says."""
+    code = "import sys; sys.version_info, sys.version = (3, 9, 2), '3.9.2 (main)'; import build_backend"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "python", capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f"zemm needs Python 3.10 or newer, and {sys.executable} is 3.9.2: make the "
+    )
