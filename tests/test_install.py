@@ -152,7 +152,8 @@ def test_program_by_cmake(installed: Installation, tmp_path: Path) -> None:
     (tmp_path / "example.c").write_text(source)
     (tmp_path / "CMakeLists.txt").write_text(block("From C and C++", "cmake", "docs/install.md"))
     build = tmp_path / "build"
-    run("cmake", "-S", str(tmp_path), "-B", str(build), f"-DCMAKE_PREFIX_PATH={installed.prefix}")
+    command = ["cmake", "-G", "Ninja", "-S", str(tmp_path), "-B", str(build)]
+    run(*command, f"-DCMAKE_PREFIX_PATH={installed.prefix}")
     run("cmake", "--build", str(build))
     assert run(str(build / "example"), env=installed.env()) == expected_output(source)
 
