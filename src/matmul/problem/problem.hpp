@@ -59,7 +59,7 @@ problem make_problem(const memory_desc &src, const memory_desc &wei, const memor
 // The accumulation type for the tensors' types; undef if no matmul has this combination.
 zemm_data_type_t accumulation_type(const problem &p);
 
-// The stages of make_problem, one per file. They throw.
+// The stages of make_problem (check_tensors.cpp, check_attributes.cpp). They throw.
 void check_shapes(const problem &p);
 void check_attributes(const problem &p);
 void check_support(const problem &p);
