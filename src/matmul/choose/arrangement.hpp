@@ -7,9 +7,11 @@
 #include <memory>
 
 #include "matmul/choose/kernel_row.hpp"
-#include "matmul/choose/problem_facts.hpp"
+#include "matmul/problem/problem.hpp"
 
 namespace zemm::matmul {
+
+struct problem_facts; // facts.hpp
 
 struct arrangement {
     // The problem that the kernel then runs. Its src has rows of whole blocks of 64 elements. It has no
