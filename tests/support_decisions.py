@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses the cases of a product of rows and problems for the full tier: by what the library decides.
 
-Rows of one policy are the same code, compiled for tiles of several sizes. A case runs if it shows
-something that no case before it shows:
+Rows of one policy are the same code, compiled for tiles of several sizes. Policies are kin if their owner,
+their kind of operands (int8 or not) and the way in which they load are the same: they share all code that
+distinguishes what the library decides. A case runs if it shows something that no case before it shows:
 - on its row: a launch, a constant of the kernel, a flag
-- on the rows of its policy: two of these together, a fact of the problem
+- on the rows of its policy: a fact of the problem
+- on the rows of kin policies: two launches, constants or flags together
 - on the rows for CPUs, and on those for Intel GPUs: the problem itself
-So a case is left out only if its decisions are met one by one on its own row, and in pairs by the same
-code on a row of its policy. Triples are the business of tests/fuzz_arithmetic.py.
+Triples are the business of tests/fuzz_arithmetic.py.
 
 test_kernels.py::test_row shows these. The other tests vary sizes or values, so their cases need to show less:
 - each row
@@ -61,10 +62,11 @@ def shown(row: str, problem: Problem) -> frozenset[Hashable]:
     distinguished = features(row, problem)
     if not distinguished:
         return frozenset()
-    policy = BY_NAME[row].policy
+    traits = BY_NAME[row]
+    kin = (traits.owner, traits.src == "int8", traits.block2d, traits.has_tiles)
     alone = {(row, feature) for feature in distinguished}
-    pairs = {(policy, *pair) for pair in combinations(sorted(distinguished), 2)}
-    return frozenset(alone | pairs | {(policy, fact) for fact in facts(problem)})
+    pairs = {(kin, *pair) for pair in combinations(sorted(distinguished), 2)}
+    return frozenset(alone | pairs | {(traits.policy, fact) for fact in facts(problem)})
 
 
 def shown_by_policy(row: str, problem: Problem, covered: set[Any]) -> frozenset[Hashable]:
