@@ -17,7 +17,8 @@ STORED = Path(__file__).with_name("isa_figures.json")
 # This command rewrites the stored figures. Use it for a new row, or once you know why figures got
 # worse.
 REWRITE = "python -m zemm.isa --device pvc,dg2,tgllp --json tests/isa_figures.json"
-pytestmark = pytest.mark.intel_gpu_driver
+# They share the figures.
+pytestmark = [pytest.mark.intel_gpu_driver, pytest.mark.long, pytest.mark.xdist_group("isa_rows")]
 NO_OCLOC = "there is no ocloc of Debian: apt-get install intel-opencl-icd brings it"
 
 
