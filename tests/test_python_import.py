@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-HERE = Path(__file__).parent
-
 
 @pytest.fixture
 def bare(tmp_path: Path) -> dict[str, str]:

@@ -110,7 +110,7 @@ def test_post_ops_come_after_bias_and_before_the_dst_scale() -> None:
     assert run(options, {args.BIAS: [[-7, 3]], SCALES_DST: [[2]]}) == [[0, 1], [2, 0]]
 
 
-E, LOG = math.e, math.log
+E = math.e
 
 
 def overflowing(f: Callable[..., float], *values: float) -> float:

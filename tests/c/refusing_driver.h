@@ -3,6 +3,10 @@
 // handles and the memory that were created through it and still exist.
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
+
+#include <dlfcn.h>
 #include <level_zero/ze_api.h>
 
 struct refusal {
@@ -18,15 +22,28 @@ struct judges {
     ze_result_t (*call)(const char *name) = nullptr;
 };
 
-// The driver exports this function under this name. Any thread may call it, but not while modules
-// are built.
-using set_judges_function = void (*)(judges);
-constexpr char set_judges_name[] = "set_judges";
+// The driver exports these functions under these names. Any thread may call set_judges(), but not while
+// modules are built. count_live() is the number of things that still exist, which print_live() prints to
+// stderr. The driver ends the process when something is destroyed that does not exist.
+struct refusing_driver {
+    void (*set_judges)(judges);
+    int (*count_live)();
+    void (*print_live)();
 
-// The number of things that still exist. The driver ends the process when something is destroyed
-// that does not exist.
-using count_live_function = int (*)();
-constexpr char count_live_name[] = "count_live";
-// Prints the things that still exist to stderr.
-using print_live_function = void (*)();
-constexpr char print_live_name[] = "print_live";
+    explicit refusing_driver(const char *path) {
+        void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        find(library, "set_judges", set_judges);
+        find(library, "count_live", count_live);
+        find(library, "print_live", print_live);
+    }
+
+private:
+    template <typename F> void find(void *library, const char *name, F &function) {
+        void *const found = library ? dlsym(library, name) : nullptr;
+        if (!found) {
+            std::fprintf(stderr, "the refusing driver: %s\n", dlerror());
+            std::abort();
+        }
+        function = reinterpret_cast<F>(found);
+    }
+};

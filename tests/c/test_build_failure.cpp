@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include "destroy.h"
@@ -509,15 +508,12 @@ int main(int argc, char **argv) {
     const int fd = mkstemp(log_path);
     CHECK(fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
     setenv("ZEMM_CPU_DRIVER", argv[1], 1);
-    void *driver = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-    CHECK(driver);
-    const auto set_judges = reinterpret_cast<set_judges_function>(dlsym(driver, set_judges_name));
-    CHECK(set_judges);
+    const refusing_driver driver(argv[1]);
     if (zemm_engine_create(&engine, zemm_cpu, 0) != zemm_success) {
         std::fprintf(stderr, "no CPU device: %s\n", zemm_last_error());
         return SKIP;
     }
-    set_judges({judge_module, judge_kernel});
+    driver.set_judges({judge_module, judge_kernel});
     OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
     const std::pair<const char *, void (*)()> tests[] = {{"the next row runs", test_next_row_runs},
                                                          {"no row is left", test_last_row_and_none},

@@ -13,8 +13,6 @@
 #include <string>
 #include <vector>
 
-#include <dlfcn.h>
-
 #include "destroy.h"
 #include "refusing_driver.h"
 #include "ze/disk_cache.hpp"
@@ -37,39 +35,35 @@ zemm_engine_t engine;
 
 constexpr zemm_dim_t k = 32;
 
-zemm_memory_desc_t matrix(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type,
-                          zemm_format_tag_t tag = zemm_ab) {
+own<zemm_memory_desc_t> matrix(zemm_dim_t rows, zemm_dim_t columns, zemm_data_type_t type,
+                               zemm_format_tag_t tag = zemm_ab) {
     const zemm_dims_t dims = {rows, columns};
-    zemm_memory_desc_t md = nullptr;
+    own<zemm_memory_desc_t> md;
     OK(zemm_memory_desc_create_with_tag(&md, 2, dims, type, tag));
     return md;
 }
 
-zemm_primitive_desc_t matmul(zemm_dim_t m, zemm_dim_t n, zemm_data_type_t src, zemm_data_type_t weights,
-                             bool with_zero_point) {
-    zemm_primitive_attr_t attr = nullptr;
+own<zemm_primitive_desc_t> matmul(zemm_dim_t m, zemm_dim_t n, zemm_data_type_t src, zemm_data_type_t weights,
+                                  bool with_zero_point) {
+    own<zemm_primitive_attr_t> attr;
     OK(zemm_primitive_attr_create(&attr));
     if (with_zero_point)
         OK(zemm_primitive_attr_set_zero_points(attr, ZEMM_ARG_WEIGHTS, 0, 0, nullptr, zemm_u8));
-    const zemm_memory_desc_t mds[] = {matrix(m, k, src), matrix(k, n, weights), matrix(m, n, zemm_f32)};
-    zemm_primitive_desc_t pd = nullptr;
-    OK(zemm_matmul_primitive_desc_create(&pd, engine, mds[0], mds[1], nullptr, mds[2], attr));
-    for (const zemm_memory_desc_t md : mds)
-        OK(zemm_memory_desc_destroy(md));
-    OK(zemm_primitive_attr_destroy(attr));
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_matmul_primitive_desc_create(&pd, engine, matrix(m, k, src), matrix(k, n, weights), nullptr,
+                                         matrix(m, n, zemm_f32), attr));
     return pd;
 }
 
-zemm_primitive_desc_t transposition() {
-    const zemm_memory_desc_t from = matrix(16, 16, zemm_f32), to = matrix(16, 16, zemm_s8, zemm_ba);
-    zemm_primitive_desc_t pd = nullptr;
-    OK(zemm_reorder_primitive_desc_create(&pd, from, engine, to, engine, nullptr));
-    DESTROY(from, to);
+own<zemm_primitive_desc_t> transposition() {
+    own<zemm_primitive_desc_t> pd;
+    OK(zemm_reorder_primitive_desc_create(&pd, matrix(16, 16, zemm_f32), engine,
+                                          matrix(16, 16, zemm_s8, zemm_ba), engine, nullptr));
     return pd;
 }
 
 // The matmul with a zero point has two modules, because it computes the sums of src first.
-const std::vector<std::function<zemm_primitive_desc_t()>> problems = {
+const std::vector<std::function<own<zemm_primitive_desc_t>()>> problems = {
     [] { return matmul(3, 16, zemm_f32, zemm_f32, false); },
     [] { return matmul(3, 16, zemm_s8, zemm_u8, true); },
     transposition,
@@ -116,22 +110,19 @@ std::filesystem::path file_of(const std::filesystem::path &folder, const char *k
 
 void make(const std::filesystem::path &folder) {
     for (size_t i = 0; i < problems.size(); ++i) {
-        const zemm_primitive_desc_t pd = problems[i]();
-        zemm_primitive_t primitive = nullptr;
+        const auto pd = problems[i]();
+        own<zemm_primitive_t> primitive;
         OK(zemm_primitive_create(&primitive, pd));
         write(file_of(folder, "id", i), id_of(pd));
         write(file_of(folder, "blob", i), blob_of(primitive));
-        DESTROY(primitive, pd);
     }
     CHECK(built > 0);
     // Nothing to compute, nothing to keep.
-    const zemm_primitive_desc_t empty = matmul(0, 16, zemm_f32, zemm_f32, false);
-    zemm_primitive_t primitive = nullptr;
+    own<zemm_primitive_t> primitive;
     size_t size = 1;
-    OK(zemm_primitive_create(&primitive, empty));
+    OK(zemm_primitive_create(&primitive, matmul(0, 16, zemm_f32, zemm_f32, false)));
     OK(zemm_primitive_get_cache_blob(primitive, &size, nullptr));
     CHECK(size == 0);
-    DESTROY(primitive, empty);
 }
 
 void check_refused(zemm_primitive_desc_t pd, const bytes &blob, const char *why) {
@@ -175,12 +166,14 @@ void check_result(zemm_primitive_desc_t pd, zemm_primitive_t primitive, size_t p
     float dst[3 * 16] = {};
     zemm_exec_arg_t args[4];
     int count = 0;
-    zemm_memory_desc_t zero_md = nullptr;
+    own<zemm_memory_desc_t> zero_md;
+    own<zemm_memory_t> memories[4];
     const zemm_dims_t one = {1};
     OK(zemm_memory_desc_create_with_tag(&zero_md, 1, one, zemm_u8, zemm_a));
     const auto pass = [&](int arg, const_zemm_memory_desc_t md, void *data) {
-        args[count].arg = arg;
-        OK(zemm_memory_create(&args[count++].memory, md, engine, data));
+        OK(zemm_memory_create(&memories[count], md, engine, data));
+        args[count] = {arg, memories[count]};
+        count++;
     };
     void *const ones = problem == 0 ? static_cast<void *>(f32_ones) : int_ones;
     pass(ZEMM_ARG_SRC, zemm_primitive_desc_query_md(pd, zemm_query_src_md, 0), ones);
@@ -188,50 +181,40 @@ void check_result(zemm_primitive_desc_t pd, zemm_primitive_t primitive, size_t p
     pass(ZEMM_ARG_DST, zemm_primitive_desc_query_md(pd, zemm_query_dst_md, 0), dst);
     if (problem == 1)
         pass(ZEMM_ARG_ATTR_ZERO_POINTS | ZEMM_ARG_WEIGHTS, zero_md, zero);
-    zemm_stream_t stream = nullptr;
+    own<zemm_stream_t> stream;
     OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
     OK(zemm_primitive_execute(primitive, stream, count, args));
     OK(zemm_stream_wait(stream));
     for (const float value : dst)
         CHECK(value == float(k));
-    for (int i = 0; i < count; ++i)
-        OK(zemm_memory_destroy(args[i].memory));
-    DESTROY(stream, zero_md);
 }
 
 void use(const std::filesystem::path &folder) {
     refuses_spirv = true;
     for (size_t i = 0; i < problems.size(); ++i) {
-        const zemm_primitive_desc_t pd = problems[i]();
+        const auto pd = problems[i]();
         const bytes blob = read(file_of(folder, "blob", i));
         CHECK(id_of(pd) == read(file_of(folder, "id", i)));
         if (i < 2)
             check_damage(pd, blob, read(file_of(folder, "blob", i + 1)));
         for (int round = 0; round < 2; ++round) { // the second time the primitive cache has it
-            zemm_primitive_t primitive = nullptr;
+            own<zemm_primitive_t> primitive;
             OK(zemm_primitive_create_from_cache_blob(&primitive, pd, blob.size(), blob.data()));
             if (i < 2)
                 check_result(pd, primitive, i);
             CHECK(blob_of(primitive) == blob);
-            OK(zemm_primitive_destroy(primitive));
         }
-        OK(zemm_primitive_desc_destroy(pd));
     }
     CHECK(built == 0);
     // The driver would have refused to build.
-    const zemm_primitive_desc_t pd = matmul(3, 16, zemm_bf16, zemm_bf16, false);
     zemm_primitive_t primitive = nullptr;
-    CHECK(zemm_primitive_create(&primitive, pd) != zemm_success && built > 0);
-    OK(zemm_primitive_desc_destroy(pd));
+    CHECK(zemm_primitive_create(&primitive, matmul(3, 16, zemm_bf16, zemm_bf16, false)) != zemm_success);
+    CHECK(built > 0);
 }
 
 void run_part(const char *driver, const std::string &part, const char *folder) {
     setenv("ZEMM_CPU_DRIVER", driver, 1);
-    void *const library = dlopen(driver, RTLD_NOW);
-    CHECK(library);
-    const auto set_judges = reinterpret_cast<set_judges_function>(dlsym(library, set_judges_name));
-    CHECK(set_judges);
-    set_judges({.module = judge_module});
+    refusing_driver(driver).set_judges({.module = judge_module});
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
     part == "make" ? make(folder) : use(folder);
     OK(zemm_engine_destroy(engine));

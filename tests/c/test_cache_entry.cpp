@@ -9,7 +9,6 @@
 #include <iterator>
 #include <string>
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -111,12 +110,7 @@ int main(int argc, char **argv) {
     std::string why;
     if (!ze::device_count(zemm_cpu, why))
         return SKIP;
-    void *driver = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-    CHECK(driver);
-    judges all;
-    all.module = count_module;
-    all.kernel = judge_kernel;
-    reinterpret_cast<set_judges_function>(dlsym(driver, set_judges_name))(all);
+    refusing_driver(argv[1]).set_judges({count_module, judge_kernel});
     test(ze::open_device(zemm_cpu, 0), log);
     std::filesystem::remove_all(folder);
 }

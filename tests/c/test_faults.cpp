@@ -63,22 +63,13 @@ ze_result_t judge_call(const char *name) {
     return fails ? call_result : ZE_RESULT_SUCCESS;
 }
 
-count_live_function count_live;
-print_live_function print_live;
+const refusing_driver *driver;
 
-void *open_driver(const char *path) {
-    void *driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    CHECK(driver);
-    count_live = reinterpret_cast<count_live_function>(dlsym(driver, count_live_name));
-    print_live = reinterpret_cast<print_live_function>(dlsym(driver, print_live_name));
-    const auto set_judges = reinterpret_cast<set_judges_function>(dlsym(driver, set_judges_name));
-    CHECK(count_live && print_live && set_judges);
-    CHECK(dlsym(driver, "zeCpuGetLastError"));
-    reinterpret_cast<const char *(*)()>(dlsym(driver, "zeCpuGetLastError"))(); // opens the wrapped driver
-    judges all;
-    all.call = judge_call;
-    set_judges(all);
-    return driver;
+void open_driver(const char *path) {
+    driver = new refusing_driver(path);
+    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    reinterpret_cast<const char *(*)()>(dlsym(library, "zeCpuGetLastError"))(); // opens the wrapped driver
+    driver->set_judges({.call = judge_call});
 }
 
 // ---- the walk
@@ -294,7 +285,7 @@ struct live {
 };
 
 live count() {
-    return {count_live(), faults::live_blocks(), faults::live_opencl_objects()};
+    return {driver->count_live(), faults::live_blocks(), faults::live_opencl_objects()};
 }
 
 // The point that is being tried. A debugger shows it after a crash.
@@ -456,7 +447,7 @@ int warm(const char *path) {
                 std::fprintf(stderr,
                              "%s:%ld leaves something behind: %d handles, %ld blocks, %ld OpenCL objects\n",
                              f.name, number, usual.handles, usual.blocks, usual.opencl);
-                print_live();
+                driver->print_live();
                 faults::print_blocks();
                 bad++;
             }

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,41 +77,11 @@ const kind kinds[] = {
     {"zemm_stream_destroy", zemm_stream_default_flags, zemm_stream_destroy, false, true},
 };
 
-// A thread that waits. The test goes on when it sleeps.
-class waiting {
-public:
+// A thread that waits. zemm_last_impl_reached: the call has not returned.
+struct waiting : sleeping_thread<zemm_status_t> {
     waiting(const kind &k, work &w, int cancel_type = PTHREAD_CANCEL_DEFERRED)
-        : kind_(k), stream_(w.stream), cancel_type_(cancel_type) {
-        CHECK(!pthread_create(&thread_, nullptr, run, this));
-        while (!id_)
-            std::this_thread::yield();
-        wait_until_asleep(id_);
-    }
-    void cancel() { CHECK(!pthread_cancel(thread_)); }
-    // Returns the status of the call, if it has returned, and whether the thread was cancelled.
-    zemm_status_t join(bool &cancelled) {
-        void *value = nullptr;
-        CHECK(!pthread_join(thread_, &value));
-        cancelled = value == PTHREAD_CANCELED;
-        return status_;
-    }
-
-private:
-    static void *run(void *self) {
-        auto &w = *static_cast<waiting *>(self);
-        CHECK(!pthread_setcanceltype(w.cancel_type_, nullptr));
-        w.id_ = gettid();
-        w.status_ = w.kind_.wait(w.stream_);
-        pthread_testcancel();
-        return nullptr;
-    }
-
-    const kind &kind_;
-    const zemm_stream_t stream_;
-    const int cancel_type_;
-    pthread_t thread_{};
-    std::atomic<pid_t> id_{0};
-    zemm_status_t status_ = zemm_last_impl_reached; // while the call has not returned
+        : sleeping_thread([wait = k.wait, stream = w.stream] { return wait(stream); }, zemm_last_impl_reached,
+                          cancel_type) {}
 };
 
 void finish(const kind &k, work &w) {
@@ -125,11 +94,10 @@ void finish(const kind &k, work &w) {
 
 void cancel(const kind &k, work &w, int type) {
     waiting thread(k, w, type);
-    bool cancelled = false;
     thread.cancel();
     if (!k.can_be_cancelled)
         w.closed->open();
-    const zemm_status_t status = thread.join(cancelled);
+    const auto [status, cancelled] = thread.join();
     const bool returns = !k.can_be_cancelled && type == PTHREAD_CANCEL_DEFERRED;
     CHECK(cancelled && status == (returns ? zemm_success : zemm_last_impl_reached));
     if (k.can_be_cancelled)
@@ -162,8 +130,7 @@ void fork(const kind &k, work &w) {
     CHECK(waitpid(child, &status, 0) == child && status == 0);
     CHECK(!w.is_done());
     w.closed->open();
-    bool cancelled = false;
-    OK(thread.join(cancelled));
+    OK(thread.join().first);
     finish(k, w);
     w.destroy_objects();
 }
@@ -172,8 +139,7 @@ void destroy(const kind &k, work &w) {
     waiting thread(k, w);
     w.destroy_objects();
     w.closed->open();
-    bool cancelled = false;
-    OK(thread.join(cancelled));
+    OK(thread.join().first);
     finish(k, w);
 }
 
@@ -184,8 +150,7 @@ struct at_exit {
     ~at_exit() {
         if (!thread)
             return;
-        bool cancelled = false;
-        const zemm_status_t status = thread->join(cancelled);
+        const zemm_status_t status = thread->join().first;
         _exit(status == (k->destroys ? zemm_success : zemm_runtime_error) ? 40 : 1);
     }
 } ending;

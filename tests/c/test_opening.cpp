@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,11 +36,7 @@ ze_result_t judge_call(const char *name) {
 }
 
 void refuse_call(const char *name, ze_result_t result, int times) {
-    const auto driver = dlopen(driver_path, RTLD_NOW | RTLD_LOCAL);
-    CHECK(driver);
-    judges all;
-    all.call = judge_call;
-    reinterpret_cast<set_judges_function>(dlsym(driver, set_judges_name))(all);
+    refusing_driver(driver_path).set_judges({.call = judge_call});
     refused_call = name;
     refused_with = result;
     refusals_left = times;

@@ -47,7 +47,6 @@
     X(zeCommandListReset, zeGetCommandListProcAddrTable, 4)                                                  \
     X(zeCommandListAppendWriteGlobalTimestamp, zeGetCommandListProcAddrTable, 5)                             \
     X(zeCommandListAppendBarrier, zeGetCommandListProcAddrTable, 6)                                          \
-    X(zeCommandListAppendMemoryRangesBarrier, zeGetCommandListProcAddrTable, 7)                              \
     X(zeCommandListAppendMemoryCopy, zeGetCommandListProcAddrTable, 8)                                       \
     X(zeCommandListAppendMemoryFill, zeGetCommandListProcAddrTable, 9)                                       \
     X(zeCommandListAppendMemoryCopyRegion, zeGetCommandListProcAddrTable, 10)                                \

@@ -2,11 +2,8 @@
 //
 // Every kind of wait of a host thread x what may happen meanwhile: the thread is cancelled, the process
 // forks, the process exits, the objects are destroyed. docs/reliability.md has the table.
-#include <atomic>
 #include <memory>
-#include <thread>
 
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,46 +187,18 @@ const Kind kinds[] = {
      [](Work &) { return ze.zeDeviceSynchronize(device); }, Kind::only_direct | Kind::has_no_timeout},
 };
 
-/// A thread that waits. The test goes on when it sleeps.
-class Waiting {
-public:
+/// A thread that waits. ZE_RESULT_ERROR_UNKNOWN: the call has not returned.
+struct Waiting : sleeping_thread<ze_result_t> {
     Waiting(const Kind &kind, Work &work, int cancel_type = PTHREAD_CANCEL_DEFERRED)
-        : kind_(kind), work_(work), cancel_type_(cancel_type) {
-        CHECK(!pthread_create(&thread_, nullptr, run, this));
-        while (!tid_)
-            std::this_thread::yield();
-        wait_until_asleep(tid_);
-    }
-    ze_result_t join() {
-        CHECK(!pthread_join(thread_, nullptr));
-        return result_;
-    }
-    void cancel() {
-        CHECK(!pthread_cancel(thread_));
-        void *value = nullptr;
-        CHECK(!pthread_join(thread_, &value));
-        CHECK(value == PTHREAD_CANCELED);
-    }
-
-private:
-    static void *run(void *self) {
-        auto &w = *static_cast<Waiting *>(self);
-        CHECK(!pthread_setcanceltype(w.cancel_type_, nullptr));
-        w.tid_ = gettid();
-        w.result_ = w.kind_.wait(w.work_);
-        return nullptr;
-    }
-    const Kind &kind_;
-    Work &work_;
-    const int cancel_type_;
-    pthread_t thread_{};
-    std::atomic<pid_t> tid_{0};
-    ze_result_t result_ = ZE_RESULT_ERROR_UNKNOWN;
+        : sleeping_thread([wait = kind.wait, &work] { return wait(work); }, ZE_RESULT_ERROR_UNKNOWN,
+                          cancel_type) {}
 };
 
 /// The wait ends, what the thread waited for stays as it is.
 void cancel(const Kind &kind, Work &w, int type) {
-    Waiting(kind, w, type).cancel();
+    Waiting thread(kind, w, type);
+    thread.cancel();
+    CHECK(thread.join() == std::pair(ZE_RESULT_ERROR_UNKNOWN, true));
     CHECK(w.to == 0);
     w.open();
     w.finish();
@@ -260,7 +229,7 @@ void fork(const Kind &kind, Work &w) {
           }) == 0);
     CHECK(w.to == 0 || kind.traits & Kind::shares_state);
     w.open();
-    OK(waiting.join());
+    OK(waiting.join().first);
     w.finish();
     CHECK(w.to == 5);
     w.destroy();
@@ -273,11 +242,11 @@ void destroy(const Kind &kind, Work &w) {
     if (kind.traits & Kind::ended_by_work) {
         w.destroy_waited_for();
         w.open();
-        OK(waiting.join());
+        OK(waiting.join().first);
         CHECK(w.to == 5);
     } else {
         w.destroy_streams();
-        OK(waiting.join());
+        OK(waiting.join().first);
         CHECK(w.to == 0);
     }
     w.destroy();
@@ -288,7 +257,7 @@ struct AtExit {
     std::unique_ptr<Waiting> waiting;
     ~AtExit() {
         if (waiting)
-            _exit(waiting->join() == ZE_RESULT_ERROR_UNINITIALIZED ? 40 : 1);
+            _exit(waiting->join().first == ZE_RESULT_ERROR_UNINITIALIZED ? 40 : 1);
     }
 } at_exit;
 
