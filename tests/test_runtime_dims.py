@@ -15,7 +15,7 @@ import pytest
 import zemm
 from support_kernel_problems import PROBLEMS
 from support_problem import PostOp, Problem, Quant, make_data, zero_point
-from support_run import ARGS, Call, check_dst, make_attr, make_call
+from support_run import ARGS, Call, check_dst, make_attr, make_call, make_pd
 from zemm import ARG, RUNTIME_DIM
 
 # What is unknown: M only, as in a model that serves prompts of any length; all dimensions; or all
@@ -129,11 +129,6 @@ def test_contradictions(engine: zemm.Engine, stream: zemm.Stream) -> None:
     check(stream, primitive, BASE, call_of(engine, BASE))
 
 
-def test_values_that_are_never_known(engine: zemm.Engine) -> None:
-    with pytest.raises(ValueError, match="known at run time"):
-        tensor(engine, (RUNTIME_DIM, 4), "f32")
-
-
 def test_contradictions_at_creation(engine: zemm.Engine) -> None:
     def md(*dims: int) -> zemm.MemoryDesc:
         return zemm.MemoryDesc(dims, "f32", "abc"[: len(dims)])
@@ -173,14 +168,16 @@ def test_queries(engine: zemm.Engine) -> None:
     assert pd.modules()
 
 
-def test_next_impl(engine: zemm.Engine, stream: zemm.Stream) -> None:
+@pytest.mark.parametrize("unknown", ["m", "nothing"])
+def test_next_impl(engine: zemm.Engine, stream: zemm.Stream, unknown: str) -> None:
     """next_impl() leaves implementations out for every shape."""
-    pd = runtime_pd(engine, BASE, "m")
+    pd = runtime_pd(engine, BASE, unknown) if unknown == "m" else make_pd(engine, BASE)
     names = [pd.impl_info]
     while pd.next_impl():
         names.append(pd.impl_info)
         check(stream, zemm.Primitive(pd), BASE, call_of(engine, BASE))
     assert len(set(names)) == len(names) > 1
+    assert not pd.next_impl()
     assert pd.impl_info == names[-1]
 
 

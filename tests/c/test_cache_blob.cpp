@@ -153,6 +153,8 @@ void check_damage(zemm_primitive_desc_t pd, const bytes &blob, const bytes &othe
     bytes longer = blob;
     longer.push_back(0);
     check_refused(pd, longer, "too short");
+    zemm_primitive_t none = nullptr;
+    INVALID("empty", zemm_primitive_create_from_cache_blob(&none, pd, 0, blob.data()));
     check_refused(pd, other, "cache_blob_id differs");
     check_refused(pd, with_another_binary(blob), "refuses the native binary");
 }

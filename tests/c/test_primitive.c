@@ -7,7 +7,6 @@
 #include "matmul_call.h"
 
 static zemm_engine_t engine;
-static zemm_stream_t stream;
 
 static zemm_memory_desc_t s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16;
 
@@ -139,48 +138,6 @@ static void test_any(void) {
     DESTROY(pd, s, w, b, d);
 }
 
-/* Every implementation of the list computes the same result. Stepping past the end changes
- * nothing. */
-static void test_next_impl(void) {
-    int8_t s[2][32];
-    uint8_t w[32][16];
-    float first[2][16], d[2][16];
-    const char *names[16], *name = NULL;
-    int count = 0;
-    zemm_status_t status = zemm_success;
-    struct call c = {0};
-    unsigned state = 1;
-    for (int i = 0; i < 64; i++)
-        (&s[0][0])[i] = (int8_t)next_int(&state, -128, 127);
-    for (int i = 0; i < 512; i++)
-        (&w[0][0])[i] = (uint8_t)next_int(&state, 0, 255);
-    c.engine = engine;
-    OK(create(&c.pd, NULL));
-    while (status == zemm_success) {
-        CHECK(count < COUNT(names));
-        OK(zemm_primitive_desc_query(c.pd, zemm_query_impl_info_str, 0, (void *)&names[count]));
-        for (int i = 0; i < count; i++)
-            CHECK(strcmp(names[i], names[count]) != 0);
-        OK(zemm_primitive_create(&c.primitive, c.pd));
-        call_arg(&c, ZEMM_ARG_SRC, s);
-        call_arg(&c, ZEMM_ARG_WEIGHTS, w);
-        call_arg(&c, ZEMM_ARG_DST, d);
-        call_run(&c, stream);
-        if (count++ == 0)
-            memcpy(first, d, sizeof d);
-        CHECK(!memcmp(first, d, sizeof d));
-        while (c.nargs)
-            OK(zemm_memory_destroy(c.args[--c.nargs].memory));
-        OK(zemm_primitive_destroy(c.primitive));
-        status = zemm_primitive_desc_next_impl(c.pd);
-    }
-    CHECK(status == zemm_last_impl_reached && count > 1);
-    CHECK(zemm_primitive_desc_next_impl(c.pd) == zemm_last_impl_reached);
-    OK(zemm_primitive_desc_query(c.pd, zemm_query_impl_info_str, 0, (void *)&name));
-    CHECK(!strcmp(name, names[count - 1]));
-    OK(zemm_primitive_desc_destroy(c.pd));
-}
-
 /* Tensors whose number of dimensions, or a post-op whose dimensions, do not fit. */
 static void test_shapes(void) {
     zemm_primitive_desc_t pd = NULL;
@@ -232,7 +189,6 @@ static void test_equal_problems(void) {
 
 int main(void) {
     OK(zemm_engine_create(&engine, zemm_cpu, 0));
-    OK(zemm_stream_create(&stream, engine, zemm_stream_default_flags));
     s8_2x32 = dense(2, DIMS(2, 32), zemm_s8);
     u8_32x16 = dense(2, DIMS(32, 16), zemm_u8);
     f32_2x16 = dense(2, DIMS(2, 16), zemm_f32);
@@ -241,10 +197,9 @@ int main(void) {
     f32_32x16 = dense(2, DIMS(32, 16), zemm_f32);
     test_queries();
     test_any();
-    test_next_impl();
     test_equal_problems();
     test_shapes();
     DESTROY(s8_2x32, u8_32x16, f32_2x16, f32_1x16, f32_2x32, f32_32x16);
-    DESTROY(stream, engine);
+    OK(zemm_engine_destroy(engine));
     return 0;
 }
