@@ -73,7 +73,7 @@ void check(ze_result_t result, const char *call) {
 }
 
 const char *first_missing(const api &fn) {
-#define ZEMM_ZE_MISSING(name)                                                                                \
+#define ZEMM_ZE_MISSING(name, table, member)                                                                 \
     if (!fn.name)                                                                                            \
         return #name;
     ZEMM_ZE_FUNCTIONS(ZEMM_ZE_MISSING)

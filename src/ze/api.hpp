@@ -13,59 +13,66 @@
 
 namespace zemm::ze {
 
-// The functions that every driver must have, by their names in ze_api.h.
+// The functions that every driver must have: the name in ze_api.h, the DDI table and its member.
 #define ZEMM_ZE_FUNCTIONS(X)                                                                                 \
-    X(zeInit)                                                                                                \
-    X(zeDriverGet)                                                                                           \
-    X(zeDriverGetApiVersion)                                                                                 \
-    X(zeDriverGetProperties)                                                                                 \
-    X(zeDriverGetExtensionProperties)                                                                        \
-    X(zeDeviceGet)                                                                                           \
-    X(zeDeviceGetProperties)                                                                                 \
-    X(zeDeviceGetComputeProperties)                                                                          \
-    X(zeDeviceGetModuleProperties)                                                                           \
-    X(zeDeviceGetCacheProperties)                                                                            \
-    X(zeDeviceGetMemoryProperties)                                                                           \
-    X(zeDeviceGetMemoryAccessProperties)                                                                     \
-    X(zeDeviceGetCommandQueueGroupProperties)                                                                \
-    X(zeContextCreate)                                                                                       \
-    X(zeContextDestroy)                                                                                      \
-    X(zeMemAllocHost)                                                                                        \
-    X(zeMemAllocDevice)                                                                                      \
-    X(zeMemFree)                                                                                             \
-    X(zeMemGetAllocProperties)                                                                               \
-    X(zeMemGetAddressRange)                                                                                  \
-    X(zeModuleCreate)                                                                                        \
-    X(zeModuleDestroy)                                                                                       \
-    X(zeModuleGetNativeBinary)                                                                               \
-    X(zeModuleBuildLogGetString)                                                                             \
-    X(zeModuleBuildLogDestroy)                                                                               \
-    X(zeKernelCreate)                                                                                        \
-    X(zeKernelDestroy)                                                                                       \
-    X(zeKernelSetGroupSize)                                                                                  \
-    X(zeKernelSetArgumentValue)                                                                              \
-    X(zeKernelSetIndirectAccess)                                                                             \
-    X(zeCommandListCreateImmediate)                                                                          \
-    X(zeCommandListDestroy)                                                                                  \
-    X(zeCommandListAppendLaunchKernel)                                                                       \
-    X(zeCommandListAppendMemoryCopy)                                                                         \
-    X(zeCommandListAppendBarrier)                                                                            \
-    X(zeEventPoolCreate)                                                                                     \
-    X(zeEventPoolDestroy)                                                                                    \
-    X(zeEventCreate)                                                                                         \
-    X(zeEventDestroy)                                                                                        \
-    X(zeEventHostSynchronize)                                                                                \
-    X(zeEventHostReset)                                                                                      \
-    X(zeEventQueryKernelTimestamp)
+    X(zeInit, global, pfnInit)                                                                               \
+    X(zeDriverGet, driver, pfnGet)                                                                           \
+    X(zeDriverGetApiVersion, driver, pfnGetApiVersion)                                                       \
+    X(zeDriverGetProperties, driver, pfnGetProperties)                                                       \
+    X(zeDriverGetExtensionProperties, driver, pfnGetExtensionProperties)                                     \
+    X(zeDeviceGet, device, pfnGet)                                                                           \
+    X(zeDeviceGetProperties, device, pfnGetProperties)                                                       \
+    X(zeDeviceGetComputeProperties, device, pfnGetComputeProperties)                                         \
+    X(zeDeviceGetModuleProperties, device, pfnGetModuleProperties)                                           \
+    X(zeDeviceGetCacheProperties, device, pfnGetCacheProperties)                                             \
+    X(zeDeviceGetMemoryProperties, device, pfnGetMemoryProperties)                                           \
+    X(zeDeviceGetMemoryAccessProperties, device, pfnGetMemoryAccessProperties)                               \
+    X(zeDeviceGetCommandQueueGroupProperties, device, pfnGetCommandQueueGroupProperties)                     \
+    X(zeContextCreate, context, pfnCreate)                                                                   \
+    X(zeContextDestroy, context, pfnDestroy)                                                                 \
+    X(zeMemAllocHost, mem, pfnAllocHost)                                                                     \
+    X(zeMemAllocDevice, mem, pfnAllocDevice)                                                                 \
+    X(zeMemFree, mem, pfnFree)                                                                               \
+    X(zeMemGetAllocProperties, mem, pfnGetAllocProperties)                                                   \
+    X(zeMemGetAddressRange, mem, pfnGetAddressRange)                                                         \
+    X(zeModuleCreate, module_, pfnCreate)                                                                    \
+    X(zeModuleDestroy, module_, pfnDestroy)                                                                  \
+    X(zeModuleGetNativeBinary, module_, pfnGetNativeBinary)                                                  \
+    X(zeModuleBuildLogGetString, log, pfnGetString)                                                          \
+    X(zeModuleBuildLogDestroy, log, pfnDestroy)                                                              \
+    X(zeKernelCreate, kernel, pfnCreate)                                                                     \
+    X(zeKernelDestroy, kernel, pfnDestroy)                                                                   \
+    X(zeKernelSetGroupSize, kernel, pfnSetGroupSize)                                                         \
+    X(zeKernelSetArgumentValue, kernel, pfnSetArgumentValue)                                                 \
+    X(zeKernelSetIndirectAccess, kernel, pfnSetIndirectAccess)                                               \
+    X(zeCommandListCreateImmediate, list, pfnCreateImmediate)                                                \
+    X(zeCommandListDestroy, list, pfnDestroy)                                                                \
+    X(zeCommandListAppendLaunchKernel, list, pfnAppendLaunchKernel)                                          \
+    X(zeCommandListAppendMemoryCopy, list, pfnAppendMemoryCopy)                                              \
+    X(zeCommandListAppendBarrier, list, pfnAppendBarrier)                                                    \
+    X(zeEventPoolCreate, pool, pfnCreate)                                                                    \
+    X(zeEventPoolDestroy, pool, pfnDestroy)                                                                  \
+    X(zeEventCreate, event, pfnCreate)                                                                       \
+    X(zeEventDestroy, event, pfnDestroy)                                                                     \
+    X(zeEventHostSynchronize, event, pfnHostSynchronize)                                                     \
+    X(zeEventHostReset, event, pfnHostReset)                                                                 \
+    X(zeEventQueryKernelTimestamp, event, pfnQueryKernelTimestamp)
 
 struct api {
-#define ZEMM_ZE_MEMBER(name) decltype(&::name) name = nullptr;
+#define ZEMM_ZE_MEMBER(name, table, member) decltype(&::name) name = nullptr;
     ZEMM_ZE_FUNCTIONS(ZEMM_ZE_MEMBER)
     // Level Zero 1.6. ze_api.h may be older, so the type is written out. nullptr if the loader or
     // driver lacks it.
     ze_result_t (*zeCommandListHostSynchronize)(ze_command_list_handle_t list, uint64_t timeout) = nullptr;
 #undef ZEMM_ZE_MEMBER
 };
+
+// An empty structure that says its type.
+template <class T> T structure(ze_structure_type_t type) {
+    T empty = {};
+    empty.stype = type;
+    return empty;
+}
 
 // Throws if the result is not ZE_RESULT_SUCCESS: out_of_memory for the two out-of-memory results,
 // else runtime_error. The sentence has the names of the call and of the result.

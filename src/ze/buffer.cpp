@@ -10,8 +10,8 @@ namespace {
 constexpr size_t alignment = 64; // a cache line, and the widest vector of a CPU
 
 ze_memory_type_t type_of(const device &dev, const void *pointer) {
-    ze_memory_allocation_properties_t properties = {};
-    properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+    auto properties =
+        structure<ze_memory_allocation_properties_t>(ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES);
     if (dev.fn.zeMemGetAllocProperties(dev.context, pointer, &properties, nullptr) != ZE_RESULT_SUCCESS)
         return ZE_MEMORY_TYPE_UNKNOWN;
     return properties.type;
@@ -25,19 +25,17 @@ buffer::buffer(std::shared_ptr<device> dev, size_t size, usm kind) : device_(std
     const device &d = *device_;
     // An allocation above the device's limit (4 GB on Intel GPUs) fails unless this structure asks
     // for it.
-    ze_relaxed_allocation_limits_exp_desc_t relaxed = {};
-    relaxed.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
+    auto relaxed = structure<ze_relaxed_allocation_limits_exp_desc_t>(
+        ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC);
     relaxed.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
     const void *next = d.max_allocation && size > d.max_allocation ? &relaxed : nullptr;
     ze_result_t result;
     if (kind == usm::host) {
-        ze_host_mem_alloc_desc_t desc = {};
-        desc.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC;
+        auto desc = structure<ze_host_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC);
         desc.pNext = next;
         result = d.fn.zeMemAllocHost(d.context, &desc, size, alignment, &data_);
     } else {
-        ze_device_mem_alloc_desc_t desc = {};
-        desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
+        auto desc = structure<ze_device_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC);
         desc.pNext = next;
         result = d.fn.zeMemAllocDevice(d.context, &desc, size, alignment, d.handle, &data_);
     }
@@ -74,8 +72,7 @@ void copy_now(device &dev, void *to, const void *from, size_t size) {
         return;
     std::lock_guard hold(dev.copy_lock);
     if (!dev.copy_list) {
-        ze_command_queue_desc_t desc = {};
-        desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+        auto desc = structure<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
         desc.ordinal = dev.compute_queue_ordinal;
         desc.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS; // the append returns when the copy is done
         ze_command_list_handle_t list = nullptr;

@@ -9,16 +9,15 @@
 
 #include "common/error.hpp"
 #include "ze/inventory.hpp"
-#include "ze/kind.hpp"
 #include "ze/module_cache.hpp"
+#include "ze/query.hpp"
 
 namespace zemm::ze {
 namespace {
 
 zemm_engine_kind_t engine_kind(const api &fn, ze_driver_handle_t driver, ze_device_handle_t handle) {
-    ze_device_properties_t properties = {};
-    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    check(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties");
+    const auto properties = properties_of(fn.zeDeviceGetProperties, handle,
+                                          ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, "zeDeviceGetProperties");
     const zemm_engine_kind_t kind = kind_of(fn, driver, properties.type);
     if (kind != zemm_any_engine)
         return kind;
@@ -28,8 +27,7 @@ zemm_engine_kind_t engine_kind(const api &fn, ze_driver_handle_t driver, ze_devi
 }
 
 owned_context new_context(const api &fn, ze_driver_handle_t driver) {
-    ze_context_desc_t desc = {};
-    desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
+    auto desc = structure<ze_context_desc_t>(ZE_STRUCTURE_TYPE_CONTEXT_DESC);
     ze_context_handle_t context = nullptr;
     check(fn.zeContextCreate(driver, &desc, &context), "zeContextCreate");
     return {fn, context};
@@ -38,10 +36,10 @@ owned_context new_context(const api &fn, ze_driver_handle_t driver) {
 // Nanoseconds of one timestamp tick. timerResolution is in ticks per second if the driver has Level
 // Zero 1.2 and is asked with the structure type of 1.2, else in nanoseconds per tick.
 double tick_ns(const device &dev) {
-    ze_device_properties_t properties = {};
-    properties.stype =
-        dev.has_api(2) ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    check(dev.fn.zeDeviceGetProperties(dev.handle, &properties), "zeDeviceGetProperties");
+    const auto properties = properties_of(dev.fn.zeDeviceGetProperties, dev.handle,
+                                          dev.has_api(2) ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2
+                                                         : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
+                                          "zeDeviceGetProperties");
     const auto resolution = static_cast<double>(properties.timerResolution);
     if (resolution <= 0)
         return 1.0;
@@ -49,19 +47,15 @@ double tick_ns(const device &dev) {
 }
 
 uint32_t first_compute_group(const device &dev) {
-    uint32_t count = 0;
-    check(dev.fn.zeDeviceGetCommandQueueGroupProperties(dev.handle, &count, nullptr),
-          "zeDeviceGetCommandQueueGroupProperties");
-    std::vector<ze_command_queue_group_properties_t> groups(count);
-    for (auto &group : groups)
-        group.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
-    check(dev.fn.zeDeviceGetCommandQueueGroupProperties(dev.handle, &count, groups.data()),
-          "zeDeviceGetCommandQueueGroupProperties");
-    for (uint32_t i = 0; i < count; i++)
+    const auto groups = all_properties_of(
+        dev.fn.zeDeviceGetCommandQueueGroupProperties, dev.handle,
+        structure<ze_command_queue_group_properties_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES),
+        "zeDeviceGetCommandQueueGroupProperties");
+    for (size_t i = 0; i < groups.size(); i++)
         if (groups[i].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE)
-            return i;
-    fail(zemm_runtime_error, "device \"%s\" has no queue that runs kernels (%u queue groups)",
-         dev.name.c_str(), count);
+            return uint32_t(i);
+    fail(zemm_runtime_error, "device \"%s\" has no queue that runs kernels (%zu queue groups)",
+         dev.name.c_str(), groups.size());
 }
 
 std::string hex(std::span<const uint8_t> bytes) {
@@ -90,9 +84,8 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
       all_features(kind == zemm_gpu ? gpu_features(model) : cpu_features(fn, driver)),
       features(masked(all_features)), feature_names(features.names()),
       modules(std::make_unique<module_cache>()) {
-    ze_device_properties_t properties = {};
-    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    check(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties");
+    const auto properties = properties_of(fn.zeDeviceGetProperties, handle,
+                                          ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, "zeDeviceGetProperties");
     name = properties.name;
     max_allocation = properties.maxMemAllocSize;
     compute_units =
@@ -100,9 +93,8 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     const uint32_t bits = properties.kernelTimestampValidBits;
     timestamp_mask = bits == 0 || bits >= 64 ? ~0ull : (1ull << bits) - 1;
 
-    ze_driver_properties_t driver_properties = {};
-    driver_properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
-    check(fn.zeDriverGetProperties(driver, &driver_properties), "zeDriverGetProperties");
+    const auto driver_properties = properties_of(
+        fn.zeDriverGetProperties, driver, ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES, "zeDriverGetProperties");
     identity = identity_of(properties, driver_properties, all_features);
     ze_api_version_t version = {};
     check(fn.zeDriverGetApiVersion(driver, &version), "zeDriverGetApiVersion");
@@ -110,20 +102,20 @@ device::device(const api &fn, ze_driver_handle_t driver, ze_device_handle_t hand
     timestamp_period_ns = tick_ns(*this);
     compute_queue_ordinal = first_compute_group(*this);
 
-    ze_device_compute_properties_t compute = {};
-    compute.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
-    check(fn.zeDeviceGetComputeProperties(handle, &compute), "zeDeviceGetComputeProperties");
+    const auto compute =
+        properties_of(fn.zeDeviceGetComputeProperties, handle, ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES,
+                      "zeDeviceGetComputeProperties");
     max_group_size = compute.maxTotalGroupSize;
 
-    ze_device_module_properties_t module_properties = {};
-    module_properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
-    check(fn.zeDeviceGetModuleProperties(handle, &module_properties), "zeDeviceGetModuleProperties");
+    const auto module_properties =
+        properties_of(fn.zeDeviceGetModuleProperties, handle, ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES,
+                      "zeDeviceGetModuleProperties");
     max_argument_size = module_properties.maxArgumentsSize;
     has_f64 = module_properties.flags & ZE_DEVICE_MODULE_FLAG_FP64;
 
-    ze_device_memory_access_properties_t access = {};
-    access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
-    check(fn.zeDeviceGetMemoryAccessProperties(handle, &access), "zeDeviceGetMemoryAccessProperties");
+    const auto access =
+        properties_of(fn.zeDeviceGetMemoryAccessProperties, handle,
+                      ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES, "zeDeviceGetMemoryAccessProperties");
     host_pointers = access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW;
 }
 

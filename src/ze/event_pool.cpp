@@ -8,8 +8,7 @@ event_pool::event_pool(const device &dev, bool timestamps, uint32_t chunk)
     : device_(dev), timestamps_(timestamps), chunk_(chunk) {}
 
 void event_pool::grow() {
-    ze_event_pool_desc_t pool_desc = {};
-    pool_desc.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
+    auto pool_desc = structure<ze_event_pool_desc_t>(ZE_STRUCTURE_TYPE_EVENT_POOL_DESC);
     pool_desc.flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
     if (timestamps_)
         pool_desc.flags |= ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP;
@@ -22,8 +21,7 @@ void event_pool::grow() {
     std::vector<owned_event> events;
     events.reserve(chunk_);
     for (uint32_t i = 0; i < chunk_; i++) {
-        ze_event_desc_t desc = {};
-        desc.stype = ZE_STRUCTURE_TYPE_EVENT_DESC;
+        auto desc = structure<ze_event_desc_t>(ZE_STRUCTURE_TYPE_EVENT_DESC);
         desc.index = i;
         desc.signal = ZE_EVENT_SCOPE_FLAG_HOST;
         desc.wait = ZE_EVENT_SCOPE_FLAG_HOST;

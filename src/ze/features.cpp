@@ -8,7 +8,7 @@
 #include "common/env.hpp"
 #include "common/error.hpp"
 #include "common/verbose.hpp"
-#include "ze/extensions.hpp"
+#include "ze/query.hpp"
 
 namespace zemm::ze {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/error.hpp"
-#include "ze/extensions.hpp"
+#include "ze/query.hpp"
 
 namespace zemm::ze {
 namespace {
@@ -23,29 +23,19 @@ constexpr uint32_t module_dp_stype = 0x30013;  // ZE_STRUCTURE_INTEL_DEVICE_MODU
 constexpr uint32_t dp4a_flag = 1, dpas_flag = 2;
 
 uint64_t largest_cache(const api &fn, ze_device_handle_t device) {
-    uint32_t count = 0;
-    check(fn.zeDeviceGetCacheProperties(device, &count, nullptr), "zeDeviceGetCacheProperties");
-    std::vector<ze_device_cache_properties_t> caches(count);
-    for (ze_device_cache_properties_t &cache : caches)
-        cache.stype = ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES;
-    if (count)
-        check(fn.zeDeviceGetCacheProperties(device, &count, caches.data()), "zeDeviceGetCacheProperties");
     uint64_t largest = 0;
-    for (const ze_device_cache_properties_t &cache : caches)
+    const auto empty = structure<ze_device_cache_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_CACHE_PROPERTIES);
+    for (const auto &cache :
+         all_properties_of(fn.zeDeviceGetCacheProperties, device, empty, "zeDeviceGetCacheProperties"))
         largest = std::max<uint64_t>(largest, cache.cacheSize);
     return largest;
 }
 
 uint64_t all_memories(const api &fn, ze_device_handle_t device) {
-    uint32_t count = 0;
-    check(fn.zeDeviceGetMemoryProperties(device, &count, nullptr), "zeDeviceGetMemoryProperties");
-    std::vector<ze_device_memory_properties_t> memories(count);
-    for (ze_device_memory_properties_t &memory : memories)
-        memory.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
-    if (count)
-        check(fn.zeDeviceGetMemoryProperties(device, &count, memories.data()), "zeDeviceGetMemoryProperties");
     uint64_t sum = 0;
-    for (const ze_device_memory_properties_t &memory : memories)
+    const auto empty = structure<ze_device_memory_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
+    for (const auto &memory :
+         all_properties_of(fn.zeDeviceGetMemoryProperties, device, empty, "zeDeviceGetMemoryProperties"))
         sum += memory.totalSize;
     return sum;
 }
@@ -55,11 +45,10 @@ uint64_t all_memories(const api &fn, ze_device_handle_t device) {
 gpu_model gpu_model_of(const api &fn, ze_driver_handle_t driver, ze_device_handle_t device) {
     const auto extensions = extensions_of(fn, driver);
     extension_answer ip = {ip_version_stype, nullptr, 0};
-    ze_device_properties_t properties = {};
-    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-    if (extensions.contains("ZE_extension_device_ip_version"))
-        properties.pNext = &ip;
-    check(fn.zeDeviceGetProperties(device, &properties), "zeDeviceGetProperties");
+    const bool reports_ip = extensions.contains("ZE_extension_device_ip_version");
+    const auto properties =
+        properties_of(fn.zeDeviceGetProperties, device, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
+                      "zeDeviceGetProperties", reports_ip ? &ip : nullptr);
     const ip_version version =
         ip.value ? ip_version{ip.value} : ip_of_device_id(properties.vendorId, properties.deviceId);
 
@@ -75,19 +64,17 @@ gpu_model gpu_model_of(const api &fn, ze_driver_handle_t driver, ze_device_handl
 
     extension_answer dp = {module_dp_stype, nullptr, 0};
     const bool reports_dp = extensions.contains("ZE_intel_experimental_device_module_dp_properties");
-    ze_device_module_properties_t module_properties = {};
-    module_properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
-    if (reports_dp)
-        module_properties.pNext = &dp;
-    check(fn.zeDeviceGetModuleProperties(device, &module_properties), "zeDeviceGetModuleProperties");
+    const auto module_properties =
+        properties_of(fn.zeDeviceGetModuleProperties, device, ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES,
+                      "zeDeviceGetModuleProperties", reports_dp ? &dp : nullptr);
     // Every GPU from Xe-LP on has DP4A, but not every driver sets one of the flags.
     model.dp4a = module_properties.flags & ZE_DEVICE_MODULE_FLAG_DP4A || dp.value & dp4a_flag ||
                  model.family >= gpu_family::xe_lp;
     model.xmx = reports_dp ? dp.value & dpas_flag : model.xmx_int8_ops != 0;
 
-    ze_device_compute_properties_t compute = {};
-    compute.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
-    check(fn.zeDeviceGetComputeProperties(device, &compute), "zeDeviceGetComputeProperties");
+    const auto compute =
+        properties_of(fn.zeDeviceGetComputeProperties, device, ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES,
+                      "zeDeviceGetComputeProperties");
     model.slm_per_group = compute.maxSharedLocalMemory;
     if (model.sub_group == 0 && compute.numSubGroupSizes != 0) {
         const uint32_t *sizes = compute.subGroupSizes;

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "common/error.hpp"
-#include "ze/kind.hpp"
+#include "ze/query.hpp"
 #include "ze/settled.hpp"
 
 namespace zemm::ze {
@@ -55,8 +55,7 @@ void list_devices(const api &fn, inventory &list) {
         const std::vector<ze_device_handle_t> handles = handles_of(fn, driver, result);
         works(result, "zeDeviceGet");
         for (ze_device_handle_t handle : handles) {
-            ze_device_properties_t properties = {};
-            properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+            auto properties = structure<ze_device_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
             if (!works(fn.zeDeviceGetProperties(handle, &properties), "zeDeviceGetProperties"))
                 continue;
             const zemm_engine_kind_t kind = kind_of(fn, driver, properties.type);

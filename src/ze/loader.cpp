@@ -42,7 +42,7 @@ std::shared_ptr<const provider> open_loader() {
         return p;
     }
     api &fn = p->functions;
-#define ZEMM_ZE_LOOK_UP(name) fn.name = reinterpret_cast<decltype(fn.name)>(dlsym(lib, #name));
+#define ZEMM_ZE_LOOK_UP(name, ...) fn.name = reinterpret_cast<decltype(fn.name)>(dlsym(lib, #name));
     ZEMM_ZE_FUNCTIONS(ZEMM_ZE_LOOK_UP)
     ZEMM_ZE_LOOK_UP(zeCommandListHostSynchronize)
 #undef ZEMM_ZE_LOOK_UP

@@ -17,8 +17,7 @@ std::string key_of(const spirv &binary, const std::vector<spec_constant> &consta
 }
 
 ze_result_t new_kernel(const built_module &module, const char *entry, owned_kernel &kernel) {
-    ze_kernel_desc_t desc = {};
-    desc.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC;
+    auto desc = structure<ze_kernel_desc_t>(ZE_STRUCTURE_TYPE_KERNEL_DESC);
     desc.pKernelName = entry;
     ze_kernel_handle_t created = nullptr;
     const ze_result_t result = module.fn.zeKernelCreate(module.handle(), &desc, &created);

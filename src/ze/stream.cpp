@@ -26,8 +26,7 @@ bool is_unknown_flag(ze_result_t result) {
 
 // ordered becomes true if the driver keeps the order of launches without barriers.
 owned_list new_list(const device &dev, bool &ordered) {
-    ze_command_queue_desc_t desc = {};
-    desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    auto desc = structure<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
     desc.ordinal = dev.compute_queue_ordinal;
     desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
     ze_command_list_handle_t list = nullptr;
