@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attributes as text, for the verbose log and for sentences.
 #include <charconv>
+#include <utility>
 
 #include "common/attr.hpp"
 #include "common/error.hpp"
@@ -9,36 +10,24 @@
 namespace zemm {
 
 std::string arg_text(int arg) {
-    switch (arg) {
-    case ZEMM_ARG_SRC:
-        return "src0";
-    case ZEMM_ARG_SRC_1:
-        return "src1";
-    case ZEMM_ARG_SRC_2:
-        return "src2";
-    case ZEMM_ARG_SRC_3:
-        return "src3";
-    case ZEMM_ARG_DST:
-        return "dst";
-    case ZEMM_ARG_WEIGHTS:
-        return "wei";
-    case ZEMM_ARG_WEIGHTS_1:
-        return "wei1";
-    case ZEMM_ARG_WEIGHTS_2:
-        return "wei2";
-    case ZEMM_ARG_WEIGHTS_3:
-        return "wei3";
-    case ZEMM_ARG_BIAS:
-        return "bia";
-    case ZEMM_ARG_SCRATCHPAD:
-        return "scratchpad";
-    case 129:
-        return "diff_src"; // oneDNN's gradients, see is_rounded_arg()
-    case 161:
-        return "diff_wei";
-    default:
-        break;
-    }
+    constexpr std::pair<int, const char *> names[] = {
+        {ZEMM_ARG_SRC, "src0"},
+        {ZEMM_ARG_SRC_1, "src1"},
+        {ZEMM_ARG_SRC_2, "src2"},
+        {ZEMM_ARG_SRC_3, "src3"},
+        {ZEMM_ARG_DST, "dst"},
+        {ZEMM_ARG_WEIGHTS, "wei"},
+        {ZEMM_ARG_WEIGHTS_1, "wei1"},
+        {ZEMM_ARG_WEIGHTS_2, "wei2"},
+        {ZEMM_ARG_WEIGHTS_3, "wei3"},
+        {ZEMM_ARG_BIAS, "bia"},
+        {ZEMM_ARG_SCRATCHPAD, "scratchpad"},
+        {129, "diff_src"}, // oneDNN's gradients, see is_rounded_arg()
+        {161, "diff_wei"},
+    };
+    for (const auto &[known, name] : names)
+        if (known == arg)
+            return name;
     if (arg >= ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE)
         return text("attr_post_op%d_%s", arg / ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE - 1,
                     arg_text(arg % ZEMM_ARG_ATTR_MULTIPLE_POST_OP_BASE).c_str());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <iterator>
 
 #include "common/error.hpp"
 #include "common/names.hpp"
@@ -41,16 +42,15 @@ constexpr type_row rows[] = {
 #include "kernels/types.def"
 };
 
-const type_row *find(zemm_data_type_t dt) {
-    for (const type_row &row : rows)
-        if (row.type == dt)
-            return &row;
-    return nullptr;
+constexpr type_row unknown = {zemm_data_type_undef, 0, number::none, false, false, 0, 0., 0., {}};
+
+const type_row &row_of(zemm_data_type_t dt) {
+    const auto *found = std::ranges::find(rows, dt, &type_row::type);
+    return found == std::end(rows) ? unknown : *found;
 }
 
 bool is_integer_of(zemm_data_type_t dt, int bits) {
-    const type_row *row = find(dt);
-    return row && row->kind == number::integer && row->bits == bits;
+    return is_integer(dt) && row_of(dt).bits == bits;
 }
 
 template <typename F> std::string names_where(const char *separator, F &&condition) {
@@ -64,23 +64,19 @@ template <typename F> std::string names_where(const char *separator, F &&conditi
 } // namespace
 
 int data_type_bits(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    return row ? row->bits : 0;
+    return row_of(dt).bits;
 }
 
 bool is_md_data_type(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    return row && row->kind != number::none;
+    return row_of(dt).kind != number::none;
 }
 
 bool is_floating(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    return row && row->kind == number::floating;
+    return row_of(dt).kind == number::floating;
 }
 
 bool is_integer(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    return row && row->kind == number::integer;
+    return row_of(dt).kind == number::integer;
 }
 
 bool is_int4(zemm_data_type_t dt) {
@@ -92,44 +88,41 @@ bool is_int8(zemm_data_type_t dt) {
 }
 
 bool is_signed(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    return row && row->is_signed;
+    return row_of(dt).is_signed;
 }
 
 value_range range_of(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    if (!row || !row->is_converted || row->kind != number::integer)
+    const type_row &row = row_of(dt);
+    if (!row.is_converted || row.kind != number::integer)
         fail(zemm_runtime_error,
              "the range of data type %s is asked for, which only integers of kernels have",
              data_type_name(dt));
-    return {zemm_dim_t(row->smallest), zemm_dim_t(row->largest)};
+    return {zemm_dim_t(row.smallest), zemm_dim_t(row.largest)};
 }
 
 bool is_converted(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    return row && row->is_converted;
+    return row_of(dt).is_converted;
 }
 
 bool is_small_float(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    return row && row->is_converted && row->kind != number::integer && row->bits <= 8;
+    const type_row &row = row_of(dt);
+    return row.is_converted && row.kind != number::integer && row.bits <= 8;
 }
 
 float_facts float_facts_of(zemm_data_type_t dt) {
-    const type_row *row = find(dt);
-    if (!row || !row->is_converted)
+    const type_row &row = row_of(dt);
+    if (!row.is_converted)
         fail(zemm_runtime_error,
              "the digits of data type %s are asked for, which only types that kernels convert have",
              data_type_name(dt));
     // f32 has fewer digits than s32, and less of both than f64.
-    const double smallest = row->kind == number::integer ? 0. : std::max(row->smallest, double(FLT_MIN));
-    return {std::min(row->digits, FLT_MANT_DIG), float(std::min(row->largest, double(FLT_MAX))),
+    const double smallest = row.kind == number::integer ? 0. : std::max(row.smallest, double(FLT_MIN));
+    return {std::min(row.digits, FLT_MANT_DIG), float(std::min(row.largest, double(FLT_MAX))),
             float(smallest)};
 }
 
 bool suits(zemm_data_type_t dt, role as) {
-    const type_row *row = find(dt);
-    return row && row->suits[int(as)];
+    return row_of(dt).suits[int(as)];
 }
 
 std::string types_for(role as, const char *separator) {
