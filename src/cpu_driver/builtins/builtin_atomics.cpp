@@ -40,10 +40,6 @@ struct Space {
 constexpr Space spaces[] = {
     {0, "__private", "p7"}, {1, "__global", "p5"}, {3, "__local", "p4"}, {4, "__generic", "p8"}};
 
-bool is_float(char letter) {
-    return letter == 'H' || letter == 'f' || letter == 'd';
-}
-
 /// Whether the OpenCL runtime has this function itself.
 bool is_of_runtime(const MangledType &pointer, const std::string &operation) {
     if (pointer.address_space != 1 && pointer.address_space != 3)
@@ -67,9 +63,11 @@ std::optional<Builtin> find_atomic(const std::string &symbol, const MangledName 
         return {};
     const MangledType &pointer = mangled.parameters[0];
     const MangledType value{MangledType::number, pointer.letter, 1, 0};
-    const uint32_t bits = bits_of(value.letter);
-    const std::string prefix = bits == 64 && !is_float(value.letter) ? "atom_" : "atomic_";
-    if (bits == 0 || mangled.name.rfind(prefix, 0) != 0)
+    const NumberType *type = number_type(value.letter);
+    if (!type)
+        return {};
+    const std::string prefix = type->bits == 64 && !type->is_float ? "atom_" : "atomic_";
+    if (mangled.name.rfind(prefix, 0) != 0)
         return {};
     const std::string name = mangled.name.substr(prefix.size());
     const Space *space = std::find_if(std::begin(spaces), std::end(spaces),
@@ -78,7 +76,7 @@ std::optional<Builtin> find_atomic(const std::string &symbol, const MangledName 
                                               [&](const Operation &o) { return name == o.name; });
     if (space == std::end(spaces) || operation == std::end(operations) || is_of_runtime(pointer, name))
         return {};
-    const auto &[macro, meaning] = is_float(value.letter) ? operation->of_floats : operation->of_integers;
+    const auto &[macro, meaning] = type->is_float ? operation->of_floats : operation->of_integers;
     if (!macro || mangled.parameters.size() != 1 + operation->operands)
         return {};
     std::string signature = signature_of(value) + "(" + space->storage;
@@ -87,13 +85,11 @@ std::optional<Builtin> find_atomic(const std::string &symbol, const MangledName 
             return {};
         signature += "," + signature_of(value);
     }
-    const std::string of_same_size = unsigned_of(bits);
-    Instance instance;
-    instance.define("SYMBOL", "\"" + symbol + "\"");
-    instance.define("FUNCTION", function);
+    const std::string of_same_size = unsigned_of(type->bits);
+    Instance instance(symbol, function);
     instance.define("SPACE", space->name);
-    instance.define("VALUE", scalar_name(value.letter));
-    instance.define("AS_VALUE", std::string("as_") + scalar_name(value.letter));
+    instance.define("VALUE", type->name);
+    instance.define("AS_VALUE", std::string("as_") + type->name);
     instance.define("BITS", of_same_size);
     instance.define("AS_BITS", "as_" + of_same_size);
     instance.define("IS_SUM", name == "add");

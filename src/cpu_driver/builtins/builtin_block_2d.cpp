@@ -42,9 +42,7 @@ uint32_t bits_of_value(const std::string &access, uint32_t bits, uint32_t column
 
 std::string block_text(const std::string &symbol, const std::string &function, const Block &block,
                        uint32_t value_bits) {
-    Instance instance;
-    instance.define("SYMBOL", "\"" + symbol + "\"");
-    instance.define("FUNCTION", function);
+    Instance instance(symbol, function);
     instance.define("WIDTH", block.columns);
     instance.define("HEIGHT", block.rows);
     instance.define("COUNT", block.count);
@@ -136,9 +134,7 @@ std::optional<Builtin> find_flat_block_2d(const std::string &symbol, const std::
     if (!is_one_of(values, {2, 4, 8, 16}))
         return {};
 
-    Instance instance;
-    instance.define("SYMBOL", "\"" + symbol + "\"");
-    instance.define("FUNCTION", function);
+    Instance instance(symbol, function);
     instance.define("READ", function + "_values");
     instance.define("VALUE", unsigned_of(value_bits));
     instance.define("VALUES", values);

@@ -110,9 +110,7 @@ std::optional<Builtin> find_dpas(const std::string &symbol, const MangledName &m
         return {};
 
     const Operands operands{*a, *b, a_type, b_type, acc, k, lanes};
-    Instance instance;
-    instance.define("SYMBOL", "\"" + symbol + "\"");
-    instance.define("FUNCTION", function);
+    Instance instance(symbol, function);
     define(instance, operands);
     const std::string out = signature_of(acc);
     return Builtin{out + "(" + signature_of(a_type) + "," + signature_of(b_type) + "," + out + ")",
@@ -145,11 +143,9 @@ std::optional<Builtin> find_flat_dpas(const std::string &symbol, const std::stri
     const MangledType a_type{MangledType::number, 'j', m / 2},
         b_type{MangledType::number, b->kind == 'u' ? 'j' : 'i', k * b->bits / 32},
         acc{MangledType::number, a->kind == 'f' ? 'f' : 'i', m};
-    Instance instance;
+    Instance instance(symbol + ".rows", function + "_rows");
     instance.define("FLAT_SYMBOL", "\"" + symbol + "\"");
     instance.define("FLAT", function);
-    instance.define("SYMBOL", "\"" + symbol + ".rows\"");
-    instance.define("FUNCTION", function + "_rows");
     define(instance, {*a, *b, a_type, b_type, acc, k, 16});
     const std::string out = signature_of(acc);
     return Builtin{out + "(" + out + "," + signature_of(a_type) + "," + signature_of(b_type) + ")",

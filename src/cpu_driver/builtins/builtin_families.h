@@ -15,6 +15,10 @@ namespace ze_cpu {
 /// The text of a family with its macros: they are defined before the text and undefined after it.
 class Instance {
 public:
+    Instance(const std::string &symbol, const std::string &function) {
+        define("SYMBOL", "\"" + symbol + "\"");
+        define("FUNCTION", function);
+    }
     void define(const std::string &name, const std::string &value) {
         before_ += "#define " + name + " " + value + "\n";
         behind_ += "#undef " + name.substr(0, name.find('(')) + "\n";

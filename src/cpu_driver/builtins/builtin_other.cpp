@@ -26,9 +26,7 @@ bool has_width(const std::string &text, const std::string &prefix, uint32_t &wid
 
 Builtin make(const std::string &symbol, const std::string &function, const char *what,
              const std::string &signature, const std::string &vector = "") {
-    Instance instance;
-    instance.define("SYMBOL", "\"" + symbol + "\"");
-    instance.define("FUNCTION", function);
+    Instance instance(symbol, function);
     instance.define(what, 1);
     instance.define("REAL", "float" + vector);
     instance.define("BITS", "uint" + vector);
@@ -54,9 +52,7 @@ std::optional<Builtin> dp4a(const std::string &symbol, const std::string &functi
                       pair = symbol.substr(std::min(prefix.size(), symbol.size()));
     if (symbol.rfind(prefix, 0) != 0 || pair.size() != 2 || pair.find_first_not_of("su") != std::string::npos)
         return {};
-    Instance instance;
-    instance.define("SYMBOL", "\"" + symbol + "\"");
-    instance.define("FUNCTION", function);
+    Instance instance(symbol, function);
     instance.define("DP4A", 1);
     instance.define("A_VALUE", pair[0] == 's' ? "ze_i8" : "ze_u8");
     instance.define("B_VALUE", pair[1] == 's' ? "ze_i8" : "ze_u8");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builtins.h"
 
+#include <algorithm>
 #include <set>
 
 #include "builtin_families.h"
@@ -12,31 +13,7 @@ const char *unsigned_of(uint32_t bits) {
 }
 
 const char *scalar_name(char letter) {
-    switch (letter) {
-    case 'c':
-    case 'a':
-        return "char";
-    case 'h':
-        return "uchar";
-    case 's':
-        return "short";
-    case 't':
-        return "ushort";
-    case 'i':
-        return "int";
-    case 'j':
-        return "uint";
-    case 'l':
-        return "long";
-    case 'm':
-        return "ulong";
-    case 'H':
-        return "half";
-    case 'd':
-        return "double";
-    default:
-        return "float";
-    }
+    return number_type(letter)->name;
 }
 
 std::string type_name(const MangledType &type) {
@@ -44,16 +21,13 @@ std::string type_name(const MangledType &type) {
 }
 
 std::string signature_of(const MangledType &type) {
-    const bool is_float = type.letter == 'f' || type.letter == 'H' || type.letter == 'd';
-    return (is_float ? "f" : "i") + std::to_string(bits_of(type.letter)) +
+    const NumberType &number = *number_type(type.letter);
+    return (number.is_float ? "f" : "i") + std::to_string(number.bits) +
            (type.components > 1 ? "x" + std::to_string(type.components) : "");
 }
 
 bool is_one_of(uint32_t value, std::initializer_list<uint32_t> values) {
-    for (uint32_t v : values)
-        if (v == value)
-            return true;
-    return false;
+    return std::ranges::find(values, value) != values.end();
 }
 
 std::optional<Builtin> find_builtin(const std::string &symbol, const std::string &function) {

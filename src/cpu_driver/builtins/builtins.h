@@ -32,7 +32,15 @@ struct MangledName {
 /// types that no builtin here has.
 std::optional<MangledName> demangle(const std::string &symbol);
 
-/// The size in bits of the number type with this letter; 0 if no number type has it.
+struct NumberType {
+    char letter;      // in mangled names, H for half
+    const char *name; // in OpenCL C
+    uint32_t bits;
+    bool is_float = false;
+};
+
+/// The number type with this letter; null, and 0 bits, if no number type has it.
+const NumberType *number_type(char letter);
 uint32_t bits_of(char letter);
 
 /// The definition of one builtin.

@@ -5,7 +5,9 @@
 // anything.
 #include "builtins.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace ze_cpu {
 namespace {
@@ -122,27 +124,19 @@ std::optional<MangledName> demangle(const std::string &symbol) {
     return Parser(symbol).run();
 }
 
+const NumberType *number_type(char letter) {
+    static constexpr NumberType types[] = {
+        {'c', "char", 8},    {'a', "char", 8},        {'h', "uchar", 8},        {'s', "short", 16},
+        {'t', "ushort", 16}, {'i', "int", 32},        {'j', "uint", 32},        {'l', "long", 64},
+        {'m', "ulong", 64},  {'H', "half", 16, true}, {'f', "float", 32, true}, {'d', "double", 64, true},
+    };
+    auto *found = std::ranges::find(types, letter, &NumberType::letter);
+    return found == std::end(types) ? nullptr : found;
+}
+
 uint32_t bits_of(char letter) {
-    switch (letter) {
-    case 'c':
-    case 'a':
-    case 'h':
-        return 8;
-    case 's':
-    case 't':
-    case 'H':
-        return 16;
-    case 'i':
-    case 'j':
-    case 'f':
-        return 32;
-    case 'l':
-    case 'm':
-    case 'd':
-        return 64;
-    default:
-        return 0;
-    }
+    const NumberType *type = number_type(letter);
+    return type ? type->bits : 0;
 }
 
 } // namespace ze_cpu

@@ -5,7 +5,6 @@
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "border/hash.h"
-#include "device_extensions.h"
 #include "handles.h"
 #include "opencl/runtime.h"
 
@@ -41,6 +40,27 @@ ze_device_fp_flags_t fp_flags(uint64_t opencl_bits) {
         if (opencl_bits & from)
             flags |= to;
     return flags;
+}
+
+/// Fills those structures in the chain `next` that this driver knows.
+void describe_extensions(void *next) {
+    if (auto *timestamps = find_next<KernelTimestampsProperties>(next, KernelTimestampsProperties::type))
+        timestamps->flags = KernelTimestampsProperties::kernel | KernelTimestampsProperties::synchronized;
+    if (auto *hints = find_next<ze_scheduling_hint_exp_properties_t>(
+            next, ZE_STRUCTURE_TYPE_SCHEDULING_HINT_EXP_PROPERTIES))
+        hints->schedulingHintFlags = 0;
+}
+
+/// A vector width in elements.
+uint32_t width(cl::Uint key) {
+    cl::Uint value = 0;
+    opencl().clGetDeviceInfo(runtime().device, key, sizeof value, &value, nullptr);
+    return value;
+}
+
+VectorWidths::Set widths(cl::Uint of_char, cl::Uint of_half) {
+    return {width(of_char),     width(of_char + 1), width(of_char + 2), width(of_char + 3),
+            width(of_char + 4), width(of_char + 5), width(of_half)};
 }
 
 } // namespace
@@ -223,6 +243,16 @@ ze_result_t zeDeviceGetGlobalTimestamps(ze_device_handle_t hDevice, uint64_t *ho
     need_pointers(hostTimestamp, deviceTimestamp);
     *hostTimestamp = *deviceTimestamp = timestamp_now(); // host and device have one clock
     return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeDeviceGetVectorWidthPropertiesExt(ze_device_handle_t hDevice, uint32_t *pCount,
+                                                VectorWidths *pVectorWidthProperties) {
+    need_handles(hDevice);
+    return answer_list(1, pCount, pVectorWidthProperties, [](uint32_t, VectorWidths &to) {
+        to.size = runtime().info.vector_width_int;
+        to.preferred = widths(cl::device_preferred_vector_width_char, cl::device_preferred_vector_width_half);
+        to.native = widths(cl::device_native_vector_width_char, cl::device_native_vector_width_half);
+    });
 }
 
 } // namespace ze_cpu

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
+#include <string_view>
 
 #include "border/border.h"
 #include "border/entry_points.h"
@@ -38,46 +39,19 @@ constexpr Extension extensions[] = {
 };
 constexpr uint32_t extension_count = sizeof extensions / sizeof extensions[0];
 
-struct NamedFunction {
-    const char *name;
-    void *address;
-};
-
-/// What zeDriverGetExtensionFunctionAddress knows: functions that older loaders do not export.
-const NamedFunction *functions(size_t &count) {
-#define ZE_CPU_NAMED(function)                                                                               \
-    {                                                                                                        \
-#function, reinterpret_cast < void *>(&Gated <&function>::call)                                      \
-    }
-    static const NamedFunction table[] = {
-        ZE_CPU_NAMED(zeInitDrivers),
-        ZE_CPU_NAMED(zeKernelSetGlobalOffsetExp),
-        ZE_CPU_NAMED(zeKernelSchedulingHintExp),
-        ZE_CPU_NAMED(zeEventQueryTimestampsExp),
-        ZE_CPU_NAMED(zeKernelGetAllocationPropertiesExp),
-        ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithParameters),
-        ZE_CPU_NAMED(zeCommandListAppendLaunchKernelWithArguments),
-        ZE_CPU_NAMED(zeEventQueryKernelTimestampsExt),
-        ZE_CPU_NAMED(zeCommandListHostSynchronize),
-        ZE_CPU_NAMED(zeCommandListAppendHostFunction),
-        ZE_CPU_NAMED(zeCommandListAppendMemoryCopyWithParameters),
-        ZE_CPU_NAMED(zeCommandListAppendMemoryFillWithParameters),
-        ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsWithParameters),
-        ZE_CPU_NAMED(zeDeviceSynchronize),
-        ZE_CPU_NAMED(zeEventCounterBasedCreate),
-        ZE_CPU_NAMED(zeEventGetCounterBasedFlags),
-        ZE_CPU_NAMED(zeCommandListImmediateAppendCommandListsExp),
-        ZE_CPU_NAMED(zeDeviceGetVectorWidthPropertiesExt),
-        ZE_CPU_NAMED(zeMemPutIpcHandle),
-        ZE_CPU_NAMED(zeEventPoolPutIpcHandle),
-        ZE_CPU_NAMED(zeMemGetIpcHandleWithProperties),
-        ZE_CPU_NAMED(zeMemGetFileDescriptorFromIpcHandleExp),
-        ZE_CPU_NAMED(zeMemGetIpcHandleFromFileDescriptorExp),
-        ZE_CPU_NAMED(zeDriverGetLastErrorDescription),
-    };
-#undef ZE_CPU_NAMED
-    count = sizeof table / sizeof table[0];
-    return table;
+/// A function of this driver by its name; null if it has none. Programs ask so for functions that older
+/// loaders do not export.
+void *function_of(std::string_view name) {
+#define ZE_CPU_TABLE(getter)
+#define ZE_CPU_HAS(minor, function)                                                                          \
+    if (name == #function)                                                                                   \
+        return reinterpret_cast<void *>(&Gated<&function>::call);
+#define ZE_CPU_NEWER(minor, function) ZE_CPU_HAS(minor, function)
+#define ZE_CPU_LACKS(minor, function)
+#define ZE_CPU_END
+#define ZE_CPU_EMPTY(getter)
+#include "border/tables.def"
+    return nullptr;
 }
 
 /// Opens the runtime. Forks are watched from the first call on.
@@ -165,12 +139,7 @@ ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t hDriver, cons
                                                 void **ppFunctionAddress) {
     need_handles(hDriver);
     need_pointers(name, ppFunctionAddress);
-    *ppFunctionAddress = nullptr;
-    size_t count = 0;
-    const NamedFunction *table = functions(count);
-    for (size_t i = 0; i < count; i++)
-        if (std::strcmp(table[i].name, name) == 0)
-            *ppFunctionAddress = table[i].address;
+    *ppFunctionAddress = function_of(name);
     return *ppFunctionAddress ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
@@ -183,6 +152,24 @@ ze_result_t zeDriverGetLastErrorDescription(ze_driver_handle_t hDriver, const ch
 
 ze_context_handle_t zeDriverGetDefaultContext(ze_driver_handle_t hDriver) {
     return hDriver ? default_context() : nullptr;
+}
+
+// Level Zero's "runtime" (zer): its functions take no driver handle and use the default driver.
+
+ze_result_t zerGetLastErrorDescription(const char **ppString) {
+    return ze_cpu::zeDriverGetLastErrorDescription(the_driver(), ppString);
+}
+
+uint32_t zerTranslateDeviceHandleToIdentifier(ze_device_handle_t hDevice) {
+    return hDevice == the_device() ? 0 : UINT32_MAX;
+}
+
+ze_device_handle_t zerTranslateIdentifierToDeviceHandle(uint32_t identifier) {
+    return identifier == 0 ? the_device() : nullptr;
+}
+
+ze_context_handle_t zerGetDefaultContext() {
+    return default_context();
 }
 
 } // namespace ze_cpu

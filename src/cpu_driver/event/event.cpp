@@ -4,6 +4,7 @@
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "device/handles.h"
+#include "process/ipc_handle.h"
 
 namespace ze_cpu {
 
@@ -118,6 +119,82 @@ ze_result_t zeEventGetSignalScope(ze_event_handle_t hEvent, ze_event_scope_flags
 
 ze_result_t zeEventGetWaitScope(ze_event_handle_t hEvent, ze_event_scope_flags_t *pScope) {
     return answer(hEvent, pScope, [](auto &it) { return it.desc.wait; });
+}
+
+// Host and device have one clock, so timestamps in the host's time are the kernel's own timestamps.
+
+ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t hEvent, ze_kernel_timestamp_result_t *dstptr) {
+    need_handles(hEvent);
+    need_pointers(dstptr);
+    return hEvent->signal->timestamps(*dstptr);
+}
+
+ze_result_t zeEventQueryTimestampsExp(ze_event_handle_t hEvent, ze_device_handle_t hDevice, uint32_t *pCount,
+                                      ze_kernel_timestamp_result_t *pTimestamps) {
+    need_handles(hEvent, hDevice);
+    need_pointers(pCount);
+    ze_kernel_timestamp_result_t result{};
+    if (*pCount && pTimestamps)
+        if (ze_result_t status = hEvent->signal->timestamps(result); status != ZE_RESULT_SUCCESS)
+            return status;
+    return answer_list(1, pCount, pTimestamps,
+                       [&](uint32_t, ze_kernel_timestamp_result_t &to) { to = result; });
+}
+
+ze_result_t zeEventQueryKernelTimestampsExt(ze_event_handle_t hEvent, ze_device_handle_t hDevice,
+                                            uint32_t *pCount, KernelTimestampsResults *pResults) {
+    need_handles(hEvent, hDevice);
+    need_pointers(pCount);
+    if (*pCount && pResults) {
+        ze_kernel_timestamp_result_t result{};
+        if (ze_result_t status = hEvent->signal->timestamps(result); status != ZE_RESULT_SUCCESS)
+            return status;
+        if (pResults->kernel)
+            *pResults->kernel = result;
+        if (pResults->synchronized)
+            *pResults->synchronized = {{result.global.kernelStart, result.global.kernelEnd},
+                                       {result.context.kernelStart, result.context.kernelEnd}};
+    }
+    *pCount = 1;
+    return ZE_RESULT_SUCCESS;
+}
+
+// Event pools of other processes of this machine. An IPC handle is valid as long as its pool exists.
+
+ze_result_t zeEventPoolGetIpcHandle(ze_event_pool_handle_t hEventPool, ze_ipc_event_pool_handle_t *phIpc) {
+    need_handles(hEventPool);
+    need_pointers(phIpc);
+    if (!hEventPool->shared) // was not created with ZE_EVENT_POOL_FLAG_IPC
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    *phIpc =
+        IpcHandle::make(IpcHandle::of_events, hEventPool->shared->file()).write<ze_ipc_event_pool_handle_t>();
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventPoolPutIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t) {
+    need_handles(hContext);
+    return ZE_RESULT_SUCCESS; // the handle holds no resource
+}
+
+ze_result_t zeEventPoolOpenIpcHandle(ze_context_handle_t hContext, ze_ipc_event_pool_handle_t hIpc,
+                                     ze_event_pool_handle_t *phEventPool) {
+    need_handles(hContext);
+    need_pointers(phEventPool);
+    std::shared_ptr<MemoryFile> file = IpcHandle::read(hIpc, IpcHandle::of_events).resolve();
+    std::shared_ptr<SharedEvents> shared = file ? SharedEvents::open(std::move(file)) : nullptr;
+    if (!shared)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    const uint32_t flags = shared->flags(), count = shared->count();
+    *phEventPool = new _ze_event_pool_handle_t{hContext, flags, count, false, std::move(shared), true};
+    return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeEventPoolCloseIpcHandle(ze_event_pool_handle_t hEventPool) {
+    need_handles(hEventPool);
+    if (!hEventPool->is_opened)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    delete hEventPool;
+    return ZE_RESULT_SUCCESS;
 }
 
 } // namespace ze_cpu

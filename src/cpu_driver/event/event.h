@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handles of event pools and events.
+// The handles of event pools, events and fences.
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include <level_zero/ze_api.h>
 
-#include "event_signal.h"
+#include "signal_state.h"
 
 struct _ze_event_pool_handle_t {
     ze_context_handle_t context;
@@ -19,6 +21,26 @@ struct _ze_event_pool_handle_t {
 };
 
 namespace ze_cpu {
+
+/// The Signal of an event. Each append that is to signal a counter-based event replaces the Signal,
+/// so it is read and written under a lock. A wait for the previous Signal keeps that one alive.
+class EventSignal {
+public:
+    EventSignal(SignalPtr signal) : signal_(std::move(signal)) {}
+    operator SignalPtr() const {
+        std::lock_guard lock(mutex_);
+        return signal_;
+    }
+    SignalPtr operator->() const { return *this; }
+    void replace(SignalPtr signal) {
+        std::lock_guard lock(mutex_);
+        signal_.swap(signal); // the old Signal is released after the lock
+    }
+
+private:
+    mutable std::mutex mutex_;
+    SignalPtr signal_;
+};
 
 /// What only a counter-based event has.
 struct CounterBased {
@@ -33,6 +55,10 @@ struct _ze_event_handle_t {
     ze_event_desc_t desc;
     ze_cpu::EventSignal signal;
     std::unique_ptr<ze_cpu::CounterBased> counter_based; // null: an ordinary event of a pool
+};
+
+struct _ze_fence_handle_t {
+    ze_cpu::SignalPtr signal;
 };
 
 namespace ze_cpu {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fence.h"
+#include "event.h"
 
 #include "border/border.h"
 #include "border/entry_points.h"

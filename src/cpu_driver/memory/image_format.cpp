@@ -2,6 +2,8 @@
 #include "image_format.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "opencl/runtime.h"
@@ -10,34 +12,21 @@ namespace ze_cpu {
 namespace {
 
 struct Layout {
-    int components = 0;
-    int bits = 0; // of a component
+    ze_image_format_layout_t layout;
+    int components;
+    int bits; // of a component
 };
-
-Layout layout_of(ze_image_format_layout_t layout) {
-    switch (layout) {
-    case ZE_IMAGE_FORMAT_LAYOUT_8:
-        return {1, 8};
-    case ZE_IMAGE_FORMAT_LAYOUT_16:
-        return {1, 16};
-    case ZE_IMAGE_FORMAT_LAYOUT_32:
-        return {1, 32};
-    case ZE_IMAGE_FORMAT_LAYOUT_8_8:
-        return {2, 8};
-    case ZE_IMAGE_FORMAT_LAYOUT_16_16:
-        return {2, 16};
-    case ZE_IMAGE_FORMAT_LAYOUT_32_32:
-        return {2, 32};
-    case ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8:
-        return {4, 8};
-    case ZE_IMAGE_FORMAT_LAYOUT_16_16_16_16:
-        return {4, 16};
-    case ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32:
-        return {4, 32};
-    default:
-        return {};
-    }
-}
+constexpr Layout layouts[] = {
+    {ZE_IMAGE_FORMAT_LAYOUT_8, 1, 8},
+    {ZE_IMAGE_FORMAT_LAYOUT_16, 1, 16},
+    {ZE_IMAGE_FORMAT_LAYOUT_32, 1, 32},
+    {ZE_IMAGE_FORMAT_LAYOUT_8_8, 2, 8},
+    {ZE_IMAGE_FORMAT_LAYOUT_16_16, 2, 16},
+    {ZE_IMAGE_FORMAT_LAYOUT_32_32, 2, 32},
+    {ZE_IMAGE_FORMAT_LAYOUT_8_8_8_8, 4, 8},
+    {ZE_IMAGE_FORMAT_LAYOUT_16_16_16_16, 4, 16},
+    {ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32, 4, 32},
+};
 
 /// The source of a channel: the index of a component in memory, or one of these.
 enum : int { zero = -1, one = -2, anything = -3, unknown = -4 };
@@ -109,13 +98,15 @@ cl::Uint data_type_of(ze_image_format_type_t type, int bits) {
 } // namespace
 
 bool translate_format(const ze_image_format_t &format, ImageFormat &to) {
-    const Layout layout = layout_of(format.layout);
-    to.opencl.order = order_of(format, layout.components);
-    to.opencl.data_type = data_type_of(format.type, layout.bits);
-    to.pixel_size = size_t(layout.components * layout.bits / 8);
+    const Layout *layout = std::ranges::find(layouts, format.layout, &Layout::layout);
+    if (layout == std::end(layouts))
+        return false;
+    to.opencl.order = order_of(format, layout->components);
+    to.opencl.data_type = data_type_of(format.type, layout->bits);
+    to.pixel_size = size_t(layout->components * layout->bits / 8);
     to.can_be_interpolated =
         format.type != ZE_IMAGE_FORMAT_TYPE_UINT && format.type != ZE_IMAGE_FORMAT_TYPE_SINT;
-    return layout.components && to.opencl.order && to.opencl.data_type;
+    return to.opencl.order && to.opencl.data_type;
 }
 
 bool is_supported(const cl::ImageFormat &format, cl::Uint image_type) {
@@ -131,22 +122,15 @@ bool is_supported(const cl::ImageFormat &format, cl::Uint image_type) {
 }
 
 cl::Uint translate_image_type(ze_image_type_t type) {
-    switch (type) {
-    case ZE_IMAGE_TYPE_1D:
-        return cl::image_1d;
-    case ZE_IMAGE_TYPE_1DARRAY:
-        return cl::image_1d_array;
-    case ZE_IMAGE_TYPE_2D:
-        return cl::image_2d;
-    case ZE_IMAGE_TYPE_2DARRAY:
-        return cl::image_2d_array;
-    case ZE_IMAGE_TYPE_3D:
-        return cl::image_3d;
-    case ZE_IMAGE_TYPE_BUFFER:
-        return cl::image_1d_buffer;
-    default:
-        return 0;
-    }
+    constexpr std::pair<ze_image_type_t, cl::Uint> types[] = {
+        {ZE_IMAGE_TYPE_1D, cl::image_1d}, {ZE_IMAGE_TYPE_1DARRAY, cl::image_1d_array},
+        {ZE_IMAGE_TYPE_2D, cl::image_2d}, {ZE_IMAGE_TYPE_2DARRAY, cl::image_2d_array},
+        {ZE_IMAGE_TYPE_3D, cl::image_3d}, {ZE_IMAGE_TYPE_BUFFER, cl::image_1d_buffer},
+    };
+    for (auto [from, to] : types)
+        if (from == type)
+            return to;
+    return 0;
 }
 
 } // namespace ze_cpu

@@ -14,7 +14,6 @@
 #include "external_memory.h"
 #include "memory.h"
 #include "process/ipc_handle.h"
-#include "virtual_memory.h"
 
 namespace ze_cpu {
 namespace {

@@ -20,7 +20,6 @@
 #include "external_memory.h"
 #include "opencl/runtime.h"
 #include "stream/all_streams.h"
-#include "virtual_memory.h"
 
 namespace ze_cpu {
 namespace {
@@ -136,11 +135,9 @@ ze_result_t release(const void *pointer, bool of_ipc) {
 /// The entry of r.by_base that contains the address, or its end.
 std::map<uintptr_t, Allocation>::iterator find_in(Registry &r, const void *pointer) {
     const auto address = reinterpret_cast<uintptr_t>(pointer);
-    auto after = r.by_base.upper_bound(address);
-    if (after == r.by_base.begin())
-        return r.by_base.end();
-    auto candidate = std::prev(after);
-    return address - candidate->second.base < candidate->second.size ? candidate : r.by_base.end();
+    auto found = entry_below(r.by_base, address);
+    const auto none = r.by_base.end();
+    return found != none && address - found->second.base < found->second.size ? found : none;
 }
 
 /// Writes the contents of an allocation into the file and maps the file in their place.

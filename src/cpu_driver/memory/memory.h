@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 
 #include <level_zero/ze_api.h>
@@ -46,5 +47,18 @@ void check_shareable(const Allocation &allocation);
 
 /// Unmaps and forgets an allocation that was mapped from an IPC handle.
 ze_result_t unmap_ipc(const void *pointer);
+
+/// The mapping at this address of a reserved range, described as an allocation. Returns false if
+/// nothing is mapped there.
+bool find_mapping(const void *pointer, Allocation &found);
+
+/// The file of the physical memory object with this handle. Null if there is no such object.
+std::shared_ptr<MemoryFile> find_physical(const void *handle);
+
+/// The entry of a map from first addresses that is the last one not above this address, or the end.
+auto entry_below(auto &map, uintptr_t address) {
+    const auto after = map.upper_bound(address);
+    return after == map.begin() ? map.end() : std::prev(after);
+}
 
 } // namespace ze_cpu

@@ -2,7 +2,7 @@
 //
 // Reserved address ranges, and physical memory that is mapped into them. Physical memory is a
 // memfd, so the same pages may be mapped in several places.
-#include "virtual_memory.h"
+#include "memory.h"
 
 #include <iterator>
 #include <map>
@@ -63,20 +63,18 @@ void check_range(const void *pointer, size_t size) {
 
 /// The reserved range that contains all of these bytes, or the end.
 std::map<uintptr_t, size_t>::iterator find_range(State &s, uintptr_t start, size_t size) {
-    auto after = s.ranges.upper_bound(start);
-    if (after == s.ranges.begin())
-        return s.ranges.end();
-    auto range = std::prev(after);
+    auto range = entry_below(s.ranges, start);
+    if (range == s.ranges.end())
+        return range;
     const size_t offset = start - range->first;
     return offset < range->second && size <= range->second - offset ? range : s.ranges.end();
 }
 
 /// Splits the piece that contains this address, so that one starts there.
 void split(State &s, uintptr_t address) {
-    auto after = s.pieces.upper_bound(address);
-    if (after == s.pieces.begin())
+    auto piece = entry_below(s.pieces, address);
+    if (piece == s.pieces.end())
         return;
-    auto piece = std::prev(after);
     const size_t head = address - piece->first;
     if (head == 0 || head >= piece->second.size)
         return;
@@ -132,11 +130,8 @@ bool find_mapping(const void *pointer, Allocation &found) {
     State &s = state();
     const auto address = reinterpret_cast<uintptr_t>(pointer);
     std::lock_guard lock(s.mutex);
-    auto after = s.pieces.upper_bound(address);
-    if (after == s.pieces.begin())
-        return false;
-    auto piece = std::prev(after);
-    if (address - piece->first >= piece->second.size || !piece->second.file)
+    auto piece = entry_below(s.pieces, address);
+    if (piece == s.pieces.end() || address - piece->first >= piece->second.size || !piece->second.file)
         return false;
     const Piece &p = piece->second;
     found = {piece->first, p.size,  p.type, p.id, p.device, p.file, Allocation::virtual_range,
@@ -285,7 +280,7 @@ ze_result_t zeVirtualMemGetAccessAttribute(ze_context_handle_t hContext, const v
     auto range = find_range(s, start, size);
     if (range == s.ranges.end())
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    auto piece = std::prev(s.pieces.upper_bound(start));
+    auto piece = entry_below(s.pieces, start);
     *access = piece->second.access;
     uintptr_t end = start;
     for (; end < start + size && piece->second.access == *access; ++piece) {

@@ -5,10 +5,24 @@
 #include <iterator>
 #include <set>
 
-#include "spirv/spirv_samplers.h"
+#include "spirv/spirv_walk.h"
 
 namespace ze_cpu {
 namespace {
+
+/// Makes constant samplers clamp to the edge if they repeat the image for coordinates that are not
+/// normalised. OpenCL does not define such samplers, and the runtime would end the process.
+void clamp_samplers(std::vector<uint32_t> &words) {
+    spirv_walk::each_instruction(words, [](uint16_t op, std::span<uint32_t> w) {
+        if (op != spv::OpConstantSampler)
+            return;
+        const bool is_normalized = w[4] != 0;
+        uint32_t &mode = w[3];
+        if (!is_normalized &&
+            (mode == spv::SamplerAddressingModeRepeat || mode == spv::SamplerAddressingModeRepeatMirrored))
+            mode = spv::SamplerAddressingModeClampToEdge;
+    });
+}
 
 bool take_constants(const ze_module_constants_t &given, const std::map<uint32_t, uint32_t> &sizes,
                     Constants &constants, std::string &log) {

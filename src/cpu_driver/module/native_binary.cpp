@@ -56,17 +56,28 @@ uint64_t stamp() {
     return checksum(reinterpret_cast<const uint8_t *>(text.data()), text.size());
 }
 
+/// Writer and Reader have the same functions, so that one description of the layout serves both. All
+/// return whether the binary is valid so far.
 class Writer {
 public:
-    void bytes(const void *data, size_t size) {
+    bool bytes(const void *data, size_t size) {
         auto *from = static_cast<const uint8_t *>(data);
         out.insert(out.end(), from, from + size);
+        return true;
     }
-    void u32(uint32_t value) { bytes(&value, sizeof value); }
-    void u64(uint64_t value) { bytes(&value, sizeof value); }
-    void text(const std::string &value) {
-        u32(uint32_t(value.size()));
-        bytes(value.data(), value.size());
+    template <class T> bool number(T value) { return bytes(&value, sizeof value); }
+    /// A text or bytes, behind their size in a number of type Size.
+    template <class Size> bool sized(const auto &value) {
+        return number(Size(value.size())) && bytes(value.data(), value.size());
+    }
+    bool list(const auto &items, size_t, auto item) {
+        bool ok = number(uint32_t(items.size()));
+        for (const auto &it : items)
+            ok = ok && item(it);
+        return ok;
+    }
+    bool constants(const Constants &all) {
+        return list(all, 8, [&](const auto &it) { return number(it.first) && sized<uint32_t>(it.second); });
     }
     std::vector<uint8_t> out;
 };
@@ -82,14 +93,32 @@ public:
         left_ -= size;
         return true;
     }
-    bool u32(uint32_t &value) { return bytes(&value, sizeof value); }
-    bool u64(uint64_t &value) { return bytes(&value, sizeof value); }
-    bool text(std::string &value) {
-        uint32_t length = 0;
-        if (!u32(length) || length > left_)
+    template <class T> bool number(T &value) { return bytes(&value, sizeof value); }
+    template <class Size> bool sized(auto &value) {
+        Size size = 0;
+        if (!number(size) || size > left_)
             return false;
-        value.resize(length);
-        return bytes(value.data(), length);
+        value.resize(size);
+        return bytes(value.data(), size);
+    }
+    /// Each item has at least `least` bytes.
+    bool list(auto &items, size_t least, auto item) {
+        uint32_t count = 0;
+        if (!number(count) || count > left_ / least)
+            return false;
+        for (uint32_t i = 0; i < count; i++)
+            if (!item(items.emplace_back()))
+                return false;
+        return true;
+    }
+    bool constants(Constants &all) {
+        uint32_t count = 0, id = 0;
+        if (!number(count))
+            return false;
+        for (uint32_t i = 0; i < count; i++)
+            if (!number(id) || !sized<uint32_t>(all[id]))
+                return false;
+        return true;
     }
     size_t left() const { return left_; }
     const uint8_t *at() const { return data_; }
@@ -99,65 +128,23 @@ private:
     size_t left_;
 };
 
-bool read_kernel(Reader &in, KernelInfo &kernel) {
-    uint32_t args = 0;
-    if (!in.text(kernel.name) || !in.text(kernel.attributes) ||
-        !in.bytes(kernel.required_group_size.data(), 12) || !in.u32(kernel.required_sub_group_size) ||
-        !in.u32(kernel.required_sub_groups) || !in.u32(args) || args > in.left() / 12)
-        return false;
-    for (uint32_t i = 0; i < args; i++) {
-        uint32_t kind = 0;
-        ArgInfo arg;
-        if (!in.u32(kind) || !in.u32(arg.size) || !in.u32(arg.least) || kind > uint32_t(ArgKind::sampler))
-            return false;
-        arg.kind = ArgKind(kind);
-        kernel.args.push_back(arg);
-    }
-    return true;
-}
-
-bool read_source(Reader &in, NativeModule::Input &source) {
-    uint64_t size = 0;
-    uint32_t count = 0;
-    if (!in.u64(size) || size > in.left())
-        return false;
-    source.words.resize(size);
-    if (!in.bytes(source.words.data(), size) || !in.text(source.options) || !in.u32(count))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t id = 0, bytes = 0;
-        if (!in.u32(id) || !in.u32(bytes) || bytes > in.left())
-            return false;
-        std::vector<uint8_t> &value = source.constants[id];
-        value.resize(bytes);
-        if (!in.bytes(value.data(), bytes))
-            return false;
-    }
-    return true;
-}
-
-bool read_body(Reader &in, NativeModule &module) {
-    uint32_t count = 0;
-    if (!in.u32(count) || count > in.left() / 28)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!read_kernel(in, module.kernels.emplace_back()))
-            return false;
-    if (!in.u32(count) || count > in.left() / 4)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!in.text(module.unresolved.emplace_back()))
-            return false;
-    if (!in.text(module.options) || !in.u32(count) || count > in.left() / 16)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!read_source(in, module.sources.emplace_back()))
-            return false;
-    uint64_t size = 0;
-    if (!in.u64(size) || size != in.left())
-        return false;
-    module.binary.assign(in.at(), in.at() + in.left());
-    return true;
+/// What follows the header, from a Reader or for a Writer.
+bool body(auto &io, auto &module) {
+    auto text = [&](auto &value) { return io.template sized<uint32_t>(value); };
+    auto arg = [&](auto &it) {
+        return io.number(it.kind) && it.kind <= ArgKind::sampler && io.number(it.size) && io.number(it.least);
+    };
+    auto kernel = [&](auto &it) {
+        return text(it.name) && text(it.attributes) && io.bytes(it.required_group_size.data(), 12) &&
+               io.number(it.required_sub_group_size) && io.number(it.required_sub_groups) &&
+               io.list(it.args, 12, arg);
+    };
+    auto source = [&](auto &it) {
+        return io.template sized<uint64_t>(it.words) && text(it.options) && io.constants(it.constants);
+    };
+    return io.list(module.kernels, 28, kernel) && io.list(module.unresolved, 4, text) &&
+           text(module.options) && io.list(module.sources, 16, source) &&
+           io.template sized<uint64_t>(module.binary);
 }
 
 } // namespace
@@ -165,43 +152,12 @@ bool read_body(Reader &in, NativeModule &module) {
 std::vector<uint8_t> pack_native(const NativeModule &module) {
     Writer w;
     w.bytes(magic, sizeof magic);
-    w.u32(format_version);
-    w.u32(0);
-    w.u64(0); // the checksum's place
-    w.u64(build_id);
-    w.u64(stamp());
-    w.u32(uint32_t(module.kernels.size()));
-    for (const KernelInfo &kernel : module.kernels) {
-        w.text(kernel.name);
-        w.text(kernel.attributes);
-        w.bytes(kernel.required_group_size.data(), 12);
-        w.u32(kernel.required_sub_group_size);
-        w.u32(kernel.required_sub_groups);
-        w.u32(uint32_t(kernel.args.size()));
-        for (const ArgInfo &arg : kernel.args) {
-            w.u32(uint32_t(arg.kind));
-            w.u32(arg.size);
-            w.u32(arg.least);
-        }
-    }
-    w.u32(uint32_t(module.unresolved.size()));
-    for (const std::string &name : module.unresolved)
-        w.text(name);
-    w.text(module.options);
-    w.u32(uint32_t(module.sources.size()));
-    for (const NativeModule::Input &source : module.sources) {
-        w.u64(source.words.size());
-        w.bytes(source.words.data(), source.words.size());
-        w.text(source.options);
-        w.u32(uint32_t(source.constants.size()));
-        for (const auto &[id, value] : source.constants) {
-            w.u32(id);
-            w.u32(uint32_t(value.size()));
-            w.bytes(value.data(), value.size());
-        }
-    }
-    w.u64(module.binary.size());
-    w.bytes(module.binary.data(), module.binary.size());
+    w.number(format_version);
+    w.number(uint32_t(0));
+    w.number(uint64_t(0)); // the checksum's place
+    w.number(build_id);
+    w.number(stamp());
+    body(w, module);
     uint64_t sum = checksum(w.out.data() + checked_from, w.out.size() - checked_from);
     std::memcpy(w.out.data() + checked_from - 8, &sum, sizeof sum);
     return std::move(w.out);
@@ -218,15 +174,15 @@ bool unpack_native(const uint8_t *data, size_t size, NativeModule &module, std::
     uint64_t sum = 0, made_by = 0, made_for = 0;
     if (!in.bytes(found, sizeof found) || std::memcmp(found, magic, sizeof magic) != 0)
         return fail("it is not one of this driver");
-    if (!in.u32(version) || version != format_version || !in.u32(flags) || flags != 0)
+    if (!in.number(version) || version != format_version || !in.number(flags) || flags != 0)
         return fail("it is of another version of this driver");
-    if (!in.u64(sum) || sum != checksum(in.at(), in.left()))
+    if (!in.number(sum) || sum != checksum(in.at(), in.left()))
         return fail("it is damaged");
-    if (!in.u64(made_by) || made_by != build_id)
+    if (!in.number(made_by) || made_by != build_id)
         return fail("it was made by another build of this driver");
-    if (!in.u64(made_for) || made_for != stamp())
+    if (!in.number(made_for) || made_for != stamp())
         return fail("it was made for another device or by another OpenCL runtime");
-    return read_body(in, module) || fail("it is damaged");
+    return (body(in, module) && in.left() == 0) || fail("it is damaged");
 }
 
 } // namespace ze_cpu

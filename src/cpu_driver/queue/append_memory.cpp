@@ -117,4 +117,28 @@ ze_result_t zeCommandListAppendMemAdvise(ze_command_list_handle_t hCommandList, 
     return advice > ZE_MEMORY_ADVICE_BIAS_UNCACHED ? ZE_RESULT_ERROR_INVALID_ENUMERATION : ZE_RESULT_SUCCESS;
 }
 
+// The chain pNext of the appends of Level Zero 1.16 and 1.17 must be null: this driver knows no extension.
+
+ze_result_t zeCommandListAppendMemoryCopyWithParameters(ze_command_list_handle_t hCommandList, void *dstptr,
+                                                        const void *srcptr, size_t size, const void *pNext,
+                                                        ze_event_handle_t hSignalEvent,
+                                                        uint32_t numWaitEvents,
+                                                        ze_event_handle_t *phWaitEvents) {
+    if (pNext)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return ze_cpu::zeCommandListAppendMemoryCopy(hCommandList, dstptr, srcptr, size, hSignalEvent,
+                                                 numWaitEvents, phWaitEvents);
+}
+
+ze_result_t zeCommandListAppendMemoryFillWithParameters(ze_command_list_handle_t hCommandList, void *ptr,
+                                                        const void *pattern, size_t pattern_size, size_t size,
+                                                        const void *pNext, ze_event_handle_t hSignalEvent,
+                                                        uint32_t numWaitEvents,
+                                                        ze_event_handle_t *phWaitEvents) {
+    if (pNext)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return ze_cpu::zeCommandListAppendMemoryFill(hCommandList, ptr, pattern, pattern_size, size, hSignalEvent,
+                                                 numWaitEvents, phWaitEvents);
+}
+
 } // namespace ze_cpu

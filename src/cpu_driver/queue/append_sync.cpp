@@ -84,4 +84,16 @@ ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_handle_t hC
     return append_function(hCommandList, write, hSignalEvent, numWaitEvents, phWaitEvents);
 }
 
+ze_result_t zeCommandListAppendHostFunction(ze_command_list_handle_t hCommandList,
+                                            HostFunction pfnHostFunction, void *pUserData, const void *pNext,
+                                            ze_event_handle_t hSignalEvent, uint32_t numWaitEvents,
+                                            ze_event_handle_t *phWaitEvents) {
+    check_append(hCommandList, numWaitEvents, phWaitEvents);
+    need_pointers(pfnHostFunction);
+    if (pNext)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    auto call = [pfnHostFunction, pUserData] { pfnHostFunction(pUserData); };
+    return append_function(hCommandList, call, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
 } // namespace ze_cpu

@@ -129,4 +129,14 @@ ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t
     return submit_at_once(*hCommandListImmediate, all);
 }
 
+ze_result_t zeCommandListImmediateAppendCommandListsWithParameters(
+    ze_command_list_handle_t hCommandListImmediate, uint32_t numCommandLists,
+    ze_command_list_handle_t *phCommandLists, const void *pNext, ze_event_handle_t hSignalEvent,
+    uint32_t numWaitEvents, ze_event_handle_t *phWaitEvents) {
+    if (pNext)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return ze_cpu::zeCommandListImmediateAppendCommandListsExp(
+        hCommandListImmediate, numCommandLists, phCommandLists, hSignalEvent, numWaitEvents, phWaitEvents);
+}
+
 } // namespace ze_cpu

@@ -2,7 +2,7 @@
 #include "border/border.h"
 #include "border/entry_points.h"
 #include "command_list.h"
-#include "event/fence.h"
+#include "event/event.h"
 #include "stream/all_streams.h"
 
 namespace ze_cpu {

@@ -13,7 +13,7 @@
 
 namespace ze_cpu {
 
-enum class ArgKind : uint8_t {
+enum class ArgKind : uint32_t {
     pointer, // __global or __constant: the value is an address
     local,   // __local: the value is null, the size is that of the memory
     value,   // bytes that are passed as they are, also a structure by value

@@ -1,57 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spirv_calls.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <spirv/unified1/OpenCL.std.h>
 
 namespace ze_cpu {
 namespace {
 
 struct Call {
+    uint16_t op;
     const char *name;
-    int operands; // after the pointer
-    bool is_unsigned;
+    int operands = 1; // after the pointer
+    bool is_unsigned = false;
 };
-
-Call call_for(uint16_t op) {
-    switch (op) {
-    case spv::OpAtomicLoad: // it adds 0 and returns what was there before
-    case spv::OpAtomicIAdd:
-    case spv::OpAtomicFAddEXT:
-        return {"add", 1, false};
-    case spv::OpAtomicStore:
-    case spv::OpAtomicExchange:
-    case spv::OpAtomicFlagTestAndSet:
-    case spv::OpAtomicFlagClear:
-        return {"xchg", 1, false};
-    case spv::OpAtomicCompareExchange:
-    case spv::OpAtomicCompareExchangeWeak:
-        return {"cmpxchg", 2, false};
-    case spv::OpAtomicIIncrement:
-        return {"inc", 0, false};
-    case spv::OpAtomicIDecrement:
-        return {"dec", 0, false};
-    case spv::OpAtomicISub:
-        return {"sub", 1, false};
-    case spv::OpAtomicSMin:
-    case spv::OpAtomicFMinEXT:
-        return {"min", 1, false};
-    case spv::OpAtomicUMin:
-        return {"min", 1, true};
-    case spv::OpAtomicSMax:
-    case spv::OpAtomicFMaxEXT:
-        return {"max", 1, false};
-    case spv::OpAtomicUMax:
-        return {"max", 1, true};
-    case spv::OpAtomicAnd:
-        return {"and", 1, false};
-    case spv::OpAtomicOr:
-        return {"or", 1, false};
-    case spv::OpAtomicXor:
-        return {"xor", 1, false};
-    default:
-        return {nullptr, 0, false};
-    }
-}
+constexpr Call calls[] = {
+    {spv::OpAtomicLoad, "add"}, // it adds 0 and returns what was there before
+    {spv::OpAtomicIAdd, "add"},
+    {spv::OpAtomicFAddEXT, "add"},
+    {spv::OpAtomicStore, "xchg"},
+    {spv::OpAtomicExchange, "xchg"},
+    {spv::OpAtomicFlagTestAndSet, "xchg"},
+    {spv::OpAtomicFlagClear, "xchg"},
+    {spv::OpAtomicCompareExchange, "cmpxchg", 2},
+    {spv::OpAtomicCompareExchangeWeak, "cmpxchg", 2},
+    {spv::OpAtomicIIncrement, "inc", 0},
+    {spv::OpAtomicIDecrement, "dec", 0},
+    {spv::OpAtomicISub, "sub"},
+    {spv::OpAtomicSMin, "min"},
+    {spv::OpAtomicFMinEXT, "min"},
+    {spv::OpAtomicUMin, "min", 1, true},
+    {spv::OpAtomicSMax, "max"},
+    {spv::OpAtomicFMaxEXT, "max"},
+    {spv::OpAtomicUMax, "max", 1, true},
+    {spv::OpAtomicAnd, "and"},
+    {spv::OpAtomicOr, "or"},
+    {spv::OpAtomicXor, "xor"},
+};
 
 /// The letter of a type in mangled names; empty for types without atomics.
 std::string letter_of(const spirv::Id &type, bool is_unsigned) {
@@ -98,21 +84,21 @@ bool is_half_fma(const spirv::Instruction &i, const spirv::Ids &ids) {
 std::optional<ImportedFunction> runtime_function(const spirv::Instruction &i, const spirv::Ids &ids) {
     if (is_half_fma(i, ids))
         return ImportedFunction{"_Z3fmaDhDhDh", "f16(f16,f16,f16)"};
-    const Call call = call_for(i.op);
-    if (!call.name)
+    const Call *call = std::ranges::find(calls, i.op, &Call::op);
+    if (call == std::end(calls))
         return {};
     const bool has_result = i.op != spv::OpAtomicStore && i.op != spv::OpAtomicFlagClear;
     const spirv::Id &pointer = ids[ids.type_of(i.word[has_result ? 3 : 1])], &value = ids[pointer.word(3)];
-    const std::string letter = letter_of(value, call.is_unsigned);
+    const std::string letter = letter_of(value, call->is_unsigned);
     const char *space = space_of(pointer.word(2));
     if (pointer.op != spv::OpTypePointer || letter.empty() || !space)
         return {};
     const bool is_wide_integer = value.op == spv::OpTypeInt && value.word(2) == 64;
-    const std::string name = (is_wide_integer ? "atom_" : "atomic_") + std::string(call.name);
+    const std::string name = (is_wide_integer ? "atom_" : "atomic_") + std::string(call->name);
     const std::string type = (value.op == spv::OpTypeInt ? "i" : "f") + std::to_string(value.word(2));
     ImportedFunction function{"_Z" + std::to_string(name.size()) + name + space + "V" + letter,
                               type + "(p" + std::to_string(pointer.word(2))};
-    for (int n = 0; n < call.operands; n++) {
+    for (int n = 0; n < call->operands; n++) {
         function.name += letter;
         function.signature += "," + type;
     }
