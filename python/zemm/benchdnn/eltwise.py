@@ -2,6 +2,7 @@
 """The formulas of post-ops. They compute in the type of x, f32 or f64, but transcendental functions
 in f64. The test suite shares them; tests/benchdnn/test_reference.py checks them by Python's math."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ Values = NDArray[Any]  # f32 or f64
 Wide = NDArray[np.float64]
 Formula = Callable[[Values, np.float32, np.float32], Values]
 
+_erf = np.vectorize(math.erf, otypes=[np.float64])
 _LOG_MAX = np.float32(88.72283)
 # Constants that are f32 in the kernels, and in oneDNN.
 _SQRT_2_OVER_PI, _FITTING, _SQRT_HALF = (
@@ -45,23 +47,6 @@ def _in_f64(function: Callable[[Wide], Wide]) -> Callable[[Values], Values]:
 def _unary(function: Callable[[Values], Values]) -> Formula:
     """Of functions without parameters."""
     return lambda x, a, b: function(x)
-
-
-def _erf(v: Wide) -> Wide:
-    """erf in f64, to about 1e-15: a series for |v| < 3, else the continued fraction of erfc."""
-    size = np.abs(v)
-    small, large = np.minimum(size, 3.0), np.maximum(size, 3.0)
-    term = total = small
-    for n in range(1, 60):
-        term = term * small * small * 2 / (2 * n + 1)
-        total = total + term
-    series = 2 / np.sqrt(np.pi) * np.exp(-small * small) * total
-    fraction = large
-    for n in range(60, 0, -1):
-        fraction = large + n / 2 / fraction
-    tail = 1 - np.exp(-large * large) / (fraction * np.sqrt(np.pi))
-    erf: Wide = np.sign(v) * np.where(size < 3.0, series, tail)
-    return erf
 
 
 @_in_f64
