@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/reorder_args.h"
@@ -19,6 +20,12 @@ struct implementation {
     // Makes a plan. Returns false, with the reason in why, if the kernel does not take the problem.
     bool (*make_plan)(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);
 };
+
+// Sets the reason why a kernel does not take a problem, and returns false.
+inline bool refused(std::string &why, std::string reason) {
+    why = std::move(reason);
+    return false;
+}
 
 bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);
 bool plan_quantize_floats(const problem &p, const ze::device &dev, launch_plan &result, std::string &why);

@@ -74,20 +74,16 @@ uint32_t flags_of(const problem &p) {
 
 bool make_plan(const problem &p, const ze::device &dev, const char *kernel, launch_plan &result,
                std::string &why) {
-    if (p.is_dynamic()) {
-        why = "it computes no scales";
-        return false;
-    }
+    if (p.is_dynamic())
+        return refused(why, "it computes no scales");
     const std::vector<reorder_loop> loops = loops_of(p);
     const int bits = data_type_bits(p.dst.data_type);
     if (bits == 4) {
         const bool split = std::ranges::any_of(
             loops.begin() + 1, loops.end(), [](zemm_dim_t s) { return s % 2 != 0; },
             &reorder_loop::dst_stride);
-        if (split || p.dst.offset0 % 2 != 0) {
-            why = "the runs of a 4-bit dst must begin at whole bytes";
-            return false;
-        }
+        if (split || p.dst.offset0 % 2 != 0)
+            return refused(why, "the runs of a 4-bit dst must begin at whole bytes");
     }
     result.kernel = kernel;
     result.constants = {{REORDER_SPEC_SRC_DT, uint32_t(p.src.data_type)},
@@ -134,22 +130,16 @@ bool converts_f64(const problem &p) {
 } // namespace
 
 bool plan_any(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
-    if (converts_f64(p)) {
-        why = "its arithmetic is in f32";
-        return false;
-    }
+    if (converts_f64(p))
+        return refused(why, "its arithmetic is in f32");
     return make_plan(p, dev, "reorder", result, why);
 }
 
 bool plan_f64(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
-    if (!converts_f64(p)) {
-        why = "it converts from and to f64 only";
-        return false;
-    }
-    if (!dev.has_f64) {
-        why = text("the device \"%s\" has no arithmetic in f64", dev.name.c_str());
-        return false;
-    }
+    if (!converts_f64(p))
+        return refused(why, "it converts from and to f64 only");
+    if (!dev.has_f64)
+        return refused(why, text("the device \"%s\" has no arithmetic in f64", dev.name.c_str()));
     return make_plan(p, dev, "reorder_f64", result, why);
 }
 

@@ -54,18 +54,12 @@ bool has_whole_blocks(const memory_desc &dst) {
 }
 
 bool is_packing(const problem &p, std::string &why) {
-    if (!p.is_copy() || bits_of(p) > 32) {
-        why = "it only moves elements of up to 32 bits as they are";
-        return false;
-    }
-    if (p.src.ndims < 2 || !md_is_plain(p.src) || !has_pack_blocks(p.dst, unit_of(p))) {
-        why = "it only packs plain tensors into blocks of 16a64b or 16a64b4a";
-        return false;
-    }
-    if (!has_whole_blocks(p.dst)) {
-        why = "it writes whole blocks, and dst is a part that ends inside one";
-        return false;
-    }
+    if (!p.is_copy() || bits_of(p) > 32)
+        return refused(why, "it only moves elements of up to 32 bits as they are");
+    if (p.src.ndims < 2 || !md_is_plain(p.src) || !has_pack_blocks(p.dst, unit_of(p)))
+        return refused(why, "it only packs plain tensors into blocks of 16a64b or 16a64b4a");
+    if (!has_whole_blocks(p.dst))
+        return refused(why, "it writes whole blocks, and dst is a part that ends inside one");
     return true;
 }
 
@@ -115,10 +109,10 @@ bool plan_pack(const problem &p, const ze::device &, launch_plan &result, std::s
     const int k = p.src.ndims - 2, n = p.src.ndims - 1;
     const bool along_k = lies_along_k(p.src);
     const bool rows = p.src.strides[n] == 1 && is_aligned(p.src, n, bits_of(p) == 4 ? 2 : 1);
-    if (along_k ? !is_aligned(p.src, k, unit_of(p)) : !rows) {
-        why = "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units";
-        return false;
-    }
+    if (along_k ? !is_aligned(p.src, k, unit_of(p)) : !rows)
+        return refused(
+            why,
+            "src needs stride 1 along one of its last two dimensions, and rows that begin at whole units");
     constexpr zemm_dim_t worth = 16; // the number of blocks that makes a work-item worth its launch
     make_plan(p, "reorder_pack", along_k, worth, false, result);
     return true;

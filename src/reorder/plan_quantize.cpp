@@ -8,10 +8,8 @@
 namespace zemm::reorder {
 
 bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
-    if (!p.is_dynamic() || !is_int8(p.dst.data_type)) {
-        why = "it computes the scales of an s8 or u8 dst";
-        return false;
-    }
+    if (!p.is_dynamic() || !is_int8(p.dst.data_type))
+        return refused(why, "it computes the scales of an s8 or u8 dst");
     const int last = p.dst.ndims - 1;
     const quant_entry &scale = *p.scale(ZEMM_ARG_DST);
     result.kernel = "quantize";

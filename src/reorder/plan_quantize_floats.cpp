@@ -26,10 +26,8 @@ bool lies_in_rows(const memory_desc &md, int along) {
 } // namespace
 
 bool plan_quantize_floats(const problem &p, const ze::device &dev, launch_plan &result, std::string &why) {
-    if (!p.is_dynamic() || !is_small_float(p.dst.data_type)) {
-        why = "it computes the scales of an f8 or f4 dst";
-        return false;
-    }
+    if (!p.is_dynamic() || !is_small_float(p.dst.data_type))
+        return refused(why, "it computes the scales of an f8 or f4 dst");
     const quant_entry &scale = *p.scale(ZEMM_ARG_DST);
     const int along = group_dim(p);
     const zemm_dim_t group = group_size(scale, p.dst.ndims, along);
