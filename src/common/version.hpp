@@ -6,6 +6,10 @@
 
 namespace zemm {
 
-const zemm_version_t &version();
+inline const zemm_version_t &version() {
+    // CPU and GPU engines both compute through Level Zero.
+    static const zemm_version_t value = {0, 1, 0, "N/A", ZEMM_RUNTIME_ZE, ZEMM_RUNTIME_ZE};
+    return value;
+}
 
 } // namespace zemm
