@@ -51,14 +51,9 @@ void describe_extensions(void *next) {
         hints->schedulingHintFlags = 0;
 }
 
-/// A vector width in elements.
-uint32_t width(cl::Uint key) {
-    cl::Uint value = 0;
-    opencl().clGetDeviceInfo(runtime().device, key, sizeof value, &value, nullptr);
-    return value;
-}
-
+/// Vector widths in elements.
 VectorWidths::Set widths(cl::Uint of_char, cl::Uint of_half) {
+    auto width = [](cl::Uint key) { return device_value<cl::Uint>(runtime(), key); };
     return {width(of_char),     width(of_char + 1), width(of_char + 2), width(of_char + 3),
             width(of_char + 4), width(of_char + 5), width(of_half)};
 }

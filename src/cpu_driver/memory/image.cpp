@@ -12,14 +12,8 @@
 namespace ze_cpu {
 namespace {
 
-template <class T> T device_value(cl::Uint key) {
-    T value{};
-    opencl().clGetDeviceInfo(runtime().device, key, sizeof value, &value, nullptr);
-    return value;
-}
-
 uint32_t limit(cl::Uint key) {
-    return uint32_t(device_value<size_t>(key));
+    return uint32_t(device_value<size_t>(runtime(), key));
 }
 
 /// Refuses structures in the descriptor's chain: external memory, views, pitches and the like. Hints may be
@@ -127,11 +121,11 @@ ze_result_t zeDeviceGetImageProperties(ze_device_handle_t hDevice, ze_device_ima
                                                      limit(cl::device_image2d_max_height));
     p->maxImageDims3D = std::min({limit(cl::device_image3d_max_width), limit(cl::device_image3d_max_height),
                                   limit(cl::device_image3d_max_depth)});
-    p->maxImageBufferSize = device_value<size_t>(cl::device_image_max_buffer_size);
+    p->maxImageBufferSize = device_value<size_t>(runtime(), cl::device_image_max_buffer_size);
     p->maxImageArraySlices = limit(cl::device_image_max_array_size);
-    p->maxSamplers = device_value<cl::Uint>(cl::device_max_samplers);
-    p->maxReadImageArgs = device_value<cl::Uint>(cl::device_max_read_image_args);
-    p->maxWriteImageArgs = device_value<cl::Uint>(cl::device_max_write_image_args);
+    p->maxSamplers = device_value<cl::Uint>(runtime(), cl::device_max_samplers);
+    p->maxReadImageArgs = device_value<cl::Uint>(runtime(), cl::device_max_read_image_args);
+    p->maxWriteImageArgs = device_value<cl::Uint>(runtime(), cl::device_max_write_image_args);
     return ZE_RESULT_SUCCESS;
 }
 

@@ -36,12 +36,6 @@ void set_reason(const std::string &reason) {
     std::snprintf(last_reason, sizeof last_reason, "%s", reason.c_str());
 }
 
-template <class T> T device_value(const Runtime &r, cl::Uint key, T fallback = T{}) {
-    T value{};
-    return r.api.clGetDeviceInfo(r.device, key, sizeof value, &value, nullptr) == cl::success ? value
-                                                                                              : fallback;
-}
-
 std::string device_string(const Runtime &r, cl::Uint key) {
     size_t size = 0;
     if (r.api.clGetDeviceInfo(r.device, key, 0, nullptr, &size) != cl::success || size == 0)

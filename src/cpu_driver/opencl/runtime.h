@@ -61,6 +61,13 @@ inline const cl::Api &opencl() {
     return runtime().api;
 }
 
+/// What OpenCL says about the device.
+template <class T> T device_value(const Runtime &r, cl::Uint key, T fallback = T{}) {
+    T value{};
+    return r.api.clGetDeviceInfo(r.device, key, sizeof value, &value, nullptr) == cl::success ? value
+                                                                                              : fallback;
+}
+
 /// The result for an OpenCL error, if the caller knows no better one.
 ze_result_t from_opencl(cl::Int error);
 

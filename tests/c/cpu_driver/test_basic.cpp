@@ -113,7 +113,9 @@ static void driver_properties() {
     OK(ze.zeDriverGetExtensionProperties(driver, &count, extensions.data()));
     for (auto &e : extensions)
         CHECK(e.name[0] && e.version);
-    void *address = &count;
+    void *address = nullptr;
+    OK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeEventCreate", &address));
+    CHECK(address);
     CHECK(ze.zeDriverGetExtensionFunctionAddress(driver, "zeNoSuchThing", &address) != ZE_RESULT_SUCCESS);
 }
 
