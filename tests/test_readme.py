@@ -38,3 +38,8 @@ def test_pictures() -> None:
     files = {path.name: path.stat().st_size for path in PICTURES.iterdir() if path.suffix in (".svg", ".png")}
     assert named <= set(files)
     assert max(files.values()) < 200_000, files
+
+
+def test_no_command_wants_a_registry_that_has_zemm() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    assert [page.name for page in pages if re.search("pip install '?zemm", page.read_text("utf-8"))] == []
