@@ -30,6 +30,9 @@ def test_good_machine(engine: zemm.Engine) -> None:
         "libze_cpu.so",
         "libintelocl.so",
         "SPIR-V modules",
+        "  threads ",
+        "  cold start ",
+        "Kernel cache\n",
     ):
         assert part in done.stdout, done.stdout
 
