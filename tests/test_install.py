@@ -158,6 +158,22 @@ def test_program_by_cmake(installed: Installation, tmp_path: Path) -> None:
     assert run(str(build / "example"), env=installed.env()) == expected_output(source)
 
 
+def test_subproject(tmp_path: Path) -> None:
+    """Without an installation, zemm's folder in the folder subprojects of a Meson project is enough to
+    compile and link its program. The library itself is not built again here.
+    """
+    (tmp_path / "example.c").write_text(block("From C", "c"))
+    (tmp_path / "meson.build").write_text(block("From C and C++", "meson", "docs/install.md"))
+    (tmp_path / "subprojects").mkdir()
+    (tmp_path / "subprojects" / "zemm").symlink_to(ROOT)
+    build = str(tmp_path / "build")
+    run(tool("meson"), "setup", build, "--force-fallback-for=zemm", cwd=tmp_path)
+    run("ninja", "-C", build, "example.p/example.c.o")
+    link = run("ninja", "-C", build, "-t", "commands", "example").splitlines()[-1]
+    assert "example.c.o" in link
+    assert "subprojects/zemm/src/libzemm.so.0" in link
+
+
 def test_program_says_what_is_missing(installed: Installation, tmp_path: Path) -> None:
     """If the runtime cannot be opened, the README's CHECK prints the library's sentence."""
     program = build(installed, tmp_path, c_program(), ["cc"], ".c")
