@@ -92,6 +92,7 @@ def number(value: float) -> str:
 def _saved(run: Run, head: str, **how: Any) -> bytes:
     """The charts as a file, with `head` above them."""
     from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     line, all_bars = roofline(run), bars(run)
@@ -105,6 +106,7 @@ def _saved(run: Run, head: str, **how: Any) -> bytes:
         heights = [4.4, 0.8 + 0.17 * rows]
         total = sum(heights) + 0.3 + 0.12 * len(head.splitlines())
         figure = Figure((_WIDTH, total), min(150, _MOST_PIXELS / total), layout="constrained")
+        FigureCanvasAgg(figure)  # measures texts
         figure.suptitle(head, x=0, ha="left", fontsize=8, parse_math=False)
         figure.supxlabel(textwrap.fill(caption(run), _LETTERS), x=0, ha="left", fontsize=8)
         above, below = figure.subplots(2, height_ratios=heights)
@@ -113,7 +115,8 @@ def _saved(run: Run, head: str, **how: Any) -> bytes:
         for axes, title in ((above, "Roofline"), (below, "Times (shorter is better)")):
             axes.set_title(title, fontsize=10, fontweight="bold")
         above.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.11), ncols=5)
-        figure.draw_without_rendering()  # gives the charts their places
+        figure.draw_without_rendering()  # gives the charts their places, which they keep
+        figure.set_layout_engine("none")
         _names(above, line)
         figure.savefig(content, dpi="figure", **how)
     return content.getvalue()
