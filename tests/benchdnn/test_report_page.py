@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from support_results import NASTY, contest, run, timed
 from zemm.benchdnn import output, plot
+from zemm.benchdnn.bars import bars
 from zemm.benchdnn.page import html
 from zemm.benchdnn.records import Record, Run
+from zemm.benchdnn.roofline import roofline
 
 needs_matplotlib = pytest.mark.skipif(not plot.is_installed(), reason=f"needs {plot.PACKAGE}")
 VOID = {"meta", "link"}  # without an end tag in our pages
@@ -65,6 +67,18 @@ def test_elements_and_escaped_texts() -> None:
     assert f"zemm-benchdnn --output={NASTY}.html" in texts
     assert f"cannot do {NASTY}" in texts
     assert "A CPU (avx2)" in texts  # without what the device has in software
+
+
+def test_no_mark_contradicts_a_bar() -> None:
+    line, all_bars = roofline(contest()), bars(contest())
+    assert line
+    assert all_bars
+    speeds = {(point.record.index, point.record.who): point.y for point in line.points}
+    drawn = [bar for case in all_bars.cases for bar in case if bar.time and not bar.record.is_reference]
+    assert len(drawn) == len(speeds) == 3
+    for bar in drawn:
+        record = bar.record
+        assert speeds[record.index, record.who] * (bar.time or 0) * 1e6 == pytest.approx(record.operations)
 
 
 @needs_matplotlib
