@@ -5,6 +5,7 @@
 
 #include "common/env.hpp"
 #include "common/error.hpp"
+#include "common/memory_desc.hpp"
 #include "common/names.hpp"
 #include "common/verbose.hpp"
 #include "matmul/choose/tuning.hpp"
@@ -202,14 +203,18 @@ std::unique_ptr<zemm_primitive_desc> make_primitive_desc(zemm_engine_t engine, c
     // Readers of the log see how each descriptor is decided.
     const bool is_logged = verbose::enabled(verbose::dispatch | verbose::plan);
     auto known = is_logged ? nullptr : find_decision(key);
-    if (!known) {
-        problem p = make_problem(src, wei, bias, dst, attr);
-        if (p.has_runtime())
-            return std::make_unique<runtime_desc>(engine, std::move(p));
-        known = keep_decision(key, decide(engine->device, p));
-    }
-    return std::make_unique<primitive_desc>(engine,
-                                            std::static_pointer_cast<const decision>(std::move(known)));
+    const bool is_runtime =
+        md_has_runtime(src) || md_has_runtime(wei) || md_has_runtime(dst) || (bias && md_has_runtime(*bias));
+    std::optional<problem> p;
+    if (!known || is_runtime)
+        p = make_problem(src, wei, bias, dst, attr);
+    if (!known)
+        known = keep_decision(key, decide(engine->device, is_runtime ? likely_problem(*p) : *p));
+    auto desc =
+        std::make_unique<primitive_desc>(engine, std::static_pointer_cast<const decision>(std::move(known)));
+    if (!is_runtime)
+        return desc;
+    return std::make_unique<runtime_desc>(engine, std::move(*p), std::move(desc));
 }
 
 } // namespace zemm::matmul

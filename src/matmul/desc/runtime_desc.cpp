@@ -70,7 +70,9 @@ problem with_tensors(const problem &p, const tensor_map &tensors) {
     return made;
 }
 
-std::unique_ptr<zemm_primitive_desc> likely_desc(zemm_engine_t engine, const problem &p) {
+} // namespace
+
+problem likely_problem(const problem &p) {
     const likely_dims likely = likely_dims_of(p);
     const zemm_dim_t m = likely.dst[p.ndims() - 2], n = likely.dst[p.ndims() - 1];
     tensor_map tensors;
@@ -78,15 +80,13 @@ std::unique_ptr<zemm_primitive_desc> likely_desc(zemm_engine_t engine, const pro
     tensors[ZEMM_ARG_WEIGHTS] = likely_md(p.wei, likely.dst, likely.k, n);
     tensors[ZEMM_ARG_DST] = likely_md(p.dst, likely.dst, m, n);
     tensors[ZEMM_ARG_BIAS] = likely_md(p.bias, likely.dst, m, n);
-    return std::make_unique<primitive_desc>(engine, with_tensors(p, tensors));
+    return with_tensors(p, tensors);
 }
 
-} // namespace
-
-runtime_desc::runtime_desc(zemm_engine_t e, struct problem p)
-    : runtime_primitive_desc(e, likely_desc(e, p)), problem_(std::move(p)) {
+runtime_desc::runtime_desc(zemm_engine_t e, struct problem p, std::unique_ptr<zemm_primitive_desc> likely)
+    : runtime_primitive_desc(e, std::move(likely)), problem_(std::move(p)) {
     if (problem_.wei.format_kind == zemm_format_kind_any)
-        problem_.wei = likely().query_md(zemm_query_weights_md, 0);
+        problem_.wei = this->likely().query_md(zemm_query_weights_md, 0);
     arguments = arguments_of(problem_, {});
 }
 

@@ -7,10 +7,13 @@
 
 namespace zemm::matmul {
 
+// The same problem with likely values for its runtime dimensions and strides.
+problem likely_problem(const problem &p);
+
 class runtime_desc : public runtime_primitive_desc {
 public:
-    // Throws what candidates() throws.
-    runtime_desc(zemm_engine_t engine, struct problem p);
+    // likely: the descriptor of likely_problem(p).
+    runtime_desc(zemm_engine_t engine, struct problem p, std::unique_ptr<zemm_primitive_desc> likely);
 
     const zemm_primitive_attr &attr() const override { return problem_.attr; }
     std::unique_ptr<zemm_primitive_desc> clone() const override;

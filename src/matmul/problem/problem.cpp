@@ -53,10 +53,6 @@ zemm_dim_t problem::batch() const {
     return product;
 }
 
-bool problem::has_runtime() const {
-    return md_has_runtime(src) || md_has_runtime(wei) || md_has_runtime(bias) || md_has_runtime(dst);
-}
-
 bool problem::empty() const {
     return md_nelems(src) == 0 || md_nelems(wei) == 0 || md_nelems(dst) == 0;
 }

@@ -31,7 +31,6 @@ struct problem {
     zemm_dim_t n() const { return dst.dims[ndims() - 1]; }
     zemm_dim_t k() const { return src.dims[ndims() - 1]; }
     zemm_dim_t batch() const; // number of M x N matrices in dst
-    bool has_runtime() const; // dimensions or strides that are known at execution only
     bool has_bias() const { return bias.ndims != 0; }
     bool empty() const;                                     // nothing is computed
     bool integer() const { return is_int8(src.data_type); } // sums are s32
