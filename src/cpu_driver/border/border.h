@@ -28,7 +28,7 @@ template <class... Pointers> void need_pointers(Pointers... pointers) {
 }
 
 /// The result code for the exception that is being handled. To be called in a catch block only.
-inline ze_result_t current_error() noexcept {
+[[gnu::noinline, gnu::cold]] inline ze_result_t current_error() noexcept {
     try {
         throw;
     } catch (ze_result_t result) {
@@ -37,17 +37,6 @@ inline ze_result_t current_error() noexcept {
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     } catch (...) {
         return ZE_RESULT_ERROR_UNKNOWN;
-    }
-}
-
-/// Runs the body of an entry point and turns its exceptions into result codes.
-template <class Body> ze_result_t guarded(Body body) {
-    try {
-        return body();
-    } catch (...) {
-        if (!std::current_exception()) // a cancelled thread unwinds, which must go on
-            throw;
-        return current_error();
     }
 }
 

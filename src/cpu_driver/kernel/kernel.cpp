@@ -52,7 +52,8 @@ ze_result_t set_object(ze_kernel_handle_t kernel, uint32_t arg, size_t size, con
 ze_result_t zeKernelCreate(ze_module_handle_t hModule, const ze_kernel_desc_t *desc,
                            ze_kernel_handle_t *phKernel) {
     need_handles(hModule);
-    need_pointers(desc, desc->pKernelName, phKernel);
+    need_pointers(desc, phKernel);
+    need_pointers(desc->pKernelName);
     const BuiltModule &built = *hModule->built;
     if (!built.program)
         return refuse(ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED, missing_sentence(*hModule->unit));

@@ -100,7 +100,13 @@ template <class Result, class... Parameters, Result (*function)(Parameters...)> 
             const ForkGate::Pass pass;
             if (ForkGate::refuses())
                 return ZE_RESULT_ERROR_UNINITIALIZED;
-            return guarded([&] { return function(parameters...); });
+            try {
+                return function(parameters...);
+            } catch (...) {
+                if (!std::current_exception()) // a cancelled thread unwinds, which must go on
+                    throw;
+                return current_error();
+            }
         } else {
             return function(parameters...);
         }

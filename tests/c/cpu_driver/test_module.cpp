@@ -64,6 +64,7 @@ static void names_and_properties(ze_module_handle_t module) {
     ze_kernel_desc_t desc{ZE_STRUCTURE_TYPE_KERNEL_DESC, nullptr, 0, "no_such_kernel"};
     ze_kernel_handle_t kernel = nullptr;
     CHECK_RESULT(ze.zeKernelCreate(module, &desc, &kernel), ZE_RESULT_ERROR_INVALID_KERNEL_NAME);
+    CHECK_RESULT(ze.zeKernelCreate(module, nullptr, &kernel), ZE_RESULT_ERROR_INVALID_NULL_POINTER);
 }
 
 static void native(const std::vector<uint8_t> &code) {
