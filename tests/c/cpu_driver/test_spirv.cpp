@@ -32,17 +32,22 @@ static bool built_by_both(const Code &code, const std::string &what) {
 }
 
 static void ordinary() {
-    int count = 0, built = 0;
+    int count = 0, built = 0, reversed = 0;
     const std::string folder = std::string(std::getenv("ZE_CPU_TEST_DIR")) + "/ordinary";
     for (const auto &file : std::filesystem::directory_iterator(folder)) {
         if (file.path().extension() != ".spv")
             continue;
         const std::string name = "ordinary/" + file.path().filename().string();
         count++;
-        built += built_by_both(read_file(name), name);
+        if (built_by_both(read_file(name), name))
+            built++;
+        else
+            reversed += name.starts_with("ordinary/reversed.");
     }
     std::printf("%d of %d ordinary modules are built\n", built, count);
-    CHECK(count >= 80 && built == count - 4);
+    // The runtime refuses what llvm-spirv-15 makes of reversed.cl, in all four ways, and builds what newer
+    // ones make of it.
+    CHECK(count >= 80 && built + reversed == count && (reversed == 0 || reversed == 4));
 }
 
 static const Code &plain() {
