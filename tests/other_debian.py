@@ -19,7 +19,7 @@ from pathlib import Path
 from readme import ROOT, blocks
 from test_lint import tracked
 
-TESTS = ["tests/test_ci.py", "tests/test_wheel.py", "tests/test_python_import.py", "tests/test_bad_input.py"]
+TESTS = ["tests/test_wheel.py", "tests/test_python_import.py", "tests/test_bad_input.py"]
 NAMESPACE = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
 
 
@@ -96,8 +96,9 @@ def run_in(root: Path, release: str, tests: list[str]) -> int:
     env = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     env |= {"HOME": "/root", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
     env |= {"DEBIAN_FRONTEND": "noninteractive", **pip_settings()}
-    activate = ". .venv/bin/activate && pip install --config-settings=build-dir=build '.[cpu,test]'"
-    for command in (blocks("Quick start")[0][1], f"{activate} && pytest {' '.join(tests)}"):
+    # zemm is installed already, so pip only adds what tests need.
+    then = f". .venv/bin/activate && pip install 'zemm[test]' && pytest {' '.join(tests)}"
+    for command in (blocks("Quick start")[0][1], then):
         done = subprocess.run(["chroot", root, "bash", "-c", f"cd /zemm && {command}"], env=env, check=False)
         if done.returncode:
             return done.returncode
