@@ -143,7 +143,7 @@ static void test_shapes(void) {
     zemm_primitive_desc_t pd = NULL;
     zemm_primitive_attr_t attr = new_attr();
     zemm_post_ops_t ops = NULL;
-    zemm_memory_desc_t three = dense(3, DIMS(1, 2, 16), zemm_f32), one = dense(1, DIMS(32), zemm_s8);
+    zemm_memory_desc_t three = dense(3, DIMS(2, 16, 1), zemm_f32), one = dense(1, DIMS(32), zemm_s8);
     INVALID("dst", zemm_matmul_primitive_desc_create(&pd, engine, s8_2x32, u8_32x16, NULL, three, NULL));
     INVALID("bias", zemm_matmul_primitive_desc_create(&pd, engine, s8_2x32, u8_32x16, three, f32_2x16, NULL));
     INVALID("src", zemm_matmul_primitive_desc_create(&pd, engine, one, one, NULL, one, NULL));
