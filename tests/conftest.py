@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 import support_signals
@@ -62,6 +63,14 @@ def has_case(mark: pytest.Mark, item: pytest.Item) -> bool:
     return bool(cases(**{name: parameters[name] for name in inspect.signature(cases).parameters}))
 
 
+def order_of(item: pytest.Item) -> tuple[bool, Path, int]:
+    """Long tests begin first, so that no worker waits for one of them at the end. The cases of a file are
+    shuffled: neighbours need the same modules, which two workers would build at the same time.
+    """
+    stays = not hasattr(item, "callspec") or item.get_closest_marker("xdist_group")
+    return not item.get_closest_marker("long"), item.path, 0 if stays else crc32(item.nodeid.encode())
+
+
 @pytest.hookimpl(trylast=True)  # after -k and -m: the library plans the cases of what is left
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     full, rest_of_full = config.getoption("full"), config.getoption("full_only")
@@ -77,8 +86,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[LEFT_OUT] = len(left_out)
         config.hook.pytest_deselected(items=left_out)
         items[:] = chosen
-    # Long tests begin first, so that no worker waits for one of them at the end.
-    items.sort(key=lambda item: not item.get_closest_marker("long"))
+    items.sort(key=order_of)
 
 
 @pytest.hookimpl(tryfirst=True)
