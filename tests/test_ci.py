@@ -97,6 +97,8 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 5),
         ("python", 1),
         *(("meson", nth) for nth in range(3, 10)),
+        ("apt-get", 4),
+        ("python", 2),
     ],
 )
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
