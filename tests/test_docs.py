@@ -101,7 +101,7 @@ def test_driver_line(line: str, tmp_path: Path) -> None:
     ("section", "files"),
     [
         ("Results as a page or as data", {"report.html", "report.json", "report.csv", "times.html"}),
-        ("A picture", {"times.png"}),
+        pytest.param("A picture", {"times.png"}, marks=pytest.mark.full),
         ("Cases from a program's log", {"program.log", "program_cases"}),
         ("What is installed", set()),
     ],

@@ -64,6 +64,7 @@ FOUR_BITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick(cases=lambda m: m == 3)
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("types", FOUR_BITS)
 def test_four_bits(engine: zemm.Engine, stream: zemm.Stream, types: str, m: int) -> None:

@@ -263,6 +263,7 @@ def test_unknown_expert(engine: zemm.Engine) -> None:
         zemm.Linear.from_float(W, group=GROUP, engine=engine)(X[0], expert=3)
 
 
+@pytest.mark.quick(cases=lambda symmetric: not symmetric)
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize(("group", "activation_group"), [(32, 192), (32, 384), (64, 96), (None, 48), (32, 3)])
 def test_activation_groups_beside_those_of_weights(

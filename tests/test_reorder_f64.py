@@ -159,6 +159,7 @@ def test_layouts(engine: zemm.Engine, data: st.DataObject) -> None:
     dst.check(want)
 
 
+@pytest.mark.quick(cases=lambda f64_is_src: f64_is_src)
 @pytest.mark.parametrize("other", TYPES)
 @pytest.mark.parametrize("f64_is_src", [False, True])
 def test_attributes(engine: zemm.Engine, other: str, f64_is_src: bool) -> None:

@@ -118,6 +118,7 @@ def first(folder: Path) -> list[str]:
     return digests(folder)
 
 
+@pytest.mark.full
 def test_modules_from_disk(folder: Path, first: list[str]) -> None:
     assert digests(folder) == first
 

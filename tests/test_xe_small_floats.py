@@ -64,7 +64,7 @@ OF_SRC = list(itertools.product(SMALL_FLOATS, SMALL_FLOATS))
 SRC_NEEDED = needed(ROWS, OF_SRC, lambda row, name: codes_by_identity(*name))
 
 
-@pytest.mark.quick(cases=lambda row, dt, wei: row in SMALLEST and dt == wei)
+@pytest.mark.quick(cases=lambda row, dt, wei: row in SMALLEST and dt == wei == "f8_e4m3")
 @pytest.mark.decided(cases=lambda row, dt, wei: SRC_NEEDED(row, (dt, wei)))
 @pytest.mark.parametrize("wei", SMALL_FLOATS)
 @pytest.mark.parametrize("dt", SMALL_FLOATS)
@@ -165,7 +165,7 @@ def test_every_scale_of_groups(
     check_values(got, want + 0.0)
 
 
-@pytest.mark.quick(cases=lambda row, k: k in (1, 7, 65))
+@pytest.mark.quick(cases=lambda row, k: k in (1, 65))
 @pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 63, 65])
 @pytest.mark.parametrize("row", SMALLEST)
 def test_padding_of_src(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str, k: int) -> None:

@@ -26,7 +26,10 @@ def output(capsys: Capture, *arguments: str, code: int = 0) -> list[str]:
     "line",
     [
         "--dt=f32,f16,bf16 --bia-dt=undef,f32",
-        "--dt=s8:s8:s32,u8:s8:u8,s8:u8:f16 --wtag=ab,ba --attr-zero-points=,src:common:1+wei:per_oc:s8",
+        pytest.param(
+            "--dt=s8:s8:s32,u8:s8:u8,s8:u8:f16 --wtag=ab,ba --attr-zero-points=,src:common:1+wei:per_oc:s8",
+            marks=pytest.mark.full,
+        ),
         "--dt=s8:u4:f32 --wtag=ba --attr-scales=src:per_tensor:f16:1x20+wei:per_tensor:f16:20x1",
         "--dt=s8:u8:f16 --attr-scales=src:host_scalar:0.3:f16+wei:host_scalar:0.7:bf16",
         "--attr-post-ops=sum:0.5+relu,add:f32:per_oc+swish:1,select:f32.per_tensor,prelu:per_oc",
