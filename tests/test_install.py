@@ -162,7 +162,7 @@ def test_subproject(tmp_path: Path) -> None:
     """Without an installation, zemm's folder in the folder subprojects of a Meson project is enough to
     compile and link its program. The library itself is not built again here.
     """
-    (tmp_path / "example.c").write_text(block("From C", "c"))
+    (tmp_path / "example.c").write_text(c_program())
     (tmp_path / "meson.build").write_text(block("From C and C++", "meson", "docs/install.md"))
     (tmp_path / "subprojects").mkdir()
     (tmp_path / "subprojects" / "zemm").symlink_to(ROOT)
