@@ -292,7 +292,7 @@ def test_cmake_says_which_headers_are_missing(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(block("Build a program", "cmake", "docs/compat.md"))
     given = [f"-Ddnnl_DIR={LIBRARY.parent}", f"-DDNNL_INCLUDE_DIR={tmp_path / 'include'}"]
     cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    done = captured([cmake or "cmake", "-S", tmp_path, "-B", tmp_path / "build", *given])
+    done = captured([cmake or "cmake", "-G", "Ninja", "-S", tmp_path, "-B", tmp_path / "build", *given])
     assert done.returncode
     assert "pip install onednn-devel" in done.stderr
 
