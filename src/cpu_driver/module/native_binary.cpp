@@ -18,6 +18,7 @@
 // driver verifies everything before OpenCL sees one.
 #include "module.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "device/handles.h"
@@ -88,7 +89,7 @@ public:
     bool bytes(void *to, size_t size) {
         if (size > left_)
             return false;
-        std::memcpy(to, data_, size);
+        std::copy_n(data_, size, static_cast<uint8_t *>(to));
         data_ += size;
         left_ -= size;
         return true;

@@ -71,6 +71,7 @@ static void list_properties() {
     OK(newer.zeCommandListIsMutableExp(regular, &is_mutable));
     CHECK(!is_mutable);
     OK(ze.zeCommandListDestroy(immediate));
+    OK(ze.zeCommandListDestroy(regular));
 }
 
 /// They do what the older functions do, and refuse extensions that they do not know.
