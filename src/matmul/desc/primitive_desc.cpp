@@ -65,24 +65,25 @@ std::shared_ptr<const decision> decide(const std::shared_ptr<ze::device> &dev, c
 primitive_desc::primitive_desc(zemm_engine_t e, struct problem p) : primitive_desc(e, decide(e->device, p)) {}
 
 primitive_desc::primitive_desc(zemm_engine_t e, std::shared_ptr<const decision> made)
-    : zemm_primitive_desc(e), decided(std::move(made)) {
-    arguments = decided->arguments;
-    scratchpad = decided->scratchpad;
-    scratchpad_size = decided->scratchpad_size;
+    : zemm_primitive_desc(e) {
+    take(std::move(made));
 }
 
-bool primitive_desc::next_impl() {
-    if (!decided->kernels || decided->chosen + 1 >= decided->kernels->size())
-        return false;
-    const size_t next = decided->chosen + 1;
-    auto made = choose(std::make_shared<decision>(*decided), next,
-                       make_plan((*decided->kernels)[next], *engine->device));
+void primitive_desc::take(std::shared_ptr<const decision> made) {
     argument_map its_arguments = made->arguments;
     // Nothing below throws: a failure above leaves the descriptor as it was.
     arguments = std::move(its_arguments);
     scratchpad = made->scratchpad;
     scratchpad_size = made->scratchpad_size;
     decided = std::move(made);
+}
+
+bool primitive_desc::next_impl() {
+    if (!decided->kernels || decided->chosen + 1 >= decided->kernels->size())
+        return false;
+    const size_t next = decided->chosen + 1;
+    take(choose(std::make_shared<decision>(*decided), next,
+                make_plan((*decided->kernels)[next], *engine->device)));
     return true;
 }
 

@@ -69,6 +69,9 @@ public:
     const struct problem &asked() const { return decided->asked(); }
 
     std::shared_ptr<const decision> decided;
+
+private:
+    void take(std::shared_ptr<const decision> made); // if it throws, nothing has changed
 };
 
 class primitive : public sequence_primitive {
