@@ -24,6 +24,19 @@ void clamp_samplers(std::vector<uint32_t> &words) {
     });
 }
 
+/// Makes whole barriers of those of SPV_INTEL_split_barrier, which the runtime refuses. As in
+/// builtins/other.cl, the arrival waits for all work-items, and the wait does nothing.
+void join_split_barriers(std::vector<uint32_t> &words) {
+    spirv_walk::each_instruction(words, [](uint16_t op, std::span<uint32_t> w) {
+        if (op == spv::OpCapability && w[1] == spv::CapabilitySplitBarrierINTEL)
+            w[1] = spv::CapabilityKernel; // modules may declare a capability twice
+        else if (op == spv::OpControlBarrierArriveINTEL)
+            w[0] = uint32_t(w.size()) << 16 | spv::OpControlBarrier;
+        else if (op == spv::OpControlBarrierWaitINTEL)
+            std::ranges::fill(w, 1u << 16 | spv::OpNop);
+    });
+}
+
 bool take_constants(const ze_module_constants_t &given, const std::map<uint32_t, uint32_t> &sizes,
                     Constants &constants, std::string &log) {
     if (given.numConstants && (!given.pConstantIds || !given.pConstantValues)) {
@@ -166,6 +179,7 @@ ze_result_t read_source(const uint8_t *data, size_t size, const ze_module_consta
         return ZE_RESULT_ERROR_MODULE_BUILD_FAILURE;
     source.words = std::move(info.words);
     clamp_samplers(source.words);
+    join_split_barriers(source.words);
     source.options = std::move(options);
     source.functions = std::move(info.imports);
     source.linkage = read_linkage(source.words);

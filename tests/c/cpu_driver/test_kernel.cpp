@@ -3,6 +3,10 @@
 // Kernel arguments of all kinds, group sizes, properties.
 #include "ze_test.h"
 
+#include <algorithm>
+
+#include "spirv_edit.h"
+
 static ze_module_handle_t module;
 static ze_command_list_handle_t list;
 
@@ -76,8 +80,8 @@ static void null_pointers() {
     }
 }
 
-static void local_memory() {
-    const auto kernel = make_kernel(module, "local_sum");
+static void local_memory(ze_module_handle_t of) {
+    const auto kernel = make_kernel(of, "local_sum");
     std::vector<int> a(256), sums(4);
     for (int i = 0; i < 256; i++)
         a[size_t(i)] = i;
@@ -89,6 +93,30 @@ static void local_memory() {
     finish(list);
     for (int g = 0; g < 4; g++)
         CHECK(sums[size_t(g)] == 64 * 64 * g + 63 * 32);
+}
+
+/// Barriers as the instructions of SPV_INTEL_split_barrier, which llvm-spirv-15 does not write.
+static void split_barriers() {
+    SpirvModule code(read_file("kernels.spv"));
+    std::vector<SpirvModule::Words> split;
+    for (SpirvModule::Words &instruction : code.instructions) {
+        split.push_back(instruction);
+        if (op_of(instruction) != spv::OpControlBarrier)
+            continue;
+        split.back()[0] = 4u << 16 | spv::OpControlBarrierArriveINTEL;
+        split.push_back(instruction);
+        split.back()[0] = 4u << 16 | spv::OpControlBarrierWaitINTEL;
+    }
+    CHECK(split.size() > code.instructions.size());
+    code.instructions = split;
+    const auto after_capabilities =
+        std::ranges::find_if(code.instructions, [](auto &i) { return op_of(i) != spv::OpCapability; });
+    code.instructions.insert(after_capabilities,
+                             {SpirvModule::made(spv::OpCapability, {spv::CapabilitySplitBarrierINTEL}),
+                              SpirvModule::made(spv::OpExtension, with_text({}, "SPV_INTEL_split_barrier"))});
+    Owned<ze_module_handle_t> split_module;
+    OK(build(code.bytes(), &split_module));
+    local_memory(split_module);
 }
 
 static void many_types() {
@@ -184,7 +212,8 @@ int main(int argc, char **argv) {
     structures();
     bad_arguments();
     null_pointers();
-    local_memory();
+    local_memory(module);
+    split_barriers();
     many_types();
     group_sizes();
     attributes();
