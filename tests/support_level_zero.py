@@ -4,7 +4,7 @@
 import ctypes
 import functools
 import re
-import shutil
+import runpy
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -12,21 +12,17 @@ from pathlib import Path
 
 import numpy as np
 import zemm
+from readme import ROOT
 
 FUNCTIONS = Path(__file__).parent / "c" / "cpu_driver" / "functions.h"
 SPIRV, NATIVE = 0, 1
-PAIRS = [(f"clang-{version}", f"llvm-spirv-{version}") for version in range(21, 14, -1)]
 
 
 @functools.cache
 def compilers() -> tuple[str, str] | None:
-    """The first pair of compilers that is installed, in meson.build's order. With an installed
-    wheel there may be none.
-    """
-    for clang, llvm_spirv in PAIRS:
-        if shutil.which(clang) and shutil.which(llvm_spirv):
-            return clang, llvm_spirv
-    return None
+    """The pair of compilers that meson.build takes. With an installed wheel there may be none."""
+    pair: tuple[str, str] | None = runpy.run_path(str(ROOT / "src/compilers.py"))["newest_pair"]()
+    return pair
 
 
 def compile_opencl(source: str) -> bytes:

@@ -5,6 +5,7 @@ that has it.
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,21 @@ def test_no_compiler_of_kernels(tmp_path: Path, hidden: str) -> None:
     sentence = refusal(tmp_path, PATH=path_without(tmp_path / "bin", hidden))
     assert sentence.startswith("No clang-N with an llvm-spirv-N of the same version")
     assert "install clang-15 llvm-spirv-15 (Debian 12) or clang-18 llvm-spirv-18 (Debian 13" in sentence
+
+
+def test_newest_pair_of_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "clang-15",
+        "llvm-spirv-15",
+        "clang-98",
+        "llvm-spirv-98",
+        "llvm-spirv-99",
+        "llvm-spirv-100x",
+    ):
+        (tmp_path / name).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    newest_pair = runpy.run_path(str(ROOT / "src/compilers.py"))["newest_pair"]
+    assert newest_pair() == ("clang-98", "llvm-spirv-98")
 
 
 def test_compiler_without_cpp20(tmp_path: Path) -> None:
