@@ -36,7 +36,7 @@ def test_three_numbers_of_rows_need_all_kernels(engine: zemm.Engine, kind: dict[
     src = "bf16" if kind.get("activation") == "bf16" else "f32"
 
     def kernels(rows: int) -> set[Any]:
-        return set().union(*map(first_pass.kernels_of, calls.descs(rows, src, "f32", None)))
+        return set().union(*map(first_pass.kernels_of, calls.descs(rows, src, "f32", None, False)))
 
     known = set().union(*map(kernels, ROWS))
     assert {rows for rows in (*range(1, 40), 100, 512, 4000) if not kernels(rows) <= known} == set()
@@ -68,6 +68,16 @@ def test_numbers(engine: zemm.Engine, said: list[str]) -> None:
     assert said == ["1 of 3", "2 of 3", "3 of 3"]
     layers[1](np.ones((64, 192), np.float32))
     assert said[3:] == ["4 of 5"]
+
+
+def test_numbers_of_experts(engine: zemm.Engine, said: list[str]) -> None:
+    """A call in groups counts its kernels, and the layers after it."""
+    w, bias = np.ones((2, 256, 192), np.float32), np.ones((2, 192), np.float32)
+    experts = zemm.Linear.from_float(w, bias, engine=engine, **KINDS[2])
+    after = layer(engine, 192, 64, **KINDS[0])
+    for _ in range(2):
+        after(experts(np.ones((5, 256), np.float32), group_sizes=[2, 3]))
+    assert said == ["1 of 3", "2 of 3", "3 of 3"]
 
 
 def test_nobody_looks(engine: zemm.Engine, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

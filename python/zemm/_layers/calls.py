@@ -72,11 +72,13 @@ class LinearCalls:
     def _new_call(
         self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None, in_groups: bool
     ) -> LinearCall:
+        first_pass.build(
+            self,
+            self._weights.engine,
+            lambda calls: calls.descs(rows, src_dtype, dst_dtype, expert, in_groups),
+        )
         if in_groups:
             return self._new_grouped_call(rows, src_dtype, dst_dtype)
-        first_pass.build(
-            self, self._weights.engine, lambda calls: calls.descs(rows, src_dtype, dst_dtype, expert)
-        )
         with self._lock.current:
             weights, bias = self._target(expert)
             matmul = self._matmul(weights, bias, src_dtype, dst_dtype)
@@ -92,27 +94,14 @@ class LinearCalls:
         weights = self._weights
         count, k, n = weights.dims
         args = weights._memories()
-        bias_md = None
-        if self._bias is not None:
-            with self._lock.current:
-                shared = self._target(None)[1]
-            assert shared is not None
-            bias_md = MemoryDesc((count, n), shared.md.data_type)
-            args[ARG["BIAS"]] = Memory.from_handle(
-                bias_md, weights.engine, shared.handle, keep=shared._handle
-            )
-        multiplied: DataType = "s8" if self._quantizes else src_dtype
-        pd = grouped_matmul_desc(
-            weights,
-            rows,
-            multiplied,
-            dst_dtype,
-            fpmath=self._fpmath,
-            src_group=self._group,
-            bias=bias_md,
-        )
         with self._lock.current:
+            shared = self._target(None)[1]
             quantize = self._quantize(2, src_dtype) if self._quantizes else None
+        if shared is not None:
+            args[ARG["BIAS"]] = Memory.from_handle(
+                self._grouped_bias(shared), weights.engine, shared.handle, keep=shared._handle
+            )
+        pd = self._grouped_desc(rows, src_dtype, dst_dtype, shared)
         src, dst = ((rows, k), src_dtype), ((rows, n), dst_dtype)
         groups = (self._group, self._sums_group)
         return LinearCall(Primitive(pd), args, src, dst, quantize, groups, count)
@@ -153,6 +142,24 @@ class LinearCalls:
             rows=rows,
         )
 
+    def _grouped_desc(
+        self, rows: int, src_dtype: DataType, dst_dtype: DataType, bias: Memory | None
+    ) -> MatmulPrimitiveDesc:
+        return grouped_matmul_desc(
+            self._weights,
+            rows,
+            "s8" if self._quantizes else src_dtype,
+            dst_dtype,
+            fpmath=self._fpmath,
+            src_group=self._group,
+            bias=self._grouped_bias(bias) if bias is not None else None,
+        )
+
+    def _grouped_bias(self, bias: Memory) -> MemoryDesc:
+        """The bias of all experts, as a matmul in groups takes it."""
+        count, _, n = self._weights.dims
+        return MemoryDesc((count, n), bias.md.data_type)
+
     def _quantize(self, ndims: int, src_dtype: DataType) -> Primitive:
         key = ("quantize", ndims, src_dtype)
         if key not in self._primitives:
@@ -169,11 +176,16 @@ class LinearCalls:
         return ReorderPrimitiveDesc(self._weights.engine, src, dst, attr)
 
     def descs(
-        self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None
+        self, rows: int, src_dtype: DataType, dst_dtype: DataType, expert: int | None, in_groups: bool
     ) -> Iterator[PrimitiveDesc]:
-        """What a call that is not in groups executes."""
+        """What a call executes. A layer without experts takes all calls as its own."""
+        has_experts = len(self._weights.dims) == 3
         with self._lock.current:
-            weights, bias = self._target(expert if len(self._weights.dims) == 3 else None)
+            weights, bias = self._target(expert if has_experts else None)
+        in_groups = in_groups and has_experts
         if self._quantizes:
-            yield self._quantize_desc(len(weights.dims), src_dtype, rows)
-        yield self._matmul_desc(weights, bias, dst_dtype, rows)
+            yield self._quantize_desc(2 if in_groups else len(weights.dims), src_dtype, rows)
+        if in_groups:
+            yield self._grouped_desc(rows, src_dtype, dst_dtype, bias)
+        else:
+            yield self._matmul_desc(weights, bias, dst_dtype, rows)
