@@ -75,3 +75,28 @@ def test_old_python() -> None:
     assert done.stderr.startswith(
         f"zemm needs Python 3.10 or newer, and {sys.executable} is 3.9.2: make the "
     )
+
+
+def test_oldest_python_is_the_same_everywhere() -> None:
+    """The build backend reads that of pyproject.toml. The others have it as a text."""
+    patterns = {
+        "pyproject.toml": [r'requires-python = ">=3\.(\d+)"', r'target-version = "py3(\d+)"'],
+        "meson.build": [r"'python3', .*version: '>=3\.(\d+)'", r"No python3 of version 3\.(\d+) or newer"],
+        "python/meson.build": [r"limited_api: '3\.(\d+)'"],
+        "docs/install.md": [
+            r"zemm needs Python 3\.(\d+),",
+            r"every CPython from 3\.(\d+) on",
+            "`cp3(\\d+)-abi3`",
+        ],
+    }
+    found = {
+        (page, pattern): re.findall(pattern, (ROOT / page).read_text(encoding="utf-8"))
+        for page, of_page in patterns.items()
+        for pattern in of_page
+    }
+    (oldest,) = found["pyproject.toml", patterns["pyproject.toml"][0]]
+    assert {where: minors for where, minors in found.items() if minors != [oldest]} == {}
+    classified = re.findall(
+        r'"Programming Language :: Python :: 3\.(\d+)"', (ROOT / "pyproject.toml").read_text()
+    )
+    assert min(classified, key=int) == oldest
