@@ -59,7 +59,8 @@ def layers() -> str:
     def name_box(x: float, width: float, words: str, under: str = "", fill: str = "#eef2f8") -> None:
         parts.append(box(x, top, width, 42 if under else 28, fill, LINE))
         parts.append(text(x + width / 2, top + 18, words, "middle"))
-        parts.append(text(x + width / 2, top + 34, under, "middle", 11, LINE))
+        if under:
+            parts.append(text(x + width / 2, top + 34, under, "middle", 11, LINE))
 
     name_box(20, 200, "programs of oneDNN")
     name_box(240, 500, "C programs, Python, zemm-benchdnn")
