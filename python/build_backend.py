@@ -48,7 +48,8 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 
 def retag(wheel, tagged):
-    """Copy a wheel with the tag of its new name."""
+    """Copy a wheel with the tag of its new name. `wheel tags` of the package wheel does the same, but each
+    build would need that package, also those of machines without a network."""
     tag = "-".join(tagged.stem.split("-")[2:])
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(tagged, "w", zipfile.ZIP_DEFLATED) as new:
         texts = {
