@@ -64,11 +64,12 @@ def _section(title: str, note: str, body: str) -> str:
 
 
 def _charts(run: Run) -> list[str]:
-    if not plot.is_drawable(run):
+    charts = plot.charts(run)
+    if charts is None:
         return []
     if not plot.is_installed():
         return [_section("Charts", f"They need {plot.PACKAGE}.", "")]
-    return [_section("Charts", "", f'<div class="charts" tabindex="0">{plot.svg(run)}</div>')]
+    return [_section("Charts", "", f'<div class="charts" tabindex="0">{plot.svg(charts)}</div>')]
 
 
 def _table(run: Run) -> str:

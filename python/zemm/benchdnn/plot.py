@@ -8,7 +8,7 @@ import textwrap
 import warnings
 from html import escape
 from importlib import util
-from typing import Any
+from typing import Any, NamedTuple
 
 from zemm.benchdnn.atoms import UsageError
 from zemm.benchdnn.bars import CUT, Bar, Bars, bars
@@ -35,6 +35,20 @@ _MOST_PIXELS = 60_000  # of a picture's height
 _LETTERS = 130  # of a line
 
 
+class Charts(NamedTuple):
+    """What is drawn of a run."""
+
+    run: Run
+    line: Roofline
+    bars: Bars
+
+
+def charts(run: Run) -> Charts | None:
+    """The charts of a run; None if no case was timed."""
+    line, all_bars = roofline(run), bars(run)
+    return Charts(run, line, all_bars) if line is not None and all_bars is not None else None
+
+
 def is_installed() -> bool:
     """Whether matplotlib is."""
     return util.find_spec("matplotlib") is not None
@@ -42,21 +56,23 @@ def is_installed() -> bool:
 
 def png(run: Run) -> bytes:
     """The picture. UsageError if no case was timed."""
+    drawn = charts(run)
+    if drawn is None:
+        raise UsageError("err: --plot: no case was timed")
     title = f"zemm {run.zemm} · {run.processor}, {run.cores} cores · {run.date[:10]}"
     command = textwrap.wrap(run.command, _LETTERS, break_on_hyphens=False, max_lines=12, placeholder=" …")
-    return _saved(run, "\n".join([title, *command]), format="png")
+    return _saved(drawn, "\n".join([title, *command]), format="png")
 
 
-def svg(run: Run) -> str:
+def svg(drawn: Charts) -> str:
     """The charts as an SVG element. Colours are variables of the page's style sheet; marks have what the
     page shows beside them as `data-tip`."""
-    text = _saved(run, "", format="svg", transparent=True).decode()
+    text = _saved(drawn, "", format="svg", transparent=True).decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg ") :], flags=re.DOTALL)
     text = text.replace("<svg ", '<svg role="img" aria-label="Roofline and times" ', 1)
     for name, colour in _COLOURS.items():
         text = text.replace(colour, f"var(--{name})")
-    line = roofline(run)
-    tips = {f"point{place}": _tip(point, run) for place, point in enumerate(line.points if line else [])}
+    tips = {f"point{place}": _tip(point, drawn.run) for place, point in enumerate(drawn.line.points)}
 
     def group(match: re.Match[str]) -> str:
         tip = tips.get(match[1])
@@ -65,19 +81,15 @@ def svg(run: Run) -> str:
     return re.sub(r'<g id="([\w.]+)">', group, text)
 
 
-def is_drawable(run: Run) -> bool:
-    """Whether the run has times to draw."""
-    return roofline(run) is not None and bars(run) is not None
-
-
-def caption(run: Run) -> str:
+def _caption(drawn: Charts) -> str:
     """What the charts show."""
+    run = drawn.run
     clock = "the host's clock around a synchronous call" if run.clock == "host" else "the device's clock"
     parts = [f"Best run of each case, by {clock}."]
     if run.clock == "host" and any(record.is_zemm and not run.best(record) for record in run.records):
         parts.append("Cases without a peer have no such time and are left out.")
     parts.append("Lines are limits of this machine." if run.peaks else "--peak draws the machine's limits.")
-    if (all_bars := bars(run)) and all_bars.is_relative:
+    if drawn.bars.is_relative:
         parts.append(f"Bars of more than {CUT:g} times zemm's end with an arrow.")
     return " ".join(parts)
 
@@ -89,15 +101,13 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _saved(run: Run, head: str, **how: Any) -> bytes:
+def _saved(drawn: Charts, head: str, **how: Any) -> bytes:
     """The charts as a file, with `head` above them."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    line, all_bars = roofline(run), bars(run)
-    if line is None or all_bars is None:
-        raise UsageError("err: --plot: no case was timed")
+    run, line, all_bars = drawn
     content = io.BytesIO()
     with rc_context(_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # names may have any letters
@@ -108,7 +118,7 @@ def _saved(run: Run, head: str, **how: Any) -> bytes:
         figure = Figure((_WIDTH, total), min(150, _MOST_PIXELS / total), layout="constrained")
         FigureCanvasAgg(figure)  # measures texts
         figure.suptitle(head, x=0, ha="left", fontsize=8, parse_math=False)
-        figure.supxlabel(textwrap.fill(caption(run), _LETTERS), x=0, ha="left", fontsize=8)
+        figure.supxlabel(textwrap.fill(_caption(drawn), _LETTERS), x=0, ha="left", fontsize=8)
         above, below = figure.subplots(2, height_ratios=heights)
         _roofline(above, line, names)
         _bars(below, all_bars, names)
