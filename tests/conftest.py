@@ -21,7 +21,11 @@ from zlib import crc32
 import pytest
 import support_signals
 import zemm
+from hypothesis import settings
 
+# Others may use the machine, so a single example may take any time.
+settings.register_profile("zemm", deadline=None)
+settings.load_profile("zemm")
 LEFT_OUT = pytest.StashKey[int]()
 
 
