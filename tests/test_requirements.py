@@ -58,6 +58,11 @@ def test_newest_pair_of_compilers(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert newest_pair() == ("clang-98", "llvm-spirv-98")
 
 
+def test_no_compiler(tmp_path: Path) -> None:
+    refused = refusal(tmp_path, CXX=str(tmp_path / "c++"))
+    assert refused == "No C or no C++ compiler: install g++, or set CC and CXX."
+
+
 def test_compiler_without_cpp20(tmp_path: Path) -> None:
     compiler = tmp_path / "c++"
     refuse = 'case "$*" in *-std=c++2*) echo "unrecognized command-line option" >&2; exit 1 ;; esac'
