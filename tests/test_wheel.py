@@ -161,6 +161,17 @@ def test_c_program(engine: zemm.Engine, tmp_path: Path) -> None:
     assert (Path(zemm.get_include()) / "zemm" / "compat" / "dnnl.h").is_file()
 
 
+def test_commands_of_the_readme(engine: zemm.Engine, tmp_path: Path) -> None:
+    """They need nothing but the quick start's first command, and no root."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "build").mkdir()
+    activate, commands = block("From C", "sh").split(" &&\n", 1)
+    assert activate == ". .venv/bin/activate"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    printed = run("bash", "-c", commands, env=os.environ | {"PATH": path}, cwd=tmp_path)
+    assert printed == expected_output(c_program())
+
+
 def test_cmake(engine: zemm.Engine, tmp_path: Path) -> None:
     build_with_cmake(zemm.get_lib(), tmp_path)
     source = c_program()
