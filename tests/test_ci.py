@@ -97,8 +97,10 @@ def test_succeeds_when_every_step_does(tmp_path: Path) -> None:
         ("pytest", 5),
         ("python", 1),
         *(("meson", nth) for nth in range(3, 10)),
-        ("apt-get", 4),
+        ("pip", 6),
         ("python", 2),
+        ("apt-get", 4),
+        ("python", 3),
     ],
 )
 def test_fails_with_each_step(tmp_path: Path, program: str, nth: int) -> None:
