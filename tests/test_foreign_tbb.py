@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CPU device beside another TBB: an older one with the name of the OpenCL runtime's own, as
-OpenVINO, PaddlePaddle and the package tbb bring.
+OpenVINO, PaddlePaddle and the package tbb bring. And in a folder in which the runtime does not work.
 """
 
 import shutil
@@ -108,6 +108,26 @@ def test_folder_that_others_can_replace(program: Path, foreign: Path, folder: Pa
     assert list((own / "ze_cpu").iterdir())
 
 
+def runtime_in(folder: Path) -> Path:
+    """The runtime's file, in a folder of links."""
+    folder.mkdir()
+    for file in (Path(sys.prefix) / "lib").glob("lib*.so*"):
+        (folder / file.name).symlink_to(file)
+    library = folder / "libintelocl.so"
+    if not library.exists():
+        pytest.skip("the OpenCL runtime is not in this environment")
+    return library
+
+
+def test_folder_with_a_space(program: Path, folder: Path) -> None:
+    """The runtime would create no context there. Neither would a copy in such a folder."""
+    library, run_time = runtime_in(folder / "my runtime"), folder / "run_of_space"
+    variables = {"ZE_CPU_OPENCL_LIBRARY": str(library), "ZE_CPU_CACHE_DIR": str(folder / "my cache")}
+    done = run(program, HOME="/proc", XDG_RUNTIME_DIR=str(run_time), **variables)
+    assert (done.stdout, done.returncode) == ("right\n", 0), done.stderr
+    assert list((run_time / "ze_cpu").iterdir())
+
+
 def test_no_room_for_the_copies(foreign: Path, folder: Path) -> None:
     """As on a full disk. The runtime is another one than that of which this machine may have copies."""
     code = (
@@ -117,12 +137,7 @@ def test_no_room_for_the_copies(foreign: Path, folder: Path) -> None:
         "try: zemm.Engine('cpu')\n"
         "except Exception as error: print(error)"
     )
-    (folder / "runtime").mkdir()
-    for file in (Path(sys.prefix) / "lib").glob("lib*.so*"):
-        (folder / "runtime" / file.name).symlink_to(file)
-    library = folder / "runtime" / "libintelocl.so"
-    if not library.exists():
-        pytest.skip("the OpenCL runtime is not in this environment")
+    library = runtime_in(folder / "runtime")
     env = clean_environment(ZE_CPU_CACHE_DIR=str(folder / "full"), ZE_CPU_OPENCL_LIBRARY=str(library))
     command = [sys.executable, "-c", code, str(foreign)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100)

@@ -69,6 +69,14 @@ public:
     /// On failure, `reasons` grows by a reason.
     ze_result_t open(void *&handle, std::string &reasons) {
         std::string reason;
+        if (has_space(folder_) || has_space(real_folder_)) {
+            if (open_copy("the runtime does not work in " + real_folder_.string() +
+                              ", whose name has a space, and no copy of it could be made elsewhere",
+                          handle, reason))
+                return ZE_RESULT_SUCCESS;
+            add_reason(reasons, reason);
+            return ZE_RESULT_ERROR_UNKNOWN;
+        }
         fs::path foreign = this->foreign();
         if (foreign.empty()) {
             if (open_original(handle, reason))
@@ -77,9 +85,12 @@ public:
         }
         if (!foreign.empty()) {
             std::string ignored; // a TBB that is no older than the runtime's may do
-            if (open_beside(foreign, handle, reason) || open_original(handle, ignored))
+            if (open_copy("the process has another TBB, " + foreign.string() +
+                              ", and no copy of the runtime could be made that does without it",
+                          handle, reason) ||
+                open_original(handle, ignored))
                 return ZE_RESULT_SUCCESS;
-            add_reason(reasons, reason);
+            add_reason(reasons, reason + ", or open the CPU device before that library");
             return ZE_RESULT_ERROR_UNKNOWN; // the next attempt may find a folder for the copy
         }
         add_reason(reasons, reason);
@@ -96,8 +107,9 @@ private:
                open_library(file_, handle, reason);
     }
 
-    /// Opens a copy of the runtime that does not know the foreign TBB.
-    bool open_beside(const fs::path &foreign, void *&handle, std::string &reason) {
+    /// Opens a copy of the runtime, which lies elsewhere and does not know other TBBs. `failure` begins the
+    /// reason.
+    bool open_copy(const std::string &failure, void *&handle, std::string &reason) {
         std::string problems;
         const auto use = [&](const fs::path &copy) {
             const fs::path copies = copy.parent_path();
@@ -113,10 +125,8 @@ private:
         };
         if (with_private_copy(file_, tbb_, system_.trust(), use, problems))
             return true;
-        reason = "the process has another TBB, " + foreign.string() +
-                 ", and no copy of the runtime could be made that does without it (" + problems +
-                 "): let ZE_CPU_CACHE_DIR name a folder with 110 MB of space from which code may be loaded, "
-                 "or open the CPU device before that library";
+        reason = failure + " (" + problems +
+                 "): let ZE_CPU_CACHE_DIR name a folder with 110 MB of space from which code may be loaded";
         return false;
     }
 

@@ -212,6 +212,10 @@ fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path
         problem = parent.string() + ": " + std::strerror(reason);
         return fs::path();
     };
+    if (has_space(parent)) {
+        problem = parent.string() + ": its name has a space";
+        return {};
+    }
     if (!make_parent(parent))
         return fail(errno);
     // Nobody may be able to put another folder in its place.
@@ -242,6 +246,10 @@ fs::path copy_in(const fs::path &parent, const fs::path &runtime, const fs::path
 }
 
 } // namespace
+
+bool has_space(const fs::path &folder) {
+    return folder.string().find(' ') != std::string::npos;
+}
 
 fs::path foreign_tbb(const fs::path &own) {
     if (const fs::path loaded = loaded_library(tbb_name); !loaded.empty() && !is_same_file(loaded, own))

@@ -18,6 +18,9 @@ namespace ze_cpu {
 /// The file name of the runtime's TBB.
 inline constexpr const char *tbb_name = "libtbb.so.12";
 
+/// Whether the runtime would not work in the folder: it creates no context if a name above it has a space.
+bool has_space(const std::filesystem::path &folder);
+
 /// The file of a TBB in the process that is not the runtime's `own`; empty if there is none.
 std::filesystem::path foreign_tbb(const std::filesystem::path &own);
 
