@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 import zemm
-from support_level_zero import Driver
+from support_level_zero import Driver, compilers
 from support_problem import Problem
 from support_process import captured
 from support_rows import BY_NAME, constant_id, state
 from support_run import make_pd
+from zemm._library.package_files import package_file
 from zemm.isa.spirv import specialised
 
 AMX_ROWS = [name for name, row in BY_NAME.items() if row.has_tiles]
@@ -39,6 +40,8 @@ ENCODINGS = {
     "tdpbf16ps": (2, 0x5C, True),
     "tdpfp16ps": (3, 0x5C, True),
 }
+PRODUCTS = re.compile(rb"\xc4[\xc2\xe2].[\x5c\x5e][\xc0-\xff]", re.DOTALL)
+BUILD_KERNELS = Path(__file__).resolve().parents[1] / "src" / "kernels" / "build_kernels.py"
 
 
 def instructions(code: bytes) -> set[str]:
@@ -57,11 +60,15 @@ def build(spirv: Path) -> None:
 
 
 def native(engine: zemm.Engine, problem: Problem, tiles: str, folder: Path) -> bytes:
-    """What the row that ZEMM_KERNEL names becomes for Granite Rapids, which has all of AMX."""
+    """What the row that ZEMM_KERNEL names becomes for Granite Rapids."""
     module = make_pd(engine, problem).modules()[0]
-    constants = {**dict(module.constants), constant_id("SPEC_TILES"): state(tiles)}
+    return built(module.spirv, dict(module.constants), tiles, folder)
+
+
+def built(spirv: bytes, constants: dict[int, int], tiles: str, folder: Path) -> bytes:
+    """What a module becomes for Granite Rapids, which has all of AMX."""
     path = folder / f"{tiles}.spv"
-    path.write_bytes(specialised(module.spirv, constants))
+    path.write_bytes(specialised(spirv, {**constants, constant_id("SPEC_TILES"): state(tiles)}))
     environment = {**os.environ, "CL_CONFIG_CPU_TARGET_ARCH": "graniterapids"}
     done = captured([sys.executable, __file__, str(path)], env=environment, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -97,6 +104,36 @@ def test_instructions(
     common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
     assert instructions(native(engine, problem, "TILES_IN_HARDWARE", tmp_path)) == common | {product}
     assert instructions(native(engine, problem, "TILES_IN_SOFTWARE", tmp_path)) == set()
+
+
+@pytest.mark.quick(cases=lambda product: product == "tdpbusd")
+@pytest.mark.parametrize(
+    ("kernel", "product"),
+    [("peak_amx_int8", "tdpbusd"), ("peak_amx_bf16", "tdpbf16ps"), ("peak_amx_fp16", "tdpfp16ps")],
+)
+def test_limits_are_measured_by_products_alone(tmp_path: Path, kernel: str, product: str) -> None:
+    """A loop in which nothing but four products and the count of the trips is executed."""
+    out = tmp_path / f"{kernel}.spv"
+    command = [
+        sys.executable,
+        str(BUILD_KERNELS),
+        "build",
+        str(package_file("kernels.json")),
+        kernel,
+        str(out),
+    ]
+    done = captured([*command, *compilers()], timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    code = built(out.read_bytes(), {}, "TILES_IN_HARDWARE", tmp_path)
+    common = {"ldtilecfg", "tileloadd", "tilestored", "tilezero"}
+    assert instructions(code) == common | {product}
+    assert b"_ZGV" not in code  # as in test_one_work_item
+    products = [match.start() for match in PRODUCTS.finditer(code)]
+    assert len(products) == 4
+    assert products[-1] - products[0] == 3 * 5  # bytes: they follow each other
+    jump = code[products[-1] + 5 :][:8]
+    assert re.match(rb"[\x48\x49]\xff[\xc8-\xcf]\x75|[\x48\x49]\x83..\x75", jump, re.DOTALL), jump.hex()
+    assert instructions(built(out.read_bytes(), {}, "TILES_IN_SOFTWARE", tmp_path)) == set()
 
 
 @pytest.mark.parametrize("order", ["ab", "ba"])

@@ -117,8 +117,9 @@ zemm_status_t ZEMM_API zemm_engine_get_features(zemm_engine_t engine, const char
 zemm_status_t ZEMM_API zemm_engine_get_model(zemm_engine_t engine, const char **model);
 /* Measures the device's highest rate, in operations or bytes per second, with kernels that do
  * nothing else. The value is the best of several runs by the device's timestamps. The call takes
- * well under a second; nothing else should run on the device meanwhile. unimplemented: the engine
- * is not a CPU, or what is zemm_peak_int8 and the CPU has no AVX512-VNNI. */
+ * well under a second; nothing else should run on the device meanwhile. unimplemented: the device
+ * lacks the instructions that the kernel uses, or has them in software; or it is a GPU, of which only DPAS
+ * is measured. */
 zemm_status_t ZEMM_API zemm_engine_measure_peak(zemm_engine_t engine, zemm_peak_t what, double *value);
 /* Objects made on the engine stay usable afterwards and may be destroyed in any order. */
 zemm_status_t ZEMM_API zemm_engine_destroy(zemm_engine_t engine);

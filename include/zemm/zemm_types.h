@@ -83,12 +83,20 @@ typedef enum {
     zemm_stream_profiling = 4 /* keep execution times, see zemm_query_profiling_data() */
 } zemm_stream_flags_t;
 
-/* What zemm_engine_measure_peak() measures. */
+/* What zemm_engine_measure_peak() measures: operations per second, of which a multiply-add is two, or
+ * bytes per second. */
 typedef enum {
-    zemm_peak_int8 = 0, /* operations per second on 8-bit integers; a multiply-add counts as two */
-    zemm_peak_f32 = 1,  /* operations per second on f32; a multiply-add counts as two */
-    zemm_peak_copy = 2, /* bytes per second of a copy, the bytes read plus the bytes written */
-    zemm_peak_read = 3  /* bytes per second of reading */
+    zemm_peak_int8 = 0,     /* 8-bit integers, by the widest vectors of the CPU; products are exact */
+    zemm_peak_f32 = 1,      /* f32, by vectors */
+    zemm_peak_copy = 2,     /* bytes of a copy, those read plus those written */
+    zemm_peak_read = 3,     /* bytes of reading */
+    zemm_peak_bf16 = 4,     /* bf16, by vectors: AVX512_BF16 */
+    zemm_peak_amx_int8 = 5, /* 8-bit integers, by the tiles of AMX */
+    zemm_peak_amx_bf16 = 6, /* bf16, by tiles */
+    zemm_peak_amx_fp16 = 7, /* f16, by tiles */
+    zemm_peak_xmx_int8 = 8, /* 8-bit integers, by DPAS on an Intel GPU */
+    zemm_peak_xmx_half = 9, /* f16 and bf16, by DPAS */
+    zemm_peak_xmx_tf32 = 10 /* tf32, by DPAS */
 } zemm_peak_t;
 
 /* What zemm_query_profiling_data() writes. */

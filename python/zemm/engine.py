@@ -63,10 +63,11 @@ class Engine(ProcessBound):
         return {key: int(value) if value.isdigit() else value for key, value in pairs}
 
     def measure_peak(self, what: Peak) -> float:
-        """Measure the device's highest rate: "int8" or "f32" in operations per second (a
-        multiply-add counts as two), "copy" (bytes read plus bytes written) or "read" in bytes per
-        second. NotImplementedError: the device is not a CPU or lacks the instructions of the
-        measuring kernel."""
+        """Measure the device's highest rate. Operations per second, of which a multiply-add is two:
+        "int8", "f32" and "bf16" by vectors of a CPU, "amx_int8", "amx_bf16" and "amx_fp16" by its
+        tiles, "xmx_int8", "xmx_half" and "xmx_tf32" by DPAS of a GPU. Bytes per second: "copy" (bytes
+        read plus bytes written), "read". NotImplementedError: the device lacks the instructions of
+        the measuring kernel, or has them in software; or it is a GPU, and what needs a CPU."""
         value = library.value_of("peak", check.choice(what, Peak, "what"))
         return float(library.output("double", "engine_measure_peak", self._handle, value))
 

@@ -18,7 +18,10 @@ AccumulationMode = Literal["strict", "relaxed", "any", "s32", "f32", "f16"]
 ScratchpadMode = Literal["library", "user"]
 RoundingMode = Literal["environment", "stochastic"]
 QuantizationMode = Literal["static_sazp", "dynamic_mx", "dynamic_fp"]
-Peak = Literal["int8", "f32", "copy", "read"]
+Peak = Literal[
+    "int8", "f32", "copy", "read", "bf16", "amx_int8", "amx_bf16", "amx_fp16", "xmx_int8", "xmx_half",
+    "xmx_tf32",
+]  # fmt: skip
 
 # What a primitive descriptor is asked.
 MdQuery = Literal["src_md", "weights_md", "dst_md", "scratchpad_md", "exec_arg_md"]

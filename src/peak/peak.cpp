@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "common/error.hpp"
+#include "kernels/matmul_args.h"
 #include "kernels/spirv.hpp"
 #include "ze/buffer.hpp"
 #include "ze/module.hpp"
@@ -18,11 +20,8 @@ namespace {
 constexpr size_t line = 64; // bytes of a cache line and of the vectors in the kernels
 
 // Work-items, each a work-group of its own: many more than cores, so that no core idles before the
-// end.
-constexpr uint32_t compute_items = 256, memory_items = 512;
-// Steps of a work-item, so many that a launch takes some milliseconds, and vector sums in one step.
-constexpr int64_t compute_steps = 5000, sums_per_step = 28;
-constexpr double int8_ops_per_sum = 2 * 64, f32_ops_per_sum = 2 * 16;
+// end. On a GPU a work-group is a sub-group, of which many run on a core at the same time.
+constexpr uint32_t compute_items = 256, memory_items = 512, sub_groups = 8192;
 // Larger than the part of the last-level cache that one program usually gets.
 constexpr size_t memory_bytes = size_t(256) << 20;
 constexpr size_t lines_per_item = memory_bytes / line / memory_items;
@@ -30,55 +29,124 @@ constexpr size_t streams_per_item = 4; // STREAMS of peak_memory.cl
 
 constexpr int launches = 48;
 
-struct job {
-    const char *module, *entry;
-    uint32_t items;
-    size_t source, result; // bytes
-    int64_t count;         // the kernel's last argument
-    double amount;         // operations or bytes of one launch
+// The numbers of a step are those of the sources: sums by products of an instruction.
+using enum ze::feature;
+constexpr int64_t vector_steps = 5000, tile_steps = 1000, dpas_steps = 1000;
+constexpr product_loop loops[] = {
+    {zemm_peak_int8, "peak_int8", avx512_vnni, false, 0, vector_steps, 28 * 64},
+    {zemm_peak_int8, "peak_int8_avx_vnni", avx_vnni, false, 0, vector_steps, 12 * 32},
+    {zemm_peak_int8, "peak_int8_avx2", avx2, false, 0, vector_steps, 12 * 16},
+    {zemm_peak_f32, "peak_f32", avx512, false, 0, vector_steps, 28 * 16},
+    {zemm_peak_f32, "peak_f32_avx2", {}, false, 0, vector_steps, 12 * 8},
+    {zemm_peak_bf16, "peak_bf16", avx512_bf16, false, 0, vector_steps, 28 * 32},
+    {zemm_peak_amx_int8, "peak_amx_int8", amx_int8, true, 0, tile_steps, 4 * 16 * 16 * 64},
+    {zemm_peak_amx_bf16, "peak_amx_bf16", amx_bf16, true, 0, tile_steps, 4 * 16 * 16 * 32},
+    {zemm_peak_amx_fp16, "peak_amx_fp16", amx_fp16, true, 0, tile_steps, 4 * 16 * 16 * 32},
+    {zemm_peak_xmx_int8, "peak_xmx16_int8", xmx, false, 16, dpas_steps, 8 * 8 * 16 * 32},
+    {zemm_peak_xmx_int8, "peak_xmx8_int8", xmx, false, 8, dpas_steps, 8 * 8 * 8 * 32},
+    {zemm_peak_xmx_half, "peak_xmx16_half", xmx, false, 16, dpas_steps, 8 * 8 * 16 * 16},
+    {zemm_peak_xmx_half, "peak_xmx8_half", xmx, false, 8, dpas_steps, 8 * 8 * 8 * 16},
+    {zemm_peak_xmx_tf32, "peak_xmx16_tf32", tf32, false, 16, dpas_steps, 8 * 8 * 16 * 8},
 };
 
-job job_of(zemm_peak_t what) {
-    const double sums = double(compute_items) * compute_steps * sums_per_step;
+struct job {
+    const char *module = nullptr, *entry = nullptr;
+    std::vector<ze::spec_constant> constants = {};
+    uint32_t group = 1, groups = 1; // work-items of a work-group, work-groups
+    size_t source = 0, result = 0;  // bytes
+    int64_t count = 0;              // the kernel's last argument
+    double amount = 0;              // operations or bytes of one launch
+};
+
+// The name of a unit in isa.def; null for other values.
+const char *unit_name(zemm_peak_t what) {
     switch (what) {
-    case zemm_peak_int8:
-        return {"peak_int8",          "peak_int8",   compute_items,          2 * line,
-                compute_items * line, compute_steps, sums * int8_ops_per_sum};
-    case zemm_peak_f32:
-        return {"peak_f32",           "peak_f32",    compute_items,         2 * line,
-                compute_items * line, compute_steps, sums * f32_ops_per_sum};
-    case zemm_peak_copy:
-        return {"peak_memory",    "peak_copy",        memory_items,        memory_bytes / 2,
-                memory_bytes / 2, lines_per_item / 2, double(memory_bytes)};
-    case zemm_peak_read:
-        return {"peak_memory",       "peak_read",         memory_items,
-                memory_bytes,        memory_items * line, lines_per_item / streams_per_item,
-                double(memory_bytes)};
+#define ZEMM_UNIT(name, isa, multiplies)                                                                     \
+    case zemm_peak_##name:                                                                                   \
+        return #name;
+#include "isa/isa.def"
+    default:
+        return nullptr;
     }
-    fail(zemm_invalid_arguments, "what is %d, none of zemm_peak_t", int(what));
 }
 
-void check_device(const ze::device &device, zemm_peak_t what) {
+job job_of(const product_loop &loop) {
+    job j{.module = loop.module, .entry = loop.module, .groups = compute_items, .source = 2 * line};
+    if (loop.has_tiles)
+        j.constants.push_back({SPEC_TILES, kernels::TILES_IN_HARDWARE});
+    if (loop.lanes) {
+        j.group = uint32_t(loop.lanes);
+        j.groups = sub_groups;
+    }
+    j.result = size_t(j.group) * j.groups * line;
+    j.count = loop.steps;
+    j.amount = 2 * loop.adds * double(j.groups) * double(loop.steps);
+    return j;
+}
+
+// The loop by which a device's unit is measured. Throws unimplemented if there is none.
+const product_loop &loop_of(zemm_peak_t what, const ze::device &device) {
+    const char *name = unit_name(what);
+    if (!name)
+        fail(zemm_invalid_arguments, "what is %d, none of zemm_peak_t", int(what));
+    const bool is_gpu = device.kind == zemm_gpu;
+    std::optional<ze::feature> missing;
+    for (const product_loop &loop : loops) {
+        if (loop.what != what || (loop.lanes != 0) != is_gpu)
+            continue;
+        const bool has_it = !loop.needs || device.has(*loop.needs);
+        if (has_it && (!is_gpu || loop.lanes == int(device.model.sub_group)))
+            return loop;
+        missing = loop.needs;
+    }
+    if (missing)
+        fail(zemm_unimplemented,
+             "device \"%s\" does not report %s, which the %s peak is measured with (features: %s)",
+             device.name.c_str(), ze::feature_name(*missing), name,
+             device.feature_names.empty() ? "none" : device.feature_names.c_str());
+    fail(zemm_unimplemented,
+         is_gpu ? "device \"%s\": the %s peak is measured on CPU devices only, its kernel would not keep a "
+                  "GPU busy"
+                : "device \"%s\" is a CPU, which has the instructions of the %s peak in software only",
+         device.name.c_str(), name);
+}
+
+job job_of(zemm_peak_t what, const ze::device &device) {
+    if (what != zemm_peak_copy && what != zemm_peak_read)
+        return job_of(loop_of(what, device));
     if (device.kind != zemm_cpu)
         fail(zemm_unimplemented,
-             "device \"%s\": peaks are measured on CPU devices only, their kernels would not keep a GPU busy",
+             "device \"%s\": the bandwidth is measured on CPU devices only, its kernel would not keep a GPU "
+             "busy",
              device.name.c_str());
-    if (what == zemm_peak_int8 && !device.has(ze::feature::avx512_vnni))
-        fail(zemm_unimplemented,
-             "device \"%s\" does not report avx512_vnni, which the int8 peak is measured with (features: %s)",
-             device.name.c_str(), device.feature_names.empty() ? "none" : device.feature_names.c_str());
+    job j{.module = "peak_memory", .groups = memory_items, .amount = double(memory_bytes)};
+    if (what == zemm_peak_copy) {
+        j.entry = "peak_copy";
+        j.source = j.result = memory_bytes / 2;
+        j.count = lines_per_item / 2;
+    } else {
+        j.entry = "peak_read";
+        j.source = memory_bytes;
+        j.result = memory_items * line;
+        j.count = lines_per_item / streams_per_item;
+    }
+    return j;
 }
 
 } // namespace
 
+std::span<const product_loop> product_loops() {
+    return loops;
+}
+
 double measure(const std::shared_ptr<ze::device> &device, zemm_peak_t what) {
-    const job j = job_of(what);
-    check_device(*device, what);
-    const auto kernel = ze::get_kernel(device, kernels::find_spirv(j.module), j.entry, {}, "");
+    const job j = job_of(what, *device);
+    const auto kernel = ze::get_kernel(device, kernels::find_spirv(j.module), j.entry, j.constants, "");
     // Host memory, as in matmuls on a CPU. Write it first: the system maps all pages that were
     // never written to one physical page, which would stay in the cache.
     const ze::buffer source(device, j.source, ze::usm::host), result(device, j.result, ze::usm::host);
-    std::memset(source.data(), 1, j.source);
+    // No product of these bytes is a denormal, as f32, bf16 or f16.
+    std::memset(source.data(), 0x3c, j.source);
     std::memset(result.data(), 0, j.result);
     const void *from = source.data();
     void *to = result.data();
@@ -87,7 +155,7 @@ double measure(const std::shared_ptr<ze::device> &device, zemm_peak_t what) {
     ze::stream stream(device, true);
     for (int i = 0; i < launches; ++i) {
         stream.begin_entry();
-        stream.launch(*kernel, {1, 1, 1}, {j.items, 1, 1}, arguments);
+        stream.launch(*kernel, {j.group, 1, 1}, {j.groups, 1, 1}, arguments);
         stream.end_entry();
     }
     const std::vector<uint64_t> times = stream.times();

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from zemm._library.lists import FAMILIES
 from zemm._library.package_files import package_file
 
 
@@ -22,7 +23,8 @@ class Row:
     policy: str
     owner: str  # of a tile: work_item or sub_group
     work_items: int  # of an owner
-    family: str  # of ISAs, in src/isa/isa.def
+    family: str  # in src/isa/isa.def
+    operands: str  # what it multiplies: int8, half, tf32 or f32
     weights: str
     predicate: str  # in src/matmul/choose/predicates.hpp
     feature: str | None  # that the predicate wants of the device
@@ -42,6 +44,12 @@ class Row:
     def has_tiles(self) -> bool:
         """Whether it multiplies tiles of AMX. Its policy then has the name of the feature."""
         return self.family.startswith("amx_")
+
+    @property
+    def unit(self) -> str:
+        """The unit that multiplies (ZEMM_UNIT in src/isa/isa.def), by which its limit is named."""
+        unit: str = FAMILIES[self.family]["unit"]
+        return f"{unit}_{self.operands}" if unit == "xmx" else unit
 
     @property
     def is_dp4a(self) -> bool:

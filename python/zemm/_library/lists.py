@@ -68,13 +68,20 @@ def _algorithm(row: dict[str, Any]) -> Algorithm:
     return Algorithm(row["name"], row["number"], kind)
 
 
+def _isas(*macros: str) -> dict[str, dict[str, Any]]:
+    """The rows of these macros in isa.def, by name."""
+    return {row["name"]: row for row in _LISTS["isas"] if row["macro"] in macros}
+
+
 _LISTS = json.loads(package_file("lists.json").read_text(encoding="utf-8"))
 TYPES = {row["name"]: _data_type(row) for row in _LISTS["types"] if row["macro"] != "ZEMM_NO_ELEMENT"}
 ALGORITHMS = tuple(_algorithm(row) for row in _LISTS["algorithms"])
 FLOAT_SCALINGS = {
     row["name"]: FloatScaling(row["mode"], row["type"], row["group"]) for row in _LISTS["scalings"]
 }
-ISAS = {row["name"]: row for row in _LISTS["isas"] if row["macro"] != "ZEMM_FAMILY"}
+ISAS = _isas("ZEMM_CPU_ISA", "ZEMM_XE_ISA")
+UNITS = _isas("ZEMM_UNIT")  # that multiply
+FAMILIES = _isas("ZEMM_FAMILY")  # of kernels
 GPUS: tuple[dict[str, Any], ...] = tuple(_LISTS["gpus"])  # the rows of all macros
 
 

@@ -64,7 +64,7 @@ constexpr family_traits traits_of(isa_family family) {
     using enum multiplier;
     using enum block_loads;
     switch (family) {
-#define ZEMM_FAMILY(name, isa_, ...)                                                                         \
+#define ZEMM_FAMILY(name, isa_, unit, ...)                                                                   \
     case isa_family::name:                                                                                   \
         return {.isa = isa_named::isa_, __VA_ARGS__};
 #include "isa/isa.def"
