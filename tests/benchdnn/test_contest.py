@@ -2,12 +2,17 @@
 """The order of the runs in a contest, and the roofline."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import get_args
 
 import pytest
+from zemm._library.kernels import rows
+from zemm._library.lists import UNITS
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.contest import MIN_ROUNDS, SLOW_MS, SLOW_ROUNDS, alternate
 from zemm.benchdnn.expand import expand
-from zemm.benchdnn.peaks import Peaks, compute_peak, measure
+from zemm.benchdnn.peaks import Peaks, measure, names_for, unit_of
+from zemm.words import Peak
 
 PROBLEM = "31x256:256x64"
 
@@ -63,16 +68,16 @@ def test_who_is_slow_leaves() -> None:
 def test_the_roofline_is_the_lower_limit() -> None:
     peaks = Peaks({"int8": 1e12, "f32": 1e11, "read": 1e10})
     ops = 2 * 31 * 256 * 64
-    assert peaks.bound(case_of("--dt=s8:u8:f16"), 10**6) == ("read", pytest.approx(0.1))
-    assert peaks.bound(case_of("--dt=s8:u8:f16"), 1) == ("int8", pytest.approx(ops / 1e12 * 1e3))
-    assert peaks.bound(case_of("--dt=f32"), 1) == ("f32", pytest.approx(ops / 1e11 * 1e3))
-    assert peaks.bound(case_of("--dt=f32:u8:f32"), 1)[0] == "f32"
+    assert peaks.bound(case_of("--dt=s8:u8:f16"), 10**6, "int8") == ("read", pytest.approx(0.1))
+    assert peaks.bound(case_of("--dt=s8:u8:f16"), 1, "int8") == ("int8", pytest.approx(ops / 1e12 * 1e3))
+    assert peaks.bound(case_of("--dt=f32"), 1, "f32") == ("f32", pytest.approx(ops / 1e11 * 1e3))
+    assert peaks.bound(case_of("--dt=s8:u8:f16"), 1, "f32")[0] == "f32"  # a row that multiplies as f32
 
 
 def test_no_bound_without_the_limit_of_the_operations() -> None:
     peaks = Peaks({"f32": 1e11, "read": 1e10}, {"int8": "no such instruction"})
-    assert peaks.bound(case_of("--dt=s8:u8:f16"), 10**9) == ("", 0.0)
-    assert peaks.bound(case_of("--dt=f32"), 10**9)[0] == "read"
+    assert peaks.bound(case_of("--dt=s8:u8:f16"), 10**9, "int8") == ("", 0.0)
+    assert peaks.bound(case_of("--dt=f32"), 10**9, "f32")[0] == "read"
     assert peaks.lines() == ["# peak: f32 100 GOPS, read 10 GB/s", "# peak: int8 n/a: no such instruction"]
 
 
@@ -85,15 +90,54 @@ def test_peaks_only_rise() -> None:
 def test_the_bandwidth_around_a_case_counts_for_it() -> None:
     run = Peaks({"f32": 1e11, "read": 1e10})
     case = run.at(4e9)
-    assert case.bound(case_of("--dt=f32"), 10**8) == ("read", pytest.approx(25))
-    assert run.bound(case_of("--dt=f32"), 10**8) == ("read", pytest.approx(10))
+    assert case.bound(case_of("--dt=f32"), 10**8, "f32") == ("read", pytest.approx(25))
+    assert run.bound(case_of("--dt=f32"), 10**8, "f32") == ("read", pytest.approx(10))
     run.raise_to(Peaks({"f32": 2e11, "read": 2e10}))
     assert (case.value("f32"), case.value("read")) == (2e11, 4e9)
 
 
-def test_which_operations_count() -> None:
-    names = {dt: compute_peak(case_of(f"--dt={dt}:u8:f32")) for dt in ("s8", "u8", "f32", "f16", "bf16")}
+@pytest.mark.parametrize(
+    ("family", "operands", "unit"),
+    [
+        ("avx512_vnni", "int8", "int8"), ("avx512", "f32", "f32"), ("avx512_bf16", "half", "bf16"),
+        ("amx_int8", "int8", "amx_int8"), ("amx_bf16", "half", "amx_bf16"), ("amx_fp16", "half", "amx_fp16"),
+        ("xe_hpc", "int8", "xmx_int8"), ("xe_hpg", "half", "xmx_half"), ("xe_hpc", "tf32", "xmx_tf32"),
+        ("avx2_int8", "int8", "int8"), ("avx2_vnni", "int8", "int8"), ("cpu", "f32", "f32"),
+    ],
+)  # fmt: skip
+def test_the_limit_is_that_of_the_unit_of_the_kernel(family: str, operands: str, unit: str) -> None:
+    found = [row.name for row in rows() if (row.family, row.operands) == (family, operands)]
+    assert found
+    assert {unit_of(case_of("--dt=s8:u8:f32"), name) for name in found} == {unit}
+
+
+def test_each_unit_has_a_limit() -> None:
+    assert {row.unit for row in rows()} == set(UNITS)
+    assert set(UNITS) == set(get_args(Peak)) - {"copy", "read"}
+
+
+def test_which_operations_count_for_other_kernels() -> None:
+    names = {dt: unit_of(case_of(f"--dt={dt}:u8:f32"), "") for dt in ("s8", "u8", "f32", "f16", "bf16")}
     assert names == {"s8": "int8", "u8": "int8", "f32": "f32", "f16": "f32", "bf16": "f32"}
+
+
+def test_an_amx_server_has_a_limit_of_its_own() -> None:
+    """int8 on such a server: 31 rows by tiles, one by vectors. The peer that quantises uses the faster."""
+    features = ("avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16", "xmx", "tf32")
+    engine = SimpleNamespace(kind="cpu", features=features)
+    limits = {"int8": 7e12, "f32": 1.8e12, "bf16": 3e12, "amx_int8": 35e12, "amx_bf16": 17e12}
+    assert names_for(engine) == [*limits, "copy", "read"]
+    peaks = Peaks(limits | {"read": 1e11})
+    case = case_of("--dt=u8:s8:f32")
+    for row in rows():
+        if row.family in ("amx_int8", "avx512_vnni", "amx_bf16"):
+            _, milliseconds = peaks.bound(case, 1, unit_of(case, row.name))
+            assert milliseconds == pytest.approx(1e3 * case.problem.ops / limits[row.unit])
+    assert (peaks.fastest("int8"), peaks.fastest("bf16"), peaks.fastest("tf32")) == (
+        "amx_int8",
+        "amx_bf16",
+        "",
+    )
 
 
 def test_a_limit_that_cannot_be_measured_has_its_reason() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import zemm
+from zemm._library import kernels
+from zemm._library.lists import UNITS
 from zemm.benchdnn import rivals
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
@@ -66,7 +68,7 @@ def rows(
         return fakes[name]
 
     def fake_measure(engine: Any, names: Sequence[str]) -> Peaks:
-        return Peaks({"f32": 1e9, "read": 1e9, "int8": 1e9})
+        return Peaks(dict.fromkeys([*UNITS, "read"], 1e9))
 
     monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (fake_load, fake_measure))
     assert main([*RUN, *arguments]) == 0
@@ -198,7 +200,9 @@ def test_a_row_says_that_its_peer_quantises_src(capsys: Capture, monkeypatch: py
     case = (*WEIGHT_ONLY.split(), "--attr-fpmath=any:true", PROBLEM)
     _, found = rows(capsys, monkeypatch, {"openvino": peer}, "--peak", "--peer=openvino", "--matmul", *case)
     assert [row["engine"] for row in found] == ["cpu", "openvino", "openvino (src quantised)"]
-    assert [row["bound"] for row in found] == ["f32", "f32", "int8"]
+    unit = next(row.unit for row in kernels.rows() if row.name == found[0]["impl"])
+    assert UNITS[unit]["multiplies"] in ("f32", "bf16")  # as the device can
+    assert [row["bound"] for row in found] == [unit, unit, "int8"]
     assert peer.quantised == [False, True]
 
 
@@ -249,17 +253,29 @@ def test_a_device_without_the_feature_that_a_limit_is_measured_with() -> None:
     percentage.
     """
     command = [sys.executable, "-m", "zemm.benchdnn", *RUN, "--peak", "--matmul", "--dt=s8,f32", "3x64:64x8"]
-    environment = os.environ | {"ZEMM_DEVICE_MASK": "avx512_vnni"}
+    environment = os.environ | {"ZEMM_DEVICE_MASK": "avx2"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     reasons = [line for line in lines if line.startswith("# peak: int8 n/a: device ")]
     assert len(set(reasons)) == 1
-    assert "avx512_vnni" in reasons[0]
+    assert "does not report avx2" in reasons[0]
     columns = COLUMNS.split(",")
     first, second = (
         dict(zip(columns, line.split(","), strict=True)) for line in lines if line.startswith("perf,")
     )
-    assert (first["min_peak"], first["bound"]) == ("n/a", "n/a")
+    assert first["bound"] in ("f32", "read")  # without AVX2 bytes are multiplied as f32
     assert second["bound"] in ("f32", "read")
     assert float(second["med_peak"]) > 0
+
+
+@pytest.mark.full
+def test_a_kernel_in_software_has_no_limit(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = next(row for row in kernels.rows() if row.unit == "xmx_int8")
+    monkeypatch.setenv("ZEMM_KERNEL", row.name)
+    assert main([*RUN, "--peak", "--matmul", "--dt=s8:s8:f32", "3x64:64x8"]) == 0
+    out = capsys.readouterr().out
+    (line,) = (line for line in out.splitlines() if line.startswith("perf,"))
+    own = dict(zip(COLUMNS.split(","), line.split(","), strict=True))
+    assert (own["impl"], own["min_peak"], own["bound"]) == (row.name, "n/a", "n/a")
+    assert "# peak: xmx" not in out

@@ -5,11 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from zemm._library.kernels import rows
+from zemm._library.lists import UNITS, own_and_emulated
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME
 
-_UNITS = {"int8": "GOPS", "f32": "GOPS", "copy": "GB/s", "read": "GB/s"}
-NAMES = tuple(_UNITS)
+_BANDWIDTHS = ("copy", "read")
+_UNIT_OF = {row.name: row.unit for row in rows()}
+
+
+def names_for(engine: Any) -> list[str]:
+    """The limits to measure on an engine's device: those of the units that it has, and bandwidths."""
+    own, _ = own_and_emulated(engine.kind, engine.features)
+    return [*(name for name, unit in UNITS.items() if unit["isa"] in ("none", *own)), *_BANDWIDTHS]
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,10 @@ class Peaks:
     def lines(self) -> list[str]:
         """The lines to print: measured limits, then one line for each limit that could not be
         measured."""
-        shown = [f"{name} {value / 1e9:.4g} {_UNITS[name]}" for name, value in self.values.items()]
+        shown = [
+            f"{name} {value / 1e9:.4g} {'GB/s' if name in _BANDWIDTHS else 'GOPS'}"
+            for name, value in self.values.items()
+        ]
         head = [f"# peak: {', '.join(shown)}"] if shown else []
         return head + [f"# peak: {name} n/a: {reason}" for name, reason in self.missing.items()]
 
@@ -44,27 +55,31 @@ class Peaks:
             self.values[name] = max(value, self.values.get(name, 0.0))
         self.missing.update(other.missing)
 
-    def bound(self, case: Case, size: int, compute: str = "") -> tuple[str, float]:
+    def fastest(self, multiplies: str) -> str:
+        """The known unit with the highest limit that multiplies a type; '' if none is known."""
+        units = [name for name in self.values if name in UNITS and UNITS[name]["multiplies"] == multiplies]
+        return max(units, key=self.value, default="")
+
+    def bound(self, case: Case, size: int, unit: str) -> tuple[str, float]:
         """The limit that bounds the speed of a case, and the milliseconds that the case needs at
-        this limit: to read `size` bytes once, or to compute its operations. ('', 0) if the limit of
-        operations is not known. compute: the name of that limit, by default by the type of src."""
-        compute = compute or compute_peak(case)
+        this limit: to read `size` bytes once, or to compute its operations with a unit. ('', 0) if
+        the unit's limit is not known."""
         limits = [
             (1e3 * amount / self.value(name), name)
-            for name, amount in (("read", float(size)), (compute, float(case.problem.ops)))
+            for name, amount in (("read", float(size)), (unit, float(case.problem.ops)))
             if self.value(name)
         ]
-        if not self.value(compute):
+        if not self.value(unit):
             return "", 0.0
         time, name = max(limits)
         return name, time
 
 
-def compute_peak(case: Case) -> str:
-    """The name of the limit for a case's operations: "int8" if src has at most 8 bits, else
-    "f32"."""
+def unit_of(case: Case, kernel: str) -> str:
+    """The unit by which a kernel of zemm multiplies a case. For kernels that are no rows of
+    kernels.def, and peers: "int8" if src has at most 8 bits, else "f32"."""
     src = BY_NAME.get(case.dt[0])
-    return "int8" if src and src.integral and src.bits <= 8 else "f32"
+    return _UNIT_OF.get(kernel) or ("int8" if src and src.integral and src.bits <= 8 else "f32")
 
 
 def measure(engine: Any, names: Sequence[str]) -> Peaks:

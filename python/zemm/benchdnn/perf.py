@@ -7,7 +7,7 @@ import numpy as np
 
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.expand import Job
-from zemm.benchdnn.peaks import Peaks
+from zemm.benchdnn.peaks import Peaks, unit_of
 from zemm.benchdnn.tags import normalized
 from zemm.benchdnn.template import Token, parse_token, substitute, tokens
 from zemm.benchdnn.verdict import PeerResult, Result
@@ -20,8 +20,8 @@ class Row:
     """The data of one perf line: runs of zemm or of a peer. `times_ms` are device times, which a
     peer has none of, `wall_ms` host times. Rates and percentages are those of `rated_ms`: host times
     for zemm and its peers, device times where there are no peers. `other_ms`: the host times that
-    the ratio is computed to; empty: there is no ratio. `computes`: the name of the limit of its
-    operations; empty: that of zemm. `spans`: seconds of the stages of its creations."""
+    the ratio is computed to; empty: there is no ratio. `unit`: the limit of its operations.
+    `spans`: seconds of the stages of its creations."""
 
     job: Job
     case: Case
@@ -34,9 +34,9 @@ class Row:
     bytes_in: int
     bytes_out: int
     spans: dict[str, list[float]]
+    unit: str
     peaks: Peaks | None = None
     other_ms: list[float] | None = None
-    computes: str = ""
 
 
 def own_row(job: Job, result: Result) -> Row:
@@ -45,7 +45,8 @@ def own_row(job: Job, result: Result) -> Row:
     rated_ms = result.wall_ms if result.peers else result.times_ms
     return Row(
         job, case, "perf", case.options.engine[0], result.impl, result.times_ms, result.wall_ms, rated_ms,
-        result.bytes_in, result.bytes_out, result.spans, result.peaks, result.wall_ms,
+        result.bytes_in, result.bytes_out, result.spans, unit_of(case, result.impl), result.peaks,
+        result.wall_ms,
     )  # fmt: skip
 
 
@@ -56,9 +57,12 @@ def peer_row(job: Job, result: Result, peer: PeerResult) -> Row:
         f"refused: {peer.refusal}" if peer.refusal else "; ".join(filter(None, (peer.impl, peer.note)))
     )
     other_ms = [] if peer.is_reference else result.wall_ms
+    unit = unit_of(job.case, result.impl)
+    if peer.quantises_src:
+        unit = (result.peaks and result.peaks.fastest("int8")) or "int8"
     return Row(
         job, peer.case, "peer", peer.name, impl, [], peer.times_ms, peer.times_ms, peer.bytes_moved, 0, {},
-        result.peaks, other_ms, "int8" if peer.quantises_src else "",
+        unit, result.peaks, other_ms,
     )  # fmt: skip
 
 
@@ -84,7 +88,7 @@ def limit_of(row: Row) -> tuple[str, float]:
     bytes are those of the row."""
     if not row.peaks:
         return "", 0.0
-    return row.peaks.bound(row.job.case, row.bytes_in + row.bytes_out, row.computes)
+    return row.peaks.bound(row.job.case, row.bytes_in + row.bytes_out, row.unit)
 
 
 def percent_of_peak(row: Row, choice: str) -> float | None:

@@ -22,8 +22,9 @@ from zemm.benchdnn.verdict import REFERENCE, PeerResult, Result
 _CLOCKS = """\
 # zemm and its peers take turns, one run each. time: the device's own (event timestamps); a peer gives none.
 # wall: the host's clock around one synchronous call. ratio: the peer's wall over zemm's (above 1 zemm is
-# faster). peak: percent of the lower of two limits, the case's operations at the device's measured rate and
-# its bytes at the measured read bandwidth. flops, bw and peak are by wall beside peers, else by time."""
+# faster). peak: percent of the lower of two limits, the case's operations at the measured rate of the unit
+# by which zemm's kernel multiplies and its bytes at the measured read bandwidth. flops, bw and peak are by
+# wall beside peers, else by time."""
 
 
 class Rivals:
@@ -90,7 +91,7 @@ class Rivals:
         best value of the run counts, for read bandwidth the value measured around the case."""
         is_first = id(engine) not in self._peaks
         known = self._peaks.setdefault(id(engine), Peaks())
-        names = peaks.NAMES if is_first else (peaks.compute_peak(case), "read")
+        names = peaks.names_for(engine) if is_first else (peaks.unit_of(case, result.impl), "read")
         found = self._measure(engine, names)
         known.raise_to(found)
         if is_first:

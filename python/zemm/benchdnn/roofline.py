@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass
 
+from zemm._library.lists import UNITS
 from zemm.benchdnn.records import Record, Run
 
-COMPUTE = ("int8", "f32")
 BANDWIDTH = "read"
 
 
@@ -43,7 +43,7 @@ def roofline(run: Run) -> Roofline | None:
     ]
     if not points:
         return None
-    roofs = {name: run.peaks[name] for name in COMPUTE if name in run.peaks}
+    roofs = {name: run.peaks[name] for name in UNITS if name in run.peaks}
     bandwidth = run.peaks.get(BANDWIDTH, 0.0)
     ridges = [roof / bandwidth for roof in roofs.values()] if bandwidth else []
     across = [*(point.x for point in points), *ridges]
