@@ -420,3 +420,7 @@ class TestReal:
             assert bare
             assert groups
             assert bare > groups
+        shares = {(p.problem, p.device): p.share for p in found.predictions}
+        assert shares.keys() == figures.keys()
+        for name, share in shares.items():  # the second cache level costs something
+            assert 0.5 < share < (figures[name].block_share or 0)

@@ -18,7 +18,7 @@ from zemm._terminal.console import program
 from zemm.isa import report
 from zemm.isa.analysis import Analysis, analyse
 from zemm.isa.compiler import Compiled, Compiler
-from zemm.isa.cpu.devices import CPUS
+from zemm.isa.cpu.devices import CPUS, at_hand, vendor
 from zemm.isa.errors import IsaError
 from zemm.isa.model import DEVICES, Family, family_of
 from zemm.isa.report import HEADER, Line
@@ -36,13 +36,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m zemm.isa", description=__doc__)
     parser.add_argument(
         "--device",
-        default="pvc,dg2,tgllp",
-        help=f"ocloc's names, or CPUs ({', '.join(CPUS)}), with commas (default: %(default)s)",
+        default="",
+        help=f"ocloc's names, or CPUs ({', '.join(CPUS)}), with commas (default: pvc,dg2,tgllp)",
     )
     parser.add_argument(
         "--row", default="", help="names in kernels.def, with commas (default: the rows for such devices)"
     )
     parser.add_argument("--ocloc", default="", help="compiler: COMMAND INPUT.spv DEVICE FOLDER OPTIONS")
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="time the CPU rows on this machine, beside the prediction (default device: the most alike)",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the figures")
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the modules and the compiler's dumps there")
@@ -219,8 +224,11 @@ class _Run:
 
 def _run_of(args: argparse.Namespace) -> tuple["_Run | CpuRun", list[str]]:
     """The run for the devices that are named, and the header of its table."""
+    args.device = args.device or (_own() if args.measure else "pvc,dg2,tgllp")
     devices = args.device.split(",")
     _check(devices)
+    if args.measure and (devices[0] not in CPUS or len(devices) > 1):
+        raise IsaError(f"--measure is for one CPU, the machine's own, not for {args.device}")
     if devices[0] not in CPUS:
         return _Run(args), HEADER
     from zemm.isa.cpu import report as cpu_report
@@ -228,7 +236,17 @@ def _run_of(args: argparse.Namespace) -> tuple["_Run | CpuRun", list[str]]:
 
     if args.spirv:
         raise IsaError(f"--spirv is for GPUs, {devices[0]} is a CPU")
-    return CpuRun(devices, args.row, args.keep), cpu_report.HEADER
+    return CpuRun(devices, args.row, args.keep, args.measure), cpu_report.HEADER
+
+
+def _own() -> str:
+    """The device that is most like the machine's own CPU."""
+    from zemm.isa.modules import engine
+
+    name = at_hand(engine().features, vendor())
+    if not name:
+        raise IsaError(f"--measure: name the CPU that is most like this one: --device={'|'.join(CPUS)}")
+    return name
 
 
 def _json(run: "_Run | CpuRun") -> str:
@@ -238,6 +256,8 @@ def _json(run: "_Run | CpuRun") -> str:
         "failures": run.failures,
         "figures": [line.json() for line in run.lines],
     }
+    if not isinstance(run, _Run):
+        lists["predictions"] = [line.json() for line in run.predictions]
     parts = [f'"compiler": {json.dumps(run.version())}']
     for name, items in lists.items():
         lines = ",".join(f"\n  {json.dumps(item)}" for item in items)
@@ -253,9 +273,17 @@ def _write(args: argparse.Namespace, run: "_Run | CpuRun", header: list[str]) ->
     if not run.lines:
         return
     table = report.markdown if args.markdown else report.text
-    print(table(header, run.lines))
-    if isinstance(run, _Run) and (few := run.few()):
-        print(f"\n{table(WEIGHTS_HEADER, few)}")
+    if not args.measure:
+        print(table(header, run.lines))
+    if isinstance(run, _Run):
+        if few := run.few():
+            print(f"\n{table(WEIGHTS_HEADER, few)}")
+    elif run.predictions:
+        from zemm.isa.cpu import prediction
+
+        lines = [line for line in run.predictions if line.measured] if args.measure else run.predictions
+        print("" if args.measure else "\n", end="")
+        print(table(prediction.MEASURED_HEADER if args.measure else prediction.HEADER, lines))
     if not args.markdown:
         print("".join(f"skipped: {sentence}\n" for sentence in run.skipped), end="")
 

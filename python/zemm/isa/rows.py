@@ -35,6 +35,12 @@ class Problem:
         found = re.search(r"--dt=(\S+)", self.words)
         return found[1].split(":") if found else []
 
+    @property
+    def k(self) -> int:
+        """Elements of K; 0 if it has no dimensions."""
+        found = re.search(r"x(\d+):\d+x\S+$", self.words)
+        return int(found[1]) if found else 0
+
 
 GROUPED = (
     "--attr-scales=src:per_tensor:f16:1x128+wei:per_tensor:f16:128x1 "

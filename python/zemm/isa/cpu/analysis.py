@@ -7,7 +7,7 @@ from typing import Any
 from zemm.isa.cpu.assembly import Function, Instruction
 from zemm.isa.cpu.devices import Cpu
 from zemm.isa.cpu.loops import Loop, k_loops
-from zemm.isa.cpu.mca import Estimate, estimate
+from zemm.isa.cpu.mca import TILE_BYTES, Estimate, estimate
 from zemm.isa.cpu.multiplies import depth, is_tile
 from zemm.isa.cpu.paths import around, of_tiles
 from zemm.isa.cpu.tools import Tools
@@ -30,6 +30,8 @@ class Block:
     k: int  # elements of K
     trips: int  # of the K loop; with tiles those that multiply
     estimate: Estimate
+    stored: int  # bytes of vectors of sums that are stored
+    staged: int  # bytes of tiles of sums that are stored and loaded as vectors
 
 
 @dataclass
@@ -150,4 +152,10 @@ def _block(loop: Loop, cpu: Cpu, tools: Tools, k: int, shape: Shape) -> Block | 
     else:
         trips = shape.block_k // k
         inside = loop.instructions * trips
-    return Block(shape.block_k, trips, estimate([*before, *inside, *after], cpu, tools)) if inside else None
+    if not inside:
+        return None
+    found = estimate([*before, *inside, *after], cpu, tools)
+    stores = [*before, *(inside if found.tile_stores else []), *after]
+    # The way with the most instructions stores tiles in each of its trips, but they are stored once.
+    staged = min(TILE_BYTES * found.tile_stores, shape.rows * shape.columns * 4)
+    return Block(shape.block_k, trips, found, sum(i.stored_vector for i in stores), staged)

@@ -42,6 +42,15 @@ class Instruction:
         found = _MEMORY.search(self.operands)
         return found[0] if found and not self.op.startswith(("lea", "nop")) else ""
 
+    @property
+    def stored_vector(self) -> int:
+        """The bytes of a vector that is stored; 0 for other instructions, and for fixed places of the
+        stack."""
+        found = re.match(r"%([xyz])mm\d+, ", self.operands)
+        if not found or not self.op.startswith("vmov") or not self.operands.endswith(self.memory or " "):
+            return 0
+        return 0 if "(%rsp)" in self.memory else {"x": 16, "y": 32, "z": 64}[found[1]]
+
 
 @dataclass
 class Block:

@@ -27,15 +27,18 @@ def object_of(native: bytes) -> bytes:
 
 
 def build(spirv: Path, target: str, options: str, folder: Path) -> bytes:
-    """The native binary for a target of the runtime. IsaError if the runtime fails."""
+    """The native binary for a target of the runtime; '': for the machine's own CPU. IsaError if the
+    runtime fails."""
     native = folder / "native.bin"
     native.unlink(missing_ok=True)
+    wanted = {"CL_CONFIG_CPU_TARGET_ARCH": target} if target else {}
+    shown = target or "this CPU"
     command = [sys.executable, "-m", "zemm.isa.cpu.native", str(spirv), str(native), options]
     try:
         done = subprocess.run(
             command,
             cwd=folder,
-            env=os.environ | {"CL_CONFIG_CPU_TARGET_ARCH": target, "ZEMM_VERBOSE": "none"},
+            env=os.environ | wanted | {"ZEMM_VERBOSE": "none"},
             capture_output=True,
             text=True,
             errors="replace",
@@ -43,11 +46,11 @@ def build(spirv: Path, target: str, options: str, folder: Path) -> bytes:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise IsaError(f"the OpenCL CPU runtime did not end within {SECONDS} s for {target}") from None
+        raise IsaError(f"the OpenCL CPU runtime did not end within {SECONDS} s for {shown}") from None
     if done.returncode or not native.is_file():
         said = " ".join((done.stdout + done.stderr).split())[-2000:] or "nothing"
         raise IsaError(
-            f"the OpenCL CPU runtime does not build it for {target} (exit code {done.returncode}); "
+            f"the OpenCL CPU runtime does not build it for {shown} (exit code {done.returncode}); "
             f"it said: {said}"
         )
     return native.read_bytes()

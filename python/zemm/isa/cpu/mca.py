@@ -16,6 +16,7 @@ BUSY = 0.95  # of the cycles: a resource that is busy so long has no rest
 
 # llvm-mca has no times of tile instructions, or guesses. Cycles from one to the next, by Intel's
 # optimisation manual: products, loads, stores, zeros. The four work side by side.
+TILE_BYTES = 1024
 TILE_CYCLES = {"tile products": 16, "tile loads": 8, "tile stores": 16, "tile zeros": 1}
 
 
@@ -26,6 +27,8 @@ class Estimate:
     bound: str  # the busiest resources
     loads: int  # instructions that load
     stores: int
+    tile_loads: int = 0
+    tile_stores: int = 0
 
 
 def _tile_kind(op: str) -> str:
@@ -89,11 +92,15 @@ def estimate(instructions: list[Instruction], cpu: Cpu, tools: Tools) -> Estimat
     if multiplies and not limit:
         limit = float(_region(tools.mca(multiplies, cpu.model, 1))["SummaryView"]["BlockRThroughput"])
     info = _region(answer)["InstructionInfoView"]["InstructionList"]
+    tile_loads, tile_stores = (
+        sum(_tile_kind(i.op) == kind for i in instructions) for kind in ("tile loads", "tile stores")
+    )
     return Estimate(
         cycles=cycles,
         limit=limit,
         bound=bound,
-        loads=sum(i["mayLoad"] for i in info) + sum(_tile_kind(i.op) == "tile loads" for i in instructions),
-        stores=sum(i["mayStore"] for i in info)
-        + sum(_tile_kind(i.op) == "tile stores" for i in instructions),
+        loads=sum(i["mayLoad"] for i in info) + tile_loads,
+        stores=sum(i["mayStore"] for i in info) + tile_stores,
+        tile_loads=tile_loads,
+        tile_stores=tile_stores,
     )

@@ -13,7 +13,12 @@ COUNTS = {"1 row": 1, "many rows": MANY_ROWS}
 # not judged.
 SPEC_TILES, TILES_IN_HARDWARE = 15, 1
 
-_SHAPE = "{m}x4096:4096x14336"
+K = 4096
+COLUMNS = 14336
+# With which rows are timed: for one row of src so many that the weights stay in no cache.
+TIMED = {1: (1, COLUMNS), MANY_ROWS: (512, 4096)}
+
+_SHAPE = f"{{m}}x{K}:{K}x{{n}}"
 PROBLEMS = [
     Problem("u8:s8", "any", f"--dt=u8:s8:f32 --wtag=any {_SHAPE}", 0),
     Problem("s8:u8 groups", "any", f"--dt=s8:u8:f16 --wtag=any {GROUPED} {_SHAPE}", 128),

@@ -5,15 +5,28 @@ import os
 import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from zemm.isa.cpu.analysis import Shape, analyse
 from zemm.isa.cpu.assembly import Function
+from zemm.isa.cpu.clock import Clock
 from zemm.isa.cpu.compiler import compiled
 from zemm.isa.cpu.devices import CPUS
+from zemm.isa.cpu.prediction import Prediction, predict
 from zemm.isa.cpu.report import Line
-from zemm.isa.cpu.rows import COUNTS, PROBLEMS, chosen, constants_of, counts_of, is_for, why_not
+from zemm.isa.cpu.rows import (
+    COLUMNS,
+    COUNTS,
+    PROBLEMS,
+    TIMED,
+    chosen,
+    constants_of,
+    counts_of,
+    is_for,
+    why_not,
+)
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
 from zemm.isa.modules import engine, module_of
@@ -28,9 +41,13 @@ class _Source(NamedTuple):
 
 class _Case(NamedTuple):
     row: Row
-    problem: Problem
+    problem: Problem  # with its dimensions
     src_rows: str  # one of COUNTS
     source: _Source
+
+    @property
+    def label(self) -> str:
+        return f"{self.problem.name}, {self.src_rows}"
 
 
 class _Build(NamedTuple):
@@ -40,12 +57,20 @@ class _Build(NamedTuple):
 
 
 class CpuRun:
-    def __init__(self, devices: list[str], row_names: str, keep: str | None) -> None:
+    def __init__(self, devices: list[str], row_names: str, keep: str | None, measure: bool = False) -> None:
+        """measure: time the rows beside the prediction, too. The device is then the machine's own CPU, for
+        which the code is built as zemm builds it; its name says how cycles are counted."""
+        self.engine = engine()
+        self.clock = Clock(self.engine) if measure else None
         self.devices = {name: CPUS[name] for name in devices}
+        if self.clock:
+            own = frozenset(self.engine.features)
+            self.devices = {name: replace(cpu, target="", features=own) for name, cpu in self.devices.items()}
         self.rows = chosen(row_names)
         self.keep = keep
         self.tools = Tools()
         self.lines: list[Line] = []
+        self.predictions: list[Prediction] = []
         self.skipped: list[str] = []
         self.failures: list[str] = []
 
@@ -68,25 +93,40 @@ class CpuRun:
                 if isinstance(result, str):
                     self.failures.append(result)
                 else:
-                    self.lines.append(result)
+                    self.lines.append(result[0])
+                    self.predictions += [result[1]] if result[1] else []
+        if self.clock:
+            self._time({(case.row.name, case.label): case for case, _ in cases})
+
+    def _time(self, cases: dict[tuple[str, str], _Case]) -> None:
+        """Time the problems with a prediction, one after the other."""
+        assert self.clock
+        for prediction in self.predictions:
+            case = cases[prediction.kernel, prediction.problem]
+            try:
+                prediction.measured = self.clock.run(case.row, case.problem)
+            except IsaError as error:
+                self.failures.append(str(error))
+        for prediction in self.predictions:
+            if prediction.measured:
+                limit = self.clock.limit(prediction.measured.unit)
+                prediction.measured = replace(prediction.measured, limit=limit)
 
     def _cases(self) -> list[_Case]:
-        cpu = engine()
         cases = []
         for row in self.rows:
             reasons = []
             taken = False
             for problem in (p for p in PROBLEMS if is_for(row, p)):
                 for count, m in counts_of(row).items():
-                    words = problem.words.format(m=m)
-                    module, why = module_of(
-                        cpu, row, Problem(problem.name, problem.tag, words, problem.group)
-                    )
+                    m, n = TIMED[m] if self.clock else (m, COLUMNS)
+                    asked = replace(problem, words=problem.words.format(m=m, n=n))
+                    module, why = module_of(self.engine, row, asked)
                     if module:
                         source = _Source(
                             specialised(module.spirv, constants_of(row, module)), module.build_flags
                         )
-                        cases.append(_Case(row, problem, count, source))
+                        cases.append(_Case(row, asked, count, source))
                         taken = True
                     else:
                         reasons.append(f"{problem.name}, {count}: {why}")
@@ -120,15 +160,17 @@ class CpuRun:
             except IsaError as error:
                 return error
 
-    def _line(self, case: _Case, device: str, functions: list[Function] | IsaError) -> Line | str:
-        problem = f"{case.problem.name}, {case.src_rows}"
-        row = case.row
+    def _line(
+        self, case: _Case, device: str, functions: list[Function] | IsaError
+    ) -> tuple[Line, Prediction | None] | str:
+        problem, row, cpu = case.label, case.row, self.devices[device]
         try:
             if isinstance(functions, IsaError):
                 raise functions
             shape = Shape(row.rows, row.tile_n, min(case.problem.group or row.tile_k, row.tile_k))
             one_row = COUNTS[case.src_rows] == 1
-            analysis = analyse(functions, self.devices[device], self.tools, shape, one_row)
+            analysis = analyse(functions, cpu, self.tools, shape, one_row)
         except IsaError as error:
             return f"{row.name}, {problem}, {device}: {error}"
-        return Line(row.name, problem, device, analysis)
+        line = Line(row.name, problem, device, analysis)
+        return line, predict(line, analysis, row, case.problem, COUNTS[case.src_rows], cpu.level1)

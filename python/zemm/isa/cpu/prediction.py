@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predicts which share of a unit's limit a row reaches, and says what it reached."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from zemm._library.lists import TYPES
+from zemm.isa.cpu.analysis import Analysis
+from zemm.isa.cpu.caches import Blocks, Extra, Level1, extra
+from zemm.isa.report import Named
+from zemm.isa.rows import Problem, Row
+
+_PANEL_BYTES = {"int8": 1, "half": 2, "tf32": 4, "f32": 4}  # of an element, by what a row multiplies
+HEADER = [
+    "kernel", "problem", "device", "block cycles", "tile loads", "lines", "cycles", "predicted",
+]  # fmt: skip
+MEASURED_HEADER = [*HEADER, "limit", "measured"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A timed run. Rates are per second."""
+
+    operations: float
+    seconds: float
+    unit: str
+    limit: float  # operations
+    read: float  # bytes
+    moved: int  # bytes of all tensors
+
+    @property
+    def share(self) -> float:
+        return self.operations / self.seconds / self.limit
+
+    @property
+    def memory_share(self) -> float:
+        """What reading all tensors once leaves of the limit."""
+        return self.operations / self.limit / (self.moved / self.read)
+
+
+@dataclass
+class Prediction(Named):
+    block_cycles: float
+    multiply_cycles: float
+    extra: Extra
+    measured: Measured | None = None
+
+    @property
+    def cycles(self) -> float:
+        return self.block_cycles + self.extra.cycles
+
+    @property
+    def share(self) -> float:
+        """The share of the unit's limit. With one row of src memory is slower than the core at most
+        problems, and its bandwidth is known where it was measured."""
+        core = self.multiply_cycles / self.cycles
+        return min(core, self.measured.memory_share) if self.measured else core
+
+    def cells(self) -> list[str]:
+        cells = [
+            *self.names(),
+            f"{self.block_cycles:.0f}",
+            str(self.extra.tile_loads),
+            f"{self.extra.lines:.0f}{' (sets)' if self.extra.conflicts else ''}",
+            f"{self.cycles:.0f}",
+            f"{100 * self.share:.0f} %",
+        ]
+        if not self.measured:
+            return cells
+        limit = f"{self.measured.limit / 1e9:.0f} {self.measured.unit}"
+        return [*cells, limit, f"{100 * self.measured.share:.0f} %"]
+
+    def json(self) -> dict[str, Any]:
+        result = super().json() | {
+            "block_cycles": round(self.block_cycles, 1),
+            "tile_loads": self.extra.tile_loads,
+            "lines": round(self.extra.lines, 1),
+            "conflicts": self.extra.conflicts,
+            "cycles": round(self.cycles, 1),
+            "predicted": round(self.share, 4),
+        }
+        if self.measured:
+            result |= {
+                "unit": self.measured.unit,
+                "limit": self.measured.limit,
+                "measured": round(self.measured.share, 4),
+            }
+        return result
+
+
+def predict(
+    names: Named, analysis: Analysis, row: Row, problem: Problem, src_rows: int, level: Level1
+) -> Prediction | None:
+    """The prediction for a problem with so many rows of src; None if its block could not be found."""
+    block = analysis.block
+    if not block:
+        return None
+    src, wei, _ = problem.types
+    is_one = src_rows == 1
+    blocks = Blocks(
+        rows=min(row.rows, src_rows),
+        tile_rows=min(row.tile_m, src_rows),
+        columns=row.tile_n,
+        k=block.k,
+        src_bytes=TYPES[src].bits / 8,
+        panel_bytes=TYPES[wei].bits / 8 if is_one else _PANEL_BYTES[row.operands],
+        stride=problem.k * TYPES[src].bits // 8,
+        has_tiles=row.has_tiles,
+    )
+    found = extra(blocks, block.stored, block.staged, block.estimate.tile_loads, level)
+    multiplies = block.trips * analysis.loop.limit
+    return Prediction(names.kernel, names.problem, names.device, block.estimate.cycles, multiplies, found)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `python -m zemm.isa` adds to llvm-mca's cycles for CPU rows, and the table beside measured times."""
+
+from dataclasses import replace
+
+import pytest
+import zemm
+from test_isa_command import fails
+from zemm._library.lists import UNITS
+from zemm.isa.cpu.assembly import Instruction
+from zemm.isa.cpu.caches import Blocks, Level1, conflicts, extra
+from zemm.isa.cpu.clock import Clock
+from zemm.isa.cpu.devices import CPUS, at_hand
+from zemm.isa.cpu.prediction import Measured, Prediction
+from zemm.isa.cpu.rows import chosen
+from zemm.isa.rows import Problem
+
+ZEN_4, SAPPHIRE_RAPIDS = CPUS["znver4"].level1, CPUS["sapphirerapids"].level1
+# Four rows by 64 columns of bytes and 256 elements of K, as the row of AVX512-VNNI multiplies.
+VNNI = Blocks(4, 120, 64, 256, 1, 1, 4096, has_tiles=False)
+TILES = Blocks(32, 256, 64, 512, 1, 1, 4096, has_tiles=True)
+
+
+def test_sets_that_a_distance_hits() -> None:
+    """Rows of src 4096 bytes apart are in one set of 64; 64 bytes more spread them."""
+    assert (ZEN_4.sets, SAPPHIRE_RAPIDS.sets) == (64, 64)
+    assert conflicts(32, 4096, SAPPHIRE_RAPIDS)
+    assert conflicts(32, 2048, SAPPHIRE_RAPIDS)  # 16 rows in each of two sets, which have 12 lines
+    assert not conflicts(32, 1024, SAPPHIRE_RAPIDS)
+    assert not conflicts(32, 4160, SAPPHIRE_RAPIDS)
+    assert not conflicts(4, 4096, ZEN_4)
+    assert not conflicts(32, 4100, ZEN_4)
+
+
+def test_lines_of_vectors() -> None:
+    """The panel of 16 KB stays in a first level of 32 KB. The sums of 120 rows, 30 KB, do not."""
+    sums = 4 * 64 * 4
+    found = extra(VNNI, sums, 0, 0, ZEN_4)
+    assert found.lines == 4 * 256 / 64 + 2 * sums / 64
+    assert found.cycles == 2 * found.lines
+    few = replace(VNNI, tile_rows=8)
+    assert extra(few, sums, 0, 0, ZEN_4).lines == 4 * 256 / 64
+    assert extra(few, sums, 0, 0, Level1(8 << 10, 8)).lines == 48 + 256 * 64 / 64
+    one = replace(VNNI, rows=1, tile_rows=1)  # takes the weights once
+    assert extra(one, 256, 0, 0, ZEN_4).lines == 256 / 64 + 256 * 64 / 64
+
+
+def test_tiles_of_rows_in_one_set() -> None:
+    """A stride of 4160 made the bare matmul of 512x4096x4096 1.2 times as fast on a Sapphire Rapids."""
+    sums = 32 * 64 * 4
+    crowded = extra(TILES, sums, sums, 64, SAPPHIRE_RAPIDS)
+    spread = extra(replace(TILES, stride=4160), sums, sums, 64, SAPPHIRE_RAPIDS)
+    assert (crowded.conflicts, spread.conflicts) == (True, False)
+    src = 32 * 512 / 64
+    assert spread.lines == src + 512 * 64 / 64 + 4 * sums / 64
+    assert crowded.lines - spread.lines == 2 * src
+    products = 1024
+    assert 1.1 < (products + crowded.cycles) / (products + spread.cycles) < 1.3
+    assert spread.cycles == 2 * spread.lines + 16 * 64
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "size"),
+    [
+        ("vmovups", "%zmm3, 0x40(%rax,%rdx)", 64),
+        ("vmovdqu", "%ymm3, (%rax)", 32),
+        ("vmovups", "(%rax), %zmm3", 0),
+        ("vmovups", "%zmm3, 0x40(%rsp)", 0),
+        ("vmovaps", "%zmm3, %zmm4", 0),
+        ("vaddps", "%zmm3, %zmm4, %zmm5", 0),
+        ("movq", "%rax, (%rdx)", 0),
+    ],
+)
+def test_stored_vectors(op: str, operands: str, size: int) -> None:
+    assert Instruction(0, op, operands).stored_vector == size
+
+
+def test_the_machine_s_own_cpu() -> None:
+    vnni = ("avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16")
+    assert at_hand(vnni, "AuthenticAMD") == "znver4"
+    assert at_hand(vnni, "GenuineIntel") == "icelake-server"
+    assert at_hand((*vnni, "amx_int8", "amx_bf16"), "GenuineIntel") == "sapphirerapids"
+    assert at_hand(("avx2",), "AuthenticAMD") == "core-avx2"
+    assert at_hand((), "") == ""
+
+
+def test_memory_bounds_a_prediction() -> None:
+    found = Prediction("row", "problem", "znver4", 100, 80, extra(VNNI, 0, 0, 0, ZEN_4))
+    assert found.share == pytest.approx(80 / (100 + 2 * 16))
+    assert found.cells()[-2:] == ["132", "61 %"]
+    found.measured = Measured(operations=4e9, seconds=0.08, unit="int8", limit=1e12, read=1e10, moved=10**9)
+    assert found.share == pytest.approx(0.04)  # 4 ms of operations, 100 ms of reading
+    assert found.cells()[-3:] == ["4 %", "1000 int8", "5 %"]
+    assert found.json()["measured"] == 0.05
+
+
+def test_the_clock(engine: zemm.Engine) -> None:
+    row = next(row for row in chosen("") if row.policy == "generic")
+    problem = Problem("small", "any", "--dt=f32 --wtag=any 8x64:64x32", 0)
+    assert problem.k == 64
+    found = Clock(engine).run(row, problem)
+    assert found.unit in UNITS
+    assert found.operations == 2 * 8 * 64 * 32
+    assert 0 < found.share < 1
+    assert found.memory_share > 0
+
+
+def test_measure_is_for_one_cpu() -> None:
+    fails("--measure is for one CPU", "--measure", "--device=pvc")
+    fails("--measure is for one CPU", "--measure", "--device=znver4,skx")
