@@ -98,6 +98,17 @@ def test_charts_have_one_clock_and_no_reference() -> None:
 
 
 @needs_matplotlib
+def test_all_limits_of_a_device_are_drawn() -> None:
+    """Of a server with AMX of f16, which has the most."""
+    units = ("int8", "f32", "bf16", "amx_int8", "amx_bf16", "amx_fp16")
+    limits = {name: 1000.0 * (place + 1) for place, name in enumerate(units)}
+    page = Page(html(run(timed(0, "a"), peaks={**limits, "copy": 40.0, "read": 50.0})))
+    texts = [text for tag, text in page.texts if tag == "text"]
+    lines = [*(f"{name} {limit:,.0f} GOPS" for name, limit in limits.items()), "read 50 GB/s"]
+    assert [text for text in texts if text.endswith((" GOPS", " GB/s"))] == lines
+
+
+@needs_matplotlib
 def test_bars_without_peers_are_device_times() -> None:
     page = Page(html(run(timed(0, "a"), timed(1, "b", milliseconds=0.5), peaks={})))
     texts = [text for tag, text in page.texts if tag == "text"]

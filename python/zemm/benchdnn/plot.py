@@ -148,7 +148,9 @@ def _roofline(axes: Any, line: Roofline, names: list[str]) -> None:
 
     ridges = [(f"{name} {number(roof)} GOPS", roof) for name, roof in line.roofs.items()]
     for style, (label, roof) in zip(_LINES, ridges, strict=False):
-        axes.plot([line.ridge(roof), line.high[0]], [roof, roof], style, color=_COLOURS["roof"], label=label)
+        axes.plot(
+            [line.ridge(roof), line.high[0]], [roof, roof], ls=style, color=_COLOURS["roof"], label=label
+        )
     if line.bandwidth:
         right = line.ridge(max(line.roofs.values(), default=line.high[1]))
         across = [line.low[0], right]
