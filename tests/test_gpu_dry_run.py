@@ -16,9 +16,10 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+import zemm
 from dry_run_worker import cases
 from support_process import captured
 from support_rows import BY_NAME, ROWS
@@ -324,3 +325,30 @@ def test_f64(tmp_path: Path) -> None:
     output = dry_run(settings, tmp_path, *command).stdout
     assert "0:SKIPPED (Data type not supported)" in output
     assert "has no arithmetic in f64" in output
+
+
+LIMITS = """
+import json, zemm
+from typing import get_args
+engine, found = zemm.Engine("gpu"), {}
+for what in get_args(zemm.words.Peak):
+    try:
+        engine.measure_peak(what)
+    except (NotImplementedError, RuntimeError) as error:
+        found[what] = str(error)
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.quick(cases=lambda device: device == "pvc")
+@pytest.mark.parametrize("device", DEVICES)
+def test_limits(device: str, tmp_path: Path) -> None:
+    """Loops of DPAS are built and launched; times never come. All others are for CPUs."""
+    done = dry_run(DEVICES[device], tmp_path, "-c", LIMITS)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found.keys() == set(get_args(zemm.words.Peak))
+    for name, sentence in found.items():
+        if device == "dg2" and name == "xmx_tf32":
+            assert "does not report tf32" in sentence
+        else:
+            assert ("timestamps" if name.startswith("xmx") else "on CPU devices only") in sentence, name
