@@ -69,12 +69,13 @@ def error_of(peer: Peer, options: str, problem: str, runs: int = 1, **how: bool)
 def product(case: Case) -> Any:
     """What a peer should compute."""
     values = {argument.arg: v.astype(np.float64) for argument, v in tensors(case)}
-    src, wei = values[args.SRC], values[args.WEI]
+    factors = {arg: values[arg] for arg in (args.SRC, args.WEI)}
     for flag, apply in ((args.ZERO_POINTS, np.subtract), (args.SCALES, np.multiply)):
-        if flag | args.WEI in values:
-            parameter = values[flag | args.WEI]
-            wei = apply(wei, np.repeat(parameter, wei.shape[0] // parameter.shape[0], 0))
-    return src @ wei
+        for arg, factor in factors.items():
+            if flag | arg in values:
+                parameter = values[flag | arg]
+                factors[arg] = apply(factor, np.repeat(parameter, factor.shape[0] // parameter.shape[0], 0))
+    return factors[args.SRC] @ factors[args.WEI]
 
 
 GROUPED = (
@@ -120,14 +121,14 @@ def test_onednn_names_what_it_refuses() -> None:
 )
 def test_networks_name_what_a_case_has_and_what_drops_it(option: str, drop: str) -> None:
     with pytest.raises(PeerError) as caught:
-        matrices(case_of(f"--dt=f32 {option}"), ("f32",), ("f32",), "f32")
+        matrices(case_of(f"--dt=f32 {option}"), ("f32",), ("f32",), ("f32",))
     assert str(caught.value).startswith(f"it takes no {option} ({drop}")
 
 
 @pytest.mark.parametrize("option", ["--encoding=csr+0.5::", "--runtime_dims_masks=1:0"])
 def test_no_peer_is_given_other_tensors(option: str) -> None:
     with pytest.raises(PeerError, match=re.escape(option)):
-        matrices(case_of(f"--dt=f32 {option}"), ("f32",), ("f32",), "f32")
+        matrices(case_of(f"--dt=f32 {option}"), ("f32",), ("f32",), ("f32",))
 
 
 @pytest.mark.parametrize("name", ["openvino", "onnxruntime"])
@@ -158,6 +159,14 @@ def test_networks_quantise_src_if_told_to(name: str, dt: str) -> None:
         ("--dt=f16 --wtag=any", 1e-3),
         ("--dt=s8:s8:s32", 0),
         ("--dt=s8:s8:s32 --stag=ba --wtag=ab", 0),
+        ("--dt=u8:s8:f32", 1e-6),
+        ("--dt=s8:s8:f32 --attr-scales=src:common:0.5+wei:per_oc --attr-zero-points=src:common:-3", 1e-6),
+        ("--dt=u8:s8:bf16 --wtag=ba --attr-scales=src:host_scalar:4+wei:common:0.25", 0.01),
+        ("--dt=bf16:s8:bf16 --attr-scales=wei:per_oc", 0.01),
+        ("--dt=bf16:s8:bf16", 0.01),
+        ("--dt=bf16:u4:bf16", 0.01),
+        (f"--dt=bf16:u4:bf16 {GROUPED}", 0.01),
+        (f"--dt=bf16:s4:bf16 --wtag=ab {GROUPED.replace(':u8', ':s8')}", 0.01),
     ],
 )
 def test_torch_computes_the_case(options: str, tolerance: float) -> None:
@@ -166,8 +175,22 @@ def test_torch_computes_the_case(options: str, tolerance: float) -> None:
 
 TORCH_REFUSALS = [
     ("torch", "--dt=u8:s8:s32", "src is u8"),
-    ("torch", "--dt=s8:s8:f32", "dst is f32"),
+    ("torch", "--dt=s8:s8:s8", "dst is s8"),
     ("torch", "--dt=bf16:bf16:f32", "dst is f32"),
+    ("torch", "--dt=u8:s8:f32 --stag=ba", r"src as ab, .* not --stag=ba \(--peer-stag changes it"),
+    ("torch", f"--dt=s8:s8:f32 {GROUPED}", r"no zero points of weights: .*\(--peer-attr-zero-points=none"),
+    (
+        "torch",
+        "--dt=s8:s8:f32 --attr-scales=src:per_tensor:f32:1x128+wei:per_oc",
+        r"in memory and one for src only, .* \(--peer-attr-scales=none drops it",
+    ),
+    (
+        "torch",
+        "--dt=bf16:s8:bf16 --attr-scales=wei:per_tensor:f32:128x1",
+        r"no groups along K: .*\(--peer-attr-scales=none drops it",
+    ),
+    ("torch", "--dt=bf16:u4:bf16 --attr-scales=wei:per_tensor:f32:16x1", "groups of 32, .* groups of 16"),
+    ("torch", f"--dt=f32:u4:f32 {GROUPED}", "src is f32, which it takes as bf16 only: --peer-dt"),
     (
         "torch",
         "--dt=s8:s8:s32 --attr-scales=wei:per_oc",
@@ -228,6 +251,7 @@ def test_caches_are_emptied_for_a_compiled_model(cold: str, monkeypatch: pytest.
         ("openvino", "--dt=f32"),
         ("onnxruntime", "--dt=f32"),
         ("torch", "--dt=s8:s8:s32"),
+        ("torch", "--dt=u8:s8:f32"),
     ],
 )
 def test_each_run_with_cold_caches_computes_the_case(

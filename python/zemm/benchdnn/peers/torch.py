@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch as a peer: `_int_mm` (s8 by s8 into s32), and `mm` for f32, bf16 and f16."""
+"""PyTorch as a peer: `_int_mm` (s8 by s8 into s32), `mm` for f32, bf16 and f16, and its products with
+quantised weights."""
 
 import os
 from typing import Any
@@ -12,6 +13,7 @@ from zemm.benchdnn.cold_cache import sets_of
 from zemm.benchdnn.dtypes import Codes, Floats
 from zemm.benchdnn.peers import PeerError, missing, thread_count
 from zemm.benchdnn.peers.problem import given
+from zemm.benchdnn.peers.torch_quantised import is_quantised, packed
 from zemm.benchdnn.peers.weight_only import matrices
 
 _FLOATS = ("f32", "bf16", "f16")
@@ -19,7 +21,7 @@ _FLOATS = ("f32", "bf16", "f16")
 _PRECISIONS = {"bf16": "medium", "any": "medium", "tf32": "high"}
 # How often an idle thread of PyTorch looks for work before it sleeps: about 0.1 ms. With the default,
 # several ms, the threads would take the cores from the library that has the next turn.
-_SPINS = "10000"
+SPINS = "10000"
 
 
 class Torch:
@@ -32,13 +34,21 @@ class Torch:
         self.version = torch.__version__
         torch.set_num_threads(thread_count())
 
-    def prepare(self, case: Case, quantise_src: bool = False) -> "Product":
+    def prepare(self, case: Case, quantise_src: bool = False) -> "Product | PackedProduct":
         """The matrix product of a case."""
+        packs = is_quantised(case)
         src, wei, dst = case.tags
-        if any(case.strides) or {src, wei} - {"ab", "ba", "any"} or dst not in ("ab", "any"):
+        known = ("ab", "any") if packs else ("ab", "ba", "any")
+        if (
+            any(case.strides)
+            or src not in known
+            or wei not in ("ab", "ba", "any")
+            or dst not in ("ab", "any")
+        ):
             options = given(case, "stag", "wtag", "dtag", "strides")
-            raise PeerError(f"it takes src and weights as ab or ba, and dst as ab, not {options}")
-        return Product(self._torch, case)
+            takes = "src as ab, weights as ab or ba" if packs else "src and weights as ab or ba"
+            raise PeerError(f"it takes {takes}, and dst as ab, not {options}")
+        return PackedProduct(self._torch, case) if packs else Product(self._torch, case)
 
 
 class Product:
@@ -48,7 +58,7 @@ class Product:
     def __init__(self, torch: Any, case: Case) -> None:
         is_float = case.dt[0] in _FLOATS
         kind = case.dt[0] if is_float else "s8"
-        found = matrices(case, ("s8", *_FLOATS), (kind,), kind if is_float else "s32")
+        found = matrices(case, ("s8", *_FLOATS), (kind,), (kind if is_float else "s32",))
         if quantized := given(case, "attr-scales", "attr-zero-points"):
             raise PeerError(f"mm and _int_mm take no {quantized}")
         self._inference_mode = torch.inference_mode
@@ -78,6 +88,38 @@ class Product:
         return result
 
 
+class PackedProduct:
+    """A product whose weights are packed beforehand, whatever their tag. It has no argument for dst:
+    each run makes a new one."""
+
+    def __init__(self, torch: Any, case: Case) -> None:
+        work = packed(torch, case)
+        self._inference_mode, self._multiply, self.impl = torch.inference_mode, work.multiply, work.impl
+        tensors = {args.SRC: (work.src, work.src.clone), args.WEI: (work.pack(), work.pack)}
+        self._sets = sets_of(
+            case.options.cold_cache,
+            tensors,
+            lambda t: int(t[0].numel() * t[0].element_size()),
+            lambda t: (t[1](), t[1]),
+        )
+        self._turn = -1
+        self._dst: Any = None
+
+    def cool(self) -> None:
+        """Nothing to do: runs take turns with the copies of the tensors."""
+
+    def run(self) -> None:
+        self._turn = (self._turn + 1) % len(self._sets)
+        tensors = self._sets[self._turn]
+        with self._inference_mode():
+            self._dst = self._multiply(tensors[args.SRC][0], tensors[args.WEI][0])
+
+    def dst(self) -> Floats:
+        """The result of the last run."""
+        result: Floats = self._dst.float().numpy()
+        return result
+
+
 def _tensor(torch: Any, codes: Codes, is_transposed: bool) -> Any:
     """A matrix with its rows, or its columns if is_transposed, one after the other in memory."""
     stored = np.ascontiguousarray(codes.T if is_transposed else codes)
@@ -90,7 +132,7 @@ def _tensor(torch: Any, codes: Codes, is_transposed: bool) -> Any:
 
 def load() -> Torch:
     """Load PyTorch from its package."""
-    os.environ.setdefault("GOMP_SPINCOUNT", _SPINS)  # its OpenMP library reads this when it is loaded
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # its OpenMP library reads this when it is loaded
     try:
         import torch
     except ImportError as error:

@@ -12,6 +12,7 @@ import numpy as np
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.dtypes import BY_NAME, Codes, Floats, encode
+from zemm.benchdnn.masks import has_one_value
 from zemm.benchdnn.peers import PeerError
 from zemm.benchdnn.peers.problem import check_is_plain, given
 from zemm.benchdnn.peers.tensors import tensors
@@ -24,24 +25,33 @@ _REFUSED = (
 @dataclass
 class Matrices:
     """src [M, K] and weights [K, N] as codes of their data types. `scales` and `zero_points` of
-    weights, if there are any, are [K / group, N]."""
+    weights, if there are any, are [K / group, N]. src has one scale and one zero point."""
 
     src: Codes
     weights: Codes
     group: int
     scales: Floats | None = None
     zero_points: Codes | None = None
+    src_scale: float = 1.0
+    src_zero_point: int = 0
 
 
-def matrices(case: Case, src_types: tuple[str, ...], wei_types: tuple[str, ...], dst_type: str) -> Matrices:
+def matrices(
+    case: Case,
+    src_types: tuple[str, ...],
+    wei_types: tuple[str, ...],
+    dst_types: tuple[str, ...],
+    takes_src_parameters: bool = False,
+) -> Matrices:
     """The tensors of a case. PeerError unless it is 2-D and dense, has the given data types, and
-    has no bias, post-ops, reductions and parameters of src or dst."""
+    has no bias, post-ops, reductions and parameters of src or dst. takes_src_parameters: src may have
+    a common scale and zero point."""
     problem, attributes = case.problem, case.attributes
     check_is_plain(case)
     if problem.ndims != 2:
         raise PeerError(f"it is given products of two matrices only, the problem is {problem}")
     for name, dt, known in zip(
-        ("src", "wei", "dst"), case.dt, (src_types, wei_types, (dst_type,)), strict=True
+        ("src", "wei", "dst"), case.dt, (src_types, wei_types, dst_types), strict=True
     ):
         if dt not in known:
             raise PeerError(
@@ -49,9 +59,13 @@ def matrices(case: Case, src_types: tuple[str, ...], wei_types: tuple[str, ...],
             )
     if refused := given(case, *_REFUSED):
         raise PeerError(f"it takes no {refused}")
+    also = " and one for src" if takes_src_parameters else ""
     for name, entries in (("scales", attributes.scales), ("zero-points", attributes.zero_points)):
-        if any(entry.arg != args.WEI or entry.on_host for entry in entries):
-            raise PeerError(f"it takes {name} for weights in memory only, not {given(case, f'attr-{name}')}")
+        of_src = [e for e in entries if takes_src_parameters and e.arg == args.SRC and has_one_value(e.mask)]
+        if any(entry.arg != args.WEI or entry.on_host for entry in entries if entry not in of_src):
+            raise PeerError(
+                f"it takes {name} for weights in memory{also} only, not {given(case, f'attr-{name}')}"
+            )
     found = {argument.arg: (argument, values) for argument, values in tensors(case)}
     result = Matrices(
         encode(found[args.SRC][1], case.dt[0]), encode(found[args.WEI][1], case.dt[1]), problem.k
@@ -63,6 +77,10 @@ def matrices(case: Case, src_types: tuple[str, ...], wei_types: tuple[str, ...],
         result.scales = _spread(scales[1], rows, problem.n)
     if points:
         result.zero_points = encode(_spread(points[1], rows, problem.n), case.dt[1])
+    if scale := attributes.find("scales", args.SRC):
+        result.src_scale = scale.value
+    if point := attributes.find("zero_points", args.SRC):
+        result.src_zero_point = int(point.value)
     return result
 
 
