@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Peers whose weights have formats of their own: ggml's blocks."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_peer_libraries import case_of, error_of, loaded, product
+from zemm.benchdnn import arguments as args
+from zemm.benchdnn import cold_cache as copies
+from zemm.benchdnn.peers import PeerError, ggml_library, load
+from zemm.benchdnn.peers.ggml_blocks import WEIGHT_TYPES, encoded
+from zemm.benchdnn.peers.tensors import tensors
+from zemm.benchdnn.peers.weight_only import Matrices, matrices
+from zemm.gguf.formats import FORMATS
+
+SCALES = "--attr-scales=wei:per_tensor:f16:32x1"
+POINTS = "--attr-zero-points=wei:per_tensor:u8:32x1"
+CASES = [
+    ("Q8_0", f"--dt=f32:s8:f32 {SCALES}"),
+    ("Q4_0", f"--dt=f32:s4:f32 {SCALES}"),
+    ("Q4_K", f"--dt=f32:u4:f32 {SCALES} {POINTS}"),
+    ("Q4_K", "--dt=f32:u4:f32 --attr-scales=wei:per_oc:f32 --attr-zero-points=wei:common:8:u8"),
+    ("Q4_0", "--dt=f32:s4:f32 --attr-scales=wei:per_tensor:f32:128x1"),
+    ("Q8_0", "--dt=f32:s8:f32"),
+]
+
+
+def blocks_of(options: str) -> Any:
+    case = case_of(options)
+    return encoded(case, matrices(case, ("f32",), WEIGHT_TYPES, ("f32",)))
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_blocks_are_exactly_the_weights(name: str, options: str) -> None:
+    """zemm's own reader of these formats gives the numbers of the case."""
+    found = blocks_of(options)
+    assert found.name == name
+    parts = FORMATS[name].decode(found.blocks.reshape(-1))  # type: ignore[misc]
+    groups = parts.codes.reshape(*parts.scales.shape, FORMATS[name].group) * parts.scales[..., None]
+    if parts.minimums is not None:
+        groups = groups - parts.minimums[..., None]
+    case = case_of(options)
+    src = next(values for argument, values in tensors(case) if argument.arg == args.SRC)
+    weights = groups.reshape(found.blocks.shape[0], -1).T.astype(np.float64)
+    np.testing.assert_array_equal(src.astype(np.float64) @ weights, product(case))
+
+
+def test_parameters_of_6_bits() -> None:
+    """All scales and minimums of the blocks, where the case uses few values."""
+    rng = np.random.default_rng(1)
+    multiples = np.concatenate([np.ones((1, 3)), rng.integers(0, 64, (7, 3))]).astype(np.float32)
+    points = rng.integers(0, 2, (8, 3)).astype(np.uint8)
+    codes = rng.integers(0, 16, (256, 3)).astype(np.uint8)
+    found = Matrices(np.zeros((1, 256), np.float32), codes, 32, multiples / 4, points)
+    blocks = encoded(case_of(CASES[2][1]), found).blocks.reshape(-1)
+    parts = FORMATS["Q4_K"].decode(blocks)  # type: ignore[misc]
+    assert parts.minimums is not None
+    np.testing.assert_array_equal(parts.codes, codes.T)
+    np.testing.assert_array_equal(parts.scales, multiples.T / 4)
+    np.testing.assert_array_equal(parts.minimums, (multiples * points).T / 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (f"--dt=f32:s8:f32 {SCALES} {POINTS.replace('u8', 's8')}", "Q8_0 has no zero points: --attr-scales"),
+        ("--dt=f32:s8:f32 --attr-scales=wei:per_tensor:f32:16x1", "and groups of 16 .--attr-scales="),
+        ("--dt=f32:u8:f32", "wei is u8, which it takes as s8 or s4 or u4 only: --peer-dt"),
+        (
+            "--dt=f32:s8:f32 --attr-scales=wei:common:0.1",
+            "has f16 scales, .*--peer-attr-scales=none drops it",
+        ),
+        ("--dt=f32:u4:f32 --attr-scales=wei:common:0.1", "Q4_K has scales that are 0 to 63 times an f16"),
+    ],
+)
+def test_what_blocks_cannot_express(options: str, words: str) -> None:
+    with pytest.raises(PeerError, match=words):
+        blocks_of(options)
+
+
+def test_where_ggml_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file by its absolute path, with the other library beside it, never one of the current folder."""
+    name = "libggml-cpu.so"
+    monkeypatch.chdir(tmp_path)
+
+    def reason(value: str) -> str:
+        monkeypatch.setenv(ggml_library.VARIABLE, value)
+        with pytest.raises(PeerError) as caught:
+            load("ggml")
+        assert "docs/performance.md has the commands that build them" in str(caught.value)
+        return str(caught.value)
+
+    assert "ZEMM_GGML_LIBRARY is not set" in reason("")
+    assert f"there is no file {tmp_path / name}" in reason(str(tmp_path / name))
+    (tmp_path / name).write_bytes(b"no library")
+    assert f"ZEMM_GGML_LIBRARY={name} is not an absolute path" in reason(name)
+    assert f"there is no file {tmp_path / 'libggml-base.so'}" in reason(str(tmp_path / name))
+    (tmp_path / "libggml-base.so").write_bytes(b"no library")
+    assert "cannot load library" in reason(str(tmp_path / name))
+
+
+needs_ggml = pytest.mark.skipif(
+    not os.environ.get(ggml_library.VARIABLE), reason=f"{ggml_library.VARIABLE} names no library"
+)
+
+
+@needs_ggml
+@pytest.mark.parametrize(("name", "options"), CASES)
+@pytest.mark.parametrize("problem", ["9x256:256x64", "1x512:512x40", "5x256:256x3"])
+def test_ggml_computes_the_case(name: str, options: str, problem: str) -> None:
+    """The error is that of a src with 8 bits, with repacked weights and, for odd N, plain ones."""
+    peer = loaded("ggml")
+    assert 1e-4 < error_of(peer, options, problem, quantise_src=True) < 0.02
+
+
+@needs_ggml
+def test_ggml_repacks_weights() -> None:
+    prepared = loaded("ggml").prepare(case_of(CASES[1][1]), True)
+    assert prepared.impl.startswith("MUL_MAT Q4_0 CPU_REPACK")
+
+
+@needs_ggml
+def test_ggml_does_not_multiply_an_exact_src() -> None:
+    with pytest.raises(PeerError, match=r"does not allow: --quantize=f32 does, and --peer-attr-fpmath=ggml"):
+        loaded("ggml").prepare(case_of(CASES[0][1]))
+
+
+@needs_ggml
+@pytest.mark.parametrize("cold", ["wei", "all"])
+def test_ggml_with_cold_caches(cold: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "CACHE_BYTES", 2 * 34 * 256 // 32 * 64)
+    options = f"{CASES[0][1]} --cold-cache={cold}"
+    assert error_of(loaded("ggml"), options, "9x256:256x64", runs=4, quantise_src=True) < 0.02
