@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Peers whose weights have formats of their own: ggml's blocks."""
+"""Peers whose weights have formats of their own: ggml's blocks, AutoRound's packed weights."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_peer_libraries import case_of, error_of, loaded, product
+from test_peer_libraries import case_of, close, error_of, loaded, product
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import cold_cache as copies
 from zemm.benchdnn.peers import PeerError, ggml_library, load
@@ -134,3 +134,46 @@ def test_ggml_with_cold_caches(cold: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(copies, "CACHE_BYTES", 2 * 34 * 256 // 32 * 64)
     options = f"{CASES[0][1]} --cold-cache={cold}"
     assert error_of(loaded("ggml"), options, "9x256:256x64", runs=4, quantise_src=True) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("options", "tolerance"),
+    [
+        (f"--dt=f32:s8:f32 {SCALES}", 1e-5),
+        (f"--dt=f32:u8:f32 {SCALES} {POINTS} --cold-cache=wei", 1e-5),
+        (f"--dt=f32:u4:f32 {SCALES} --cold-cache=all", 1e-5),
+        (f"--dt=f32:s4:f32 {SCALES} {POINTS.replace('u8', 's8')}", 1e-5),
+        ("--dt=f32:s4:f32 --attr-scales=wei:per_oc", 1e-5),
+        (f"--dt=bf16:u4:bf16 {SCALES} {POINTS}", 0.01),
+    ],
+)
+def test_autoround_computes_the_case(options: str, tolerance: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "CACHE_BYTES", 9 * 64 + 64 * 48)
+    close("autoround", options, "9x64:64x48", tolerance)
+
+
+@pytest.mark.parametrize("dt", ["f32:s4:f32", "f32:u4:f32", "f32:s8:f32"])
+def test_autoround_quantises_src_if_told_to(dt: str) -> None:
+    peer = loaded("autoround")
+    if not peer.quantises_src:
+        pytest.skip("AutoRound does not quantise src on this CPU")
+    assert 1e-4 < error_of(peer, f"--dt={dt} {SCALES}", "9x64:64x48", quantise_src=True) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--dt=f16:u4:f16", "src is f16, which it takes as f32 or bf16 only"),
+        ("--dt=f32:u4:bf16", "dst is bf16, which it takes as f32 only"),
+        (f"--dt=f32:u4:f32 --bia-dt=f32 {SCALES}", r"no --bia-dt=f32 \(--peer-bia-dt=undef drops it"),
+    ],
+)
+def test_autoround_names_what_it_refuses(options: str, words: str) -> None:
+    with pytest.raises(PeerError, match=words):
+        loaded("autoround").prepare(case_of(options))
+
+
+def test_autoround_names_weights_that_it_cannot_multiply_as_integers() -> None:
+    peer = loaded("autoround")
+    with pytest.raises(PeerError, match=r"not with --dt=f32:u8:f32 .*--peer-attr-zero-points=none drops it"):
+        peer.prepare(case_of(f"--dt=f32:u8:f32 {SCALES} {POINTS}"), True)

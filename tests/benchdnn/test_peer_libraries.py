@@ -305,13 +305,14 @@ def test_networks_name_what_they_refuse(name: str, options: str, word: str) -> N
         ("openvino", r"pip install 'zemm\[peers\]'"),
         ("onnxruntime", r"pip install 'zemm\[peers\]'"),
         ("torch", "a build for CPUs is enough"),
+        ("autoround", "pip install auto-round-lib"),
     ],
 )
 def test_what_to_install(name: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def no_import(module: str, *more: Any, **others: Any) -> Any:
-        if module.split(".")[0] in ("openvino", "onnxruntime", "onnx", "torch"):
+        if module.split(".")[0] in ("openvino", "onnxruntime", "onnx", "torch", "auto_round_kernel"):
             raise ImportError(f"No module named '{module}'")
         return real(module, *more, **others)
 

@@ -116,8 +116,8 @@ def test_peers_and_peak_are_kept_by_reset() -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ("--peer=mkl --matmul", "onednn, openvino, onnxruntime, torch, ggml"),
-        ("--matmul --peer-dt=mkl=f32", "onednn, openvino, onnxruntime, torch, ggml"),
+        ("--peer=mkl --matmul", "onednn, openvino, onnxruntime, torch, autoround, ggml"),
+        ("--matmul --peer-dt=mkl=f32", "onednn, openvino, onnxruntime, torch, autoround, ggml"),
         ("--matmul --peer-dt=torch=int8", "--peer-dt"),
         ("--peak=2 --matmul", "--peak"),
         ("--matmul --peer-dt=f32:f32", "--peer-dt=f32:f32"),

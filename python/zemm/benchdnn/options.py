@@ -11,7 +11,7 @@ from zemm.benchdnn import atoms
 from zemm.benchdnn.atoms import UsageError
 
 MODES = "CPLIRFSB"
-PEERS = ("onednn", "openvino", "onnxruntime", "torch", "ggml")
+PEERS = ("onednn", "openvino", "onnxruntime", "torch", "autoround", "ggml")
 _SUMMARY_PARTS = ("failures", "impl", "impl-csv")
 
 
