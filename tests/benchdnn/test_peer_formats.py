@@ -2,11 +2,15 @@
 """Peers whose weights have formats of their own: ggml's blocks, AutoRound's packed weights."""
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support_planted import PLANTED, clean_environment, compile_c, compile_library
 from test_peer_libraries import case_of, close, error_of, loaded, product
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn import cold_cache as copies
@@ -95,11 +99,31 @@ def test_where_ggml_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert "ZEMM_GGML_LIBRARY is not set" in reason("")
     assert f"there is no file {tmp_path / name}" in reason(str(tmp_path / name))
+    tmp_path.chmod(0o777)
+    assert f"{tmp_path} is writable by all users" in reason(str(tmp_path / name))
+    tmp_path.chmod(0o700)
     (tmp_path / name).write_bytes(b"no library")
     assert f"ZEMM_GGML_LIBRARY={name} is not an absolute path" in reason(name)
     assert f"there is no file {tmp_path / 'libggml-base.so'}" in reason(str(tmp_path / name))
     (tmp_path / "libggml-base.so").write_bytes(b"no library")
     assert "cannot load library" in reason(str(tmp_path / name))
+
+
+def test_nothing_of_the_current_directory_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ggml's builds may have a run path with an empty element, which means that directory."""
+    here, marker = tmp_path / "here", tmp_path / "marker"
+    here.mkdir()
+    planted = compile_library(PLANTED, here / "libgomp.so.1", "libgomp.so.1")
+    shutil.copy(planted, here / "libggml-base.so.0")
+    base = compile_library("int ggml_nothing;", tmp_path / "libggml-base.so", "libggml-base.so.0")
+    library, needed = tmp_path / "libggml-cpu.so", ("-Wl,--no-as-needed", str(base), str(planted))
+    compile_c("int ggml_none;", library, "-shared", "-fPIC", "-Wl,-rpath,/none:", *needed)
+    code = "from zemm.benchdnn.peers import load\ntry: load('ggml')\nexcept Exception as error: print(error)"
+    variables = clean_environment(MARKER=str(marker), ZEMM_GGML_LIBRARY=str(library))
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=variables, cwd=here, capture_output=True, text=True, timeout=100)
+    assert "ggml_type_size" in done.stdout, done.stderr
+    assert not marker.exists()
 
 
 needs_ggml = pytest.mark.skipif(

@@ -2,10 +2,11 @@
 """Opens llama.cpp's libraries ggml-base and ggml-cpu.
 
 No package has them in a known place, so a variable of the environment names the file. It must be an
-absolute path, so that the current directory has no say.
+absolute path in a folder that not everybody may write to. The current directory has no say.
 """
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,8 @@ def _path() -> Path:
     path = Path(given)
     if not path.is_absolute():
         raise _left_out(f"{VARIABLE}={given} is not an absolute path")
+    if path.parent.is_dir() and path.parent.stat().st_mode & stat.S_IWOTH:
+        raise _left_out(f"{path.parent} is writable by all users")
     for file in (path, path.parent / _BASE):
         if not file.is_file():
             raise _left_out(f"{VARIABLE}={given}: there is no file {file}")
