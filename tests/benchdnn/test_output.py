@@ -37,6 +37,9 @@ class Peer:
     def run(self) -> None:
         pass
 
+    def dst(self) -> None:
+        pass
+
 
 def test_json_of_checked_cases(tmp_path: Path, engine: zemm.Engine) -> None:
     file = tmp_path / "a.json"
@@ -63,7 +66,7 @@ def test_timed_cases_in_all_kinds_of_files(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(
         rivals.Rivals.__init__,
         "__defaults__",
-        (lambda _: Peer(), lambda *_: Peaks({"f32": 2e9, "read": 3e9})),
+        (lambda _: Peer(), lambda *_: Peaks({"f32": 2e9, "read": 3e9}), lambda *_: None),
     )
     files = [tmp_path / f"a.{kind}" for kind in ("json", "csv", "html")]
     options = ["--mode=P", "--peak", "--peer=onednn", "--fix-times-per-prb=3"]

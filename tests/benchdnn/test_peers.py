@@ -4,9 +4,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import zemm
 from zemm._library import kernels
@@ -14,6 +15,7 @@ from zemm._library.lists import UNITS
 from zemm.benchdnn import rivals
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.cli import main
+from zemm.benchdnn.dtypes import Floats
 from zemm.benchdnn.expand import expand
 from zemm.benchdnn.peaks import Peaks, measure
 from zemm.benchdnn.peers import PeerError
@@ -49,6 +51,9 @@ class Fake:
     def run(self) -> None:
         self.order += "r"
 
+    def dst(self) -> Floats:
+        return np.zeros(self.cases[-1].problem.dst, np.float32)
+
 
 COLUMNS = (
     "who,engine,impl,name,prb,Gops,min_time,med_time,min_wall,med_wall,min_Gflops,med_Gflops,min_Gbw,med_Gbw,"
@@ -57,8 +62,16 @@ COLUMNS = (
 RUN = ("--mode=P", "--fix-times-per-prb=7")
 
 
+def no_check(case: Case, dst: Floats) -> None:
+    assert dst.shape == case.problem.dst
+
+
 def rows(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, fakes: dict[str, Any], *arguments: str
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    fakes: dict[str, Any],
+    *arguments: str,
+    check: Callable[[Case, Floats], None] = no_check,
 ) -> tuple[list[str], list[dict[str, str]]]:
     """All lines of a run, and its rows by column."""
 
@@ -70,7 +83,7 @@ def rows(
     def fake_measure(engine: Any, names: Sequence[str]) -> Peaks:
         return Peaks(dict.fromkeys([*UNITS, "read"], 1e9))
 
-    monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (fake_load, fake_measure))
+    monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (fake_load, fake_measure, check))
     assert main([*RUN, *arguments]) == 0
     lines = capsys.readouterr().out.splitlines()
     found = [line.split(",") for line in lines if line.startswith(("perf,", "peer,"))]
@@ -227,7 +240,7 @@ def test_no_new_columns_without_peers_and_peak(capsys: Capture) -> None:
 
 
 def test_a_template_of_ones_own_serves_both(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (lambda name: Fake(), measure))
+    monkeypatch.setattr(rivals.Rivals.__init__, "__defaults__", (lambda name: Fake(), measure, no_check))
     template = "--perf-template=%who%;%engine%;%~ratio%;%~time%"
     assert main([*RUN, "--peer=onednn", "--matmul", template, PROBLEM]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -13,9 +13,10 @@ from zemm.benchdnn import peaks, peers, timing
 from zemm.benchdnn.case import Case
 from zemm.benchdnn.cold_cache import tlb_bytes
 from zemm.benchdnn.contest import SLOW_MS, SLOW_ROUNDS, alternate
-from zemm.benchdnn.dtypes import BY_NAME
+from zemm.benchdnn.dtypes import BY_NAME, Floats
 from zemm.benchdnn.peaks import Peaks
 from zemm.benchdnn.peers import Peer, PeerError, Prepared
+from zemm.benchdnn.peers.check import check
 from zemm.benchdnn.peers.problem import peer_case
 from zemm.benchdnn.verdict import REFERENCE, PeerResult, Result
 
@@ -35,8 +36,9 @@ class Rivals:
         self,
         load: Callable[[str], Peer] = peers.load,
         measure: Callable[[Any, Sequence[str]], Peaks] = peaks.measure,
+        check: Callable[[Case, Floats], None] = check,
     ) -> None:
-        self._load, self._measure = load, measure
+        self._load, self._measure, self._check = load, measure, check
         self._peers: dict[str, Peer | None] = {}
         self._peaks: dict[int, Peaks] = {}
         self._explained = False
@@ -105,8 +107,8 @@ class Rivals:
 
     @contextmanager
     def _prepared(self, case: Case, result: Result) -> Iterator[list[tuple[PeerResult, Prepared]]]:
-        """The peers that can run the case, after one run each. Refusals go to the result. The
-        peers' memory is freed at the end."""
+        """The peers that can run the case, after one run each, whose result was right. Refusals go to
+        the result. The peers' memory is freed at the end."""
         ready = []
         for name in case.options.peers:
             peer = self._peer(name, result)
@@ -127,6 +129,7 @@ class Rivals:
                     prepared = peer.prepare(wanted, quantises)
                     found.impl = prepared.impl
                     prepared.run()
+                    self._check(wanted, prepared.dst())
                 except (PeerError, ValueError, NotImplementedError, RuntimeError, MemoryError) as error:
                     found.refusal = str(error) or type(error).__name__
                     continue

@@ -7,6 +7,7 @@ import os
 from typing import Protocol
 
 from zemm.benchdnn.case import Case
+from zemm.benchdnn.dtypes import Floats
 
 
 class PeerError(Exception):
@@ -24,6 +25,9 @@ class Prepared(Protocol):
 
     def run(self) -> None:
         """Run once and return when the result is complete."""
+
+    def dst(self) -> Floats:
+        """The result of the last run."""
 
 
 class Peer(Protocol):
