@@ -257,6 +257,8 @@ class Forms:
             found.append("--attr-deterministic=true")
         if self.maybe(0.15):
             found.append("--attr-scratchpad=user")
+        if dt[0] in ("s8", "u8") and self.maybe(0.3):
+            found.append("--attr-reduced-range=src")
         if grouping == "k" or kind == "f64":
             return tuple(found), 1, 1
         quantised, unit, unit_n = self.quantisation(kind, grouping, ndims, dt)

@@ -62,6 +62,7 @@ def of_case(case: Case, members: dict[str, int]) -> Problem:
         settings["reduction_group"] = attributes.reductions[0].groups[1]
     if attributes.fpmath.mode != "strict" or attributes.fpmath.apply_to_int:
         settings["fpmath"] = (attributes.fpmath.mode, attributes.fpmath.apply_to_int)
+    settings["reduced_range"] = bool(attributes.reduced_range)
     return Problem(
         case.problem.src,
         case.problem.wei,

@@ -119,6 +119,8 @@ def make_attr(p: Problem) -> zemm.Attr:
         attr.set_precomputed_reductions(ARGS["src"], 2**p.ndims - 1, (1, p.reduction_group))
     if p.fpmath:
         attr.set_fpmath_mode(*p.fpmath)
+    if p.reduced_range:
+        attr.set_reduced_range(ARGS["src"])
     attr.set_scratchpad_mode(p.scratchpad)
     if p.post_ops:
         attr.set_post_ops(make_post_ops(p))

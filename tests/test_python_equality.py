@@ -118,6 +118,7 @@ def attributes() -> zemm.Attr:
     attr.set_fpmath_mode("bf16", True)
     attr.set_deterministic(True)
     attr.set_rounding(ARG_DST, "stochastic")
+    attr.set_reduced_range(ARG_SRC)
     attr.set_dropout()
     return attr
 
@@ -127,7 +128,8 @@ def test_attributes() -> None:
     assert repr(attr) == (
         "<Attr scales[ARG_SRC]=(3, (1, 128), 'f16', False, 'static_sazp'), "
         "zero_points[ARG_WEIGHTS]=(2, (), 's8', False), fpmath_mode=('bf16', True), deterministic=(True,), "
-        "rounding[ARG_DST]=('stochastic',), dropout=(None, 's64', False, False)>"
+        "rounding[ARG_DST]=('stochastic',), reduced_range[ARG_SRC]=(True,), "
+        "dropout=(None, 's64', False, False)>"
     )
     assert repr(zemm.Attr()) == "<Attr default>"
     assert attr == attributes() != zemm.Attr()

@@ -72,6 +72,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
         zemm.Attr().set_precomputed_reductions,
         {**SETTING, "data_type": "s32"},
     ),
+    "Attr.set_reduced_range": lambda _: (zemm.Attr().set_reduced_range, {"arg": ARG_SRC, "value": True}),
     "Attr.set_rounding": lambda _: (zemm.Attr().set_rounding, {"arg": ARG_DST, "mode": "stochastic"}),
     "Attr.set_scales": lambda _: (
         zemm.Attr().set_scales,
@@ -162,7 +163,7 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
             "src": S8, "weights": U8, "bias": 1.0, "dst_dtype": "f32", "weights_dtype": "u8",
             "src_scales": 1.0, "src_zero_points": 1, "weights_scales": 1.0, "weights_zero_points": 1,
             "dst_scales": 1.0, "dst_zero_points": 1, "reductions": [[4], [4]], "post_ops": ["relu"],
-            "fpmath": "any", "engine": h.engine, "out": None, "stream": h.stream,
+            "reduced_range": False, "fpmath": "any", "engine": h.engine, "out": None, "stream": h.stream,
         },
     ),
     "numpy_dtype": lambda _: (zemm.numpy_dtype, {"dtype": "f32"}),
@@ -181,7 +182,8 @@ CALLS: dict[str, Callable[[Objects], tuple[Callable[..., Any], Arguments]]] = {
     "pack_int4": lambda _: (zemm.pack_int4, {"values": [1, 2]}),
     "quantize_activations": lambda h: (
         zemm.quantize_activations,
-        {"x": X, "group": 2, "scale_dtype": "f32", "dtype": "u8", "engine": h.engine, "stream": None},
+        {"x": X, "group": 2, "scale_dtype": "f32", "dtype": "u8", "reduced_range": True, "engine": h.engine,
+         "stream": None},
     ),
     "quantize_floats": lambda h: (
         zemm.quantize_floats,

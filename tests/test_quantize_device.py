@@ -20,9 +20,12 @@ REDUCTIONS = ARG["ATTR_PRECOMPUTED_REDUCTIONS"] | ARG_DST
 Floats = NDArray[np.floating]
 
 
-def compare(engine: zemm.Engine, x: Floats, group: int, scale_dtype: str, dtype: str) -> None:
-    want = zemm.quantize_activations(x, group, scale_dtype, dtype=dtype)
-    have = zemm.quantize_activations(x, group, scale_dtype, dtype=dtype, engine=engine)
+def compare(
+    engine: zemm.Engine, x: Floats, group: int, scale_dtype: str, dtype: str, reduced_range: bool = False
+) -> None:
+    options = {"dtype": dtype, "reduced_range": reduced_range}
+    want = zemm.quantize_activations(x, group, scale_dtype, **options)
+    have = zemm.quantize_activations(x, group, scale_dtype, **options, engine=engine)
     assert len(want) == len(have) == (4 if dtype == "u8" else 3)
     for a, b in zip(want, have, strict=True):
         assert a.dtype == b.dtype

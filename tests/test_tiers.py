@@ -57,6 +57,7 @@ ATTRIBUTES = {
     "set_zero_points": "wei_zp",
     "set_precomputed_reductions": "reduction_group",
     "set_fpmath_mode": "fpmath",
+    "set_reduced_range": "reduced_range",
     "set_scratchpad_mode": "scratchpad",
     "set_post_ops": "binary",
 }

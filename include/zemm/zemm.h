@@ -380,6 +380,15 @@ zemm_status_t ZEMM_API zemm_primitive_attr_set_precomputed_reductions(zemm_primi
                                                                       const zemm_dims_t group_dims,
                                                                       zemm_data_type_t data_type);
 
+/* An extension of zemm: 1 says that values of an 8-bit argument have 7 bits, -64 to 63 of s8 and 0 to 127 of
+ * u8 ("reduce_range" elsewhere). CPUs that have AVX2 without VNNI multiply these with fewer instructions.
+ * With other values in its memory a matmul computes wrong numbers, and nothing else happens. arg:
+ * ZEMM_ARG_SRC of a matmul, or ZEMM_ARG_DST of a reorder with dynamic scales, which quantises to this range
+ * then. invalid_arguments: another arg. */
+zemm_status_t ZEMM_API zemm_primitive_attr_get_reduced_range(const_zemm_primitive_attr_t attr, int arg,
+                                                             int *value);
+zemm_status_t ZEMM_API zemm_primitive_attr_set_reduced_range(zemm_primitive_attr_t attr, int arg, int value);
+
 /* The list of the attributes. It lives as long as they do. */
 zemm_status_t ZEMM_API zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,
                                                         const_zemm_post_ops_t *post_ops);

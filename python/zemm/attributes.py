@@ -180,6 +180,13 @@ class Attr(Settings):
         """
         self._set_quantisation("precomputed_reductions", arg, mask, groups, data_type)
 
+    def set_reduced_range(self, arg: int, value: bool = True) -> None:
+        """value: the 8-bit values of arg have 7 bits, -64 to 63 of s8 and 0 to 127 of u8. ARG_SRC of a
+        matmul: CPUs that have AVX2 without VNNI multiply them faster; other values give wrong numbers.
+        ARG_DST of a reorder with "dynamic_fp" scales: it quantises to this range."""
+        number = check.flag(value, "value")
+        self._set("reduced_range", number, of=check.integer(arg, "arg"), words=(bool(number),))
+
     def _set_mode(self, what: str, mode: str, words: Any, *more: int) -> None:
         value = value_of(what, check.choice(mode, words, "mode"))
         self._set(f"{what}_v2" if more else what, value, *more, words=(mode, *map(bool, more)))

@@ -25,11 +25,12 @@ from zemm.words import Activation, DataType, DType, FpmathMode, PackedFor, Scale
 Shape = tuple[int, ...]
 _FLOATS = ("f32", "f16", "bf16")
 _INTEGERS = ("u8", "s8", "u4", "s4")
+_QUANTISED = ("int8", "int7")
 
 
 def multiplied_type(activation: Activation) -> PackedFor:
     """The type of src in the matmul of a layer."""
-    return "s8" if activation == "int8" else activation
+    return "s8" if activation == "int8" or activation == "int7" else activation
 
 
 class Linear:
@@ -130,6 +131,8 @@ class Linear:
         activation: the type in which x is multiplied. "f32", "f16" and "bf16": x of another type is
         converted. "int8": x is quantised at each call, with a scale for each row and group of
         activation_group elements, a divisor of K (by default the weights' group). It needs integer weights.
+        "int7": the same with 7 bits, from -63 to 63, which CPUs that have AVX2 without VNNI multiply
+        faster.
 
         dst_dtype: of the result; None: that of x, "f32" for f64. fpmath: as in zemm.matmul(). engine:
         by default a GPU if there is one, else the CPU.
@@ -147,13 +150,13 @@ class Linear:
             if weights_dtype is not None
             else type_of(array, "values")
         )
-        if activation == "int8" and stored not in _INTEGERS:
+        if activation in _QUANTISED and stored not in _INTEGERS:
             raise InvalidArgumentsError(
-                f"activation 'int8' needs integer weights, these are {stored}: quantise them"
+                f"activation {activation!r} needs integer weights, these are {stored}: quantise them"
             )
-        if activation != "int8" and activation_group is not None:
+        if activation not in _QUANTISED and activation_group is not None:
             raise InvalidArgumentsError(
-                f"activation_group {check.shown(activation_group)} is for activation 'int8', not"
+                f"activation_group {check.shown(activation_group)} is for activations 'int8' and 'int7', not"
                 f" {activation!r}"
             )
         weights = pack(
@@ -187,7 +190,9 @@ class Linear:
         layer.weights, layer.bias = weights, bias
         layer.activation, layer.activation_group = activation, activation_group
         layer.dst_dtype, layer.fpmath = dst_dtype, fpmath
-        layer._calls = LinearCalls(weights, bias, activation == "int8", activation_group, fpmath)
+        layer._calls = LinearCalls(
+            weights, bias, activation in _QUANTISED, activation == "int7", activation_group, fpmath
+        )
         return layer
 
     def state_dict(self, prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -204,7 +209,7 @@ class Linear:
             "dims": w.dims,
             "weights_dtype": w.data_type,
             "activation": self.activation,
-            "activation_group": self.activation_group if self.activation == "int8" else None,
+            "activation_group": self.activation_group if self.activation in _QUANTISED else None,
             "dst_dtype": self.dst_dtype,
             "fpmath": self.fpmath,
         }
@@ -388,9 +393,9 @@ class Linear:
 
     def _src_dtype(self, data_type: DataType) -> DataType:
         """The type that x is converted to, on the host."""
-        if self.activation != "int8":
-            return self.activation
-        return data_type if data_type in _FLOATS else "f32"
+        if self.activation == "int8" or self.activation == "int7":
+            return data_type if data_type in _FLOATS else "f32"
+        return self.activation
 
     def __repr__(self) -> str:
         k, n = self.weights.dims[-2:]

@@ -280,13 +280,15 @@ def matmul_desc(
     *,
     fpmath: FpmathMode | None = None,
     src_group: int | None = None,
+    reduced_range: bool = False,
     bias: MemoryDesc | None = None,
     rows: int = RUNTIME_DIM,
 ) -> MatmulPrimitiveDesc:
     """The matmul, by default of any number of rows. An 8-bit src has a scale for each group of src_group
-    elements and, if the weights have zero points, reductions in groups of _sums_group()."""
+    elements and, if the weights have zero points, reductions in groups of _sums_group(). reduced_range: it
+    has 7 bits."""
     *batch, k, n = packed.dims
-    attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, fpmath, src_group)
+    attr = _matmul_attr(packed, src_dtype, 2 ** len(packed.dims) - 1, fpmath, src_group, reduced_range)
     src, dst = (rows_of(batch, rows, size, dt) for size, dt in ((k, src_dtype), (n, dst_dtype)))
     return MatmulPrimitiveDesc(packed.engine, src, weights, dst, bias, attr)
 
@@ -299,12 +301,13 @@ def grouped_matmul_desc(
     *,
     fpmath: FpmathMode | None = None,
     src_group: int | None = None,
+    reduced_range: bool = False,
     bias: MemoryDesc | None = None,
 ) -> MatmulPrimitiveDesc:
     """The same for [E, K, N], where each row belongs to the group of a matrix: the executions say how
     many of all rows. bias: [E, N]."""
     count, k, n = packed.dims
-    attr = _matmul_attr(packed, src_dtype, 3, fpmath, src_group)
+    attr = _matmul_attr(packed, src_dtype, 3, fpmath, src_group, reduced_range)
     src, dst = (
         MemoryDesc.grouped((rows, size), dt, 0, count) for size, dt in ((k, src_dtype), (n, dst_dtype))
     )
@@ -317,6 +320,7 @@ def _matmul_attr(
     src_mask: int,
     fpmath: FpmathMode | None,
     src_group: int | None,
+    reduced_range: bool,
 ) -> Attr:
     """src_mask: all dimensions of src."""
     attr = Attr()
@@ -327,6 +331,8 @@ def _matmul_attr(
         attr.set_scales(ARG["SRC"], src_mask, (1, group))
         if packed.zero_points is not None:
             attr.set_precomputed_reductions(ARG["SRC"], src_mask, (1, packed._sums_group(group)))
+        if reduced_range:
+            attr.set_reduced_range(ARG["SRC"])
     return attr
 
 

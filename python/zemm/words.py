@@ -52,7 +52,7 @@ DType: TypeAlias = DataType | NumpyName | DTypeObject
 FourBitType = Literal["s4", "u4", "f4_e2m1", "int4", "uint4", "float4_e2m1fn"]
 
 # The type in which a layer multiplies its activations, and those of src that weights are packed for.
-Activation = Literal["f32", "f16", "bf16", "int8"]
+Activation = Literal["f32", "f16", "bf16", "int8", "int7"]
 PackedFor = Literal["f32", "f16", "bf16", "s8", "u8"]
 
 # What the quantisers make.

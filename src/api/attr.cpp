@@ -206,6 +206,14 @@ zemm_status_t zemm_primitive_attr_set_precomputed_reductions(zemm_primitive_attr
     });
 }
 
+zemm_status_t zemm_primitive_attr_get_reduced_range(const_zemm_primitive_attr_t attr, int arg, int *value) {
+    return with(attr, [&](auto &a) { put(value, "value", int(a.reduced_range.contains(arg))); });
+}
+
+zemm_status_t zemm_primitive_attr_set_reduced_range(zemm_primitive_attr_t attr, int arg, int value) {
+    return with(attr, [&](auto &a) { set_reduced_range(a, arg, value != 0); });
+}
+
 zemm_status_t zemm_primitive_attr_get_post_ops(const_zemm_primitive_attr_t attr,
                                                const_zemm_post_ops_t *post_ops) {
     return with(attr, [&](auto &a) { put<const_zemm_post_ops_t>(post_ops, "post_ops", &a.post_ops); });

@@ -236,6 +236,18 @@ void set_precomputed_reductions(zemm_primitive_attr &attr, const quant_request &
     attr.precomputed_reductions[r.arg] = checked_entry(caller, r);
 }
 
+void set_reduced_range(zemm_primitive_attr &attr, int arg, bool value) {
+    if (arg != ZEMM_ARG_SRC && arg != ZEMM_ARG_DST)
+        fail(zemm_invalid_arguments,
+             "zemm_primitive_attr_set_reduced_range: arg %d (%s): only src of a matmul and dst of a reorder "
+             "have a reduced range",
+             arg, arg_text(arg).c_str());
+    if (value)
+        attr.reduced_range.insert(arg);
+    else
+        attr.reduced_range.erase(arg);
+}
+
 memory_desc md_dense(int ndims, const zemm_dim_t *dims, zemm_data_type_t dt) {
     memory_desc md;
     md.ndims = ndims;
@@ -325,6 +337,9 @@ std::string attr_key(const zemm_primitive_attr &a) {
     key.add(a.rounding.size());
     for (const auto &[arg, mode] : a.rounding)
         key.add(arg, mode);
+    key.add(a.reduced_range.size());
+    for (int arg : a.reduced_range)
+        key.add(arg);
     key.add(a.has_dropout, a.dropout_seed_dt, a.dropout_use_offset, a.dropout_use_host_scalars);
     if (a.has_dropout)
         key.add_md(a.dropout_mask);

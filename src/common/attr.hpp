@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ struct zemm_primitive_attr {
     zemm_accumulation_mode_t accumulation_mode = zemm_accumulation_mode_strict;
     zemm_scratchpad_mode_t scratchpad_mode = zemm_scratchpad_mode_library;
     std::map<int, zemm_rounding_mode_t> rounding; // only arguments whose mode is not environment
+    std::set<int> reduced_range;                  // arguments whose values have 7 bits
     bool has_dropout = false;
     zemm::memory_desc dropout_mask; // a zero descriptor if no mask is written
     zemm_data_type_t dropout_seed_dt = zemm_s32;

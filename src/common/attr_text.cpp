@@ -157,7 +157,12 @@ std::string attr_text(const zemm_primitive_attr &a) {
     result += quant_text("attr-scales", a.scales);
     result += quant_text("attr-zero-points", a.zero_points);
     result += quant_text("attr-precomputed-reductions", a.precomputed_reductions);
-    const char *separator = " attr-post-ops:";
+    const char *separator = " attr-reduced-range:";
+    for (int arg : a.reduced_range) {
+        result += separator + arg_text(arg);
+        separator = "+";
+    }
+    separator = " attr-post-ops:";
     for (const post_op &p : a.post_ops.entries) {
         result += separator + post_op_text(p);
         separator = "+";

@@ -208,6 +208,8 @@ enum zp_term {
 #define FLAG_FLOAT_ZP (1u << 27)   // weights zero points are floats; kernels keep them as bits of f32
 #define FLAG_ROW_GROUPS (1u << 28) // Xe rows: ROW_GROUPS
 #define FLAG_ARRANGED (1u << 29)   // Xe rows: src is what arrange_src wrote: rows are padded with zeros
+// CPU rows with AVX2: src has 7 bits, so that products of pairs of bytes fit into 16 bits.
+#define FLAG_REDUCED_RANGE (1u << 30)
 
 #define MOST_ABREAST 16
 #define BLOCK_ABREAST 16    // elements of K in a block with FLAG_ABREAST

@@ -6,6 +6,7 @@
 //   s8: scale = amax / 127, value = x / scale
 //   u8: scale = (max - min) / 255 with min <= 0 <= max, zero point = -min / scale,
 //       value = x / scale + zero point
+//   with a reduced range: 63 in place of 127, 127 in place of 255
 //
 // Divisions and roundings (half to even) are exact: the result is that of real arithmetic, however
 // exact the device's own division is. A scale is rounded to its type first, and values are divided
@@ -19,6 +20,11 @@
 
 static inline int is_u8() {
     return HAS(QUANTIZE_ZERO_POINTS);
+}
+
+// The largest value of dst.
+static inline int most() {
+    return HAS(QUANTIZE_REDUCED_RANGE) ? (is_u8() ? 127 : 63) : (is_u8() ? 255 : 127);
 }
 
 static inline uint largest(uint16 v) {
@@ -75,10 +81,11 @@ static inline int rounded(float x, float step, int value) {
     return away ? value + (rest > 0.f ? 1 : -1) : value;
 }
 
-// span / steps, rounded to the nearest f32. rest: span - steps * result. steps: 127 or 255. One fma
-// with the remainder of the estimate corrects it (Markstein).
-static inline float quotient(float span, float steps, __private float *rest) {
-    const float inverse = steps == 127.f ? 1.f / 127.f : 1.f / 255.f;
+// span / most(), rounded to the nearest f32. rest: span - most() * result. One fma with the remainder
+// of the estimate corrects it (Markstein).
+static inline float quotient(float span, __private float *rest) {
+    const float steps = (float)most();
+    const float inverse = most() == 63 ? 1.f / 63.f : most() == 127 ? 1.f / 127.f : 1.f / 255.f;
     const float estimate = span * inverse;
     const float result = fma(fma(-steps, estimate, span), inverse, estimate);
     *rest = fma(-steps, result, span);
@@ -122,15 +129,15 @@ static inline float scale_in_its_type(float scale, float rest) {
 
 // The scale of a group in its type; never 0 nor denormal. below, above: the largest distances of
 // values from 0 to either side.
-static inline float scale_of(float below, float above, float steps) {
+static inline float scale_of(float below, float above) {
     const float span = above + below;
     if (span == 0.f)
         return 1.f;
     float rest, scale;
     if (isinf(span)) { // the values are finite: divide half of the span, then double
-        scale = 2.f * quotient(0.5f * above + 0.5f * below, steps, &rest);
+        scale = 2.f * quotient(0.5f * above + 0.5f * below, &rest);
     } else {
-        scale = quotient(span, steps, &rest);
+        scale = quotient(span, &rest);
     }
     return scale_in_its_type(scale, rest);
 }
@@ -141,14 +148,14 @@ static inline struct range range_of_extremes(uint magnitude, float below, float 
     struct range r = {as_float(magnitude), 1.f, 0, magnitude < 0x7f800000};
     if (!r.finite)
         return r;
-    r.scale = is_u8() ? scale_of(below, above, 255.f) : scale_of(0.f, as_float(magnitude), 127.f);
+    r.scale = is_u8() ? scale_of(below, above) : scale_of(0.f, as_float(magnitude));
     // A scale that overflows its type is infinite: all values become 0.
     r.finite = as_uint(r.scale) < 0x7f800000;
     if (!r.finite)
         return r;
     r.step = r.scale;
     if (is_u8())
-        r.zero_point = clamp(rounded(below, r.step, nearest(below / r.step)), 0, 255);
+        r.zero_point = clamp(rounded(below, r.step, nearest(below / r.step)), 0, most());
     return r;
 }
 
@@ -176,7 +183,7 @@ static inline struct range range_of(bytes src, long from, long count) {
 }
 
 static inline int16 stored16(int16 values, int zero_point) {
-    return is_u8() ? clamp(values + (int16)zero_point, (int16)0, (int16)255) : values;
+    return is_u8() ? clamp(values + (int16)zero_point, (int16)0, (int16)most()) : values;
 }
 
 static inline void store16(global uchar *dst, long to, int16 values) {
@@ -207,7 +214,7 @@ static inline int quantize_exactly(bytes src, long from, global uchar *dst, long
     for (; i < count; ++i) {
         const float x = load_float(src, spec_src_dt(), from + i);
         int value = rounded(x, r.step, nearest(x * inverse));
-        value = is_u8() ? clamp(value + r.zero_point, 0, 255) : value;
+        value = is_u8() ? clamp(value + r.zero_point, 0, most()) : value;
         sum += value;
         dst[to + i] = (uchar)value;
     }

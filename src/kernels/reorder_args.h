@@ -132,9 +132,10 @@ struct reorder_arguments {
 #define REORDER_SRC_ZP 32
 #define REORDER_DST_ZP 64
 #define REORDER_SUM 128
-#define PACK_K_CONTIGUOUS 256     // src has stride 1 along K, else along N
-#define QUANTIZE_REDUCTIONS 512   // write sums
-#define QUANTIZE_ZERO_POINTS 1024 // u8 with zero points, else s8
+#define PACK_K_CONTIGUOUS 256         // src has stride 1 along K, else along N
+#define QUANTIZE_REDUCTIONS 512       // write sums
+#define QUANTIZE_ZERO_POINTS 1024     // u8 with zero points, else s8
+#define QUANTIZE_REDUCED_RANGE 262144 // to 7 bits
 // quantize_floats:
 #define QUANTIZE_MX 2048            // scales are powers of two
 #define QUANTIZE_DST_BLOCKED 4096   // dst has inner blocks

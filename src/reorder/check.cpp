@@ -143,6 +143,10 @@ void check_attributes(const problem &p) {
     if (!p.is_dynamic() && !p.attr.precomputed_reductions.empty())
         fail(zemm_unimplemented,
              "precomputed reductions of a reorder belong to a dst with dynamic_fp scales");
+    if (p.attr.reduced_range.contains(ZEMM_ARG_SRC))
+        fail(zemm_invalid_arguments, "reduced range of src: a reorder has that of dst");
+    if (p.has_reduced_dst() && !(p.is_dynamic() && is_int8(p.dst.data_type)))
+        fail(zemm_unimplemented, "a reduced range of dst needs an s8 or u8 dst with dynamic_fp scales");
     if (p.is_copy())
         return; // a copy takes every data type
     for (int arg : {ZEMM_ARG_SRC, ZEMM_ARG_DST})

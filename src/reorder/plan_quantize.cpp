@@ -14,7 +14,8 @@ bool plan_quantize(const problem &p, const ze::device &dev, launch_plan &result,
     const quant_entry &scale = *p.scale(ZEMM_ARG_DST);
     result.kernel = "quantize";
     const uint32_t flags = (p.reductions() ? QUANTIZE_REDUCTIONS : 0u) |
-                           (p.dst.data_type == zemm_u8 ? QUANTIZE_ZERO_POINTS : 0u);
+                           (p.dst.data_type == zemm_u8 ? QUANTIZE_ZERO_POINTS : 0u) |
+                           (p.has_reduced_dst() ? QUANTIZE_REDUCED_RANGE : 0u);
     const zemm_dim_t group = group_of(p, scale);
     const zemm_dim_t reduction = p.reductions() ? group_of(p, *p.reductions()) : group;
     const bool in_vectors = group % 16 == 0 && group <= 16 * QUANTIZE_MAX_VECTORS && reduction % group == 0;

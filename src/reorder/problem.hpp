@@ -21,6 +21,7 @@ struct problem {
     // Whether the scales of dst are outputs (dynamic quantisation).
     bool is_dynamic() const;
     bool rounds_at_random() const { return attr.rounding.contains(ZEMM_ARG_DST); } // other modes are not kept
+    bool has_reduced_dst() const { return attr.reduced_range.contains(ZEMM_ARG_DST); } // values of 7 bits
     const memory_desc &tensor(int arg) const { return arg == ZEMM_ARG_SRC ? src : dst; }
 
     // The entry of the attribute for an argument; nullptr if there is none.

@@ -74,6 +74,20 @@ static void rounding(void) {
     CHECK(mode == zemm_rounding_mode_environment);
 }
 
+static void reduced_range(void) {
+    int value = 1;
+    OK(zemm_primitive_attr_get_reduced_range(attr, ZEMM_ARG_SRC, &value));
+    CHECK(value == 0);
+    OK(zemm_primitive_attr_set_reduced_range(attr, ZEMM_ARG_SRC, 1));
+    OK(zemm_primitive_attr_get_reduced_range(attr, ZEMM_ARG_SRC, &value));
+    CHECK(value == 1);
+    INVALID("wei", zemm_primitive_attr_set_reduced_range(attr, ZEMM_ARG_WEIGHTS, 1));
+    INVALID("value is NULL", zemm_primitive_attr_get_reduced_range(attr, ZEMM_ARG_SRC, NULL));
+    OK(zemm_primitive_attr_set_reduced_range(attr, ZEMM_ARG_SRC, 0));
+    OK(zemm_primitive_attr_get_reduced_range(attr, ZEMM_ARG_SRC, &value));
+    CHECK(value == 0);
+}
+
 static void dropout(void) {
     zemm_memory_desc_t u8, f32;
     const_zemm_memory_desc_t mask = NULL;
@@ -210,6 +224,7 @@ int main(void) {
     modes();
     default_fpmath();
     rounding();
+    reduced_range();
     dropout();
     scales();
     zero_points();

@@ -61,6 +61,10 @@ void attributes() {
     SAME(attr_text(a), "attr-scratchpad:user attr-fpmath:bf16:true attr-acc-mode:f16 "
                        "attr-rounding-mode:dst:stochastic attr-deterministic:1");
     a = {};
+    set_reduced_range(a, ZEMM_ARG_DST, true);
+    set_reduced_range(a, ZEMM_ARG_SRC, true);
+    SAME(attr_text(a), "attr-reduced-range:src0+dst");
+    a = {};
     const memory_desc mask = md({3, 5}, zemm_u8, "ab");
     set_dropout(a, &mask, zemm_s64, true, false);
     SAME(attr_text(a), "attr-dropout:ab:s64:1:0");
@@ -122,6 +126,8 @@ void keys() {
     add([](auto &a) { set_accumulation_mode(a, zemm_accumulation_mode_any); });
     add([](auto &a) { set_scratchpad_mode(a, zemm_scratchpad_mode_user); });
     add([](auto &a) { set_rounding(a, ZEMM_ARG_DST, zemm_rounding_mode_stochastic); });
+    add([](auto &a) { set_reduced_range(a, ZEMM_ARG_SRC, true); });
+    add([](auto &a) { set_reduced_range(a, ZEMM_ARG_DST, true); });
     add([](auto &a) { set_dropout(a, nullptr, zemm_s32, false, false); });
     add([](auto &a) { set_dropout(a, nullptr, zemm_s64, false, false); });
     add([](auto &a) { set_scales(a, {ZEMM_ARG_SRC, 0, 0, nullptr, zemm_f32}); });

@@ -32,7 +32,12 @@ def reorder(src: Memory, md: MemoryDesc, *, stream: Stream | None = None) -> Mem
 
 
 def quantize_memory(
-    x: Memory, group: int, scale_dtype: ScaleType, dtype: QuantizedType, stream: Stream | None
+    x: Memory,
+    group: int,
+    scale_dtype: ScaleType,
+    dtype: QuantizedType,
+    stream: Stream | None,
+    reduced_range: bool,
 ) -> tuple[Memory, Memory, Memory | None, Memory]:
     """Quantise x [.., M, K] in groups along K: values, scales, zero points (None for s8) and the
     s32 sums of each group's values. stream: submit the work there and do not wait."""
@@ -40,7 +45,7 @@ def quantize_memory(
     ndims, dims = x.md.ndims, x.md.dims
     if ndims == 1:
         raise InvalidArgumentsError(f"x has dims {dims}; a memory needs two dimensions or more, [.., M, K]")
-    attr = quantizing_attr(ndims, group, scale_dtype, dtype)
+    attr = quantizing_attr(ndims, group, scale_dtype, dtype, reduced_range=reduced_range)
     pd = ReorderPrimitiveDesc(engine, x.md, MemoryDesc(dims, dtype), attr)
     args = {ARG["FROM"]: x}
     for arg in (ARG["TO"], *(ARG[flag] | ARG["DST"] for flag in _OUTPUTS)):
@@ -75,10 +80,15 @@ def quantize_memory_to_floats(
 
 
 def quantizing_attr(
-    ndims: int, group: int, scale_dtype: ScaleType, dtype: QuantizedType, sums_group: int | None = None
+    ndims: int,
+    group: int,
+    scale_dtype: ScaleType,
+    dtype: QuantizedType,
+    sums_group: int | None = None,
+    reduced_range: bool = False,
 ) -> Attr:
     """The attributes of a reorder that quantises: scales, zero points and sums are outputs. group,
-    sums_group: elements that share a scale, and a sum (by default the same)."""
+    sums_group: elements that share a scale, and a sum (by default the same). reduced_range: to 7 bits."""
     every = 2**ndims - 1
     groups, of_sums = ((1, n) if ndims > 1 else () for n in (group, sums_group or group))
     attr = Attr()
@@ -86,6 +96,8 @@ def quantizing_attr(
     if dtype == "u8":
         attr.set_zero_points(ARG["DST"], every)
     attr.set_precomputed_reductions(ARG["DST"], every, of_sums)
+    if reduced_range:
+        attr.set_reduced_range(ARG["DST"])
     return attr
 
 

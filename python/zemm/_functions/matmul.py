@@ -56,6 +56,7 @@ def matmul(
     dst_scales: ArrayLike | None = None,
     dst_zero_points: ArrayLike | None = None,
     reductions: ArrayLike | None = None,
+    reduced_range: bool = False,
     post_ops: Iterable[PostOp] = (),
     fpmath: FpmathMode | None = None,
     engine: Engine | None = None,
@@ -102,6 +103,10 @@ def matmul(
     Zero points are int32, int8 or uint8; those of integer weights may be float32, float16 or bfloat16.
     A group of K may have any size that divides K, and each parameter may have its own. The fastest
     kernels need multiples of 4 on a CPU and of 32 on a GPU.
+
+    reduced_range: the values of src have 7 bits, -64..63 (int8) or 0..127 (uint8), as those of
+    zemm.quantize_activations(.., reduced_range=True). CPUs that have AVX2 without VNNI multiply them
+    faster. With other values the result is wrong.
 
     post_ops: applied in order. Each is a name or a tuple that begins with a name; the prefixes
     eltwise_ and binary_ may be left out. x is the result so far, and `array` broadcasts to dst.
@@ -192,6 +197,8 @@ def matmul(
         values = zero_point_values(dst_zero_points, "dst_zero_points").astype(np.int32)
         call.zero_points("DST", describe(values, "dst_zero_points", "dst", call.dims))
     set_fpmath(call.attr, a_dtype, b_dtype, fpmath)
+    if check.flag(reduced_range, "reduced_range"):
+        call.attr.set_reduced_range(ARG["SRC"])
     call.set_post_ops(post_ops, has_out=out is not None)
     return call.run(dst_dtype, out)
 

@@ -26,18 +26,20 @@ MOST_CALLS = 64  # numbers of rows (times types and experts) whose objects a thr
 
 class LinearCalls:
     """A primitive serves any number of rows, and the threads share it. quantizes: src is quantised to
-    s8 in groups of `group` elements."""
+    s8 in groups of `group` elements, with a reduced range to 7 bits."""
 
     def __init__(
         self,
         weights: PackedWeights,
         bias: NDArray[Any] | None,
         quantizes: bool,
+        reduced_range: bool,
         group: int,
         fpmath: FpmathMode | None,
     ) -> None:
         self._weights, self._bias = weights, bias
-        self._quantizes, self._group, self._fpmath = quantizes, group, fpmath
+        self._quantizes, self._reduced_range = quantizes, reduced_range
+        self._group, self._fpmath = group, fpmath
         self._sums_group = weights._sums_group(group)
         self.device = weights.engine.kind, weights.engine.index
         self._lock = Lock()  # for the two dicts; both only grow, by few entries
@@ -138,6 +140,7 @@ class LinearCalls:
             dst_dtype,
             fpmath=self._fpmath,
             src_group=self._group,
+            reduced_range=self._reduced_range,
             bias=bias.md if bias is not None else None,
             rows=rows,
         )
@@ -152,6 +155,7 @@ class LinearCalls:
             dst_dtype,
             fpmath=self._fpmath,
             src_group=self._group,
+            reduced_range=self._reduced_range,
             bias=self._grouped_bias(bias) if bias is not None else None,
         )
 
@@ -172,7 +176,7 @@ class LinearCalls:
         k = self._weights.dims[-2]
         batch = self._weights.dims[: ndims - 2]
         src, dst = (rows_of(batch, rows, k, name) for name in (src_dtype, "s8"))
-        attr = quantizing_attr(ndims, self._group, "f32", "s8", self._sums_group)
+        attr = quantizing_attr(ndims, self._group, "f32", "s8", self._sums_group, self._reduced_range)
         return ReorderPrimitiveDesc(self._weights.engine, src, dst, attr)
 
     def descs(

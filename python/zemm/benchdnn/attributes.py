@@ -102,6 +102,7 @@ class Attributes:
     deterministic: bool = False
     dropout: Dropout = Dropout()
     rounding: tuple[Rounding, ...] = ()
+    reduced_range: str = ""
 
     def find(self, kind: str, arg: int) -> Quantization | None:
         """The entry of `kind` (scales, zero_points or reductions) for an argument, or None."""
@@ -121,6 +122,7 @@ class Attributes:
             ("--attr-rounding-mode", "+".join(map(str, self.rounding)), ""),
             ("--attr-deterministic", atoms.show_boolean(self.deterministic), "false"),
             ("--attr-dropout", str(self.dropout), str(Dropout())),
+            ("--attr-reduced-range", self.reduced_range, ""),
         ]
 
     def changed(self) -> list[str]:

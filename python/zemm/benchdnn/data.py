@@ -17,6 +17,7 @@ from zemm.benchdnn.reference import reductions
 _POST_OP_RANGES = {"condition": (0, 16), "prelu": (-2, 2)}
 _POST_OP_FACTORS = {"mul": 1 / 8, "sub": -1.0}
 _SOURCE = (-16, 16)
+_REDUCED = {"s8": (-64, 63), "u8": (0, 127)}
 
 
 def values(case: Case, argument: Argument, filling: Filling, src: Floats | None = None) -> Floats:
@@ -29,6 +30,8 @@ def values(case: Case, argument: Argument, filling: Filling, src: Floats | None 
         drawn = fill.integers(
             count, "SRC", filling.src, filling.density, _common_zero_point(case, args.SRC), dt
         )
+        if case.attributes.reduced_range:
+            drawn = drawn.clip(*_REDUCED.get(dt, (None, None)))
     elif role == "wei":
         drawn = fill.integers(count, "WEI", filling.wei, 1.0, _common_zero_point(case, args.WEI), dt)
         if not isinstance(argument.encoding, Groups):

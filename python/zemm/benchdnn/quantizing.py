@@ -67,6 +67,8 @@ def _attributes(zemm: Any, case: Case) -> Any:
     assert scales is not None
     mask = quantization_mask(scales.mask, ndims)
     attr.set_scales(TO, mask, scales.groups, scales.data_type, quantization_mode="dynamic_fp")
+    if case.attributes.reduced_range:
+        attr.set_reduced_range(TO)
     if points:
         # Zero points of a quantisation have the groups of its scales.
         attr.set_zero_points(TO, quantization_mask(points.mask, ndims), data_type=points.data_type)

@@ -42,6 +42,7 @@ class Settings:
     deterministic: list[bool | None] = field(default_factory=lambda: [None])
     dropout: list[Dropout] = field(default_factory=lambda: [Dropout()])
     rounding: list[tuple[Rounding, ...]] = field(default_factory=lambda: [()])
+    reduced_range: list[str] = field(default_factory=lambda: [""])
     ctx_init: list[str] = field(default_factory=lambda: [ANY_THREADS])
     ctx_exe: list[str] = field(default_factory=lambda: [ANY_THREADS])
     bia_dt: list[str] = field(default_factory=lambda: [_DEFAULT_BIAS[0]])

@@ -114,6 +114,8 @@ def _attribute(entry: str) -> str:
         value = re.sub(r"\b(eltwise|binary)_", "", value).replace("_use_dst_for_bwd", "_dst")
     elif name == "attr-deterministic":
         value = "true" if value == "1" else "false"
+    elif name == "attr-reduced-range":
+        value = value.replace("src0", "src")
     return f"--{name}={value}"
 
 

@@ -6,9 +6,10 @@
 //
 // 4-bit weights: vpmaddubsw multiplies unsigned with signed bytes and adds two products to 16 bits.
 // It saturates, but products with 4 bits are small: those of several quads are added up before they
-// are widened to s32.
+// are widened to s32. So are products of two pairs of 8-bit weights with a src of 7 bits
+// (FLAG_REDUCED_RANGE): -64 * 255 (s8) and 127 * -128 (u8) fit twice into 16 bits.
 //
-// Both are exact.
+// All are exact.
 #pragma once
 
 #include "owner/work_item.h"
@@ -75,7 +76,14 @@ static inline bool wei_bytes_are_signed() {
     return wei_is_int4() || wei_is_signed();
 }
 
+static inline __attribute__((always_inline)) short16 multiply_pairs(vec_i src, vec_i wei) {
+    const char32 s = __builtin_astype(src, char32), w = __builtin_astype(wei, char32);
+    return src_is_signed() ? vpmaddubsw(w, s) : vpmaddubsw(s, w);
+}
+
 static inline __attribute__((always_inline)) vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
+    if (HAS(FLAG_REDUCED_RANGE))
+        return sum + vpmaddwd(multiply_pairs(src, wei), (short16)1);
 #pragma unroll
     for (int j = 0; j < 2; ++j)
         sum += vpmaddwd(words_of(wei, j, wei_bytes_are_signed()), words_of(src, j, src_is_signed()));
@@ -115,11 +123,6 @@ static inline __attribute__((always_inline)) void multiply_bytes(const int count
 // 255 * -8 (u8 by s4), 255 * 15 (u8 by u4).
 static inline int quads_in_16_bits() {
     return src_is_signed() || wei_is_signed() ? 8 : 4;
-}
-
-static inline __attribute__((always_inline)) short16 multiply_pairs(vec_i src, vec_i wei) {
-    const char32 s = __builtin_astype(src, char32), w = __builtin_astype(wei, char32);
-    return src_is_signed() ? vpmaddubsw(w, s) : vpmaddubsw(s, w);
 }
 
 // The same for 4-bit weights.

@@ -3,25 +3,37 @@
 // weights as unsigned with signed bytes. The host does the same to the zero points
 // (src/matmul/plan/plan.cpp): bytes keep their values, and so do 4-bit weights, but
 //   src s8: s4 becomes s4 + 8
+// With FLAG_REDUCED_RANGE 8-bit weights are multiplied as unsigned with signed bytes, too:
+//   src s8: s8 becomes s8 + 128
+//   src u8: u8 becomes u8 - 128
 #pragma once
 
 #include "policy/work_item_wei.h"
 #include "spec.h"
 
+static inline bool flips_bytes() {
+    return HAS(FLAG_REDUCED_RANGE) && !wei_is_int4() && wei_is_signed() == src_is_signed();
+}
+
 // A weight minus its value in the panel.
 static inline int wei_shift() {
+    if (flips_bytes())
+        return src_is_signed() ? -128 : 128;
     return spec_wei_dt() == DT_S4 && src_is_signed() ? -8 : 0;
 }
 
-// Whether packed weights are multiplied from where they are in memory: 4-bit ones if they are used
-// only once.
+// Whether packed weights are multiplied from where they are in memory: they need no conversion, or
+// they are used only once.
 static inline bool wei_in_place() {
-    return spec_wei_unit() == UNIT_PACKED && (HAS(FLAG_ONE_GROUP) || !wei_is_int4());
+    return spec_wei_unit() == UNIT_PACKED && (HAS(FLAG_ONE_GROUP) || !(wei_is_int4() || flips_bytes()));
 }
 
-// Turns 4-bit values, in the low halves of the bytes, into bytes.
+// Converts quads of weights to the signedness that is multiplied. 4-bit values are in the low
+// halves of the bytes.
 #define DEFINE_TO_DOMAIN(T)                                                                                  \
     static inline __attribute__((overloadable)) T to_domain(T quads) {                                       \
+        if (flips_bytes())                                                                                   \
+            return quads ^ (int)0x80808080;                                                                  \
         if (spec_wei_dt() != DT_S4)                                                                          \
             return quads;                                                                                    \
         quads ^= 0x08080808;                                                                                 \

@@ -14,8 +14,9 @@ bool flips_weights(const facts &f) {
     if (!f.multiplies_quads())
         return false;
     // u4 fits an unsigned and a signed byte. s4 has to change only beside a signed src.
-    return is_int4(p.wei.data_type) ? signed_wei && signed_src
-                                    : signed_wei == signed_src && !f.family.widens_bytes;
+    return is_int4(p.wei.data_type)
+               ? signed_wei && signed_src
+               : signed_wei == signed_src && (!f.family.widens_bytes || f.uses_reduced_range());
 }
 
 // Whether f32 holds a segment's zero-point term exactly. The sum of products, and zero point * sum of src,

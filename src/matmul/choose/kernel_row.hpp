@@ -42,7 +42,8 @@ struct family_traits {
     bool zero_points_as_f32 = false;
     // Can multiply a few rows by plain weights that lie along K, without making a panel.
     bool multiplies_along_k = false;
-    // Vectors of bytes become 16 bits before they are multiplied, and keep their signedness.
+    // Vectors of bytes become 16 bits before they are multiplied, and keep their signedness, unless src has
+    // 7 bits.
     bool widens_bytes = false;
     bool half_is_f16 = false; // operands::half: f16, else bf16
     bool looks_up = false;    // policy/small_words.h may use AVX512_VBMI, where the device has it

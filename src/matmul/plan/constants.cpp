@@ -62,6 +62,7 @@ uint32_t common_flags(const facts &f, const arithmetic &a) {
     set(f.longest_range < p.k(), FLAG_WIDE_SUMS);
     set(a.has_quad_tail, FLAG_QUAD_TAIL);
     set(f.is_without_panel, FLAG_ALONG_K);
+    set(f.uses_reduced_range(), FLAG_REDUCED_RANGE);
     return flags;
 }
 

@@ -308,7 +308,17 @@ void check_rounding(const problem &p, int arg) {
              data_type_name(dt));
 }
 
+void check_reduced_range(const problem &p) {
+    for (int arg : p.attr.reduced_range)
+        if (arg != ZEMM_ARG_SRC)
+            fail(zemm_invalid_arguments, "reduced range of %s: a matmul has that of src", tensor_name(arg));
+    if (p.has_reduced_src() && !p.integer())
+        fail(zemm_unimplemented, "a reduced range of src needs an s8 or u8 src, not %s",
+             data_type_name(p.src.data_type));
+}
+
 void check_modes(const problem &p) {
+    check_reduced_range(p);
     if (p.attr.has_dropout)
         check_dropout(p);
     for (const auto &[arg, mode] : p.attr.rounding)

@@ -32,8 +32,9 @@ struct problem {
     zemm_dim_t k() const { return src.dims[ndims() - 1]; }
     zemm_dim_t batch() const; // number of M x N matrices in dst
     bool has_bias() const { return bias.ndims != 0; }
-    bool empty() const;                                     // nothing is computed
-    bool integer() const { return is_int8(src.data_type); } // sums are s32
+    bool empty() const;                                                                // nothing is computed
+    bool integer() const { return is_int8(src.data_type); }                            // sums are s32
+    bool has_reduced_src() const { return attr.reduced_range.contains(ZEMM_ARG_SRC); } // values of 7 bits
     // Float src with integer weights (weight-only quantisation).
     bool weight_only() const { return !integer() && is_integer(wei.data_type); }
     bool has_float_zero_points() const;       // zero points of the weights are floats

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A src whose values have 7 bits. Products with AVX2 are exact up to both ends of the range, and other values
+change nothing but numbers. Quantisation to the range gives the same bits on a device as in numpy.
+"""
+
+import os
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import zemm
+from support_problem import Problem, make_data
+from support_process import captured
+from support_rows import BY_NAME, CPU_ROWS, reads_packed_only, skip_without_feature
+from support_run import check_dst, make_call, make_pd, run
+from test_quantize_device import compare
+from zemm import ARG_DST, ARG_SRC, ARG_WEIGHTS, MemoryDesc
+
+AVX2_ROWS = [row for row in CPU_ROWS if BY_NAME[row].policy == "avx2"]
+ENDS = {"s8": (-64, 63), "u8": (0, 127)}
+WEIGHTS = {"s8": (-128, 127), "u8": (0, 255), "s4": (-8, 7), "u4": (0, 15)}
+LAYOUTS = {
+    "any": {"any_tags": True},
+    "ab": {"wei_pad": 3},
+    "ba": {"wei_order": "ba", "src_pad": 5},
+    "packed": {"wei_tag": "BA16a64b4a"},
+}
+PAIRS = [(src, wei) for src in ENDS for wei in WEIGHTS]
+
+
+def problem_of(src: str, wei: str, m: int, k: int, layout: str) -> Problem:
+    return Problem((m, k), (k, 70), src, wei, "s32", reduced_range=True, **LAYOUTS[layout])  # type: ignore[arg-type]
+
+
+@pytest.mark.quick(cases=lambda pair, layout: "4" not in pair[1] and layout in ("ba", "packed"))
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+@pytest.mark.parametrize("row", AVX2_ROWS)
+def test_ends_of_the_range(
+    engine: zemm.Engine,
+    stream: zemm.Stream,
+    monkeypatch: pytest.MonkeyPatch,
+    row: str,
+    pair: tuple[str, str],
+    layout: str,
+) -> None:
+    """-64, 63, 0 and 127 by -128, 127, 0 and 255: rows and columns of one of them, and of any mix."""
+    if reads_packed_only(BY_NAME[row]) and layout in ("ab", "ba"):
+        pytest.skip("it reads packed weights only")
+    skip_without_feature(engine, row)
+    monkeypatch.setenv("ZEMM_KERNEL", row)
+    rng = np.random.default_rng(0)
+    for m, k in ((4, 260), (3, 512)) if reads_packed_only(BY_NAME[row]) else ((4, 70), (123, 256)):
+        p = problem_of(*pair, m, k if layout in ("ab", "ba") else k // 4 * 4, layout)
+        data = make_data(p)
+        data.src = rng.choice(ENDS[pair[0]], p.src_dims)
+        data.wei = rng.choice(WEIGHTS[pair[1]], p.wei_dims)
+        data.src[:2] = np.array(ENDS[pair[0]])[:, None]
+        data.wei[:, :2] = WEIGHTS[pair[1]]
+        assert run(engine, stream, p, data).exact
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("row", AVX2_ROWS)
+def test_other_values_only_give_other_numbers(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, row: str, layout: str
+) -> None:
+    """With 8 bits nothing around dst changes. Only the row with AVX2 counts on the range: without the
+    attribute, or on another CPU, the results are exact."""
+    if reads_packed_only(BY_NAME[row]) and layout in ("ab", "ba"):
+        pytest.skip("it reads packed weights only")
+    skip_without_feature(engine, row)
+    for src, wei in (("u8", "s8"), ("s8", "u8")):
+        p = problem_of(src, wei, 4, 256, layout)
+        data = make_data(replace(p, reduced_range=False))
+        monkeypatch.setenv("ZEMM_KERNEL", row)
+        assert run(engine, stream, replace(p, reduced_range=False), data).exact
+        call = make_call(engine, p, data)
+        zemm.Primitive(call.pd).execute(stream, call.args)
+        stream.wait()
+        with pytest.raises(AssertionError, match="wrong, first"):
+            check_dst(p, data, call)
+        monkeypatch.setenv("ZEMM_KERNEL", "matmul_any_any_any_64x32x64_generic")
+        if layout != "packed":
+            assert run(engine, stream, p, data).exact
+
+
+def test_a_cpu_with_avx2_alone() -> None:
+    """The whole way there: x is quantised, and the product of its 7 bits is exact."""
+    environment = {**os.environ, "ZEMM_DEVICE_MASK": "avx_vnni,avx512,amx_int8,amx_bf16,amx_fp16"}
+    done = captured([sys.executable, __file__], env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def main() -> None:
+    rng = np.random.default_rng(1)
+    x, w = rng.standard_normal((5, 256)).astype(np.float32), rng.standard_normal((256, 70))
+    wq, ws, wz = zemm.quantize_weights(w, bits=8)
+    real = x @ ((wq - wz.astype(np.float64)) * ws)
+    layers = {
+        name: zemm.Linear.from_quantized(wq, ws, wz, activation=name)  # type: ignore[arg-type]
+        for name in ("int8", "int7")
+    }
+    for name, layer in layers.items():
+        q, s, _ = zemm.quantize_activations(x, 256, reduced_range=name == "int7")
+        want = (q.astype(np.float64) * s) @ ((wq - wz.astype(np.float64)) * ws)
+        assert np.abs(layer(x) - want).max() < 1e-4
+        again = zemm.matmul(
+            q, wq, src_scales=s, weights_scales=ws, weights_zero_points=wz, reduced_range=name == "int7"
+        )
+        assert np.abs(again - want).max() < 1e-4
+    errors = {name: np.sqrt(np.mean((layer(x) - real) ** 2)) for name, layer in layers.items()}
+    assert 1.6 < errors["int7"] / errors["int8"] < 2.5
+
+
+@pytest.mark.parametrize("dtype", ["s8", "u8"])
+@pytest.mark.parametrize("scale_dtype", ["f32", "f16", "bf16"])
+def test_quantisation(engine: zemm.Engine, scale_dtype: str, dtype: str) -> None:
+    """The same bits as numpy's, which reach both ends of the range but do not leave it."""
+    rng = np.random.default_rng(0)
+    for group in (1, 17, 32, 100, 384):
+        x = rng.standard_normal((40, 2 * group)) * 2.0 ** rng.integers(-10, 9, (40, 1))
+        compare(engine, x.astype(np.float32), group, scale_dtype, dtype, reduced_range=True)
+        values = zemm.quantize_activations(
+            x.astype(np.float32), group, scale_dtype, dtype=dtype, reduced_range=True, engine=engine
+        ).values
+        assert (values.min(), values.max()) == ((-63, 63) if dtype == "s8" else (0, 127))
+
+
+def test_refusals(engine: zemm.Engine) -> None:
+    attr = zemm.Attr()
+    with pytest.raises(ValueError, match="only src of a matmul and dst of a reorder have a reduced range"):
+        attr.set_reduced_range(ARG_WEIGHTS)
+    with pytest.raises(NotImplementedError, match="a reduced range of src needs an s8 or u8 src, not f32"):
+        make_pd(engine, Problem((4, 8), (8, 6), reduced_range=True))
+    attr.set_reduced_range(ARG_DST)
+    s8, f32 = (MemoryDesc((4, 8), dt) for dt in ("s8", "f32"))
+    with pytest.raises(ValueError, match="reduced range of dst: a matmul has that of src"):
+        zemm.MatmulPrimitiveDesc(engine, s8, MemoryDesc((8, 6), "s8"), MemoryDesc((4, 6), "f32"), attr=attr)
+    for src, dst in ((f32, s8), (s8, s8)):
+        with pytest.raises(NotImplementedError, match="dst needs an s8 or u8 dst with dynamic_fp scales"):
+            zemm.ReorderPrimitiveDesc(engine, src, dst, attr)
+    attr = zemm.Attr()
+    attr.set_reduced_range(ARG_SRC)
+    with pytest.raises(ValueError, match="reduced range of src: a reorder has that of dst"):
+        zemm.ReorderPrimitiveDesc(engine, f32, s8, attr)
+
+
+if __name__ == "__main__":
+    main()
