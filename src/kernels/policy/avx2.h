@@ -99,22 +99,61 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
     }
 }
 
+// src of a group as 16 bits, which 8 quads at a time become: words[2 * i][k] has elements 0 and 2 of quad k
+// of row i, words[2 * i + 1][k] elements 1 and 3. A single row gains nothing.
+typedef int row_words[TILE_K / 4];
+
+static inline bool has_row_words(const int count) {
+    return count > 1 && !HAS(FLAG_REDUCED_RANGE);
+}
+
+static inline void widen_rows(const int count, __private const bytes *src, int quads,
+                              __private row_words *words) {
+    for (int i = 0; i < count; ++i) {
+        global const int *row = (global const int *)src[i];
+        int k = 0;
+        for (; k + LANES <= quads; k += LANES)
+            for (int j = 0; j < 2; ++j)
+                vstore8(as_vec_i(words_of(vload8(0, row + k), j, src_is_signed())), 0, words[2 * i + j] + k);
+        for (; k < quads; ++k)
+            for (int j = 0; j < 2; ++j)
+                words[2 * i + j][k] = as_vec_i(words_of((vec_i)row[k], j, src_is_signed())).s0;
+    }
+}
+
 // sum[i * NV + n] += row i of src times column vector v + n, for `count` rows and
 // SIDE_BY_SIDE(count) vectors, over `quads` quads along K.
 static inline __attribute__((always_inline)) void multiply_bytes(const int count, int v,
-                                                                 __private const bytes *src, int quads,
+                                                                 __private const bytes *src,
+                                                                 __private const row_words *words, int quads,
                                                                  struct b_panel b, __private vec_i *sum) {
     const int vectors = SIDE_BY_SIDE(count);
 #pragma unroll 1
     for (int k = 0; k < quads; ++k) {
         vec_i wei[NV];
         load_row_of_quads(b, k, v, vectors, wei);
+        short16 columns[2][NV];
 #pragma unroll
-        for (int i = 0; i < count; ++i) {
-            const int quad = ((global const int *)src[i])[k];
+        for (int j = 0; j < 2; ++j)
 #pragma unroll
             for (int n = 0; n < vectors; ++n)
-                sum[i * NV + n] = dot_quads(sum[i * NV + n], wei[n], (vec_i)quad);
+                columns[j][n] = words_of(wei[n], j, wei_bytes_are_signed());
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            if (!has_row_words(count)) {
+                const int quad = ((global const int *)src[i])[k];
+#pragma unroll
+                for (int n = 0; n < vectors; ++n)
+                    sum[i * NV + n] = dot_quads(sum[i * NV + n], wei[n], (vec_i)quad);
+                continue;
+            }
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+                const short16 row = as_short16((vec_i)words[2 * i + j][k]);
+#pragma unroll
+                for (int n = 0; n < vectors; ++n)
+                    sum[i * NV + n] += vpmaddwd(columns[j][n], row);
+            }
         }
     }
 }
@@ -167,12 +206,15 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
 #pragma unroll
     for (int i = 0; i < count; ++i)
         src[i] = group->src + group->rows->src[group->i0 + i] + group->k0;
+    row_words words[2 * ROWS];
+    if (!wei_is_int4() && has_row_words(count))
+        widen_rows(count, src, quads, words);
 #pragma unroll
     for (int v = 0; v < NV; v += SIDE_BY_SIDE(count))
         if (wei_is_int4())
             multiply_nibbles(count, v, src, quads, b, sum + v);
         else
-            multiply_bytes(count, v, src, quads, b, sum + v);
+            multiply_bytes(count, v, src, words, quads, b, sum + v);
     if (!HAS(FLAG_QUAD_TAIL) || length == 4 * quads)
         return;
     for (int i = 0; i < count; ++i) {
