@@ -159,9 +159,9 @@ static inline __attribute__((always_inline)) void multiply_bytes(const int count
 }
 
 // The largest number of quads whose sums of 4-bit products fit into 16 bits: -128 * 15 (s8 by u4),
-// 255 * -8 (u8 by s4), 255 * 15 (u8 by u4).
+// 255 * -8 (u8 by s4), 255 * 15 (u8 by u4). With 7 bits of src they are half as large.
 static inline int quads_in_16_bits() {
-    return src_is_signed() || wei_is_signed() ? 8 : 4;
+    return (src_is_signed() || wei_is_signed() ? 8 : 4) * (HAS(FLAG_REDUCED_RANGE) ? 2 : 1);
 }
 
 // The same for 4-bit weights.

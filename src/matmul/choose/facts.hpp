@@ -130,10 +130,8 @@ struct facts : problem_facts {
     bool converts_weights() const;
     bool gathers_weights() const { return family.is_xe() && wei_reading == reading::elements; }
     bool splits_f32() const { return products > 1; }
-    // 7 bits of src are multiplied by 8 of the weights, by an instruction that saturates for 8 by 8.
-    bool uses_reduced_range() const {
-        return family.widens_bytes && run().has_reduced_src() && is_int8(run().wei.data_type);
-    }
+    // Products of pairs of bytes have 16 bits, which hold those of 7 bits of src.
+    bool uses_reduced_range() const { return family.widens_bytes && run().has_reduced_src(); }
     // Bytes are multiplied four by four by vector instructions.
     bool multiplies_quads() const {
         return row->multiplies == operands::int8 && family.multiplies_by == multiplier::vectors;
