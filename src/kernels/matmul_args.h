@@ -213,6 +213,7 @@ enum zp_term {
 
 #define MOST_ABREAST 16
 #define BLOCK_ABREAST 16    // elements of K in a block with FLAG_ABREAST
+#define BLOCK_ALONG_N 128   // the same with FLAG_ONE_GROUP, too: there is no panel (policy/int8_along_n.h)
 #define BLOCK_ALONG_K 1024  // elements of K in a block with FLAG_ALONG_K
 #define MOST_ROWS_ALONG_K 8 // rows of src of floats, at most, with FLAG_ALONG_K
 

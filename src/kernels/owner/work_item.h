@@ -31,7 +31,11 @@
 #define VALUES_APART 1 // unused: the values are where the sums are
 
 // The sum of a segment is carried from block to block.
-#define BLOCK_K (HAS(FLAG_ALONG_K) ? BLOCK_ALONG_K : HAS(FLAG_ABREAST) ? BLOCK_ABREAST : TILE_K)
+#define BLOCK_K                                                                                              \
+    (HAS(FLAG_ALONG_K)     ? BLOCK_ALONG_K                                                                   \
+     : !HAS(FLAG_ABREAST)  ? TILE_K                                                                          \
+     : HAS(FLAG_ONE_GROUP) ? BLOCK_ALONG_N                                                                   \
+                           : BLOCK_ABREAST)
 #define SUM_BEGINS(block) (SEGMENTS_ARE_SCALED ? (block)->first : (block)->opens)
 #define SUM_ENDS(block) (SEGMENTS_ARE_SCALED && (block)->last)
 #define TAKES_CORRECTION(block) ((block)->first)

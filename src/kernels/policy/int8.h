@@ -14,6 +14,7 @@ static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
 }
 
 #include "policy/int8_along_k.h"
+#include "policy/int8_along_n.h"
 
 #include "policy/int8_block.h"
 
@@ -21,9 +22,15 @@ static inline vec_i dot_quads(vec_i sum, vec_i wei, vec_i src) {
 static inline void add_wei_sums(struct b_panel b, int length, __private column_i *sum) {
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
-        multiply_along_k(1, 0, 0, 0, b.wei, b.plain, b.first, b.columns, length, sum);
+        multiply_along_k(1, true, 0, 0, 0, b.wei, b.plain, b.first, b.columns, length, 0, sum);
         return;
     }
+#if TILE_N == 64
+    if (multiplies_along_n()) {
+        multiply_along_n(1, true, 0, 0, 0, b.wei, b.plain, b.first, length, 0, sum);
+        return;
+    }
+#endif
 #endif
     const int rest = length & 3;
     for (int k = 0; k < length; k += 4) {
@@ -43,9 +50,18 @@ static inline __attribute__((always_inline)) void multiply(const int count, int 
     const long k0 = group->k0;
 #if LANES == 16
     if (HAS(FLAG_ALONG_K)) {
-        multiply_along_k(count, src, rows, k0, b.wei, b.plain, b.first, b.columns, length, sum);
+        // The next block of the tile or, at its end, the first one of the next tile.
+        const long ahead = k0 + length < group->p->k ? length : TILE_N * b.plain->column - k0;
+        multiply_along_k(count, false, src, rows, k0, b.wei, b.plain, b.first, b.columns, length, ahead, sum);
         return;
     }
+#if TILE_N == 64
+    if (multiplies_along_n()) {
+        const long ahead = TILE_N; // the same rows of the next tile
+        multiply_along_n(count, false, src, rows, k0, b.wei, b.plain, b.first, length, ahead, sum);
+        return;
+    }
+#endif
 #endif
     bytes a[ROWS];
 #pragma unroll

@@ -46,7 +46,7 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
         for (int k = 0; k < (length + 3) / 4; ++k)
             for (int v = 0; v < NV; ++v)
                 panel[k * NV + v] = load_packed_quads(w->wei, b.first + 4 * (k * PACKED_N + v * LANES));
-    else if (!HAS(FLAG_ALONG_K))
+    else if (!HAS(FLAG_ALONG_K) && !multiplies_along_n())
         pack_panel(w->wei, &p->wei, b.first, length, w->columns, (__private int *)panel);
     return b;
 }
@@ -54,6 +54,8 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
 // Prefetches the next group of rows of src: their pieces are too short for the hardware's
 // prefetchers.
 static inline void prefetch_a(bytes src, __private const long *rows, int count, long k0, int length) {
+    if (HAS(FLAG_ALONG_K) || multiplies_along_n()) // few rows stay in the caches
+        return;
 #pragma unroll 1
     for (int i = 0; i < count; ++i)
 #pragma unroll 1
@@ -66,6 +68,8 @@ static inline void prefetch_a(bytes src, __private const long *rows, int count, 
 // and there is little time for both. So do those along N: a line of each row would displace the panel's in a
 // few sets of the L1 cache.
 static inline void prefetch_b(struct b_panel b, int length, int part, int parts) {
+    if (HAS(FLAG_ALONG_K) || multiplies_along_n()) // the loops prefetch
+        return;
     if (wei_in_place() && parts <= 3) // it would delay the loads of this block
         return;
     const bool into_l1 = wei_in_place() || (parts > 8 && spec_wei_unit() != UNIT_COLUMN);

@@ -98,9 +98,9 @@ static inline int16 load_64_along_n(bytes wei, long i) {
     return (int16)(pairs & nibbles, (pairs >> 4) & nibbles);
 }
 
-// Turns four rows of K of 64 elements into 64 quads. First the 4 x 4 bytes of each four columns are
-// transposed, then the columns are put into order.
-static inline void quads_of_rows(bytes wei, long i, long stride, __private int16 *quads) {
+// Turns four rows of K of 64 elements into 64 quads, by transposing the 4 x 4 bytes of each four columns.
+// quads[v] has those of each fourth element of a row, from element v on.
+static inline void quads_of_columns(bytes wei, long i, long stride, __private int16 *quads) {
     int16 r[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j)
@@ -112,18 +112,22 @@ static inline void quads_of_rows(bytes wei, long i, long stride, __private int16
         pairs[j] = (r[j] & even) | ((r[j + 1] << 8) & odd);
         pairs[j + 1] = (as_int16(as_uint16(r[j]) >> 8) & even) | (r[j + 1] & odd);
     }
-    const int16 column0 = (pairs[0] & low) | (pairs[2] << 16);
-    const int16 column1 = (pairs[1] & low) | (pairs[3] << 16);
-    const int16 column2 = as_int16(as_uint16(pairs[0]) >> 16) | (pairs[2] & high);
-    const int16 column3 = as_int16(as_uint16(pairs[1]) >> 16) | (pairs[3] & high);
-    const int16 a = LOWER_HALVES(column0, column2), b = LOWER_HALVES(column1, column3);
-    const int16 c = UPPER_HALVES(column0, column2), d = UPPER_HALVES(column1, column3);
+    quads[0] = (pairs[0] & low) | (pairs[2] << 16);
+    quads[1] = (pairs[1] & low) | (pairs[3] << 16);
+    quads[2] = as_int16(as_uint16(pairs[0]) >> 16) | (pairs[2] & high);
+    quads[3] = as_int16(as_uint16(pairs[1]) >> 16) | (pairs[3] & high);
+}
+
+// Puts what belongs to the columns of quads_of_columns() into their order in memory: 16 of them in a vector.
+static inline void order_columns(__private int16 *x) {
+    const int16 a = LOWER_HALVES(x[0], x[2]), b = LOWER_HALVES(x[1], x[3]);
+    const int16 c = UPPER_HALVES(x[0], x[2]), d = UPPER_HALVES(x[1], x[3]);
     const int16 q[4] = {LOWER_HALVES(a, b), UPPER_HALVES(a, b), LOWER_HALVES(c, d), UPPER_HALVES(c, d)};
     const bool in_order = !wei_is_int4();
 #pragma unroll
     for (int v = 0; v < 4; v += 2) {
-        quads[v] = in_order ? q[v] : LOWER_HALVES(q[v / 2], q[v / 2 + 2]);
-        quads[v + 1] = in_order ? q[v + 1] : UPPER_HALVES(q[v / 2], q[v / 2 + 2]);
+        x[v] = in_order ? q[v] : LOWER_HALVES(q[v / 2], q[v / 2 + 2]);
+        x[v + 1] = in_order ? q[v + 1] : UPPER_HALVES(q[v / 2], q[v / 2 + 2]);
     }
 }
 
@@ -136,7 +140,8 @@ static inline int pack_along_n(bytes wei, tensor t, long begin, int n, bool wide
     for (; k + 4 <= length; k += 4) {
         if (wide) {
             int16 quads[4];
-            quads_of_rows(wei, from + k * t->row, t->row, quads);
+            quads_of_columns(wei, from + k * t->row, t->row, quads);
+            order_columns(quads);
 #pragma unroll
             for (int v = 0; v < 4; ++v)
                 vstore16(to_domain(quads[v]), v, panel + k / 4 * TILE_N + n);
@@ -148,6 +153,13 @@ static inline int pack_along_n(bytes wei, tensor t, long begin, int n, bool wide
         vstore16(to_domain(quads), 0, panel + k / 4 * TILE_N + n);
     }
     return k;
+}
+
+// Whether a few rows are multiplied with the weights of a tile without a panel (policy/int8_along_n.h). The
+// host sets the flag for weights along N only if all tiles have 64 columns and K is a multiple of 4
+// (reads_rows in src/matmul/choose/arithmetic.cpp).
+static inline bool multiplies_along_n() {
+    return spec_wei_unit() == UNIT_COLUMN && HAS(FLAG_ONE_GROUP);
 }
 
 // Packs the panel of a block. begin: element offset of the block in wei.

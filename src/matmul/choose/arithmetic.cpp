@@ -63,18 +63,21 @@ kernels::zp_term zp_term_of(const facts &f, bool zero_points_fit, bool sums_are_
     return f.segment <= 128 ? kernels::ZP_TERM_S16 : kernels::ZP_TERM_S32;
 }
 
-bool reads_rows(const facts &f) {
+bool reads_rows(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     const zemm_data_type_t wei = p.wei.data_type;
+    if (f.laid_out->wei_unit != UNIT_COLUMN || p.n() % f.row->tile_n != 0)
+        return false;
+    if (f.multiplies_quads())
+        return f.row->lanes == 16 && f.row->tile_n == 64 && !a.has_quad_tail;
     return f.row->multiplies == operands::f32 && f.row->lanes > 1 && !p.integer() &&
-           p.n() % f.row->tile_n == 0 && f.laid_out->wei_unit == UNIT_COLUMN &&
            (wei == zemm_f32 || wei == zemm_f16 || wei == zemm_bf16);
 }
 
 bool differs_for_one_group(const facts &f, const arithmetic &a) {
     const problem &p = f.run();
     if (f.multiplies_quads())
-        return is_int4(p.wei.data_type) || a.flips_weights;
+        return is_int4(p.wei.data_type) || a.flips_weights || a.reads_rows;
     if (f.row->family == isa_family::avx512_bf16)
         return is_small_float(p.wei.data_type);
     return f.row->multiplies == operands::f32 && !p.integer() &&
@@ -110,7 +113,7 @@ arithmetic arithmetic_of(const facts &f) {
     a.zp_term = zp_term_of(f, zero_points_fit, a.sums_are_bits);
     // A part of K ends where another one begins, or where K ends.
     a.has_quad_tail = f.multiplies_quads() && (!f.has_quads() || p.k() % 4 != 0);
-    a.reads_rows = reads_rows(f);
+    a.reads_rows = reads_rows(f, a);
     a.src_in_place = p.src.data_type == zemm_f32 && f.src_unit == UNIT_COLUMN;
     a.differs_for_one_group = differs_for_one_group(f, a);
     a.is_usual_along_k = is_usual_along_k(f, a);

@@ -21,7 +21,7 @@ struct arithmetic {
     bool has_quad_tail;       // a part of K that is multiplied four by four may end with fewer elements
 
     // Rows where a work-item owns a tile:
-    bool reads_rows;   // the policy can multiply float weights that lie along N from where they are
+    bool reads_rows;   // the policy can multiply a few rows by weights that lie along N from where they are
     bool src_in_place; // the policy multiplies src as it is in memory
     // The policy multiplies weights in another way if it uses them only once.
     bool differs_for_one_group;

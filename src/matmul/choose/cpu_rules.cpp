@@ -62,7 +62,8 @@ bool suits(const facts &f, std::string &why) {
     }
     // Small floats are converted once for each group of rows. Groups of the narrow tile have 1, 2, 4, 8 or
     // 12 rows, those of the wide tile any number up to 6.
-    const bool stays_narrow = f.is_without_panel && (!is_small_float(p.wei.data_type) || rows == 1);
+    const bool stays_narrow = f.is_without_panel && row.multiplies != operands::int8 &&
+                              (!is_small_float(p.wei.data_type) || rows == 1);
     if (row.wide_n == 0 || stays_narrow || 4 * up(n, row.tile_n) <= 3 * up(n, row.wide_n))
         return true;
     why = text("a tile of %d columns is better", row.wide_n);

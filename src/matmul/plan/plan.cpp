@@ -161,15 +161,16 @@ plan make_plan(const candidate &c, const ze::device &dev) {
     if ((flags & FLAG_WIDE_SUMS) && block.segment == block.k)
         block.segment = block.k_range;
 
+    if (!is_xe && (f.wei_reading == reading::packed || a.reads_rows) && block.tile_rows <= row.rows_at_once)
+        flags |= FLAG_ONE_GROUP;
+    const zemm_dim_t abreast_k = flags & FLAG_ONE_GROUP ? BLOCK_ALONG_N : BLOCK_ABREAST;
     const zemm_dim_t block_k = is_xe                ? f.panel_k * f.panels
                                : f.is_without_panel ? BLOCK_ALONG_K
-                               : block.abreast > 1  ? BLOCK_ABREAST
+                               : block.abreast > 1  ? abreast_k
                                                     : row.tile_k;
     // If K is one segment, it may be cut into ranges.
     if (block.segment <= std::min<zemm_dim_t>(block_k, block.k_range))
         flags |= FLAG_WHOLE_SEGMENTS;
-    if (!is_xe && (f.wei_reading == reading::packed || a.reads_rows) && block.tile_rows <= row.rows_at_once)
-        flags |= FLAG_ONE_GROUP;
     if (block.abreast > 1)
         flags |= FLAG_ABREAST;
     if (result.local_bytes != 0)

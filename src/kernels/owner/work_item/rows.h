@@ -46,7 +46,8 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
 
 // Loads scales and corrections of all rows for one group of K. What needs a conversion is gathered
 // first and then converted a vector at a time. One loop does both: with vectors in it, CPU compilers
-// do not spend time on turning it into another.
+// do not spend time on turning it into another. Rows past the end have no factors, for nobody reads their
+// sums.
 static inline void load_row_factors(global const struct matmul_problem *p,
                                     const struct matmul_arguments *args, const struct k_block *block,
                                     __private struct tile_rows *rows) {
@@ -55,7 +56,7 @@ static inline void load_row_factors(global const struct matmul_problem *p,
     const bool has_bytes = HAS(FLAG_SRC_SCALE_K) && (type == DT_E8M0 || type == DT_F8_E4M3);
     column_us codes;
 #pragma unroll 1
-    for (int i = 0; i < rows->padded; ++i) {
+    for (int i = 0; i < rows->count; ++i) {
         const int v = i / LANES, lane = i % LANES;
         if (HAS_ROW_CORRECTIONS)
             ((__private int *)rows->correction)[i] =
@@ -68,7 +69,7 @@ static inline void load_row_factors(global const struct matmul_problem *p,
         else if (HAS(FLAG_SRC_SCALE_K))
             ((__private float *)rows->scale)[i] =
                 load_scale(args->src_scale, type, args->host_src_scale, scale);
-        if (lane != LANES - 1 && i != rows->padded - 1)
+        if (lane != LANES - 1 && i != rows->count - 1)
             continue;
         if (spec_zp_term() == ZP_TERM_F32)
             rows->correction[v] = to_column_f(as_column_i(rows->correction[v]));
