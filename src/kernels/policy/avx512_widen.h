@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A few rows of floats by packed weights of 8 and 4 bits (AVX512F), limited by reading the weights.
 // There is one instruction less for each 16 weights than in policy/fma.h, and often two:
-// - 4 bits: vpermps looks an f32 up in a table of 16. It takes the low four bits of each element as
-//   the index and ignores the others, so no bits are masked. The panel has the weights twice: as they
-//   are, and shifted by four bits. Loads at byte offsets 0 to 3 bring every other four bits down.
+// - 4 bits: vpermw looks 32 of them up in a table of halves of bf16, which has all values exactly. It takes
+//   the low five bits of each element as the index, and the table has all values twice, so no bits are
+//   masked. A word has an even column in its low half and the next one in its high half, and either is an
+//   f32 after one more instruction.
 //   Zero points leave the loop: sum s (w - zw) = sum s (w - c) - (zw - c) * sum s. The centre c of the
 //   type keeps both terms as small as the products.
 // - 8 bits: vpmovsxbd or vpmovzxbd loads the four elements of K of four columns, in the order of
@@ -38,19 +39,18 @@
 #define WEI_SHIFT 0
 typedef vec_i panel_vec;
 
-// Four elements of K of the 64 columns: a step. In the panel it has four vectors, and one more is
-// behind the last step, because loads begin up to three bytes later than a vector.
-#define STEP_VECTORS 4
-#define PANEL_VECTORS (TILE_K / 4 * STEP_VECTORS + 1)
+// Of 8-bit weights, the zero points of a step.
+#define PANEL_VECTORS (4 * NV)
 
-// The weights of a block. wei: where they are in memory. panel: those of 4 bits as they are multiplied;
-// for bytes the zero points, in the order of the bytes of a step.
+// The weights of a block. wei: where they are in memory. panel: for bytes the zero points, in the order of
+// the bytes of a step.
 struct b_panel {
     bytes wei;
     __private const vec_i *panel;
     __private const vec_i *zero_points;
 };
 
+// Four elements of K of the 64 columns are a step.
 static inline int step_bytes() {
     return 4 * PACKED_N * wei_bits() / 8;
 }
@@ -78,21 +78,9 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
                                     __private panel_vec *panel) {
     const long first = block_begin(w, p, k0);
     const struct b_panel b = {w->wei + first * wei_bits() / 8, panel, wei_zp};
-    if (wei_bits() == 8) {
-        if (HAS(FLAG_WEI_ZP))
-            for (int v = 0; v < NV; ++v)
-                spread_zero_points(wei_zp[v], panel + 4 * v);
-        return b;
-    }
-    const int steps = (length + 3) / 4;
-#pragma unroll 1
-    for (int s = 0; s < steps; ++s, panel += STEP_VECTORS)
-#pragma unroll
-        for (int v = 0; v < 2; ++v) {
-            const vec_i loaded = vload16(v, (global const int *)(b.wei + s * step_bytes()));
-            panel[v] = loaded;
-            panel[2 + v] = loaded >> 4;
-        }
+    if (wei_bits() == 8 && HAS(FLAG_WEI_ZP))
+        for (int v = 0; v < NV; ++v)
+            spread_zero_points(wei_zp[v], panel + 4 * v);
     return b;
 }
 
@@ -110,20 +98,14 @@ static inline void add_wei_sums(struct b_panel b, int length, __private column_i
 // ---- 4 bits. In a vector of a step, each element has four of K of an even column in its low half,
 // and those of the next column in its high half.
 
-static inline vec_f four_bit_values() {
+// The values as halves of bf16, twice.
+static inline ushort32 four_bit_values() {
     const vec_i numbers = (vec_i)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    if (wei_is_small_float())
-        return values_of_codes(numbers);
-    return to_vec_f(spec_wei_dt() == DT_S4 ? (numbers ^ 8) - 8 : numbers - wei_centre());
-}
-
-struct __attribute__((packed)) unaligned_vec {
-    vec_i vec;
-};
-
-static inline vec_f look_up(vec_f table, __private const vec_i *from, int byte) {
-    return vpermps(table,
-                   ((__private const struct unaligned_vec *)((__private const uchar *)from + byte))->vec);
+    const vec_f values = wei_is_small_float()
+                             ? values_of_codes(numbers)
+                             : to_vec_f(spec_wei_dt() == DT_S4 ? (numbers ^ 8) - 8 : numbers - wei_centre());
+    const ushort16 halves = convert_ushort16(as_uint16(values) >> 16);
+    return CONCATENATED16(halves, halves);
 }
 
 static inline __attribute__((always_inline)) void
@@ -132,7 +114,7 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
     // apart, for a row alone would wait for its own sums.
     vec_f part[ROWS * 4][2];
     const int parts = count == 1 ? 2 : 1;
-    const vec_f table = four_bit_values();
+    const ushort32 table = four_bit_values();
 #pragma unroll
     for (int i = 0; i < count * 4; ++i)
         part[i][0] = part[i][1] = (vec_f)0.f;
@@ -140,17 +122,19 @@ multiply_int4(const int count, __private const float *a, int length, struct b_pa
     for (int s = 0; s < (length + 3) / 4; ++s) {
         prefetch_step(b, length, s);
 #pragma unroll
-        for (int byte = 0; byte < 4; ++byte) {
+        for (int v = 0; v < 2; ++v) {
+            const vec_i loaded = vload16(v, (global const int *)(b.wei + s * step_bytes()));
 #pragma unroll
-            for (int v = 0; v < 2; ++v) {
-                const vec_f first = look_up(table, b.panel + s * STEP_VECTORS + v, byte);
-                const vec_f second = look_up(table, b.panel + s * STEP_VECTORS + 2 + v, byte);
+            for (int k = 0; k < 4; ++k) {
+                const ushort32 index = __builtin_astype(loaded >> 4 * k, ushort32);
+                const vec_i words = __builtin_astype(vpermw(table, index), vec_i);
+                const vec_f even = first_of_words(words), odd = second_of_words(words);
 #pragma unroll
                 for (int i = 0; i < count; ++i) {
-                    __private const float *pair = a + i * TILE_K + 4 * s + 2 * (byte & 1);
-                    __private vec_f *to = part[i * 4 + v * 2 + byte / 2];
-                    to[0] = fma((vec_f)pair[0], first, to[0]);
-                    to[parts - 1] = fma((vec_f)pair[1], second, to[parts - 1]);
+                    const vec_f src = (vec_f)a[i * TILE_K + 4 * s + k];
+                    const int part_of_k = parts == 2 ? k % 2 : 0;
+                    part[i * 4 + v * 2][part_of_k] = fma(src, even, part[i * 4 + v * 2][part_of_k]);
+                    part[i * 4 + v * 2 + 1][part_of_k] = fma(src, odd, part[i * 4 + v * 2 + 1][part_of_k]);
                 }
             }
         }
