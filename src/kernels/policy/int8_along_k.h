@@ -10,13 +10,39 @@
 
 #if LANES == 16
 
+// Elements of src for 64 weights of a column. The host lets only K through that has whole ones.
+#define ROW_PIECES (BLOCK_ALONG_K / 64)
+
+// Loads 64 contiguous elements of K of one column. Of 4-bit types those with even numbers come first.
+static inline int16 load_64_along_k(bytes wei, long i) {
+    if (!wei_is_int4())
+        return vload16(0, (global const int *)(wei + i));
+    const int8 pairs = vload8(0, (global const int *)(wei + (i >> 1)));
+    const uint16 shifts = (uint16)((uint8)0, (uint8)4);
+    return as_int16(as_uint16((int16)(pairs, pairs)) >> shifts) & 0x0f0f0f0f;
+}
+
+// Brings `length` elements of a row of src into the order of load_64_along_k() for 4-bit types.
+static inline void order_pieces(bytes row, int length, __private int16 *pieces) {
+#pragma unroll 1
+    for (int k = 0; k < length; k += 64) {
+        const ushort16 a = vload16(0, (global const ushort *)(row + k));
+        const ushort16 b = vload16(1, (global const ushort *)(row + k));
+        const int4 even_a = as_int4(convert_uchar16(a & (ushort)0xff)),
+                   odd_a = as_int4(convert_uchar16(a >> 8));
+        const int4 even_b = as_int4(convert_uchar16(b & (ushort)0xff)),
+                   odd_b = as_int4(convert_uchar16(b >> 8));
+        pieces[k / 64] = (int16)(even_a, even_b, odd_a, odd_b);
+    }
+}
+
 // lanes[i * 16 + j]: row i of src times column n + j, for `abreast` columns, over `length` elements from k0
-// on. A row of ones if `ones`. Columns past the end repeat the last one. Weights `ahead` elements further on
-// are prefetched.
+// on. A row of ones if `ones`. pieces: the rows in the order of 4-bit weights, if these are. Columns past the
+// end repeat the last one. Weights `ahead` elements further on are prefetched.
 static inline __attribute__((always_inline)) void
 multiply_columns(const int count, const int abreast, const bool ones, bytes src, __private const long *rows,
-                 long k0, bytes wei, tensor t, long first, int n, int columns, int length, long ahead,
-                 __private int16 *lanes) {
+                 long k0, __private const int16 *pieces, bytes wei, tensor t, long first, int n, int columns,
+                 int length, long ahead, __private int16 *lanes) {
     int16 own[ROWS * 4], w[8];
     long column[8];
     column[0] = first + min(n, columns - 1) * t->column;
@@ -30,13 +56,14 @@ multiply_columns(const int count, const int abreast, const bool ones, bytes src,
     for (int k = 0; k < length; k += 64) {
 #pragma unroll
         for (int j = 0; j < abreast; ++j) {
-            w[j] = to_domain(load_quads_along_k(wei, column[j] + k));
+            w[j] = to_domain(load_64_along_k(wei, column[j] + k));
             prefetch_line_l2(wei + (column[j] + k + ahead) * wei_bits() / 8);
         }
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            const int16 a =
-                ones ? (int16)0x01010101 : vload16(0, (global const int *)(src + rows[i] + k0 + k));
+            const int16 a = ones            ? (int16)0x01010101
+                            : wei_is_int4() ? pieces[i * ROW_PIECES + k / 64]
+                                            : vload16(0, (global const int *)(src + rows[i] + k0 + k));
 #pragma unroll
             for (int j = 0; j < abreast; ++j)
                 own[i * abreast + j] = dot_quads(own[i * abreast + j], w[j], a);
@@ -57,19 +84,25 @@ multiply_along_k(const int count, const bool ones, bytes src, __private const lo
                  tensor t, long first, int columns, int length, long ahead, __private int16 *sum) {
     // Columns at once: their sums and addresses stay in registers.
     const int abreast = count <= 2 ? 8 : count <= 4 ? 4 : 2;
+    int16 pieces[ROWS * ROW_PIECES];
+    if (wei_is_int4() && !ones) {
+#pragma unroll 1
+        for (int i = 0; i < count; ++i)
+            order_pieces(src + rows[i] + k0, length, pieces + i * ROW_PIECES);
+    }
 #pragma unroll 1
     for (int v = 0; v < NV; ++v) {
         int16 lanes[ROWS * 16];
         if (count == 1) {
 #pragma unroll
             for (int n = 0; n < 16; n += abreast)
-                multiply_columns(count, abreast, ones, src, rows, k0, wei, t, first, v * LANES + n, columns,
-                                 length, ahead, lanes + n);
+                multiply_columns(count, abreast, ones, src, rows, k0, pieces, wei, t, first, v * LANES + n,
+                                 columns, length, ahead, lanes + n);
         } else {
 #pragma unroll 1
             for (int n = 0; n < 16; n += abreast)
-                multiply_columns(count, abreast, ones, src, rows, k0, wei, t, first, v * LANES + n, columns,
-                                 length, ahead, lanes + n);
+                multiply_columns(count, abreast, ones, src, rows, k0, pieces, wei, t, first, v * LANES + n,
+                                 columns, length, ahead, lanes + n);
         }
 #pragma unroll 1
         for (int i = 0; i < count; ++i)

@@ -25,14 +25,6 @@ static inline int16 spread_eights(int8 eights) {
     return SPREAD_NIBBLES(int16, fours);
 }
 
-// Loads 64 contiguous elements of K of one column as 16 quads, from element i on. For 4-bit types i
-// is even.
-static inline int16 load_quads_along_k(bytes wei, long i) {
-    if (!wei_is_int4())
-        return vload16(0, (global const int *)(wei + i));
-    return spread_eights(vload8(0, (global const int *)(wei + (i >> 1))));
-}
-
 // Loads 32 contiguous elements of K of each of two columns, as 8 quads each.
 static inline int16 load_two_columns(bytes wei, long first, long second) {
     if (!wei_is_int4())
