@@ -121,6 +121,7 @@
 //   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
 //   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
+//   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
 //   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
 //                       taken row by row: multiply adds those of one row. With it
 //   struct group_ahead, begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of
@@ -131,6 +132,10 @@
 // Most policies are a few lines on top of a shared one: policy/int8.h needs DOT, a dot product of
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
 #pragma once
+
+#ifndef PREFETCHES_DST
+#define PREFETCH_DST(p, dst, first_row, t)
+#endif
 
 #include "tile.h"
 

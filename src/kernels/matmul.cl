@@ -205,6 +205,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     if (spec_stage() != STAGE_ADD_RANGES) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
         clear_sums(p, &t);
+        PREFETCH_DST(p, dst, first_row, &t);
         if (is_there)
             sum_range(src, wei, p, &args, &first, &at, &t);
     }

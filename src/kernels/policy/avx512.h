@@ -12,4 +12,6 @@
 #include "policy/bf16.h"
 #include "policy/small_words.h"
 
+#define PREFETCHES_DST 1
+
 #include "policy/fma.h"

@@ -20,6 +20,7 @@
 #endif
 
 #define ANY_ROW_COUNT 1
+#define PREFETCHES_DST 1
 #define SUM_FACTOR 1.f
 #define WEI_SHIFT 0
 #define PANEL_VECTORS (TILE_K / 2 * NV)

@@ -12,4 +12,6 @@ vec_i __attribute__((overloadable))
 vpdpbusd(vec_i sum, vec_i u, vec_i s) __asm("llvm.x86.avx512.vpdpbusd.512");
 #define DOT(sum, u, s) vpdpbusd(sum, u, s)
 
+#define PREFETCHES_DST 1
+
 #include "policy/int8.h"

@@ -8,6 +8,7 @@
 void llvm_prefetch(global const uchar *address, int write, int locality, int data) __asm("llvm.prefetch.p1");
 #define prefetch_line(address) llvm_prefetch(address, 0, 3, 1)
 #define prefetch_line_l2(address) llvm_prefetch(address, 0, 2, 1)
+#define prefetch_line_to_write(address) llvm_prefetch(address, 1, 3, 1)
 #else
 #define prefetch_line(address) ((void)(address))
 #define prefetch_line_l2(address) ((void)(address))

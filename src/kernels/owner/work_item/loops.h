@@ -179,3 +179,24 @@ static inline void subtract_last_terms(__private struct tile *t) {
 static inline void finish_slices(global const struct matmul_problem *p, const struct matmul_arguments *args,
                                  global uchar *dst, __private const struct tile *t, const struct place *at,
                                  long first_row, __private const column_f *values) {}
+
+#ifdef PREFETCHES_DST
+#define PREFETCH_DST(p, dst, first_row, t) prefetch_dst(p, dst, first_row, t)
+
+// Prefetches the tile of dst before its products. Its rows are stored one after the other at the end, and a
+// store of a line that is in memory would make the following ones wait.
+CALLED void prefetch_dst(global const struct matmul_problem *p, global const uchar *dst, long first_row,
+                         __private const struct tile *t) {
+    if (p->dst.column != 1 || IS_PARTIAL(p))
+        return;
+    const int bits = type_bits(p->dst.data_type);
+#pragma unroll 1
+    for (int i = 0; i < t->count; ++i) {
+        const struct row_index r = row_at(p, first_row + i);
+        global const uchar *row = dst + (row_offset(p, &p->dst, &r) + t->n0) * bits / 8;
+#pragma unroll 1
+        for (int b = 0; b < t->columns * bits / 8; b += 64)
+            prefetch_line_to_write(row + b);
+    }
+}
+#endif
