@@ -59,6 +59,13 @@ static inline ushort float_to_bf16(float x) {
     return (rounded & 0x7f80) ? rounded : (ushort)(rounded & 0x8000);
 }
 
+// The same in the low halves, but with the denormal results.
+static inline uint16 bf16_bits(float16 x) {
+    const uint16 bits = as_uint16(x);
+    const uint16 rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    return (isnan(x) ? bits | 0x400000 : rounded) >> 16;
+}
+
 // 4-bit elements: two in a byte, the even one in the low half. A store keeps the other one.
 static inline int load_nibble(bytes p, long i) {
     return (p[i >> 1] >> ((i & 1) * 4)) & 15;

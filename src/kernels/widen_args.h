@@ -8,9 +8,10 @@
 namespace zemm::kernels {
 #endif
 
-// A work-item converts up to `piece` elements of a row. Strides are those of src, in elements.
+// A work-item copies up to `piece` elements of a row. Strides are those of src, in elements.
 struct widen_problem {
     arg_i64 k, piece;
+    arg_i64 wide_row; // elements from row to row of the copy
     arg_i64 offset0;
     arg_i64 dims[MATMUL_MAX_BATCH_NDIMS + 1]; // of the batch, and M
     arg_i64 strides[MATMUL_MAX_BATCH_NDIMS + 1];

@@ -7,11 +7,8 @@
 
 #define WORD_DT DT_BF16
 
-// Rounded to nearest even. A NaN stays a quiet NaN.
 static inline uint16 half_bits(float16 x) {
-    const uint16 bits = as_uint16(x);
-    const uint16 rounded = bits + 0x7fff + ((bits >> 16) & 1);
-    return (isnan(x) ? bits | 0x400000 : rounded) >> 16;
+    return bf16_bits(x);
 }
 
 static inline uint16 halves_of_codes(int16 codes) {

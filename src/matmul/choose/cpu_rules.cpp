@@ -100,12 +100,29 @@ bool is_worth_packing(const facts &f) {
            f.rows.likely >= fewest_tiles * f.row->tile_m;
 }
 
-// Converting src takes about as long here as in the tiles of one column of tiles. A launch takes as long
-// as some millions of multiply-adds. The wide src must not fill the memory.
-bool is_worth_widening(const facts &f) {
-    constexpr zemm_dim_t fewest_products = 1 << 22, most_elements = 1 << 27;
+namespace {
+
+// Whether tiles of AMX read src slowly from where it is: its rows begin inside of cache lines, or fall into
+// the same sets of the L1 cache.
+bool is_slow_for_tiles(const memory_desc &src) {
+    constexpr zemm_dim_t line = 64, all_sets = 2048; // bytes; 16 rows of 2048 bytes need more ways than there are
+    const zemm_dim_t stride = src.strides[src.ndims - 2] * data_type_bits(src.data_type) / 8;
+    return stride % line != 0 || stride % all_sets == 0;
+}
+
+} // namespace
+
+// Converting src takes about as long here as in the tiles of one column of tiles. A core that reads what others
+// have copied gains that time back in about 1024 columns. A launch takes as long as some millions of
+// multiply-adds. The wide src must not fill the memory.
+bool is_worth_widening(const facts &f, zemm_data_type_t wide, const ze::device &dev) {
+    constexpr zemm_dim_t fewest_products = 1 << 22, fewest_columns = 1024, most_elements = 1 << 27;
     const problem &p = f.run();
-    return p.n() > f.row->tile_n && md_nelems(p.src) <= most_elements &&
+    const zemm_data_type_t src = p.src.data_type;
+    const bool converts = is_small_float(src) || (f.family.has_tiles() && src != wide);
+    const bool copies = f.family.has_tiles() && p.n() >= fewest_columns * zemm_dim_t(dev.compute_units) &&
+                        is_slow_for_tiles(p.src);
+    return (converts || copies) && p.n() > f.row->tile_n && md_nelems(p.src) <= most_elements &&
            f.rows.all * p.n() >= fewest_products / p.k();
 }
 
@@ -186,7 +203,9 @@ cpu_cut cut_for_cpu(const facts &f, const cut_choice &chosen, const ze::device &
     };
     zemm_dim_t tiles = tiles_of(low_tile(f)), ranges = most_ranges(f);
     if (ranges > 1)
-        ranges = std::min(checked_ceil_div(enough, tiles * c.along_n * batch, "K"), ranges);
+        ranges = std::min(checked_ceil_div(f.family.has_tiles() ? dev.compute_units : enough,
+                                           tiles * c.along_n * batch, "K"),
+                          ranges);
     ranges = std::max(chosen.ranges != 0 ? chosen.ranges : ranges, checked_ceil_div(k, f.longest_range, "K"));
     c.k_range = f.k_range(ranges);
     c.ranges = checked_ceil_div(k, c.k_range, "K");

@@ -19,8 +19,8 @@ bool multiplies_along_k(const facts &f);
 bool has_few_rows_along_n(const facts &f);
 // Whether weights are better packed before the matmul runs.
 bool is_worth_packing(const facts &f);
-// Whether a src of small floats is better made wider before the matmul runs.
-bool is_worth_widening(const facts &f);
+// Whether src is better copied before the matmul runs, in the type that the row multiplies.
+bool is_worth_widening(const facts &f, zemm_data_type_t wide, const ze::device &dev);
 
 struct cpu_cut {
     zemm_dim_t tiles_along_n;    // in work-items of a work-group

@@ -118,21 +118,37 @@ void sort_tiles(const problem &p, const ze::device &dev, const layouts &in, std:
                      [](const candidate &a, const candidate &b) { return a.clocks < b.clocks; });
 }
 
-// The type of floats that the row multiplies.
-zemm_data_type_t multiplied_type(const kernel_row &row) {
-    if (row.multiplies == operands::f32)
+// The type in which the row multiplies src.
+zemm_data_type_t multiplied_type(const facts &f) {
+    if (f.row->multiplies == operands::int8)
+        return f.run().src.data_type;
+    if (f.row->multiplies == operands::f32)
         return zemm_f32;
-    return row.traits().half_is_f16 ? zemm_f16 : zemm_bf16;
+    return f.family.half_is_f16 ? zemm_f16 : zemm_bf16;
+}
+
+// src with its rows of K one after the other. Tiles get rows that begin at cache lines, an odd number of
+// lines apart.
+memory_desc wide_src(const facts &f) {
+    const memory_desc &src = f.run().src;
+    const zemm_data_type_t type = multiplied_type(f);
+    if (!f.family.has_tiles())
+        return md_with_strides(src.ndims, src.dims, type, nullptr);
+    const zemm_dim_t line = 8 * 64 / data_type_bits(type); // elements in a cache line
+    zemm_dim_t strides[ZEMM_MAX_NDIMS], stride = (checked_ceil_div(f.run().k(), line, "K") | 1) * line;
+    strides[src.ndims - 1] = 1;
+    for (int d = src.ndims - 2; d >= 0; stride *= src.dims[d--])
+        strides[d] = stride;
+    return md_with_strides(src.ndims, src.dims, type, strides);
 }
 
 // nullptr if the row reads src as it is. f: of the problem with the weights as the row reads them.
 std::shared_ptr<const src_widening> widen_first(const facts &f, const ze::device &dev) {
-    if (f.empty || f.family.is_xe() || dev.kind != zemm_cpu || !is_small_float(f.run().src.data_type) ||
-        !is_worth_widening(f))
+    if (f.empty || f.family.is_xe() || dev.kind != zemm_cpu || !is_worth_widening(f, multiplied_type(f), dev))
         return nullptr;
     auto result = std::make_shared<src_widening>();
     problem wide = f.run();
-    wide.src = md_with_strides(wide.ndims(), wide.src.dims, multiplied_type(*f.row), nullptr);
+    wide.src = wide_src(f);
     const problem_facts of_problem = facts_of(wide);
     result->wide =
         facts_of(*f.row, of_problem, std::make_shared<const laid_out_problem>(wide, wide.wei, of_problem));

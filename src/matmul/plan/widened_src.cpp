@@ -7,10 +7,11 @@
 
 namespace zemm::matmul {
 
-static_assert(sizeof(kernels::widen_problem) == 8 * (4 + 2 * (MATMUL_MAX_BATCH_NDIMS + 1)) + 8);
+static_assert(sizeof(kernels::widen_problem) == 8 * (5 + 2 * (MATMUL_MAX_BATCH_NDIMS + 1)) + 8);
 
 launch widen_launch(const memory_desc &src, const memory_desc &wide, const operand &from, const operand &to) {
-    constexpr zemm_dim_t piece = 1024; // elements that make a work-item worth its launch
+    // Elements that make a work-item worth its launch.
+    const zemm_dim_t piece = src.data_type == wide.data_type ? 8192 : 1024;
     kernels::widen_problem block = {};
     const int column = src.ndims - 1;
     zemm_dim_t rows = 1;
@@ -24,6 +25,7 @@ launch widen_launch(const memory_desc &src, const memory_desc &wide, const opera
     block.column = src.strides[column];
     block.offset0 = src.offset0;
     block.piece = piece;
+    block.wide_row = wide.strides[column - 1];
     launch_plan plan;
     plan.kernel = "widen_src";
     plan.constants = {{SPEC_SRC_DT, uint32_t(src.data_type)}, {SPEC_DST_DT, uint32_t(wide.data_type)}};
