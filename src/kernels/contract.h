@@ -72,6 +72,8 @@
 //                       as f32; else SUM_BEGIN is 0
 //   WALK_COLUMNS(args, p, segment, t), WALK_ROWS(args, block, rows)   optional: the next loads of
 //                       scales, zero points and sums of src are those of a segment
+//   GO_TO_ROW(p, linear, i, r)   optional: makes *r row i of a tile, of which it is row i - 1, or row 0. linear:
+//                       the number of row i in the whole batch
 //   VALUES_APART        elements of the array that values_of may fill
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
@@ -124,10 +126,12 @@
 //   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
 //   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
 //                       taken row by row: multiply adds those of one row. With it
-//   struct group_ahead, begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of
-//                       the group of rows from row i0 of the tile on. rows: offsets of ROWS rows in
-//                       src
-//   multiply_part(ahead)   makes one of ROWS parts of them
+//   PRODUCTS_AHEAD      members of struct tile: wei, the weights of the block whose products are made, of
+//                       which multiply reads .products, and ahead, the group
+//   struct group_ahead, open_groups(rows, count, ahead)   prepares the groups of a tile
+//   begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of the group of rows from
+//                       row i0 of the tile on. rows: those of the tile
+//   PARTS, multiply_part(ahead)   makes one of so many parts of them
 //
 // Most policies are a few lines on top of a shared one: policy/int8.h needs DOT, a dot product of
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
@@ -142,6 +146,9 @@
 #ifndef WALK_COLUMNS
 #define WALK_COLUMNS(args, p, segment, t)
 #define WALK_ROWS(args, block, rows)
+#endif
+#ifndef GO_TO_ROW
+#define GO_TO_ROW(p, linear, i, r) (*(r) = row_at(p, linear))
 #endif
 #ifndef BEFORE_PRODUCTS
 #define BEFORE_PRODUCTS()

@@ -36,9 +36,14 @@ CALLED long batch_offset(global const struct matmul_problem *p, tensor t, const 
     return offset;
 }
 
+// The number of the group that row m belongs to.
+#ifndef GROUP_OF_ROW
+#define GROUP_OF_ROW(t, m) ((m) / (t)->row_group)
+#endif
+
 // The offset where row r begins in a tensor. column_offset is added to it.
 static inline long row_offset(global const struct matmul_problem *p, tensor t, const struct row_index *r) {
-    return batch_offset(p, t, r) + r->m / t->row_group * t->row;
+    return batch_offset(p, t, r) + GROUP_OF_ROW(t, r->m) * t->row;
 }
 
 static inline long column_offset(tensor t, long column) {

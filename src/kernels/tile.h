@@ -8,6 +8,10 @@
 #define VECTORS(rows) ((rows) / VEC_ROWS * NV)
 #define TILE_VECTORS VECTORS(TILE_M)
 
+#ifndef PRODUCTS_AHEAD
+#define PRODUCTS_AHEAD
+#endif
+
 struct tile {
     int count, columns; // rows of the tile, and columns of this work-item, that are in the matrix
     long n0;            // the work-item's first column
@@ -17,6 +21,7 @@ struct tile {
     column_i wei_zp[NV], wei_sum[NV];
     column_f wei_scale[NV];
     OWN_TILES
+    PRODUCTS_AHEAD
     vec_i sum[TILE_VECTORS];    // sums that are not scaled yet; bits of f32 unless FLAG_INTEGER
     vec_f result[TILE_VECTORS]; // sums of scaled segments
 };

@@ -77,7 +77,8 @@ static inline struct b_panel load_b(const struct wei_source *w, global const str
         pack_panel(w->wei, &p->wei, first, length, w->columns, (__private int *)panel);
     for (int i = rows * NV; i < padded * NV; ++i)
         panel[i] = 0;
-    const struct b_panel b = {wei_in_place() ? (ulong)(w->wei + first) : (ulong)panel, panel};
+    struct b_panel b = {.whole = wei_in_place() ? (ulong)(w->wei + first) : (ulong)panel, .panel = panel};
+    find_next_wei(w->wei, first, length, &b);
     return b;
 }
 

@@ -73,28 +73,63 @@ static inline int next_count(int left) {
 }
 
 #ifdef MULTIPLIES_AHEAD
-// Multiplies all groups of rows of the tile and scales their sums, row by row. The products of a group
-// are made in parts, while the rows of the group before it are scaled: tiles multiply and vectors scale
-// at the same time. The loop begins one group early, which has products but no rows.
-static inline void multiply_tile(bytes src, global const struct matmul_problem *p,
-                                 const struct matmul_arguments *args, __private struct tile *t,
-                                 const struct k_block *block, struct b_panel b) {
+// Elements of K in the block that follows; 0: there is none.
+static inline int next_length(global const struct matmul_problem *p, const struct k_block *block) {
+    const k_index k1 = block->k0 + block->length, segment = (k_index)p->segment;
+    const k_index segment_end = (block->segment + 1 + (block->last ? 1 : 0)) * segment;
+    return (int)min((k_index)BLOCK_K, min(segment_end, block->end) - k1);
+}
+
+// The products of a group of rows are made in parts, while the rows of the group before it are scaled: tiles
+// multiply and vectors scale at the same time. The products of the first group are made before, or beside the
+// last group of the block before: not if that is the same group, which waits for its weights, nor if the
+// weights of the panel need zero points that are not known then.
+static inline void multiply_block(const struct k_block *block, bytes src,
+                                  global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                  const struct wei_source *source, __private panel_vec *panel,
+                                  __private struct tile *t) {
+    const bool goes_on = t->count > ROWS && (HAS(FLAG_INTEGER) || !HAS(FLAG_WEI_ZP_K));
+    const int following = goes_on ? next_length(p, block) : 0;
+    __private struct group_ahead *ahead = &t->ahead;
+    if (block->opens)
+        open_groups(t->rows.src, t->rows.padded, ahead);
+    if (block->opens || !goes_on) {
+        t->wei = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
+        begin_group(src, &t->rows, 0, block->k0, block->length, t->wei, ahead);
+#pragma unroll 1
+        for (int i = 0; i < PARTS; ++i)
+            multiply_part(ahead);
+    }
+    if (HAS(FLAG_INTEGER) && HAS(FLAG_SRC_ZP))
+        add_wei_sums(t->wei, block->length, t->wei_sum);
     struct row_parameters parameters;
-    struct group_ahead ahead;
 #pragma unroll 1
-    for (int i0 = -ROWS; i0 < t->count; i0 += ROWS) {
-        const int next = i0 + ROWS, end = min(next, t->count);
-        const bool has_next = next < t->count;
-        if (has_next)
-            begin_group(src, t->rows.src + next, next, block->k0, block->length, b, &ahead);
+    for (int i0 = 0; i0 < t->count; i0 += ROWS) {
+        const int next = i0 + ROWS;
+        t->wei.products = ahead->sums;
+        bool has_next = next < t->count;
+        if (has_next) {
+            begin_group(src, &t->rows, next, block->k0, block->length, t->wei, ahead);
+        } else if (following > 0) {
+            has_next = true;
+            __private const panel_vec *products = t->wei.products;
+            t->wei = load_b(source, p, block->k0 + block->length, following, t->wei_zp, panel);
+            t->wei.products = products;
+            begin_group(src, &t->rows, 0, block->k0 + block->length, following, t->wei, ahead);
+        }
 #pragma unroll 1
-        for (int i = i0; i < end; ++i) {
-            if (i >= 0) {
-                load_row_parameters(1, i, p, args, &t->rows, block, &parameters);
-                multiply_rows(1, i, src, p, t, &parameters, block, b);
+        for (int i = i0; i < next; i += ROWS / PARTS) {
+            if (i < t->count) {
+                if (block->first || block->opens) {
+#pragma unroll
+                    for (int j = i; j < i + ROWS / PARTS; ++j)
+                        load_row_factor(j, p, args, block, &t->rows);
+                }
+                load_row_parameters(ROWS / PARTS, i, p, args, &t->rows, block, &parameters);
+                multiply_rows(ROWS / PARTS, i, src, p, t, &parameters, block, t->wei);
             }
             if (has_next)
-                multiply_part(&ahead);
+                multiply_part(ahead);
         }
     }
 }
@@ -130,13 +165,14 @@ static inline void multiply_tile(bytes src, global const struct matmul_problem *
         i += count;
     }
 }
-#endif
 
 // The products of a block.
 static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
+    if ((HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS) && (block->first || block->opens))
+        load_row_factors(p, args, block, &t->rows);
     struct wei_source own = *source;
     if (HAS(FLAG_ABREAST)) {
         own.n0 = t->n0;
@@ -147,6 +183,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
         add_wei_sums(b, block->length, t->wei_sum);
     multiply_tile(src, p, args, t, block, b);
 }
+#endif
 
 // Turns the zero points of the columns into f32 where terms are f32.
 static inline void keep_float_zero_points(__private struct tile *t, const struct k_block *block) {

@@ -25,6 +25,15 @@ struct tile_rows {
     int zp[TILE_M];
 };
 
+// Makes r, which is row i - 1 of a tile, row i, whose number is `linear`. Divisions take longer than all else
+// that a row needs.
+static inline void go_to_row(global const struct matmul_problem *p, long linear, int i,
+                             __private struct row_index *r) {
+    if (i > 0 && ++r->m == p->m)
+        *r = row_at(p, linear);
+}
+#define GO_TO_ROW(p, linear, i, r) go_to_row(p, linear, i, r)
+
 // first: number of the tile's first row in the whole batch; in_matrix: its number in the matrix.
 static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
                              int count, __private struct tile_rows *rows) {
@@ -32,8 +41,10 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     rows->padded = (count + ROWS - 1) / ROWS * ROWS;
     for (int v = 0; v < (spec_zp_term() == ZP_TERM_LAST ? ROW_VECTORS : 0); ++v)
         rows->scaled_corrections[v] = (column_f)0.f;
+    struct row_index r = row_at(p, first);
     for (int i = 0; i < rows->padded; ++i) {
-        const struct row_index r = row_at(p, first + min(i, count - 1));
+        if (i < count)
+            go_to_row(p, first + i, i, &r);
         rows->src[i] = row_offset(p, &p->src, &r);
         if (HAS(FLAG_SRC_SCALE_K))
             rows->src_scale[i] = row_offset(p, &p->src_scale, &r);
@@ -42,6 +53,25 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
         if (HAS(FLAG_REDUCTIONS))
             rows->reductions[i] = row_offset(p, &p->reductions, &r);
     }
+}
+
+// Loads one group of K of all rows. group: its element offset from where a row begins.
+static inline void load_row_zero_points(ulong address, int data_type, int host, long group,
+                                        __private struct tile_rows *rows) {
+    int i = 0;
+#pragma unroll 1
+    for (; i < rows->count; ++i)
+        rows->zp[i] = load_zero_point(address, data_type, host, rows->src_zp[i] + group);
+#pragma unroll 1
+    for (; i < rows->padded; ++i)
+        rows->zp[i] = rows->zp[i - 1];
+}
+
+// Loads the zero points of all rows where a segment begins.
+static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                   const struct k_block *block, __private struct tile_rows *rows) {
+    if (HAS(FLAG_SRC_ZP) && (block->first || block->opens))
+        load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
 }
 
 // Loads scales and corrections of all rows for one group of K. What needs a conversion is gathered
@@ -87,27 +117,26 @@ static inline void load_row_factors(global const struct matmul_problem *p,
     }
 }
 
-// Loads one group of K of all rows. group: its element offset from where a row begins.
-static inline void load_row_zero_points(ulong address, int data_type, int host, long group,
-                                        __private struct tile_rows *rows) {
-    int i = 0;
-#pragma unroll 1
-    for (; i < rows->count; ++i)
-        rows->zp[i] = load_zero_point(address, data_type, host, rows->src_zp[i] + group);
-#pragma unroll 1
-    for (; i < rows->padded; ++i)
-        rows->zp[i] = rows->zp[i - 1];
-}
-
-// Loads what all rows need where a segment begins.
-static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                   const struct k_block *block, __private struct tile_rows *rows) {
-    if (!block->first && !block->opens)
-        return;
-    if (HAS(FLAG_SRC_ZP))
-        load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
-    if (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS)
-        load_row_factors(p, args, block, rows);
+// The same for one row.
+static inline void load_row_factor(int i, global const struct matmul_problem *p,
+                                   const struct matmul_arguments *args, const struct k_block *block,
+                                   __private struct tile_rows *rows) {
+    const int sum = HAS_ROW_CORRECTIONS ? load_correction(p, args, block, rows->reductions[i],
+                                                          HAS(FLAG_SRC_ZP) ? rows->zp[i] : 0)
+                                        : 0;
+    float scale = 1.f;
+    if (HAS(FLAG_SRC_SCALE_K)) {
+        scale = load_scale(args->src_scale, SRC_SCALE_DT(p), args->host_src_scale,
+                           rows->src_scale[i] + block->src_scale);
+        ((__private float *)rows->scale)[i] = scale;
+    }
+    if (spec_zp_term() == ZP_TERM_F32)
+        ((__private float *)rows->correction)[i] = (float)sum;
+    if (spec_zp_term() == ZP_TERM_LAST) {
+        __private float *scaled = &((__private float *)rows->scaled_corrections)[i];
+        *scaled = fma((float)sum, scale, *scaled);
+        ((__private int *)rows->correction)[i] = sum * -rows->mean_zp;
+    }
 }
 
 static inline __attribute__((always_inline)) void
