@@ -9,6 +9,7 @@ code. That needs no such CPU: the OpenCL CPU runtime builds for others, too.
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from support_level_zero import Driver, compilers
 from support_problem import Problem
 from support_process import captured
 from support_rows import BY_NAME, constant_id, state
-from support_run import make_pd
+from support_run import make_pd, run
 from zemm._library.package_files import package_file
 from zemm.isa.spirv import specialised
 
@@ -157,6 +158,36 @@ def test_choice(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch, row: str) 
     for m in (1, 15, 16, 500):
         chosen = make_pd(engine, Problem((m, 256), (256, 64), src, wei, "f32", any_tags=True)).impl_info
         assert (chosen == row) == (m >= 16 and feature in engine.features)
+
+
+@pytest.mark.parametrize(
+    ("problem", "copied"),
+    [
+        # Rows of src that fall into the same sets of the L1 cache, and that begin inside of cache lines.
+        (Problem((2, 33, 2048), (2, 2048, 65), "s8", "u8"), True),
+        (Problem((70, 1022), (1022, 65), "u8", "s4", "bf16", src_pad=3), True),
+        (Problem((70, 1024), (1024, 65), "bf16", "bf16"), True),
+        (Problem((70, 1056), (1056, 65), "bf16", "u4", src_order="ab"), False),  # 33 lines
+        (Problem((70, 1088), (1088, 65), "s8", "s8"), False),
+        # f32 becomes bf16 once.
+        (Problem((70, 1001), (1001, 65), "f32", "f32", fpmath=("bf16", False)), True),
+        (Problem((70, 1056), (1056, 65), "f32", "u4", "bf16", fpmath=("any", True)), True),
+    ],
+    ids=lambda value: "" if isinstance(value, bool) else f"{value.src_dt}-{value.k}",
+)
+def test_copy_of_src(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, problem: Problem, copied: bool
+) -> None:
+    """src is copied where that pays: from 1024 columns for each core on, if its type stays."""
+    monkeypatch.setenv("ZEMM_KERNEL", INT8 if problem.src_dt in ("s8", "u8") else BF16)
+    converts = problem.src_dt == "f32"
+    columns = 1024 * len(os.sched_getaffinity(0))
+    for n in (columns - 1, columns):
+        p = replace(problem, wei_dims=(*problem.wei_dims[:-1], n))
+        names = [module.kernel for module in make_pd(engine, p).modules()]
+        assert ("widen_src" in names) == (converts or (copied and n == columns))
+        if n <= 8192:
+            run(engine, stream, p)
 
 
 if __name__ == "__main__":
