@@ -61,6 +61,7 @@ def test_a_log_of_the_library_runs_again(tmp_path: Path, capsys: Capture) -> Non
     arguments += [
         "--attr-zero-points=wei:common:3",
         "--attr-post-ops=relu+add:f32:2",
+        "--attr-reduced-range=src",
         "4x64:64x16",
         "5x64:64x16",
     ]

@@ -279,7 +279,7 @@ def test_knobs() -> None:
      ("attr-dropout", "-0.1"), ("attr-dropout", "0.5:x"), ("attr-dropout", "0.5:1:aa"),
      ("attr-dropout", "0.5:1:ab:-1"), ("attr-dropout", "0.5:1:ab:0:maybe"),
      ("attr-dropout", "0.5:1:ab:0:1:1"), ("ctx-init", "0"), ("ctx-exe", "2:-1"), ("ctx-init", "-1"),
-     ("attr-scratchpad", "mine"),
+     ("attr-scratchpad", "mine"), ("attr-reduced-range", "wei"),
      ("perf-template", "%tme%")],
 )  # fmt: skip
 def test_bad_knob_names_argument_and_value(name: str, text: str) -> None:
