@@ -7,12 +7,15 @@ import pytest
 import zemm
 from test_isa_command import fails
 from zemm._library.lists import UNITS
+from zemm.isa.cpu.analysis import Analysis, Block
 from zemm.isa.cpu.assembly import Instruction
 from zemm.isa.cpu.caches import Blocks, Level1, conflicts, extra
 from zemm.isa.cpu.clock import Clock
 from zemm.isa.cpu.devices import CPUS, at_hand
-from zemm.isa.cpu.prediction import Measured, Prediction
+from zemm.isa.cpu.mca import Estimate
+from zemm.isa.cpu.prediction import Measured, Prediction, predict
 from zemm.isa.cpu.rows import chosen
+from zemm.isa.report import Named
 from zemm.isa.rows import Problem
 
 ZEN_4, SAPPHIRE_RAPIDS = CPUS["znver4"].level1, CPUS["sapphirerapids"].level1
@@ -92,6 +95,24 @@ def test_memory_bounds_a_prediction() -> None:
     assert found.share == pytest.approx(0.04)  # 4 ms of operations, 100 ms of reading
     assert found.cells()[-3:] == ["4 %", "1000 int8", "5 %"]
     assert found.json()["measured"] == 0.05
+
+
+@pytest.mark.parametrize("has_block", [True, False])
+def test_without_a_block_the_loop_counts(has_block: bool) -> None:
+    """16 trips of four elements of K in a block of 64."""
+    row = next(row for row in chosen("") if row.family == "avx512" and row.tile_n == 64)
+    problem = Problem("f32", "any", "--dt=f32:f32:f32 512x4096:4096x4096", 0)
+    loop = Estimate(cycles=8, limit=6, bound="", loads=0, stores=0)
+    block = Block(64, 16, Estimate(150, 96, "", 0, 0), stored=row.rows * 256, staged=0) if has_block else None
+    analysis = Analysis(instructions=9, multiplies=4, spills=0, k=4, loop=loop, block=block)
+    found = predict(Named("k", "p", "d"), analysis, row, problem, 512, ZEN_4)
+    assert found
+    assert found.block_cycles == (150 if has_block else 128)
+    assert found.multiply_cycles == 96
+    assert found.extra.lines == 3 * row.rows * 256 / 64
+    assert found.cells()[3] == ("150" if has_block else "128 (loop)")
+    amx = next(row for row in chosen("") if row.has_tiles)
+    assert (predict(found, analysis, amx, problem, 512, ZEN_4) is None) != has_block
 
 
 def test_the_clock(engine: zemm.Engine) -> None:

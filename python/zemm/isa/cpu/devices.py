@@ -7,10 +7,11 @@ cycle for icelake-server, one multiply of any kind a cycle for sapphirerapids, w
 two ports for them (0 and 5). The model of Skylake's server cores has both ports, and as many 512-bit
 loads a cycle, so it stands for all of them.
 
-The model of znver4 has half the rate for vpdpbusd, unless it loads an operand, and lets loads that
-broadcast an element wait for the multiplying pipes. zemm's int8 row with groups reached 88 % of the
-multiplies of a register-only loop on a Zen 4, where that model allows 74 %. So a multiply-add of f32
-stands for vpdpbusd (it has the pipes and the latency), and a plain load for one that broadcasts.
+The model of znver4 has half the rate for vpdpbusd, unless it loads an operand, and a third for
+vdpbf16ps, of which a loop is twice as fast as one of f32. It lets loads that broadcast an element
+wait for the multiplying pipes. zemm's int8 row with groups reached 88 % of the multiplies of a
+register-only loop on a Zen 4, where that model allows 74 %. So a multiply-add of f32 stands for both
+(it has the pipes and the latency), and a plain load for one that broadcasts.
 """
 
 import re
@@ -53,7 +54,7 @@ CPUS = {
         "icelake-server",
         "znver4",
         _VNNI,
-        stand_ins={"vpdpbusd": "vfmadd231ps"},
+        stand_ins={"vpdpbusd": "vfmadd231ps", "vdpbf16ps": "vfmadd231ps"},
         load_stand_ins={"vpbroadcastd": "vmovups", "vbroadcastss": "vmovups"},
     ),
 }

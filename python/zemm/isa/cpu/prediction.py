@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predicts which share of a unit's limit a row reaches, and says what it reached."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zemm._library.lists import TYPES
-from zemm.isa.cpu.analysis import Analysis
+from zemm.isa.cpu.analysis import Analysis, Block
 from zemm.isa.cpu.caches import Blocks, Extra, Level1, extra
 from zemm.isa.report import Named
 from zemm.isa.rows import Problem, Row
@@ -43,6 +43,7 @@ class Prediction(Named):
     block_cycles: float
     multiply_cycles: float
     extra: Extra
+    is_loop: bool = False  # the cycles are those of the K loop, as the block is not known
     measured: Measured | None = None
 
     @property
@@ -59,7 +60,7 @@ class Prediction(Named):
     def cells(self) -> list[str]:
         cells = [
             *self.names(),
-            f"{self.block_cycles:.0f}",
+            f"{self.block_cycles:.0f}{' (loop)' if self.is_loop else ''}",
             str(self.extra.tile_loads),
             f"{self.extra.lines:.0f}{' (sets)' if self.extra.conflicts else ''}",
             f"{self.cycles:.0f}",
@@ -73,6 +74,7 @@ class Prediction(Named):
     def json(self) -> dict[str, Any]:
         result = super().json() | {
             "block_cycles": round(self.block_cycles, 1),
+            "is_loop": self.is_loop,
             "tile_loads": self.extra.tile_loads,
             "lines": round(self.extra.lines, 1),
             "conflicts": self.extra.conflicts,
@@ -91,22 +93,33 @@ class Prediction(Named):
 def predict(
     names: Named, analysis: Analysis, row: Row, problem: Problem, src_rows: int, level: Level1
 ) -> Prediction | None:
-    """The prediction for a problem with so many rows of src; None if its block could not be found."""
-    block = analysis.block
-    if not block:
-        return None
+    """The prediction for a problem with so many rows of src. If the block is not known, the K loop alone
+    counts; None if its step of K is not known either, or it multiplies tiles."""
     src, wei, _ = problem.types
-    is_one = src_rows == 1
+    one_row = src_rows == 1
+    k = min(problem.group or row.tile_k, row.tile_k)
+    if not analysis.block and (row.has_tiles or not analysis.k):
+        return None
     blocks = Blocks(
         rows=min(row.rows, src_rows),
         tile_rows=min(row.tile_m, src_rows),
         columns=row.tile_n,
-        k=block.k,
+        k=k,
         src_bytes=TYPES[src].bits / 8,
-        panel_bytes=TYPES[wei].bits / 8 if is_one else _PANEL_BYTES[row.operands],
+        panel_bytes=TYPES[wei].bits / 8 if one_row else _PANEL_BYTES[row.operands],
         stride=problem.k * TYPES[src].bits // 8,
         has_tiles=row.has_tiles,
     )
+    block = analysis.block or Block(
+        k=k,
+        trips=k // analysis.k,
+        estimate=replace(analysis.loop, cycles=k // analysis.k * analysis.loop.cycles),
+        stored=blocks.rows * blocks.columns * 4,
+        staged=0,
+    )
     found = extra(blocks, block.stored, block.staged, block.estimate.tile_loads, level)
     multiplies = block.trips * analysis.loop.limit
-    return Prediction(names.kernel, names.problem, names.device, block.estimate.cycles, multiplies, found)
+    return Prediction(
+        names.kernel, names.problem, names.device,
+        block.estimate.cycles, multiplies, found, is_loop=not analysis.block,
+    )  # fmt: skip
