@@ -6,14 +6,16 @@ from dataclasses import replace
 import pytest
 import zemm
 from test_isa_command import fails
+from test_isa_cpu import newest_llvm
 from zemm._library.lists import UNITS
+from zemm.isa.cpu import run
 from zemm.isa.cpu.analysis import Analysis, Block
 from zemm.isa.cpu.assembly import Instruction
 from zemm.isa.cpu.caches import Blocks, Level1, conflicts, extra
 from zemm.isa.cpu.clock import Clock
-from zemm.isa.cpu.devices import CPUS, at_hand
+from zemm.isa.cpu.devices import CPUS, at_hand, vendor
 from zemm.isa.cpu.mca import Estimate
-from zemm.isa.cpu.prediction import Measured, Prediction, predict
+from zemm.isa.cpu.prediction import MEASURED_HEADER, Measured, Prediction, predict
 from zemm.isa.cpu.rows import chosen
 from zemm.isa.report import Named
 from zemm.isa.rows import Problem
@@ -124,6 +126,29 @@ def test_the_clock(engine: zemm.Engine) -> None:
     assert found.operations == 2 * 8 * 64 * 32
     assert 0 < found.share < 1
     assert found.memory_share > 0
+
+
+@pytest.mark.full
+@pytest.mark.llvm_mca
+@pytest.mark.skipif(newest_llvm() < 16, reason="there is no llvm-mca of version 16 or newer")
+def test_prediction_and_measurement(engine: zemm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code that is judged is the one that runs: built for the CPU at hand."""
+    row = next(row for row in chosen("") if row.policy == "avx2_fma" and row.tile_m > row.rows)
+    own = at_hand(engine.features, vendor())
+    if row.feature not in engine.features or not own:
+        pytest.skip("the CPU has no AVX2")
+    monkeypatch.setattr(run, "PROBLEMS", [p for p in run.PROBLEMS if p.name == "f32:f32"])
+    monkeypatch.setattr(run, "TIMED", {m: (min(m, 64), 256) for m in run.TIMED})
+    found = run.CpuRun([own], row.name, None, measure=True)
+    found.run()
+    assert found.failures == []
+    assert [p.problem for p in found.predictions] == ["f32:f32, 1 row", "f32:f32, many rows"]
+    for prediction in found.predictions:
+        assert prediction.measured
+        assert prediction.measured.unit == "f32"
+        assert 0 < prediction.share < 1
+        assert prediction.measured.share > 0
+        assert len(prediction.cells()) == len(MEASURED_HEADER)
 
 
 def test_measure_is_for_one_cpu() -> None:
