@@ -37,8 +37,9 @@ zemm_dim_t fewest_rows_as_bf16(const facts &f) {
 
 // Those that do not fill tiles of AMX, many rows for a kernel that is for few or the other way round, and
 // those for the wide tile after this narrow one, where the narrow tiles would compute more than three
-// quarters of the columns that wide ones would. A narrow tile without a panel is kept, but for small floats
-// and more than one row.
+// quarters of the columns that wide ones would. A narrow tile of floats without a panel is kept, but for
+// small floats and more than one row. For bytes, what a tile does at each group of K counts more than the
+// products of few rows, so there wide tiles are better.
 bool suits(const facts &f, std::string &why) {
     const kernel_row &row = *f.row;
     if (row.traits().has_tiles() && !fills_tiles(f, why))
