@@ -123,6 +123,10 @@
 //   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
 //   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
+//   KEEPS_SEGMENTS      optional: several segments are multiplied in a row (owner/work_item/segments.h).
+//                       With it COLUMNS_AT_ONCE vectors of columns, and OWN_SEGMENTS and NOTE_END of
+//                       owner/work_item/kept.h
+//   multiply_columns(count, v0, a, from, quads, b, sum)   its products
 //   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
 //   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
 //                       taken row by row: multiply adds those of one row. With it
@@ -137,6 +141,10 @@
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
 #pragma once
 
+#ifndef KEEPS_SEGMENTS
+#define OWN_SEGMENTS
+#define NOTE_END(t, is_last)
+#endif
 #ifndef PREFETCHES_DST
 #define PREFETCH_DST(p, dst, first_row, t)
 #endif
@@ -157,7 +165,7 @@
 
 // Defined by the nest, called by OWNER_LOOPS: the products of `count` rows from row i0 of the tile
 // on, over one block. src: any type, see tile_rows for where rows begin.
-static inline __attribute__((always_inline)) void
+static inline __attribute__((always_inline, unused)) void
 multiply_rows(const int count, int i0, bytes src, global const struct matmul_problem *p,
               __private struct tile *t, __private struct row_parameters *parameters,
               const struct k_block *block, struct b_panel b);

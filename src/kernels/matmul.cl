@@ -152,6 +152,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
         if (HAS(FLAG_SRC_ZP))
             block.src_zp = along_k(p, &block, p->src_zp.column_group) * block.steps.src_zp;
         block.opens = block.k0 == k_begin;
+        NOTE_END(t, block.k0 + block.length == k_end);
         EACH_TILE(p, t) {
             if (block.first || block.opens) {
                 load_column_parameters(p, args, &block, t);

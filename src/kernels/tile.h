@@ -22,6 +22,7 @@ struct tile {
     column_f wei_scale[NV];
     OWN_TILES
     PRODUCTS_AHEAD
+    OWN_SEGMENTS
     vec_i sum[TILE_VECTORS];    // sums that are not scaled yet; bits of f32 unless FLAG_INTEGER
     vec_f result[TILE_VECTORS]; // sums of scaled segments
 };

@@ -57,6 +57,13 @@ bool suits(const facts &f, std::string &why) {
                    (long long)most_widened, (long long)rows);
         return false;
     }
+    // A panel of several segments does not stay in the L1 cache, which few rows do not make up for.
+    constexpr zemm_dim_t fewest_in_segments = 48;
+    if (row.traits().keeps_segments &&
+        (rows < fewest_in_segments || (f.wei_reading != reading::packed && !f.packing))) {
+        why = text("it is for packed weights and %lld rows or more", (long long)fewest_in_segments);
+        return false;
+    }
     if (row.family == isa_family::avx512_bf16 && rows < fewest_rows_as_bf16(f)) {
         why = text("fewer than %lld rows are as fast in f32", (long long)fewest_rows_as_bf16(f));
         return false;
@@ -90,7 +97,8 @@ bool multiplies_along_k(const facts &f) {
 // More rows of bytes and plain weights hide the time in which the weights are read.
 bool has_few_rows_along_n(const facts &f) {
     constexpr zemm_dim_t most_rows = 16;
-    return !f.family.is_xe() && f.laid_out->wei_unit == UNIT_COLUMN && f.rows.likely <= most_rows;
+    return !f.family.is_xe() && !f.family.keeps_segments && f.laid_out->wei_unit == UNIT_COLUMN &&
+           f.rows.likely <= most_rows;
 }
 
 // A kernel copies plain weights into a panel once per tile. If several tiles read the same weights, packing

@@ -42,6 +42,8 @@ struct family_traits {
     bool zero_points_as_f32 = false;
     // Can multiply a few rows by plain weights that lie along K, without making a panel.
     bool multiplies_along_k = false;
+    // Multiplies several segments in a row, each in vectors (owner/work_item/segments.h).
+    bool keeps_segments = false;
     // Vectors of bytes become 16 bits before they are multiplied, and keep their signedness, unless src has
     // 7 bits.
     bool widens_bytes = false;

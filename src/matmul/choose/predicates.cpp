@@ -113,6 +113,24 @@ bool takes_int8(const facts &f, const ze::device &dev, ze::feature feature, std:
     return has(dev, feature, why) && reads_quads(f, why);
 }
 
+bool takes_segments(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
+    if (!takes_int8(f, dev, feature, why))
+        return false;
+    const problem &p = f.run();
+    const zemm_dim_t longest = f.row->tile_k;
+    if (!f.along_k.src_scale || f.along_k.wei_scale || f.along_k.wei_zp || p.zero_point(ZEMM_ARG_SRC)) {
+        why =
+            "it takes scales of src that change along K, and nothing else that does, nor zero points of src";
+        return false;
+    }
+    if (f.segment > longest || f.segment % 4 != 0 || p.grouped == grouping::k) {
+        why = text("it takes groups of K of up to %lld elements, here are %lld", (long long)longest,
+                   (long long)f.segment);
+        return false;
+    }
+    return true;
+}
+
 bool takes_packed_int8(const facts &f, const ze::device &dev, ze::feature feature, std::string &why) {
     return takes_int8(f, dev, feature, why) && has_packed_weights(f, why);
 }

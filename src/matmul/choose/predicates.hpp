@@ -12,6 +12,7 @@ bool takes_widened(const facts &f, const ze::device &dev, ze::feature isa, std::
 bool takes_bf16(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_packed_float(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
+bool takes_segments(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 bool takes_packed_int8(const facts &f, const ze::device &dev, ze::feature isa, std::string &why);
 // loads: the feature that the policy loads tensors with (block_2d), or xmx if it needs no other.
 bool takes_dpas_int8(const facts &f, const ze::device &dev, ze::feature loads, std::string &why);
@@ -39,6 +40,7 @@ ZEMM_PREDICATE(float_on, takes_float)
 ZEMM_PREDICATE(widened_on, takes_widened)
 ZEMM_PREDICATE(bf16_on, takes_bf16)
 ZEMM_PREDICATE(int8_on, takes_int8)
+ZEMM_PREDICATE(segments_on, takes_segments)
 ZEMM_PREDICATE(packed_float_on, takes_packed_float)
 ZEMM_PREDICATE(packed_int8_on, takes_packed_int8)
 ZEMM_PREDICATE(dpas_int8_on, takes_dpas_int8)

@@ -72,6 +72,9 @@ static inline int next_count(int left) {
     return left > 8 ? ROWS : left > 4 ? 8 : left == 3 ? 4 : left;
 }
 
+#ifdef KEEPS_SEGMENTS
+#include "owner/work_item/segments.h"
+#else
 #ifdef MULTIPLIES_AHEAD
 // Elements of K in the block that follows; 0: there is none.
 static inline int next_length(global const struct matmul_problem *p, const struct k_block *block) {

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The row that multiplies several segments in a row: the same bits as the row after it."""
+
+import pytest
+import zemm
+from support_problem import Problem, Quant, make_data, zero_point
+from support_run import make_pd, run
+
+SEGMENTS = "matmul_int8_any_any_120x64x1024_avx512_segments"
+NEXT = "matmul_int8_any_any_120x64x256_avx512_vnni"
+
+
+def problem(
+    m: int,
+    n: int,
+    k: int,
+    group: int,
+    wei_dt: str = "u8",
+    dst_dt: str = "f16",
+    src_dt: str = "s8",
+    zp: str | None = "u8",
+    scale_dt: str = "f16",
+) -> Problem:
+    return Problem(
+        (m, k),
+        (k, n),
+        src_dt,
+        wei_dt,
+        dst_dt,
+        any_tags=True,
+        rough=True,
+        src_scale=Quant(3, (1, group), scale_dt),
+        wei_scale=Quant(2, (), "f32"),
+        wei_zp=zero_point(2, (), zp) if zp else None,
+    )
+
+
+# Rows that make groups of 1 to 6, columns of half a tile, ranges that end within a block of segments.
+PROBLEMS = {
+    "whole": problem(120, 64, 1024, 128),
+    "two_blocks": problem(121, 128, 1536, 128),
+    "last_block_short": problem(64, 65, 1152, 128, dst_dt="f32"),
+    "short_groups": problem(49, 96, 480, 32, wei_dt="u4", zp="u4"),
+    "long_groups": problem(50, 64, 2048, 1024, wei_dt="s8"),
+    "quads": problem(53, 100, 180, 12, dst_dt="f32", zp="s32"),
+    "u8_src": problem(55, 64, 768, 256, wei_dt="s4", src_dt="u8", zp=None, scale_dt="f32"),
+    "bf16_scales": problem(1, 64, 8192, 128, dst_dt="bf16", zp=None, scale_dt="bf16"),
+    "seven_rows": problem(7, 192, 640, 64, dst_dt="f32"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_same_bits(
+    engine: zemm.Engine, stream: zemm.Stream, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    if "avx512_vnni" not in engine.features:
+        pytest.skip("the device does not report avx512_vnni")
+    p = PROBLEMS[name]
+    data = make_data(p)
+    bits = []
+    for row in (SEGMENTS, NEXT):
+        monkeypatch.setenv("ZEMM_KERNEL", row)
+        assert make_pd(engine, p).impl_info.endswith(row)
+        bits.append(run(engine, stream, p, data).dst_bytes.tobytes())
+    assert bits[0] == bits[1]
