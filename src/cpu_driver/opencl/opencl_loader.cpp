@@ -69,7 +69,7 @@ public:
     /// On failure, `reasons` grows by a reason.
     ze_result_t open(void *&handle, std::string &reasons) {
         std::string reason;
-        if (has_space(folder_) || has_space(real_folder_)) {
+        if (has_space(real_folder_)) {
             if (open_copy("the runtime does not work in " + real_folder_.string() +
                               ", whose name has a space, and no copy of it could be made elsewhere",
                           handle, reason))
