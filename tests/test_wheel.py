@@ -6,6 +6,7 @@ and linked with it.
 import importlib.metadata
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -159,6 +160,17 @@ def test_c_program(engine: zemm.Engine, tmp_path: Path) -> None:
     bare = {"PATH": "", "ZEMM_CACHE_DIR": os.environ["ZEMM_CACHE_DIR"]}
     assert run(tmp_path / "example", env=bare, cwd=tmp_path) == expected_output(source)
     assert (Path(zemm.get_include()) / "zemm" / "compat" / "dnnl.h").is_file()
+
+
+def test_flags_in_a_folder_with_a_space(tmp_path: Path) -> None:
+    """A shell takes the flags as they are meant (docs/install.md: eval)."""
+    folder = tmp_path / "my folder" / "pkgconfig"
+    folder.mkdir(parents=True)
+    shutil.copy(Path(zemm.get_lib()) / "pkgconfig" / "zemm.pc", folder)
+    env = os.environ | {"PKG_CONFIG_PATH": str(folder)}
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "zemm", env=env, cwd=tmp_path))
+    assert f"-L{folder}/.." in flags
+    assert {flag[:2] for flag in flags} == {"-I", "-L", "-W", "-l"}
 
 
 def test_commands_of_the_readme(engine: zemm.Engine, tmp_path: Path) -> None:
