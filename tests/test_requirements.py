@@ -15,9 +15,10 @@ import pytest
 from readme import ROOT
 
 
-def refusal(tmp_path: Path, **env: str) -> str:
+def refusal(tmp_path: Path, *options: str, **env: str) -> str:
     """The sentence with which `meson setup` ends."""
-    command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", str(tmp_path / "build"), str(ROOT)]
+    setup = [sys.executable, "-m", "mesonbuild.mesonmain", "setup"]
+    command = [*setup, str(tmp_path / "build"), str(ROOT), *options]
     done = subprocess.run(
         command, env={**os.environ, **env}, capture_output=True, text=True, timeout=300, check=False
     )
@@ -63,13 +64,24 @@ def test_no_compiler(tmp_path: Path) -> None:
     assert refused == "No C or no C++ compiler: install g++, or set CC and CXX."
 
 
-def test_compiler_without_cpp20(tmp_path: Path) -> None:
+def compiler_that_refuses(tmp_path: Path, condition: str) -> str:
+    """A C++ compiler that fails if the condition of bash is true."""
     compiler = tmp_path / "c++"
-    refuse = 'case "$*" in *-std=c++2*) echo "unrecognized command-line option" >&2; exit 1 ;; esac'
+    refuse = f"if {condition}; then echo 'not here' >&2; exit 1; fi"
     compiler.write_text(f'#!/bin/bash\n{refuse}\nexec {shutil.which("c++")} "$@"\n')
     compiler.chmod(0o755)
-    sentence = refusal(tmp_path, CXX=str(compiler))
+    return str(compiler)
+
+
+def test_compiler_without_cpp20(tmp_path: Path) -> None:
+    sentence = refusal(tmp_path, CXX=compiler_that_refuses(tmp_path, '[[ "$*" = *-std=c++2* ]]'))
     assert re.match(r"The C\+\+ compiler \(gcc [\d.]+\) lacks C\+\+20: install g\+\+ 11 or", sentence)
+
+
+def test_no_headers_of_python(tmp_path: Path) -> None:
+    without = compiler_that_refuses(tmp_path, 'grep -qs "Python[.]h" -- "$@"')
+    sentence = refusal(tmp_path, "-Dpython=true", CXX=without)
+    assert re.fullmatch(r"No headers of Python 3\.\d+ \(Python\.h\): install python3-dev\.", sentence)
 
 
 def test_old_python() -> None:
