@@ -74,8 +74,7 @@ static inline int next_count(int left) {
 
 #ifdef KEEPS_SEGMENTS
 #include "owner/work_item/segments.h"
-#else
-#ifdef MULTIPLIES_AHEAD
+#elif defined(MULTIPLIES_AHEAD)
 // Elements of K in the block that follows; 0: there is none.
 static inline int next_length(global const struct matmul_problem *p, const struct k_block *block) {
     const k_index k1 = block->k0 + block->length, segment = (k_index)p->segment;
