@@ -223,10 +223,11 @@ static inline void finish_slices(global const struct matmul_problem *p, const st
 #define PREFETCH_DST(p, dst, first_row, t) prefetch_dst(p, dst, first_row, t)
 
 // Prefetches the tile of dst before its products. Its rows are stored one after the other at the end, and a
-// store of a line that is in memory would make the following ones wait.
+// store of a line that is in memory would make the following ones wait. Few rows wait for their weights.
 CALLED void prefetch_dst(global const struct matmul_problem *p, global const uchar *dst, long first_row,
                          __private const struct tile *t) {
-    if (p->dst.column != 1 || IS_PARTIAL(p))
+    const int few_rows = 8;
+    if (t->count <= few_rows || p->dst.column != 1 || IS_PARTIAL(p))
         return;
     const int bits = type_bits(p->dst.data_type);
 #pragma unroll 1
