@@ -126,7 +126,7 @@
 //   KEEPS_SEGMENTS      optional: several segments are multiplied in a row (owner/work_item/segments.h).
 //                       With it COLUMNS_AT_ONCE vectors of columns, and OWN_SEGMENTS and NOTE_END of
 //                       owner/work_item/kept.h
-//   multiply_columns(count, v0, a, from, quads, b, sum)   its products
+//   multiply_segment(count, v0, a, from, quads, b, sum)   its products
 //   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
 //   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
 //                       taken row by row: multiply adds those of one row. With it

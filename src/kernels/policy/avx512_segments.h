@@ -13,7 +13,7 @@
 
 // sum[i * COLUMNS_AT_ONCE + v] += row i of src, which begins at a[i], times column vector v0 + v of the
 // weights, from a quad of K on.
-static inline __attribute__((always_inline)) void multiply_columns(const int count, int v0,
+static inline __attribute__((always_inline)) void multiply_segment(const int count, int v0,
                                                                    __private const bytes *a, int from,
                                                                    int quads, struct b_panel b,
                                                                    __private vec_i *sum) {

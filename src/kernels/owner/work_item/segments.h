@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) void multiply_segments(const int co
 #pragma unroll
             for (int v = 0; v < COLUMNS_AT_ONCE; ++v)
                 sums[i * COLUMNS_AT_ONCE + v] = first_sum(t, s, i0 + i, v0 + v);
-        multiply_columns(count, v0, a, n * quads, quads, b, sums);
+        multiply_segment(count, v0, a, n * quads, quads, b, sums);
 #pragma unroll
         for (int i = 0; i < count; ++i)
 #pragma unroll
