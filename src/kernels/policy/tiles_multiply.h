@@ -70,7 +70,8 @@ struct group_ahead {
     int whole, steps;            // steps that K fills, and all
     int step_at, side;           // the next step, of the left or right 32 columns
     int due;                     // so many parts of a step are still to be made
-    ulong next_src;              // of the group that follows, to be prefetched
+    ulong next_src;              // rows that follow, to be prefetched; 0: none
+    bool is_only;                // the tile has no other group
     uint even;                   // bit i: the rows of group i are equally far apart
     struct tile_rows16 tiles[8]; // in software
 };
@@ -134,7 +135,17 @@ static inline void begin_group(bytes src, __private const struct tile_rows *tile
     g->src = in_place ? (ulong)src + (rows[0] + k0) * (64 / STEP) : copy;
     g->stride = in_place ? (rows[1] - rows[0]) * (64 / STEP) : 64;
     g->step = in_place ? 64 : ROWS * 64;
-    g->next_src = (ulong)src + (is_last ? tile_rows->src[0] + k0 + length : rows[ROWS] + k0) * (64 / STEP);
+    // The same rows in the next block if those of the next group fall into the same sets of the L1 cache.
+    // Else the next group, unless the cache does not hold two of them.
+    const int all_sets = 2048, most_steps = 4;
+    if (g->stride % all_sets == 0)
+        g->next_src = g->src + g->whole * g->step;
+    else if (g->steps > most_steps)
+        g->next_src = 0;
+    else
+        g->next_src =
+            (ulong)src + (is_last ? tile_rows->src[0] + k0 + length : rows[ROWS] + k0) * (64 / STEP);
+    g->is_only = ROWS >= tile_rows->padded;
 }
 
 // Adds a step of K to the four tiles of sums. a, b: addresses; stride: bytes from row to row of src.
@@ -162,20 +173,21 @@ static inline void multiply_step(__private struct group_ahead *g) {
     const ulong src = is_whole ? g->src + g->step_at * g->step : g->last_src;
     const ulong stride = is_whole ? g->stride : 64;
     const ulong wei = is_whole ? g->wei + g->step_at * WEI_STEP : g->last_wei;
-    // Prefetches the step of the next group, half of the rows with each side: their pieces are too short for
-    // the hardware's prefetchers. Of long blocks the L1 cache does not hold two groups.
-    if (g->steps <= 4) {
+    // Prefetches a step of the rows that follow, half of them with each side: their pieces are too short for
+    // the hardware's prefetchers.
+    if (g->next_src != 0) {
         ulong next = g->next_src + g->step_at * 64 + g->side * 16 * stride;
 #pragma unroll
         for (int i = 0; i < 16; ++i, next += stride)
             prefetch_line((bytes)next);
     }
     // And some of the next weights, which would come from memory in a pattern that the prefetchers miss.
-    if (g->next_wei < g->next_end) {
+    for (int part = 0; part < (g->is_only ? 2 : 1); ++part)
+        if (g->next_wei < g->next_end) {
 #pragma unroll
-        for (int i = 0; i < 16; ++i, g->next_wei += 64)
-            prefetch_line_l2((bytes)g->next_wei);
-    }
+            for (int i = 0; i < 16; ++i, g->next_wei += 64)
+                prefetch_line_l2((bytes)g->next_wei);
+        }
     MULTIPLY_STEP(g->tiles, src, stride, wei + g->side * 128);
     if (++g->step_at < g->steps)
         return;

@@ -114,15 +114,16 @@ namespace {
 // Whether tiles of AMX read src slowly from where it is: its rows begin inside of cache lines, or fall into
 // the same sets of the L1 cache.
 bool is_slow_for_tiles(const memory_desc &src) {
-    constexpr zemm_dim_t line = 64, all_sets = 2048; // bytes; 16 rows of 2048 bytes need more ways than there are
+    constexpr zemm_dim_t line = 64,
+                         all_sets = 2048; // bytes; 16 rows of 2048 bytes need more ways than there are
     const zemm_dim_t stride = src.strides[src.ndims - 2] * data_type_bits(src.data_type) / 8;
     return stride % line != 0 || stride % all_sets == 0;
 }
 
 } // namespace
 
-// Converting src takes about as long here as in the tiles of one column of tiles. A core that reads what others
-// have copied gains that time back in about 1024 columns. A launch takes as long as some millions of
+// Converting src takes about as long here as in the tiles of one column of tiles. A core that reads what
+// others have copied gains that time back in about 1024 columns. A launch takes as long as some millions of
 // multiply-adds. The wide src must not fill the memory.
 bool is_worth_widening(const facts &f, zemm_data_type_t wide, const ze::device &dev) {
     constexpr zemm_dim_t fewest_products = 1 << 22, fewest_columns = 1024, most_elements = 1 << 27;
