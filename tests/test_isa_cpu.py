@@ -18,7 +18,7 @@ from zemm.isa.cpu.analysis import Shape, analyse
 from zemm.isa.cpu.assembly import Function, Instruction, parse
 from zemm.isa.cpu.devices import CPUS, Cpu
 from zemm.isa.cpu.loops import k_loops
-from zemm.isa.cpu.multiplies import depth, products
+from zemm.isa.cpu.multiplies import TILE_PARTS, depth, products
 from zemm.isa.cpu.paths import around
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
@@ -77,7 +77,8 @@ OFFSET           TYPE                     VALUE
 0000000000000010 R_X86_64_64              .ltext+0x60
 """
 
-# A loop over rows, of which some multiply tiles, in a loop over groups of rows, of which some are copied.
+# A loop over steps of tiles, in one over parts, of which some have steps, in one over groups of rows, of
+# which some are copied.
 TILES = """\
 0000000000000000 <matmul>:
        0:      \tpushq\t%rbp
@@ -87,18 +88,20 @@ TILES = """\
       18:      \txorl\t%eax, %eax
       20:      \tvmovups\t(%rsp,%rax), %zmm0
       24:      \ttestl\t%edi, %edi
-      26:      \tjne\t0x40 <matmul+0x40>
-      28:      \ttilezero\t%tmm0
+      26:      \tjne\t0x48 <matmul+0x48>
+      28:      \tmovl\t%esi, %edi
       2a:      \tleaq\t(%rax,%rcx), %rsi
       2c:      \ttdpbusd\t%tmm6, %tmm4, %tmm0
       30:      \ttdpbusd\t%tmm7, %tmm4, %tmm1
       34:      \ttdpbusd\t%tmm6, %tmm5, %tmm2
       38:      \ttdpbusd\t%tmm7, %tmm5, %tmm3
-      40:      \tdecl\t%eax
-      42:      \tjne\t0x20 <matmul+0x20>
-      48:      \tdecl\t%edx
-      4a:      \tjne\t0x10 <matmul+0x10>
-      4c:      \tretq
+      3c:      \tdecl\t%edi
+      3e:      \tjne\t0x2a <matmul+0x2a>
+      48:      \tdecl\t%eax
+      4a:      \tjne\t0x20 <matmul+0x20>
+      50:      \tdecl\t%edx
+      52:      \tjne\t0x10 <matmul+0x10>
+      54:      \tretq
 """
 
 INTEL = CPUS["icelake-server"]
@@ -310,27 +313,36 @@ class TestAnalysis:
         with pytest.raises(IsaError, match="calls 1 functions"):
             analyse(parse(text, RELOCATIONS), INTEL, Asked(), self.SHAPE, one_row=False)
 
-    def test_tiles(self) -> None:
-        """Of 32 rows four multiply a step of K and half of the columns. No group of rows is copied."""
+    @pytest.mark.parametrize(("block_k", "steps"), [(128, 4), (512, 16)])
+    def test_tiles(self, block_k: int, steps: int) -> None:
+        """A step multiplies 64 of K and half of the columns. No group of rows is copied."""
         tools = Asked()
-        shape = Shape(rows=32, columns=64, block_k=128)
+        shape = Shape(rows=32, columns=64, block_k=block_k)
         found = analyse(parse(TILES), CPUS["sapphirerapids"], tools, shape, one_row=False)
         assert (found.k, found.multiplies, found.loop.limit) == (64, 4, 64)
         assert found.block
-        assert (found.block.k, found.block.trips) == (128, 4)
-        # Other instructions: three before the rows, two after them; six with tiles, five without.
+        assert (found.block.k, found.block.trips) == (block_k, steps)
+        # Other instructions: three before the parts, two after them; six in a part, or five without a step;
+        # three in a step.
         others = tools.asked[-1]
-        assert len(others) == 3 + 4 * 6 + 28 * 5 + 2
-        # Every eighth row multiplies.
+        parts = min(steps, 8)
+        assert len(others) == 3 + parts * 6 + (8 - parts) * 5 + steps * 3 + 2
         at = [n for n, line in enumerate(others) if line.startswith("leaq")]
-        assert [b - a for a, b in pairwise(at)] == [8 * 5 + 1] * 3
-        assert (found.block.estimate.cycles, found.block_share) == (4 * 64, 1)
+        # Every second part has a step, or each has two.
+        between = {b - a for a, b in pairwise(at)}
+        assert between == ({3 + 6 + 5} if steps == 4 else {3, 3 + 6})
+        assert (found.block.estimate.cycles, found.block_share) == (steps * 64, 1)
 
-    def test_tiles_in_every_row(self) -> None:
-        always = TILES.replace("jne\t0x40 <matmul+0x40>", "nop")
+    def test_tiles_in_every_part(self) -> None:
+        always = TILES.replace("jne\t0x48 <matmul+0x48>", "nop")
         shape = Shape(rows=32, columns=64, block_k=128)
         found = analyse(parse(always), CPUS["sapphirerapids"], Asked(), shape, one_row=False)
         assert found.block is None
+
+
+def test_parts_of_tiles() -> None:
+    text = (ROOT / "src/kernels/policy/tiles_multiply.h").read_text()
+    assert re.search(rf"^#define PARTS {TILE_PARTS}\b", text, re.MULTILINE)
 
 
 class TestBinary:

@@ -8,8 +8,8 @@ from zemm.isa.cpu.assembly import Function, Instruction
 from zemm.isa.cpu.devices import Cpu
 from zemm.isa.cpu.loops import Loop, k_loops
 from zemm.isa.cpu.mca import TILE_BYTES, Estimate, estimate
-from zemm.isa.cpu.multiplies import depth, is_tile
-from zemm.isa.cpu.paths import around, of_tiles
+from zemm.isa.cpu.multiplies import TILE_PARTS, depth, is_tile
+from zemm.isa.cpu.paths import around, of_tiles, outer
 from zemm.isa.cpu.tools import Tools
 from zemm.isa.errors import IsaError
 
@@ -126,29 +126,31 @@ def analyse(functions: list[Function], cpu: Cpu, tools: Tools, shape: Shape, one
     )
 
 
-def _rows_of_tiles(loop: Loop, rows: int, trips: int) -> list[Instruction]:
-    """The instructions of a loop over rows in which `trips` trips multiply tiles, at even distances;
-    empty if that cannot be told."""
-    ways = of_tiles(loop)
-    if not ways or trips > rows:
+def _parts_of_tiles(step: Loop, parts: Loop, steps: int) -> list[Instruction]:
+    """The instructions of a loop over the parts of a group of rows, to which `steps` steps of tiles are
+    dealt evenly; empty if that cannot be told."""
+    ways = of_tiles(parts)
+    if not ways:
         return []
     multiplies, scales = ways
     inside: list[Instruction] = []
-    for row in range(rows):
-        inside += scales if row * trips // rows == (row + 1) * trips // rows else multiplies
+    for part in range(TILE_PARTS):
+        trips = (part + 1) * steps // TILE_PARTS - part * steps // TILE_PARTS
+        inside += [*multiplies, *step.instructions * (trips - 1)] if trips else scales
     return inside
 
 
 def _block(loop: Loop, cpu: Cpu, tools: Tools, k: int, shape: Shape) -> Block | None:
-    outside = around(loop)
+    parts = outer(loop) if is_tile(loop.multiplies[0].op) else None
+    outside = around(parts or loop)
     if not outside or not k or shape.block_k % k:
         return None
     before, after = outside
     if any(i.is_call for i in (*before, *after)):
         return None
-    if is_tile(loop.multiplies[0].op):
+    if parts:
         trips = shape.rows * shape.columns * shape.block_k // loop.products
-        inside = _rows_of_tiles(loop, shape.rows, trips)
+        inside = _parts_of_tiles(loop, parts, trips)
     else:
         trips = shape.block_k // k
         inside = loop.instructions * trips

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the ways that a trip of a loop takes: of the loop around a K loop, and of a loop over rows that
-multiplies tiles in some of its trips."""
+"""Finds the ways that a trip of a loop takes: of the loop around a K loop, and of a loop over rows of which
+some trips multiply tiles."""
 
 from zemm.isa.cpu.assembly import Block, Instruction
 from zemm.isa.cpu.loops import Loop, loops
@@ -26,6 +26,12 @@ def _longest(blocks: dict[str, Block], begin: str, ends: set[str], back: set[tup
     return visit(begin)[1]
 
 
+def outer(inner: Loop) -> Loop | None:
+    """The next loop around one."""
+    found = (loop for loop in loops(inner.function) if inner.body < loop.body)
+    return min(found, key=lambda loop: len(loop.body), default=None)
+
+
 def around(k_loop: Loop) -> tuple[list[Instruction], list[Instruction]] | None:
     """The instructions before and after the K loop in a trip of the next loop around it; None if
     there is no such loop.
@@ -35,25 +41,23 @@ def around(k_loop: Loop) -> tuple[list[Instruction], list[Instruction]] | None:
     counts that calls a function: it copies what cannot be multiplied from where it is.
     """
     found = loops(k_loop.function)
-    outer = min(
-        (loop for loop in found if k_loop.body < loop.body), key=lambda loop: len(loop.body), default=None
-    )
-    if not outer:
+    outside = outer(k_loop)
+    if not outside:
         return None
     others: set[str] = set()
     for loop in found:
-        if loop.body < outer.body and loop.products and not loop.body & k_loop.body:
+        if loop.body < outside.body and loop.products and not loop.body & k_loop.body:
             others |= loop.body
     if is_tile(k_loop.multiplies[0].op):
         others |= {b.name for b in k_loop.function.blocks if any(i.is_call for i in b.instructions)}
-    blocks = {b.name: b for b in k_loop.function.blocks if b.name in outer.body - others}
+    blocks = {b.name: b for b in k_loop.function.blocks if b.name in outside.body - others}
     back = {(b, loop.header) for loop in found for b in loop.body if loop.header in blocks}
-    before = _longest(blocks, outer.header, {k_loop.header}, back)
+    before = _longest(blocks, outside.header, {k_loop.header}, back)
     exits = {n for name in k_loop.body for n in blocks[name].successors if n in blocks} - k_loop.body
-    latches = {name for name, block in blocks.items() if outer.header in block.successors}
-    ways = [_longest(blocks, name, latches, back) for name in sorted(exits - {outer.header})]
+    latches = {name for name, block in blocks.items() if outside.header in block.successors}
+    ways = [_longest(blocks, name, latches, back) for name in sorted(exits - {outside.header})]
     after = max(ways, key=lambda way: sum(len(blocks[n].instructions) for n in way), default=[])
-    if not before or (not after and outer.header not in exits):
+    if not before or (not after and outside.header not in exits):
         return None
     return (
         [i for name in before[:-1] for i in blocks[name].instructions],
@@ -62,11 +66,11 @@ def around(k_loop: Loop) -> tuple[list[Instruction], list[Instruction]] | None:
 
 
 def of_tiles(loop: Loop) -> tuple[list[Instruction], list[Instruction]] | None:
-    """The instructions of a trip that multiplies tiles, and of one that does not; None if every trip
-    does. The ways with the most instructions count."""
+    """The instructions of a trip that multiplies a step of tiles, and of one that does not; None if every
+    trip does. The ways with the most instructions count."""
     body = {b.name: b for b in loop.function.blocks if b.name in loop.body}
     latches = {name for name, block in body.items() if loop.header in block.successors}
-    back = {(name, loop.header) for name in latches}
+    back = {(name, each.header) for each in loops(loop.function) for name in each.body}
     without = {name: b for name, b in body.items() if not any(is_tile(i.op) for i in b.instructions)}
     if loop.header not in without or not (way := _longest(without, loop.header, latches, back)):
         return None

@@ -90,11 +90,16 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
-    const bool goes_on = t->count > ROWS && (HAS(FLAG_INTEGER) || !HAS(FLAG_WEI_ZP_K));
+    const bool has_groups = t->count > ROWS;
+    const bool goes_on = has_groups && (HAS(FLAG_INTEGER) || !HAS(FLAG_WEI_ZP_K));
     const int following = goes_on ? next_length(p, block) : 0;
     __private struct group_ahead *ahead = &t->ahead;
     if (block->opens)
         open_groups(t->rows.src, t->rows.padded, ahead);
+    // The factors of several groups are loaded row by row, beside the products.
+    const bool needs_factors = (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS) && (block->first || block->opens);
+    if (needs_factors && !has_groups)
+        load_row_factors(p, args, block, &t->rows);
     if (block->opens || !goes_on) {
         t->wei = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
         begin_group(src, &t->rows, 0, block->k0, block->length, t->wei, ahead);
@@ -122,7 +127,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
 #pragma unroll 1
         for (int i = i0; i < next; i += ROWS / PARTS) {
             if (i < t->count) {
-                if (block->first || block->opens) {
+                if (needs_factors && has_groups) {
 #pragma unroll
                     for (int j = i; j < i + ROWS / PARTS; ++j)
                         load_row_factor(j, p, args, block, &t->rows);
