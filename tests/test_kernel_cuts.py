@@ -62,8 +62,10 @@ def test_k_in_ranges(
     if not takes(engine, split_problem(row, name)):
         return  # test_kernel_tails checks the reasons
     for seed, (any_m, n, any_k) in enumerate(SHAPES):
-        # Many tiles of few rows would leave no core without work, so that K is not split.
-        m = min(any_m, BY_NAME[row].tile_m) if BY_NAME[row].tile_m < 8 else any_m
+        # Many tiles of few rows would leave no core without work, so that K is not split. Two tiles of AMX
+        # do so for two cores.
+        few = BY_NAME[row].rows if BY_NAME[row].has_tiles else BY_NAME[row].tile_m
+        m = min(any_m, few) if few < 33 else any_m
         k = any_k // unit * unit
         problem = replace(base, src_dims=(m, k), wei_dims=(k, n), seed=seed)
         assert scratchpad(engine, problem) >= 2 * m * n * 4, f"K is not split: {m}, {n}, {k}"

@@ -72,8 +72,8 @@
 //                       as f32; else SUM_BEGIN is 0
 //   WALK_COLUMNS(args, p, segment, t), WALK_ROWS(args, block, rows)   optional: the next loads of
 //                       scales, zero points and sums of src are those of a segment
-//   GO_TO_ROW(p, linear, i, r)   optional: makes *r row i of a tile, of which it is row i - 1, or row 0. linear:
-//                       the number of row i in the whole batch
+//   GO_TO_ROW(p, linear, i, r)   optional: makes *r row i of a tile, of which it is row i - 1, or row
+//                       0. linear: the number of row i in the whole batch
 //   VALUES_APART        elements of the array that values_of may fill
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,

@@ -136,11 +136,12 @@ static inline void begin_group(bytes src, __private const struct tile_rows *tile
     g->stride = in_place ? (rows[1] - rows[0]) * (64 / STEP) : 64;
     g->step = in_place ? 64 : ROWS * 64;
     // The same rows in the next block if those of the next group fall into the same sets of the L1 cache.
-    // Else the next group, unless the cache does not hold two of them.
+    // Else the next group, unless the cache does not hold two of them. Rows that are copied are not read
+    // here.
     const int all_sets = 2048, most_steps = 4;
     if (g->stride % all_sets == 0)
         g->next_src = g->src + g->whole * g->step;
-    else if (g->steps > most_steps)
+    else if (g->steps > most_steps || !in_place)
         g->next_src = 0;
     else
         g->next_src =

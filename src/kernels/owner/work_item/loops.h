@@ -97,7 +97,8 @@ static inline void multiply_block(const struct k_block *block, bytes src,
     if (block->opens)
         open_groups(t->rows.src, t->rows.padded, ahead);
     // The factors of several groups are loaded row by row, beside the products.
-    const bool needs_factors = (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS) && (block->first || block->opens);
+    const bool needs_factors =
+        (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS) && (block->first || block->opens);
     if (needs_factors && !has_groups)
         load_row_factors(p, args, block, &t->rows);
     if (block->opens || !goes_on) {
