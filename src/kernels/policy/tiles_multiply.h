@@ -119,8 +119,9 @@ static inline void begin_group(bytes src, __private const struct tile_rows *tile
     g->whole = length / STEP;
     g->steps = (length + STEP - 1) / STEP;
     g->step_at = g->side = g->due = 0;
-    // There are two groups: one is multiplied while the other one is scaled.
-    g->sums = g->sums == sums ? sums + ROWS * NV : sums;
+    // There are two groups: one is multiplied while the other one is scaled, unless the tile has only one.
+    g->is_only = ROWS >= tile_rows->padded;
+    g->sums = g->sums == sums && !g->is_only ? sums + ROWS * NV : sums;
     g->wei = b.whole;
     g->last_wei = (ulong)(b.panel + g->whole * 16 * NV);
     g->last_src = copy + g->whole * ROWS * 64;
@@ -146,7 +147,6 @@ static inline void begin_group(bytes src, __private const struct tile_rows *tile
     else
         g->next_src =
             (ulong)src + (is_last ? tile_rows->src[0] + k0 + length : rows[ROWS] + k0) * (64 / STEP);
-    g->is_only = ROWS >= tile_rows->padded;
 }
 
 // Adds a step of K to the four tiles of sums. a, b: addresses; stride: bytes from row to row of src.
