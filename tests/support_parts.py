@@ -29,6 +29,10 @@ INTEGERS = {
     "s8_s8_packed": _problem("s8", "s8", "s32", wei_tag=PACKED, wei_zp=zero_point(2)),
     "u8_u8_ab": _problem("u8", "u8", "s32", src_zp=zero_point()),
     "s8_u8_ba": _problem("s8", "u8", "s32", wei_order="ba", src_zp=zero_point()),
+    # K is a multiple of 4 in all but the first of these.
+    "s8_u8_packed_scaled": _problem(
+        "s8", "u8", "f32", limit=3, wei_tag=PACKED, src_scale=Quant(3, (1, 4)), wei_zp=zero_point(2)
+    ),
 }
 FLOATS = {
     "f32_packed": _problem("f32", "f32", "f32", wei_tag=PACKED_FLOATS),

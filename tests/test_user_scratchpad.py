@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zemm
 from support_kernel_problems import PROBLEMS
-from support_problem import Problem, Quant, make_data
+from support_problem import Problem, Quant, make_data, zero_point
 from support_rows import ROWS, XE_ROWS, skip_without_feature
 from support_run import check_dst, make_call
 from support_tiers import SMALL_ROWS
@@ -31,6 +31,16 @@ CASES = {
 } | {
     "packed_k_in_ranges": Problem(
         (3, 9000), (9000, 40), "s8", "u8", "f32", wei_scale=Quant(2), any_tags=True
+    ),
+    "sums_of_groups": Problem(
+        (50, 2048),
+        (2048, 70),
+        "s8",
+        "u8",
+        "f32",
+        src_scale=Quant(3, (1, 128)),
+        wei_zp=zero_point(2),
+        any_tags=True,
     ),
     "bf16_in_ranges": Problem((3, 9000), (9000, 40), "bf16", "bf16", "f32"),
     "f16_in_ranges": Problem((20, 9000), (9000, 40), "f16", "f16", "f32"),
