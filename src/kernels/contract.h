@@ -72,8 +72,9 @@
 //                       as f32; else SUM_BEGIN is 0
 //   WALK_COLUMNS(args, p, segment, t), WALK_ROWS(args, block, rows)   optional: the next loads of
 //                       scales, zero points and sums of src are those of a segment
-//   GO_TO_ROW(p, linear, i, r)   optional: makes *r row i of a tile, of which it is row i - 1, or row
-//                       0. linear: the number of row i in the whole batch
+//   ROW_OF_TILE(p, first, linear, i)   optional: row_at(p, linear), if *first is that of the tile's first
+//   row,
+//                       which is i rows before
 //   VALUES_APART        elements of the array that values_of may fill
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
@@ -124,8 +125,9 @@
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
 //   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
 //   KEEPS_SEGMENTS      optional: several segments are multiplied in a row (owner/work_item/segments.h).
-//                       With it COLUMNS_AT_ONCE vectors of columns, and OWN_SEGMENTS and NOTE_END of
+//                       With it COLUMNS_AT_ONCE vectors of columns, and OWN_SEGMENTS of
 //                       owner/work_item/kept.h
+//   NOTE_END(t, k_end)  optional: keeps the end of the range of K in the tile
 //   multiply_segment(count, v0, a, from, quads, b, sum)   its products
 //   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
 //   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
@@ -143,7 +145,9 @@
 
 #ifndef KEEPS_SEGMENTS
 #define OWN_SEGMENTS
-#define NOTE_END(t, is_last)
+#endif
+#ifndef NOTE_END
+#define NOTE_END(t, k_end)
 #endif
 #ifndef PREFETCHES_DST
 #define PREFETCH_DST(p, dst, first_row, t)
@@ -155,8 +159,8 @@
 #define WALK_COLUMNS(args, p, segment, t)
 #define WALK_ROWS(args, block, rows)
 #endif
-#ifndef GO_TO_ROW
-#define GO_TO_ROW(p, linear, i, r) (*(r) = row_at(p, linear))
+#ifndef ROW_OF_TILE
+#define ROW_OF_TILE(p, first, linear, i) row_at(p, linear)
 #endif
 #ifndef BEFORE_PRODUCTS
 #define BEFORE_PRODUCTS()

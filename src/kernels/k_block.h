@@ -28,7 +28,6 @@ static inline struct steps steps_of(global const struct matmul_problem *p) {
 struct k_block {
     k_index k0, segment; // the first element of K, and the number of the segment
     int length;          // elements of K
-    k_index end;         // behind the last block
     bool first, last;    // whether this is the first or last block of its segment
     bool opens;          // whether this is the first block of the range or slice of K
     // Offsets of the block's group of K from where a row begins.

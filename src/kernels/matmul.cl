@@ -131,9 +131,10 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
     BEFORE_PRODUCTS();
     struct ahead ahead = look_ahead(p, &t->rows, &source, k_begin, at->slices == 1);
     const k_index segment = (k_index)p->segment;
-    struct k_block block = {.k0 = k_begin, .segment = k_begin / segment, .end = k_end};
+    struct k_block block = {.k0 = k_begin, .segment = k_begin / segment};
     block.steps = steps_of(p);
     k_index segment_end = (block.segment + 1) * segment;
+    NOTE_END(t, k_end);
     WALK_COLUMNS(args, p, block.segment, t);
     WALK_ROWS(args, &block, &t->rows);
     for (; block.k0 < k_end; block.k0 += block.length) {
@@ -152,7 +153,6 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
         if (HAS(FLAG_SRC_ZP))
             block.src_zp = along_k(p, &block, p->src_zp.column_group) * block.steps.src_zp;
         block.opens = block.k0 == k_begin;
-        NOTE_END(t, block.k0 + block.length == k_end);
         EACH_TILE(p, t) {
             if (block.first || block.opens) {
                 load_column_parameters(p, args, &block, t);
@@ -230,12 +230,10 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
                        partial_sums(p, &args, summed_row, t.n0) + get_group_id(2) * p->partial_range);
         return;
     }
-    EACH_TILE(p, &t) {
-        struct row_index r = first;
-        for (int i = 0; i < t.count; ++i) {
-            GO_TO_ROW(p, first_row + i, i, &r);
-            finish_tile_row(p, &args, dst, &r, &t, TILE_VALUES(&t, values) + i * NV);
-            store_row(p, dst, &r, t.n0, t.columns, TILE_VALUES(&t, values) + i * NV);
-        }
+    EACH_TILE(p, &t)
+    for (int i = 0; i < t.count; ++i) {
+        const struct row_index r = ROW_OF_TILE(p, &first, first_row + i, i);
+        finish_tile_row(p, &args, dst, &r, &t, TILE_VALUES(&t, values) + i * NV);
+        store_row(p, dst, &r, t.n0, t.columns, TILE_VALUES(&t, values) + i * NV);
     }
 }

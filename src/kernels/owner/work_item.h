@@ -31,11 +31,12 @@
 #define VALUES_APART 1 // unused: the values are where the sums are
 
 // The sum of a segment is carried from block to block.
-#define BLOCK_K                                                                                              \
-    (HAS(FLAG_ALONG_K)     ? BLOCK_ALONG_K                                                                   \
-     : !HAS(FLAG_ABREAST)  ? TILE_K                                                                          \
-     : HAS(FLAG_ONE_GROUP) ? BLOCK_ALONG_N                                                                   \
-                           : BLOCK_ABREAST)
+#if LANES > 1
+#define BLOCK_OF_TILES_ABREAST (HAS(FLAG_ONE_GROUP) ? BLOCK_ALONG_N : BLOCK_ABREAST)
+#else
+#define BLOCK_OF_TILES_ABREAST BLOCK_ABREAST
+#endif
+#define BLOCK_K (HAS(FLAG_ALONG_K) ? BLOCK_ALONG_K : HAS(FLAG_ABREAST) ? BLOCK_OF_TILES_ABREAST : TILE_K)
 #define SUM_BEGINS(block) (SEGMENTS_ARE_SCALED ? (block)->first : (block)->opens)
 #define SUM_ENDS(block) (SEGMENTS_ARE_SCALED && (block)->last)
 #define TAKES_CORRECTION(block) ((block)->first)

@@ -72,9 +72,11 @@ struct group_ahead {
     int due;                     // so many parts of a step are still to be made
     ulong next_src;              // rows that follow, to be prefetched; 0: none
     bool is_only;                // the tile has no other group
+    long end;                    // of the range of K
     uint even;                   // bit i: the rows of group i are equally far apart
     struct tile_rows16 tiles[8]; // in software
 };
+#define NOTE_END(t, k_end) ((t)->ahead.end = (k_end))
 #define PRODUCTS_AHEAD                                                                                       \
     struct b_panel wei;                                                                                      \
     struct group_ahead ahead;

@@ -9,8 +9,10 @@
 // Not inlined: CPU compilers would make vector code of each copy of their loops.
 #define CALLED static __attribute__((noinline))
 
+#if LANES > 1
 // A division takes longer than all else that a row of a tensor without groups of rows needs.
 #define GROUP_OF_ROW(t, m) ((t)->row_group == 1 ? (m) : (m) / (t)->row_group)
+#endif
 
 // Whether the problem has the tensor t or, instead of it, a host scalar.
 #define IS_THERE(t) ((t)->data_type != 0 || (t)->on_host)

@@ -15,9 +15,9 @@ struct kept_segment {
 
 struct kept_segments {
     int count;
-    bool closes; // whether the block is the last one of the range of K
+    long end; // of the range of K
     struct kept_segment segments[MOST_SEGMENTS];
 };
 
 #define OWN_SEGMENTS struct kept_segments kept;
-#define NOTE_END(t, is_last) ((t)->kept.closes = (is_last))
+#define NOTE_END(t, k_end) ((t)->kept.end = (k_end))

@@ -76,10 +76,10 @@ static inline int next_count(int left) {
 #include "owner/work_item/segments.h"
 #elif defined(MULTIPLIES_AHEAD)
 // Elements of K in the block that follows; 0: there is none.
-static inline int next_length(global const struct matmul_problem *p, const struct k_block *block) {
+static inline int next_length(global const struct matmul_problem *p, const struct k_block *block, long end) {
     const k_index k1 = block->k0 + block->length, segment = (k_index)p->segment;
     const k_index segment_end = (block->segment + 1 + (block->last ? 1 : 0)) * segment;
-    return (int)min((k_index)BLOCK_K, min(segment_end, block->end) - k1);
+    return (int)min((k_index)BLOCK_K, min(segment_end, (k_index)end) - k1);
 }
 
 // The products of a group of rows are made in parts, while the rows of the group before it are scaled: tiles
@@ -92,7 +92,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   __private struct tile *t) {
     const bool has_groups = t->count > ROWS;
     const bool goes_on = has_groups && (HAS(FLAG_INTEGER) || !HAS(FLAG_WEI_ZP_K));
-    const int following = goes_on ? next_length(p, block) : 0;
+    const int following = goes_on ? next_length(p, block, t->ahead.end) : 0;
     __private struct group_ahead *ahead = &t->ahead;
     if (block->opens)
         open_groups(t->rows.src, t->rows.padded, ahead);
@@ -179,8 +179,10 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
+#if LANES > 1
     if ((HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS) && (block->first || block->opens))
         load_row_factors(p, args, block, &t->rows);
+#endif
     struct wei_source own = *source;
     if (HAS(FLAG_ABREAST)) {
         own.n0 = t->n0;

@@ -25,14 +25,18 @@ struct tile_rows {
     int zp[TILE_M];
 };
 
-// Makes r, which is row i - 1 of a tile, row i, whose number is `linear`. Divisions take longer than all else
-// that a row needs.
-static inline void go_to_row(global const struct matmul_problem *p, long linear, int i,
-                             __private struct row_index *r) {
-    if (i > 0 && ++r->m == p->m)
-        *r = row_at(p, linear);
+#if LANES > 1
+// The row that is i rows behind a tile's first one. Divisions take longer than all else that a row needs.
+static inline struct row_index row_behind(global const struct matmul_problem *p,
+                                          const struct row_index *first, long linear, int i) {
+    struct row_index r = *first;
+    r.m += i;
+    return r.m < p->m ? r : row_at(p, linear);
 }
-#define GO_TO_ROW(p, linear, i, r) go_to_row(p, linear, i, r)
+#define ROW_OF_TILE(p, first, linear, i) row_behind(p, first, linear, i)
+#else
+#define ROW_OF_TILE(p, first, linear, i) row_at(p, linear)
+#endif
 
 // first: number of the tile's first row in the whole batch; in_matrix: its number in the matrix.
 static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
@@ -41,10 +45,11 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     rows->padded = (count + ROWS - 1) / ROWS * ROWS;
     for (int v = 0; v < (spec_zp_term() == ZP_TERM_LAST ? ROW_VECTORS : 0); ++v)
         rows->scaled_corrections[v] = (column_f)0.f;
-    struct row_index r = row_at(p, first);
+#if LANES > 1
+    const struct row_index origin = row_at(p, first);
+#endif
     for (int i = 0; i < rows->padded; ++i) {
-        if (i < count)
-            go_to_row(p, first + i, i, &r);
+        const struct row_index r = ROW_OF_TILE(p, &origin, first + min(i, count - 1), min(i, count - 1));
         rows->src[i] = row_offset(p, &p->src, &r);
         if (HAS(FLAG_SRC_SCALE_K))
             rows->src_scale[i] = row_offset(p, &p->src_scale, &r);
@@ -55,29 +60,11 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
     }
 }
 
-// Loads one group of K of all rows. group: its element offset from where a row begins.
-static inline void load_row_zero_points(ulong address, int data_type, int host, long group,
-                                        __private struct tile_rows *rows) {
-    int i = 0;
-#pragma unroll 1
-    for (; i < rows->count; ++i)
-        rows->zp[i] = load_zero_point(address, data_type, host, rows->src_zp[i] + group);
-#pragma unroll 1
-    for (; i < rows->padded; ++i)
-        rows->zp[i] = rows->zp[i - 1];
-}
-
-// Loads the zero points of all rows where a segment begins.
-static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                   const struct k_block *block, __private struct tile_rows *rows) {
-    if (HAS(FLAG_SRC_ZP) && (block->first || block->opens))
-        load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
-}
-
 // Loads scales and corrections of all rows for one group of K. What needs a conversion is gathered
 // first and then converted a vector at a time. One loop does both: with vectors in it, CPU compilers
-// do not spend time on turning it into another. Rows past the end have no factors, for nobody reads their
-// sums.
+// do not spend time on turning it into another. Rows past the end need no factors, for nobody reads their
+// sums, but in a tile of one column at a time their number is a constant.
+#define FACTOR_ROWS(rows) (LANES > 1 ? (rows)->count : (rows)->padded)
 static inline void load_row_factors(global const struct matmul_problem *p,
                                     const struct matmul_arguments *args, const struct k_block *block,
                                     __private struct tile_rows *rows) {
@@ -86,7 +73,7 @@ static inline void load_row_factors(global const struct matmul_problem *p,
     const bool has_bytes = HAS(FLAG_SRC_SCALE_K) && (type == DT_E8M0 || type == DT_F8_E4M3);
     column_us codes;
 #pragma unroll 1
-    for (int i = 0; i < rows->count; ++i) {
+    for (int i = 0; i < FACTOR_ROWS(rows); ++i) {
         const int v = i / LANES, lane = i % LANES;
         if (HAS_ROW_CORRECTIONS)
             ((__private int *)rows->correction)[i] =
@@ -99,7 +86,7 @@ static inline void load_row_factors(global const struct matmul_problem *p,
         else if (HAS(FLAG_SRC_SCALE_K))
             ((__private float *)rows->scale)[i] =
                 load_scale(args->src_scale, type, args->host_src_scale, scale);
-        if (lane != LANES - 1 && i != rows->count - 1)
+        if (lane != LANES - 1 && i != FACTOR_ROWS(rows) - 1)
             continue;
         if (spec_zp_term() == ZP_TERM_F32)
             rows->correction[v] = to_column_f(as_column_i(rows->correction[v]));
@@ -115,6 +102,32 @@ static inline void load_row_factors(global const struct matmul_problem *p,
             rows->scaled_corrections[v] = fma(to_column_f(sums), rows->scale[v], rows->scaled_corrections[v]);
         }
     }
+}
+
+// Loads one group of K of all rows. group: its element offset from where a row begins.
+static inline void load_row_zero_points(ulong address, int data_type, int host, long group,
+                                        __private struct tile_rows *rows) {
+    int i = 0;
+#pragma unroll 1
+    for (; i < rows->count; ++i)
+        rows->zp[i] = load_zero_point(address, data_type, host, rows->src_zp[i] + group);
+#pragma unroll 1
+    for (; i < rows->padded; ++i)
+        rows->zp[i] = rows->zp[i - 1];
+}
+
+// Loads what all rows need where a segment begins. Policies with vectors load the factors beside the products
+// (loops.h): compilers for GPUs keep more registers then.
+static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                   const struct k_block *block, __private struct tile_rows *rows) {
+    if (!block->first && !block->opens)
+        return;
+    if (HAS(FLAG_SRC_ZP))
+        load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
+#if LANES == 1
+    if (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS)
+        load_row_factors(p, args, block, rows);
+#endif
 }
 
 // The same for one row.

@@ -158,7 +158,8 @@ static inline void multiply_block(const struct k_block *block, bytes src,
     const int before = t->kept.count * block->length, length = before + block->length;
     struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel + before / 4 * NV);
     keep_segment(p, args, block, t);
-    if (!t->kept.closes && t->kept.count < MOST_SEGMENTS && length + block->length <= TILE_K)
+    const bool closes = block->k0 + block->length == t->kept.end;
+    if (!closes && t->kept.count < MOST_SEGMENTS && length + block->length <= TILE_K)
         return;
     b.first -= before * PACKED_N;
     b.panel = panel;
