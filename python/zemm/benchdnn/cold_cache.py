@@ -2,7 +2,7 @@
 """`--cold-cache`: tensors in turns, so that none is in a cache when its turn comes."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from zemm.benchdnn.arguments import SCRATCHPAD, WEI
 
@@ -29,6 +29,23 @@ def sets_of(
         tensors,
         *(tensors | {arg: copied(tensor) for arg, tensor in chosen.items()} for _ in range(count)),
     ]
+
+
+class Turns(Generic[T]):
+    """Sets of tensors, or what is made of them, which runs take one after the other."""
+
+    def __init__(self, sets: list[T]) -> None:
+        self._sets, self._turn = sets, -1
+
+    def next(self) -> T:
+        """The set of the next run."""
+        self._turn = (self._turn + 1) % len(self._sets)
+        return self.last
+
+    @property
+    def last(self) -> T:
+        """The set of the last run."""
+        return self._sets[self._turn]
 
 
 def cools_weights_only(cold_cache: str) -> bool:

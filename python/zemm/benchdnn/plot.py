@@ -18,14 +18,8 @@ from zemm.benchdnn.verdict import REFERENCE
 
 PACKAGE = "the package matplotlib: pip install matplotlib"
 _MARKS = "os^DvPX*"
-_LINES = (
-    "-",
-    "--",
-    "-.",
-    (0, (8, 2)),
-    (0, (3, 1)),
-    (0, (5, 1, 1, 1, 1, 1)),
-)  # for the most limits of a device
+# As many as a device has limits, at most.
+_LINES = ("-", "--", "-.", (0, (8, 2)), (0, (3, 1)), (0, (5, 1, 1, 1, 1, 1)))
 # By their names in the page's style sheet, which has others for dark pages.
 _COLOURS = {
     "c0": "#0b63ce", "c1": "#d1570f", "c2": "#12876a", "c3": "#b0408f", "c4": "#a77b00", "c5": "#6a55c9",

@@ -54,6 +54,13 @@ def thread_count() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def limit_spinning() -> None:
+    """Let idle threads of GNU's OpenMP look for work only about 0.1 ms before they sleep. With the default,
+    several ms, they would take the cores from the library that has the next turn. OpenMP reads this when it
+    is loaded."""
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+
 def missing(name: str, package: str, error: object, how: str = "pip install 'zemm[peers]'") -> PeerError:
     """The error for a peer whose package cannot be used, with how to install it."""
     return PeerError(f"peer {name} left out: {error} (its package is {package}: {how})")

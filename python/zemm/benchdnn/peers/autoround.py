@@ -5,18 +5,16 @@ They multiply in f32 or bf16, or quantise src and multiply integers where they h
 for that: on Intel's CPUs with AVX-VNNI, AVX512-VNNI or AMX only.
 """
 
-import os
 from typing import Any
 
 import numpy as np
 
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.cold_cache import sets_of
+from zemm.benchdnn.cold_cache import Turns, sets_of
 from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.peers import PeerError, missing, thread_count
+from zemm.benchdnn.peers import PeerError, limit_spinning, missing, thread_count
 from zemm.benchdnn.peers.problem import given
-from zemm.benchdnn.peers.torch import SPINS
 from zemm.benchdnn.peers.weight_only import Matrices, bits_of, matrices
 
 _HOW = "pip install auto-round-lib, beside PyTorch: see docs/performance.md"
@@ -91,16 +89,15 @@ class Linear:
             args.WEI: packed.blob,
             args.DST: torch.zeros(case.problem.dst),
         }
-        self._sets = sets_of(case.options.cold_cache, tensors, lambda t: int(t.nbytes), lambda t: t.clone())
-        self._turn = -1
+        sets = sets_of(case.options.cold_cache, tensors, lambda t: int(t.nbytes), lambda t: t.clone())
+        self._turns = Turns(sets)
         self._dst: Any = None
 
     def cool(self) -> None:
         """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
-        self._turn = (self._turn + 1) % len(self._sets)
-        tensors = self._sets[self._turn]
+        tensors = self._turns.next()
         src, dst = tensors[args.SRC], tensors[args.DST]
         with self._torch.inference_mode():
             src = src.float() if self._is_bf16 else src
@@ -115,7 +112,7 @@ class Linear:
 
 def load() -> AutoRound:
     """Load AutoRound's kernels, and PyTorch, which holds their tensors."""
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # their OpenMP library reads this when it is loaded
+    limit_spinning()
     try:
         import auto_round_kernel
         import torch

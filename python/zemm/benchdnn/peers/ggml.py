@@ -2,20 +2,18 @@
 """llama.cpp's CPU kernels as a peer: MUL_MAT of f32 by weights in ggml's formats. It quantises src
 itself, to the format that belongs to that of the weights."""
 
-import os
 from typing import Any
 
 import numpy as np
 
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.cold_cache import sets_of
+from zemm.benchdnn.cold_cache import Turns, sets_of
 from zemm.benchdnn.dtypes import Floats
-from zemm.benchdnn.peers import PeerError, thread_count
+from zemm.benchdnn.peers import PeerError, limit_spinning, thread_count
 from zemm.benchdnn.peers.ggml_blocks import WEIGHT_TYPES, Encoded, encoded
 from zemm.benchdnn.peers.ggml_library import TYPES, open_libraries
 from zemm.benchdnn.peers.problem import given
-from zemm.benchdnn.peers.torch import SPINS
 from zemm.benchdnn.peers.weight_only import matrices
 
 _TENSORS = 4  # more than any context has
@@ -137,26 +135,24 @@ class MulMat:
         name = ggml.ffi.string(ggml.base.ggml_backend_buft_name(buffer_type)).decode()
         self.impl = f"MUL_MAT {weights.name} {name}"
         tensors = {args.SRC: values, args.WEI: packed.fill(), args.DST: dst}
-        self._sets = sets_of(case.options.cold_cache, tensors, lambda t: t.nbytes, _Tensor.copied)
-        self._graphs = [_Graph(ggml, s[args.WEI], s[args.SRC], s[args.DST]) for s in self._sets]
-        self._turn = -1
+        sets = sets_of(case.options.cold_cache, tensors, lambda t: t.nbytes, _Tensor.copied)
+        self._turns = Turns([_Graph(ggml, s[args.WEI], s[args.SRC], s[args.DST]) for s in sets])
 
     def cool(self) -> None:
         """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
-        self._turn = (self._turn + 1) % len(self._graphs)
-        self._graphs[self._turn].run()
+        self._turns.next().run()
 
     def dst(self) -> Floats:
         """The result of the last run."""
         result = np.empty(self._shape, np.float32)
-        product, buffer = self._graphs[self._turn].product, self._ggml.ffi.from_buffer(result)
+        product, buffer = self._turns.last.product, self._ggml.ffi.from_buffer(result)
         self._ggml.base.ggml_backend_tensor_get(product, buffer, 0, result.nbytes)
         return result
 
 
 def load() -> Ggml:
     """Load the libraries that the environment names."""
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # their OpenMP library reads this when it is loaded
+    limit_spinning()
     return Ggml(*open_libraries())

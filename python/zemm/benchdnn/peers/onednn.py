@@ -10,7 +10,7 @@ from zemm.benchdnn import arguments as args
 from zemm.benchdnn import build
 from zemm.benchdnn.arguments import Argument
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.cold_cache import sets_of
+from zemm.benchdnn.cold_cache import Turns, sets_of
 from zemm.benchdnn.dtypes import Floats, encode
 from zemm.benchdnn.layout import Layout
 from zemm.benchdnn.peers import PeerError, onednn_binding
@@ -61,26 +61,23 @@ class Matmul:
         self._dst = next(a for a in args.matrices(case) if a.arg == args.DST)
         dst_md = pd.exec_arg_md(args.DST)
         filled[args.DST] = _Memory(onednn_binding.new_memory(binding, dst_md), dst_md)
-        self._sets = sets_of(case.options.cold_cache, filled, self._size, self._copied)
-        self._runs = [
-            onednn_binding.execution(
-                binding, pd.handle, scalars | {arg: m.handle for arg, m in chosen.items()}
-            )
-            for chosen in self._sets
-        ]
-        self._turn = -1
+        runs = []  # with the memory of dst of each
+        for chosen in sets_of(case.options.cold_cache, filled, self._size, self._copied):
+            handles = scalars | {arg: memory.handle for arg, memory in chosen.items()}
+            runs.append((onednn_binding.execution(binding, pd.handle, handles), chosen[args.DST]))
+        self._turns = Turns(runs)
 
     def cool(self) -> None:
         """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
-        self._turn = (self._turn + 1) % len(self._runs)
-        self._runs[self._turn]()
+        run, _ = self._turns.next()
+        run()
 
     def dst(self) -> Floats:
         """The result of the last run."""
         layout, plain = self._plain(self._dst)
-        dst = self._sets[self._turn][args.DST]
+        _, dst = self._turns.last
         memory = onednn_binding.reordered(self._binding, dst.handle, dst.md, plain.handle)
         loaded: Floats = with_bytes(self._binding, memory, layout.size, layout.load)
         return loaded

@@ -2,16 +2,15 @@
 """PyTorch as a peer: `_int_mm` (s8 by s8 into s32), `mm` for f32, bf16 and f16, and its products with
 quantised weights."""
 
-import os
 from typing import Any
 
 import numpy as np
 
 from zemm.benchdnn import arguments as args
 from zemm.benchdnn.case import Case
-from zemm.benchdnn.cold_cache import sets_of
+from zemm.benchdnn.cold_cache import Turns, sets_of
 from zemm.benchdnn.dtypes import Codes, Floats
-from zemm.benchdnn.peers import PeerError, missing, thread_count
+from zemm.benchdnn.peers import PeerError, limit_spinning, missing, thread_count
 from zemm.benchdnn.peers.problem import given
 from zemm.benchdnn.peers.torch_quantised import is_quantised, packed
 from zemm.benchdnn.peers.weight_only import matrices
@@ -19,9 +18,6 @@ from zemm.benchdnn.peers.weight_only import matrices
 _FLOATS = ("f32", "bf16", "f16")
 # What f32 may be multiplied in: `medium` allows bf16, `high` tf32.
 _PRECISIONS = {"bf16": "medium", "any": "medium", "tf32": "high"}
-# How often an idle thread of PyTorch looks for work before it sleeps: about 0.1 ms. With the default,
-# several ms, the threads would take the cores from the library that has the next turn.
-SPINS = "10000"
 
 
 class Torch:
@@ -68,8 +64,8 @@ class Product:
         weights = _tensor(torch, found.weights, case.tags[1] != "ab")
         dst = torch.zeros(case.problem.dst, dtype=src.dtype if is_float else torch.int32)
         tensors = {args.SRC: src, args.WEI: weights, args.DST: dst}
-        self._sets = sets_of(case.options.cold_cache, tensors, lambda t: int(t.nbytes), lambda t: t.clone())
-        self._turn = -1
+        sets = sets_of(case.options.cold_cache, tensors, lambda t: int(t.nbytes), lambda t: t.clone())
+        self._turns = Turns(sets)
         # A setting of the process.
         torch.set_float32_matmul_precision(_PRECISIONS.get(case.attributes.fpmath.mode, "highest"))
 
@@ -77,14 +73,13 @@ class Product:
         """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
-        self._turn = (self._turn + 1) % len(self._sets)
-        tensors = self._sets[self._turn]
+        tensors = self._turns.next()
         with self._inference_mode():
             self._multiply(tensors[args.SRC], tensors[args.WEI], out=tensors[args.DST])
 
     def dst(self) -> Floats:
         """The result of the last run."""
-        result: Floats = self._sets[self._turn][args.DST].float().numpy()
+        result: Floats = self._turns.last[args.DST].float().numpy()
         return result
 
 
@@ -96,21 +91,20 @@ class PackedProduct:
         work = packed(torch, case)
         self._inference_mode, self._multiply, self.impl = torch.inference_mode, work.multiply, work.impl
         tensors = {args.SRC: (work.src, work.src.clone), args.WEI: (work.pack(), work.pack)}
-        self._sets = sets_of(
+        sets = sets_of(
             case.options.cold_cache,
             tensors,
             lambda t: int(t[0].numel() * t[0].element_size()),
             lambda t: (t[1](), t[1]),
         )
-        self._turn = -1
+        self._turns = Turns(sets)
         self._dst: Any = None
 
     def cool(self) -> None:
         """Nothing to do: runs take turns with the copies of the tensors."""
 
     def run(self) -> None:
-        self._turn = (self._turn + 1) % len(self._sets)
-        tensors = self._sets[self._turn]
+        tensors = self._turns.next()
         with self._inference_mode():
             self._dst = self._multiply(tensors[args.SRC][0], tensors[args.WEI][0])
 
@@ -132,7 +126,7 @@ def _tensor(torch: Any, codes: Codes, is_transposed: bool) -> Any:
 
 def load() -> Torch:
     """Load PyTorch from its package."""
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # its OpenMP library reads this when it is loaded
+    limit_spinning()
     try:
         import torch
     except ImportError as error:
