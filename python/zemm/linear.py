@@ -393,9 +393,10 @@ class Linear:
 
     def _src_dtype(self, data_type: DataType) -> DataType:
         """The type that x is converted to, on the host."""
-        if self.activation == "int8" or self.activation == "int7":
+        multiplied = multiplied_type(self.activation)
+        if multiplied == "s8":
             return data_type if data_type in _FLOATS else "f32"
-        return self.activation
+        return multiplied
 
     def __repr__(self) -> str:
         k, n = self.weights.dims[-2:]

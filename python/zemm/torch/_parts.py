@@ -144,7 +144,7 @@ def _serves_in_place(layer: Linear, part: torch.Tensor, arrays: dict[str, NDArra
         weights.src_dtype,
         "f32",
         fpmath=layer.fpmath,
-        src_group=layer.activation_group if layer.activation in ("int8", "int7") else None,
+        src_group=layer.activation_group if multiplied_type(layer.activation) == "s8" else None,
     )
     return weights.md == pd.query_md("weights_md") and all(
         in_place(array, weights.engine) for array in arrays.values()
