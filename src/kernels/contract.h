@@ -72,9 +72,7 @@
 //                       as f32; else SUM_BEGIN is 0
 //   WALK_COLUMNS(args, p, segment, t), WALK_ROWS(args, block, rows)   optional: the next loads of
 //                       scales, zero points and sums of src are those of a segment
-//   ROW_OF_TILE(p, first, linear, i)   optional: row_at(p, linear), if *first is that of the tile's first
-//   row,
-//                       which is i rows before
+//   ROW_OF_TILE(p, first, linear, i)   optional: row_at(p, linear), which is i rows behind *first
 //   VALUES_APART        elements of the array that values_of may fill
 // Choices (owner/<owner>/choices.h), by constants of the module or by the argument block
 //   HAS_SRC_SCALE(p), SCALES_ROWS, SCALES_COLUMNS, HAS_EQUAL_GROUPS(p, group), MAY_CUT_SEGMENTS,
@@ -124,17 +122,18 @@
 //   ANY_ROW_COUNT       1: multiply is compiled for several counts of rows up to ROWS; 0: only ROWS
 //   prefetch_a(src, rows, count, k0, length)   asks for the next group of rows of src
 //   prefetch_b(b, length, part, parts)       asks for one of `parts` parts of the next panel
-//   KEEPS_SEGMENTS      optional: several segments are multiplied in a row (owner/work_item/segments.h).
-//                       With it COLUMNS_AT_ONCE vectors of columns, and OWN_SEGMENTS of
-//                       owner/work_item/kept.h
+//   POLICY_STATE        optional: members of struct tile
 //   NOTE_END(t, k_end)  optional: keeps the end of the range of K in the tile
+//   KEEPS_SEGMENTS      optional: several segments are multiplied in a row (owner/work_item/segments.h).
+//                       With it COLUMNS_AT_ONCE vectors of columns, and POLICY_STATE and NOTE_END of
+//                       owner/work_item/kept.h
 //   multiply_segment(count, v0, a, from, quads, b, sum)   its products
 //   PREFETCHES_DST      optional: the tile of dst is prefetched before the products (PREFETCH_DST)
 //   MULTIPLIES_AHEAD    optional: products are made in groups of ROWS rows, a power of 2, and then
 //                       taken row by row: multiply adds those of one row. With it
-//   PRODUCTS_AHEAD      members of struct tile: wei, the weights of the block whose products are made, of
-//                       which multiply reads .products, and ahead, the group
-//   struct group_ahead, open_groups(rows, count, ahead)   prepares the groups of a tile
+//   POLICY_STATE        wei, the weights of the block whose products are made, of which multiply reads
+//                       .products; and ahead, the group
+//   struct group_ahead, open_groups(rows, ahead)   prepares the groups of a tile
 //   begin_group(src, rows, i0, k0, length, b, ahead)   prepares the products of the group of rows from
 //                       row i0 of the tile on. rows: those of the tile
 //   PARTS, multiply_part(ahead)   makes one of so many parts of them
@@ -143,14 +142,11 @@
 // four bytes; policy/fma.h needs nothing; policy/xe_multiply.h needs dpas.
 #pragma once
 
-#ifndef KEEPS_SEGMENTS
-#define OWN_SEGMENTS
-#endif
 #ifndef NOTE_END
 #define NOTE_END(t, k_end)
 #endif
 #ifndef PREFETCHES_DST
-#define PREFETCH_DST(p, dst, first_row, t)
+#define PREFETCH_DST(p, dst, first, first_row, t)
 #endif
 
 #include "tile.h"

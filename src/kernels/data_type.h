@@ -59,7 +59,7 @@ static inline ushort float_to_bf16(float x) {
     return (rounded & 0x7f80) ? rounded : (ushort)(rounded & 0x8000);
 }
 
-// The same in the low halves, but with the denormal results.
+// The same of a vector, in the low halves. Denormal results are kept.
 static inline uint16 bf16_bits(float16 x) {
     const uint16 bits = as_uint16(x);
     const uint16 rounded = bits + 0x7fff + ((bits >> 16) & 1);

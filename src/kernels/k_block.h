@@ -24,6 +24,9 @@ static inline struct steps steps_of(global const struct matmul_problem *p) {
     return s;
 }
 
+// Elements of K in a block from k0 on, of a segment or range that ends at `end`.
+#define BLOCK_LENGTH(k0, end) ((int)min((k_index)BLOCK_K, (end) - (k0)))
+
 // A block of K.
 struct k_block {
     k_index k0, segment; // the first element of K, and the number of the segment

@@ -145,7 +145,7 @@ static inline void sum_range(bytes src, bytes wei, global const struct matmul_pr
         // A segment that goes on in the next range ends here: each range subtracts the zero-point
         // terms of src from its own sums.
         const k_index end = min(segment_end, k_end);
-        block.length = (int)min((k_index)BLOCK_K, end - block.k0);
+        block.length = BLOCK_LENGTH(block.k0, end);
         block.first = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 == segment_end - segment;
         block.last = HAS(FLAG_WHOLE_SEGMENTS) || block.k0 + block.length == end;
         if (HAS(FLAG_SRC_SCALE_K))
@@ -206,7 +206,7 @@ OWNER_ATTRIBUTES kernel void matmul(bytes src, bytes wei, global uchar *dst,
     if (spec_stage() != STAGE_ADD_RANGES) {
         find_rows(src, p, first_row, at.row0, t.count, &t.rows);
         clear_sums(p, &t);
-        PREFETCH_DST(p, dst, first_row, &t);
+        PREFETCH_DST(p, dst, &first, first_row, &t);
         if (is_there)
             sum_range(src, wei, p, &args, &first, &at, &t);
     }

@@ -211,6 +211,10 @@ enum zp_term {
 // CPU rows with AVX2: src has 7 bits, so that products of pairs of bytes fit into 16 bits.
 #define FLAG_REDUCED_RANGE (1u << 30)
 
+// Bytes. Rows of src that are a multiple of this apart fall into so few sets of the first-level cache that
+// the tiles of AMX displace their own rows.
+#define STRIDE_OF_SETS 2048
+
 #define MOST_ABREAST 16
 #define BLOCK_ABREAST 16    // elements of K in a block with FLAG_ABREAST
 #define BLOCK_ALONG_N 128   // the same with FLAG_ONE_GROUP, too: there is no panel (policy/int8_along_n.h)

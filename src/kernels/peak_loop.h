@@ -5,10 +5,13 @@
 //   SUMS                        independent sums: enough to hide the latency of the instruction
 //   MULTIPLY_ADD(sum, a, b)     the sum of `sum` and the products of a and b
 //   PEAK                        the name of the kernel
-//   LANES                       optional: the work-items of a sub-group, which execute it together
+//   LANES                       optional: the work-items of a sub-group, which execute DPAS together. With it
+//                               SUMS and factor_vec are defined here
 #pragma once
 
 #ifdef LANES
+typedef int8 factor_vec;
+#define SUMS 8 // of 8 registers: with the factors at most 80 of 128
 #define ATTRIBUTES __attribute__((intel_reqd_sub_group_size(LANES)))
 #else
 // The hint keeps the OpenCL CPU runtime from making vectors of several work-items, too.

@@ -3,10 +3,8 @@
 
 float8 __builtin_IB_sub_group16_fdpas_f_f_bf_bf_8_8(float8 sum, uint4 src, int8 wei);
 
-typedef int8 factor_vec;
 typedef float8 sum_vec;
 #define LANES 16
-#define SUMS 8 // of 8 registers: with the factors at most 80 of 128
 #define MULTIPLY_ADD(sum, a, b) __builtin_IB_sub_group16_fdpas_f_f_bf_bf_8_8(sum, as_uint4((a).lo), b)
 #define PEAK peak_xmx16_half
 #include "peak_loop.h"

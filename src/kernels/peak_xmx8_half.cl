@@ -3,10 +3,8 @@
 
 float8 __attribute__((overloadable)) intel_sub_group_bf16_bf16_matrix_mad_k16(int8 src, int8 wei, float8 sum);
 
-typedef int8 factor_vec;
 typedef float8 sum_vec;
 #define LANES 8
-#define SUMS 8 // of 8 registers: with the factors at most 80 of 128
 #define MULTIPLY_ADD(sum, a, b) intel_sub_group_bf16_bf16_matrix_mad_k16(a, b, sum)
 #define PEAK peak_xmx8_half
 #include "peak_loop.h"

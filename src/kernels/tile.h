@@ -8,8 +8,8 @@
 #define VECTORS(rows) ((rows) / VEC_ROWS * NV)
 #define TILE_VECTORS VECTORS(TILE_M)
 
-#ifndef PRODUCTS_AHEAD
-#define PRODUCTS_AHEAD
+#ifndef POLICY_STATE
+#define POLICY_STATE
 #endif
 
 struct tile {
@@ -21,8 +21,7 @@ struct tile {
     column_i wei_zp[NV], wei_sum[NV];
     column_f wei_scale[NV];
     OWN_TILES
-    PRODUCTS_AHEAD
-    OWN_SEGMENTS
+    POLICY_STATE
     vec_i sum[TILE_VECTORS];    // sums that are not scaled yet; bits of f32 unless FLAG_INTEGER
     vec_f result[TILE_VECTORS]; // sums of scaled segments
 };

@@ -6,13 +6,11 @@
 #include "spec.h"
 #include "widen_args.h"
 
-// Values of 8 and 4 bits are exact in bf16: nothing is rounded.
 static inline void store_wide16(global uchar *wide, long i, float16 x) {
-    if (spec_dst_dt() != DT_BF16)
-        store_float16(wide, spec_dst_dt(), i, x);
+    if (spec_dst_dt() == DT_BF16)
+        vstore16(convert_ushort16(bf16_bits(x)), 0, (global ushort *)wide + i);
     else
-        vstore16(convert_ushort16(spec_src_dt() == DT_F32 ? bf16_bits(x) : as_uint16(x) >> 16), 0,
-                 (global ushort *)wide + i);
+        store_float16(wide, spec_dst_dt(), i, x);
 }
 
 static inline void store_wide(global uchar *wide, long i, float x) {

@@ -77,7 +77,7 @@ struct group_ahead {
     struct tile_rows16 tiles[8]; // in software
 };
 #define NOTE_END(t, k_end) ((t)->ahead.end = (k_end))
-#define PRODUCTS_AHEAD                                                                                       \
+#define POLICY_STATE                                                                                         \
     struct b_panel wei;                                                                                      \
     struct group_ahead ahead;
 
@@ -91,12 +91,13 @@ static inline bool rows_are_even(__private const long *rows) {
     return different == 0;
 }
 
-// Prepares the groups of a tile. rows: offsets of `count` rows in src, a multiple of ROWS.
-static inline void open_groups(__private const long *rows, int count, __private struct group_ahead *g) {
+// Prepares the groups of a tile.
+static inline void open_groups(__private const struct tile_rows *rows, __private struct group_ahead *g) {
     g->even = 0;
 #pragma unroll 1
-    for (int i = 0; i < count; i += ROWS)
-        g->even |= src_in_place() && rows_are_even(rows + i) ? 1u << i / ROWS : 0;
+    for (int i = 0; i < rows->padded; i += ROWS)
+        g->even |= src_in_place() && rows_are_even(rows->src + i) ? 1u << i / ROWS : 0;
+    g->is_only = !has_groups(rows);
     g->sums = 0;
 }
 
@@ -111,7 +112,7 @@ static __attribute__((noinline)) void copy_src(bytes src, __private const long *
                          min(STEP, length - s * STEP));
 }
 
-// i0: the first row of the group in the tile.
+// Prepares the products of a group and a block. i0: the first row of the group in the tile.
 static inline void begin_group(bytes src, __private const struct tile_rows *tile_rows, int i0, long k0,
                                int length, struct b_panel b, __private struct group_ahead *g) {
     const ulong copy = (ulong)(b.panel + PANEL_SRC);
@@ -122,7 +123,6 @@ static inline void begin_group(bytes src, __private const struct tile_rows *tile
     g->steps = (length + STEP - 1) / STEP;
     g->step_at = g->side = g->due = 0;
     // There are two groups: one is multiplied while the other one is scaled, unless the tile has only one.
-    g->is_only = ROWS >= tile_rows->padded;
     g->sums = g->sums == sums && !g->is_only ? sums + ROWS * NV : sums;
     g->wei = b.whole;
     g->last_wei = (ulong)(b.panel + g->whole * 16 * NV);
@@ -141,8 +141,8 @@ static inline void begin_group(bytes src, __private const struct tile_rows *tile
     // The same rows in the next block if those of the next group fall into the same sets of the L1 cache.
     // Else the next group, unless the cache does not hold two of them. Rows that are copied are not read
     // here.
-    const int all_sets = 2048, most_steps = 4;
-    if (g->stride % all_sets == 0)
+    const int most_steps = 4;
+    if (g->stride % STRIDE_OF_SETS == 0)
         g->next_src = g->src + g->whole * g->step;
     else if (g->steps > most_steps || !in_place)
         g->next_src = 0;

@@ -114,10 +114,9 @@ namespace {
 // Whether tiles of AMX read src slowly from where it is: its rows begin inside of cache lines, or fall into
 // the same sets of the L1 cache.
 bool is_slow_for_tiles(const memory_desc &src) {
-    constexpr zemm_dim_t line = 64,
-                         all_sets = 2048; // bytes; 16 rows of 2048 bytes need more ways than there are
+    constexpr zemm_dim_t line = 64; // bytes
     const zemm_dim_t stride = src.strides[src.ndims - 2] * data_type_bits(src.data_type) / 8;
-    return stride % line != 0 || stride % all_sets == 0;
+    return stride % line != 0 || stride % STRIDE_OF_SETS == 0;
 }
 
 } // namespace
@@ -142,6 +141,12 @@ namespace {
 zemm_dim_t enough_work_groups(const ze::device &dev) {
     constexpr zemm_dim_t for_each_core = 4, on_a_gpu = 8;
     return dev.kind == zemm_cpu ? for_each_core * zemm_dim_t(dev.compute_units) : on_a_gpu;
+}
+
+// Work-groups from which on K is not split into ranges. Products of tiles take so little time that a second
+// launch pays only for cores that have no tile at all.
+zemm_dim_t enough_without_ranges(const facts &f, const ze::device &dev) {
+    return f.family.has_tiles() ? zemm_dim_t(dev.compute_units) : enough_work_groups(dev);
 }
 
 // Tiles get no lower than this before K is split into ranges.
@@ -213,9 +218,8 @@ cpu_cut cut_for_cpu(const facts &f, const cut_choice &chosen, const ze::device &
     };
     zemm_dim_t tiles = tiles_of(low_tile(f)), ranges = most_ranges(f);
     if (ranges > 1)
-        ranges = std::min(checked_ceil_div(f.family.has_tiles() ? dev.compute_units : enough,
-                                           tiles * c.along_n * batch, "K"),
-                          ranges);
+        ranges =
+            std::min(checked_ceil_div(enough_without_ranges(f, dev), tiles * c.along_n * batch, "K"), ranges);
     ranges = std::max(chosen.ranges != 0 ? chosen.ranges : ranges, checked_ceil_div(k, f.longest_range, "K"));
     c.k_range = f.k_range(ranges);
     c.ranges = checked_ceil_div(k, c.k_range, "K");

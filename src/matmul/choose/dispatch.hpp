@@ -14,8 +14,9 @@
 
 namespace zemm::matmul {
 
-// A src of 8-bit and 4-bit floats becomes wider before the matmul runs, once for all tiles, where that is
-// less work than converting it in each tile.
+// src is copied before the matmul runs, once for all tiles: in the type that the row multiplies, where that
+// is less work than converting it in each tile, or only with other strides, where tiles of AMX read it
+// slowly.
 struct src_widening {
     facts wide; // of the problem that the kernel then runs
 };
@@ -25,7 +26,7 @@ struct candidate {
     facts asked; // of the problem as it was asked, with the weights in the layout that the row wants
     // If the weights are packed first: the facts of the problem that the kernel then runs.
     std::optional<facts> packed = std::nullopt;
-    std::shared_ptr<const src_widening> widening = nullptr; // how src becomes wider first, if it does
+    std::shared_ptr<const src_widening> widening = nullptr; // how src is copied first, if it is
     // For rows where a sub-group owns a tile: how tiles and K are dealt to sub-groups, and the
     // estimated clocks.
     split dealt = {};

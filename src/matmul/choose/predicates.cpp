@@ -123,9 +123,13 @@ bool takes_segments(const facts &f, const ze::device &dev, ze::feature feature, 
             "it takes scales of src that change along K, and nothing else that does, nor zero points of src";
         return false;
     }
-    if (f.segment > longest || f.segment % 4 != 0 || p.grouped == grouping::k) {
-        why = text("it takes groups of K of up to %lld elements, here are %lld", (long long)longest,
-                   (long long)f.segment);
+    if (f.segment > longest || f.segment % 4 != 0) {
+        why = text("it takes groups along K of up to %lld elements that are multiples of 4, here are %lld",
+                   (long long)longest, (long long)f.segment);
+        return false;
+    }
+    if (p.grouped == grouping::k) {
+        why = "it takes no matmul that is grouped along K";
         return false;
     }
     return true;

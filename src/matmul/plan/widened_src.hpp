@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch of widen_src: a src of small floats becomes wider before the matmul runs (choose/dispatch.hpp).
+// The launch of widen_src, which copies src before the matmul runs (choose/dispatch.hpp).
 #pragma once
 
 #include "primitive/sequence.hpp"

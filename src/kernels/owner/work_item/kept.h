@@ -19,5 +19,5 @@ struct kept_segments {
     struct kept_segment segments[MOST_SEGMENTS];
 };
 
-#define OWN_SEGMENTS struct kept_segments kept;
+#define POLICY_STATE struct kept_segments kept;
 #define NOTE_END(t, k_end) ((t)->kept.end = (k_end))

@@ -30,6 +30,22 @@ static __attribute__((noinline)) int go_to_tile_abreast(global const struct matm
     return tiles;
 }
 
+// Loads what all rows need where a segment begins. With MULTIPLIES_AHEAD the factors of several groups are
+// loaded row by row, beside the products.
+static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
+                                   const struct k_block *block, __private struct tile_rows *rows) {
+    if (!block->first && !block->opens)
+        return;
+    if (HAS(FLAG_SRC_ZP))
+        load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
+#ifdef MULTIPLIES_AHEAD
+    if (has_groups(rows))
+        return;
+#endif
+    if (HAS_ROW_FACTORS)
+        load_row_factors(p, args, block, rows);
+}
+
 static inline int go_to_tile(global const struct matmul_problem *p, __private struct tile *t, int own) {
     return HAS(FLAG_ABREAST) ? go_to_tile_abreast(p, t, own) : 1;
 }
@@ -79,7 +95,7 @@ static inline int next_count(int left) {
 static inline int next_length(global const struct matmul_problem *p, const struct k_block *block, long end) {
     const k_index k1 = block->k0 + block->length, segment = (k_index)p->segment;
     const k_index segment_end = (block->segment + 1 + (block->last ? 1 : 0)) * segment;
-    return (int)min((k_index)BLOCK_K, min(segment_end, (k_index)end) - k1);
+    return BLOCK_LENGTH(k1, min(segment_end, (k_index)end));
 }
 
 // The products of a group of rows are made in parts, while the rows of the group before it are scaled: tiles
@@ -90,17 +106,12 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
-    const bool has_groups = t->count > ROWS;
-    const bool goes_on = has_groups && (HAS(FLAG_INTEGER) || !HAS(FLAG_WEI_ZP_K));
+    const bool goes_on = has_groups(&t->rows) && (HAS(FLAG_INTEGER) || !HAS(FLAG_WEI_ZP_K));
     const int following = goes_on ? next_length(p, block, t->ahead.end) : 0;
     __private struct group_ahead *ahead = &t->ahead;
     if (block->opens)
-        open_groups(t->rows.src, t->rows.padded, ahead);
-    // The factors of several groups are loaded row by row, beside the products.
-    const bool needs_factors =
-        (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS) && (block->first || block->opens);
-    if (needs_factors && !has_groups)
-        load_row_factors(p, args, block, &t->rows);
+        open_groups(&t->rows, ahead);
+    const bool loads_factors = HAS_ROW_FACTORS && has_groups(&t->rows) && (block->first || block->opens);
     if (block->opens || !goes_on) {
         t->wei = load_b(source, p, block->k0, block->length, t->wei_zp, panel);
         begin_group(src, &t->rows, 0, block->k0, block->length, t->wei, ahead);
@@ -128,7 +139,7 @@ static inline void multiply_block(const struct k_block *block, bytes src,
 #pragma unroll 1
         for (int i = i0; i < next; i += ROWS / PARTS) {
             if (i < t->count) {
-                if (needs_factors && has_groups) {
+                if (loads_factors) {
 #pragma unroll
                     for (int j = i; j < i + ROWS / PARTS; ++j)
                         load_row_factor(j, p, args, block, &t->rows);
@@ -179,10 +190,6 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   global const struct matmul_problem *p, const struct matmul_arguments *args,
                                   const struct wei_source *source, __private panel_vec *panel,
                                   __private struct tile *t) {
-#if LANES > 1
-    if ((HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS) && (block->first || block->opens))
-        load_row_factors(p, args, block, &t->rows);
-#endif
     struct wei_source own = *source;
     if (HAS(FLAG_ABREAST)) {
         own.n0 = t->n0;
@@ -228,19 +235,19 @@ static inline void finish_slices(global const struct matmul_problem *p, const st
                                  long first_row, __private const column_f *values) {}
 
 #ifdef PREFETCHES_DST
-#define PREFETCH_DST(p, dst, first_row, t) prefetch_dst(p, dst, first_row, t)
+#define PREFETCH_DST(p, dst, first, first_row, t) prefetch_dst(p, dst, first, first_row, t)
 
 // Prefetches the tile of dst before its products. Its rows are stored one after the other at the end, and a
 // store of a line that is in memory would make the following ones wait. Few rows wait for their weights.
-CALLED void prefetch_dst(global const struct matmul_problem *p, global const uchar *dst, long first_row,
-                         __private const struct tile *t) {
+CALLED void prefetch_dst(global const struct matmul_problem *p, global const uchar *dst,
+                         const struct row_index *first, long first_row, __private const struct tile *t) {
     const int few_rows = 8;
     if (t->count <= few_rows || p->dst.column != 1 || IS_PARTIAL(p))
         return;
     const int bits = type_bits(p->dst.data_type);
 #pragma unroll 1
     for (int i = 0; i < t->count; ++i) {
-        const struct row_index r = row_at(p, first_row + i);
+        const struct row_index r = ROW_OF_TILE(p, first, first_row + i, i);
         global const uchar *row = dst + (row_offset(p, &p->dst, &r) + t->n0) * bits / 8;
 #pragma unroll 1
         for (int b = 0; b < t->columns * bits / 8; b += 64)

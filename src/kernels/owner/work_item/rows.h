@@ -12,6 +12,8 @@
 // Whether corrections of all rows are loaded where a segment begins.
 #define HAS_ROW_CORRECTIONS (spec_zp_term() == ZP_TERM_F32 || spec_zp_term() == ZP_TERM_LAST)
 
+#define HAS_ROW_FACTORS (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS)
+
 struct tile_rows {
     // Element offset of each row. Rows past the end of the matrix repeat the last one.
     long src[TILE_M], src_scale[TILE_M], src_zp[TILE_M], reductions[TILE_M];
@@ -38,6 +40,11 @@ static inline struct row_index row_behind(global const struct matmul_problem *p,
 #define ROW_OF_TILE(p, first, linear, i) row_at(p, linear)
 #endif
 
+// Whether the tile has several groups of ROWS rows.
+static inline bool has_groups(__private const struct tile_rows *rows) {
+    return rows->padded > ROWS;
+}
+
 // first: number of the tile's first row in the whole batch; in_matrix: its number in the matrix.
 static inline void find_rows(bytes src, global const struct matmul_problem *p, long first, long in_matrix,
                              int count, __private struct tile_rows *rows) {
@@ -63,7 +70,7 @@ static inline void find_rows(bytes src, global const struct matmul_problem *p, l
 // Loads scales and corrections of all rows for one group of K. What needs a conversion is gathered
 // first and then converted a vector at a time. One loop does both: with vectors in it, CPU compilers
 // do not spend time on turning it into another. Rows past the end need no factors, for nobody reads their
-// sums, but in a tile of one column at a time their number is a constant.
+// sums. In tiles of one column they have them: a constant number of rows takes fewer registers of a GPU.
 #define FACTOR_ROWS(rows) (LANES > 1 ? (rows)->count : (rows)->padded)
 static inline void load_row_factors(global const struct matmul_problem *p,
                                     const struct matmul_arguments *args, const struct k_block *block,
@@ -116,21 +123,7 @@ static inline void load_row_zero_points(ulong address, int data_type, int host, 
         rows->zp[i] = rows->zp[i - 1];
 }
 
-// Loads what all rows need where a segment begins. Policies with vectors load the factors beside the products
-// (loops.h): compilers for GPUs keep more registers then.
-static inline void load_block_rows(global const struct matmul_problem *p, const struct matmul_arguments *args,
-                                   const struct k_block *block, __private struct tile_rows *rows) {
-    if (!block->first && !block->opens)
-        return;
-    if (HAS(FLAG_SRC_ZP))
-        load_row_zero_points(args->src_zp, SRC_ZP_DT(p), args->host_src_zp, block->src_zp, rows);
-#if LANES == 1
-    if (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS)
-        load_row_factors(p, args, block, rows);
-#endif
-}
-
-// The same for one row.
+// The same as load_row_factors for one row.
 static inline void load_row_factor(int i, global const struct matmul_problem *p,
                                    const struct matmul_arguments *args, const struct k_block *block,
                                    __private struct tile_rows *rows) {

@@ -153,8 +153,6 @@ static inline void multiply_block(const struct k_block *block, bytes src,
                                   __private struct tile *t) {
     if (block->opens)
         t->kept.count = 0;
-    if (HAS(FLAG_SRC_SCALE_K) || HAS_ROW_CORRECTIONS)
-        load_row_factors(p, args, block, &t->rows);
     const int before = t->kept.count * block->length, length = before + block->length;
     struct b_panel b = load_b(source, p, block->k0, block->length, t->wei_zp, panel + before / 4 * NV);
     keep_segment(p, args, block, t);
