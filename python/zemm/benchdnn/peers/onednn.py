@@ -61,10 +61,10 @@ class Matmul:
         self._dst = next(a for a in args.matrices(case) if a.arg == args.DST)
         dst_md = pd.exec_arg_md(args.DST)
         filled[args.DST] = _Memory(onednn_binding.new_memory(binding, dst_md), dst_md)
-        runs = []  # with the memory of dst of each
+        runs = []  # each with its memories, which it does not keep
         for chosen in sets_of(case.options.cold_cache, filled, self._size, self._copied):
             handles = scalars | {arg: memory.handle for arg, memory in chosen.items()}
-            runs.append((onednn_binding.execution(binding, pd.handle, handles), chosen[args.DST]))
+            runs.append((onednn_binding.execution(binding, pd.handle, handles), chosen))
         self._turns = Turns(runs)
 
     def cool(self) -> None:
@@ -77,7 +77,8 @@ class Matmul:
     def dst(self) -> Floats:
         """The result of the last run."""
         layout, plain = self._plain(self._dst)
-        _, dst = self._turns.last
+        _, memories = self._turns.last
+        dst = memories[args.DST]
         memory = onednn_binding.reordered(self._binding, dst.handle, dst.md, plain.handle)
         loaded: Floats = with_bytes(self._binding, memory, layout.size, layout.load)
         return loaded
