@@ -142,20 +142,25 @@ def test_links_and_paths(name: str) -> None:
 
 
 @cache
-def sources() -> str:
-    folders = ["src", "include", "python", "tests"]
+def words() -> set[str]:
+    """All words of the sources, and the names of files without what follows a dot."""
+    folders = ["src", "include", "python", "tests", "benchdnn_cases"]
     files = [path for folder in folders for path in (ROOT / folder).rglob("*")]
     kinds = {".c", ".cpp", ".h", ".hpp", ".cl", ".def", ".py"}
-    own = {Path(__file__).name}
-    return "\n".join(
-        path.read_text(encoding="utf-8") for path in files if path.suffix in kinds and path.name not in own
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in files
+        if path.suffix in kinds and path.name != Path(__file__).name
     )
+    # A list of the sources has functions of libdnnl.so.3 without their prefix.
+    absent = {f"dnnl_{name}" for name in re.findall(r"DNNL_ABSENT\((\w+),", code)}
+    return set(re.findall(r"\w+", code)) | absent | {path.name.split(".")[0] for path in files}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_names(name: str) -> None:
     """Environment variables, functions and kernels that a document names are in the sources."""
-    text, code = text_of(name), sources()
+    text = text_of(name)
     names = set(re.findall(r"\b(?:ZEMM|ZE)_[A-Z0-9_]*[A-Z0-9]\b", text))
     names |= set(re.findall(r"\bzemm_[a-z0-9_]*[a-z0-9]\b", text))
     names |= {word for word in re.findall(r"`(\w+)(?:\(\))?`", text) if "_" in word}
@@ -169,15 +174,7 @@ def test_names(name: str) -> None:
         "ZE_ENABLE_VALIDATION_LAYER",
         "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE",
     }
-    folders = ["src", "include", "python", "tests", "benchdnn_cases"]
-    stems = {path.name.split(".")[0] for folder in folders for path in (ROOT / folder).rglob("*")}
-    # A list of the sources has functions of libdnnl.so.3 without their prefix.
-    unknown = [
-        word
-        for word in sorted(names - foreign)
-        if not re.search(rf"\b{word}\b|DNNL_ABSENT\({word.removeprefix('dnnl_')},", code)
-    ]
-    assert [word for word in unknown if word not in stems] == []
+    assert names - foreign - words() == set()
 
 
 def kernels_named(text: str) -> list[str]:
