@@ -3,7 +3,6 @@
 few pairs.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import cache
@@ -18,12 +17,12 @@ from support_run import make_pd
 
 
 def _row_cost(row: str) -> float:
-    """A rough measure of the time in which a CPU builds a module of the row. DP4A and fma in
-    sub-groups take longer than DPAS, of which a tile needs few.
+    """A rough measure of the time in which a CPU builds a module of the row. The rows for GPUs multiply in
+    software there, and unroll their tile.
     """
     traits = BY_NAME[row]
-    has_dpas = traits.has_dots and not traits.is_dp4a
-    return (1 + math.sqrt(traits.tile_m * traits.tile_n) / 16) * (2 if traits.is_xe and not has_dpas else 1)
+    tile = traits.tile_m * traits.tile_n
+    return 1.3 + tile / 1200 if traits.is_xe else 1 + tile / 40000
 
 
 # For each owner of a tile the row that builds fastest, an integer row if there is one.
@@ -81,9 +80,10 @@ def in_turns(
 ) -> Callable[[str, str], bool]:
     """A function that says whether a row runs a name in the quick tier.
 
-    Each row runs at least one name. What the names cover that any row takes, the chosen ones cover,
-    too. problem_of returns what a row multiplies for a name; None: nothing. The device is asked
-    which rows take a problem at the first call of the returned function, not before.
+    Each row runs at least one name, that which covers most of what is open then. What the names cover that
+    any row takes, the chosen ones cover, too. problem_of returns what a row multiplies for a name; None:
+    nothing. The device is asked which rows take a problem at the first call of the returned function, not
+    before.
     """
 
     @cache
@@ -96,24 +96,27 @@ def in_turns(
         }
         chosen: set[tuple[str, str]] = set()
         times, load = dict.fromkeys(names, 0), dict.fromkeys(rows, 0.0)
+        left = {name: set(covers(name)) for name in names if any((row, name) in able for row in rows)}
 
         def give(row: str, name: str) -> None:
             chosen.add((row, name))
             times[name] += 1
             load[row] += _row_cost(row)
+            met = left[name].copy()
+            for rest in left.values():
+                rest -= met
+
+        def most_open(name: str) -> tuple[int, int]:
+            return len(left[name]), -times[name]
 
         for row in rows:
-            if its_names := [name for name in names if (row, name) in able]:
-                give(row, min(its_names, key=lambda name: times[name]))
-        open_names = {name: covers(name) for _, name in sorted(able)}
-        while True:
-            met = set().union(*(covers(name) for name in names if times[name]))
-            open_names = {name: rest for name, cover in open_names.items() if (rest := cover - met)}
-            if not open_names:
-                return chosen
-            name = max(open_names, key=lambda name: len(open_names[name]))
+            if its_names := [name for name in left if (row, name) in able]:
+                give(row, max(its_names, key=most_open))
+        while any(left.values()):
+            name = max(left, key=most_open)
             its_rows = [row for row in rows if (row, name) in able]
             give(min(its_rows, key=lambda row: load[row] + _row_cost(row)), name)
+        return chosen
 
     names = list(names)
     return lambda row, name: (row, name) in turns()
